@@ -1,0 +1,92 @@
+// entry.ts: what one server entry is, once it has been read, checked and normalised.
+// schema.ts turns what a person wrote into this; everything to the right of config works on this alone.
+
+export type TransportType = 'stdio' | 'http' | 'sse' | 'ws' | 'sse-ide' | 'ws-ide' | 'sdk' | 'claudeai-proxy'
+
+export interface ReconnectSettings {
+  readonly maxAttempts?: number
+  readonly delayMs?: number
+}
+
+export type PermissionMode = 'allow' | 'ask' | 'deny'
+
+/** What the server's own channel may be used for; the rules of the settings files come after it. */
+export interface ChannelPermissions {
+  readonly allowedTools?: readonly string[]
+  readonly deniedTools?: readonly string[]
+  readonly allowedResources?: readonly string[]
+  readonly readPermission?: PermissionMode
+  readonly writePermission?: PermissionMode
+}
+
+export interface OAuthSettings {
+  readonly clientId?: string
+  readonly callbackPort?: number
+  readonly authServerMetadataUrl?: string
+  readonly scopes?: readonly string[]
+  /** Single sign-on through the company's identity provider instead of a login of its own. */
+  readonly xaa?: boolean
+}
+
+interface Common {
+  /** Milliseconds one request may take. */
+  readonly timeout?: number
+  readonly disabled?: boolean
+  readonly reconnect?: ReconnectSettings
+  readonly permissions?: ChannelPermissions
+  /** Tools that are always sent to the model, whatever the budget: all of them, or these. */
+  readonly alwaysLoad?: boolean | readonly string[]
+  readonly description?: string
+}
+
+export interface StdioEntry extends Common {
+  readonly type: 'stdio'
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** Pass the parent's whole environment instead of the short list. */
+  readonly inheritEnv?: boolean
+}
+
+interface Remote extends Common {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** A command whose standard output is a JSON object of headers. */
+  readonly headersHelper?: string
+  readonly oauth?: OAuthSettings
+}
+
+export interface HttpEntry extends Remote {
+  readonly type: 'http'
+  /** The entry had a `url` and no `type`: try Streamable HTTP, and the older SSE when it answers 4xx. */
+  readonly fallbackToSse?: boolean
+}
+export interface SseEntry extends Remote {
+  readonly type: 'sse'
+}
+export interface WsEntry extends Remote {
+  readonly type: 'ws'
+}
+/** An editor's server, found by its lock file unless `url` names it. */
+export interface IdeEntry extends Common {
+  readonly type: 'sse-ide' | 'ws-ide'
+  readonly url?: string
+  readonly ideName?: string
+  readonly headers: Readonly<Record<string, string>>
+}
+/** Handed over by the embedding program, by name. */
+export interface SdkEntry extends Common {
+  readonly type: 'sdk'
+}
+export interface ProxyEntry extends Remote {
+  readonly type: 'claudeai-proxy'
+}
+
+export type RemoteEntry = HttpEntry | SseEntry | WsEntry | ProxyEntry
+export type ServerEntry = StdioEntry | RemoteEntry | IdeEntry | SdkEntry
+
+/** Servers that cost a process of this machine take a local slot, the others a remote one. */
+export function isLocal(entry: ServerEntry): boolean {
+  return entry.type === 'stdio' || entry.type === 'sdk'
+}

@@ -1,0 +1,50 @@
+// types.ts: the words that the configuration pipeline and everything after it share.
+import type { ServerEntry } from './entry.ts'
+
+/** Where a definition comes from, strongest first. `enterprise`, when present, is exclusive. */
+export const SCOPES = [
+  'enterprise',
+  'dynamic',
+  'local',
+  'project',
+  'user',
+  'plugin',
+  'managed',
+  'claudeai',
+] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** One fault in one place, for a person to act on. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning'
+  /** The file, URL or label it was found in. */
+  readonly file: string
+  /** 1-based, when the place is known. */
+  readonly line?: number
+  readonly column?: number
+  /** Where in the document, e.g. `mcpServers.github.args[2]`. */
+  readonly path?: string
+  readonly server?: string
+  readonly message: string
+  readonly hint?: string
+}
+
+export type DisabledReason =
+  | { readonly kind: 'config'; readonly text: string }
+  | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'trust'; readonly text: 'pending approval' }
+  | { readonly kind: 'policy'; readonly text: string }
+  | { readonly kind: 'suppressed'; readonly text: string; readonly by: string }
+
+/** A server as the rest of the program sees it: one name, one winner, every verdict given. */
+export interface ConfiguredServer {
+  readonly name: string
+  readonly scope: Scope
+  /** The file or label that won. */
+  readonly source: string
+  /** Variables expanded; ready to open. */
+  readonly entry: ServerEntry
+  /** What the server is, whatever its name: equal signatures are the same server. */
+  readonly signature: string
+  readonly disabled?: DisabledReason
+}

@@ -1,0 +1,182 @@
+// errors.ts: the one family of errors that leaves the library, told apart by `code`, never by message text.
+// It does not decide exit codes (the command does) nor what to do next (the connection does).
+
+/** The named steps of bringing a server up; an error says at which one it happened. */
+export const STAGES = [
+  'config',
+  'client',
+  'transport',
+  'connect',
+  'capabilities',
+  'tools',
+  'resources',
+  'prompts',
+  'server-info',
+  'auth',
+  'call',
+  'close',
+] as const
+export type Stage = (typeof STAGES)[number]
+
+export type ErrorCode =
+  | 'SERVER_NOT_FOUND'
+  | 'TOOL_NOT_FOUND'
+  | 'RESOURCE_NOT_FOUND'
+  | 'PROMPT_NOT_FOUND'
+  | 'INIT_ERROR'
+  | 'TOOL_ERROR'
+  | 'PARSE_ERROR'
+  | 'IO_ERROR'
+  | 'AUTH_REQUIRED'
+  | 'PERMISSION_DENIED'
+  | 'TIMEOUT'
+  | 'DISABLED'
+  | 'INVALID_INPUT'
+  | 'OUTCOME_UNKNOWN'
+  | 'CANCELLED'
+
+export interface ErrorDetails {
+  readonly server?: string | undefined
+  readonly stage?: Stage | undefined
+  /** What the person can do about it, as one sentence. */
+  readonly hint?: string | undefined
+  readonly cause?: unknown
+}
+
+/** The JSON shape that scripts rely on (`{"error": …}`). */
+export interface ErrorJson {
+  readonly code: ErrorCode
+  readonly server?: string
+  readonly stage?: Stage
+  readonly message: string
+  readonly hint?: string
+}
+
+export class PlugboardError extends Error {
+  readonly code: ErrorCode
+  readonly server: string | undefined
+  readonly stage: Stage | undefined
+  readonly hint: string | undefined
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = new.target.name
+    this.code = code
+    this.server = details.server
+    this.stage = details.stage
+    this.hint = details.hint
+  }
+
+  toJSON(): ErrorJson {
+    return {
+      code: this.code,
+      ...(this.server !== undefined && { server: this.server }),
+      ...(this.stage !== undefined && { stage: this.stage }),
+      message: this.message,
+      ...(this.hint !== undefined && { hint: this.hint }),
+    }
+  }
+}
+
+export class ServerNotFound extends PlugboardError {
+  constructor(server: string, details: ErrorDetails = {}) {
+    super('SERVER_NOT_FOUND', `There is no server named "${server}".`, {
+      hint: 'Run `plugboard list` to see the names.',
+      ...details,
+      server,
+    })
+  }
+}
+
+/** A tool, resource or prompt that its server does not have. */
+export class NotFound extends PlugboardError {
+  constructor(kind: 'tool' | 'resource' | 'prompt', name: string, details: ErrorDetails = {}) {
+    const codes = {
+      tool: 'TOOL_NOT_FOUND',
+      resource: 'RESOURCE_NOT_FOUND',
+      prompt: 'PROMPT_NOT_FOUND',
+    } as const
+    super(codes[kind], `There is no ${kind} named "${name}".`, details)
+  }
+}
+
+/** A server that could not be brought up; its state becomes `failed`. */
+export class InitError extends PlugboardError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super('INIT_ERROR', message, details)
+  }
+}
+
+/** A call that the server answered with an error; the details go back to the model. */
+export class ToolError extends PlugboardError {
+  readonly tool: string
+  constructor(tool: string, message: string, details: ErrorDetails = {}) {
+    super('TOOL_ERROR', message, { stage: 'call', ...details })
+    this.tool = tool
+  }
+}
+
+/** Something unreadable came over the wire or out of a file; what it came from goes on working. */
+export class ParseError extends PlugboardError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super('PARSE_ERROR', message, details)
+  }
+}
+
+/** The pipe, socket or disk failed; for a connection it means reconnect. */
+export class IoError extends PlugboardError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super('IO_ERROR', message, details)
+  }
+}
+
+export class AuthRequired extends PlugboardError {
+  constructor(server: string, details: ErrorDetails = {}) {
+    super('AUTH_REQUIRED', `"${server}" needs a login.`, {
+      stage: 'auth',
+      hint: `Run \`plugboard login ${server}\`.`,
+      ...details,
+      server,
+    })
+  }
+}
+
+/** A rule, a policy or missing trust said no; `message` names which. */
+export class PermissionDenied extends PlugboardError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super('PERMISSION_DENIED', message, details)
+  }
+}
+
+export class Timeout extends PlugboardError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super('TIMEOUT', message, details)
+  }
+}
+
+export class Disabled extends PlugboardError {
+  constructor(server: string, reason: string, details: ErrorDetails = {}) {
+    super('DISABLED', `"${server}" is disabled: ${reason}.`, { ...details, server })
+  }
+}
+
+/** The caller's own words were wrong: a bad name, a bad argument, a file that cannot be edited. */
+export class InvalidInput extends PlugboardError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super('INVALID_INPUT', message, details)
+  }
+}
+
+/** The connection was lost after the call left and before it answered, and replaying it is not safe. */
+export class OutcomeUnknown extends PlugboardError {
+  constructor(message: string, details: ErrorDetails = {}) {
+    super('OUTCOME_UNKNOWN', message, { stage: 'call', ...details })
+  }
+}
+
+/** The caller aborted. */
+export class Cancelled extends PlugboardError {
+  constructor(message = 'The operation was cancelled.', details: ErrorDetails = {}) {
+    super('CANCELLED', message, details)
+  }
+}

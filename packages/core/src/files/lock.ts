@@ -1,0 +1,149 @@
+// lock.ts: one holder at a time, across processes, for whatever `path` names. A holder that died is noticed at
+// once (its pid is gone) or, on another machine or after pid reuse, when its heartbeat stops.
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, readFile, stat, unlink, utimes } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname } from 'node:path'
+import { Cancelled, IoError, Timeout } from '../errors.ts'
+
+export interface LockOptions {
+  /** How long to wait for the lock before giving up. */
+  readonly waitMs: number
+  /** A lock whose heartbeat is older than this belongs to nobody. */
+  readonly staleMs: number
+  readonly signal?: AbortSignal | undefined
+  /** Mode for folders that have to be made. */
+  readonly dirMode?: number
+}
+
+export interface FileLock {
+  /** False when somebody took the lock away, because this process slept past the heartbeat. Ask before you commit. */
+  stillHeld(): Promise<boolean>
+}
+
+/** Breaking takes a few file operations; a breaker older than this died in the middle. */
+const BREAKER_STALE_MS = 2000
+
+interface Owner {
+  readonly pid: number
+  readonly host: string
+  readonly token: string
+}
+
+export async function withFileLock<T>(
+  path: string,
+  options: LockOptions,
+  work: (lock: FileLock) => Promise<T>,
+): Promise<T> {
+  const file = `${path}.lock`
+  const owner: Owner = { pid: process.pid, host: hostname(), token: randomBytes(12).toString('hex') }
+  await acquire(file, owner, options)
+  const heartbeat = setInterval(() => {
+    const now = new Date()
+    // A heartbeat that fails means the lock is gone; stillHeld() tells the one who needs to know.
+    utimes(file, now, now).catch(() => undefined)
+  }, options.staleMs / 4)
+  heartbeat.unref()
+  try {
+    return await work({ stillHeld: async () => (await readOwner(file))?.token === owner.token })
+  } finally {
+    clearInterval(heartbeat)
+    if ((await readOwner(file))?.token === owner.token) await unlink(file).catch(() => undefined)
+  }
+}
+
+async function acquire(file: string, owner: Owner, options: LockOptions): Promise<void> {
+  const deadline = Date.now() + options.waitMs
+  for (let attempt = 0; ; attempt++) {
+    if (options.signal?.aborted) throw new Cancelled('Waiting for a lock was cancelled.')
+    if (await create(file, owner, options.dirMode)) return
+    if (await isAbandoned(file, options.staleMs)) await breakLock(file, options.staleMs)
+    else if (Date.now() >= deadline) {
+      const holder = await readOwner(file)
+      throw new Timeout(
+        `${file} is held by ${holder ? `process ${holder.pid} on ${holder.host}` : 'another process'}.`,
+        {
+          hint: 'Wait for that process to finish; if there is none, delete the lock file.',
+        },
+      )
+    } else await pause(Math.min(4 + attempt * 2, 25) * (0.5 + Math.random()))
+  }
+}
+
+async function create(file: string, owner: Owner, dirMode: number | undefined): Promise<boolean> {
+  for (let attempt = 0; attempt < 2; attempt++) {
+    try {
+      const handle = await open(file, 'wx', 0o600)
+      try {
+        await handle.writeFile(JSON.stringify(owner))
+      } finally {
+        await handle.close()
+      }
+      return true
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      if (code === 'EEXIST') return false
+      if (code === 'ENOENT' && attempt === 0) {
+        await mkdir(dirname(file), { recursive: true, ...(dirMode !== undefined && { mode: dirMode }) })
+        continue
+      }
+      throw new IoError(`The lock ${file} could not be made (${code ?? (error as Error).message}).`, {
+        hint: `Check that you may write to ${dirname(file)} and that the disk is not full.`,
+        cause: error,
+      })
+    }
+  }
+  return false
+}
+
+async function isAbandoned(file: string, staleMs: number): Promise<boolean> {
+  const info = await stat(file).catch(() => undefined)
+  if (!info) return false
+  if (Date.now() - info.mtimeMs > staleMs) return true
+  const owner = await readOwner(file)
+  // A lock file is empty for the moment between its creation and its first write.
+  if (!owner) return Date.now() - info.mtimeMs > 2000
+  return owner.host === hostname() && !isAlive(owner.pid)
+}
+
+/**
+ * Removes an abandoned lock. Two waiters may see the same abandoned lock, and the slower one must not remove the
+ * lock that the faster one has taken since: so only the holder of a second, short-lived file may remove, and it
+ * looks again first.
+ */
+async function breakLock(file: string, staleMs: number): Promise<void> {
+  const breaker = `${file}.break`
+  const handle = await open(breaker, 'wx', 0o600).catch(() => undefined)
+  if (!handle) {
+    const info = await stat(breaker).catch(() => undefined)
+    if (info && Date.now() - info.mtimeMs > BREAKER_STALE_MS) await unlink(breaker).catch(() => undefined)
+    await pause(5)
+    return
+  }
+  try {
+    if (await isAbandoned(file, staleMs)) await unlink(file).catch(() => undefined)
+  } finally {
+    await handle.close()
+    await unlink(breaker).catch(() => undefined)
+  }
+}
+
+async function readOwner(file: string): Promise<Owner | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Owner
+  } catch {
+    // Gone, or not written yet: nobody's for now.
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))

@@ -1,0 +1,61 @@
+// read.ts: reads a text file that may be missing, huge, a folder, a device or not ours to read; never throws for those.
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+
+export type ReadOutcome =
+  | { readonly kind: 'text'; readonly text: string; readonly mtimeMs: number }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'problem'; readonly message: string; readonly hint: string }
+
+const HINTS: Readonly<Record<string, readonly [message: string, hint: string]>> = {
+  EACCES: ['may not be read (permission denied)', 'Give yourself read permission on it.'],
+  EPERM: ['may not be read (not permitted)', 'Give yourself read permission on it.'],
+  ELOOP: ['is a symbolic link that leads to itself', 'Remove the link or point it at a real file.'],
+  EISDIR: ['is a folder, not a file', 'Move the folder away; a JSON file is expected here.'],
+  ENAMETOOLONG: ['has a path that is too long for this system', 'Move the project to a shorter path.'],
+}
+
+export async function readTextFile(path: string, maxBytes: number): Promise<ReadOutcome> {
+  let file: FileHandle | undefined
+  try {
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
+    file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const stat = await file.stat()
+    if (stat.isDirectory()) return problem('EISDIR')
+    if (!stat.isFile())
+      return { kind: 'problem', message: 'is not a regular file', hint: 'A JSON file is expected here.' }
+    if (stat.size > maxBytes) return tooLarge(stat.size, maxBytes)
+    const bytes = await file.readFile()
+    if (bytes.length > maxBytes) return tooLarge(bytes.length, maxBytes)
+    return { kind: 'text', text: decode(bytes), mtimeMs: stat.mtimeMs }
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'missing' }
+    return problem(code, error as Error)
+  } finally {
+    await file?.close()
+  }
+}
+
+function problem(code: string, error?: Error): ReadOutcome {
+  const [message, hint] = HINTS[code] ?? [
+    `could not be read (${code || error?.message || 'unknown error'})`,
+    'Check the file and its folder.',
+  ]
+  return { kind: 'problem', message, hint }
+}
+
+function tooLarge(size: number, max: number): ReadOutcome {
+  const mib = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`
+  return {
+    kind: 'problem',
+    message: `is ${mib(size)}, larger than the ${mib(max)} that are read`,
+    hint: 'A configuration file is small; check that this is the right one.',
+  }
+}
+
+/** UTF-8, or UTF-16 when its byte order mark says so (editors on Windows write it). The mark itself stays in the text. */
+function decode(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le')
+  return bytes.toString('utf8')
+}

@@ -1,0 +1,39 @@
+// host.ts: the outside world as one object, so that a test can be exact and two boards never meet.
+// Everything the library reads from its surroundings (time, chance, environment, network, processes) enters here.
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { homedir } from 'node:os'
+
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly platform: NodeJS.Platform
+  /** The user's home folder. */
+  readonly home: string
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** A number in [0, 1). */
+  random(): number
+  /** Calls back once after `ms`, without keeping the process alive; the answer cancels it. */
+  timer(ms: number, callback: () => void): () => void
+  readonly fetch: typeof fetch
+  spawn(command: string, args: readonly string[], options: SpawnOptions): ChildProcess
+}
+
+/** The real surroundings of this process, with any part replaced. */
+export function systemHost(overrides: Partial<Host> = {}): Host {
+  const env = overrides.env ?? process.env
+  return {
+    env,
+    platform: process.platform,
+    home: env['HOME'] || homedir(),
+    now: Date.now,
+    random: Math.random,
+    timer: (ms, callback) => {
+      const timer = setTimeout(callback, ms)
+      timer.unref()
+      return () => clearTimeout(timer)
+    },
+    fetch: (input, init) => fetch(input, init),
+    spawn: (command, args, options) => spawn(command, args, options),
+    ...overrides,
+  }
+}

@@ -1,0 +1,88 @@
+// Builds what changed: the libraries with tsc (ESM and types), the command with esbuild (one lazy chunk a verb).
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { root } from './ensure-install.mjs'
+
+const stampFile = join(root, 'node_modules', '.plugboard-build')
+
+function* sources(dir) {
+  for (const item of readdirSync(dir, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (item.name === 'dist' || item.name === 'node_modules' || item.name === 'fixtures') continue
+    const path = join(dir, item.name)
+    if (item.isDirectory()) yield* sources(path)
+    else if (!item.name.endsWith('.test.ts') && !item.name.endsWith('.tsbuildinfo')) yield path
+  }
+}
+
+/** Cheap and exact enough: a touched file changes it, and so does a lock or a build script. */
+function fingerprint() {
+  const hash = createHash('sha256')
+  for (const dir of ['packages', 'scripts'])
+    for (const path of sources(join(root, dir))) {
+      const { mtimeMs, size } = statSync(path)
+      hash.update(`${relative(root, path)} ${mtimeMs} ${size}\n`)
+    }
+  hash.update(readFileSync(join(root, 'package-lock.json')))
+  return hash.digest('hex')
+}
+
+function run(script, args) {
+  const done = spawnSync(process.execPath, [join(root, script), ...args], { cwd: root, stdio: 'inherit' })
+  if (done.status !== 0) {
+    console.error(`plugboard: the build failed in ${script}; the messages above say where.`)
+    process.exit(1)
+  }
+}
+
+/** The libraries in the order they depend on each other. */
+const libraries = ['core', 'codebase', 'agent', 'gateway'].filter((name) =>
+  existsSync(join(root, 'packages', name, 'tsconfig.json')),
+)
+
+export async function build() {
+  const stamp = fingerprint()
+  const main = join(root, 'packages/cli/dist/main.js')
+  if (existsSync(main) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
+  console.error('plugboard: building…')
+  run('node_modules/typescript/bin/tsc', ['-b', ...libraries.map((name) => `packages/${name}`)])
+  await bundleCommand()
+  writeFileSync(stampFile, stamp)
+}
+
+async function bundleCommand() {
+  const esbuild = await import('esbuild')
+  const outdir = join(root, 'packages/cli/dist')
+  rmSync(outdir, { recursive: true, force: true })
+  const manifest = JSON.parse(readFileSync(join(root, 'packages/cli/package.json'), 'utf8'))
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: ['packages/cli/src/main.ts'],
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    mainFields: ['module', 'main'],
+    conditions: ['import', 'node'],
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: false,
+    legalComments: 'none',
+    sourcemap: false,
+    logLevel: 'warning',
+    define: { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) },
+    // What carries native code or data files stays a dependency; the rest is inside the bundle.
+    external: Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).filter(
+      (name) => name !== '@plugboard/core',
+    ),
+    banner: {
+      js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);",
+    },
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build()

@@ -1,0 +1,9 @@
+// End-to-end tests run the built command, so it has to be built from the sources under test.
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+export default function setup(): void {
+  const script = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))
+  const done = spawnSync(process.execPath, [script], { stdio: 'inherit' })
+  if (done.status !== 0) throw new Error('the build failed, so the end-to-end tests cannot run')
+}

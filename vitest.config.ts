@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^@plugboard\/core$/, replacement: source('./packages/core/src/index.ts') },
+      {
+        find: /^@plugboard\/core\/(config|builtin)$/,
+        replacement: source('./packages/core/src/$1/index.ts'),
+      },
+      { find: /^@plugboard\/core\/(.+)$/, replacement: source('./packages/core/src/$1.ts') },
+      { find: /^@plugboard\/codebase$/, replacement: source('./packages/codebase/src/index.ts') },
+    ],
+  },
+  test: {
+    include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+    pool: 'forks',
+    maxWorkers: 2,
+    globalSetup: ['./test/support/global-setup.ts'],
+  },
+})
