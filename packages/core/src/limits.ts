@@ -9,6 +9,8 @@ const MIB = 1024 * KIB
 /** Configuration files and the things they point to. */
 export const CONFIG_LIMITS = {
   fileBytes: 8 * MIB,
+  /** Files of other products grow with their own data; only our part of them is kept. */
+  foreignFileBytes: 32 * MIB,
   /** A settings file nested deeper than this is refused before anything walks it. */
   depth: 64,
   entriesPerFile: 5000,

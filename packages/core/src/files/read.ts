@@ -1,9 +1,16 @@
 // read.ts: reads a text file that may be missing, huge, a folder, a device or not ours to read; never throws for those.
+import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 
 export type ReadOutcome =
-  | { readonly kind: 'text'; readonly text: string; readonly mtimeMs: number }
+  | {
+      readonly kind: 'text'
+      readonly text: string
+      readonly mtimeMs: number
+      /** Written back as UTF-8, the text gives the same bytes. */
+      readonly exact: boolean
+    }
   | { readonly kind: 'missing' }
   | { readonly kind: 'problem'; readonly message: string; readonly hint: string }
 
@@ -27,7 +34,7 @@ export async function readTextFile(path: string, maxBytes: number): Promise<Read
     if (stat.size > maxBytes) return tooLarge(stat.size, maxBytes)
     const bytes = await file.readFile()
     if (bytes.length > maxBytes) return tooLarge(bytes.length, maxBytes)
-    return { kind: 'text', text: decode(bytes), mtimeMs: stat.mtimeMs }
+    return { kind: 'text', text: decode(bytes), mtimeMs: stat.mtimeMs, exact: isUtf8(bytes) }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? ''
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'missing' }

@@ -1,0 +1,185 @@
+// load.ts: the reading edge of the configuration. It brings texts, approvals and facts together and hands them to
+// resolve.ts; it decides nothing about servers itself.
+import { isAbsolute, join, resolve } from 'node:path'
+import { InvalidInput } from '../errors.ts'
+import { readTextFile } from '../files/read.ts'
+import type { Host } from '../host.ts'
+import { CONFIG_LIMITS } from '../limits.ts'
+import { type ConfigDocument, defineServer, readDocument } from './document.ts'
+import { findProjectRoot, isTracked } from './project.ts'
+import { type Resolved, resolveConfiguration } from './resolve.ts'
+import { hashOf } from './sign.ts'
+import { fileSources, type Place, plugboardHome, type Source } from './sources.ts'
+import { ApprovalStore, type Approvals } from './trust.ts'
+import type { Diagnostic } from './types.ts'
+
+export interface LoadOptions {
+  readonly host: Host
+  readonly cwd: string
+  /** `--mcp-config`: files, or JSON given in place. Later ones win. */
+  readonly mcpConfig?: readonly string[]
+  /** Only `mcpConfig` and `servers`; every other file is left alone. */
+  readonly strict?: boolean
+  /** Servers given by the embedding program, as they would be written. */
+  readonly servers?: Readonly<Record<string, unknown>>
+  readonly approveProject?: boolean
+}
+
+export interface Configuration extends Resolved {
+  readonly place: Place
+  /** Every file that was looked for, found or not. */
+  readonly sources: readonly Source[]
+  readonly documents: readonly ConfigDocument[]
+  readonly exclusiveFile?: string
+}
+
+export async function loadConfiguration(options: LoadOptions): Promise<Configuration> {
+  const { host } = options
+  const place = await placeOf(options)
+  const sources = fileSources(place)
+  const read = await Promise.all(sources.map((source) => readSource(source, place, options.strict ?? false)))
+  const files = read.flatMap(({ document }) => document ?? [])
+  const exclusiveFile = read.find(({ present, source }) => present && source.id === 'managed-mcp')?.source
+    .file
+  const dynamic = await dynamicDocuments(options, place)
+  const documents = [...dynamic, ...files]
+  const { approvals, diagnostics } = await readApprovals(place, host)
+  const trackedFiles = await trackedOnes(documents, approvals)
+  const resolved = resolveConfiguration({
+    documents,
+    root: place.root,
+    env: host.env,
+    approvals,
+    approveProject: options.approveProject ?? false,
+    trackedFiles,
+    exclusiveFile,
+  })
+  return {
+    ...resolved,
+    diagnostics: [...diagnostics, ...resolved.diagnostics],
+    place,
+    sources,
+    documents,
+    ...(exclusiveFile !== undefined && { exclusiveFile }),
+  }
+}
+
+export async function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Promise<Place> {
+  const root = await findProjectRoot(cwd, host.home)
+  return { root, home: host.home, platform: host.platform, env: host.env }
+}
+
+export function approvalStore(place: Place, host: Pick<Host, 'now'>): ApprovalStore {
+  return new ApprovalStore(join(plugboardHome(place), 'approvals.json'), host.now)
+}
+
+interface ReadSource {
+  readonly source: Source
+  readonly present: boolean
+  readonly document?: ConfigDocument
+}
+
+async function readSource(source: Source, place: Place, strict: boolean): Promise<ReadSource> {
+  // Policy is not the user's to leave out.
+  if (strict && source.scope !== 'enterprise') return { source, present: false }
+  const limit = source.shape.startsWith('claude-json')
+    ? CONFIG_LIMITS.foreignFileBytes
+    : CONFIG_LIMITS.fileBytes
+  const outcome = await readTextFile(source.file, limit)
+  if (outcome.kind === 'missing') return { source, present: false }
+  if (outcome.kind === 'text')
+    return { source, present: true, document: readDocument(outcome.text, source, place.root) }
+  const fault: Diagnostic = {
+    severity: 'error',
+    file: source.file,
+    message: `the file ${outcome.message}`,
+    hint: outcome.hint,
+  }
+  return { source, present: true, document: { source, definitions: [], settings: {}, diagnostics: [fault] } }
+}
+
+async function dynamicDocuments(options: LoadOptions, place: Place): Promise<ConfigDocument[]> {
+  const given = options.mcpConfig ?? []
+  const documents = await Promise.all(
+    given.map((word, index) => mcpConfigDocument(word, given.length - index, options, place)),
+  )
+  if (!options.servers) return documents
+  const source = dynamicSource('(given by the program)', 0)
+  const definitions = Object.entries(options.servers).map(([name, written]) =>
+    defineServer(name, written, source),
+  )
+  return [{ source, definitions, settings: {}, diagnostics: [] }, ...documents]
+}
+
+function dynamicSource(file: string, rank: number): Source {
+  return {
+    id: 'dynamic',
+    scope: 'dynamic',
+    shape: 'mcp-json',
+    authorship: 'user',
+    product: 'plugboard',
+    file,
+    rank,
+  }
+}
+
+/** What the person typed on the command line has to be right; unlike a file's fault, it stops the command. */
+async function mcpConfigDocument(
+  word: string,
+  rank: number,
+  { cwd }: LoadOptions,
+  place: Place,
+): Promise<ConfigDocument> {
+  const inline = word.trimStart().startsWith('{')
+  const file = inline ? '--mcp-config' : isAbsolute(word) ? word : resolve(cwd, word)
+  const outcome = inline
+    ? ({ kind: 'text', text: word } as const)
+    : await readTextFile(file, CONFIG_LIMITS.fileBytes)
+  if (outcome.kind === 'missing')
+    throw new InvalidInput(`--mcp-config: there is no file ${file}.`, {
+      hint: 'Give a file, or JSON that starts with {.',
+    })
+  if (outcome.kind === 'problem')
+    throw new InvalidInput(`--mcp-config: ${file} ${outcome.message}.`, { hint: outcome.hint })
+  const document = readDocument(outcome.text, dynamicSource(file, rank), place.root)
+  const broken = document.diagnostics.find(({ severity }) => severity === 'error')
+  if (broken)
+    throw new InvalidInput(
+      `--mcp-config: ${broken.message} (line ${broken.line ?? 1}, column ${broken.column ?? 1}).`,
+      {
+        hint: broken.hint,
+      },
+    )
+  return document
+}
+
+async function readApprovals(
+  place: Place,
+  host: Host,
+): Promise<{ approvals: Approvals; diagnostics: readonly Diagnostic[] }> {
+  const file = join(plugboardHome(place), 'approvals.json')
+  try {
+    return { approvals: await approvalStore(place, host).read(place.root), diagnostics: [] }
+  } catch (error) {
+    // Unreadable approvals approve nothing, and the person is told why.
+    if (!(error instanceof InvalidInput)) throw error
+    const hint = error.hint === undefined ? {} : { hint: error.hint }
+    return {
+      approvals: new Map(),
+      diagnostics: [{ severity: 'error', file, message: error.message, ...hint }],
+    }
+  }
+}
+
+/** Only private files inside the project that would start something unapproved are worth asking git about. */
+async function trackedOnes(documents: readonly ConfigDocument[], approvals: Approvals): Promise<Set<string>> {
+  const open = documents.filter(
+    ({ source, definitions, settings }) =>
+      source.authorship === 'checkout' &&
+      (settings.plugins !== undefined ||
+        settings.permissions?.allow !== undefined ||
+        definitions.some(({ name, written }) => approvals.get(name)?.hash !== hashOf(written))),
+  )
+  const tracked = await Promise.all(open.map(({ source }) => isTracked(source.file)))
+  return new Set(open.filter((_, index) => tracked[index]).map(({ source }) => source.file))
+}
