@@ -15,6 +15,8 @@ export {
 } from './manage.ts'
 export { isSecret, maskEntry, maskUrl, maskValue } from './mask.ts'
 export { nameFault, RESERVED_NAMES } from './names.ts'
+export { parseJson } from './parse.ts'
 export type { Contender, PermissionRule, Resolution } from './resolve.ts'
 export { plugboardHome, type Source, type WritableScope } from './sources.ts'
 export { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'
+export { settingsJsonSchema } from './json-schema.ts'

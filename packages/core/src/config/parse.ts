@@ -67,6 +67,13 @@ export function parseDocument(text: string, file: string, options: ParseOptions 
   return { root: builder.root, broken: builder.broken, diagnostics: builder.diagnostics, position }
 }
 
+/** A JSON text as plain data, or its first fault. */
+export function parseJson(text: string, file: string): { readonly value?: unknown; readonly fault?: Diagnostic } {
+  const { root, diagnostics } = parseDocument(text, file)
+  const fault = diagnostics.find(({ severity }) => severity === 'error')
+  return fault ? { fault } : { value: toValue(root) }
+}
+
 /** The node at a path, as far as it exists. */
 export function nodeAt(root: JsonNode | undefined, path: readonly (string | number)[]): JsonNode | undefined {
   let node = root

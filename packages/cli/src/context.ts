@@ -1,0 +1,92 @@
+// context.ts: what a verb gets: its words, the surroundings, and the configuration when it asks for it.
+import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Configuration, loadConfiguration, type WritableScope } from '@plugboard/core/config'
+import { InvalidInput } from '@plugboard/core/errors'
+import { type Host, systemHost } from '@plugboard/core/host'
+import type { Parsed } from './args.ts'
+import { createOutput, type Output, reportDiagnostics } from './output.ts'
+
+export interface Invocation {
+  readonly host: Host
+  readonly cwd: string
+  readonly output: Output
+  readonly positionals: readonly string[]
+  readonly rest: readonly string[]
+  flag(name: string): boolean
+  option(name: string): string | undefined
+  options(name: string): readonly string[]
+  /** Reads every source; what is wrong with files is told on stderr, once. */
+  configuration(): Promise<Configuration>
+}
+
+export function createInvocation(parsed: Parsed): Invocation {
+  const { values } = parsed
+  const flag = (name: string) => values[name] === true
+  const option = (name: string) => {
+    const value = values[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const options = (name: string) => {
+    const value = values[name]
+    return Array.isArray(value) ? (value as readonly string[]) : []
+  }
+  const output = createOutput({
+    json: flag('json'),
+    quiet: flag('quiet'),
+    verbose: flag('verbose'),
+    noColor: flag('no-color'),
+  })
+  const host = systemHost()
+  const cwd = startFolder(option('cwd'))
+  let loaded: Promise<Configuration> | undefined
+  const load = async () => {
+    const configuration = await loadConfiguration({
+      host,
+      cwd,
+      mcpConfig: options('mcp-config'),
+      strict: flag('strict-mcp-config'),
+      approveProject: flag('approve-project'),
+    })
+    reportDiagnostics(output, configuration.diagnostics)
+    return configuration
+  }
+  return {
+    host,
+    cwd,
+    output,
+    positionals: parsed.positionals,
+    rest: parsed.rest,
+    flag,
+    option,
+    options,
+    configuration: () => {
+      loaded ??= load()
+      return loaded
+    },
+  }
+}
+
+function startFolder(wanted: string | undefined): string {
+  const cwd = resolve(wanted ?? process.cwd())
+  if (wanted !== undefined && !(existsSync(cwd) && statSync(cwd).isDirectory()))
+    throw new InvalidInput(`--cwd: ${cwd} is not a folder.`)
+  return cwd
+}
+
+/** Exactly so many words, or a sentence about what is missing or too much. */
+export function words(invocation: Invocation, names: readonly string[], optional = 0): readonly string[] {
+  const { positionals } = invocation
+  if (positionals.length < names.length - optional)
+    throw new InvalidInput(`${names[positionals.length]} is missing.`, { hint: 'Add `--help` to see how it is used.' })
+  if (positionals.length > names.length)
+    throw new InvalidInput(`"${positionals[names.length]}" is one word too many.`, {
+      hint: 'Add `--help` to see how it is used.',
+    })
+  return positionals
+}
+
+export function scopeOption(invocation: Invocation): WritableScope | undefined {
+  // The parser has checked the choices.
+  return invocation.option('scope') as WritableScope | undefined
+}

@@ -1,0 +1,14 @@
+// config: facts about the settings files themselves.
+import { InvalidInput } from '@plugboard/core/errors'
+import { type Invocation, words } from '../context.ts'
+import { EXIT } from '../output.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [what = ''] = words(invocation, ['schema'])
+  if (what !== 'schema')
+    throw new InvalidInput(`There is no "config ${what}".`, { hint: '`plugboard config schema` prints the JSON Schema.' })
+  const { settingsJsonSchema } = await import('@plugboard/core/config')
+  const schema = settingsJsonSchema()
+  invocation.output.result(schema, () => JSON.stringify(schema, null, 2))
+  return EXIT.done
+}
