@@ -76,9 +76,7 @@ async function bundleCommand() {
     logLevel: 'warning',
     define: { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) },
     // What carries native code or data files stays a dependency; the rest is inside the bundle.
-    external: Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).filter(
-      (name) => name !== '@plugboard/core',
-    ),
+    external: ['@plugboard/codebase', '@napi-rs/keyring', 'sharp'],
     banner: {
       js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);",
     },

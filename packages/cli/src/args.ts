@@ -1,7 +1,8 @@
 // args.ts: the words on the command line → a verb and its options. Wrong words get a sentence that helps.
 import { parseArgs } from 'node:util'
 import { InvalidInput } from '@plugboard/core/errors'
-import { findVerb, GLOBAL_OPTIONS, type OptionSpec, SPELLINGS, VERBS, type VerbSpec } from './verbs.ts'
+import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
+import { findVerb, SPELLINGS, VERBS } from './verbs.ts'
 
 export interface Parsed {
   /** Undefined for the bare command: the board. */
@@ -22,7 +23,9 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   if (word === 'help') return parseCommandLine([...argv.slice(0, at), ...argv.slice(at + 1), '--help'])
   const verb = findVerb(word)
   if (!verb)
-    throw new InvalidInput(`There is no verb "${word}".`, { hint: nearest(word) ?? 'Run `plugboard --help` for the list.' })
+    throw new InvalidInput(`There is no verb "${word}".`, {
+      hint: nearest(word) ?? 'Run `plugboard --help` for the list.',
+    })
   return parseWords(verb, [...argv.slice(0, at), ...argv.slice(at + 1)])
 }
 
@@ -66,11 +69,17 @@ function checkChoices(values: object, options: Readonly<Record<string, OptionSpe
   for (const [name, value] of Object.entries(values)) {
     const choices = options[name]?.choices
     if (choices && typeof value === 'string' && !choices.includes(value))
-      throw new InvalidInput(`--${name} cannot be "${value}".`, { hint: `Choose one of ${choices.join(', ')}.` })
+      throw new InvalidInput(`--${name} cannot be "${value}".`, {
+        hint: `Choose one of ${choices.join(', ')}.`,
+      })
   }
 }
 
-function explain(error: NodeJS.ErrnoException, verb: VerbSpec | undefined, words: readonly string[]): InvalidInput {
+function explain(
+  error: NodeJS.ErrnoException,
+  verb: VerbSpec | undefined,
+  words: readonly string[],
+): InvalidInput {
   const usage = verb ? `plugboard ${verb.name} ${verb.usage}`.trim() : 'plugboard VERB'
   if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     const option = /'(-[^']*)'/.exec(error.message)?.[1] ?? 'that option'
@@ -80,7 +89,9 @@ function explain(error: NodeJS.ErrnoException, verb: VerbSpec | undefined, words
         hint: `If it belongs to the server, put -- before its command: plugboard add ${name} -- ${command.join(' ')}`.trim(),
       })
     }
-    return new InvalidInput(`${option} is not an option here.`, { hint: `Usage: ${usage}. See \`plugboard ${verb?.name ?? ''} --help\`.` })
+    return new InvalidInput(`${option} is not an option here.`, {
+      hint: `Usage: ${usage}. See \`plugboard ${verb?.name ?? ''} --help\`.`,
+    })
   }
   const message = error.message.split('\n')[0] ?? 'The command line is wrong.'
   return new InvalidInput(message.replace(/\.?$/, '.'), { hint: `Usage: ${usage}` })
@@ -89,10 +100,18 @@ function explain(error: NodeJS.ErrnoException, verb: VerbSpec | undefined, words
 /** A verb one or two keystrokes away. */
 function nearest(word: string): string | undefined {
   const names = VERBS.flatMap((verb) => [verb.name, ...(verb.aliases ?? [])])
-  const close = names.find((name) => name.startsWith(word) || word.startsWith(name) || sameLetters(name, word))
+  const close = names.find(
+    (name) => name.startsWith(word) || word.startsWith(name) || sameLetters(name, word),
+  )
   return close && word.length > 1 ? `Did you mean \`plugboard ${close}\`?` : undefined
 }
 
 function sameLetters(a: string, b: string): boolean {
-  return Math.abs(a.length - b.length) <= 1 && [...a].sort().join('').startsWith([...b].sort().join('').slice(0, -1))
+  return (
+    Math.abs(a.length - b.length) <= 1 &&
+    [...a]
+      .sort()
+      .join('')
+      .startsWith([...b].sort().join('').slice(0, -1))
+  )
 }

@@ -1,13 +1,16 @@
 // context.ts: what a verb gets: its words, the surroundings, and the configuration when it asks for it.
-import { existsSync, statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Configuration, loadConfiguration, type WritableScope } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
 import type { Parsed } from './args.ts'
 import { createOutput, type Output, reportDiagnostics } from './output.ts'
+import type { VerbSpec } from './spec.ts'
 
 export interface Invocation {
+  /** The table, for verbs that speak about verbs. */
+  readonly verbs: readonly VerbSpec[]
   readonly host: Host
   readonly cwd: string
   readonly output: Output
@@ -20,7 +23,7 @@ export interface Invocation {
   configuration(): Promise<Configuration>
 }
 
-export function createInvocation(parsed: Parsed): Invocation {
+export async function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[]): Promise<Invocation> {
   const { values } = parsed
   const flag = (name: string) => values[name] === true
   const option = (name: string) => {
@@ -38,7 +41,7 @@ export function createInvocation(parsed: Parsed): Invocation {
     noColor: flag('no-color'),
   })
   const host = systemHost()
-  const cwd = startFolder(option('cwd'))
+  const cwd = await startFolder(option('cwd'))
   let loaded: Promise<Configuration> | undefined
   const load = async () => {
     const configuration = await loadConfiguration({
@@ -52,6 +55,7 @@ export function createInvocation(parsed: Parsed): Invocation {
     return configuration
   }
   return {
+    verbs,
     host,
     cwd,
     output,
@@ -67,9 +71,9 @@ export function createInvocation(parsed: Parsed): Invocation {
   }
 }
 
-function startFolder(wanted: string | undefined): string {
+async function startFolder(wanted: string | undefined): Promise<string> {
   const cwd = resolve(wanted ?? process.cwd())
-  if (wanted !== undefined && !(existsSync(cwd) && statSync(cwd).isDirectory()))
+  if (wanted !== undefined && !(await stat(cwd).catch(() => undefined))?.isDirectory())
     throw new InvalidInput(`--cwd: ${cwd} is not a folder.`)
   return cwd
 }
@@ -78,7 +82,9 @@ function startFolder(wanted: string | undefined): string {
 export function words(invocation: Invocation, names: readonly string[], optional = 0): readonly string[] {
   const { positionals } = invocation
   if (positionals.length < names.length - optional)
-    throw new InvalidInput(`${names[positionals.length]} is missing.`, { hint: 'Add `--help` to see how it is used.' })
+    throw new InvalidInput(`${names[positionals.length]} is missing.`, {
+      hint: 'Add `--help` to see how it is used.',
+    })
   if (positionals.length > names.length)
     throw new InvalidInput(`"${positionals[names.length]}" is one word too many.`, {
       hint: 'Add `--help` to see how it is used.',

@@ -1,7 +1,8 @@
 // help.ts: help text, made from the table of verbs.
 import type { Colors } from './output.ts'
 import { table } from './output.ts'
-import { GLOBAL_OPTIONS, type OptionSpec, VERBS, type VerbSpec } from './verbs.ts'
+import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
+import { VERBS } from './verbs.ts'
 
 export function helpText(verb: VerbSpec | undefined, color: Colors): string {
   return `${verb ? verbHelp(verb, color) : overview(color)}\n`
@@ -12,7 +13,11 @@ function overview({ bold, dim }: Colors): string {
   const sections = groups.flatMap((group) => {
     const verbs = VERBS.filter((verb) => verb.group === group)
     if (verbs.length === 0) return []
-    return ['', bold(group), table(verbs.map((verb) => [`  ${verb.name} ${dim(verb.usage)}`.trimEnd(), verb.summary]))]
+    return [
+      '',
+      bold(group),
+      table(verbs.map((verb) => [`  ${verb.name} ${dim(verb.usage)}`.trimEnd(), verb.summary])),
+    ]
   })
   return [
     `${bold('plugboard')}: every MCP server you know, plugged in.`,

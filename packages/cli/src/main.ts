@@ -3,6 +3,7 @@ import { PlugboardError } from '@plugboard/core/errors'
 import { parseCommandLine } from './args.ts'
 import { createInvocation } from './context.ts'
 import { createOutput, EXIT, exitCodeOf, type Output, reportError } from './output.ts'
+import { VERBS } from './verbs.ts'
 
 const argv = process.argv.slice(2)
 
@@ -24,7 +25,7 @@ async function main(): Promise<number> {
       process.stdout.write(helpText(parsed.verb, output.color))
       return EXIT.done
     }
-    const invocation = createInvocation(parsed)
+    const invocation = await createInvocation(parsed, VERBS)
     output = invocation.output
     const { run } = await (parsed.verb?.load() ?? import('./verbs/list.ts'))
     return await run(invocation)

@@ -90,7 +90,9 @@ export function reportError(output: Output, error: PlugboardError): void {
   }
   const { red, dim } = output.errorColor
   const where = [error.server, error.stage].filter((part) => part && !error.message.includes(`"${part}"`))
-  process.stderr.write(`${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${error.message}\n`)
+  process.stderr.write(
+    `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${error.message}\n`,
+  )
   if (error.hint) process.stderr.write(`  ${dim(error.hint)}\n`)
 }
 
@@ -98,7 +100,9 @@ export function reportError(output: Output, error: PlugboardError): void {
 export function reportDiagnostics(output: Output, diagnostics: readonly Diagnostic[], limit = 20): void {
   if (output.quiet || output.json || diagnostics.length === 0) return
   const { red, yellow, dim } = output.errorColor
-  const sorted = [...diagnostics].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
+  const sorted = [...diagnostics].sort(
+    (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
+  )
   const shown = output.verbose ? sorted : sorted.slice(0, limit)
   for (const fault of shown) {
     const mark = fault.severity === 'error' ? red('error') : yellow('warning')
@@ -107,7 +111,8 @@ export function reportDiagnostics(output: Output, diagnostics: readonly Diagnost
     process.stderr.write(`${mark} ${at}:${path} ${fault.message}\n`)
     if (fault.hint) process.stderr.write(`  ${dim(fault.hint)}\n`)
   }
-  if (shown.length < sorted.length) process.stderr.write(dim(`… and ${sorted.length - shown.length} more (-v)\n`))
+  if (shown.length < sorted.length)
+    process.stderr.write(dim(`… and ${sorted.length - shown.length} more (-v)\n`))
 }
 
 /** `~` for the home folder, as people write it. */
@@ -126,7 +131,9 @@ export function table(rows: readonly (readonly string[])[]): string {
   return rows
     .map((row) =>
       row
-        .map((cell, index) => (index === row.length - 1 ? cell : cell + ' '.repeat((widths[index] ?? 0) - width(cell))))
+        .map((cell, index) =>
+          index === row.length - 1 ? cell : cell + ' '.repeat((widths[index] ?? 0) - width(cell)),
+        )
         .join('  ')
         .trimEnd(),
     )

@@ -40,7 +40,13 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
   const { bold, dim, green, red, yellow } = color
   if (rows.length === 0)
     return `No servers yet. Add one: ${bold('plugboard add NAME URL')} or ${bold('plugboard add NAME -- COMMAND …')}`
-  const paint = { connected: green, pending: yellow, failed: red, 'needs-auth': yellow, disabled: dim } as const
+  const paint = {
+    connected: green,
+    pending: yellow,
+    failed: red,
+    'needs-auth': yellow,
+    disabled: dim,
+  } as const
   const header = ['  NAME', 'STATE', 'SCOPE', 'TYPE', 'TOOLS', 'TIME', 'SOURCE'].map((title) => dim(title))
   const body = rows.map((row) => {
     const waiting = row.reason === 'pending approval'
@@ -62,9 +68,14 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
 /** What the table has no room for: why a server is not up, and what to do. */
 function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
   if (row.error)
-    return [`${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${row.error}`, ...(row.hint ? [`  ${dim(row.hint)}`] : [])]
+    return [
+      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${row.error}`,
+      ...(row.hint ? [`  ${dim(row.hint)}`] : []),
+    ]
   if (row.reason === 'pending approval')
-    return [`${yellow('⏸')} ${row.name}: came with this project; run \`plugboard approve ${row.name}\` to let it start`]
+    return [
+      `${yellow('⏸')} ${row.name}: came with this project; run \`plugboard approve ${row.name}\` to let it start`,
+    ]
   if (row.reason) return [`${dim('⊘')} ${dim(`${row.name}: ${row.reason}`)}`]
   return []
 }
@@ -73,6 +84,9 @@ export function hiddenNote(configuration: Configuration): string | undefined {
   const { exclusiveFile, hidden } = configuration
   if (exclusiveFile === undefined) return undefined
   const names = [...new Set(hidden.map(({ name }) => name))]
-  const others = names.length === 0 ? '' : ` ${names.length} other${names.length === 1 ? ' is' : 's are'} hidden: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ' …' : ''}.`
+  const others =
+    names.length === 0
+      ? ''
+      : ` ${names.length} other${names.length === 1 ? ' is' : 's are'} hidden: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ' …' : ''}.`
   return `This machine is managed: ${shortPath(exclusiveFile)} allows its own servers only.${others}`
 }

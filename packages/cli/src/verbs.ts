@@ -1,32 +1,8 @@
 // verbs.ts: the table of everything the command can do. Help, completion and parsing are made from it; a verb's
 // code is loaded only when it runs, because start-up time is a feature.
-import type { Invocation } from './context.ts'
+import type { OptionSpec, VerbSpec } from './spec.ts'
 
-export interface OptionSpec {
-  readonly type: 'string' | 'boolean'
-  readonly short?: string
-  readonly multiple?: boolean
-  readonly value?: string
-  readonly choices?: readonly string[]
-  readonly help: string
-}
-
-export interface VerbSpec {
-  readonly name: string
-  readonly aliases?: readonly string[]
-  readonly group: 'Servers' | 'Use' | 'Look' | 'More'
-  readonly summary: string
-  /** What follows the verb. */
-  readonly usage: string
-  readonly options?: Readonly<Record<string, OptionSpec>>
-  /** What a positional is, for completion. */
-  readonly completes?: 'server' | 'client' | 'shell' | 'project-server'
-  /** A line or two of example. */
-  readonly examples?: readonly string[]
-  readonly load: () => Promise<{ run(invocation: Invocation): Promise<number> }>
-}
-
-export const SCOPE_OPTION: OptionSpec = {
+const SCOPE_OPTION: OptionSpec = {
   type: 'string',
   short: 's',
   value: 'local|project|user',
@@ -35,20 +11,6 @@ export const SCOPE_OPTION: OptionSpec = {
 }
 
 const FORCE: OptionSpec = { type: 'boolean', short: 'f', help: 'replace a server that is already there' }
-
-export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  json: { type: 'boolean', help: 'print JSON on stdout' },
-  cwd: { type: 'string', value: 'DIR', help: 'work as if started in DIR' },
-  'mcp-config': { type: 'string', multiple: true, value: 'FILE|JSON', help: 'more servers, from a file or as JSON' },
-  'strict-mcp-config': { type: 'boolean', help: 'only the servers of --mcp-config' },
-  timeout: { type: 'string', value: 'MS', help: 'how long a connect or a call may take' },
-  'approve-project': { type: 'boolean', help: "trust this project's servers for this run" },
-  quiet: { type: 'boolean', short: 'q', help: 'no notes on stderr' },
-  verbose: { type: 'boolean', short: 'v', help: 'more notes on stderr' },
-  'no-color': { type: 'boolean', help: 'plain text' },
-  help: { type: 'boolean', short: 'h', help: 'show this help' },
-  version: { type: 'boolean', short: 'V', help: 'print the version' },
-}
 
 export const VERBS: readonly VerbSpec[] = [
   {
@@ -65,7 +27,13 @@ export const VERBS: readonly VerbSpec[] = [
         choices: ['stdio', 'http', 'sse', 'ws'],
         help: 'how to reach it; guessed when left out',
       },
-      env: { type: 'string', short: 'e', multiple: true, value: 'K=V', help: 'environment variable for the server' },
+      env: {
+        type: 'string',
+        short: 'e',
+        multiple: true,
+        value: 'K=V',
+        help: 'environment variable for the server',
+      },
       header: { type: 'string', short: 'H', multiple: true, value: "'K: V'", help: 'HTTP header to send' },
       'headers-helper': { type: 'string', value: 'CMD', help: 'command that prints headers as JSON' },
       'client-id': { type: 'string', value: 'ID', help: 'OAuth client id' },

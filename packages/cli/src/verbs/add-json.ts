@@ -1,6 +1,7 @@
 // add-json: one server, from its entry as JSON.
+
+import { parseJson } from '@plugboard/core/config/parse'
 import { InvalidInput } from '@plugboard/core/errors'
-import { parseJson } from '@plugboard/core/config'
 import { type Invocation, words } from '../context.ts'
 import { finishAdd } from './add.ts'
 

@@ -1,5 +1,6 @@
 // add: one server, from words on the command line.
-import { addServer, SCOPES, type Scope, type WritableScope } from '@plugboard/core/config'
+import { SCOPES, type Scope, type WritableScope } from '@plugboard/core/config'
+import { addServer } from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, scopeOption } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
@@ -7,7 +8,9 @@ import { EXIT, shortPath } from '../output.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const [name, ...words] = [...invocation.positionals, ...invocation.rest]
   if (name === undefined)
-    throw new InvalidInput('NAME is missing.', { hint: 'plugboard add NAME URL, or plugboard add NAME -- COMMAND ARGS…' })
+    throw new InvalidInput('NAME is missing.', {
+      hint: 'plugboard add NAME URL, or plugboard add NAME -- COMMAND ARGS…',
+    })
   const written = entryFrom(invocation, words)
   return finishAdd(invocation, name, written)
 }
@@ -16,15 +19,23 @@ export async function finishAdd(invocation: Invocation, name: string, written: u
   const { output, host } = invocation
   const scope: WritableScope = scopeOption(invocation) ?? 'local'
   const configuration = await invocation.configuration()
-  const added = await addServer(configuration, host, { name, written, scope, replace: invocation.flag('force') })
+  const added = await addServer(configuration, host, {
+    name,
+    written,
+    scope,
+    replace: invocation.flag('force'),
+  })
   output.result({ ...added, entry: written }, () => {
     const verb = added.outcome === 'replaced' ? 'Replaced' : 'Added'
     return `${verb} ${name} (${scope}) in ${shortPath(added.file)}`
   })
   const stronger = configuration.servers.find((server) => server.name === name && wins(server.scope, scope))
   if (stronger)
-    output.note(`Note: the ${stronger.scope} definition in ${shortPath(stronger.source)} still wins for this name.`)
-  if (scope === 'project') output.note('Approved for you; everyone else who opens this project is asked first.')
+    output.note(
+      `Note: the ${stronger.scope} definition in ${shortPath(stronger.source)} still wins for this name.`,
+    )
+  if (scope === 'project')
+    output.note('Approved for you; everyone else who opens this project is asked first.')
   return EXIT.done
 }
 
@@ -51,7 +62,9 @@ function entryFrom(invocation: Invocation, words: readonly string[]): Record<str
       hint: 'For a command, put -- before it.',
     })
   if (Object.keys(env).length > 0)
-    throw new InvalidInput('-e is for servers that are started by a command.', { hint: 'Use -H for HTTP headers.' })
+    throw new InvalidInput('-e is for servers that are started by a command.', {
+      hint: 'Use -H for HTTP headers.',
+    })
   const oauth = oauthFrom(invocation)
   const helper = invocation.option('headers-helper')
   return {
@@ -70,7 +83,12 @@ function guessTransport(target: string, afterDashes: boolean): string {
   return /\/sse\/?$/.test(URL.canParse(target) ? new URL(target).pathname : target) ? 'sse' : 'http'
 }
 
-function pairs(words: readonly string[], separator: string, flag: string, shape: string): Record<string, string> {
+function pairs(
+  words: readonly string[],
+  separator: string,
+  flag: string,
+  shape: string,
+): Record<string, string> {
   const entries = words.map((word): [string, string] => {
     const at = word.indexOf(separator)
     const key = word.slice(0, at).trim()
@@ -84,6 +102,7 @@ function oauthFrom(invocation: Invocation): Record<string, unknown> | undefined 
   const clientId = invocation.option('client-id')
   const port = invocation.option('callback-port')
   if (clientId === undefined && port === undefined) return undefined
-  if (port !== undefined && !/^\d+$/.test(port)) throw new InvalidInput(`--callback-port "${port}" is not a number.`)
+  if (port !== undefined && !/^\d+$/.test(port))
+    throw new InvalidInput(`--callback-port "${port}" is not a number.`)
   return { ...(clientId && { clientId }), ...(port && { callbackPort: Number(port) }) }
 }

@@ -1,11 +1,13 @@
 // completion: shell scripts made from the table of verbs. They ask `plugboard completion servers` for names.
-import { CLIENT_IDS, loadConfiguration } from '@plugboard/core/config'
+import { loadConfiguration } from '@plugboard/core/config'
+import { CLIENTS } from '@plugboard/core/config/import'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { GLOBAL_OPTIONS, type OptionSpec, VERBS, type VerbSpec } from '../verbs.ts'
+import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from '../spec.ts'
 
-const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish }
+type Verbs = readonly VerbSpec[]
+const SHELLS: Readonly<Record<string, (verbs: Verbs) => string>> = { bash, zsh, fish }
 
 export async function run(invocation: Invocation): Promise<number> {
   const [shell = ''] = words(invocation, ['SHELL'])
@@ -16,12 +18,13 @@ export async function run(invocation: Invocation): Promise<number> {
     return EXIT.done
   }
   const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined
-  if (!script) throw new InvalidInput(`There is no completion for "${shell}".`, { hint: 'Choose bash, zsh or fish.' })
-  process.stdout.write(script())
+  if (!script)
+    throw new InvalidInput(`There is no completion for "${shell}".`, { hint: 'Choose bash, zsh or fish.' })
+  process.stdout.write(script(invocation.verbs))
   return EXIT.done
 }
 
-const verbNames = () => VERBS.flatMap((verb) => [verb.name, ...(verb.aliases ?? [])])
+const verbNames = (verbs: Verbs) => verbs.flatMap((verb) => [verb.name, ...(verb.aliases ?? [])])
 
 function optionWords(options: Readonly<Record<string, OptionSpec>> = {}): string {
   return Object.entries({ ...options, ...GLOBAL_OPTIONS })
@@ -32,7 +35,7 @@ function optionWords(options: Readonly<Record<string, OptionSpec>> = {}): string
 function positionalWords(verb: VerbSpec): string {
   switch (verb.completes) {
     case 'client':
-      return CLIENT_IDS.join(' ')
+      return CLIENTS.map(({ id }) => id).join(' ')
     case 'shell':
       return Object.keys(SHELLS).join(' ')
     case 'server':
@@ -43,8 +46,8 @@ function positionalWords(verb: VerbSpec): string {
   }
 }
 
-function choiceCases(): string[] {
-  const all = VERBS.flatMap((verb) => Object.entries(verb.options ?? {})).filter(([, { choices }]) => choices)
+function choiceCases(verbs: Verbs): string[] {
+  const all = verbs.flatMap((verb) => Object.entries(verb.options ?? {})).filter(([, { choices }]) => choices)
   const unique = new Map(all)
   return [...unique].map(
     ([name, { short, choices = [] }]) =>
@@ -52,8 +55,8 @@ function choiceCases(): string[] {
   )
 }
 
-function bash(): string {
-  const cases = VERBS.map(
+function bash(verbs: Verbs): string {
+  const cases = verbs.map(
     (verb) =>
       `    ${[verb.name, ...(verb.aliases ?? [])].join('|')}) words="${positionalWords(verb)}"; options="${optionWords(verb.options)}";;`,
   )
@@ -63,7 +66,7 @@ _plugboard() {
   cur="\${COMP_WORDS[COMP_CWORD]}"; prev="\${COMP_WORDS[COMP_CWORD-1]}"
   COMPREPLY=()
   case "$prev" in
-${choiceCases().join('\n')}
+${choiceCases(verbs).join('\n')}
     --cwd) COMPREPLY=($(compgen -d -- "$cur")); return;;
     --mcp-config|--output|-o) COMPREPLY=($(compgen -f -- "$cur")); return;;
   esac
@@ -71,7 +74,7 @@ ${choiceCases().join('\n')}
     case "\${COMP_WORDS[i]}" in -*|mcp) ;; *) verb="\${COMP_WORDS[i]}"; break;; esac
   done
   case "$verb" in
-    "") words="${verbNames().join(' ')}"; options="${optionWords()}";;
+    "") words="${verbNames(verbs).join(' ')}"; options="${optionWords()}";;
 ${cases.join('\n')}
   esac
   case "$cur" in
@@ -83,16 +86,20 @@ complete -o default -F _plugboard plugboard
 `
 }
 
-function zsh(): string {
-  const described = VERBS.map((verb) => `    '${verb.name}:${quote(verb.summary)}'`)
-  const cases = VERBS.map((verb) => {
-    const options = Object.entries({ ...verb.options, ...GLOBAL_OPTIONS }).map(([name, { help, choices, value }]) => {
-      const argument = value ? `:${value.replace(/[^\w ]/g, ' ')}:${choices ? `(${choices.join(' ')})` : '_files'}` : ''
-      return `'--${name}[${quote(help)}]${argument}'`
-    })
+function zsh(verbs: Verbs): string {
+  const described = verbs.map((verb) => `    '${verb.name}:${quote(verb.summary)}'`)
+  const cases = verbs.map((verb) => {
+    const options = Object.entries({ ...verb.options, ...GLOBAL_OPTIONS }).map(
+      ([name, { help, choices, value }]) => {
+        const argument = value
+          ? `:${value.replace(/[^\w ]/g, ' ')}:${choices ? `(${choices.join(' ')})` : '_files'}`
+          : ''
+        return `'--${name}[${quote(help)}]${argument}'`
+      },
+    )
     const list = positionalWords(verb)
     const positional = list ? ` '*:word:(${list})'` : ''
-    return `    ${[verb.name, ...(verb.aliases ?? [])].join('|')}) _arguments ${options.join(' ')}${positional.replace(/'\*:word:\(\$\((.*)\)\)'/, `"*:server:(\${(f)\\"\$($1)\\"})"`)};;`
+    return `    ${[verb.name, ...(verb.aliases ?? [])].join('|')}) _arguments ${options.join(' ')}${positional.replace(/'\*:word:\(\$\((.*)\)\)'/, `"*:server:(\${(f)\\"$($1)\\"})"`)};;`
   })
   return `#compdef plugboard
 # zsh completion for plugboard: source <(plugboard completion zsh)
@@ -112,9 +119,9 @@ compdef _plugboard plugboard
 `
 }
 
-function fish(): string {
-  const none = `not __fish_seen_subcommand_from ${verbNames().join(' ')}`
-  const lines = VERBS.flatMap((verb) => {
+function fish(verbs: Verbs): string {
+  const none = `not __fish_seen_subcommand_from ${verbNames(verbs).join(' ')}`
+  const lines = verbs.flatMap((verb) => {
     const here = `__fish_seen_subcommand_from ${[verb.name, ...(verb.aliases ?? [])].join(' ')}`
     const list = positionalWords(verb).replace(/^\$\((.*)\)$/, '($1)')
     return [

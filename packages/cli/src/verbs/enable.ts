@@ -1,5 +1,5 @@
 // enable and disable: switch a server on or off for this person.
-import { setEnabled } from '@plugboard/core/config'
+import { setEnabled } from '@plugboard/core/config/manage'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 

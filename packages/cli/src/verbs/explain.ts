@@ -74,14 +74,17 @@ function asText(resolution: Resolution, color: Colors): string {
     'Faults',
     resolution.contenders.flatMap(({ definition }) =>
       definition.faults.map(
-        (fault) => `  ${fault.severity === 'error' ? red('error') : yellow('warning')} ${fault.path}: ${fault.message}`,
+        (fault) =>
+          `  ${fault.severity === 'error' ? red('error') : yellow('warning')} ${fault.path}: ${fault.message}`,
       ),
     ),
   )
   const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   if (!winner || !server) {
     const hidden = resolution.contenders.find(({ verdict }) => verdict.kind === 'hidden')
-    section('Verdict', [`  ${red(hidden ? whyOf(hidden) : 'no definition of it is valid, so it does not exist')}`])
+    section('Verdict', [
+      `  ${red(hidden ? whyOf(hidden) : 'no definition of it is valid, so it does not exist')}`,
+    ])
     return lines.join('\n')
   }
   section('Entry', JSON.stringify(maskEntry(winner.written), null, 2).replace(/^/gm, '  ').split('\n'))
@@ -91,14 +94,23 @@ function asText(resolution: Resolution, color: Colors): string {
       (expansion) => `  \${${expansion.variable}} in ${expansion.path}: ${describe(expansion, color)}`,
     ),
   )
-  section('Notes', resolution.notes.map((note) => `  ${note}`))
+  section(
+    'Notes',
+    resolution.notes.map((note) => `  ${note}`),
+  )
   const { policy, trust } = resolution
   section('Verdict', [
     ...(policy
-      ? [policy.admitted ? `  policy  ${green('admitted')}: ${policy.by}` : `  policy  ${red('blocked')}: ${policy.reason}, by ${shortPath(policy.file)}`]
+      ? [
+          policy.admitted
+            ? `  policy  ${green('admitted')}: ${policy.by}`
+            : `  policy  ${red('blocked')}: ${policy.reason}, by ${shortPath(policy.file)}`,
+        ]
       : []),
     ...(trust
-      ? [`  trust   ${trust.trusted ? green('trusted') : yellow('pending approval')}: ${trust.because}${trust.trusted ? '' : `; run \`plugboard approve ${resolution.name}\``}`]
+      ? [
+          `  trust   ${trust.trusted ? green('trusted') : yellow('pending approval')}: ${trust.because}${trust.trusted ? '' : `; run \`plugboard approve ${resolution.name}\``}`,
+        ]
       : []),
     `  state   ${server.disabled ? yellow(`disabled: ${server.disabled.text}`) : green('enabled')}`,
   ])

@@ -2,7 +2,8 @@
 // product's file.
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { findResolution, type WrittenEntry } from '@plugboard/core/config'
+import { findResolution } from '@plugboard/core/config'
+import type { WrittenEntry } from '@plugboard/core/config/import'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
@@ -30,7 +31,8 @@ async function chosen(invocation: Invocation): Promise<ReadonlyMap<string, Writt
   for (const { name, contenders } of configuration.resolutions.values()) {
     const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
     // A winner passed validation, so what was written is an object.
-    if (winner && (only.length === 0 || only.includes(name))) servers.set(name, winner.written as WrittenEntry)
+    if (winner && (only.length === 0 || only.includes(name)))
+      servers.set(name, winner.written as WrittenEntry)
   }
   return servers
 }

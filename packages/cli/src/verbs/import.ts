@@ -1,7 +1,9 @@
 // import: another client's servers, written into a file of ours.
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { addServer, CLIENTS, type ClientFormat, findClient, type ImportNote, maskEntry, type WritableScope } from '@plugboard/core/config'
+import { maskEntry, type WritableScope } from '@plugboard/core/config'
+import { CLIENTS, type ClientFormat, findClient, type ImportNote } from '@plugboard/core/config/import'
+import { addServer } from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, scopeOption, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
@@ -38,14 +40,22 @@ export async function run(invocation: Invocation): Promise<number> {
     throw new InvalidInput(`${client.title} has no server named ${missing.join(', ')}.`, {
       hint: `It has: ${[...seen].join(', ') || 'none'}.`,
     })
-  report(invocation, client, files.map(({ path }) => path), items, notes)
+  report(
+    invocation,
+    client,
+    files.map(({ path }) => path),
+    items,
+    notes,
+  )
   return items.some(({ outcome }) => outcome === 'refused') ? EXIT.usage : EXIT.done
 }
 
 export function clientOrThrow(id: string): ClientFormat {
   const client = findClient(id)
   if (client) return client
-  throw new InvalidInput(`There is no client "${id}".`, { hint: `Choose one of ${CLIENTS.map((known) => known.id).join(', ')}.` })
+  throw new InvalidInput(`There is no client "${id}".`, {
+    hint: `Choose one of ${CLIENTS.map((known) => known.id).join(', ')}.`,
+  })
 }
 
 async function filesToRead(client: ClientFormat, given: string | undefined, invocation: Invocation) {
@@ -54,7 +64,10 @@ async function filesToRead(client: ClientFormat, given: string | undefined, invo
     ? [{ path: resolve(invocation.cwd, given), scope: 'local' as WritableScope }]
     : client
         .files({ cwd: place.root, home: place.home, platform: place.platform, env: place.env })
-        .map(({ path, scope }) => ({ path, scope: (scope === 'project' ? 'local' : 'user') as WritableScope }))
+        .map(({ path, scope }) => ({
+          path,
+          scope: (scope === 'project' ? 'local' : 'user') as WritableScope,
+        }))
   const found = []
   for (const { path, scope } of candidates) {
     try {
@@ -72,7 +85,13 @@ async function filesToRead(client: ClientFormat, given: string | undefined, invo
   return found
 }
 
-async function addOne(invocation: Invocation, name: string, entry: unknown, scope: WritableScope, from: string): Promise<Item> {
+async function addOne(
+  invocation: Invocation,
+  name: string,
+  entry: unknown,
+  scope: WritableScope,
+  from: string,
+): Promise<Item> {
   if (invocation.flag('dry-run')) return { name, entry, from, outcome: 'planned' }
   try {
     const request = { name, written: entry, scope, replace: invocation.flag('force') }
@@ -98,7 +117,8 @@ function report(
       `${client.title}: ${files.map(shortPath).join(', ')}`,
       ...items.map((item) => {
         const where = item.file ? ` → ${shortPath(item.file)}` : ''
-        const mark = item.outcome === 'kept' || item.outcome === 'refused' ? yellow(item.outcome) : green(item.outcome)
+        const mark =
+          item.outcome === 'kept' || item.outcome === 'refused' ? yellow(item.outcome) : green(item.outcome)
         const why = item.message ? `\n    ${item.message}` : ''
         return `  ${mark} ${item.name}${where}${why}\n    ${dim(JSON.stringify(maskEntry(item.entry)))}`
       }),

@@ -19,7 +19,9 @@ export function asData(configuration: Configuration, rows: readonly ServerRow[])
   const note = hiddenNote(configuration)
   return {
     servers: rows,
-    ...(note && { managed: { file: configuration.exclusiveFile, message: note, hidden: configuration.hidden } }),
+    ...(note && {
+      managed: { file: configuration.exclusiveFile, message: note, hidden: configuration.hidden },
+    }),
     ...(configuration.diagnostics.length > 0 && { diagnostics: configuration.diagnostics }),
   }
 }

@@ -1,5 +1,5 @@
 // remove: one server, out of our own files.
-import { removeServer } from '@plugboard/core/config'
+import { removeServer } from '@plugboard/core/config/manage'
 import { type Invocation, scopeOption, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 

@@ -1,5 +1,5 @@
 // reset-project-choices: forgets every approval of this project.
-import { resetProjectChoices } from '@plugboard/core/config'
+import { resetProjectChoices } from '@plugboard/core/config/manage'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 
@@ -9,7 +9,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const forgotten = await resetProjectChoices(configuration, invocation.host)
   invocation.output.result(
     { project: configuration.place.root, forgotten },
-    () => `Forgot ${forgotten} approval${forgotten === 1 ? '' : 's'} for ${shortPath(configuration.place.root)}`,
+    () =>
+      `Forgot ${forgotten} approval${forgotten === 1 ? '' : 's'} for ${shortPath(configuration.place.root)}`,
   )
   return EXIT.done
 }

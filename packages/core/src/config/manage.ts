@@ -1,12 +1,12 @@
 // manage.ts: what a person asks for (`add`, `remove`, `enable`, `approve` …) as edits of our own files.
 // It never writes another product's file.
-import { InvalidInput, PermissionDenied, ServerNotFound } from '../errors.ts'
+import { InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { defineServer } from './document.ts'
 import { approvalStore, type Configuration } from './load.ts'
 import { nameFault, RESERVED_NAMES } from './names.ts'
 import { nodeAt, parseDocument } from './parse.ts'
-import type { Resolution } from './resolve.ts'
+import { findResolution, type PendingApproval, type Resolution } from './resolve.ts'
 import { hashOf } from './sign.ts'
 import { isWritable, type Source, type WritableScope, writableSource } from './sources.ts'
 import { editSource, serverPath } from './store.ts'
@@ -170,24 +170,6 @@ async function clearDisabledFlag(
   return winner.source.file
 }
 
-export interface PendingApproval {
-  readonly name: string
-  readonly hash: string
-  readonly file: string
-  readonly written: unknown
-  /** Why it is asked: never approved, or changed since. */
-  readonly because: string
-}
-
-/** The project's servers that wait for a yes. */
-export function pendingApprovals(configuration: Configuration): PendingApproval[] {
-  return [...configuration.resolutions.values()].flatMap(({ name, hash, trust, contenders }) => {
-    const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
-    if (!winner || !hash || !trust || trust.trusted) return []
-    return [{ name, hash, file: winner.source.file, written: winner.written, because: trust.because }]
-  })
-}
-
 export async function approve(
   configuration: Configuration,
   host: Host,
@@ -202,18 +184,6 @@ export async function approve(
 
 export function resetProjectChoices(configuration: Configuration, host: Host): Promise<number> {
   return approvalStore(configuration.place, host).reset(configuration.place.root)
-}
-
-/** The resolution of a name, or an error that suggests what was meant. */
-export function findResolution(configuration: Configuration, name: string): Resolution {
-  const found = configuration.resolutions.get(name)
-  if (found) return found
-  const close = [...configuration.resolutions.keys()].filter(
-    (known) =>
-      known.toLowerCase().includes(name.toLowerCase()) || name.toLowerCase().includes(known.toLowerCase()),
-  )
-  const hint = close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : undefined
-  throw new ServerNotFound(name, hint ? { hint } : {})
 }
 
 function capital(sentence: string): string {

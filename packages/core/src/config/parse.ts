@@ -68,7 +68,10 @@ export function parseDocument(text: string, file: string, options: ParseOptions 
 }
 
 /** A JSON text as plain data, or its first fault. */
-export function parseJson(text: string, file: string): { readonly value?: unknown; readonly fault?: Diagnostic } {
+export function parseJson(
+  text: string,
+  file: string,
+): { readonly value?: unknown; readonly fault?: Diagnostic } {
   const { root, diagnostics } = parseDocument(text, file)
   const fault = diagnostics.find(({ severity }) => severity === 'error')
   return fault ? { fault } : { value: toValue(root) }

@@ -1,5 +1,4 @@
 // project.ts: which folder is the project, and which of its files version control brought.
-import { execFile } from 'node:child_process'
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 
@@ -49,6 +48,7 @@ export async function isTracked(file: string): Promise<boolean> {
     '--',
     basename(file),
   ]
+  const { execFile } = await import('node:child_process')
   return new Promise((done) => {
     const options = { cwd: dirname(file), timeout: GIT_MS, windowsHide: true }
     execFile('git', args, options, (error) => {

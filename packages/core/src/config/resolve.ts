@@ -1,6 +1,7 @@
 // resolve.ts: from every definition that was found to one verdict a name. Each step is a pure function over data,
 // and what it decided is kept, so that `explain` tells exactly what happened.
 import { isAbsolute, resolve as resolvePath } from 'node:path'
+import { ServerNotFound } from '../errors.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
@@ -277,4 +278,34 @@ function missingVariables({ name, expansions, server, contenders }: Resolution):
       message: `the environment variable ${variable} is not set`,
       hint: `Set it, or write \${${variable}:-default}.`,
     }))
+}
+
+export interface PendingApproval {
+  readonly name: string
+  readonly hash: string
+  readonly file: string
+  readonly written: unknown
+  /** Why it is asked: never approved, or changed since. */
+  readonly because: string
+}
+
+/** The project's servers that wait for a yes. */
+export function pendingApprovals(resolved: Resolved): PendingApproval[] {
+  return [...resolved.resolutions.values()].flatMap(({ name, hash, trust, contenders }) => {
+    const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+    if (!winner || !hash || !trust || trust.trusted) return []
+    return [{ name, hash, file: winner.source.file, written: winner.written, because: trust.because }]
+  })
+}
+
+/** The resolution of a name, or an error that suggests what was meant. */
+export function findResolution(resolved: Resolved, name: string): Resolution {
+  const found = resolved.resolutions.get(name)
+  if (found) return found
+  const close = [...resolved.resolutions.keys()].filter(
+    (known) =>
+      known.toLowerCase().includes(name.toLowerCase()) || name.toLowerCase().includes(known.toLowerCase()),
+  )
+  const hint = close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : undefined
+  throw new ServerNotFound(name, hint ? { hint } : {})
 }

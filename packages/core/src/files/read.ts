@@ -1,7 +1,6 @@
 // read.ts: reads a text file that may be missing, huge, a folder, a device or not ours to read; never throws for those.
 import { isUtf8 } from 'node:buffer'
-import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { constants, type FileHandle, open } from 'node:fs/promises'
 
 export type ReadOutcome =
   | {
