@@ -1,9 +1,10 @@
 // context.ts: what a verb gets: its words, the surroundings, and the configuration when it asks for it.
-import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type Configuration, loadConfiguration, type WritableScope } from '@plugboard/core/config'
+import type { Configuration, WritableScope } from '@plugboard/core/config'
+import { loadConfiguration } from '@plugboard/core/config/load'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
+import { lazyModule } from '@plugboard/core/lazy'
 import type { Parsed } from './args.ts'
 import { createOutput, type Output, reportDiagnostics } from './output.ts'
 import type { VerbSpec } from './spec.ts'
@@ -20,10 +21,10 @@ export interface Invocation {
   option(name: string): string | undefined
   options(name: string): readonly string[]
   /** Reads every source; what is wrong with files is told on stderr, once. */
-  configuration(): Promise<Configuration>
+  configuration(options?: { readonly withLines?: boolean }): Promise<Configuration>
 }
 
-export async function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[]): Promise<Invocation> {
+export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[]): Invocation {
   const { values } = parsed
   const flag = (name: string) => values[name] === true
   const option = (name: string) => {
@@ -41,15 +42,16 @@ export async function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[
     noColor: flag('no-color'),
   })
   const host = systemHost()
-  const cwd = await startFolder(option('cwd'))
+  const cwd = startFolder(option('cwd'))
   let loaded: Promise<Configuration> | undefined
-  const load = async () => {
+  const load = async (withLines: boolean) => {
     const configuration = await loadConfiguration({
       host,
       cwd,
       mcpConfig: options('mcp-config'),
       strict: flag('strict-mcp-config'),
       approveProject: flag('approve-project'),
+      withLines,
     })
     reportDiagnostics(output, configuration.diagnostics)
     return configuration
@@ -64,18 +66,21 @@ export async function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[
     flag,
     option,
     options,
-    configuration: () => {
-      loaded ??= load()
+    configuration: ({ withLines = false } = {}) => {
+      loaded ??= load(withLines)
       return loaded
     },
   }
 }
 
-async function startFolder(wanted: string | undefined): Promise<string> {
+function startFolder(wanted: string | undefined): string {
   const cwd = resolve(wanted ?? process.cwd())
-  if (wanted !== undefined && !(await stat(cwd).catch(() => undefined))?.isDirectory())
-    throw new InvalidInput(`--cwd: ${cwd} is not a folder.`)
+  if (wanted !== undefined && !isFolder(cwd)) throw new InvalidInput(`--cwd: ${cwd} is not a folder.`)
   return cwd
+}
+
+function isFolder(path: string): boolean {
+  return lazyModule('node:fs').statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 /** Exactly so many words, or a sentence about what is missing or too much. */

@@ -1,5 +1,5 @@
 // help.ts: help text, made from the table of verbs.
-import type { Colors } from './output.ts'
+import type { Colors } from './colors.ts'
 import { table } from './output.ts'
 import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
 import { VERBS } from './verbs.ts'

@@ -1,9 +1,8 @@
 // output.ts: how results and notes reach a person or a script. Results go to stdout, everything else to stderr.
 import type { Diagnostic } from '@plugboard/core/config'
 import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
-import pc from 'picocolors'
-
-export type Colors = ReturnType<typeof pc.createColors>
+import { type Colors, createColors } from './colors.ts'
+import { isTerminal, write } from './streams.ts'
 
 export interface Output {
   readonly json: boolean
@@ -25,23 +24,23 @@ export interface OutputFlags {
 }
 
 export function createOutput(flags: OutputFlags): Output {
-  const wanted = (stream: NodeJS.WriteStream) => {
+  const wanted = (fd: 1 | 2) => {
     if (flags.noColor || process.env['NO_COLOR']) return false
     if (process.env['FORCE_COLOR']) return process.env['FORCE_COLOR'] !== '0'
-    return Boolean(stream.isTTY) && process.env['TERM'] !== 'dumb'
+    return process.env['TERM'] !== 'dumb' && isTerminal(fd)
   }
   return {
     json: flags.json,
     quiet: flags.quiet,
     verbose: flags.verbose,
-    color: pc.createColors(wanted(process.stdout)),
-    errorColor: pc.createColors(wanted(process.stderr)),
+    color: createColors(wanted(1)),
+    errorColor: createColors(wanted(2)),
     result: (data, text) => {
       const shown = flags.json ? JSON.stringify(data, null, 2) : text()
-      if (shown !== '') process.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`)
+      if (shown !== '') write(1, shown.endsWith('\n') ? shown : `${shown}\n`)
     },
     note: (line) => {
-      if (!flags.quiet) process.stderr.write(`${line}\n`)
+      if (!flags.quiet) write(2, `${line}\n`)
     },
   }
 }
@@ -85,15 +84,13 @@ export function exitCodeOf(error: PlugboardError): number {
 
 export function reportError(output: Output, error: PlugboardError): void {
   if (output.json) {
-    process.stdout.write(`${JSON.stringify({ error: error.toJSON() }, null, 2)}\n`)
+    write(1, `${JSON.stringify({ error: error.toJSON() }, null, 2)}\n`)
     return
   }
   const { red, dim } = output.errorColor
   const where = [error.server, error.stage].filter((part) => part && !error.message.includes(`"${part}"`))
-  process.stderr.write(
-    `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${error.message}\n`,
-  )
-  if (error.hint) process.stderr.write(`  ${dim(error.hint)}\n`)
+  write(2, `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${error.message}\n`)
+  if (error.hint) write(2, `  ${dim(error.hint)}\n`)
 }
 
 /** Faults in files, most serious first; a file's fault never stops the command. */
@@ -108,11 +105,10 @@ export function reportDiagnostics(output: Output, diagnostics: readonly Diagnost
     const mark = fault.severity === 'error' ? red('error') : yellow('warning')
     const at = `${shortPath(fault.file)}${fault.line === undefined ? '' : `:${fault.line}:${fault.column ?? 1}`}`
     const path = fault.path ? ` ${fault.path}:` : ''
-    process.stderr.write(`${mark} ${at}:${path} ${fault.message}\n`)
-    if (fault.hint) process.stderr.write(`  ${dim(fault.hint)}\n`)
+    write(2, `${mark} ${at}:${path} ${fault.message}\n`)
+    if (fault.hint) write(2, `  ${dim(fault.hint)}\n`)
   }
-  if (shown.length < sorted.length)
-    process.stderr.write(dim(`… and ${sorted.length - shown.length} more (-v)\n`))
+  if (shown.length < sorted.length) write(2, dim(`… and ${sorted.length - shown.length} more (-v)\n`))
 }
 
 /** `~` for the home folder, as people write it. */

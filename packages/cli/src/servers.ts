@@ -1,6 +1,7 @@
 // servers.ts: the rows of `list` and of the board: what is configured, and how it is.
 import type { Configuration, ConfiguredServer } from '@plugboard/core/config'
-import { type Colors, shortPath, table } from './output.ts'
+import type { Colors } from './colors.ts'
+import { shortPath, table } from './output.ts'
 
 /** One server as scripts see it. Fields may be added, never renamed. */
 export interface ServerRow {

@@ -10,6 +10,13 @@ export interface OptionSpec {
   readonly help: string
 }
 
+export interface VerbModule {
+  run(invocation: Invocation): Promise<number>
+}
+
+/** Loads a verb of src/live/, which opens the board and everything that comes with it. */
+export type LoadLive = (name: string) => Promise<VerbModule>
+
 export interface VerbSpec {
   readonly name: string
   readonly aliases?: readonly string[]
@@ -22,7 +29,7 @@ export interface VerbSpec {
   readonly completes?: 'server' | 'client' | 'shell' | 'project-server'
   /** A line or two of example. */
   readonly examples?: readonly string[]
-  readonly load: () => Promise<{ run(invocation: Invocation): Promise<number> }>
+  readonly load: (live: LoadLive) => Promise<VerbModule>
 }
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {

@@ -4,6 +4,7 @@ import { findResolution, maskEntry, type PendingApproval, pendingApprovals } fro
 import { approve } from '@plugboard/core/config/manage'
 import type { Invocation } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
+import { isTerminal, write } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { output, host, positionals } = invocation
@@ -12,11 +13,7 @@ export async function run(invocation: Invocation): Promise<number> {
   for (const name of positionals) findResolution(configuration, name)
   const asked = positionals.length > 0 ? pending.filter(({ name }) => positionals.includes(name)) : pending
   const interactive =
-    process.stdin.isTTY &&
-    process.stdout.isTTY &&
-    positionals.length === 0 &&
-    !invocation.flag('yes') &&
-    !output.json
+    isTerminal(0) && isTerminal(1) && positionals.length === 0 && !invocation.flag('yes') && !output.json
   const agreed = interactive ? await askEach(invocation, asked) : asked
   await approve(configuration, host, agreed)
   output.result({ approved: agreed.map(({ name, file, hash }) => ({ name, source: file, hash })) }, () => {
@@ -38,9 +35,7 @@ async function askEach(
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
     for (const entry of pending) {
-      process.stdout.write(
-        `\n${bold(entry.name)} ${dim(`${shortPath(entry.file)}, ${entry.because}`)}\n${show(entry)}\n`,
-      )
+      write(1, `\n${bold(entry.name)} ${dim(`${shortPath(entry.file)}, ${entry.because}`)}\n${show(entry)}\n`)
       const answer = await terminal.question('Let it start? [y/N] ')
       if (/^y(es)?$/i.test(answer.trim())) agreed.push(entry)
     }

@@ -5,6 +5,7 @@ import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from '../spec.ts'
+import { write } from '../streams.ts'
 
 type Verbs = readonly VerbSpec[]
 const SHELLS: Readonly<Record<string, (verbs: Verbs) => string>> = { bash, zsh, fish }
@@ -14,13 +15,13 @@ export async function run(invocation: Invocation): Promise<number> {
   if (shell === 'servers') {
     // Asked on every Tab: quiet whatever the files look like.
     const { servers } = await loadConfiguration({ host: invocation.host, cwd: invocation.cwd })
-    process.stdout.write(servers.map(({ name }) => `${name}\n`).join(''))
+    write(1, servers.map(({ name }) => `${name}\n`).join(''))
     return EXIT.done
   }
   const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined
   if (!script)
     throw new InvalidInput(`There is no completion for "${shell}".`, { hint: 'Choose bash, zsh or fish.' })
-  process.stdout.write(script(invocation.verbs))
+  write(1, script(invocation.verbs))
   return EXIT.done
 }
 

@@ -8,12 +8,13 @@ import {
   maskValue,
   type Resolution,
 } from '@plugboard/core/config'
+import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
-import { type Colors, EXIT, shortPath, table } from '../output.ts'
+import { EXIT, shortPath, table } from '../output.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
-  const configuration = await invocation.configuration()
+  const configuration = await invocation.configuration({ withLines: true })
   const resolution = findResolution(configuration, name)
   invocation.output.result(asData(resolution), () => asText(resolution, invocation.output.color))
   return EXIT.done

@@ -7,7 +7,7 @@ import { configuredRow } from '../servers.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const { output } = invocation
-  const resolution = findResolution(await invocation.configuration(), name)
+  const resolution = findResolution(await invocation.configuration({ withLines: true }), name)
   const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   const { server } = resolution
   if (!winner || !server) {

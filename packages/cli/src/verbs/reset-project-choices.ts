@@ -6,7 +6,7 @@ import { EXIT, shortPath } from '../output.ts'
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
   const configuration = await invocation.configuration()
-  const forgotten = await resetProjectChoices(configuration, invocation.host)
+  const forgotten = await resetProjectChoices(configuration)
   invocation.output.result(
     { project: configuration.place.root, forgotten },
     () =>

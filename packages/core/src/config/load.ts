@@ -1,16 +1,18 @@
 // load.ts: the reading edge of the configuration. It brings texts, approvals and facts together and hands them to
 // resolve.ts; it decides nothing about servers itself.
-import { isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { InvalidInput } from '../errors.ts'
 import { readTextFile } from '../files/read.ts'
 import type { Host } from '../host.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { type ConfigDocument, defineServer, readDocument } from './document.ts'
+import { approvalsFile, readApprovals } from './approvals.ts'
+import type { ConfigDocument } from './document.ts'
+import { glance } from './glance.ts'
 import { findProjectRoot, isTracked } from './project.ts'
 import { type Resolved, resolveConfiguration } from './resolve.ts'
 import { hashOf } from './sign.ts'
-import { fileSources, type Place, plugboardHome, type Source } from './sources.ts'
-import { ApprovalStore, type Approvals } from './trust.ts'
+import { fileSources, type Place, type Source } from './sources.ts'
+import type { Approvals } from './trust.ts'
 import type { Diagnostic } from './types.ts'
 
 export interface LoadOptions {
@@ -23,6 +25,8 @@ export interface LoadOptions {
   /** Servers given by the embedding program, as they would be written. */
   readonly servers?: Readonly<Record<string, unknown>>
   readonly approveProject?: boolean
+  /** Remember where in its file every definition stands, for showing it. */
+  readonly withLines?: boolean
 }
 
 export interface Configuration extends Resolved {
@@ -35,20 +39,20 @@ export interface Configuration extends Resolved {
 
 export async function loadConfiguration(options: LoadOptions): Promise<Configuration> {
   const { host } = options
-  const place = await placeOf(options)
+  const place = placeOf(options)
   const sources = fileSources(place)
-  const read = await Promise.all(sources.map((source) => readSource(source, place, options.strict ?? false)))
+  const read = await Promise.all(sources.map((source) => readSource(source, place, options)))
   const files = read.flatMap(({ document }) => document ?? [])
   const exclusiveFile = read.find(({ present, source }) => present && source.id === 'managed-mcp')?.source
     .file
   const dynamic = await dynamicDocuments(options, place)
   const documents = [...dynamic, ...files]
-  const { approvals, diagnostics } = await readApprovals(place, host)
+  const { approvals, diagnostics } = await approvalsOrNone(place)
   const trackedFiles = await trackedOnes(documents, approvals)
   const resolved = resolveConfiguration({
     documents,
     root: place.root,
-    env: host.env,
+    env: { CLAUDE_PROJECT_DIR: place.root, PLUGBOARD_PROJECT_DIR: place.root, ...host.env },
     approvals,
     approveProject: options.approveProject ?? false,
     trackedFiles,
@@ -64,13 +68,9 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
   }
 }
 
-export async function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Promise<Place> {
-  const root = await findProjectRoot(cwd, host.home)
+export function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Place {
+  const root = findProjectRoot(cwd, host.home)
   return { root, home: host.home, platform: host.platform, env: host.env }
-}
-
-export function approvalStore(place: Place, host: Pick<Host, 'now'>): ApprovalStore {
-  return new ApprovalStore(join(plugboardHome(place), 'approvals.json'), host.now)
 }
 
 interface ReadSource {
@@ -79,7 +79,11 @@ interface ReadSource {
   readonly document?: ConfigDocument
 }
 
-async function readSource(source: Source, place: Place, strict: boolean): Promise<ReadSource> {
+async function readSource(
+  source: Source,
+  place: Place,
+  { strict, withLines }: LoadOptions,
+): Promise<ReadSource> {
   // Policy is not the user's to leave out.
   if (strict && source.scope !== 'enterprise') return { source, present: false }
   const limit = source.shape.startsWith('claude-json')
@@ -87,8 +91,11 @@ async function readSource(source: Source, place: Place, strict: boolean): Promis
     : CONFIG_LIMITS.fileBytes
   const outcome = await readTextFile(source.file, limit)
   if (outcome.kind === 'missing') return { source, present: false }
-  if (outcome.kind === 'text')
-    return { source, present: true, document: readDocument(outcome.text, source, place.root) }
+  if (outcome.kind === 'text') {
+    const quick = withLines ? undefined : glance(outcome.text, source, place.root)
+    const document = quick ?? (await careful()).readDocument(outcome.text, source, place.root)
+    return { source, present: true, document }
+  }
   const fault: Diagnostic = {
     severity: 'error',
     file: source.file,
@@ -98,6 +105,11 @@ async function readSource(source: Source, place: Place, strict: boolean): Promis
   return { source, present: true, document: { source, definitions: [], settings: {}, diagnostics: [fault] } }
 }
 
+/** The tolerant parser and the schemas cost as much to load as everything else; most files never need them. */
+function careful(): Promise<typeof import('./document.ts')> {
+  return import('./document.ts')
+}
+
 async function dynamicDocuments(options: LoadOptions, place: Place): Promise<ConfigDocument[]> {
   const given = options.mcpConfig ?? []
   const documents = await Promise.all(
@@ -105,6 +117,7 @@ async function dynamicDocuments(options: LoadOptions, place: Place): Promise<Con
   )
   if (!options.servers) return documents
   const source = dynamicSource('(given by the program)', 0)
+  const { defineServer } = await careful()
   const definitions = Object.entries(options.servers).map(([name, written]) =>
     defineServer(name, written, source),
   )
@@ -141,6 +154,7 @@ async function mcpConfigDocument(
     })
   if (outcome.kind === 'problem')
     throw new InvalidInput(`--mcp-config: ${file} ${outcome.message}.`, { hint: outcome.hint })
+  const { readDocument } = await careful()
   const document = readDocument(outcome.text, dynamicSource(file, rank), place.root)
   const broken = document.diagnostics.find(({ severity }) => severity === 'error')
   if (broken)
@@ -153,21 +167,22 @@ async function mcpConfigDocument(
   return document
 }
 
-async function readApprovals(
+async function approvalsOrNone(
   place: Place,
-  host: Host,
 ): Promise<{ approvals: Approvals; diagnostics: readonly Diagnostic[] }> {
-  const file = join(plugboardHome(place), 'approvals.json')
   try {
-    return { approvals: await approvalStore(place, host).read(place.root), diagnostics: [] }
+    return { approvals: await readApprovals(place), diagnostics: [] }
   } catch (error) {
     // Unreadable approvals approve nothing, and the person is told why.
     if (!(error instanceof InvalidInput)) throw error
     const hint = error.hint === undefined ? {} : { hint: error.hint }
-    return {
-      approvals: new Map(),
-      diagnostics: [{ severity: 'error', file, message: error.message, ...hint }],
+    const fault: Diagnostic = {
+      severity: 'error',
+      file: approvalsFile(place),
+      message: error.message,
+      ...hint,
     }
+    return { approvals: new Map(), diagnostics: [fault] }
   }
 }
 

@@ -2,8 +2,9 @@
 // It never writes another product's file.
 import { InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
+import { forgetApprovals, recordApprovals } from './approval-store.ts'
 import { defineServer } from './document.ts'
-import { approvalStore, type Configuration } from './load.ts'
+import type { Configuration } from './load.ts'
 import { nameFault, RESERVED_NAMES } from './names.ts'
 import { nodeAt, parseDocument } from './parse.ts'
 import { findResolution, type PendingApproval, type Resolution } from './resolve.ts'
@@ -45,9 +46,11 @@ export async function addServer(
     return [{ do: 'set', path, value: written }]
   })
   if (scope !== 'user')
-    await approvalStore(configuration.place, host).approve(configuration.place.root, [
-      { name, hash: hashOf(written), source: source.file },
-    ])
+    await recordApprovals(
+      configuration.place,
+      [{ name, hash: hashOf(written), source: source.file }],
+      host.now(),
+    )
   return { name, file: source.file, scope, outcome }
 }
 
@@ -163,9 +166,11 @@ async function clearDisabledFlag(
   if (winner.source.authorship !== 'user' && resolution?.trust?.trusted) {
     // The person changed one flag of an entry that was approved; the yes goes with it.
     const { disabled: _, ...rest } = winner.written as Record<string, unknown>
-    await approvalStore(configuration.place, host).approve(configuration.place.root, [
-      { name, hash: hashOf(rest), source: winner.source.file },
-    ])
+    await recordApprovals(
+      configuration.place,
+      [{ name, hash: hashOf(rest), source: winner.source.file }],
+      host.now(),
+    )
   }
   return winner.source.file
 }
@@ -176,14 +181,15 @@ export async function approve(
   entries: readonly PendingApproval[],
 ): Promise<void> {
   if (entries.length === 0) return
-  await approvalStore(configuration.place, host).approve(
-    configuration.place.root,
+  await recordApprovals(
+    configuration.place,
     entries.map(({ name, hash, file }) => ({ name, hash, source: file })),
+    host.now(),
   )
 }
 
-export function resetProjectChoices(configuration: Configuration, host: Host): Promise<number> {
-  return approvalStore(configuration.place, host).reset(configuration.place.root)
+export function resetProjectChoices(configuration: Configuration): Promise<number> {
+  return forgetApprovals(configuration.place)
 }
 
 function capital(sentence: string): string {

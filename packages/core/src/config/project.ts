@@ -1,6 +1,6 @@
 // project.ts: which folder is the project, and which of its files version control brought.
-import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { lazyModule } from '../lazy.ts'
 
 /** A folder with one of these is a project's top. */
 const MARKERS = ['.mcp.json', '.plugboard', '.claude', '.git']
@@ -9,27 +9,38 @@ const MAX_LEVELS = 64
 const GIT_MS = 5000
 
 /** The nearest folder at or above `cwd` that looks like a project; `cwd` itself when there is none. */
-export async function findProjectRoot(cwd: string, home: string): Promise<string> {
-  const start = await realpath(resolve(cwd)).catch(() => resolve(cwd))
-  const homeReal = await realpath(home).catch(() => home)
-  let folder = start
-  for (let level = 0; level < MAX_LEVELS; level++) {
+export function findProjectRoot(cwd: string, home: string): string {
+  const start = realPath(resolve(cwd))
+  const homeReal = realPath(home)
+  for (const folder of upwards(start)) {
     // The home folder has .claude and .plugboard of its own; they do not make everything below it one project.
     if (folder === homeReal) break
-    const found = await Promise.all(MARKERS.map((marker) => exists(join(folder, marker))))
-    if (found.some(Boolean)) return folder
-    const parent = dirname(folder)
-    if (parent === folder) break
-    folder = parent
+    if (MARKERS.some((marker) => exists(join(folder, marker)))) return folder
   }
   return start
 }
 
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
+function* upwards(start: string): Generator<string> {
+  let folder = start
+  for (let level = 0; level < MAX_LEVELS; level++) {
+    yield folder
+    const parent = dirname(folder)
+    if (parent === folder) return
+    folder = parent
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return lazyModule('node:fs').realpathSync(path)
+  } catch {
+    // A folder that is not there is its own path.
+    return path
+  }
+}
+
+function exists(path: string): boolean {
+  return lazyModule('node:fs').existsSync(path)
 }
 
 /**
@@ -37,7 +48,8 @@ async function exists(path: string): Promise<boolean> {
  * the settings off that would let a repository's configuration run a program. No answer counts as yes.
  */
 export async function isTracked(file: string): Promise<boolean> {
-  if (!(await insideRepository(dirname(file)))) return false
+  const repository = [...upwards(dirname(file))].some((folder) => exists(join(folder, '.git')))
+  if (!repository) return false
   const args = [
     '-c',
     'core.fsmonitor=false',
@@ -48,7 +60,7 @@ export async function isTracked(file: string): Promise<boolean> {
     '--',
     basename(file),
   ]
-  const { execFile } = await import('node:child_process')
+  const { execFile } = lazyModule('node:child_process')
   return new Promise((done) => {
     const options = { cwd: dirname(file), timeout: GIT_MS, windowsHide: true }
     execFile('git', args, options, (error) => {
@@ -56,15 +68,4 @@ export async function isTracked(file: string): Promise<boolean> {
       done(!(error && (error as { code?: unknown }).code === 1))
     })
   })
-}
-
-async function insideRepository(folder: string): Promise<boolean> {
-  let at = folder
-  for (let level = 0; level < MAX_LEVELS; level++) {
-    if (await exists(join(at, '.git'))) return true
-    const parent = dirname(at)
-    if (parent === at) return false
-    at = parent
-  }
-  return false
 }

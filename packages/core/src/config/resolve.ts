@@ -126,7 +126,8 @@ function judge(
   const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   if (!winner?.entry) return { name, contenders, expansions: [], notes: [] }
   const { source, written } = winner
-  const hash = hashOf(written)
+  // Only what a project brought is bound to its exact text.
+  const hash = source.authorship === 'user' ? '' : hashOf(written)
   const trusted = trust({
     name,
     hash,
@@ -135,17 +136,13 @@ function judge(
     approvals: input.approvals,
     approveProject: input.approveProject,
   })
-  const { entry, expansions } = expandEntry(winner.entry, {
-    CLAUDE_PROJECT_DIR: input.root,
-    PLUGBOARD_PROJECT_DIR: input.root,
-    ...input.env,
-  })
+  const { entry, expansions } = expandEntry(winner.entry, input.env)
   const verdict = admit(name, entry, policy, entry.type === 'sdk')
   const disabled = whyDisabled(name, winner.entry, source.id, verdict, trusted, input.documents)
   return {
     name,
     contenders,
-    hash,
+    ...(hash && { hash }),
     expansions,
     policy: verdict,
     trust: trusted,
@@ -155,7 +152,9 @@ function judge(
       scope: source.scope,
       source: source.file,
       entry: settle(entry, input.root),
-      signature: signatureOf(entry),
+      get signature() {
+        return signatureOf(entry)
+      },
       ...(disabled && { disabled }),
     },
   }
@@ -199,6 +198,8 @@ const HAND_WRITTEN: readonly Scope[] = ['enterprise', 'dynamic', 'local', 'proje
 
 /** A plugin's or a fetched list's copy of a server that is already there under another name steps back. */
 function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution> {
+  const borrowed = drafts.some(({ server }) => server && !HAND_WRITTEN.includes(server.scope))
+  if (!borrowed) return new Map(drafts.map((draft) => [draft.name, draft]))
   const strongestFirst = [...drafts].sort(
     (a, b) => scopeRank(a) - scopeRank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
   )

@@ -1,6 +1,6 @@
 // sign.ts: two fingerprints. The signature says which server an entry reaches (equal signatures are one server
 // under two names); the hash says what exactly was written (an approval is bound to it).
-import { createHash } from 'node:crypto'
+import { lazyModule } from '../lazy.ts'
 import type { ServerEntry } from './entry.ts'
 
 export function signatureOf(entry: ServerEntry): string {
@@ -19,7 +19,7 @@ function normalUrl(url: string): string {
 }
 
 function digest(value: unknown): string {
-  return createHash('sha256').update(canonical(value)).digest('hex').slice(0, 32)
+  return lazyModule('node:crypto').createHash('sha256').update(canonical(value)).digest('hex').slice(0, 32)
 }
 
 /** JSON with sorted keys: the same data gives the same text however it was laid out. */
