@@ -3,6 +3,7 @@
 import { CONFIG_LIMITS } from '../../limits.ts'
 import { isObject, type JsonObject } from './document.ts'
 import { compact, Fields, type Translate, WrongShape } from './fields.ts'
+import { shown } from './shown.ts'
 import type { ImportNote, WrittenEntry } from './types.ts'
 
 /** Converts each entry; `undefined` from `convert` means it was left out and a note says why. */
@@ -29,7 +30,7 @@ export function convertEach(
       notes.push({
         server: name,
         field: 'name',
-        message: `The name "${original}" is now "${name}": letters, digits, - and _ only.`,
+        message: `The name "${shown(original)}" is now "${name}": letters, digits, - and _ only.`,
       })
     const entry = convertOne(name, value, notes, translate, convert)
     if (entry) out.set(name, entry)

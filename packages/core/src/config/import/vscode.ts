@@ -22,6 +22,7 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
+import { shown } from './shown.ts'
 import type { ClientFile, ClientFormat, ImportNote, Place } from './types.ts'
 import { variable, variableName, variableStyle } from './variables.ts'
 
@@ -169,7 +170,7 @@ function readInputs(value: unknown, notes: ImportNote[]) {
     notes(): readonly ImportNote[] {
       return [...names].map(([id, name]) => {
         const input = defined.get(id)
-        const what = input?.description ? ` (${input.description})` : ''
+        const what = input?.description ? ` (${shown(input.description)})` : ''
         const kind = input?.password ? ', a secret' : ''
         const message = input
           ? `VS Code asks for this input${what}. Here, set the environment variable ${name}${kind}.`

@@ -28,14 +28,20 @@ export interface DocumentShape {
   readonly flat: boolean
 }
 
-export function readServers(text: string, source: string, shape: DocumentShape): RawDocument {
+/** `readable` is false when the text is no list of servers at all, and the one diagnostic says why. */
+export function readServers(
+  text: string,
+  source: string,
+  shape: DocumentShape,
+): RawDocument & { readonly readable: boolean } {
   const tree = parseJsonTree(text)
-  const fail = (message: string, at?: { line: number; column: number }): RawDocument => ({
+  const fail = (message: string, at?: { line: number; column: number }) => ({
     source,
+    readable: false,
     servers: new Map(),
     diagnostics: [
       {
-        severity: 'error',
+        severity: 'error' as const,
         file: source,
         ...(at && { line: at.line, column: at.column }),
         message,
@@ -44,7 +50,7 @@ export function readServers(text: string, source: string, shape: DocumentShape):
     ],
   })
   if (tree.kind === 'empty')
-    return shape.flat ? { source, servers: new Map(), diagnostics: [] } : fail('It is empty.')
+    return shape.flat ? { source, readable: true, servers: new Map(), diagnostics: [] } : fail('It is empty.')
   if (tree.kind === 'fault') return fail(`It is not valid JSON: ${tree.reason}.`, tree)
   if (tree.root.type !== 'object') return fail('It is not a JSON object.', tree.position(tree.root))
 
@@ -68,7 +74,7 @@ export function readServers(text: string, source: string, shape: DocumentShape):
       })
     else servers.set(name, { value: plain(node), ...tree.position(node) })
   }
-  return { source, servers, diagnostics }
+  return { source, readable: true, servers, diagnostics }
 }
 
 function membersOf(object: Node): Map<string, Node> {

@@ -2,6 +2,7 @@
 // which machine this is come in as data.
 import { posix, win32 } from 'node:path'
 import { isObject, type JsonObject } from '../import/document.ts'
+import { shown } from '../import/shown.ts'
 import type { Diagnostic } from '../types.ts'
 
 export interface BundlePlace {
@@ -65,7 +66,7 @@ export function readManifest(manifest: unknown, values: UserValues, place: Bundl
   const fill = filler(config.values, place)
   const unknown = unknownKeys(start, config.values)
   for (const key of unknown)
-    say('warning', `user_config.${key}`, `The manifest uses "${key}" without defining it.`)
+    say('warning', `user_config.${key}`, `The manifest uses "${shown(key)}" without defining it.`)
   const runsHere = fitsPlatform(manifest, place.platform)
   if (!runsHere)
     say(
@@ -160,7 +161,8 @@ function userConfig(
   for (const [key, definition] of Object.entries(asObject(definitions))) {
     if (!isObject(definition)) continue
     const path = `user_config.${key}`
-    const title = typeof definition.title === 'string' ? `${key} (${definition.title})` : key
+    const title =
+      typeof definition.title === 'string' ? `${shown(key)} (${shown(definition.title)})` : shown(key)
     const given = Object.hasOwn(values, key) ? values[key] : undefined
     const value = usable(given ?? definition.default, definition)
     if (typeof value === 'object' && 'wrong' in value) {
@@ -168,7 +170,7 @@ function userConfig(
         'error',
         path,
         `The value for ${title} is not ${value.wrong}.`,
-        `Correct "${key}" among the values for this bundle.`,
+        `Correct "${shown(key)}" among the values for this bundle.`,
       )
       incomplete = true
     } else if (value === undefined && definition.required === true) {
@@ -177,7 +179,7 @@ function userConfig(
         'error',
         path,
         `This bundle needs a value for ${title}.`,
-        `Set "${key}" among the values for this bundle.${secret}`,
+        `Set "${shown(key)}" among the values for this bundle.${secret}`,
       )
       incomplete = true
     }
@@ -186,7 +188,8 @@ function userConfig(
     filled.set(key, given === undefined ? fillPlaces(text, places.one) : text)
   }
   for (const key of Object.keys(values))
-    if (!filled.has(key)) say('warning', `user_config.${key}`, `This bundle has no setting named "${key}".`)
+    if (!filled.has(key))
+      say('warning', `user_config.${key}`, `This bundle has no setting named "${shown(key)}".`)
   return { values: filled, incomplete }
 }
 

@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import yauzl, { type Entry, type ZipFile } from 'yauzl'
 import { Cancelled } from '../../errors.ts'
 import { BUNDLE_LIMITS } from '../../limits.ts'
+import { shown } from '../import/shown.ts'
 
 /** The archive is not one that may be unpacked; `message` says what is wrong with it. */
 export class ArchiveRefused extends Error {}
@@ -135,7 +136,8 @@ function openZip(path: string): Promise<ZipFile> {
   })
 }
 
-const unreadable = (error: Error) => new ArchiveRefused(`It is not a readable zip file: ${error.message}.`)
+const unreadable = (error: Error) =>
+  new ArchiveRefused(`It is not a readable zip file: ${shown(error.message.replace(/\.$/, ''))}.`)
 
 function listEntries(
   zip: ZipFile,
@@ -231,8 +233,6 @@ function safePath(name: string): string {
 
 /** Names that Windows takes for a device in any folder. */
 const isDevice = (part: string) => /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?$/i.test(part)
-
-const shown = (name: string) => JSON.stringify(name.slice(0, 200)).slice(1, -1)
 
 async function writeEntry(
   zip: ZipFile,
