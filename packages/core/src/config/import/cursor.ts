@@ -10,6 +10,7 @@ import {
 } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
+  CLIENT_SECRET,
   convertEach,
   noteOthers,
   oauthOf,
@@ -94,8 +95,8 @@ function readEntry(fields: Fields): Record<string, unknown> {
 function readAuth(fields: Fields): unknown {
   const auth = fields.object('auth')
   if (!auth) return undefined
-  auth.drop('CLIENT_SECRET', 'A client secret is not kept in a file: set MCP_CLIENT_SECRET when you log in.')
-  const oauth = oauthOf(auth.text('CLIENT_ID'), auth.plains('scopes'))
+  auth.drop('CLIENT_SECRET', CLIENT_SECRET)
+  const oauth = oauthOf({ clientId: auth.text('CLIENT_ID'), scopes: auth.plains('scopes') })
   auth.leftovers(UNKNOWN)
   return oauth
 }

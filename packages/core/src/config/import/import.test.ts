@@ -132,12 +132,14 @@ describe('each client’s documented format', () => {
           'X-Team': '${FIGMA_TEAM}',
           Authorization: 'Bearer ${FIGMA_OAUTH_TOKEN}',
         },
-        oauth: { scopes: ['files:read'] },
+        headersHelper: 'print-headers',
+        oauth: { clientId: 'id', callbackPort: 7777, scopes: ['files:read'] },
       },
     })
     expect(named(notes)).toEqual([
       'context7: env_vars[1]',
       'context7: startup_timeout_sec',
+      'figma: oauth.client_secret',
       'figma: required',
       'mcp_oauth_callback_port',
     ])
@@ -167,6 +169,7 @@ describe('each client’s documented format', () => {
         timeout: 5000,
       },
       sseServer: { type: 'sse', url: 'http://localhost:8080/sse' },
+      untyped: { url: 'https://api.example.com/mcp' },
       typed: { type: 'http', url: 'https://api.example.com/mcp' },
       googleCloudServer: {
         type: 'http',
@@ -189,6 +192,7 @@ describe('each client’s documented format', () => {
         command: 'npx',
         args: ['-y', 'my-mcp-command'],
         env: { MY_ENV_VAR: '${MY_VALUE}', SECRET: '{file:~/.secrets/key}' },
+        cwd: './tools',
         timeout: 10_000,
       },
       'my-remote-mcp': {
@@ -198,7 +202,11 @@ describe('each client’s documented format', () => {
       },
       'with-login': {
         url: 'https://mcp.example.com/mcp',
-        oauth: { clientId: '${MY_MCP_CLIENT_ID}', scopes: ['tools:read', 'tools:execute'] },
+        oauth: {
+          clientId: '${MY_MCP_CLIENT_ID}',
+          scopes: ['tools:read', 'tools:execute'],
+          callbackPort: 19876,
+        },
       },
       'no-login': { url: 'https://mcp.example.com/mcp' },
     })

@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, parseJson } from './document.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
-import { convertEach, oauthOf, printJson, readOurs, serverMap, UNKNOWN } from './servers.ts'
+import { CLIENT_SECRET, convertEach, oauthOf, printJson, readOurs, serverMap, UNKNOWN } from './servers.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 
@@ -39,14 +39,22 @@ export const opencode: ClientFormat = {
     const out = convertEach(servers, notes, style.print, (fields) => {
       const ours = readOurs(fields, {
         title,
-        can: ['stdio', 'url', 'timeout', 'disabled', 'oauth.clientId', 'oauth.scopes'],
+        can: [
+          ...(['stdio', 'url', 'cwd', 'timeout', 'disabled'] as const),
+          ...(['oauth.clientId', 'oauth.scopes', 'oauth.callbackPort'] as const),
+        ],
       })
       if (!ours) return undefined
-      const { command, args = [], env, url, headers, timeout, clientId, scopes } = ours
+      const { command, args = [], env, cwd, url, headers, timeout, clientId, callbackPort } = ours
       return compact({
         ...(ours.kind === 'stdio'
-          ? { type: 'local', command: [command, ...args], environment: env }
-          : { type: 'remote', url, headers, oauth: compact({ clientId, scope: scopes?.join(' ') }) }),
+          ? { type: 'local', command: [command, ...args], environment: env, cwd }
+          : {
+              type: 'remote',
+              url,
+              headers,
+              oauth: compact({ clientId, scope: ours.scopes?.join(' '), callbackPort }),
+            }),
         enabled: ours.disabled ? false : undefined,
         timeout,
       })
@@ -106,9 +114,13 @@ function readOAuth(fields: Fields): unknown {
   }
   const oauth = fields.object('oauth')
   if (!oauth) return undefined
-  oauth.drop('clientSecret', 'A client secret is not kept in a file: set MCP_CLIENT_SECRET when you log in.')
+  oauth.drop('clientSecret', CLIENT_SECRET)
   const scopes = oauth.plain('scope')?.split(/\s+/).filter(Boolean)
-  const ours = oauthOf(oauth.text('clientId'), scopes)
+  const ours = oauthOf({
+    clientId: oauth.text('clientId'),
+    scopes,
+    callbackPort: oauth.number('callbackPort'),
+  })
   oauth.leftovers(UNKNOWN)
   return ours
 }

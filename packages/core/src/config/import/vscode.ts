@@ -120,7 +120,7 @@ function readUrl(fields: Fields): string | undefined {
 function readOAuth(fields: Fields): unknown {
   const oauth = fields.object('oauth')
   if (!oauth) return undefined
-  const ours = oauthOf(oauth.text('clientId'), undefined)
+  const ours = oauthOf({ clientId: oauth.text('clientId') })
   oauth.leftovers(UNKNOWN)
   return ours
 }
