@@ -5,6 +5,7 @@ import { parseToml } from './document.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import {
+  type Ability,
   CLIENT_SECRET,
   convertEach,
   oauthOf,
@@ -18,6 +19,19 @@ import type { ClientFormat, ImportNote } from './types.ts'
 import { hasVariable, soleVariable, variable, variableStyle } from './variables.ts'
 
 const title = 'Codex'
+const CAN: readonly Ability[] = [
+  'stdio',
+  'http',
+  'cwd',
+  'timeout',
+  'disabled',
+  'headersHelper',
+  'oauth.clientId',
+  'oauth.scopes',
+  'oauth.callbackPort',
+  'permissions.allowedTools',
+  'permissions.deniedTools',
+]
 const style = variableStyle({ title, spell: undefined })
 const BEARER = /^Bearer\s+(\S+)$/
 
@@ -54,11 +68,7 @@ export const codex: ClientFormat = {
       const ours = readOurs(fields, {
         title,
         rawMaps: true,
-        can: [
-          ...(['stdio', 'http', 'cwd', 'timeout', 'disabled', 'headersHelper'] as const),
-          ...(['oauth.clientId', 'oauth.scopes', 'oauth.callbackPort'] as const),
-          ...(['permissions.allowedTools', 'permissions.deniedTools'] as const),
-        ],
+        can: CAN,
       })
       if (!ours) return undefined
       const { command, args, cwd, url, timeout, scopes, clientId, callbackPort } = ours

@@ -10,6 +10,7 @@ import {
 } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
+  type Ability,
   CLIENT_SECRET,
   convertEach,
   noteOthers,
@@ -25,6 +26,7 @@ import type { ClientFormat, ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 
 const title = 'Cursor'
+const CAN: readonly Ability[] = ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId', 'oauth.scopes']
 const style = variableStyle({ title, spell: editorSpelling, special: editorVariable })
 
 export const cursor: ClientFormat = {
@@ -52,7 +54,7 @@ export const cursor: ClientFormat = {
     const out = convertEach(servers, notes, style.print, (fields) => {
       const ours = readOurs(fields, {
         title,
-        can: ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId', 'oauth.scopes'],
+        can: CAN,
       })
       if (!ours) return undefined
       const { kind, command, args, env, url, headers, clientId, scopes } = ours

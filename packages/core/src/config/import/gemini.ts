@@ -4,6 +4,7 @@ import { isObject, type JsonObject, parseJson } from './document.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
+  type Ability,
   CLIENT_SECRET,
   convertEach,
   oauthOf,
@@ -21,6 +22,20 @@ import type { ClientFormat, ImportNote } from './types.ts'
 import { NAME, variable, variableStyle } from './variables.ts'
 
 const title = 'Gemini CLI'
+const CAN: readonly Ability[] = [
+  'stdio',
+  'http',
+  'sse',
+  'url',
+  'cwd',
+  'timeout',
+  'disabled',
+  'description',
+  'oauth.clientId',
+  'oauth.scopes',
+  'permissions.allowedTools',
+  'permissions.deniedTools',
+]
 const style = variableStyle({
   title,
   spell: variable,
@@ -62,19 +77,7 @@ export const gemini: ClientFormat = {
     const out = convertEach(servers, notes, style.print, (fields) => {
       const ours = readOurs(fields, {
         title,
-        can: [
-          ...([
-            'stdio',
-            'http',
-            'sse',
-            'cwd',
-            'timeout',
-            'disabled',
-            'description',
-            'oauth.clientId',
-          ] as const),
-          ...(['oauth.scopes', 'permissions.allowedTools', 'permissions.deniedTools'] as const),
-        ],
+        can: CAN,
       })
       if (!ours) return undefined
       if (ours.disabled) excluded.push(fields.server)

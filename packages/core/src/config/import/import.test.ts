@@ -278,6 +278,107 @@ describe('round trips', () => {
     expectOnlyNamedLosses(first.servers, second.servers, printed.notes)
   })
 
+  it.each([
+    [
+      'claude-desktop',
+      [
+        'stdio.cwd',
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.permissions.deniedTools',
+        'stdio.timeout',
+        'http.type',
+        'sse.type',
+        'url.type',
+        'off.disabled',
+      ],
+    ],
+    [
+      'cursor',
+      [
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.permissions.deniedTools',
+        'stdio.timeout',
+        'http.headersHelper',
+        'http.oauth.callbackPort',
+        'off.disabled',
+      ],
+    ],
+    [
+      'vscode',
+      [
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.permissions.deniedTools',
+        'stdio.timeout',
+        'http.headersHelper',
+        'http.oauth.callbackPort',
+        'http.oauth.scopes',
+        'off.disabled',
+      ],
+    ],
+    ['codex', ['stdio.description', 'sse.type', 'url.type']],
+    ['gemini', ['http.headersHelper', 'http.oauth.callbackPort']],
+    [
+      'opencode',
+      [
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.permissions.deniedTools',
+        'http.headersHelper',
+        'http.type',
+        'sse.type',
+      ],
+    ],
+    [
+      'windsurf',
+      [
+        'stdio.cwd',
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.timeout',
+        'http.headersHelper',
+        'http.oauth.callbackPort',
+        'http.oauth.clientId',
+        'http.oauth.scopes',
+        'http.type',
+        'sse.type',
+      ],
+    ],
+  ] as const)('%s: carries everything but exactly this', (id, losses) => {
+    const servers = new Map<string, WrittenEntry>([
+      [
+        'stdio',
+        {
+          command: 'npx',
+          args: ['-y', 'x'],
+          env: { A: 'b' },
+          cwd: '/srv',
+          timeout: 1500,
+          description: 'd',
+          permissions: { allowedTools: ['a'], deniedTools: ['b'] },
+        },
+      ],
+      [
+        'http',
+        {
+          type: 'http',
+          url: 'https://x/mcp',
+          headers: { H: 'v' },
+          headersHelper: 'h',
+          oauth: { clientId: 'id', scopes: ['r', 'w'], callbackPort: 7 },
+        },
+      ],
+      ['sse', { type: 'sse', url: 'https://x/sse' }],
+      ['url', { url: 'https://x/mcp' }],
+      ['off', { command: 'x', disabled: true }],
+    ])
+    const { text, notes } = client(id).print(servers)
+    expect(notes.map(({ server, field }) => `${server}.${field}`).sort()).toEqual([...losses].sort())
+    expectOnlyNamedLosses(servers, client(id).parse(text).servers, notes)
+  })
+
   it('puts Codex’s own fields back', () => {
     const codex = client('codex')
     const { text } = codex.print(codex.parse(fixture('codex.toml')).servers)

@@ -3,11 +3,30 @@
 import { isObject, type JsonObject, parseJson } from './document.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
-import { CLIENT_SECRET, convertEach, oauthOf, printJson, readOurs, serverMap, UNKNOWN } from './servers.ts'
+import {
+  type Ability,
+  CLIENT_SECRET,
+  convertEach,
+  oauthOf,
+  printJson,
+  readOurs,
+  serverMap,
+  UNKNOWN,
+} from './servers.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 
 const title = 'opencode'
+const CAN: readonly Ability[] = [
+  'stdio',
+  'url',
+  'cwd',
+  'timeout',
+  'disabled',
+  'oauth.clientId',
+  'oauth.scopes',
+  'oauth.callbackPort',
+]
 const style = variableStyle({ title, spell: (name) => `{env:${name}}`, foreign: '\\{file:[^}]*\\}' })
 
 export const opencode: ClientFormat = {
@@ -39,10 +58,7 @@ export const opencode: ClientFormat = {
     const out = convertEach(servers, notes, style.print, (fields) => {
       const ours = readOurs(fields, {
         title,
-        can: [
-          ...(['stdio', 'url', 'cwd', 'timeout', 'disabled'] as const),
-          ...(['oauth.clientId', 'oauth.scopes', 'oauth.callbackPort'] as const),
-        ],
+        can: CAN,
       })
       if (!ours) return undefined
       const { command, args = [], env, cwd, url, headers, timeout, clientId, callbackPort } = ours

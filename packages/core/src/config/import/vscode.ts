@@ -12,6 +12,7 @@ import {
 } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
+  type Ability,
   convertEach,
   noteOthers,
   oauthOf,
@@ -27,6 +28,7 @@ import type { ClientFile, ClientFormat, ImportNote, Place } from './types.ts'
 import { variable, variableName, variableStyle } from './variables.ts'
 
 const title = 'VS Code'
+const CAN: readonly Ability[] = ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId']
 const writing = variableStyle({ title, spell: editorSpelling, special: editorVariable })
 
 export const vscode: ClientFormat = {
@@ -51,7 +53,7 @@ export const vscode: ClientFormat = {
   print(servers) {
     const notes: ImportNote[] = []
     const out = convertEach(servers, notes, writing.print, (fields) => {
-      const ours = readOurs(fields, { title, can: ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId'] })
+      const ours = readOurs(fields, { title, can: CAN })
       if (!ours) return undefined
       const { kind, command, args, env, url, headers, clientId } = ours
       return compact({

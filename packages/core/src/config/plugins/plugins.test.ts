@@ -1,10 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of configuration files are the subject here.
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { deflateRawSync } from 'node:zlib'
+import { build } from 'esbuild'
+import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../../host.ts'
 import { BUNDLE_LIMITS } from '../../limits.ts'
@@ -266,6 +270,76 @@ describe('a bundle', () => {
   })
 })
 
+describe('a bundle between processes', () => {
+  const FILES = 1500
+  const large = () =>
+    zip([
+      ...sound(),
+      ...Array.from({ length: FILES }, (_, index) => ({ name: `lib/f${index}.js`, data: `file ${index}` })),
+    ])
+  let script: string
+  beforeAll(async () => {
+    script = join(top, 'unpack.cjs')
+    await build({
+      stdin: {
+        contents: `import { unpackArchive } from './unpack.ts'
+          unpackArchive(process.argv[2], process.argv[3]).then((folder) => process.stdout.write(folder))`,
+        resolveDir: fileURLToPath(new URL('.', import.meta.url)),
+        loader: 'ts',
+      },
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      outfile: script,
+      logLevel: 'error',
+    })
+  })
+  const start = (file: string) => {
+    const child = spawn(process.execPath, [script, file, join(dir, 'cache', 'bundles')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 15_000,
+    })
+    const output = new Promise<string>((done) => {
+      let text = ''
+      child.stdout.on('data', (chunk) => {
+        text += chunk
+      })
+      child.on('close', () => done(text))
+    })
+    return { child, output }
+  }
+
+  it('is whole for everyone when several unpack it at once', async () => {
+    const file = await put('b.mcpb', large())
+    const folders = await Promise.all([1, 2, 3].map(() => start(file).output))
+    expect(new Set(folders).size).toBe(1)
+    expect(await readdir(join(folders[0] ?? '', 'lib'))).toHaveLength(FILES)
+    expect(await bundles()).toHaveLength(1)
+  })
+
+  it('does not appear when its process is killed in the middle, and is whole the next time', async () => {
+    const archive = large()
+    const file = await put('b.mcpb', archive)
+    const { child, output } = start(file)
+    const begun = async () => {
+      const [draft] = await bundles()
+      return (
+        draft !== undefined && existsSync(join(dir, 'cache', 'bundles', draft, 'content', 'lib', 'f5.js'))
+      )
+    }
+    const deadline = Date.now() + 10_000
+    while (!(await begun()) && child.exitCode === null && Date.now() < deadline)
+      await new Promise((done) => setTimeout(done, 1))
+    child.kill('SIGKILL')
+    await output
+    const hash = createHash('sha256').update(archive).digest('hex')
+    expect(await bundles()).not.toContain(hash)
+    const [document] = await readPlugins([file], context())
+    expect(document?.diagnostics).toEqual([])
+    expect(await readdir(join(dir, 'cache', 'bundles', hash, 'lib'))).toHaveLength(FILES)
+  })
+})
+
 describe('a hostile bundle', () => {
   const ok = { name: 'manifest.json', data: JSON.stringify(manifest()) }
   const cases: readonly (readonly [string, () => Buffer, RegExp])[] = [
@@ -383,6 +457,23 @@ describe('a hostile bundle', () => {
     ])
     expect((await readOne(large, { limits })).document.diagnostics[0]?.message).toMatch(/larger than/)
     expect(await bundles()).toEqual([])
+  })
+
+  it('with bytes changed at random is read or refused, and leaves no half of itself', async () => {
+    const whole = zip(sound())
+    const byte = fc.tuple(fc.nat(whole.length - 1), fc.integer({ min: 0, max: 255 }))
+    await fc.assert(
+      fc.asyncProperty(fc.array(byte, { minLength: 1, maxLength: 6 }), async (changes) => {
+        const broken = Buffer.from(whole)
+        for (const [at, value] of changes) broken[at] = value
+        const { document } = await readOne(broken)
+        expect(document.servers.size + document.diagnostics.length).toBeGreaterThan(0)
+        for (const name of await bundles()) expect(name).toMatch(/^[0-9a-f]{64}$/)
+        expect((await readdir(dir)).sort()).toEqual(expect.arrayContaining(['bundle.mcpb']))
+      }),
+      { numRuns: 150 },
+    )
+    expect((await readdir(dir)).filter((name) => name !== 'cache')).toEqual(['bundle.mcpb'])
   })
 
   it('with a broken manifest gives a diagnostic and no server', async () => {
