@@ -271,7 +271,7 @@ describe('a bundle', () => {
 })
 
 describe('a bundle between processes', () => {
-  const FILES = 1500
+  const FILES = 500
   const large = () =>
     zip([
       ...sound(),
