@@ -4,6 +4,7 @@ import { parseJson } from './document.ts'
 import { pathOf, settingsFolder } from './editors.ts'
 import { compact } from './fields.ts'
 import {
+  type Ability,
   convertEach,
   printJson,
   readOurs,
@@ -17,6 +18,7 @@ import type { ClientFormat, ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 
 const title = 'Claude Desktop'
+const CAN: readonly Ability[] = ['stdio']
 const style = variableStyle({ title, spell: undefined })
 
 export const claudeDesktop: ClientFormat = {
@@ -51,7 +53,7 @@ export const claudeDesktop: ClientFormat = {
   print(servers) {
     const notes: ImportNote[] = []
     const out = convertEach(servers, notes, style.print, (fields) => {
-      const ours = readOurs(fields, { title, can: ['stdio'] })
+      const ours = readOurs(fields, { title, can: CAN })
       return ours && compact({ command: ours.command, args: ours.args, env: ours.env })
     })
     return { text: printJson({ mcpServers: Object.fromEntries(out) }), notes }

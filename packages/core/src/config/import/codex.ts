@@ -4,11 +4,34 @@ import { stringify } from 'smol-toml'
 import { parseToml } from './document.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
-import { convertEach, oauthOf, permissionsOf, readOurs, requireOne, serverMap, UNKNOWN } from './servers.ts'
+import {
+  type Ability,
+  CLIENT_SECRET,
+  convertEach,
+  oauthOf,
+  permissionsOf,
+  readOurs,
+  requireOne,
+  serverMap,
+  UNKNOWN,
+} from './servers.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { hasVariable, soleVariable, variable, variableStyle } from './variables.ts'
 
 const title = 'Codex'
+const CAN: readonly Ability[] = [
+  'stdio',
+  'http',
+  'cwd',
+  'timeout',
+  'disabled',
+  'headersHelper',
+  'oauth.clientId',
+  'oauth.scopes',
+  'oauth.callbackPort',
+  'permissions.allowedTools',
+  'permissions.deniedTools',
+]
 const style = variableStyle({ title, spell: undefined })
 const BEARER = /^Bearer\s+(\S+)$/
 
@@ -45,18 +68,17 @@ export const codex: ClientFormat = {
       const ours = readOurs(fields, {
         title,
         rawMaps: true,
-        can: [
-          ...(['stdio', 'http', 'cwd', 'timeout', 'disabled', 'oauth.scopes'] as const),
-          ...(['permissions.allowedTools', 'permissions.deniedTools'] as const),
-        ],
+        can: CAN,
       })
       if (!ours) return undefined
-      const { command, args, cwd, url, timeout, scopes } = ours
+      const { command, args, cwd, url, timeout, scopes, clientId, callbackPort } = ours
       return compact({
         ...{ command, args, cwd, url, scopes },
         ...(ours.kind === 'stdio'
           ? printEnv(ours.env ?? {}, fields)
           : printHeaders(ours.headers ?? {}, fields)),
+        http_headers_helper: ours.headersHelper,
+        oauth: compact({ client_id: clientId, callback_port: callbackPort }),
         tool_timeout_sec: timeout === undefined ? undefined : timeout / 1000,
         enabled: ours.disabled ? false : undefined,
         enabled_tools: ours.allowedTools,
@@ -76,7 +98,8 @@ function readEntry(fields: Fields): Record<string, unknown> {
           type: 'http',
           url: fields.text('url'),
           headers: readHeaders(fields),
-          oauth: oauthOf(undefined, fields.plains('scopes')),
+          headersHelper: fields.plain('http_headers_helper'),
+          oauth: readOAuth(fields),
         }
       : { command, args: fields.texts('args'), env: readEnv(fields), cwd: fields.text('cwd') }),
     timeout: seconds === undefined ? undefined : Math.round(seconds * 1000),
@@ -90,6 +113,14 @@ function readEntry(fields: Fields): Record<string, unknown> {
   fields.drop('bearer_token', 'A token in the file is refused by Codex too; use bearer_token_env_var.')
   fields.leftovers(UNKNOWN)
   return entry
+}
+
+function readOAuth(fields: Fields): unknown {
+  const oauth = fields.object('oauth')
+  oauth?.drop('client_secret', CLIENT_SECRET)
+  const said = { clientId: oauth?.text('client_id'), callbackPort: oauth?.number('callback_port') }
+  oauth?.leftovers(UNKNOWN)
+  return oauthOf({ ...said, scopes: fields.plains('scopes') })
 }
 
 function readEnv(fields: Fields): Record<string, string> {

@@ -10,6 +10,8 @@ import {
 } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
+  type Ability,
+  CLIENT_SECRET,
   convertEach,
   noteOthers,
   oauthOf,
@@ -24,6 +26,7 @@ import type { ClientFormat, ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 
 const title = 'Cursor'
+const CAN: readonly Ability[] = ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId', 'oauth.scopes']
 const style = variableStyle({ title, spell: editorSpelling, special: editorVariable })
 
 export const cursor: ClientFormat = {
@@ -51,7 +54,7 @@ export const cursor: ClientFormat = {
     const out = convertEach(servers, notes, style.print, (fields) => {
       const ours = readOurs(fields, {
         title,
-        can: ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId', 'oauth.scopes'],
+        can: CAN,
       })
       if (!ours) return undefined
       const { kind, command, args, env, url, headers, clientId, scopes } = ours
@@ -94,8 +97,8 @@ function readEntry(fields: Fields): Record<string, unknown> {
 function readAuth(fields: Fields): unknown {
   const auth = fields.object('auth')
   if (!auth) return undefined
-  auth.drop('CLIENT_SECRET', 'A client secret is not kept in a file: set MCP_CLIENT_SECRET when you log in.')
-  const oauth = oauthOf(auth.text('CLIENT_ID'), auth.plains('scopes'))
+  auth.drop('CLIENT_SECRET', CLIENT_SECRET)
+  const oauth = oauthOf({ clientId: auth.text('CLIENT_ID'), scopes: auth.plains('scopes') })
   auth.leftovers(UNKNOWN)
   return oauth
 }

@@ -18,16 +18,37 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 }
 
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+export type Tree =
+  | { readonly kind: 'tree'; readonly root: Node; position(node: Node): Position }
+  | { readonly kind: 'empty' }
+  | ({ readonly kind: 'fault'; readonly reason: string } & Position)
+
+/** JSON with comments, kept as a tree whose nodes know their place. */
+export function parseJsonTree(text: string): Tree {
+  const clean = text.replace(/^\uFEFF/, '')
+  if (clean.trim() === '') return { kind: 'empty' }
+  const deep = tooDeep(clean)
+  if (deep) return deep
+  const faults: JsonFault[] = []
+  const root = parseTree(clean, faults, { allowTrailingComma: true })
+  const fault = faults[0]
+  if (fault)
+    return { kind: 'fault', reason: words(printParseErrorCode(fault.error)), ...place(clean, fault.offset) }
+  if (!root) return { kind: 'empty' }
+  return { kind: 'tree', root, position: (node) => place(clean, node.offset) }
+}
+
 /** JSON with comments. An empty file is an empty object: that is what every client makes of it. */
 export function parseJson(text: string): JsonObject {
-  const clean = text.replace(/^\uFEFF/, '')
-  if (clean.trim() === '') return Object.create(null)
-  refuseDeep(clean)
-  const faults: JsonFault[] = []
-  const tree = parseTree(clean, faults, { allowTrailingComma: true })
-  const fault = faults[0]
-  if (fault) throw broken('JSON', words(printParseErrorCode(fault.error)), place(clean, fault.offset))
-  const value = tree && plain(tree)
+  const tree = parseJsonTree(text)
+  if (tree.kind === 'empty') return Object.create(null)
+  if (tree.kind === 'fault') throw broken('JSON', tree.reason, tree)
+  const value = plain(tree.root)
   if (!isObject(value)) throw broken('JSON', 'an object is expected', { line: 1, column: 1 })
   return value
 }
@@ -44,23 +65,23 @@ export function parseToml(text: string): JsonObject {
 }
 
 /** The parser calls itself for each level; a file of a million brackets would take the stack down with it. */
-function refuseDeep(text: string): void {
+function tooDeep(text: string): Extract<Tree, { kind: 'fault' }> | undefined {
   const scanner = createScanner(text, true)
   let depth = 0
   // Token kinds of jsonc-parser: 1 `{`, 2 `}`, 3 `[`, 4 `]`, 17 end. Its const enum cannot be imported here.
   for (let token = scanner.scan() as number; token !== 17; token = scanner.scan()) {
     if (token === 1 || token === 3) depth++
     else if (token === 2 || token === 4) depth--
-    if (depth > CONFIG_LIMITS.depth)
-      throw broken(
-        'JSON',
-        `nested deeper than ${CONFIG_LIMITS.depth} levels`,
-        place(text, scanner.getTokenOffset()),
-      )
+    if (depth > CONFIG_LIMITS.depth) {
+      const reason = `nested deeper than ${CONFIG_LIMITS.depth} levels`
+      return { kind: 'fault', reason, ...place(text, scanner.getTokenOffset()) }
+    }
   }
+  return undefined
 }
 
-function plain(node: Node): unknown {
+/** The value of a node, in objects without a prototype. */
+export function plain(node: Node): unknown {
   if (node.type === 'array') return (node.children ?? []).map(plain)
   if (node.type !== 'object') return node.value
   const object: Record<string, unknown> = Object.create(null)
@@ -71,14 +92,14 @@ function plain(node: Node): unknown {
   return object
 }
 
-function place(text: string, offset: number): { line: number; column: number } {
+function place(text: string, offset: number): Position {
   const before = text.slice(0, offset)
   return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') }
 }
 
 const words = (code: string) => code.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
 
-function broken(kind: string, reason: string, at: { line: number; column: number }): ParseError {
+function broken(kind: string, reason: string, at: Position): ParseError {
   return new ParseError(`This is not valid ${kind}: ${reason} (line ${at.line}, column ${at.column}).`, {
     stage: 'config',
     hint: `Correct line ${at.line} of the file, or give another file.`,

@@ -1,13 +1,16 @@
-// gemini.ts: Gemini CLI's settings.json. `httpUrl` is HTTP, a bare `url` is SSE; a server is switched off by a list of
-// names beside the servers, not in its entry.
+// gemini.ts: Gemini CLI's settings.json. `httpUrl` is HTTP; a bare `url` was SSE once and is tried as HTTP first today.
+// A server is switched off by a list of names beside the servers, not in its entry.
 import { isObject, type JsonObject, parseJson } from './document.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
+  type Ability,
+  CLIENT_SECRET,
   convertEach,
   oauthOf,
   permissionsOf,
   printJson,
+  type RemoteType,
   readOurs,
   readStdio,
   readType,
@@ -19,6 +22,20 @@ import type { ClientFormat, ImportNote } from './types.ts'
 import { NAME, variable, variableStyle } from './variables.ts'
 
 const title = 'Gemini CLI'
+const CAN: readonly Ability[] = [
+  'stdio',
+  'http',
+  'sse',
+  'url',
+  'cwd',
+  'timeout',
+  'disabled',
+  'description',
+  'oauth.clientId',
+  'oauth.scopes',
+  'permissions.allowedTools',
+  'permissions.deniedTools',
+]
 const style = variableStyle({
   title,
   spell: variable,
@@ -60,26 +77,15 @@ export const gemini: ClientFormat = {
     const out = convertEach(servers, notes, style.print, (fields) => {
       const ours = readOurs(fields, {
         title,
-        can: [
-          ...([
-            'stdio',
-            'http',
-            'sse',
-            'cwd',
-            'timeout',
-            'disabled',
-            'description',
-            'oauth.clientId',
-          ] as const),
-          ...(['oauth.scopes', 'permissions.allowedTools', 'permissions.deniedTools'] as const),
-        ],
+        can: CAN,
       })
       if (!ours) return undefined
       if (ours.disabled) excluded.push(fields.server)
       const { kind, command, args, env, cwd, url, headers, timeout, description, clientId, scopes } = ours
       return compact({
         ...{ command, args, env, cwd, timeout, description },
-        ...(kind === 'sse' ? { url } : { httpUrl: url }),
+        // Every version understands these: the older ones ignore `type`, the newer ones still read `httpUrl`.
+        ...(kind === 'http' ? { httpUrl: url } : { url, type: kind === 'sse' ? 'sse' : undefined }),
         headers,
         includeTools: ours.allowedTools,
         excludeTools: ours.deniedTools,
@@ -131,19 +137,24 @@ function readEntry(fields: Fields): Record<string, unknown> {
   return entry
 }
 
-function readRemote(fields: Fields, type: 'http' | 'sse' | undefined): Record<string, unknown> {
+function readRemote(fields: Fields, type: RemoteType): Record<string, unknown> {
   const httpUrl = fields.text('httpUrl')
-  const address =
-    httpUrl === undefined ? { type: type ?? 'sse', url: fields.text('url') } : { type: 'http', url: httpUrl }
+  const address = httpUrl === undefined ? readUrl(fields, type) : { type: 'http', url: httpUrl }
   return { ...address, headers: fields.textMap('headers'), oauth: readOAuth(fields) }
+}
+
+/** Without a type, HTTP is tried and then SSE, as here; an address that ends in `/sse` says which it is. */
+function readUrl(fields: Fields, type: RemoteType): Record<string, unknown> {
+  const url = fields.text('url')
+  return { type: type ?? (url !== undefined && /\/sse\/?$/.test(url) ? 'sse' : undefined), url }
 }
 
 function readOAuth(fields: Fields): unknown {
   const oauth = fields.object('oauth')
   if (!oauth) return undefined
   if (oauth.boolean('enabled') === false) oauth.note('enabled', 'Logging in cannot be switched off here.')
-  oauth.drop('clientSecret', 'A client secret is not kept in a file: set MCP_CLIENT_SECRET when you log in.')
-  const ours = oauthOf(oauth.text('clientId'), oauth.plains('scopes'))
+  oauth.drop('clientSecret', CLIENT_SECRET)
+  const ours = oauthOf({ clientId: oauth.text('clientId'), scopes: oauth.plains('scopes') })
   oauth.leftovers(UNKNOWN)
   return ours
 }

@@ -132,12 +132,14 @@ describe('each client’s documented format', () => {
           'X-Team': '${FIGMA_TEAM}',
           Authorization: 'Bearer ${FIGMA_OAUTH_TOKEN}',
         },
-        oauth: { scopes: ['files:read'] },
+        headersHelper: 'print-headers',
+        oauth: { clientId: 'id', callbackPort: 7777, scopes: ['files:read'] },
       },
     })
     expect(named(notes)).toEqual([
       'context7: env_vars[1]',
       'context7: startup_timeout_sec',
+      'figma: oauth.client_secret',
       'figma: required',
       'mcp_oauth_callback_port',
     ])
@@ -167,6 +169,7 @@ describe('each client’s documented format', () => {
         timeout: 5000,
       },
       sseServer: { type: 'sse', url: 'http://localhost:8080/sse' },
+      untyped: { url: 'https://api.example.com/mcp' },
       typed: { type: 'http', url: 'https://api.example.com/mcp' },
       googleCloudServer: {
         type: 'http',
@@ -189,6 +192,7 @@ describe('each client’s documented format', () => {
         command: 'npx',
         args: ['-y', 'my-mcp-command'],
         env: { MY_ENV_VAR: '${MY_VALUE}', SECRET: '{file:~/.secrets/key}' },
+        cwd: './tools',
         timeout: 10_000,
       },
       'my-remote-mcp': {
@@ -198,7 +202,11 @@ describe('each client’s documented format', () => {
       },
       'with-login': {
         url: 'https://mcp.example.com/mcp',
-        oauth: { clientId: '${MY_MCP_CLIENT_ID}', scopes: ['tools:read', 'tools:execute'] },
+        oauth: {
+          clientId: '${MY_MCP_CLIENT_ID}',
+          scopes: ['tools:read', 'tools:execute'],
+          callbackPort: 19876,
+        },
       },
       'no-login': { url: 'https://mcp.example.com/mcp' },
     })
@@ -268,6 +276,107 @@ describe('round trips', () => {
     const printed = client(id).print(first.servers)
     const second = client(id).parse(printed.text)
     expectOnlyNamedLosses(first.servers, second.servers, printed.notes)
+  })
+
+  it.each([
+    [
+      'claude-desktop',
+      [
+        'stdio.cwd',
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.permissions.deniedTools',
+        'stdio.timeout',
+        'http.type',
+        'sse.type',
+        'url.type',
+        'off.disabled',
+      ],
+    ],
+    [
+      'cursor',
+      [
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.permissions.deniedTools',
+        'stdio.timeout',
+        'http.headersHelper',
+        'http.oauth.callbackPort',
+        'off.disabled',
+      ],
+    ],
+    [
+      'vscode',
+      [
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.permissions.deniedTools',
+        'stdio.timeout',
+        'http.headersHelper',
+        'http.oauth.callbackPort',
+        'http.oauth.scopes',
+        'off.disabled',
+      ],
+    ],
+    ['codex', ['stdio.description', 'sse.type', 'url.type']],
+    ['gemini', ['http.headersHelper', 'http.oauth.callbackPort']],
+    [
+      'opencode',
+      [
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.permissions.deniedTools',
+        'http.headersHelper',
+        'http.type',
+        'sse.type',
+      ],
+    ],
+    [
+      'windsurf',
+      [
+        'stdio.cwd',
+        'stdio.description',
+        'stdio.permissions.allowedTools',
+        'stdio.timeout',
+        'http.headersHelper',
+        'http.oauth.callbackPort',
+        'http.oauth.clientId',
+        'http.oauth.scopes',
+        'http.type',
+        'sse.type',
+      ],
+    ],
+  ] as const)('%s: carries everything but exactly this', (id, losses) => {
+    const servers = new Map<string, WrittenEntry>([
+      [
+        'stdio',
+        {
+          command: 'npx',
+          args: ['-y', 'x'],
+          env: { A: 'b' },
+          cwd: '/srv',
+          timeout: 1500,
+          description: 'd',
+          permissions: { allowedTools: ['a'], deniedTools: ['b'] },
+        },
+      ],
+      [
+        'http',
+        {
+          type: 'http',
+          url: 'https://x/mcp',
+          headers: { H: 'v' },
+          headersHelper: 'h',
+          oauth: { clientId: 'id', scopes: ['r', 'w'], callbackPort: 7 },
+        },
+      ],
+      ['sse', { type: 'sse', url: 'https://x/sse' }],
+      ['url', { url: 'https://x/mcp' }],
+      ['off', { command: 'x', disabled: true }],
+    ])
+    const { text, notes } = client(id).print(servers)
+    expect(notes.map(({ server, field }) => `${server}.${field}`).sort()).toEqual([...losses].sort())
+    expectOnlyNamedLosses(servers, client(id).parse(text).servers, notes)
   })
 
   it('puts Codex’s own fields back', () => {

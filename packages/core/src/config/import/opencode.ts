@@ -3,11 +3,30 @@
 import { isObject, type JsonObject, parseJson } from './document.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
-import { convertEach, oauthOf, printJson, readOurs, serverMap, UNKNOWN } from './servers.ts'
+import {
+  type Ability,
+  CLIENT_SECRET,
+  convertEach,
+  oauthOf,
+  printJson,
+  readOurs,
+  serverMap,
+  UNKNOWN,
+} from './servers.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 
 const title = 'opencode'
+const CAN: readonly Ability[] = [
+  'stdio',
+  'url',
+  'cwd',
+  'timeout',
+  'disabled',
+  'oauth.clientId',
+  'oauth.scopes',
+  'oauth.callbackPort',
+]
 const style = variableStyle({ title, spell: (name) => `{env:${name}}`, foreign: '\\{file:[^}]*\\}' })
 
 export const opencode: ClientFormat = {
@@ -39,14 +58,19 @@ export const opencode: ClientFormat = {
     const out = convertEach(servers, notes, style.print, (fields) => {
       const ours = readOurs(fields, {
         title,
-        can: ['stdio', 'url', 'timeout', 'disabled', 'oauth.clientId', 'oauth.scopes'],
+        can: CAN,
       })
       if (!ours) return undefined
-      const { command, args = [], env, url, headers, timeout, clientId, scopes } = ours
+      const { command, args = [], env, cwd, url, headers, timeout, clientId, callbackPort } = ours
       return compact({
         ...(ours.kind === 'stdio'
-          ? { type: 'local', command: [command, ...args], environment: env }
-          : { type: 'remote', url, headers, oauth: compact({ clientId, scope: scopes?.join(' ') }) }),
+          ? { type: 'local', command: [command, ...args], environment: env, cwd }
+          : {
+              type: 'remote',
+              url,
+              headers,
+              oauth: compact({ clientId, scope: ours.scopes?.join(' '), callbackPort }),
+            }),
         enabled: ours.disabled ? false : undefined,
         timeout,
       })
@@ -106,9 +130,13 @@ function readOAuth(fields: Fields): unknown {
   }
   const oauth = fields.object('oauth')
   if (!oauth) return undefined
-  oauth.drop('clientSecret', 'A client secret is not kept in a file: set MCP_CLIENT_SECRET when you log in.')
+  oauth.drop('clientSecret', CLIENT_SECRET)
   const scopes = oauth.plain('scope')?.split(/\s+/).filter(Boolean)
-  const ours = oauthOf(oauth.text('clientId'), scopes)
+  const ours = oauthOf({
+    clientId: oauth.text('clientId'),
+    scopes,
+    callbackPort: oauth.number('callbackPort'),
+  })
   oauth.leftovers(UNKNOWN)
   return ours
 }

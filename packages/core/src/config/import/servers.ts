@@ -3,6 +3,7 @@
 import { CONFIG_LIMITS } from '../../limits.ts'
 import { isObject, type JsonObject } from './document.ts'
 import { compact, Fields, type Translate, WrongShape } from './fields.ts'
+import { shown } from './shown.ts'
 import type { ImportNote, WrittenEntry } from './types.ts'
 
 /** Converts each entry; `undefined` from `convert` means it was left out and a note says why. */
@@ -29,7 +30,7 @@ export function convertEach(
       notes.push({
         server: name,
         field: 'name',
-        message: `The name "${original}" is now "${name}": letters, digits, - and _ only.`,
+        message: `The name "${shown(original)}" is now "${name}": letters, digits, - and _ only.`,
       })
     const entry = convertOne(name, value, notes, translate, convert)
     if (entry) out.set(name, entry)
@@ -129,6 +130,7 @@ export function requireOne(entry: WrittenEntry, hint: string): void {
   if (entry.command === undefined && entry.url === undefined) throw new WrongShape('command', hint)
 }
 
+export const CLIENT_SECRET = 'A client secret is not kept in a file: set MCP_CLIENT_SECRET when you log in.'
 export const UNKNOWN = 'This field is not known here and is left out.'
 
 /** What a client's entry can say of ours, besides command, args, env, url and headers. */
@@ -146,6 +148,8 @@ export type Ability =
   | 'permissions.deniedTools'
   | 'oauth.clientId'
   | 'oauth.scopes'
+  | 'oauth.callbackPort'
+  | 'headersHelper'
 
 /** Our entry, checked and reduced to what the client can say. */
 export interface Written {
@@ -163,6 +167,8 @@ export interface Written {
   readonly deniedTools?: readonly string[] | undefined
   readonly clientId?: string | undefined
   readonly scopes?: readonly string[] | undefined
+  readonly callbackPort?: number | undefined
+  readonly headersHelper?: string | undefined
 }
 
 export interface Target {
@@ -208,7 +214,11 @@ export function readOurs(fields: Fields, target: Target): Written | undefined {
           env: map('env'),
           cwd: keep('cwd', fields, 'cwd', fields.text('cwd')),
         }
-      : { url: fields.text('url'), headers: map('headers') }),
+      : {
+          url: fields.text('url'),
+          headers: map('headers'),
+          headersHelper: keep('headersHelper', fields, 'headersHelper', fields.plain('headersHelper')),
+        }),
     timeout: keep('timeout', fields, 'timeout', fields.number('timeout')),
     disabled,
     description: keep('description', fields, 'description', fields.plain('description')),
@@ -229,6 +239,7 @@ export function readOurs(fields: Fields, target: Target): Written | undefined {
     ...(oauth && {
       clientId: keep('oauth.clientId', oauth, 'clientId', oauth.text('clientId')),
       scopes: keep('oauth.scopes', oauth, 'scopes', oauth.plains('scopes')),
+      callbackPort: keep('oauth.callbackPort', oauth, 'callbackPort', oauth.number('callbackPort')),
     }),
   }
   for (const part of [permissions, oauth, fields]) part?.leftovers(`${title} has no counterpart.`)
@@ -259,9 +270,10 @@ function changeOfKind(title: string, from: string, to: string): string {
   return `${title} takes this URL for HTTP and does not fall back to SSE.`
 }
 
-/** `{clientId, scopes}` for our entry, or undefined when there is neither. */
-export function oauthOf(clientId: string | undefined, scopes: readonly string[] | undefined): unknown {
-  return clientId === undefined && scopes === undefined ? undefined : compact({ clientId, scopes })
+/** The `oauth` of our entry, or undefined when nothing of it was said. */
+export function oauthOf(said: Pick<Written, 'clientId' | 'scopes' | 'callbackPort'>): unknown {
+  const oauth = compact(said)
+  return Object.keys(oauth).length === 0 ? undefined : oauth
 }
 
 export function permissionsOf(

@@ -12,6 +12,7 @@ import {
 } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
+  type Ability,
   convertEach,
   noteOthers,
   oauthOf,
@@ -22,10 +23,12 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
+import { shown } from './shown.ts'
 import type { ClientFile, ClientFormat, ImportNote, Place } from './types.ts'
 import { variable, variableName, variableStyle } from './variables.ts'
 
 const title = 'VS Code'
+const CAN: readonly Ability[] = ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId']
 const writing = variableStyle({ title, spell: editorSpelling, special: editorVariable })
 
 export const vscode: ClientFormat = {
@@ -50,7 +53,7 @@ export const vscode: ClientFormat = {
   print(servers) {
     const notes: ImportNote[] = []
     const out = convertEach(servers, notes, writing.print, (fields) => {
-      const ours = readOurs(fields, { title, can: ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId'] })
+      const ours = readOurs(fields, { title, can: CAN })
       if (!ours) return undefined
       const { kind, command, args, env, url, headers, clientId } = ours
       return compact({
@@ -119,7 +122,7 @@ function readUrl(fields: Fields): string | undefined {
 function readOAuth(fields: Fields): unknown {
   const oauth = fields.object('oauth')
   if (!oauth) return undefined
-  const ours = oauthOf(oauth.text('clientId'), undefined)
+  const ours = oauthOf({ clientId: oauth.text('clientId') })
   oauth.leftovers(UNKNOWN)
   return ours
 }
@@ -169,7 +172,7 @@ function readInputs(value: unknown, notes: ImportNote[]) {
     notes(): readonly ImportNote[] {
       return [...names].map(([id, name]) => {
         const input = defined.get(id)
-        const what = input?.description ? ` (${input.description})` : ''
+        const what = input?.description ? ` (${shown(input.description)})` : ''
         const kind = input?.password ? ', a secret' : ''
         const message = input
           ? `VS Code asks for this input${what}. Here, set the environment variable ${name}${kind}.`

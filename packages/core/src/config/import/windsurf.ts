@@ -4,6 +4,7 @@ import { parseJson } from './document.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import {
+  type Ability,
   convertEach,
   noteOthers,
   permissionsOf,
@@ -18,6 +19,7 @@ import type { ClientFormat, ImportNote } from './types.ts'
 import { variable, variableStyle } from './variables.ts'
 
 const title = 'Windsurf'
+const CAN: readonly Ability[] = ['stdio', 'url', 'disabled', 'permissions.deniedTools']
 const style = variableStyle({ title, spell: (name) => variable(`env:${name}`) })
 
 export const windsurf: ClientFormat = {
@@ -43,7 +45,7 @@ export const windsurf: ClientFormat = {
   print(servers) {
     const notes: ImportNote[] = []
     const out = convertEach(servers, notes, style.print, (fields) => {
-      const ours = readOurs(fields, { title, can: ['stdio', 'url', 'disabled', 'permissions.deniedTools'] })
+      const ours = readOurs(fields, { title, can: CAN })
       if (!ours) return undefined
       const { command, args, env, url, headers, deniedTools } = ours
       return compact({
