@@ -103,6 +103,13 @@ describe('each client’s documented format', () => {
     )
   })
 
+  it('VS Code: an input is not answered with a variable that the machine sets for itself', () => {
+    const { servers } = client('vscode').parse(
+      '{"servers":{"a":{"command":"x","args":["${input:path}","${input:a}","${input:A_2}","${input:A}"]}}}',
+    )
+    expect(servers.get('a')).toEqual({ command: 'x', args: ['${INPUT_PATH}', '${A}', '${A_2}', '${A_3}'] })
+  })
+
   it('VS Code: the older place inside settings.json', () => {
     const { servers, notes } = client('vscode').parse(fixture('vscode-settings.json'))
     expect(Object.fromEntries(servers)).toEqual({
@@ -573,6 +580,33 @@ describe('hostile and broken files', () => {
   it('refuses a file nested so deep that the parser would overflow', () => {
     expect(() => client('cursor').parse(`{"mcpServers":${'['.repeat(200_000)}`)).toThrow(/nested deeper/)
     expect(() => client('codex').parse(`a = ${'['.repeat(200_000)}`)).toThrow(ParseError)
+  })
+
+  it.each([
+    [
+      'braces that never close',
+      { command: 'x', args: ['${'.repeat(400_000), '{file:'.repeat(100_000), '${A:-'.repeat(200_000)] },
+    ],
+    ['percent signs', { command: '%a'.repeat(400_000) }],
+  ])('is not held up by %s', (_what, evil) => {
+    for (const { id, parse, print } of CLIENTS) {
+      if (id !== 'codex') parse(JSON.stringify({ mcpServers: { evil }, servers: { evil } }))
+      print(new Map([['evil', evil]]))
+    }
+  })
+
+  it('is not held up by tens of thousands of names and inputs', () => {
+    const keys = Array.from({ length: 60_000 }, (_, index) => String.fromCodePoint(0x10000 + index))
+    const many = Object.fromEntries(keys.map((key) => [key, { command: 'x' }]))
+    const { servers, notes } = client('cursor').parse(
+      JSON.stringify({ mcpServers: { ...many, [`a${'-'.repeat(200_000)}!`]: {} } }),
+    )
+    expect(servers.size).toBe(5000)
+    expect(notes[0]?.message).toContain('first 5000')
+    const args = keys.slice(0, 20_000).map((key) => `\${input:${key}}`)
+    expect(
+      client('vscode').parse(JSON.stringify({ servers: { a: { command: 'x', args } } })).notes,
+    ).toHaveLength(20_000)
   })
 
   it('accepts a byte order mark, an empty file and a file without servers', () => {

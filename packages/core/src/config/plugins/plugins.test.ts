@@ -140,6 +140,14 @@ describe('a plugin folder', () => {
     expect(documents.flatMap(({ servers }) => [...servers.keys()])).toEqual(['ok', 'good'])
   })
 
+  it('knows the line of each of thousands of servers', async () => {
+    const lines = Array.from({ length: 20_000 }, (_, index) => `  "s${index}": { "command": "x" }`)
+    await put('p/.mcp.json', `{\n${lines.join(',\n')}\n}`)
+    const [document] = await readPlugins([join(dir, 'p')], context())
+    expect(document?.servers.get('s0')).toMatchObject({ line: 2, column: 9 })
+    expect(document?.servers.get('s19999')).toMatchObject({ line: 20_001, column: 13 })
+  })
+
   it('takes a bundle that the manifest points to', async () => {
     await put('p/plugin.json', { mcpServers: './s.mcpb' })
     await put('p/s.mcpb', zip([{ name: 'manifest.json', data: JSON.stringify(manifest()) }]))

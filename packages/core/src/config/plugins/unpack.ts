@@ -243,8 +243,12 @@ function refuseOverlaps(entries: readonly Entry[]): void {
   }
 }
 
+/** No file system takes a longer one, and looking at it would take long. */
+const MAX_NAME = 1024
+
 /** The name as a path below the folder, or a refusal. */
 function safePath(name: string): string {
+  if (name.length > MAX_NAME) throw new ArchiveRefused(`"${shown(name)}" is too long a name.`)
   const path = name.replace(/\/+$/, '')
   const parts = path.split('/')
   const bad =
