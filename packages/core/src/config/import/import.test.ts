@@ -396,9 +396,10 @@ describe('round trips', () => {
   })
 
   it('spells variables as each client does', () => {
-    const servers = new Map([['a', { command: '${TOOL}', args: ['${PWD}/x', '${HOME}'] }]])
+    const servers = new Map([['a', { command: '${TOOL}', args: ['${PWD}/x', '${HOME}'], cwd: 'sub' }]])
     const spelled = Object.fromEntries(CLIENTS.map(({ id, print }) => [id, print(servers).text]))
     expect(spelled.cursor).toContain('"${env:TOOL}"')
+    expect(spelled.cursor).toContain('"cwd": "${workspaceFolder}/sub"')
     expect(spelled.vscode).toContain('"${workspaceFolder}/x"')
     expect(spelled.vscode).toContain('"${userHome}"')
     expect(spelled.windsurf).toContain('"${env:HOME}"')
@@ -409,6 +410,7 @@ describe('round trips', () => {
       'a: args[0]',
       'a: args[1]',
       'a: command',
+      'a: cwd',
     ])
   })
 

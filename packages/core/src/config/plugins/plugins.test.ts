@@ -228,9 +228,12 @@ describe('a bundle', () => {
     const { entry } = await readOne(archive)
     const marker = join(String(entry?.cwd), 'server', 'index.js')
     await writeFile(marker, 'kept')
+    const before = await stat(join(dir, 'cache', 'bundles'))
     const again = await readPlugins([await put('elsewhere/b.dxt', archive)], context())
     expect(again[0]?.servers.get('hello')?.value).toEqual(entry)
     expect(await readFile(marker, 'utf8')).toBe('kept')
+    // No draft came and went either.
+    expect((await stat(join(dir, 'cache', 'bundles'))).mtimeMs).toBe(before.mtimeMs)
   })
 
   it('is unpacked once when several ask at the same time', async () => {
