@@ -12,6 +12,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../../host.ts'
 import { BUNDLE_LIMITS } from '../../limits.ts'
+import { crc32 } from './crc32.ts'
 import { type BundleContext, readPlugins } from './index.ts'
 import { readManifest } from './manifest.ts'
 
@@ -281,6 +282,11 @@ describe('a bundle', () => {
   })
 })
 
+it('computes the check sum that every zip program computes', () => {
+  expect(crc32(Buffer.from('123456789'))).toBe(0xcbf43926)
+  expect(crc32(Buffer.from('6789'), crc32(Buffer.from('12345')))).toBe(0xcbf43926)
+})
+
 describe('a bundle between processes', () => {
   const FILES = 500
   const large = () =>
@@ -364,6 +370,7 @@ describe('a hostile bundle', () => {
     ['a dot as part', () => zip([ok, { name: './a', data: 'x' }]), /refused/],
     ['a device of Windows', () => zip([ok, { name: 'a/NUL.txt', data: 'x' }]), /refused/],
     ['a name Windows would shorten', () => zip([ok, { name: 'a. /b', data: 'x' }]), /refused/],
+    ['a name beyond measure', () => zip([ok, { name: `a${'/'.repeat(60_000)}b`, data: 'x' }]), /too long/],
     [
       'a symbolic link',
       () => zip([ok, { name: 'link', data: '/etc/passwd', mode: 0o120777 }]),
@@ -399,6 +406,11 @@ describe('a hostile bundle', () => {
       'a broken stream',
       () => zip([ok, { name: 'x', data: 'x'.repeat(100), raw: Buffer.from('not deflate at all') }]),
       /not a readable zip/,
+    ],
+    [
+      'bytes changed on the way',
+      () => zip([ok, { name: 'x', data: 'right', raw: Buffer.from('wrong'), stored: true }]),
+      /damaged/,
     ],
     [
       'a size that lies low',
@@ -647,6 +659,7 @@ function zip(items: readonly Item[]): Buffer {
     common.writeUInt16LE(20, 0)
     common.writeUInt16LE(flags | 0x800, 2)
     common.writeUInt16LE(stored ? 0 : 8, 4)
+    common.writeUInt32LE(crc32(bytes), 10)
     common.writeUInt32LE(shared?.packed ?? packed.length, 14)
     common.writeUInt32LE(claim ?? bytes.length, 18)
     common.writeUInt16LE(fileName.length, 22)
