@@ -589,6 +589,7 @@ describe('hostile and broken files', () => {
       'braces that never close',
       { command: 'x', args: ['${'.repeat(400_000), '{file:'.repeat(100_000), '${A:-'.repeat(200_000)] },
     ],
+    ['more arguments than a call takes', { command: 'x', args: Array(200_000).fill('${config:a}') }],
     ['percent signs', { command: '%a'.repeat(400_000) }],
   ])('is not held up by %s', (_what, evil) => {
     for (const { id, parse, print } of CLIENTS) {
@@ -668,6 +669,7 @@ describe('hostile and broken files', () => {
       'a/b': { command: '3' },
       日本: { command: '4' },
       аdmin: { command: '5' },
+      '!__proto__': { command: '6' },
     }
     const { servers, notes } = client('windsurf').parse(JSON.stringify({ mcpServers }))
     expect([...servers].map(([name, { command }]) => [name, command])).toEqual([
@@ -676,8 +678,9 @@ describe('hostile and broken files', () => {
       ['a-b-3', '3'],
       ['server', '4'],
       ['dmin', '5'],
+      ['__proto__-2', '6'],
     ])
-    expect(notes).toHaveLength(4)
+    expect(notes).toHaveLength(5)
   })
 
   it('takes any JSON for a file without throwing anything but ParseError', () => {

@@ -52,7 +52,8 @@ function convertOne(
   const own: ImportNote[] = []
   try {
     const entry = convert(new Fields(name, value, own, translate))
-    notes.push(...own)
+    // One by one: there may be more of them than a call takes arguments.
+    for (const note of own) notes.push(note)
     return entry
   } catch (error) {
     if (!(error instanceof WrongShape)) throw error
@@ -64,7 +65,7 @@ function convertOne(
 
 /** A legal name for each, never two alike; a name that is legal already is never taken by another. */
 function legalNames(names: readonly string[]): readonly string[] {
-  const taken = new Set(names.filter(isLegal))
+  const taken = new Set([...names.filter(isLegal), '__proto__'])
   return names.map((name) => {
     if (isLegal(name)) return name
     const base =
