@@ -144,10 +144,25 @@ describe('a list of servers at a URL', () => {
       },
     ],
     ['sends a compressed bomb', answer(200, '')],
-    ['redirects to another origin', answer(302, '', { location: 'http://127.0.0.1:1/elsewhere' })],
+    [
+      'redirects to another origin',
+      (request, response) =>
+        answer(302, '', { location: `http://localhost:${new URL(base).port}${request.url}` })(
+          request,
+          response,
+        ),
+    ],
     ['redirects for ever', answer(302, '', { location: '/servers.json?again' })],
     ['redirects nowhere', answer(302, '')],
   ]
+  const REASONS: Readonly<Record<string, RegExp>> = {
+    'answers 503': /HTTP 503/,
+    'sends a login page': /not valid JSON/,
+    'sends too much': /larger than 4 MiB/,
+    'sends a compressed bomb': /larger than 4 MiB/,
+    'redirects to another origin': /another origin, which is not followed/,
+    'redirects for ever': /without end/,
+  }
   it.each(outages)(
     'is taken from the last good copy when the server %s, with its age',
     async (what, broken) => {
@@ -168,6 +183,7 @@ describe('a list of servers at a URL', () => {
       })
       expect(list.diagnostics[0]?.message).toContain('3 h ago')
       expect(commands(list)).toEqual(['team=good'])
+      expect(list.diagnostics[0]?.message).toMatch(REASONS[what] ?? /./)
 
       cacheDir = join(top, `${count}-empty`)
       const without = await get()

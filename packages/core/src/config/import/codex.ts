@@ -1,7 +1,7 @@
 // codex.ts: Codex's config.toml. It fills in no variables inside a text; it has fields that name a variable instead
 // (`env_vars`, `bearer_token_env_var`, `env_http_headers`), and those are what our variables become.
 import { stringify } from 'smol-toml'
-import { parseToml } from './document.ts'
+import { isObject, parseToml } from './document.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import {
@@ -125,11 +125,11 @@ function readOAuth(fields: Fields): unknown {
 
 function readEnv(fields: Fields): Record<string, string> {
   const named: [string, string][] = []
-  const list = fields.any('env_vars') ?? []
+  const list: unknown = fields.any('env_vars') ?? []
   if (!Array.isArray(list)) throw new WrongShape('env_vars', 'a list of names')
   for (const [index, item] of list.entries()) {
     if (typeof item === 'string') named.push([item, variable(item)])
-    else if (typeof item?.name === 'string' && (item.source ?? 'local') === 'local')
+    else if (isObject(item) && typeof item.name === 'string' && (item.source ?? 'local') === 'local')
       named.push([item.name, variable(item.name)])
     else fields.note(`env_vars[${index}]`, 'Only variables of this machine can be passed on; it is left out.')
   }
@@ -150,11 +150,12 @@ function readHeaders(fields: Fields): Record<string, string> {
 }
 
 function printEnv(env: Readonly<Record<string, string>>, fields: Fields): Record<string, unknown> {
-  const passed = Object.keys(env).filter((name) => soleVariable(env[name] ?? '') === name)
-  const rest = Object.entries(env).filter(([name]) => !passed.includes(name))
+  const isPassed = ([name, value]: readonly [string, string]) => soleVariable(value) === name
+  const passed = Object.entries(env).filter(isPassed)
+  const rest = Object.entries(env).filter((pair) => !isPassed(pair))
   return {
     env: Object.fromEntries(rest.map(([name, value]) => [name, literal(fields, `env.${name}`, value)])),
-    env_vars: passed.length > 0 ? passed : undefined,
+    env_vars: passed.length > 0 ? passed.map(([name]) => name) : undefined,
   }
 }
 

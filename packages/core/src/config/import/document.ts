@@ -40,7 +40,7 @@ export function parseJsonTree(text: string): Tree {
   if (fault)
     return { kind: 'fault', reason: words(printParseErrorCode(fault.error)), ...place(clean, fault.offset) }
   if (!root) return { kind: 'empty' }
-  return { kind: 'tree', root, position: (node) => place(clean, node.offset) }
+  return { kind: 'tree', root, position: placesOf(clean) }
 }
 
 /** JSON with comments. An empty file is an empty object: that is what every client makes of it. */
@@ -95,6 +95,22 @@ export function plain(node: Node): unknown {
 function place(text: string, offset: number): Position {
   const before = text.slice(0, offset)
   return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') }
+}
+
+/** For many places in one text: the lines are counted once. */
+function placesOf(text: string): (node: Node) => Position {
+  let starts: number[] | undefined
+  return ({ offset }) => {
+    starts ??= [0, ...Array.from(text.matchAll(/\n/g), (match) => match.index + 1)]
+    let low = 0
+    let high = starts.length
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if ((starts[middle] ?? 0) <= offset) low = middle
+      else high = middle
+    }
+    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 }
+  }
 }
 
 const words = (code: string) => code.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()

@@ -103,6 +103,13 @@ describe('each client’s documented format', () => {
     )
   })
 
+  it('VS Code: an input is not answered with a variable that the machine sets for itself', () => {
+    const { servers } = client('vscode').parse(
+      '{"servers":{"a":{"command":"x","args":["${input:path}","${input:a}","${input:A_2}","${input:A}"]}}}',
+    )
+    expect(servers.get('a')).toEqual({ command: 'x', args: ['${INPUT_PATH}', '${A}', '${A_2}', '${A_3}'] })
+  })
+
   it('VS Code: the older place inside settings.json', () => {
     const { servers, notes } = client('vscode').parse(fixture('vscode-settings.json'))
     expect(Object.fromEntries(servers)).toEqual({
@@ -389,9 +396,10 @@ describe('round trips', () => {
   })
 
   it('spells variables as each client does', () => {
-    const servers = new Map([['a', { command: '${TOOL}', args: ['${PWD}/x', '${HOME}'] }]])
+    const servers = new Map([['a', { command: '${TOOL}', args: ['${PWD}/x', '${HOME}'], cwd: 'sub' }]])
     const spelled = Object.fromEntries(CLIENTS.map(({ id, print }) => [id, print(servers).text]))
     expect(spelled.cursor).toContain('"${env:TOOL}"')
+    expect(spelled.cursor).toContain('"cwd": "${workspaceFolder}/sub"')
     expect(spelled.vscode).toContain('"${workspaceFolder}/x"')
     expect(spelled.vscode).toContain('"${userHome}"')
     expect(spelled.windsurf).toContain('"${env:HOME}"')
@@ -402,6 +410,7 @@ describe('round trips', () => {
       'a: args[0]',
       'a: args[1]',
       'a: command',
+      'a: cwd',
     ])
   })
 
@@ -575,6 +584,34 @@ describe('hostile and broken files', () => {
     expect(() => client('codex').parse(`a = ${'['.repeat(200_000)}`)).toThrow(ParseError)
   })
 
+  it.each([
+    [
+      'braces that never close',
+      { command: 'x', args: ['${'.repeat(400_000), '{file:'.repeat(100_000), '${A:-'.repeat(200_000)] },
+    ],
+    ['more arguments than a call takes', { command: 'x', args: Array(200_000).fill('${config:a}') }],
+    ['percent signs', { command: '%a'.repeat(400_000) }],
+  ])('is not held up by %s', (_what, evil) => {
+    for (const { id, parse, print } of CLIENTS) {
+      if (id !== 'codex') parse(JSON.stringify({ mcpServers: { evil }, servers: { evil } }))
+      print(new Map([['evil', evil]]))
+    }
+  })
+
+  it('is not held up by tens of thousands of names and inputs', () => {
+    const keys = Array.from({ length: 60_000 }, (_, index) => String.fromCodePoint(0x10000 + index))
+    const many = Object.fromEntries(keys.map((key) => [key, { command: 'x' }]))
+    const { servers, notes } = client('cursor').parse(
+      JSON.stringify({ mcpServers: { ...many, [`a${'-'.repeat(200_000)}!`]: {} } }),
+    )
+    expect(servers.size).toBe(5000)
+    expect(notes[0]?.message).toContain('first 5000')
+    const args = keys.slice(0, 20_000).map((key) => `\${input:${key}}`)
+    expect(
+      client('vscode').parse(JSON.stringify({ servers: { a: { command: 'x', args } } })).notes,
+    ).toHaveLength(20_000)
+  })
+
   it('accepts a byte order mark, an empty file and a file without servers', () => {
     for (const each of CLIENTS) {
       expect(each.parse('').servers.size).toBe(0)
@@ -632,6 +669,7 @@ describe('hostile and broken files', () => {
       'a/b': { command: '3' },
       日本: { command: '4' },
       аdmin: { command: '5' },
+      '!__proto__': { command: '6' },
     }
     const { servers, notes } = client('windsurf').parse(JSON.stringify({ mcpServers }))
     expect([...servers].map(([name, { command }]) => [name, command])).toEqual([
@@ -640,8 +678,9 @@ describe('hostile and broken files', () => {
       ['a-b-3', '3'],
       ['server', '4'],
       ['dmin', '5'],
+      ['__proto__-2', '6'],
     ])
-    expect(notes).toHaveLength(4)
+    expect(notes).toHaveLength(5)
   })
 
   it('takes any JSON for a file without throwing anything but ParseError', () => {

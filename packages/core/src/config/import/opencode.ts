@@ -27,7 +27,7 @@ const CAN: readonly Ability[] = [
   'oauth.scopes',
   'oauth.callbackPort',
 ]
-const style = variableStyle({ title, spell: (name) => `{env:${name}}`, foreign: '\\{file:[^}]*\\}' })
+const style = variableStyle({ title, spell: (name) => `{env:${name}}`, foreign: '\\{file:[^{}]*\\}' })
 
 export const opencode: ClientFormat = {
   id: 'opencode',

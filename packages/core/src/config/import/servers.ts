@@ -13,15 +13,14 @@ export function convertEach(
   translate: Translate,
   convert: (fields: Fields) => Record<string, unknown> | undefined,
 ): Map<string, Record<string, unknown>> {
-  const list = [...entries]
+  const all = [...entries]
+  const list = all.slice(0, CONFIG_LIMITS.entriesPerFile)
+  if (list.length < all.length)
+    notes.push({ message: `Only the first ${CONFIG_LIMITS.entriesPerFile} servers are converted.` })
   const names = legalNames(list.map(([name]) => name))
   const out = new Map<string, Record<string, unknown>>()
   for (const [index, [original, value]] of list.entries()) {
     const name = names[index] ?? original
-    if (out.size >= CONFIG_LIMITS.entriesPerFile) {
-      notes.push({ message: `Only the first ${CONFIG_LIMITS.entriesPerFile} servers are converted.` })
-      break
-    }
     if (original === '__proto__') {
       notes.push({ server: original, message: 'This name is not allowed; the server is left out.' })
       continue
@@ -53,7 +52,8 @@ function convertOne(
   const own: ImportNote[] = []
   try {
     const entry = convert(new Fields(name, value, own, translate))
-    notes.push(...own)
+    // One by one: there may be more of them than a call takes arguments.
+    for (const note of own) notes.push(note)
     return entry
   } catch (error) {
     if (!(error instanceof WrongShape)) throw error
@@ -65,11 +65,12 @@ function convertOne(
 
 /** A legal name for each, never two alike; a name that is legal already is never taken by another. */
 function legalNames(names: readonly string[]): readonly string[] {
-  const taken = new Set(names.filter(isLegal))
+  const taken = new Set([...names.filter(isLegal), '__proto__'])
   return names.map((name) => {
     if (isLegal(name)) return name
     const base =
       name
+        .slice(0, CONFIG_LIMITS.nameLength)
         .replace(/[^A-Za-z0-9_-]+/g, '-')
         .replace(/^-+|-+$/g, '')
         .slice(0, CONFIG_LIMITS.nameLength - 6) || 'server'

@@ -23,7 +23,8 @@ export interface StyleOptions {
 }
 
 export const NAME = '[A-Za-z_][A-Za-z0-9_]*'
-const OURS = `\\$\\{(${NAME})(?::-([^}]*))?\\}`
+// No brace inside braces: a pattern that runs on to a far `}` takes quadratic time on a text full of `${`.
+const OURS = `\\$\\{(${NAME})(?::-([^{}]*))?\\}`
 const ENV_INNER = new RegExp(`^env:(${NAME})$`)
 const OURS_WHOLE = new RegExp(`^${OURS}$`)
 
@@ -40,7 +41,7 @@ export const hasVariable = (text: string) => new RegExp(OURS).test(text)
 export function variableStyle(options: StyleOptions): VariableStyle {
   const { title, spell, also = [], foreign } = options
   // `${env:X}`, `{env:X}` and `$env:X` are understood from every client.
-  const spellings = ['\\$\\{([^}]*)\\}', `\\{env:(${NAME})\\}`, `\\$env:(${NAME})`, ...also]
+  const spellings = ['\\$\\{([^{}]*)\\}', `\\{env:(${NAME})\\}`, `\\$env:(${NAME})`, ...also]
   const pattern = [...spellings, ...(foreign ? [foreign] : [])].join('|')
 
   const braced = (match: string, inner: string, tell: Tell): string => {

@@ -127,6 +127,11 @@ function readOAuth(fields: Fields): unknown {
   return ours
 }
 
+/** Variables that nearly every machine sets for purposes of its own. */
+const SYSTEM = new Set(
+  'PATH HOME USER USERNAME LOGNAME SHELL PWD OLDPWD TMPDIR TEMP TMP LANG TERM EDITOR'.split(' '),
+)
+
 interface Input {
   readonly description: string | undefined
   readonly password: boolean
@@ -152,13 +157,20 @@ function readInputs(value: unknown, notes: ImportNote[]) {
   }
 
   const names = new Map<string, string>()
+  const taken = new Set<string>()
+  const counts = new Map<string, number>()
   const nameOf = (id: string): string => {
     const known = names.get(id)
     if (known !== undefined) return known
-    const base = variableName(id)
-    let name = base
-    const taken = new Set(names.values())
-    for (let count = 2; taken.has(name); count++) name = `${base}_${count}`
+    const plain = variableName(id)
+    // An input named "path" must not be answered with the PATH of this machine.
+    const base = SYSTEM.has(plain) ? `INPUT_${plain}` : plain
+    let count = counts.get(base) ?? 1
+    const numbered = () => (count === 1 ? base : `${base}_${count}`)
+    while (taken.has(numbered())) count++
+    const name = numbered()
+    counts.set(base, count)
+    taken.add(name)
     names.set(id, name)
     return name
   }

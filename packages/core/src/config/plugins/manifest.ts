@@ -214,7 +214,8 @@ function usable(value: unknown, definition: JsonObject): Value | undefined | { r
   return typeof value === 'string' ? value : { wrong: 'a text' }
 }
 
-const VARIABLE = /\$\{([^}]*)\}/g
+// No brace inside braces, or a text full of `${` would take quadratic time.
+const VARIABLE = /\$\{([^{}]*)\}/g
 const USER = 'user_config.'
 
 function unknownKeys(start: Start, known: ReadonlyMap<string, unknown>): ReadonlySet<string> {
@@ -251,7 +252,7 @@ function filler(values: ReadonlyMap<string, Value | undefined>, place: BundlePla
     })
   /** The one user value that a text consists of: `{ value }`, with undefined when it was not given. */
   const sole = (text: string): { readonly value: Value | undefined } | undefined => {
-    const inner = /^\$\{([^}]*)\}$/.exec(text)?.[1]
+    const inner = /^\$\{([^{}]*)\}$/.exec(text)?.[1]
     return inner?.startsWith(USER) ? { value: look(inner) } : undefined
   }
 

@@ -12,6 +12,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../../host.ts'
 import { BUNDLE_LIMITS } from '../../limits.ts'
+import { crc32 } from './crc32.ts'
 import { type BundleContext, readPlugins } from './index.ts'
 import { readManifest } from './manifest.ts'
 
@@ -140,6 +141,14 @@ describe('a plugin folder', () => {
     expect(documents.flatMap(({ servers }) => [...servers.keys()])).toEqual(['ok', 'good'])
   })
 
+  it('knows the line of each of thousands of servers', async () => {
+    const lines = Array.from({ length: 20_000 }, (_, index) => `  "s${index}": { "command": "x" }`)
+    await put('p/.mcp.json', `{\n${lines.join(',\n')}\n}`)
+    const [document] = await readPlugins([join(dir, 'p')], context())
+    expect(document?.servers.get('s0')).toMatchObject({ line: 2, column: 9 })
+    expect(document?.servers.get('s19999')).toMatchObject({ line: 20_001, column: 13 })
+  })
+
   it('takes a bundle that the manifest points to', async () => {
     await put('p/plugin.json', { mcpServers: './s.mcpb' })
     await put('p/s.mcpb', zip([{ name: 'manifest.json', data: JSON.stringify(manifest()) }]))
@@ -220,9 +229,12 @@ describe('a bundle', () => {
     const { entry } = await readOne(archive)
     const marker = join(String(entry?.cwd), 'server', 'index.js')
     await writeFile(marker, 'kept')
+    const before = await stat(join(dir, 'cache', 'bundles'))
     const again = await readPlugins([await put('elsewhere/b.dxt', archive)], context())
     expect(again[0]?.servers.get('hello')?.value).toEqual(entry)
     expect(await readFile(marker, 'utf8')).toBe('kept')
+    // No draft came and went either.
+    expect((await stat(join(dir, 'cache', 'bundles'))).mtimeMs).toBe(before.mtimeMs)
   })
 
   it('is unpacked once when several ask at the same time', async () => {
@@ -268,6 +280,11 @@ describe('a bundle', () => {
     const { document } = await readOne(zip(sound()))
     expect(document.diagnostics).toMatchObject([{ severity: 'error' }])
   })
+})
+
+it('computes the check sum that every zip program computes', () => {
+  expect(crc32(Buffer.from('123456789'))).toBe(0xcbf43926)
+  expect(crc32(Buffer.from('6789'), crc32(Buffer.from('12345')))).toBe(0xcbf43926)
 })
 
 describe('a bundle between processes', () => {
@@ -353,6 +370,7 @@ describe('a hostile bundle', () => {
     ['a dot as part', () => zip([ok, { name: './a', data: 'x' }]), /refused/],
     ['a device of Windows', () => zip([ok, { name: 'a/NUL.txt', data: 'x' }]), /refused/],
     ['a name Windows would shorten', () => zip([ok, { name: 'a. /b', data: 'x' }]), /refused/],
+    ['a name beyond measure', () => zip([ok, { name: `a${'/'.repeat(60_000)}b`, data: 'x' }]), /too long/],
     [
       'a symbolic link',
       () => zip([ok, { name: 'link', data: '/etc/passwd', mode: 0o120777 }]),
@@ -388,6 +406,11 @@ describe('a hostile bundle', () => {
       'a broken stream',
       () => zip([ok, { name: 'x', data: 'x'.repeat(100), raw: Buffer.from('not deflate at all') }]),
       /not a readable zip/,
+    ],
+    [
+      'bytes changed on the way',
+      () => zip([ok, { name: 'x', data: 'right', raw: Buffer.from('wrong'), stored: true }]),
+      /damaged/,
     ],
     [
       'a size that lies low',
@@ -636,6 +659,7 @@ function zip(items: readonly Item[]): Buffer {
     common.writeUInt16LE(20, 0)
     common.writeUInt16LE(flags | 0x800, 2)
     common.writeUInt16LE(stored ? 0 : 8, 4)
+    common.writeUInt32LE(crc32(bytes), 10)
     common.writeUInt32LE(shared?.packed ?? packed.length, 14)
     common.writeUInt32LE(claim ?? bytes.length, 18)
     common.writeUInt16LE(fileName.length, 22)

@@ -10,6 +10,7 @@ import yauzl, { type Entry, type ZipFile } from 'yauzl'
 import { Cancelled } from '../../errors.ts'
 import { BUNDLE_LIMITS } from '../../limits.ts'
 import { shown } from '../import/shown.ts'
+import { crc32 } from './crc32.ts'
 
 /** The archive is not one that may be unpacked; `message` says what is wrong with it. */
 export class ArchiveRefused extends Error {}
@@ -243,8 +244,12 @@ function refuseOverlaps(entries: readonly Entry[]): void {
   }
 }
 
+/** No file system takes a longer one, and looking at it would take long. */
+const MAX_NAME = 1024
+
 /** The name as a path below the folder, or a refusal. */
 function safePath(name: string): string {
+  if (name.length > MAX_NAME) throw new ArchiveRefused(`"${shown(name)}" is too long a name.`)
   const path = name.replace(/\/+$/, '')
   const parts = path.split('/')
   const bad =
@@ -275,7 +280,9 @@ async function writeEntry(
     zip.openReadStream(entry, (error, stream) => (error ? fail(unreadable(error)) : done(stream)))
   })
   // What counts is what comes out, not what the header says.
+  let sum = 0
   const spend = (chunk: Buffer) => {
+    sum = crc32(chunk, sum)
     budget.left -= chunk.length
     if (budget.left < 0) throw tooLarge(limits)
   }
@@ -294,6 +301,7 @@ async function writeEntry(
     if (error instanceof ArchiveRefused || isSystem || signal?.aborted) throw error
     throw unreadable(error as Error)
   }
+  if (sum !== entry.crc32) throw new ArchiveRefused(`"${shown(entry.fileName)}" is damaged.`)
 }
 
 /** Passes everything on after `see` has had a look; a throw of `see` ends it. */
