@@ -46,9 +46,16 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
   const exclusiveFile = read.find(({ present, source }) => present && source.id === 'managed-mcp')?.source
     .file
   const dynamic = await dynamicDocuments(options, place)
-  const documents = [...dynamic, ...files]
   const { approvals, diagnostics } = await approvalsOrNone(place)
-  const trackedFiles = await trackedOnes(documents, approvals)
+  const written = [...dynamic, ...files]
+  const trackedFiles = await trackedOnes(written, approvals)
+  const asksForMore = written.some(
+    ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
+  )
+  const borrowed = asksForMore
+    ? await (await import('./borrowed.ts')).borrowedDocuments(written, trackedFiles, place, host)
+    : []
+  const documents = [...written, ...borrowed]
   const resolved = resolveConfiguration({
     documents,
     root: place.root,

@@ -15,8 +15,8 @@ export interface BundleContext {
   /** Bundles are unpacked below `bundles` in this folder. */
   readonly cacheDir: string
   readonly host: Host
-  /** Values for each bundle's settings, by the bundle's name. */
-  readonly userConfig?: Readonly<Record<string, UserValues>>
+  /** Values for the bundle's settings. */
+  readonly userConfig?: UserValues | undefined
   readonly signal?: AbortSignal | undefined
   readonly limits?: ArchiveLimits
 }
@@ -41,11 +41,8 @@ export async function readBundle(file: string, context: BundleContext): Promise<
     if (manifest.kind === 'problem')
       return fail(`Its manifest.json ${manifest.message}.`, 'Ask its author for a sound bundle.')
     const { value } = manifest
-    const name = isObject(value) && typeof value.name === 'string' ? value.name : ''
-    const values =
-      context.userConfig && Object.hasOwn(context.userConfig, name) ? context.userConfig[name] : undefined
     const place = { file, folder, home: host.home, platform: host.platform }
-    const { server, diagnostics } = readManifest(value, values ?? {}, place)
+    const { server, diagnostics } = readManifest(value, context.userConfig ?? {}, place)
     return {
       source: file,
       servers: new Map(server ? [[server.name, { value: server.entry }]] : []),
