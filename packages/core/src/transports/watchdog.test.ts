@@ -31,7 +31,8 @@ function shellsOf(parent: number): number[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => {
       try {
-        const [, comm, , ppid] = /^\d+ \((.*)\) (\S) (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? []
+        const [, comm, , ppid] =
+          /^\d+ \((.*)\) (\S) (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? []
         return comm === 'sh' && Number(ppid) === parent
       } catch {
         // It ended while we looked.
