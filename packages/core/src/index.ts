@@ -1,5 +1,13 @@
 // The public API of @plugboard/core, and nothing else.
 
+export {
+  Board,
+  type BoardOptions,
+  type BoardTool,
+  type InProcessServer,
+  openBoard,
+  type ServerSnapshot,
+} from './board.ts'
 export type { ServerEntry, TransportType } from './config/entry.ts'
 export type {
   ConfiguredServer,
@@ -7,5 +15,16 @@ export type {
   DisabledReason,
   Scope,
 } from './config/types.ts'
+export type { Connection, RequestOptions } from './connection/connection.ts'
+export { RpcFault } from './connection/faults.ts'
+export type {
+  PromptDefinition,
+  ResourceDefinition,
+  TemplateDefinition,
+  ToolDefinition,
+} from './connection/lists.ts'
+export { followLog, readLog } from './connection/logs.ts'
+export type { AskHandler, Asking, RequestHandlers } from './connection/session.ts'
 export * from './errors.ts'
+export type { BoardEvent, BoardEvents, EventType, LogLine, Progress, StateSummary } from './events.ts'
 export { type Host, systemHost } from './host.ts'
