@@ -504,7 +504,12 @@ export class Connection {
     if (!this.#session) await this.#ready(signal)
     const session = this.#session
     if (!session) throw new ChannelClosed(false)
-    const timeoutMs = this.server.entry.timeout ?? this.#options.callTimeoutMs
+    // While connecting, the deadline of the attempt is the only clock.
+    const limits = this.#options
+    const timeoutMs =
+      this.#state.kind === 'connected'
+        ? (this.server.entry.timeout ?? limits.callTimeoutMs)
+        : limits.timeoutMs
     try {
       return await session.request(method, params, { signal, timeoutMs })
     } catch (error) {
