@@ -61,7 +61,19 @@ export const STDIO_LIMITS = {
   interruptAfterMs: 0,
   terminateAfterMs: 100,
   killAfterMs: 400,
+  /** After SIGKILL the kernel needs a moment; what is not gone by then is only waiting to be reaped. */
+  reapMs: 80,
+  /** A group that its leader left behind gets this long to follow before it is killed. */
+  orphansMs: 100,
   stderrTailBytes: 64 * KIB,
+  /** What a child does not read piles up here, no further. */
+  unsentBytes: 64 * MIB,
+  /** Output that is still in the pipe when the child has exited is read for this long. */
+  drainMs: 200,
+  /** Between the end of a child's output and its exit; a child that lives on is a lost connection. */
+  outputEndMs: 100,
+  /** The watchdog waits this long for the next child before it leaves. */
+  watchdogIdleMs: SECOND,
 } as const
 
 export const LOG_LIMITS = {
@@ -76,6 +88,43 @@ export const LOG_LIMITS = {
 } as const
 
 export const EVENT_LIMITS = { buffered: 10_000 } as const
+
+/** Streamable HTTP and the older SSE. */
+export const HTTP_LIMITS = {
+  /** One JSON answer, or one event of a stream. */
+  messageBytes: 64 * MIB,
+  /** The body of an answer that is not a message: an error page, an OAuth document. */
+  errorBytes: 1 * MIB,
+  connectMs: 10 * SECOND,
+  /** A message that expects no answer must be acknowledged within this. */
+  notifyMs: 30 * SECOND,
+  /** Shorter than the 5 s after which many servers hang up on an idle connection. */
+  keepAliveMs: 4 * SECOND,
+  keepAliveMaxMs: 10 * MINUTE,
+  /** After this long without traffic we look whether the peer hung up before we write. */
+  idleMs: 250,
+  /** The longest `Retry-After` that is waited for. */
+  retryAfterMs: 10 * SECOND,
+  /** The goodbye (DELETE) of a session. */
+  goodbyeMs: SECOND,
+  resumeAttempts: 3,
+  resumeDelayMs: SECOND,
+  resumeMaxDelayMs: 30 * SECOND,
+  /** A server's own `retry:` is believed up to here. */
+  serverRetryMs: 60 * SECOND,
+  /** A push stream that lived this long was a good one: the next loss starts counting anew. */
+  steadyMs: 10 * SECOND,
+} as const
+
+export const WEBSOCKET_LIMITS = {
+  messageBytes: 64 * MIB,
+  unsentBytes: 64 * MIB,
+  connectMs: 30 * SECOND,
+  closeMs: 500,
+} as const
+
+/** An editor's lock file is a few hundred bytes; a folder of them holds a handful. */
+export const IDE_LIMITS = { lockBytes: 64 * KIB, lockFiles: 200 } as const
 
 export const LIST_LIMITS = {
   cached: 100,
