@@ -31,7 +31,7 @@ export interface BringUp {
   /** A plain `url` was met as the older transport. */
   became(type: 'sse'): void
   notification(method: string, params: Json): void
-  closed(session: Session | undefined): void
+  closed(session: Session | undefined, why: unknown): void
   trouble(error: unknown): void
 }
 
@@ -137,7 +137,7 @@ async function greet(
     timeoutMs: options.timeoutMs,
     signal: deadline.signal,
     onNotification: (method, params) => options.notification(method, params),
-    onClosed: () => options.closed(session),
+    onClosed: (why) => options.closed(session, why),
     onTrouble: options.trouble,
     onOdd: (text) => log.add('plugboard', `The server sent ${text}.`),
   })

@@ -290,7 +290,7 @@ export class Connection {
           this.#became = type
         },
         notification: (method, params) => this.#notified(method, params),
-        closed: (session) => this.#onClosed(session),
+        closed: (session, why) => this.#onClosed(session, why),
         trouble: (error) => {
           this.#health?.bad(error)
           this.#log.add('transport', error instanceof Error ? error.message : String(error))
@@ -317,10 +317,10 @@ export class Connection {
     void this.#subscriptions.attach(state.session)
   }
 
-  #onClosed(session: Session | undefined): void {
+  #onClosed(session: Session | undefined, why: unknown): void {
     const state = this.#state
     if (state.kind !== 'connected' || state.session !== session || this.#closing.signal.aborted) return
-    this.#lose(state, new ChannelClosed(true))
+    this.#lose(state, new ChannelClosed(true, why))
   }
 
   #onDead(error: unknown): void {

@@ -99,7 +99,7 @@ describe('a server that does not come up', () => {
         .map(({ state }) => state)
         .slice(0, 2),
     ).toEqual(['failed', 'failed'])
-    expect(made.servers()[1]?.error?.code).toBe('IO_ERROR')
+    expect(made.servers()[1]?.error).toMatchObject({ code: 'INIT_ERROR', stage: 'connect' })
   })
 })
 

@@ -82,7 +82,7 @@ export function unwrapHttp(error: unknown): unknown {
 /** True when the request may have left and no answer came: doing it again may do it twice. */
 export function isInterruption(error: unknown): boolean {
   if (error instanceof ChannelClosed) return error.sent
-  return isTerminalFault(error) && !neverLeft(error)
+  return (error instanceof IoError || isTerminalFault(error)) && !neverLeft(error)
 }
 
 /** True when the request surely did not reach the server. */
@@ -109,8 +109,8 @@ export interface FaultPlace {
 }
 
 export function toPlugboardError(error: unknown, place: FaultPlace): PlugboardError {
-  if (error instanceof PlugboardError) return error
   const { server, stage } = place
+  if (error instanceof PlugboardError) return atStage(error, place)
   const details = { server, stage, cause: error }
   if (error instanceof RequestAborted) return new Cancelled(undefined, details)
   if (error instanceof RequestTimedOut) return timedOut(error, place)
@@ -124,9 +124,21 @@ export function toPlugboardError(error: unknown, place: FaultPlace): PlugboardEr
   if (status === 401) return new AuthRequired(server, { cause: error })
   if (status !== undefined) return refused(status, error, place)
   if (error instanceof ChannelClosed) return closed(error, place)
-  return new IoError(`"${server}" could not be reached: ${reasonOf(error)}${lastWords(place)}`, {
+  const made = new IoError(`"${server}" could not be reached: ${reasonOf(error)}.`, {
     ...details,
     hint: `Run \`plugboard doctor ${server}\` to see how far it gets.`,
+  })
+  return atStage(made, place)
+}
+
+/** What broke while a server was coming up is why it did not come up. */
+function atStage(error: PlugboardError, place: FaultPlace): PlugboardError {
+  if (place.stage === 'call' || !(error instanceof IoError)) return error
+  return new InitError(`${error.message}${lastWords(place)}`, {
+    server: place.server,
+    stage: place.stage,
+    hint: error.hint,
+    cause: error,
   })
 }
 
@@ -176,13 +188,11 @@ function refused(status: number, error: unknown, place: FaultPlace): PlugboardEr
 
 function closed(error: ChannelClosed, place: FaultPlace): PlugboardError {
   const details = { server: place.server, stage: place.stage, cause: error }
-  if (place.stage === 'call') return new IoError(`The connection to "${place.server}" closed.`, details)
+  const why = error.cause instanceof IoError ? ` ${error.cause.message}` : ''
+  if (place.stage === 'call') return new IoError(`The connection to "${place.server}" closed.${why}`, details)
   return new InitError(
-    `"${place.server}" closed the connection at stage "${place.stage}".${lastWords(place)}`,
-    {
-      ...details,
-      hint: `Run \`plugboard logs ${place.server}\` to see why.`,
-    },
+    `"${place.server}" closed the connection at stage "${place.stage}".${why}${lastWords(place)}`,
+    { ...details, hint: `Run \`plugboard logs ${place.server}\` to see why.` },
   )
 }
 

@@ -3,8 +3,8 @@
 import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS, CONNECT_LIMITS } from '../limits.ts'
-import { httpStatus, isTerminalFault } from '../transports/faults.ts'
-import { BadAnswer, ChannelClosed, RequestTimedOut, RpcFault, unwrapHttp } from './faults.ts'
+import { httpStatus } from '../transports/faults.ts'
+import { BadAnswer, ChannelClosed, neverLeft, RequestTimedOut, RpcFault, unwrapHttp } from './faults.ts'
 import {
   ASKING_METHODS,
   type Discovery,
@@ -94,7 +94,7 @@ export interface SessionOptions {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly onNotification: (method: string, params: Json) => void
-  readonly onClosed: () => void
+  readonly onClosed: (why: unknown) => void
   readonly onTrouble: (error: unknown) => void
   readonly onOdd: (text: string) => void
 }
@@ -125,7 +125,7 @@ export async function openSession(transport: Transport, options: SessionOptions)
   const wire = new Wire(transport, options.host, {
     request: (method, params, signal) => asks.answer(method, params, signal),
     notification: (method, params) => session.onNotification(method, params),
-    closed: () => session.onClosed(),
+    closed: () => options.onClosed(wire.lastTrouble),
     trouble: options.onTrouble,
     odd: options.onOdd,
   })
@@ -298,10 +298,6 @@ class WireSession implements Session {
     this.#options.onNotification(method, params)
   }
 
-  onClosed(): void {
-    this.#options.onClosed()
-  }
-
   #adopt(facts: Answered): void {
     this.#answered = facts
     this.#wire.serves = facts.era === 'legacy'
@@ -381,6 +377,7 @@ class WireSession implements Session {
     const giveUp = new AbortController()
     const onAbort = () => giveUp.abort(signal.reason)
     signal.addEventListener('abort', onAbort, { once: true })
+    let verdict: Probed | undefined
     const probe: Promise<Probed> = this.#wire
       .request('server/discover', this.#enveloped(undefined), {
         timeoutMs,
@@ -388,6 +385,10 @@ class WireSession implements Session {
         quiet: true,
       })
       .then(probeAnswered, probeFailed)
+      .then((found) => {
+        verdict = found
+        return found
+      })
     let stopTimer: (() => void) | undefined
     try {
       const silence = new Promise<'silent'>((resolve) => {
@@ -395,10 +396,13 @@ class WireSession implements Session {
       })
       const first = await Promise.race([probe, silence])
       if (first !== 'silent') return await this.#conclude(first)
-      const late = probe.then((verdict) =>
-        verdict.kind === 'modern' ? modernFacts(verdict.discovery) : new Promise<never>(() => undefined),
+      const late = probe.then((found) =>
+        found.kind === 'modern' ? modernFacts(found.discovery) : new Promise<never>(() => undefined),
       )
-      return await Promise.race([this.#initialize(), late])
+      const answered = await Promise.race([late, this.#initialize()])
+      // Both answers may have come together; the one to the first question counts.
+      await Promise.resolve()
+      return verdict?.kind === 'modern' ? modernFacts(verdict.discovery) : answered
     } catch (error) {
       // It may have taken its time to fall over the probe.
       throw error instanceof ChannelClosed ? new ClosedOnProbe() : error
@@ -440,7 +444,7 @@ function probeAnswered(result: Json): Probed {
 function probeFailed(error: unknown): Probed {
   if (error instanceof ChannelClosed) return { kind: 'closed' }
   const status = httpStatus(error)
-  if (status === 401 || status === 403 || isTerminalFault(error)) return { kind: 'fatal', error }
+  if (status === 401 || status === 403 || neverLeft(error)) return { kind: 'fatal', error }
   return { kind: 'legacy' }
 }
 

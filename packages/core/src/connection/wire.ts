@@ -55,6 +55,7 @@ export class Wire {
   #closed = false
   #closing: Promise<void> | undefined
   #lastHeard = 0
+  #lastTrouble: unknown
 
   constructor(transport: Transport, host: Host, hooks: WireHooks) {
     this.transport = transport
@@ -62,7 +63,10 @@ export class Wire {
     this.#hooks = hooks
     transport.onmessage = (message) => this.#receive(message)
     transport.onclose = () => this.#lost()
-    transport.onerror = (error) => hooks.trouble(error)
+    transport.onerror = (error) => {
+      this.#lastTrouble = error
+      hooks.trouble(error)
+    }
   }
 
   async start(): Promise<void> {
@@ -71,6 +75,11 @@ export class Wire {
 
   get closed(): boolean {
     return this.#closed
+  }
+
+  /** What the transport complained of last; after a close, as a rule the reason for it. */
+  get lastTrouble(): unknown {
+    return this.#lastTrouble
   }
 
   get inFlight(): number {
@@ -85,7 +94,7 @@ export class Wire {
   request(method: string, params: Json | undefined, options: WireRequest): Promise<Json> {
     return new Promise((resolve, reject) => {
       if (options.signal?.aborted) return reject(new RequestAborted(options.signal.reason))
-      if (this.#closed) return reject(new ChannelClosed(false))
+      if (this.#closed) return reject(new ChannelClosed(false, this.#lastTrouble))
       const id: Id = options.id ?? ++this.#nextId
       const { signal, timeoutMs } = options
       const stream = this.transport.hasPerRequestStream ? new AbortController() : undefined
@@ -139,7 +148,6 @@ export class Wire {
           stream && {
             requestSignal: stream.signal,
             ...(options.headers && { headers: options.headers }),
-            onRequestStreamEnd: () => fail(new ChannelClosed(true)),
           },
         )
         .catch(fail)
@@ -177,7 +185,8 @@ export class Wire {
   #lost(): void {
     if (this.#closed) return
     this.#closed = true
-    for (const pending of [...this.#pending.values()]) pending.fail(new ChannelClosed(true))
+    for (const pending of [...this.#pending.values()])
+      pending.fail(new ChannelClosed(true, this.#lastTrouble))
     for (const controller of this.#inbound.values()) controller.abort()
     this.#inbound.clear()
     this.#hooks.closed()
