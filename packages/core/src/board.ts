@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { isLocal, type TransportType } from './config/entry.ts'
 import type { ConfiguredServer, Scope } from './config/types.ts'
-import { Connection, type ConnectionOptions, type RequestOptions } from './connection/connection.ts'
+import { Connection, type ConnectionOptions } from './connection/connection.ts'
 import { EraMemory } from './connection/eras.ts'
-import type { ToolDefinition } from './connection/lists.ts'
+import type { CachedList, ToolDefinition } from './connection/lists.ts'
 import { Order } from './connection/order.ts'
 import type { Json, ServerInfo, Transport } from './connection/protocol.ts'
+import { Recent } from './connection/recent.ts'
+import type { RequestOptions } from './connection/requests.ts'
 import type { RequestHandlers } from './connection/session.ts'
 import { Slots } from './connection/slots.ts'
 import type { ServerState } from './connection/states.ts'
@@ -16,7 +18,7 @@ import { abortable, atMost } from './connection/waits.ts'
 import { Cancelled, IoError, type PlugboardError, ServerNotFound, type Stage } from './errors.ts'
 import { type BoardEvent, type BoardEvents, Events, type EventType } from './events.ts'
 import { type Host, systemHost } from './host.ts'
-import { CALL_LIMITS, CONNECT_LIMITS } from './limits.ts'
+import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from './limits.ts'
 import { linkedPair } from './transports/linked.ts'
 
 /** A server in this very process: it is given one end of a linked pair, anew for every connect. */
@@ -92,6 +94,7 @@ export class Board {
   readonly #eras: EraMemory
   readonly #stateDir: string
   readonly #slots: { readonly local: Slots; readonly remote: Slots }
+  readonly #recent = new Recent<CachedList<unknown>>(LIST_LIMITS.cached, (list) => list.forget())
   readonly #applying = new Order()
   #connections = new Map<string, Connection>()
   #servers = new Map<string, ConfiguredServer>()
@@ -223,6 +226,7 @@ export class Board {
       stateDir: this.#stateDir,
       events: this.#events,
       eras: this.#eras,
+      recent: this.#recent,
       slots: isLocal(server.entry) ? this.#slots.local : this.#slots.remote,
       handlers: (typeof requestHandlers === 'function' ? requestHandlers(server) : requestHandlers) ?? {},
       clientInfo: clientInfo ?? CLIENT_INFO,
@@ -283,9 +287,9 @@ function snapshot(server: ConfiguredServer, connection: Connection): ServerSnaps
     source: server.source,
     type: connection.type,
     state: state.kind,
-    tools: catalog.tools.items.length,
-    resources: catalog.resources.items.length,
-    prompts: catalog.prompts.items.length,
+    tools: catalog.tools.count,
+    resources: catalog.resources.count,
+    prompts: catalog.prompts.count,
     ...stateFacts(state),
   }
 }

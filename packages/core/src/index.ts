@@ -15,7 +15,7 @@ export type {
   DisabledReason,
   Scope,
 } from './config/types.ts'
-export type { Connection, RequestOptions } from './connection/connection.ts'
+export type { Connection } from './connection/connection.ts'
 export { RpcFault } from './connection/faults.ts'
 export type {
   PromptDefinition,
@@ -24,6 +24,7 @@ export type {
   ToolDefinition,
 } from './connection/lists.ts'
 export { followLog, readLog } from './connection/logs.ts'
+export type { RequestOptions } from './connection/requests.ts'
 export type { AskHandler, Asking, RequestHandlers } from './connection/session.ts'
 export * from './errors.ts'
 export type { BoardEvent, BoardEvents, EventType, LogLine, Progress, StateSummary } from './events.ts'

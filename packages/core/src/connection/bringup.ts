@@ -5,6 +5,7 @@ import type { HttpEntry, ServerEntry } from '../config/entry.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Stage } from '../errors.ts'
 import type { Host } from '../host.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
 import { httpStatus } from '../transports/faults.ts'
 import { openTransport } from '../transports/open.ts'
 import type { EraMemory, Known } from './eras.ts'
@@ -12,7 +13,7 @@ import { BadAnswer, ChannelClosed, RpcFault } from './faults.ts'
 import type { ServerLog } from './logs.ts'
 import type { Discovery, Json, Transport } from './protocol.ts'
 import { ClosedOnProbe, openSession, type RequestHandlers, type Session } from './session.ts'
-import { Deadline } from './waits.ts'
+import { atMost, Deadline } from './waits.ts'
 
 export interface BringUp {
   readonly server: ConfiguredServer
@@ -141,8 +142,14 @@ async function greet(
     onTrouble: options.trouble,
     onOdd: (text) => log.add('plugboard', `The server sent ${text}.`),
   })
-  session = await deadline.within(open)
-  return session
+  try {
+    session = await deadline.within(open)
+    return session
+  } catch (error) {
+    // Past the deadline the session is still closing; whoever waits for this attempt waits for that too.
+    await atMost(host, CONNECT_LIMITS.closeMs, open)
+    throw error
+  }
 }
 
 function asSse(entry: ServerEntry): ServerEntry {

@@ -17,10 +17,12 @@ import {
   type ToolDefinition,
 } from './lists.ts'
 import type { Json, ServerCapabilities } from './protocol.ts'
+import type { Recent } from './recent.ts'
 import { atMost } from './waits.ts'
 
 export interface CatalogOptions {
   readonly host: Host
+  readonly recent: Recent<CachedList<unknown>>
   fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json>
   listed(kind: ListKind, count: number): void
   warn(text: string): void
@@ -91,19 +93,38 @@ export class Catalog {
     }
   }
 
+  /** The tools are not what we think they are. */
+  async relist(): Promise<void> {
+    this.tools.drop()
+    await this.tools.get()
+  }
+
+  /** The server is gone from the board. */
+  end(): void {
+    this.drop()
+    for (const list of this.#side) this.#options.recent.remove(list)
+  }
+
   drop(): void {
-    for (const list of [this.tools, this.resources, this.templates, this.prompts]) list.drop()
+    for (const list of [this.tools, ...this.#side]) list.drop()
+  }
+
+  /** The tools are the pool everybody works with and are always kept; the others may be let go and read again. */
+  get #side(): readonly CachedList<unknown>[] {
+    return [this.resources, this.templates, this.prompts]
   }
 
   #list<T>(spec: ListSpec<T>): CachedList<T> {
-    const { host, fetch, warn } = this.#options
-    return new CachedList<T>({
+    const { host, fetch, warn, recent } = this.#options
+    const list: CachedList<T> = new CachedList<T>({
       spec,
       host,
       fetch,
       warn,
       changed: (items) => this.#changed(spec.kind, items.length),
+      used: () => spec.kind !== 'tools' && recent.used(list),
     })
+    return list
   }
 
   #changed(kind: ListKind, count: number): void {

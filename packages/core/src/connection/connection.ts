@@ -1,33 +1,26 @@
 // connection.ts: the effects around one server's state: connecting when needed, reconnecting when lost, requests that
 // survive what can be survived, and an end. The decisions are in states.ts; one attempt is in bringup.ts.
 import { isLocal, type ServerEntry, type TransportType } from '../config/entry.ts'
-import { Disabled, IoError, OutcomeUnknown, type PlugboardError, type Stage } from '../errors.ts'
-import type { Events, Progress } from '../events.ts'
+import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
+import type { Events, ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { httpStatus } from '../transports/faults.ts'
 import { type BringUp, bringUp } from './bringup.ts'
 import { Catalog } from './catalog.ts'
-import {
-  ChannelClosed,
-  isInterruption,
-  isSessionExpired,
-  neverLeft,
-  RequestAborted,
-  RpcFault,
-  toPlugboardError,
-} from './faults.ts'
+import { ChannelClosed, isSessionExpired, toPlugboardError } from './faults.ts'
 import { Health } from './health.ts'
+import type { CachedList } from './lists.ts'
 import { ServerLog } from './logs.ts'
-import { Order } from './order.ts'
-import { type Json, READING_METHODS, RPC } from './protocol.ts'
+import type { Json } from './protocol.ts'
+import type { Recent } from './recent.ts'
 import { type ReconnectPolicy, reconnectPolicy } from './reconnect.ts'
+import { type RequestOptions, Requests } from './requests.ts'
 import type { Session } from './session.ts'
 import type { Slots } from './slots.ts'
 import type { AfterLoss, Connected, ServerState } from './states.ts'
 import * as states from './states.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { RequestTrace } from './trace.ts'
 import { abortable, atMost, type Deadline, sleep } from './waits.ts'
 
 export interface ConnectionOptions
@@ -38,21 +31,12 @@ export interface ConnectionOptions
   readonly stateDir: string
   readonly events: Events
   readonly slots: Slots
+  /** The lists of a board that are kept; beyond a bound the least used is read again on need. */
+  readonly recent: Recent<CachedList<unknown>>
   /** How long one request may take, unless the entry or the caller says otherwise. */
   readonly callTimeoutMs: number
   /** Numbers the calls of a board. */
   nextCall(): number
-}
-
-export interface RequestOptions {
-  readonly signal?: AbortSignal | undefined
-  readonly timeoutMs?: number | undefined
-  readonly totalMs?: number | undefined
-  readonly onProgress?: ((progress: Progress) => void) | undefined
-  /** May run beside others; by default what the tool's own hints say. */
-  readonly concurrent?: boolean
-  /** May be done twice without harm; by default what the tool's own hints say. */
-  readonly replayable?: boolean
 }
 
 export class Connection {
@@ -60,7 +44,7 @@ export class Connection {
   readonly #options: ConnectionOptions
   readonly #policy: ReconnectPolicy
   readonly #log: ServerLog
-  readonly #order = new Order()
+  readonly #requests: Requests
   readonly #subscriptions: Subscriptions
   readonly #closing = new AbortController()
   #state: ServerState
@@ -82,10 +66,23 @@ export class Connection {
     this.#state = server.disabled ? states.disable(states.idle, server.disabled) : states.idle
     this.catalog = new Catalog({
       host,
+      recent: options.recent,
       fetch: (method, params, signal) => this.#fetch(method, params, signal),
       listed: (list, count) => events.emit('list-changed', { server: server.name, list, count }),
       warn: (text) => this.#log.add('plugboard', text),
       wantsHeaders: () => this.#session?.era === 'modern' && isHttp(server.entry),
+    })
+    this.#requests = new Requests({
+      ...options,
+      server: server.name,
+      entry: server.entry,
+      catalog: this.catalog,
+      current: () => (this.#state.kind === 'connected' ? this.#state.session : undefined),
+      ready: (signal) => this.#ready(signal),
+      renew: (old) => this.#renew(old),
+      unauthorised: (error) => this.#unauthorised(error),
+      good: () => this.#health?.good(),
+      bad: (error) => this.#health?.bad(error),
     })
     this.#subscriptions = new Subscriptions({
       host,
@@ -128,44 +125,17 @@ export class Connection {
   }
 
   /** Sends one request, connecting first if need be. Rejects with a `PlugboardError`. */
-  async request(method: string, params?: Json, options: RequestOptions = {}): Promise<Json> {
-    const { events, host, server } = this.#options
-    const name = nameOf(params)
-    const facts = {
-      server: server.name,
-      call: this.#options.nextCall(),
-      method,
-      ...(name !== undefined && { name }),
-    }
-    const started = host.now()
-    const trace = RequestTrace.start(this.#traceFacts(method, name), params)
-    if (events.wanted('call-started')) events.emit('call-started', facts)
-    let error: PlugboardError | undefined
-    let toolError = false
+  request(method: string, params?: Json, options: RequestOptions = {}): Promise<Json> {
+    return this.#requests.send(method, params, options)
+  }
+
+  /** One of the server's lists, connecting first if need be; read again only when it is not fresh. */
+  async list<K extends ListKind>(kind: K, signal?: AbortSignal): Promise<Catalog[K]['items']> {
     try {
-      const onProgress = this.#progress(facts, options)
-      const work = () => this.#perform(method, trace.params, { ...options, onProgress }, name)
-      const result = await (this.#mayRunBeside(method, name, options)
-        ? work()
-        : this.#order.run(work, options.signal))
-      toolError = result.isError === true
-      return result
-    } catch (fault) {
-      error = toPlugboardError(fault, { server: server.name, stage: 'call', method, ...(name && { name }) })
-      throw error
-    } finally {
-      trace.ended({ toolError, ...(error && { error }) })
-      if (events.wanted('call-ended')) {
-        const outcome = error
-          ? error.code === 'CANCELLED'
-            ? 'cancelled'
-            : 'error'
-          : toolError
-            ? 'tool-error'
-            : 'ok'
-        const durationMs = host.now() - started
-        events.emit('call-ended', { ...facts, durationMs, outcome, ...(error && { error }) })
-      }
+      await this.#ready(signal)
+      return await abortable(this.catalog[kind].get(), signal)
+    } catch (error) {
+      throw toPlugboardError(error, { server: this.server.name, stage: 'call', method: `${kind}/list` })
     }
   }
 
@@ -200,6 +170,7 @@ export class Connection {
     const { host } = this.#options
     this.#closing.abort()
     this.#quiet()
+    this.catalog.end()
     const session = this.#session
     this.#session = undefined
     await atMost(
@@ -315,6 +286,8 @@ export class Connection {
     this.#become(state)
     this.#health?.watch(state.session)
     void this.#subscriptions.attach(state.session)
+    // It may have gone in the moment between its last answer and now.
+    if (state.session.closed) this.#onClosed(state.session, undefined)
   }
 
   #onClosed(session: Session | undefined, why: unknown): void {
@@ -375,41 +348,6 @@ export class Connection {
     }
   }
 
-  async #perform(
-    method: string,
-    params: Json | undefined,
-    options: RequestOptions,
-    name: string | undefined,
-  ) {
-    const tried = new Set<'renewed' | 'replayed' | 'relisted'>()
-    const once = (what: 'renewed' | 'replayed' | 'relisted') =>
-      !tried.has(what) && tried.add(what) !== undefined
-    const { entry } = this.server
-    const timeoutMs = options.timeoutMs ?? entry.timeout ?? this.#options.callTimeoutMs
-    // Each way to go round again is open once, so this ends.
-    for (;;) {
-      const state = this.#state
-      const session = state.kind === 'connected' ? state.session : await this.#ready(options.signal)
-      try {
-        const headers =
-          method === 'tools/call' && name ? this.catalog.headers(name, params?.arguments) : undefined
-        const result = await session.request(method, params, { ...options, timeoutMs, headers })
-        this.#health?.good()
-        return result
-      } catch (error) {
-        this.#health?.bad(error)
-        if (error instanceof RequestAborted) throw error
-        if (isSessionExpired(error, session.hasHttpSession) && once('renewed')) await this.#renew(session)
-        else if (httpStatus(error) === 401) throw this.#unauthorised(error)
-        else if (isHeaderMismatch(error) && once('relisted')) await this.#relist()
-        else if (neverLeft(error) && session !== this.#session && once('replayed')) continue
-        else if (!isInterruption(error)) throw error
-        else if (!this.#replayable(method, name, options)) throw this.#unknown(method, name, error)
-        else if (!once('replayed')) throw error
-      }
-    }
-  }
-
   /** The server forgot the session: greet it again on a fresh transport, once for all who noticed. */
   async #renew(old: Session): Promise<void> {
     const state = this.#state
@@ -448,50 +386,6 @@ export class Connection {
     return fault
   }
 
-  #unknown(method: string, name: string | undefined, error: unknown): PlugboardError {
-    const { name: server } = this.server
-    return new OutcomeUnknown(
-      `The connection to "${server}" was lost while ${name ?? method} was running; whether it was done is unknown.`,
-      { server, hint: 'Check what happened before you call it again.', cause: error },
-    )
-  }
-
-  #mayRunBeside(method: string, name: string | undefined, options: RequestOptions): boolean {
-    if (method !== 'tools/call') return true
-    if (options.concurrent !== undefined) return options.concurrent
-    return this.catalog.tool(name)?.annotations?.readOnlyHint === true
-  }
-
-  #replayable(method: string, name: string | undefined, options: RequestOptions): boolean {
-    if (options.replayable !== undefined) return options.replayable
-    if (method !== 'tools/call') return READING_METHODS.has(method)
-    const hints = this.catalog.tool(name)?.annotations
-    return hints?.readOnlyHint === true || hints?.idempotentHint === true
-  }
-
-  async #relist(): Promise<void> {
-    this.catalog.tools.drop()
-    await this.catalog.tools.get()
-  }
-
-  #progress(facts: { call: number; method: string; server: string; name?: string }, options: RequestOptions) {
-    const { events } = this.#options
-    if (facts.method !== 'tools/call') return options.onProgress
-    // A token is always sent: only a call that may report progress can be given more time for it.
-    return (progress: Progress) => {
-      if (events.wanted('progress')) events.emit('progress', { ...facts, ...progress })
-      options.onProgress?.(progress)
-    }
-  }
-
-  #traceFacts(method: string, name: string | undefined) {
-    const state = this.#state
-    const { entry, name: server } = this.server
-    const transport = entry.type === 'stdio' ? 'pipe' : entry.type === 'sdk' ? undefined : 'tcp'
-    const protocolVersion = state.kind === 'connected' ? state.session.protocolVersion : undefined
-    return { server, method, name, protocolVersion, transport } as const
-  }
-
   async #subscribing(method: string, uri: string, work: (session: Session) => Promise<void>): Promise<void> {
     try {
       await work(await this.#ready())
@@ -501,7 +395,6 @@ export class Connection {
   }
 
   async #fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json> {
-    if (!this.#session) await this.#ready(signal)
     const session = this.#session
     if (!session) throw new ChannelClosed(false)
     // While connecting, the deadline of the attempt is the only clock.
@@ -529,16 +422,6 @@ export class Connection {
       events.emit('notification', { server, method, params })
     else if (typeof params.uri === 'string') events.emit('resource-updated', { server, uri: params.uri })
   }
-}
-
-/** The tool, prompt or resource a request is about. */
-function nameOf(params: Json | undefined): string | undefined {
-  const name = params?.name ?? params?.uri
-  return typeof name === 'string' ? name : undefined
-}
-
-function isHeaderMismatch(error: unknown): boolean {
-  return error instanceof RpcFault && error.code === RPC.headerMismatch
 }
 
 function logText(params: Json): string {

@@ -113,6 +113,6 @@ describe('lists of real servers', () => {
   it('takes a list the server does not know for an empty one', async () => {
     const made = await board({ servers: [fixture('raw', 'raw').server] })
     await made.ready()
-    expect(await made.connection('raw').catalog.templates.get()).toEqual([])
+    expect(await made.connection('raw').list('templates')).toEqual([])
   })
 })

@@ -22,11 +22,14 @@ export interface ListOptions<T> {
   /** A new reading is there. */
   changed(items: readonly T[]): void
   warn(text: string): void
+  /** Somebody asked for the items. */
+  used?(): void
 }
 
 export class CachedList<T> {
   readonly #options: ListOptions<T>
   #items: readonly T[] = []
+  #count = 0
   #fresh = false
   #error: unknown
   #reading: Promise<readonly T[]> | undefined
@@ -42,6 +45,10 @@ export class CachedList<T> {
   get items(): readonly T[] {
     return this.#items
   }
+  /** How many there are, also when the items themselves were let go. */
+  get count(): number {
+    return this.#count
+  }
   get fresh(): boolean {
     return this.#fresh
   }
@@ -52,6 +59,7 @@ export class CachedList<T> {
 
   /** The items; read at most once at a time, and not at all while they are fresh. */
   get(): Promise<readonly T[]> {
+    this.#options.used?.()
     if (this.#fresh) return Promise.resolve(this.#items)
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined
@@ -79,6 +87,12 @@ export class CachedList<T> {
     this.#reading = undefined
   }
 
+  /** Lets the items go to save memory; they are read again when somebody asks. */
+  forget(): void {
+    this.#items = []
+    this.#fresh = false
+  }
+
   async #refresh(): Promise<void> {
     const stop = this.#stop
     // A reading under way may have begun before the change.
@@ -97,6 +111,7 @@ export class CachedList<T> {
       const items = await this.#pages(signal)
       if (signal.aborted) throw new RequestAborted(signal.reason)
       this.#items = items
+      this.#count = items.length
       // A change announced while we were reading makes what we read stale at once.
       this.#fresh = this.#staleSince === staleBefore || this.#staleSince === undefined
       this.#error = undefined

@@ -73,6 +73,7 @@ export interface Session {
   /** What a modern server said about itself; worth remembering. */
   readonly discovery: Discovery | undefined
   readonly hasHttpSession: boolean
+  readonly closed: boolean
   readonly inFlight: number
   readonly lastHeard: number
   request(method: string, params?: Json, options?: SessionRequest): Promise<Json>
@@ -197,6 +198,9 @@ class WireSession implements Session {
   }
   get hasHttpSession(): boolean {
     return this.era === 'legacy' && this.#wire.transport.sessionId !== undefined
+  }
+  get closed(): boolean {
+    return this.#wire.closed
   }
   get inFlight(): number {
     return this.#wire.inFlight
