@@ -15,6 +15,7 @@ export type {
   DisabledReason,
   Scope,
 } from './config/types.ts'
+export type { AskHandler, Asking, RequestHandlers } from './connection/asks.ts'
 export type { Connection } from './connection/connection.ts'
 export { RpcFault } from './connection/faults.ts'
 export type {
@@ -25,7 +26,6 @@ export type {
 } from './connection/lists.ts'
 export { followLog, readLog } from './connection/logs.ts'
 export type { RequestOptions } from './connection/requests.ts'
-export type { AskHandler, Asking, RequestHandlers } from './connection/session.ts'
 export * from './errors.ts'
 export type { BoardEvent, BoardEvents, EventType, LogLine, Progress, StateSummary } from './events.ts'
 export { type Host, systemHost } from './host.ts'

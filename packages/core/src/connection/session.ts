@@ -2,46 +2,25 @@
 // of us, subscriptions. It does not reconnect, cache, order or retry; connection.ts does.
 import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
-import { CALL_LIMITS, CONNECT_LIMITS } from '../limits.ts'
-import { httpStatus } from '../transports/faults.ts'
-import { BadAnswer, ChannelClosed, neverLeft, RequestTimedOut, RpcFault, unwrapHttp } from './faults.ts'
+import { CALL_LIMITS } from '../limits.ts'
+import { Asks, type RequestHandlers } from './asks.ts'
+import { BadAnswer, ChannelClosed, RequestTimedOut, RpcFault, unwrapHttp } from './faults.ts'
+import { type Answered, greet, modernFacts } from './greeting.ts'
 import {
   ASKING_METHODS,
   type Discovery,
   type Era,
   isObject,
   type Json,
-  LEGACY_VERSIONS,
   META,
   MODERN_VERSION,
-  parseCapabilities,
   parseDiscovery,
-  parseServerInfo,
   RPC,
   type ServerCapabilities,
   type ServerInfo,
   type Transport,
 } from './protocol.ts'
 import { Wire } from './wire.ts'
-
-export interface Asking {
-  readonly server: string
-  /** Aborted when the server withdraws the question or the connection is lost. */
-  readonly signal: AbortSignal
-}
-export type AskHandler = (params: Json, asking: Asking) => Promise<Json> | Json
-
-/** What a server may ask of us. A capability is advertised exactly when its handler is here. */
-export interface RequestHandlers {
-  readonly elicitForm?: AskHandler
-  readonly elicitUrl?: AskHandler
-  readonly sampling?: AskHandler
-  /** The sampling handler understands `tools` and `toolChoice`. */
-  readonly samplingTools?: boolean
-  readonly roots?: AskHandler
-  /** Extensions that are served, by their identifier. */
-  readonly extensions?: Readonly<Record<string, object>>
-}
 
 export interface SessionRequest {
   readonly signal?: AbortSignal | undefined
@@ -100,26 +79,6 @@ export interface SessionOptions {
   readonly onOdd: (text: string) => void
 }
 
-/** The server ended the connection instead of answering the probe: it is of the older era, and needs a fresh start. */
-export class ClosedOnProbe extends Error {
-  constructor() {
-    super('The server closed the connection on the version probe.')
-    this.name = 'ClosedOnProbe'
-  }
-}
-
-export function capabilitiesOf(handlers: RequestHandlers): Json {
-  const { elicitForm, elicitUrl, sampling, samplingTools, roots, extensions } = handlers
-  return {
-    ...((elicitForm || elicitUrl) && {
-      elicitation: { ...(elicitForm && { form: {} }), ...(elicitUrl && { url: {} }) },
-    }),
-    ...(sampling && { sampling: samplingTools ? { tools: {} } : {} }),
-    ...(roots && { roots: { listChanged: true } }),
-    ...(extensions && Object.keys(extensions).length > 0 && { extensions }),
-  }
-}
-
 /** Starts the transport and greets the server. On failure the transport is closed. */
 export async function openSession(transport: Transport, options: SessionOptions): Promise<Session> {
   const asks = new Asks(options)
@@ -143,15 +102,6 @@ export async function openSession(transport: Transport, options: SessionOptions)
   } finally {
     options.signal.removeEventListener('abort', onAbort)
   }
-}
-
-interface Answered {
-  readonly era: Era
-  readonly version: string
-  readonly capabilities: ServerCapabilities
-  readonly serverInfo: ServerInfo | undefined
-  readonly instructions: string | undefined
-  readonly discovery?: Discovery
 }
 
 class WireSession implements Session {
@@ -210,10 +160,11 @@ class WireSession implements Session {
   }
 
   async greet(): Promise<void> {
-    const { known } = this.#options
-    if (known === 'legacy') this.#adopt(await this.#initialize())
-    else if (known) this.#adopt(modernFacts(known))
-    else this.#adopt(await this.#findEra())
+    const { host, clientInfo, known, timeoutMs, signal } = this.#options
+    const { capabilities } = this.#asks
+    const envelope = this.#envelope
+    const wire = this.#wire
+    this.#adopt(await greet({ wire, host, clientInfo, capabilities, envelope, known, timeoutMs, signal }))
     if (this.era === 'legacy') await this.#wire.notify('notifications/initialized')
   }
 
@@ -347,150 +298,6 @@ class WireSession implements Session {
       ...params,
       ...(responses.length > 0 && { inputResponses: Object.fromEntries(responses) }),
       ...(state !== undefined && { requestState: state }),
-    }
-  }
-
-  async #initialize(): Promise<Answered> {
-    const { clientInfo, timeoutMs, signal } = this.#options
-    const result = await this.#wire.request(
-      'initialize',
-      { protocolVersion: LEGACY_VERSIONS[0], capabilities: this.#asks.capabilities, clientInfo },
-      { timeoutMs, signal },
-    )
-    const version = result.protocolVersion
-    if (typeof version !== 'string') throw new BadAnswer('its initialize result names no protocol version')
-    if (!LEGACY_VERSIONS.some((known) => known === version))
-      throw new BadAnswer(`it speaks protocol version ${JSON.stringify(version).slice(0, 40)}`)
-    const instructions = result.instructions
-    return {
-      era: 'legacy',
-      version,
-      capabilities: parseCapabilities(result.capabilities),
-      serverInfo: parseServerInfo(result.serverInfo),
-      instructions: typeof instructions === 'string' ? instructions : undefined,
-    }
-  }
-
-  /**
-   * Asks `server/discover` in place. No answer within the probe time means an older server, or a slow start: then
-   * `initialize` follows on the same channel and whichever is answered first decides, so a slow modern server is
-   * still met as one and an older one has lost nothing.
-   */
-  async #findEra(): Promise<Answered> {
-    const { host, timeoutMs, signal } = this.#options
-    const giveUp = new AbortController()
-    const onAbort = () => giveUp.abort(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    let verdict: Probed | undefined
-    const probe: Promise<Probed> = this.#wire
-      .request('server/discover', this.#enveloped(undefined), {
-        timeoutMs,
-        signal: giveUp.signal,
-        quiet: true,
-      })
-      .then(probeAnswered, probeFailed)
-      .then((found) => {
-        verdict = found
-        return found
-      })
-    let stopTimer: (() => void) | undefined
-    try {
-      const silence = new Promise<'silent'>((resolve) => {
-        stopTimer = host.timer(CONNECT_LIMITS.probeMs, () => resolve('silent'))
-      })
-      const first = await Promise.race([probe, silence])
-      if (first !== 'silent') return await this.#conclude(first)
-      const late = probe.then((found) =>
-        found.kind === 'modern' ? modernFacts(found.discovery) : new Promise<never>(() => undefined),
-      )
-      const answered = await Promise.race([late, this.#initialize()])
-      // Both answers may have come together; the one to the first question counts.
-      await Promise.resolve()
-      return verdict?.kind === 'modern' ? modernFacts(verdict.discovery) : answered
-    } catch (error) {
-      // It may have taken its time to fall over the probe.
-      throw error instanceof ChannelClosed ? new ClosedOnProbe() : error
-    } finally {
-      stopTimer?.()
-      signal.removeEventListener('abort', onAbort)
-      giveUp.abort()
-    }
-  }
-
-  async #conclude(verdict: Probed): Promise<Answered> {
-    switch (verdict.kind) {
-      case 'modern':
-        return modernFacts(verdict.discovery)
-      case 'legacy':
-        return await this.#initialize()
-      case 'closed':
-        throw new ClosedOnProbe()
-      case 'fatal':
-        throw verdict.error
-    }
-  }
-}
-
-type Probed =
-  | { readonly kind: 'modern'; readonly discovery: Discovery }
-  | { readonly kind: 'legacy' }
-  | { readonly kind: 'closed' }
-  | { readonly kind: 'fatal'; readonly error: unknown }
-
-function probeAnswered(result: Json): Probed {
-  const discovery = parseDiscovery(result)
-  return discovery?.supportedVersions.includes(MODERN_VERSION)
-    ? { kind: 'modern', discovery }
-    : { kind: 'legacy' }
-}
-
-/** Only what would fail the older greeting too is fatal; every other failure is how an older server says no. */
-function probeFailed(error: unknown): Probed {
-  if (error instanceof ChannelClosed) return { kind: 'closed' }
-  const status = httpStatus(error)
-  if (status === 401 || status === 403 || neverLeft(error)) return { kind: 'fatal', error }
-  return { kind: 'legacy' }
-}
-
-function modernFacts(discovery: Discovery): Answered {
-  const { capabilities, serverInfo, instructions } = discovery
-  return { era: 'modern', version: MODERN_VERSION, capabilities, serverInfo, instructions, discovery }
-}
-
-/** The questions a server may ask, whichever way they arrive. */
-class Asks {
-  readonly capabilities: Json
-  readonly #server: string
-  readonly #handlers: RequestHandlers
-
-  constructor(options: Pick<SessionOptions, 'server' | 'handlers'>) {
-    this.#server = options.server
-    this.#handlers = options.handlers
-    this.capabilities = Object.freeze(capabilitiesOf(options.handlers))
-  }
-
-  async answer(method: string, params: Json, signal: AbortSignal): Promise<Json> {
-    if (method === 'ping') return {}
-    const handler = this.#handlerFor(method, params)
-    if (!handler) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
-    return await handler(params, { server: this.#server, signal })
-  }
-
-  #handlerFor(method: string, params: Json): AskHandler | undefined {
-    const { elicitForm, elicitUrl, sampling, roots } = this.#handlers
-    switch (method) {
-      case 'elicitation/create': {
-        const handler = params.mode === 'url' ? elicitUrl : elicitForm
-        if (!handler && (elicitForm || elicitUrl))
-          throw new RpcFault(RPC.invalidParams, 'This mode of elicitation is not supported')
-        return handler
-      }
-      case 'sampling/createMessage':
-        return sampling
-      case 'roots/list':
-        return roots
-      default:
-        return undefined
     }
   }
 }
