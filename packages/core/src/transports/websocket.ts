@@ -46,17 +46,9 @@ class WebSocketTransport implements Transport {
 
   async start(): Promise<void> {
     if (this.#context.signal?.aborted === true) throw new Cancelled()
-    const socket = await this.#opened()
+    await this.#opened()
     // Closed while it was still connecting.
-    if (this.#closing) {
-      socket.terminate()
-      throw this.#error('was closed')
-    }
-    this.#state = 'open'
-    socket.on('message', (data, isBinary) => this.#receive(data.toString(), isBinary))
-    socket.on('error', (error) => this.#lost(this.#error('failed', error)))
-    socket.on('close', (code, reason) => this.#ended(code, reason.toString()))
-    this.#beat(socket)
+    if (this.#closing) throw this.#error('was closed')
   }
 
   send(message: JSONRPCMessage): Promise<void> {
@@ -95,7 +87,7 @@ class WebSocketTransport implements Transport {
     if (wasOpen) this.onclose?.()
   }
 
-  async #opened(): Promise<WebSocket> {
+  async #opened(): Promise<void> {
     const { auth } = this.#context
     try {
       return await this.#handshake(await this.#headers.current())
@@ -113,7 +105,7 @@ class WebSocketTransport implements Transport {
     }
   }
 
-  async #handshake(extra: HeaderMap): Promise<WebSocket> {
+  async #handshake(extra: HeaderMap): Promise<void> {
     const { host, auth } = this.#context
     const token = await auth?.token()
     const ca = trustedCertificates(host.env)
@@ -132,6 +124,8 @@ class WebSocketTransport implements Transport {
       const failed = (error: Error) => reject(this.#error('could not be opened', error))
       socket.once('open', () => {
         socket.off('error', failed)
+        // At once: the first frames may have come together with the handshake.
+        this.#adopt(socket)
         resolve()
       })
       socket.once('error', failed)
@@ -146,7 +140,18 @@ class WebSocketTransport implements Transport {
         request.destroy()
       })
     })
-    return socket
+  }
+
+  #adopt(socket: WebSocket): void {
+    if (this.#closing) {
+      socket.terminate()
+      return
+    }
+    this.#state = 'open'
+    socket.on('message', (data, isBinary) => this.#receive(data.toString(), isBinary))
+    socket.on('error', (error) => this.#lost(this.#error('failed', error)))
+    socket.on('close', (code, reason) => this.#ended(code, reason.toString()))
+    this.#beat(socket)
   }
 
   #receive(text: string, isBinary: boolean): void {
