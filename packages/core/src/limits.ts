@@ -48,6 +48,14 @@ export const CONNECT_LIMITS = {
   heartbeatMs: 30 * SECOND,
   heartbeatTimeoutMs: 10 * SECOND,
   closeMs: 2 * SECOND,
+  /** A server that is slow to come up gives its slot back after this, so that it delays nobody else. */
+  slotHoldMs: 5 * SECOND,
+  /** How much longer than its tools a server may take to list its resources and prompts. */
+  sideListsMs: 5 * SECOND,
+  /** A connection that lived this long starts counting its reconnect attempts from zero. */
+  stableMs: 60 * SECOND,
+  eraRecords: 1000,
+  eraFileBytes: 16 * MIB,
 } as const
 
 export const STDIO_LIMITS = {
@@ -69,6 +77,19 @@ export const STDIO_LIMITS = {
   /** The watchdog waits this long for the next child before it leaves. */
   watchdogIdleMs: SECOND,
 } as const
+
+export const LOG_LIMITS = {
+  bytesPerServer: 1 * MIB,
+  lineBytes: 16 * KIB,
+  linesInError: 12,
+  /** Lines wait this long for company before they are written. */
+  flushMs: 200,
+  /** A server that floods faster than the disk takes it loses lines past this, and the log says how many. */
+  bufferedBytes: 256 * KIB,
+  followMs: 300,
+} as const
+
+export const EVENT_LIMITS = { buffered: 10_000 } as const
 
 /** Streamable HTTP and the older SSE. */
 export const HTTP_LIMITS = {
@@ -107,18 +128,24 @@ export const WEBSOCKET_LIMITS = {
 /** An editor's lock file is a few hundred bytes; a folder of them holds a handful. */
 export const IDE_LIMITS = { lockBytes: 64 * KIB, lockFiles: 200 } as const
 
-export const LOG_LIMITS = { bytesPerServer: 1 * MIB, lineBytes: 16 * KIB, linesInError: 12 } as const
-
 export const LIST_LIMITS = {
   cached: 100,
   pages: 1000,
   items: 50_000,
   debounceMs: 100,
+  /** A server that never stops saying "changed" is still refreshed this often. */
+  maxWaitMs: 1 * SECOND,
+  warnings: 20,
 } as const
 
 export const CALL_LIMITS = {
   timeoutMs: 60 * SECOND,
   totalMs: 10 * MINUTE,
+  /** How often a server may ask for input before it answers one call. */
+  inputRounds: 10,
+  inputsPerRound: 16,
+  /** Requests of one server that may be open with us at a time. */
+  inbound: 32,
 } as const
 
 export const AUTH_LIMITS = {
