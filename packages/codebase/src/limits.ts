@@ -31,6 +31,8 @@ export const FILE_LIMITS = {
   chunkBytes: 4 * MIB,
   filesPerCall: 100,
   entries: 5000,
+  /** Names in the list of all files. */
+  listed: 200_000,
   depthMax: 20,
   pathChars: 4096,
 } as const
@@ -46,12 +48,12 @@ export const INDEX_LIMITS = {
   /** Below this many files a scan is as quick as anything, and no text index is built. */
   minFiles: 400,
   threads: 2,
+  filesPerJob: 4000,
   filesPerSegment: 8000,
-  postingsPerSegment: 12_000_000,
-  /** More candidates than this share of the tree: reading them one by one costs more than a scan. */
-  candidateShare: 0.5,
-  argumentBytes: process.platform === 'win32' ? 24 * KIB : 96 * KIB,
+  postingsPerSegment: 8_000_000,
+  argumentBytes: process.platform === 'win32' ? 24 * KIB : 512 * KIB,
   smallSegments: 24,
+  smallSegmentFiles: 500,
   /** Changed files past this share of the index: build it anew instead of adding to it. */
   rebuildShare: 0.3,
   settleMs: 300,

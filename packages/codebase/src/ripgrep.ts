@@ -3,10 +3,10 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { CodebaseError, errno } from './errors.ts'
-import { FILE_LIMITS, SEARCH_LIMITS } from './limits.ts'
+import { SEARCH_LIMITS } from './limits.ts'
 
-/** What every run has in common: nobody's configuration file, no huge files, bounded patterns. */
-const COMMON = ['--no-config', '--no-messages', '--color=never', `--max-filesize=${FILE_LIMITS.searchBytes}`]
+/** What every run has in common: nobody's configuration file, and no complaints about files that vanish. */
+const COMMON = ['--no-config', '--no-messages', '--color=never']
 
 export interface RunOptions {
   readonly cwd: string

@@ -15,7 +15,8 @@ export interface TextMatch {
   readonly note?: 'cut' | 'not utf-8'
 }
 
-interface JsonText {
+/** ripgrep's way to write text that may not be UTF-8. */
+export interface JsonText {
   readonly text?: string
   readonly bytes?: string
 }
@@ -109,7 +110,8 @@ function pathOf(path: JsonText | undefined): string {
   return plain.startsWith('./') ? plain.slice(2) : plain
 }
 
-function lineOf(lines: JsonText): Line {
+/** A line as an answer shows it. */
+export function lineOf(lines: JsonText): Line {
   const whole = lines.text ?? Buffer.from(lines.bytes ?? '', 'base64').toString('utf8')
   const text = whole.endsWith('\r\n') ? whole.slice(0, -2) : whole.endsWith('\n') ? whole.slice(0, -1) : whole
   if (text.length > SEARCH_LIMITS.lineChars)

@@ -1,10 +1,13 @@
 // text/search.ts: finds lines of text. ripgrep is the judge of every answer; an index, where there is one, only names
 // the files worth reading. It does not know how the index is stored or kept fresh.
 import { CodebaseError } from '../errors.ts'
-import { INDEX_LIMITS, SEARCH_LIMITS } from '../limits.ts'
+import { FILE_LIMITS, INDEX_LIMITS, SEARCH_LIMITS } from '../limits.ts'
 import { runRipgrep } from '../ripgrep.ts'
 import type { Root } from '../root.ts'
+import { searchLiteral } from './literal.ts'
 import { MatchCollector, type TextMatch } from './matches.ts'
+
+const FIRST_BATCH = 500
 
 export interface TextQuery {
   readonly query: string
@@ -91,6 +94,7 @@ export async function searchText(
 function patternArgs(query: TextQuery): string[] {
   return [
     '--json',
+    `--max-filesize=${FILE_LIMITS.searchBytes}`,
     query.regex ? '--no-fixed-strings' : '--fixed-strings',
     query.caseSensitive ? '--case-sensitive' : '--ignore-case',
     `--regex-size-limit=${SEARCH_LIMITS.regexBytes}`,
@@ -108,6 +112,22 @@ async function searchFiles(
   named: Candidates,
   signal: AbortSignal | undefined,
 ): Promise<TextAnswer> {
+  const plain =
+    query.regex || !query.caseSensitive || named.cutAtNul.length > 0
+      ? undefined
+      : searchLiteral(
+          { root: cwd, text: query.query, max: query.maxResults + 1, context: query.contextLines },
+          named.files,
+        )
+  if (plain)
+    return {
+      matches: inOrder(plain).slice(0, query.maxResults),
+      truncated: plain.length > query.maxResults || tooLong(plain),
+      timedOut: false,
+      source: 'index',
+      filesRead: named.files.length,
+      notes: [],
+    }
   const batches = inBatches(named.files)
   // A pattern is judged even when no file can match it: a faulty one must not pass for "nothing found".
   if (batches.length === 0 && named.cutAtNul.length === 0 && query.regex) batches.push([])
@@ -147,19 +167,31 @@ async function searchFiles(
   }
 }
 
+/** The first batch is small, so that a common text is answered at once; later ones are as large as a command line. */
 function inBatches(files: readonly string[]): string[][] {
   const batches: string[][] = []
-  let bytes = Number.POSITIVE_INFINITY
+  let bytes = 0
+  let most = FIRST_BATCH
   for (const file of files) {
     const cost = Buffer.byteLength(file) + 11
-    if (bytes + cost > INDEX_LIMITS.argumentBytes) {
-      batches.push([])
-      bytes = 0
+    const batch = batches.at(-1)
+    if (batch && batch.length < most && bytes + cost <= INDEX_LIMITS.argumentBytes) {
+      batch.push(file)
+      bytes += cost
+      continue
     }
-    bytes += cost
-    batches.at(-1)?.push(file)
+    if (batch) most *= 8
+    batches.push([file])
+    bytes = cost
   }
   return batches
+}
+
+function tooLong(matches: readonly TextMatch[]): boolean {
+  return (
+    matches.reduce((sum, { text, file_path }) => sum + text.length + file_path.length, 0) >=
+    SEARCH_LIMITS.answerChars
+  )
 }
 
 function inOrder(matches: readonly TextMatch[]): TextMatch[] {
