@@ -1,0 +1,235 @@
+// codebase.ts: one folder that can be searched: the root, its index, its chunks and its meaning, behind plain methods.
+// It speaks no protocol; mcp.ts does.
+import { chunkText } from './chunks/chunk.ts'
+import { Parsers } from './chunks/parsers.ts'
+import {
+  decodeText,
+  type FileText,
+  type FolderListing,
+  type LineRange,
+  type ListOptions,
+  listFolder,
+  readBytes,
+  readText,
+} from './files.ts'
+import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
+import { type IndexPhase, LiveIndex } from './index/live.ts'
+import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
+import { NameSplitter, ripgrepPath, runRipgrep } from './ripgrep.ts'
+import { Root } from './root.ts'
+import { searchText, type TextAnswer, type TextQuery } from './text/search.ts'
+
+export interface CodebaseOptions {
+  /** The folder that is searched; nothing outside it is ever read. */
+  readonly root: string
+  /** Where indexes live; one folder inside it belongs to this root. */
+  readonly cacheDir?: string
+  /** Worker threads for indexing and embedding, at most. */
+  readonly threads?: number
+  /** False searches by scanning only; nothing is written. */
+  readonly index?: boolean
+  /** Called when the index starts, progresses or ends its work. */
+  readonly onProgress?: (phase: IndexPhase) => void
+}
+
+export interface CodebaseStatus {
+  readonly root: string
+  readonly text: {
+    readonly state: IndexPhase['kind']
+    readonly reason?: string
+    readonly done?: number
+    readonly of?: number
+    readonly files: number
+    readonly textBytes: number
+    readonly indexBytes: number
+    readonly tooLarge: number
+  }
+  readonly cache: { readonly folder: string; readonly bytes: number }
+}
+
+export interface ChunkInfo {
+  readonly start_line: number
+  readonly end_line: number
+  readonly kind: string
+  readonly name?: string
+  readonly within?: readonly string[]
+  readonly language: string
+  readonly text: string
+}
+
+export interface FileChunks {
+  readonly file_path: string
+  readonly language: string
+  readonly chunks: readonly ChunkInfo[]
+}
+
+export class Codebase {
+  readonly root: Root
+  readonly #options: CodebaseOptions
+  readonly #parsers = new Parsers()
+  #ripgrep: Promise<string> | undefined
+  #index: Promise<LiveIndex | undefined> | undefined
+  #store: FolderStore | undefined
+
+  constructor(options: CodebaseOptions) {
+    this.#options = options
+    this.root = new Root(options.root)
+  }
+
+  /** Starts indexing in the background; searches answer from a scan meanwhile. */
+  warmUp(): void {
+    void this.#live()
+  }
+
+  async searchCode(query: TextQuery, signal?: AbortSignal): Promise<TextAnswer> {
+    const [ripgrep, live] = await Promise.all([this.ripgrep(), this.#live()])
+    const answer = await searchText(ripgrep, this.root, query, live, signal)
+    const notes: string[] = []
+    if (live?.phase.kind === 'off' && this.#store?.unavailable) notes.push(`No index: ${live.phase.reason}.`)
+    if (live && live.largeFiles > 0)
+      notes.push(
+        `${live.largeFiles} files over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB were not searched.`,
+      )
+    return { ...answer, notes }
+  }
+
+  async list(path: string, options: ListOptions): Promise<FolderListing> {
+    return listFolder(await this.ripgrep(), this.root, path, options)
+  }
+
+  read(path: string, range: LineRange): Promise<FileText> {
+    return readText(this.root, path, range)
+  }
+
+  async chunkFile(path: string): Promise<FileChunks> {
+    const { place, bytes } = await readBytes(this.root, path, FILE_LIMITS.chunkBytes)
+    const { text } = decodeText(bytes, path)
+    const chunks = await chunkText(place, text, this.#parsers)
+    return {
+      file_path: place,
+      language: chunks[0]?.language ?? 'text',
+      chunks: chunks.map((chunk) => ({
+        start_line: chunk.startLine,
+        end_line: chunk.endLine,
+        kind: chunk.kind,
+        ...(chunk.name !== undefined && { name: chunk.name }),
+        ...(chunk.within.length > 0 && { within: chunk.within }),
+        language: chunk.language,
+        text: chunk.text,
+      })),
+    }
+  }
+
+  async status(): Promise<CodebaseStatus> {
+    const live = await this.#live(false)
+    const store = await this.#openStore()
+    const phase =
+      live?.phase ??
+      (store.text() ? { kind: 'ready' as const } : { kind: 'off' as const, reason: 'not built yet' })
+    const text = store.text()
+    return {
+      root: this.root.path,
+      text: {
+        state: phase.kind,
+        ...('reason' in phase && { reason: phase.reason }),
+        ...('of' in phase && { done: phase.done, of: phase.of }),
+        files: text?.fileCount ?? 0,
+        textBytes: text?.textBytes ?? 0,
+        indexBytes: text?.indexBytes ?? 0,
+        tooLarge: live?.largeFiles ?? 0,
+      },
+      cache: { folder: store.folder, bytes: store.bytes() },
+    }
+  }
+
+  async reindex(_signal?: AbortSignal): Promise<CodebaseStatus> {
+    const live = await this.#live()
+    await live?.rebuild()
+    return this.status()
+  }
+
+  async drop(): Promise<void> {
+    const live = await this.#index
+    await live?.close()
+    this.#index = undefined
+    const store = await this.#openStore()
+    store.drop()
+    this.#store = undefined
+  }
+
+  async fileList(): Promise<string> {
+    const names: string[] = []
+    const splitter = new NameSplitter((raw) => names.push(raw.toString('utf8').replace(/^\.[\\/]/, '')))
+    const cwd = await this.root.real()
+    await runRipgrep(await this.ripgrep(), ['--files', '--null', '--', './'], { cwd }, (piece) => {
+      splitter.push(piece)
+      return names.length < FILE_LIMITS.listed
+    })
+    return names.sort().join('\n')
+  }
+
+  async searchByMeaning(
+    _query: {
+      query: string
+      mode: 'hybrid' | 'vector' | 'text'
+      language: string | undefined
+      path: string | undefined
+      maxResults: number
+    },
+    _signal?: AbortSignal,
+  ): Promise<{
+    results: never[]
+    mode: 'text'
+    model: null
+    coverage: { files: number; files_indexed: number; chunks: number; chunks_with_vectors: number }
+    notes: string[]
+  }> {
+    return {
+      results: [],
+      mode: 'text',
+      model: null,
+      coverage: { files: 0, files_indexed: 0, chunks: 0, chunks_with_vectors: 0 },
+      notes: [],
+    }
+  }
+
+  async close(): Promise<void> {
+    const live = await this.#index
+    await live?.close()
+    this.#store?.close()
+  }
+
+  async #openStore(): Promise<FolderStore> {
+    this.#store ??= new FolderStore(this.#options.cacheDir ?? defaultCacheDir(), await this.root.real())
+    return this.#store
+  }
+
+  /** The live index, started on first need. Undefined when the caller wants none, or the root is gone for now. */
+  #live(start = true): Promise<LiveIndex | undefined> {
+    if (!this.#index && start && this.#options.index !== false) {
+      this.#index = this.#openIndex().catch(() => {
+        // The root is gone or ripgrep is missing: the search itself says so; the next one tries again.
+        this.#index = undefined
+        return undefined
+      })
+    }
+    return this.#index ?? Promise.resolve(undefined)
+  }
+
+  async #openIndex(): Promise<LiveIndex> {
+    const live = new LiveIndex({
+      root: await this.root.real(),
+      ripgrep: await this.ripgrep(),
+      store: await this.#openStore(),
+      threads: Math.max(1, this.#options.threads ?? INDEX_LIMITS.threads),
+      onProgress: this.#options.onProgress,
+    })
+    void live.start()
+    return live
+  }
+
+  ripgrep(): Promise<string> {
+    this.#ripgrep ??= ripgrepPath()
+    return this.#ripgrep
+  }
+}

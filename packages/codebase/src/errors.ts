@@ -1,0 +1,36 @@
+// errors.ts: what can go wrong when a folder is read and searched, told apart by `code`.
+// The MCP layer turns these into tool errors; it never reads their text.
+
+export type CodebaseErrorCode =
+  | 'OUTSIDE_ROOT'
+  | 'NOT_FOUND'
+  | 'IS_DIRECTORY'
+  | 'NOT_A_DIRECTORY'
+  | 'NOT_A_FILE'
+  | 'NOT_TEXT'
+  | 'TOO_LARGE'
+  | 'BAD_INPUT'
+  | 'BAD_PATTERN'
+  | 'ROOT_GONE'
+  | 'TIMEOUT'
+  | 'CANCELLED'
+  | 'IO'
+
+export class CodebaseError extends Error {
+  readonly code: CodebaseErrorCode
+  /** What the person or the model can do about it, as one sentence. */
+  readonly hint: string | undefined
+
+  constructor(code: CodebaseErrorCode, message: string, hint?: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'CodebaseError'
+    this.code = code
+    this.hint = hint
+  }
+}
+
+/** The error number of a failed system call, if that is what it was. */
+export function errno(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  return typeof code === 'string' ? code : undefined
+}

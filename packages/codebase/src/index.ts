@@ -1,0 +1,107 @@
+// index.ts: the public API of @plugboard/codebase, nothing else. Importing it costs next to nothing: the protocol, the
+// parsers and the model are loaded when they are first used.
+import type { Transport } from '@modelcontextprotocol/server'
+import { Codebase, type CodebaseOptions, type CodebaseStatus } from './codebase.ts'
+import type { HttpHandle, HttpOptions } from './transports/http.ts'
+import { linkedPair } from './transports/linked.ts'
+import { LineTransport } from './transports/stdio.ts'
+
+export type { CodebaseOptions, CodebaseStatus } from './codebase.ts'
+export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
+export type { HttpHandle, HttpOptions } from './transports/http.ts'
+export { SERVICE, VERSION } from './version.ts'
+
+export interface StdioHandle {
+  /** Settles when the other side has gone and everything is closed. */
+  readonly closed: Promise<void>
+  close(): Promise<void>
+}
+
+export interface CodebaseServer {
+  /** Serves one connection over any transport, in both protocol eras. */
+  connect(transport: Transport): Promise<void>
+  /** The client's end of a linked pair, already served; start it by connecting a client to it. */
+  inProcess(): Transport
+  /** Serves standard input and output (or the given streams) until input ends. */
+  serveStdio(streams?: {
+    readonly input: NodeJS.ReadableStream
+    readonly output: NodeJS.WritableStream
+  }): Promise<StdioHandle>
+  serveHttp(options?: HttpOptions): Promise<HttpHandle>
+  status(): Promise<CodebaseStatus>
+  /** Builds the index anew and settles when it is there. */
+  reindex(options?: { readonly signal?: AbortSignal }): Promise<CodebaseStatus>
+  /** Removes this root's index from the disk. */
+  drop(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * A server that searches one folder.
+ *
+ * ```ts
+ * const server = createCodebaseServer({ root: process.cwd() })
+ * await (await server.serveStdio()).closed
+ * await server.close()
+ * ```
+ */
+export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
+  const code = new Codebase(options)
+  const closers = new Set<() => Promise<void>>()
+  const factory = async () => (await import('./mcp.ts')).buildServer(code)
+
+  const connect = async (transport: Transport) => {
+    const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
+    const handle = serveStdio(factory, { transport })
+    closers.add(() => handle.close())
+  }
+  return {
+    connect,
+    inProcess() {
+      const [client, server] = linkedPair()
+      // A failure to load the protocol closes the pair; the client sees a closed connection.
+      connect(server).catch(() => server.close())
+      code.warmUp()
+      return client
+    },
+    async serveStdio(streams) {
+      const transport = new LineTransport(
+        (streams?.input ?? process.stdin) as import('node:stream').Readable,
+        (streams?.output ?? process.stdout) as import('node:stream').Writable,
+      )
+      code.warmUp()
+      let settle: () => void = () => undefined
+      const closed = new Promise<void>((done) => {
+        settle = done
+      })
+      const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
+      const handle = serveStdio(factory, { transport })
+      const inner = transport.onclose
+      transport.onclose = () => {
+        inner?.()
+        settle()
+      }
+      closers.add(() => handle.close())
+      return { closed, close: () => handle.close() }
+    },
+    async serveHttp(http) {
+      const [{ serveHttp }, { badArguments }] = await Promise.all([
+        import('./transports/http.ts'),
+        import('./schemas.ts'),
+      ])
+      code.warmUp()
+      const handle = await serveHttp(factory, badArguments, http)
+      closers.add(() => handle.close())
+      return handle
+    },
+    status: () => code.status(),
+    reindex: (how) => code.reindex(how?.signal),
+    drop: () => code.drop(),
+    async close() {
+      const all = [...closers]
+      closers.clear()
+      await Promise.allSettled(all.map((close) => close()))
+      await code.close()
+    },
+  }
+}

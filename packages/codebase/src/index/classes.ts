@@ -1,0 +1,48 @@
+// index/classes.ts: 64 classes of bytes. Letters of both cases are one class, rare signs share one, and so do all bytes
+// past ASCII: a trigram of classes fits into 18 bits, and its tables into the processor's cache. What the classes mix up,
+// the check of the files sorts out.
+
+export const CLASS_BITS = 6
+export const TRIGRAM_COUNT = 1 << (3 * CLASS_BITS)
+
+/** Line ends. No query spans lines, so a trigram with one in it is never asked for. */
+export const LINE_END = 0
+
+export const CLASSES: Uint8Array = buildClasses()
+
+function buildClasses(): Uint8Array {
+  const own = [
+    '\n\r',
+    ...[...'abcdefghijklmnopqrstuvwxyz'].map((letter) => letter + letter.toUpperCase()),
+    ...'0123456789_',
+    ' \t',
+    ...'!"#&\'()*+,-./:;<=>[]{}|',
+  ]
+  const classes = new Uint8Array(256).fill(own.length)
+  own.forEach((chars, id) => {
+    for (const char of chars) classes[char.charCodeAt(0)] = id
+  })
+  return classes.fill(own.length + 1, 128)
+}
+
+/** The trigrams that text containing `bytes` must contain, without those that are not collected. */
+export function trigramsOf(bytes: Uint8Array): number[] {
+  const keys = new Set<number>()
+  for (let n = 2; n < bytes.length; n++) {
+    const a = CLASSES[bytes[n - 2] as number] as number
+    const b = CLASSES[bytes[n - 1] as number] as number
+    const c = CLASSES[bytes[n] as number] as number
+    if (a !== LINE_END && b !== LINE_END && c !== LINE_END)
+      keys.add((((a << CLASS_BITS) | b) << CLASS_BITS) | c)
+  }
+  return [...keys]
+}
+
+export function isCollected(key: number): boolean {
+  const mask = (1 << CLASS_BITS) - 1
+  return (
+    (key & mask) !== LINE_END &&
+    ((key >> CLASS_BITS) & mask) !== LINE_END &&
+    ((key >> (2 * CLASS_BITS)) & mask) !== LINE_END
+  )
+}

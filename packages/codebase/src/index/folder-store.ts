@@ -1,0 +1,226 @@
+// index/folder-store.ts: the embedded index: a folder of immutable segments and one small manifest that names them. The
+// manifest is replaced in one step, so a crash at any moment leaves the old index or the new one.
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir, hostname } from 'node:os'
+import { join } from 'node:path'
+import { errno } from '../errors.ts'
+import { INDEX_LIMITS } from '../limits.ts'
+import type { WrittenSegment } from './indexing.ts'
+import { SegmentSet } from './segment-set.ts'
+import type { IndexStore } from './storage.ts'
+
+export const INDEX_VERSION = 1
+
+export interface Manifest {
+  readonly version: number
+  readonly root: string
+  /** Later segments speak for a file before earlier ones. */
+  readonly segments: readonly WrittenSegment[]
+  readonly savedAt: number
+}
+
+export function defaultCacheDir(env: NodeJS.ProcessEnv = process.env): string {
+  if (env['PLUGBOARD_CACHE_DIR']) return env['PLUGBOARD_CACHE_DIR']
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'plugboard', 'codebase')
+  if (process.platform === 'win32') return join(env['LOCALAPPDATA'] ?? homedir(), 'plugboard', 'codebase')
+  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'plugboard', 'codebase')
+}
+
+export class FolderStore implements IndexStore {
+  readonly folder: string
+  readonly root: string
+  unavailable: string | undefined
+  readonly #token = randomBytes(8).toString('hex')
+  #set: SegmentSet | undefined
+  #seen = ''
+  #beat: NodeJS.Timeout | undefined
+
+  /** `root` is the real path of the folder that is indexed. */
+  constructor(cacheDir: string, root: string) {
+    this.root = root
+    this.folder = join(cacheDir, createHash('sha256').update(root).digest('hex').slice(0, 20))
+    try {
+      mkdirSync(this.folder, { recursive: true, mode: 0o700 })
+      const probe = join(this.folder, `.probe-${this.#token}`)
+      writeFileSync(probe, '')
+      unlinkSync(probe)
+    } catch (error) {
+      this.unavailable = `${this.folder} cannot be written (${errno(error) ?? 'unknown error'})`
+    }
+  }
+
+  manifest(): Manifest | undefined {
+    try {
+      const found = JSON.parse(readFileSync(this.#manifestPath, 'utf8')) as Manifest
+      return found.version === INDEX_VERSION && found.root === this.root ? found : undefined
+    } catch {
+      // Missing, or not ours: there is no index yet.
+      return undefined
+    }
+  }
+
+  text(): SegmentSet | undefined {
+    const now = this.#stamp()
+    if (now === this.#seen) return this.#set
+    const manifest = this.manifest()
+    let next: SegmentSet | undefined
+    try {
+      next = manifest && SegmentSet.open(this.folder, manifest.segments, this.#set)
+    } catch {
+      // A segment is missing or torn: the index is rebuilt from the files, which are the truth.
+      next = undefined
+    }
+    this.#set?.closeExcept(next)
+    this.#set = next
+    this.#seen = now
+    return next
+  }
+
+  commit(segments: readonly WrittenSegment[]): void {
+    const manifest: Manifest = { version: INDEX_VERSION, root: this.root, segments, savedAt: Date.now() }
+    const draft = `${this.#manifestPath}.${this.#token}.draft`
+    const fd = openSync(draft, 'w', 0o600)
+    try {
+      writeFileSync(fd, JSON.stringify(manifest))
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(draft, this.#manifestPath)
+  }
+
+  /** Removes what no manifest names: leftovers of a crash and segments that were replaced. Only under the lock. */
+  sweepLeftovers(keep: readonly string[] = []): void {
+    const named = new Set([...(this.manifest()?.segments ?? []).map((segment) => segment.name), ...keep])
+    for (const name of readdirSync(this.folder)) {
+      if (!/\.(tri|draft)$/.test(name) || named.has(name)) continue
+      rmSync(join(this.folder, name), { force: true })
+    }
+  }
+
+  tryLock(): boolean {
+    if (this.unavailable) return false
+    const path = join(this.folder, 'writer.lock')
+    for (let attempt = 0; attempt < 3; attempt++) {
+      try {
+        writeFileSync(path, JSON.stringify({ pid: process.pid, host: hostname(), token: this.#token }), {
+          flag: 'wx',
+          mode: 0o600,
+        })
+        this.#keepLock(path)
+        return true
+      } catch (error) {
+        if (errno(error) !== 'EEXIST') return false
+      }
+      const owner = readOwner(path)
+      if (owner?.token === this.#token) return true
+      if (!isAbandoned(path, owner)) return false
+      // Whoever renames it away first has removed it; what was renamed must still be what was abandoned.
+      const aside = `${path}.${this.#token}.draft`
+      try {
+        renameSync(path, aside)
+        if (readOwner(aside)?.token !== owner?.token) renameSync(aside, path)
+        else unlinkSync(aside)
+      } catch {
+        // Another process was quicker; look again.
+      }
+    }
+    return false
+  }
+
+  unlock(): void {
+    clearInterval(this.#beat)
+    this.#beat = undefined
+    const path = join(this.folder, 'writer.lock')
+    if (readOwner(path)?.token === this.#token) rmSync(path, { force: true })
+  }
+
+  bytes(): number {
+    if (!existsSync(this.folder)) return 0
+    let total = 0
+    for (const name of readdirSync(this.folder))
+      total += statSync(join(this.folder, name), { throwIfNoEntry: false })?.size ?? 0
+    return total
+  }
+
+  drop(): void {
+    this.#set?.closeExcept(undefined)
+    this.#set = undefined
+    this.#seen = ''
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  close(): void {
+    this.unlock()
+    this.#set?.closeExcept(undefined)
+    this.#set = undefined
+    this.#seen = ''
+  }
+
+  get #manifestPath(): string {
+    return join(this.folder, 'manifest.json')
+  }
+
+  /** Changes whenever the manifest is replaced. */
+  #stamp(): string {
+    const found = statSync(this.#manifestPath, { throwIfNoEntry: false, bigint: true })
+    return found ? `${found.ino} ${found.mtimeNs} ${found.size}` : 'none'
+  }
+
+  #keepLock(path: string): void {
+    clearInterval(this.#beat)
+    this.#beat = setInterval(() => {
+      const now = new Date()
+      try {
+        utimesSync(path, now, now)
+      } catch {
+        // The lock is gone; the next commit would be another's to make.
+        clearInterval(this.#beat)
+      }
+    }, INDEX_LIMITS.lockBeatMs)
+    this.#beat.unref()
+  }
+}
+
+interface Owner {
+  readonly pid: number
+  readonly host: string
+  readonly token: string
+}
+
+function readOwner(path: string): Owner | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Owner
+  } catch {
+    // Gone, or not written yet.
+    return undefined
+  }
+}
+
+function isAbandoned(path: string, owner: Owner | undefined): boolean {
+  const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now())
+  if (!owner) return age > 2000
+  if (age > INDEX_LIMITS.lockStaleMs) return true
+  if (owner.host !== hostname()) return false
+  try {
+    process.kill(owner.pid, 0)
+    return false
+  } catch (error) {
+    return errno(error) === 'ESRCH'
+  }
+}

@@ -1,0 +1,130 @@
+// index/indexing.ts: reads files and writes segments; runs inside a worker thread. It knows nothing of ignore rules: it is
+// told which files there are.
+import { isAscii } from 'node:buffer'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { FILE_LIMITS } from '../limits.ts'
+import { type FileState, FLAG, writeSegment } from './segment.ts'
+import { PIECE_BYTES, type TrigramCollector } from './trigrams.ts'
+
+export interface WrittenSegment {
+  readonly name: string
+  readonly bytes: number
+  readonly files: number
+  readonly textBytes: number
+}
+
+export interface IndexJob {
+  readonly root: string
+  readonly folder: string
+  /** Segment names begin with this; a counter follows. */
+  readonly prefix: string
+  readonly files: readonly string[]
+  readonly filesPerSegment: number
+}
+
+/** A file written within this time may change again without its times showing it. */
+const WARM_MS = 50
+
+const FOLDING = [Buffer.from('\u212a'), Buffer.from('\u017f')] as const
+
+/** Indexes the files in order; calls `onProgress` now and then, and stops early when it answers false. */
+export function indexFiles(
+  job: IndexJob,
+  collector: TrigramCollector,
+  onSegment: (segment: WrittenSegment) => void,
+  onProgress: (files: number) => boolean = () => true,
+): void {
+  let states: FileState[] = []
+  let textBytes = 0
+  let count = 0
+  const flush = () => {
+    if (states.length === 0) return
+    const name = `${job.prefix}-${count++}.tri`
+    const bytes = writeSegment(join(job.folder, name), states, collector.pack())
+    onSegment({ name, bytes, files: states.length, textBytes })
+    states = []
+    textBytes = 0
+  }
+  for (let n = 0; n < job.files.length; n++) {
+    const state = indexFile(job.root, job.files[n] as string, collector)
+    states.push(state)
+    textBytes += state.size
+    if (!collector.hasRoom || states.length >= job.filesPerSegment) flush()
+    if (n % 500 === 499 && !onProgress(n + 1)) return
+  }
+  flush()
+}
+
+/** A file that cannot be read takes its place as one that is gone, so that numbers and names stay in step. */
+function indexFile(root: string, path: string, collector: TrigramCollector): FileState {
+  collector.begin()
+  let fd: number | undefined
+  try {
+    fd = openSync(
+      join(root, path),
+      constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
+    )
+    const stats = fstatSync(fd)
+    if (!stats.isFile()) return { ...nothing(path), hash: collector.end() }
+    const isLarge = stats.size > FILE_LIMITS.searchBytes
+    const flags = isLarge ? FLAG.large : collectFile(fd, collector)
+    const isWarm = Date.now() - stats.mtimeMs < WARM_MS
+    return {
+      path,
+      size: stats.size,
+      mtimeMs: isWarm ? -1 : stats.mtimeMs,
+      ctimeMs: stats.ctimeMs,
+      hash: collector.end(),
+      flags,
+    }
+  } catch {
+    // Vanished or not ours to read: ripgrep passes over it too.
+    return { ...nothing(path), hash: collector.end() }
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+const nothing = (path: string) => ({ path, size: 0, mtimeMs: -1, ctimeMs: -1, flags: FLAG.gone })
+
+function collectFile(fd: number, collector: TrigramCollector): number {
+  let flags = 0
+  let isCut = false
+  const { input } = collector
+  for (let position = 0; ; ) {
+    const length = fill(fd, input, position)
+    if (length === 0) return flags
+    const piece = input.subarray(0, length)
+    if (position === 0 && hasOtherEncoding(piece)) flags |= FLAG.encoded
+    if (!isCut) {
+      const nul = piece.indexOf(0)
+      collector.piece(nul < 0 ? length : nul)
+      isCut = nul >= 0
+      if (isCut) flags |= FLAG.nul
+    }
+    if (!isAscii(piece)) {
+      if (FOLDING.some((letter) => piece.includes(letter)) || length === PIECE_BYTES) flags |= FLAG.folds
+    }
+    collector.mix(length)
+    if (length < PIECE_BYTES) return flags
+    position += length
+  }
+}
+
+function fill(fd: number, input: Uint8Array, position: number): number {
+  let length = 0
+  while (length < PIECE_BYTES) {
+    const wanted = PIECE_BYTES - length
+    const read = readSync(fd, input, length, wanted, position + length)
+    length += read
+    // A regular file gives all there is: a short answer is its end.
+    if (read < wanted) break
+  }
+  return length
+}
+
+function hasOtherEncoding(piece: Uint8Array): boolean {
+  const [a, b] = piece
+  return (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)
+}

@@ -1,0 +1,426 @@
+// index/live.ts: the text index of a tree that keeps changing. It names candidate files only while it knows of every change;
+// whenever it does not (no watcher, rules edited, events lost), it names none and the tree is scanned instead.
+import { lstatSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CodebaseError } from '../errors.ts'
+import { slashed } from '../files.ts'
+import { FILE_LIMITS, INDEX_LIMITS } from '../limits.ts'
+import { NameSplitter, runRipgrep } from '../ripgrep.ts'
+import type { CandidateSource, Candidates, TextQuery } from '../text/search.ts'
+import type { FolderStore } from './folder-store.ts'
+import type { WrittenSegment } from './indexing.ts'
+import { literalQuery } from './query.ts'
+import { regexQuery } from './regex.ts'
+import { isRuleFile, rulesStamp } from './rules.ts'
+import { FLAG } from './segment.ts'
+import type { Candidate } from './storage.ts'
+import { IndexWorker } from './threads.ts'
+
+export type IndexPhase =
+  | { readonly kind: 'off'; readonly reason: string }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'building'; readonly done: number; readonly of: number }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/** Past this many changed files a scan is quicker than checking each. */
+const DIRTY_MAX = 2000
+
+export interface LiveOptions {
+  readonly root: string
+  readonly ripgrep: string
+  readonly store: FolderStore
+  readonly threads: number
+  readonly onProgress?: ((phase: IndexPhase) => void) | undefined
+}
+
+export class LiveIndex implements CandidateSource {
+  readonly #options: LiveOptions
+  readonly #stop = new AbortController()
+  #phase: IndexPhase = { kind: 'starting' }
+  #worker: IndexWorker | undefined
+  #sentinels: string | undefined
+  /** True while every change since the last comparison is known. */
+  #isLive = false
+  #rules = ''
+  /** Files that differ from what the index says of them, new ones included. */
+  #dirty = new Set<string>()
+  /** Files the index has and the rules now leave out. */
+  #absent = new Set<string>()
+  /** New paths that the rules leave out. */
+  #ignored = new Set<string>()
+  #folders = new Set<string>()
+  #globs = new Map<string, Set<string>>()
+  #settle: NodeJS.Timeout | undefined
+  #work: Promise<void> = Promise.resolve()
+  #largeFiles = 0
+
+  constructor(options: LiveOptions) {
+    this.#options = options
+  }
+
+  get phase(): IndexPhase {
+    return this.#phase
+  }
+
+  /** Files that count but are too large to search. */
+  get largeFiles(): number {
+    return this.#largeFiles
+  }
+
+  /** Brings the index up in the background; settles when it is ready, off or failed. Never throws. */
+  start(): Promise<void> {
+    return this.#queue(() => this.#bringUp(false))
+  }
+
+  /** Builds everything anew. */
+  rebuild(): Promise<void> {
+    return this.#queue(() => this.#bringUp(true))
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    clearTimeout(this.#settle)
+    this.#isLive = false
+    await this.#worker?.close()
+    await this.#work
+    this.#options.store.close()
+    if (this.#sentinels) await rm(this.#sentinels, { recursive: true, force: true })
+  }
+
+  async candidates(query: TextQuery): Promise<Candidates | undefined> {
+    if (!this.#isLive) return undefined
+    const parsed = query.regex
+      ? regexQuery(query.query, query.caseSensitive)
+      : { query: literalQuery(query.query, query.caseSensitive), ignoresCase: !query.caseSensitive }
+    if (parsed.query.kind === 'any') return undefined
+    if (!(await this.#catchUp())) return undefined
+    const found = this.#options.store.text()?.candidates(parsed.query, parsed.ignoresCase)
+    if (!found || this.#dirty.size > DIRTY_MAX) return undefined
+    if (query.path && !this.#knows(query.path)) return undefined
+    const inGlob = query.glob.length > 0 ? await this.#globbed(query.glob) : undefined
+    const wanted = (path: string) =>
+      !this.#absent.has(path) && (!inGlob || inGlob.has(path)) && (!query.path || isWithin(path, query.path))
+    return this.#sorted(found, wanted)
+  }
+
+  #sorted(found: readonly Candidate[], wanted: (path: string) => boolean): Candidates {
+    const files: string[] = []
+    const cutAtNul: { path: string; bytes: Uint8Array }[] = []
+    const addCut = (path: string) => {
+      const bytes = this.#bytes(path)
+      if (bytes) cutAtNul.push({ path, bytes: bytes.subarray(0, Math.max(0, bytes.indexOf(0))) })
+    }
+    for (const { path, flags } of found) {
+      if (this.#dirty.has(path) || flags & FLAG.large || !wanted(path)) continue
+      if (flags & FLAG.nul && !(flags & FLAG.encoded)) addCut(path)
+      else files.push(path)
+    }
+    for (const path of this.#dirty) {
+      if (!wanted(path)) continue
+      const bytes = this.#bytes(path)
+      if (bytes && !isUtf16(bytes) && bytes.includes(0)) addCut(path)
+      else if (bytes) files.push(path)
+    }
+    return { files: files.sort(), cutAtNul }
+  }
+
+  #bytes(path: string): Buffer | undefined {
+    const absolute = join(this.#options.root, path)
+    try {
+      const found = lstatSync(absolute)
+      return found.isFile() && found.size <= FILE_LIMITS.searchBytes ? readFileSync(absolute) : undefined
+    } catch {
+      // Gone or unreadable since: ripgrep would pass over it as well.
+      return undefined
+    }
+  }
+
+  #knows(path: string): boolean {
+    return this.#folders.has(path) || this.#options.store.text()?.has(path) === true || this.#dirty.has(path)
+  }
+
+  /** Takes in what the watcher saw. False when the index cannot be trusted for this query. */
+  async #catchUp(): Promise<boolean> {
+    if (rulesStamp(this.#options.root) !== this.#rules) return this.#distrust()
+    const paths = await this.#changes()
+    if (!paths || paths.some(isRuleFile)) return this.#distrust()
+    await this.#note(paths)
+    return this.#isLive
+  }
+
+  async #changes(): Promise<readonly string[] | undefined> {
+    const worker = this.#worker
+    if (!worker) return undefined
+    try {
+      const reply = await worker.ask({ do: 'barrier' })
+      return reply.type === 'changes' && !reply.changes.unsure ? reply.changes.paths : undefined
+    } catch {
+      // A watcher that does not answer in time is not one to rely on.
+      return undefined
+    }
+  }
+
+  /** Scans answer until everything was compared again. */
+  #distrust(): false {
+    this.#isLive = false
+    void this.#queue(() => this.#compare())
+    return false
+  }
+
+  async #note(paths: readonly string[]): Promise<void> {
+    const text = this.#options.store.text()
+    const unknown: string[] = []
+    for (const path of paths) {
+      if (this.#dirty.has(path) || this.#ignored.has(path) || this.#folders.has(path)) continue
+      if (text?.has(path) && !this.#absent.has(path)) this.#dirty.add(path)
+      else unknown.push(path)
+    }
+    if (unknown.length > 0) await this.#sortOut(unknown)
+    if (paths.length > 0) this.#updateSoon()
+  }
+
+  /** Asks ripgrep which of the new paths count, by listing the folders they are in. */
+  async #sortOut(paths: readonly string[]): Promise<void> {
+    const listed = new Set<string>()
+    const shallow = new Set<string>()
+    const deep = new Set<string>()
+    for (const path of paths) {
+      const parent = parentOf(path)
+      if (this.#folders.has(parent)) shallow.add(parent)
+      else deep.add(this.#nearest(parent))
+    }
+    for (const [folders, depth] of [
+      [shallow, ['--max-depth=1']],
+      [deep, []],
+    ] as const)
+      if (folders.size > 0) for (const name of await this.#list([...folders], depth)) listed.add(name)
+    for (const path of paths) {
+      if (listed.has(path)) {
+        this.#dirty.add(path)
+        this.#addFolders(path)
+        this.#globs.clear()
+      } else this.#ignored.add(path)
+    }
+  }
+
+  #nearest(folder: string): string {
+    let at = folder
+    while (at !== '' && !this.#folders.has(at)) at = parentOf(at)
+    return at
+  }
+
+  async #list(folders: readonly string[], extra: readonly string[]): Promise<string[]> {
+    const names: string[] = []
+    const splitter = new NameSplitter((raw) => names.push(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
+    const { root, ripgrep } = this.#options
+    const paths = folders.map((folder) => `./${folder}`)
+    const end = await runRipgrep(
+      ripgrep,
+      ['--files', '--null', ...extra, '--', ...paths],
+      { cwd: root, signal: this.#stop.signal },
+      (piece) => {
+        splitter.push(piece)
+        return true
+      },
+    )
+    if (end !== 'done') throw new CodebaseError('TIMEOUT', 'Listing the files took too long.')
+    return names
+  }
+
+  async #globbed(glob: readonly string[]): Promise<Set<string>> {
+    const key = JSON.stringify(glob)
+    let found = this.#globs.get(key)
+    if (!found) {
+      found = new Set(
+        await this.#list(
+          [''],
+          glob.map((one) => `--glob=${one}`),
+        ),
+      )
+      if (this.#globs.size > 20) this.#globs.clear()
+      this.#globs.set(key, found)
+    }
+    return found
+  }
+
+  /** Background steps run one after the other; one that fails leaves the last good index in place. */
+  #queue(step: () => Promise<void>): Promise<void> {
+    this.#work = this.#work.then(async () => {
+      if (this.#stop.signal.aborted) return
+      try {
+        await step()
+      } catch (error) {
+        if (this.#stop.signal.aborted) return
+        this.#isLive = false
+        this.#enter({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) })
+      }
+    })
+    return this.#work
+  }
+
+  #enter(phase: IndexPhase): void {
+    this.#phase = phase
+    this.#options.onProgress?.(phase)
+  }
+
+  async #bringUp(anew: boolean): Promise<void> {
+    const { store } = this.#options
+    if (store.unavailable) return this.#enter({ kind: 'off', reason: store.unavailable })
+    this.#enter({ kind: 'starting' })
+    const files = await this.#list([''], [])
+    if (files.length < INDEX_LIMITS.minFiles && !anew)
+      return this.#enter({ kind: 'off', reason: `${files.length} files: a scan is as quick` })
+    if (anew || !store.text()) await this.#build(files)
+    await this.#compare()
+  }
+
+  /** Indexes every file in slices, on as many threads as allowed, and commits once. */
+  async #build(files: readonly string[]): Promise<void> {
+    const { store, root, threads } = this.#options
+    if (!store.tryLock()) return
+    store.sweepLeftovers()
+    const sorted = [...files].sort()
+    const prefix = `${Date.now().toString(36)}-${process.pid}`
+    const slices: string[][] = []
+    for (let at = 0; at < sorted.length; at += INDEX_LIMITS.filesPerJob)
+      slices.push(sorted.slice(at, at + INDEX_LIMITS.filesPerJob))
+    const results: (readonly WrittenSegment[])[] = []
+    const done = slices.map(() => 0)
+    const report = () =>
+      this.#enter({ kind: 'building', done: done.reduce((a, b) => a + b, 0), of: sorted.length })
+    report()
+    const workers = [this.#thread()]
+    while (workers.length < Math.min(threads, slices.length)) workers.push(new IndexWorker())
+    let next = 0
+    try {
+      await Promise.all(
+        workers.map(async (worker) => {
+          for (let n = next++; n < slices.length; n = next++) {
+            const slice = slices[n] as string[]
+            const job = {
+              root,
+              folder: store.folder,
+              prefix: `${prefix}-${n}`,
+              files: slice,
+              filesPerSegment: INDEX_LIMITS.filesPerSegment,
+            }
+            const reply = await worker.ask({ do: 'index', job }, (count) => {
+              done[n] = count
+              report()
+            })
+            if (reply.type === 'indexed') results[n] = reply.segments
+            done[n] = slice.length
+          }
+        }),
+      )
+    } finally {
+      await Promise.all(workers.slice(1).map((worker) => worker.close()))
+    }
+    store.commit(results.flat())
+    store.text()
+    store.sweepLeftovers()
+  }
+
+  #thread(): IndexWorker {
+    this.#worker ??= new IndexWorker()
+    return this.#worker
+  }
+
+  /** Watches first, then looks at every file once: after that, every difference is known. */
+  async #compare(): Promise<void> {
+    const { store, root } = this.#options
+    const text = store.text()
+    if (!text) return this.#enter({ kind: 'off', reason: 'another process is building the index' })
+    if (process.platform !== 'linux')
+      return this.#enter({
+        kind: 'off',
+        reason: 'changes cannot be followed on this system yet, so the tree is scanned',
+      })
+    this.#rules = rulesStamp(root)
+    this.#dirty = new Set()
+    this.#absent = new Set()
+    this.#ignored = new Set()
+    this.#globs.clear()
+    this.#sentinels ??= await mkdtemp(join(tmpdir(), 'plugboard-watch-'))
+    const before = await this.#list([''], [])
+    this.#folders = new Set([''])
+    for (const path of before) this.#addFolders(path)
+    const hidden = [...this.#folders].filter((folder) => /(^|\/)\./.test(folder))
+    await this.#thread().ask({ do: 'watch', root, sentinels: this.#sentinels, hidden })
+    const listed = await this.#list([''], [])
+    const reply = await this.#thread().ask({ do: 'stat', root, paths: listed })
+    if (reply.type !== 'stats') throw new CodebaseError('IO', 'The index thread answered out of turn.')
+    this.#largeFiles = 0
+    listed.forEach((path, n) => {
+      this.#addFolders(path)
+      const state = text.state(path)
+      const [size = -1, mtimeMs, ctimeMs] = reply.numbers.subarray(n * 3, n * 3 + 3)
+      if (size > FILE_LIMITS.searchBytes) this.#largeFiles++
+      if (!state || state.size !== size || state.mtimeMs !== mtimeMs || state.ctimeMs !== ctimeMs)
+        this.#dirty.add(path)
+    })
+    const here = new Set(listed)
+    for (const path of text.paths()) if (!here.has(path)) this.#absent.add(path)
+    this.#isLive = true
+    this.#enter({ kind: 'ready' })
+    if (this.#dirty.size > 0) this.#updateSoon()
+  }
+
+  #addFolders(path: string): void {
+    for (let folder = parentOf(path); !this.#folders.has(folder); folder = parentOf(folder))
+      this.#folders.add(folder)
+  }
+
+  #updateSoon(): void {
+    if (this.#settle || this.#dirty.size === 0) return
+    this.#settle = setTimeout(() => {
+      this.#settle = undefined
+      void this.#queue(() => this.#update())
+    }, INDEX_LIMITS.settleMs)
+    this.#settle.unref()
+  }
+
+  /** Indexes what changed, alone, as one more segment. Another process may hold the lock: then it does this work. */
+  async #update(): Promise<void> {
+    const { store, root } = this.#options
+    const text = store.text()
+    if (!this.#isLive || this.#dirty.size === 0 || !text || !store.tryLock()) return
+    if (text.staleShare > INDEX_LIMITS.rebuildShare || this.#dirty.size > DIRTY_MAX) {
+      await this.#build(await this.#list([''], []))
+      return this.#compare()
+    }
+    const small = text.written.filter(({ files }) => files < INDEX_LIMITS.smallSegmentFiles)
+    const merge = small.length > INDEX_LIMITS.smallSegments ? small : []
+    const files = [...new Set([...this.#dirty, ...merge.flatMap(({ name }) => text.livePaths(name))])].sort()
+    const prefix = `${Date.now().toString(36)}-${process.pid}-u`
+    const job = { root, folder: store.folder, prefix, files, filesPerSegment: INDEX_LIMITS.filesPerSegment }
+    const reply = await this.#thread().ask({ do: 'index', job })
+    if (reply.type !== 'indexed') return
+    store.commit([...text.written.filter((segment) => !merge.includes(segment)), ...reply.segments])
+    if (merge.length > 0) store.sweepLeftovers()
+    const since = await this.#changes()
+    if (!since || since.some(isRuleFile)) {
+      this.#distrust()
+      return
+    }
+    this.#dirty = new Set()
+    const after = store.text()
+    // What was too warm to trust, or changed again meanwhile, is looked at once more.
+    for (const path of files) if (after?.state(path)?.mtimeMs === -1) this.#dirty.add(path)
+    await this.#note(since)
+    this.#updateSoon()
+  }
+}
+
+function parentOf(path: string): string {
+  const at = path.lastIndexOf('/')
+  return at < 0 ? '' : path.slice(0, at)
+}
+
+const isWithin = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`)
+
+const isUtf16 = (bytes: Buffer) =>
+  (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)

@@ -1,0 +1,90 @@
+// index/query.ts: what trigrams a file must have to match a query. Whatever it is not sure of, it leaves out: it may name
+// too many files, never too few.
+import { trigramsOf } from './classes.ts'
+
+export type TrigramQuery =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'grams'; readonly keys: readonly number[] }
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly TrigramQuery[] }
+
+const ANY: TrigramQuery = { kind: 'any' }
+
+export function literalQuery(text: string, caseSensitive: boolean): TrigramQuery {
+  // Past ASCII, upper and lower case may have different lengths in UTF-8, so nothing is sure across such a letter.
+  const parts = caseSensitive ? [text] : text.split(/[^\x20-\x7e\t]+/)
+  return allOf(
+    parts.map((part) => {
+      const keys = trigramsOf(Buffer.from(part, 'utf8'))
+      return keys.length === 0 ? ANY : { kind: 'grams', keys }
+    }),
+  )
+}
+
+export function allOf(parts: readonly TrigramQuery[]): TrigramQuery {
+  const known = parts.filter((part) => part.kind !== 'any')
+  if (known.length === 0) return ANY
+  return known.length === 1 && known[0] ? known[0] : { kind: 'and', parts: known }
+}
+
+export function oneOf(parts: readonly TrigramQuery[]): TrigramQuery {
+  if (parts.length === 0 || parts.some((part) => part.kind === 'any')) return ANY
+  return parts.length === 1 && parts[0] ? parts[0] : { kind: 'or', parts }
+}
+
+/** What the evaluation needs of a segment. */
+export interface Lists {
+  weight(key: number): number
+  list(key: number): number[]
+}
+
+/** Enough lists to narrow the field; longer ones cost more to read than the files they rule out. */
+const LISTS_PER_LITERAL = 16
+const FEW = 4
+
+/** The files of one segment that may match, ascending. */
+export function evaluate(query: Exclude<TrigramQuery, { kind: 'any' }>, lists: Lists): number[] {
+  if (query.kind === 'grams') return evaluateGrams(query.keys, lists)
+  const parts = query.parts.filter((part) => part.kind !== 'any')
+  if (query.kind === 'or') {
+    const all = new Set<number>()
+    for (const part of parts) for (const file of evaluate(part, lists)) all.add(file)
+    return [...all].sort((a, b) => a - b)
+  }
+  let found: number[] | undefined
+  for (const part of parts) {
+    const next = evaluate(part, lists)
+    found = found ? intersect(found, next) : next
+    if (found.length === 0) break
+  }
+  return found ?? []
+}
+
+function evaluateGrams(keys: readonly number[], lists: Lists): number[] {
+  const weighed = keys.map((key) => ({ key, weight: lists.weight(key) })).sort((a, b) => a.weight - b.weight)
+  if (weighed[0]?.weight === 0) return []
+  let found: number[] | undefined
+  for (const { key, weight } of weighed.slice(0, LISTS_PER_LITERAL)) {
+    if (found && (found.length <= FEW || weight > found.length * 64)) break
+    const next = lists.list(key)
+    found = found ? intersect(found, next) : next
+    if (found.length === 0) break
+  }
+  return found ?? []
+}
+
+function intersect(a: readonly number[], b: readonly number[]): number[] {
+  const both: number[] = []
+  let n = 0
+  let m = 0
+  while (n < a.length && m < b.length) {
+    const x = a[n] as number
+    const y = b[m] as number
+    if (x === y) {
+      both.push(x)
+      n++
+      m++
+    } else if (x < y) n++
+    else m++
+  }
+  return both
+}

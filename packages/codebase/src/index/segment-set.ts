@@ -1,0 +1,121 @@
+// index/segment-set.ts: several segments read as one index. Where two name the same file, the later one speaks for it.
+import { join } from 'node:path'
+import type { WrittenSegment } from './indexing.ts'
+import { evaluate, type TrigramQuery } from './query.ts'
+import { type FileState, FLAG, Segment } from './segment.ts'
+import type { Candidate, TextSnapshot } from './storage.ts'
+
+/** Segment and file number in one number; a segment holds fewer than 2^16 files. */
+const SHIFT = 65536
+
+export class SegmentSet implements TextSnapshot {
+  readonly indexBytes: number
+  readonly textBytes: number
+  readonly written: readonly WrittenSegment[]
+  readonly #segments: readonly Segment[]
+  readonly #places = new Map<string, number>()
+  /** Files a search must always read: in another encoding, or (when case does not matter) with letters that fold. */
+  readonly #always: readonly { readonly path: string; readonly place: number; readonly flags: number }[]
+  #staleCount = 0
+
+  private constructor(segments: readonly Segment[], written: readonly WrittenSegment[]) {
+    this.#segments = segments
+    this.written = written
+    this.indexBytes = written.reduce((sum, segment) => sum + segment.bytes, 0)
+    this.textBytes = written.reduce((sum, segment) => sum + segment.textBytes, 0)
+    const always: { path: string; place: number; flags: number }[] = []
+    segments.forEach((segment, s) => {
+      segment.paths.forEach((path, n) => {
+        const flags = segment.flags[n] as number
+        if (this.#places.has(path)) this.#staleCount++
+        if (flags & FLAG.gone) {
+          this.#places.delete(path)
+          this.#staleCount++
+          return
+        }
+        const place = s * SHIFT + n
+        this.#places.set(path, place)
+        if (flags & (FLAG.encoded | FLAG.folds)) always.push({ path, place, flags })
+      })
+    })
+    this.#always = always.filter(({ path, place }) => this.#places.get(path) === place)
+  }
+
+  /** Segments that `before` has open already are taken over from it. */
+  static open(folder: string, written: readonly WrittenSegment[], before?: SegmentSet): SegmentSet {
+    const known = new Map((before ? before.#segments : []).map((segment) => [segment.name, segment]))
+    const opened: Segment[] = []
+    try {
+      const segments = written.map(({ name }) => {
+        const reused = known.get(name)
+        if (reused) return reused
+        const segment = Segment.open(join(folder, name), name)
+        opened.push(segment)
+        return segment
+      })
+      return new SegmentSet(segments, written)
+    } catch (error) {
+      for (const segment of opened) segment.close()
+      throw error
+    }
+  }
+
+  closeExcept(next: SegmentSet | undefined): void {
+    const kept = new Set(next ? next.#segments : [])
+    for (const segment of this.#segments) if (!kept.has(segment)) segment.close()
+  }
+
+  get fileCount(): number {
+    return this.#places.size
+  }
+
+  /** The share of entries that later segments have replaced. */
+  get staleShare(): number {
+    return this.#staleCount / Math.max(1, this.#staleCount + this.#places.size)
+  }
+
+  has(path: string): boolean {
+    return this.#places.has(path)
+  }
+
+  paths(): Iterable<string> {
+    return this.#places.keys()
+  }
+
+  /** The files for which this segment still speaks. */
+  livePaths(name: string): string[] {
+    const s = this.#segments.findIndex((segment) => segment.name === name)
+    return (this.#segments[s]?.paths ?? []).filter((path, n) => this.#places.get(path) === s * SHIFT + n)
+  }
+
+  state(path: string): FileState | undefined {
+    const place = this.#places.get(path)
+    if (place === undefined) return undefined
+    const segment = this.#segments[Math.floor(place / SHIFT)]
+    const n = place % SHIFT
+    if (!segment) return undefined
+    return {
+      path,
+      size: segment.sizes[n] as number,
+      mtimeMs: segment.mtimes[n] as number,
+      ctimeMs: segment.ctimes[n] as number,
+      hash: segment.hashes[n] as bigint,
+      flags: segment.flags[n] as number,
+    }
+  }
+
+  candidates(query: TrigramQuery, ignoresCase: boolean): Candidate[] | undefined {
+    if (query.kind === 'any') return undefined
+    const found: Candidate[] = []
+    this.#segments.forEach((segment, s) => {
+      for (const n of evaluate(query, segment)) {
+        const path = segment.paths[n] as string
+        const flags = segment.flags[n] as number
+        if (flags & FLAG.encoded || (ignoresCase && flags & FLAG.folds)) continue
+        if (this.#places.get(path) === s * SHIFT + n) found.push({ path, flags })
+      }
+    })
+    const always = ignoresCase ? this.#always : this.#always.filter(({ flags }) => flags & FLAG.encoded)
+    return [...found, ...always].sort((a, b) => (a.path < b.path ? -1 : 1))
+  }
+}

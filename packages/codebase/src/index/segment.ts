@@ -1,0 +1,171 @@
+// index/segment.ts: one immutable file of the text index: some files' names and states, and the posting lists of their
+// trigrams. Written whole under a draft name and renamed; opened by size and mark, so a torn one is never read.
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, writevSync } from 'node:fs'
+import type { Postings } from './trigrams.ts'
+import { unpackList } from './trigrams.ts'
+
+/** What is known of one file at the moment it was indexed. */
+export interface FileState {
+  readonly path: string
+  readonly size: number
+  /** -1 when the file was still warm from writing: then it counts as changed until it is indexed again. */
+  readonly mtimeMs: number
+  readonly ctimeMs: number
+  readonly hash: bigint
+  readonly flags: number
+}
+
+export const FLAG = {
+  /** Has a NUL byte: only what stands before it is searched, as ripgrep does. */
+  nul: 1,
+  /** In another encoding than UTF-8 by its byte order mark: the index cannot answer for it. */
+  encoded: 2,
+  /** Too large to be searched at all. */
+  large: 4,
+  /** Holds letters that fold to ASCII `k` or `s`: a search that ignores case must look inside. */
+  folds: 8,
+  /** Gone since an earlier segment listed it. */
+  gone: 16,
+} as const
+
+const MARK = 0x31545850
+const FORMAT = 1
+const HEADER = 64
+
+export function writeSegment(
+  path: string,
+  files: readonly FileState[],
+  postings: Postings,
+  durable = true,
+): number {
+  const paths = Buffer.from(files.map((file) => file.path).join('\0'))
+  const count = files.length
+  const numbers = new Float64Array(count * 3)
+  const hashes = new BigUint64Array(count)
+  const flags = new Uint8Array((count + 7) & ~7)
+  files.forEach((file, n) => {
+    numbers[n] = file.size
+    numbers[count + n] = file.mtimeMs
+    numbers[count * 2 + n] = file.ctimeMs
+    hashes[n] = file.hash
+    flags[n] = file.flags
+  })
+  const header = new Uint32Array(HEADER / 4)
+  header.set([MARK, FORMAT, count, postings.keys.length, paths.length, postings.data.length])
+  const parts = [header, numbers, hashes, flags, postings.keys, postings.offsets, paths, postings.data]
+  const draft = `${path}.draft`
+  const fd = openSync(draft, 'w', 0o600)
+  try {
+    writeAll(
+      fd,
+      parts.map((part) => new Uint8Array(part.buffer, part.byteOffset, part.byteLength)),
+    )
+    if (durable) fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  renameSync(draft, path)
+  return parts.reduce((sum, part) => sum + part.byteLength, 0)
+}
+
+function writeAll(fd: number, parts: readonly Uint8Array[]): void {
+  let rest = parts.filter((part) => part.byteLength > 0)
+  while (rest.length > 0) {
+    let written = writevSync(fd, rest)
+    while (rest.length > 0 && written >= (rest[0]?.byteLength ?? 0)) written -= rest.shift()?.byteLength ?? 0
+    const first = rest[0]
+    if (first && written > 0) rest = [first.subarray(written), ...rest.slice(1)]
+  }
+}
+
+export class Segment {
+  readonly name: string
+  readonly paths: readonly string[]
+  readonly sizes: Float64Array
+  readonly mtimes: Float64Array
+  readonly ctimes: Float64Array
+  readonly hashes: BigUint64Array
+  readonly flags: Uint8Array
+  readonly #keys: Uint32Array
+  readonly #offsets: Uint32Array
+  readonly #dataAt: number
+  #fd: number | undefined
+
+  private constructor(name: string, fd: number, bytes: number) {
+    this.name = name
+    this.#fd = fd
+    const header = new Uint32Array(readAt(fd, 0, HEADER))
+    const [mark, format, count = 0, keyCount = 0, pathBytes = 0, dataBytes = 0] = header
+    const flagBytes = (count + 7) & ~7
+    const tables = count * 32 + flagBytes + keyCount * 8 + 4 + pathBytes
+    if (mark !== MARK || format !== FORMAT || HEADER + tables + dataBytes !== bytes)
+      throw new Error(`${name} is not a whole segment of this format`)
+    const buffer = readAt(fd, HEADER, tables)
+    this.sizes = new Float64Array(buffer, 0, count)
+    this.mtimes = new Float64Array(buffer, count * 8, count)
+    this.ctimes = new Float64Array(buffer, count * 16, count)
+    this.hashes = new BigUint64Array(buffer, count * 24, count)
+    this.flags = new Uint8Array(buffer, count * 32, count)
+    this.#keys = new Uint32Array(buffer, count * 32 + flagBytes, keyCount)
+    this.#offsets = new Uint32Array(buffer, count * 32 + flagBytes + keyCount * 4, keyCount + 1)
+    const names = Buffer.from(buffer, count * 32 + flagBytes + keyCount * 8 + 4, pathBytes)
+    this.paths = count === 0 ? [] : names.toString('utf8').split('\0')
+    this.#dataAt = HEADER + tables
+  }
+
+  /** Throws when the file is missing, torn or of another format. */
+  static open(path: string, name: string): Segment {
+    const fd = openSync(path, 'r')
+    try {
+      return new Segment(name, fd, fstatSync(fd).size)
+    } catch (error) {
+      closeSync(fd)
+      throw error
+    }
+  }
+
+  /** How many bytes the list of a trigram takes: 0 when no file has it, and short lists are rare trigrams. */
+  weight(key: number): number {
+    const at = this.#find(key)
+    return at < 0 ? 0 : (this.#offsets[at + 1] as number) - (this.#offsets[at] as number)
+  }
+
+  list(key: number): number[] {
+    const at = this.#find(key)
+    if (at < 0 || this.#fd === undefined) return []
+    const from = this.#offsets[at] as number
+    const length = (this.#offsets[at + 1] as number) - from
+    return unpackList(new Uint8Array(readAt(this.#fd, this.#dataAt + from, length)))
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+  }
+
+  #find(key: number): number {
+    const keys = this.#keys
+    let low = 0
+    let high = keys.length - 1
+    while (low <= high) {
+      const middle = (low + high) >> 1
+      const value = keys[middle] as number
+      if (value === key) return middle
+      if (value < key) low = middle + 1
+      else high = middle - 1
+    }
+    return -1
+  }
+}
+
+function readAt(fd: number, position: number, length: number): ArrayBuffer {
+  const buffer = new ArrayBuffer(length)
+  const view = new Uint8Array(buffer)
+  let done = 0
+  while (done < length) {
+    const read = readSync(fd, view, done, length - done, position + done)
+    if (read === 0) throw new Error('a segment ended early')
+    done += read
+  }
+  return buffer
+}

@@ -1,0 +1,88 @@
+// limits.ts: every default number of the codebase server, named, in one place. Units are in the names.
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const KIB = 1024
+const MIB = 1024 * KIB
+
+export const SEARCH_LIMITS = {
+  queryChars: 8 * KIB,
+  resultsDefault: 50,
+  resultsMax: 10_000,
+  chunksDefault: 10,
+  chunksMax: 200,
+  contextLinesMax: 50,
+  /** A longer line is cut in the answer, and the answer says so. */
+  lineChars: 4 * KIB,
+  /** All matched and context lines of one answer together. */
+  answerChars: 2 * MIB,
+  timeoutMs: 60 * SECOND,
+  /** Compiled size of a regular expression; past it ripgrep refuses the pattern. */
+  regexBytes: 10 * MIB,
+} as const
+
+export const FILE_LIMITS = {
+  /** Larger files are neither searched nor indexed; answers carry their count. */
+  searchBytes: 64 * MIB,
+  readBytes: 8 * MIB,
+  /** With a line range a larger file is read up to this many bytes. */
+  rangeBytes: 256 * MIB,
+  answerChars: 1 * MIB,
+  chunkBytes: 4 * MIB,
+  filesPerCall: 100,
+  entries: 5000,
+  /** Names in the list of all files. */
+  listed: 200_000,
+  depthMax: 20,
+  pathChars: 4096,
+} as const
+
+export const CHUNK_LIMITS = {
+  /** Chunks grow by joining neighbours up to here, and are split past `maxChars`. */
+  minChars: 200,
+  maxChars: 2400,
+  fallbackLines: 60,
+} as const
+
+export const INDEX_LIMITS = {
+  /** Below this many files a scan is as quick as anything, and no text index is built. */
+  minFiles: 400,
+  threads: 2,
+  filesPerJob: 4000,
+  filesPerSegment: 8000,
+  postingsPerSegment: 8_000_000,
+  argumentBytes: process.platform === 'win32' ? 24 * KIB : 512 * KIB,
+  smallSegments: 24,
+  smallSegmentFiles: 500,
+  /** Changed files past this share of the index: build it anew instead of adding to it. */
+  rebuildShare: 0.3,
+  settleMs: 300,
+  watchedFolders: 60_000,
+  barrierMs: 250,
+  lockStaleMs: 30 * SECOND,
+  lockBeatMs: 5 * SECOND,
+} as const
+
+export const MEANING_LIMITS = {
+  bm25K1: 1.2,
+  bm25B: 0.75,
+  modelTokens: 192,
+  queryTokens: 64,
+  poolSize: 200,
+  /** Files read and chunked on the spot while the index does not have them yet. */
+  filesOnTheSpot: 60,
+  filesPerSegment: 400,
+  endpointTimeoutMs: 30 * SECOND,
+  endpointBatch: 32,
+} as const
+
+export const HTTP_LIMITS = {
+  bodyBytes: 4 * MIB,
+  port: 7331,
+  sessions: 1000,
+  closeMs: 2 * SECOND,
+  headersMs: 30 * SECOND,
+  requestMs: 5 * MINUTE,
+} as const
+
+export const STDIO_LIMITS = { lineBytes: 16 * MIB } as const

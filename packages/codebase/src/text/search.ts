@@ -1,0 +1,201 @@
+// text/search.ts: finds lines of text. ripgrep is the judge of every answer; an index, where there is one, only names
+// the files worth reading. It does not know how the index is stored or kept fresh.
+import { CodebaseError } from '../errors.ts'
+import { FILE_LIMITS, INDEX_LIMITS, SEARCH_LIMITS } from '../limits.ts'
+import { runRipgrep } from '../ripgrep.ts'
+import type { Root } from '../root.ts'
+import { searchLiteral } from './literal.ts'
+import { MatchCollector, type TextMatch } from './matches.ts'
+
+const FIRST_BATCH = 500
+
+export interface TextQuery {
+  readonly query: string
+  readonly regex: boolean
+  readonly caseSensitive: boolean
+  readonly glob: readonly string[]
+  readonly path: string | undefined
+  readonly contextLines: number
+  readonly maxResults: number
+}
+
+export interface TextAnswer {
+  readonly matches: readonly TextMatch[]
+  readonly truncated: boolean
+  readonly timedOut: boolean
+  readonly source: 'index' | 'scan'
+  /** Files that were opened; absent when the whole tree was walked. */
+  readonly filesRead?: number
+  /** What the reader of the answer should know. */
+  readonly notes: readonly string[]
+}
+
+/** What an index says about a query: every file that could match is in `files`, or the prefix of one with a NUL byte. */
+export interface Candidates {
+  readonly files: readonly string[]
+  /** Files with a NUL byte: as ripgrep does, only what stands before it is searched. */
+  readonly cutAtNul: readonly { readonly path: string; readonly bytes: Uint8Array }[]
+}
+
+export interface CandidateSource {
+  /** Undefined when a scan is the better or the only way. */
+  candidates(query: TextQuery): Promise<Candidates | undefined>
+}
+
+export function checkQuery(query: string): void {
+  if (query === '') throw new CodebaseError('BAD_INPUT', 'The query is empty.', 'Give the text to look for.')
+  if (query.length > SEARCH_LIMITS.queryChars)
+    throw new CodebaseError(
+      'BAD_INPUT',
+      `The query has ${query.length} characters; at most ${SEARCH_LIMITS.queryChars} are searched.`,
+      'Search for a distinctive part of it.',
+    )
+}
+
+export async function searchText(
+  binary: string,
+  root: Root,
+  query: TextQuery,
+  index: CandidateSource | undefined,
+  signal: AbortSignal | undefined,
+): Promise<TextAnswer> {
+  checkQuery(query.query)
+  if (query.query.includes('\0'))
+    throw new CodebaseError('BAD_INPUT', 'The query must not contain a NUL byte.')
+  if (!query.regex && /[\n\r]/.test(query.query))
+    throw new CodebaseError(
+      'BAD_INPUT',
+      'The query spans lines; search looks at one line at a time.',
+      'Search for one of the lines.',
+    )
+  const cwd = await root.real()
+  const place = query.path === undefined ? undefined : await root.find(query.path)
+  const placed = place ? { ...query, path: place.relative } : query
+  const named = await index?.candidates(placed)
+  if (named) return searchFiles(binary, cwd, placed, named, signal)
+  // One more than asked for tells whether there is more.
+  const found = new MatchCollector(query.maxResults + 1, query.contextLines)
+  const end = await runRipgrep(
+    binary,
+    [...patternArgs(placed), ...placed.glob.map((glob) => `--glob=${glob}`), '--', `./${placed.path ?? ''}`],
+    { cwd, signal },
+    found.reader(),
+  )
+  signal?.throwIfAborted()
+  return {
+    matches: inOrder(found.matches).slice(0, query.maxResults),
+    truncated: found.full,
+    timedOut: end === 'timeout',
+    source: 'scan',
+    notes: [],
+  }
+}
+
+function patternArgs(query: TextQuery): string[] {
+  return [
+    '--json',
+    `--max-filesize=${FILE_LIMITS.searchBytes}`,
+    query.regex ? '--no-fixed-strings' : '--fixed-strings',
+    query.caseSensitive ? '--case-sensitive' : '--ignore-case',
+    `--regex-size-limit=${SEARCH_LIMITS.regexBytes}`,
+    `--dfa-size-limit=${SEARCH_LIMITS.regexBytes}`,
+    ...(query.contextLines > 0 ? [`--context=${query.contextLines}`] : []),
+    `--regexp=${query.query}`,
+  ]
+}
+
+/** Reads only the named files, in order and in bounded batches, two at a time. */
+async function searchFiles(
+  binary: string,
+  cwd: string,
+  query: TextQuery,
+  named: Candidates,
+  signal: AbortSignal | undefined,
+): Promise<TextAnswer> {
+  const plain =
+    query.regex || !query.caseSensitive || named.cutAtNul.length > 0
+      ? undefined
+      : searchLiteral(
+          { root: cwd, text: query.query, max: query.maxResults + 1, context: query.contextLines },
+          named.files,
+        )
+  if (plain)
+    return {
+      matches: inOrder(plain).slice(0, query.maxResults),
+      truncated: plain.length > query.maxResults || tooLong(plain),
+      timedOut: false,
+      source: 'index',
+      filesRead: named.files.length,
+      notes: [],
+    }
+  const batches = inBatches(named.files)
+  // A pattern is judged even when no file can match it: a faulty one must not pass for "nothing found".
+  if (batches.length === 0 && named.cutAtNul.length === 0 && query.regex) batches.push([])
+  const found: TextMatch[] = []
+  let truncated = false
+  let timedOut = false
+  const search = async (files: readonly string[]) => {
+    const part = new MatchCollector(query.maxResults + 1 - found.length, query.contextLines)
+    const args = [...patternArgs(query), '--threads=2', '--', ...files.map((file) => `./${file}`)]
+    const stdin = files.length === 0 ? new Uint8Array() : undefined
+    const end = await runRipgrep(binary, stdin ? [...args, '-'] : args, { cwd, signal, stdin }, part.reader())
+    return { part, end }
+  }
+  for (const batch of batches) {
+    const { part, end } = await search(batch)
+    signal?.throwIfAborted()
+    found.push(...inOrder(part.matches))
+    timedOut ||= end === 'timeout'
+    truncated ||= part.full
+    if (truncated || timedOut) break
+  }
+  for (const file of named.cutAtNul) {
+    if (truncated || timedOut) break
+    const part = new MatchCollector(query.maxResults + 1 - found.length, query.contextLines, file.path)
+    await runRipgrep(binary, [...patternArgs(query), '-'], { cwd, signal, stdin: file.bytes }, part.reader())
+    found.push(...part.matches)
+    truncated ||= part.full
+  }
+  const filesRead = named.files.length + named.cutAtNul.length
+  return {
+    matches: inOrder(found).slice(0, query.maxResults),
+    truncated,
+    timedOut,
+    source: 'index',
+    filesRead,
+    notes: [],
+  }
+}
+
+/** The first batch is small, so that a common text is answered at once; later ones are as large as a command line. */
+function inBatches(files: readonly string[]): string[][] {
+  const batches: string[][] = []
+  let bytes = 0
+  let most = FIRST_BATCH
+  for (const file of files) {
+    const cost = Buffer.byteLength(file) + 11
+    const batch = batches.at(-1)
+    if (batch && batch.length < most && bytes + cost <= INDEX_LIMITS.argumentBytes) {
+      batch.push(file)
+      bytes += cost
+      continue
+    }
+    if (batch) most *= 8
+    batches.push([file])
+    bytes = cost
+  }
+  return batches
+}
+
+function tooLong(matches: readonly TextMatch[]): boolean {
+  return (
+    matches.reduce((sum, { text, file_path }) => sum + text.length + file_path.length, 0) >=
+    SEARCH_LIMITS.answerChars
+  )
+}
+
+function inOrder(matches: readonly TextMatch[]): TextMatch[] {
+  return [...matches].sort((a, b) =>
+    a.file_path === b.file_path ? a.line - b.line : a.file_path < b.file_path ? -1 : 1,
+  )
+}

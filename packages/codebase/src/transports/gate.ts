@@ -1,0 +1,71 @@
+// transports/gate.ts: the order of a conversation in the initialize era: initialize first, once. Requests of the newer
+// era name their protocol version themselves and need no handshake.
+import type { JSONRPCMessage } from '@modelcontextprotocol/server'
+
+export const RPC = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  order: -32000,
+} as const
+
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
+/** These may come before the handshake in any era. */
+const ALWAYS = new Set(['ping', 'server/discover'])
+
+export interface RpcError {
+  readonly jsonrpc: '2.0'
+  readonly id: string | number | null
+  readonly error: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+export function rpcError(id: unknown, code: number, message: string): RpcError {
+  const known = typeof id === 'string' || typeof id === 'number' ? id : null
+  return { jsonrpc: '2.0', id: known, error: { code, message } }
+}
+
+export class HandshakeGate {
+  #initialized = false
+
+  /** The error to answer with, or undefined to let the message pass. */
+  check(message: JSONRPCMessage): RpcError | undefined {
+    if (!('method' in message) || !('id' in message)) return undefined
+    if (message.method === 'initialize') {
+      if (this.#initialized)
+        return rpcError(message.id, RPC.order, 'Already initialized: initialize comes once.')
+      this.#initialized = true
+      return undefined
+    }
+    if (this.#initialized || ALWAYS.has(message.method) || isModern(message)) return undefined
+    return rpcError(message.id, RPC.order, `Not initialized: send initialize before ${message.method}.`)
+  }
+
+  /** An initialize that was refused does not count. */
+  refused(): void {
+    this.#initialized = false
+  }
+}
+
+function isModern(message: object): boolean {
+  const meta = (message as { params?: { _meta?: Record<string, unknown> } }).params?._meta
+  return typeof meta === 'object' && meta !== null && VERSION_KEY in meta
+}
+
+/** Sorts what arrived as JSON into a message or the error to answer with. */
+export function asMessage(value: unknown): { message: JSONRPCMessage } | { error: RpcError } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { error: rpcError(null, RPC.invalidRequest, 'A JSON-RPC message is an object.') }
+  const { jsonrpc, method, id, params } = value as Record<string, unknown>
+  const isReply = method === undefined && ('result' in value || 'error' in value)
+  if (jsonrpc !== '2.0' || (typeof method !== 'string' && !isReply))
+    return { error: rpcError(id, RPC.invalidRequest, 'A request needs "jsonrpc": "2.0" and a "method".') }
+  if ('id' in value && typeof id !== 'string' && typeof id !== 'number')
+    return { error: rpcError(null, RPC.invalidRequest, 'An id is a string or a number.') }
+  if (params !== undefined && (typeof params !== 'object' || params === null))
+    return { error: rpcError(id, RPC.invalidParams, 'Params are an object.') }
+  if (Array.isArray(params)) return { error: rpcError(id, RPC.invalidParams, 'Params are given by name.') }
+  // The shape was checked above; the SDK checks the rest by method.
+  return { message: value as JSONRPCMessage }
+}

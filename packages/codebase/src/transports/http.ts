@@ -1,0 +1,161 @@
+// transports/http.ts: the server on a port: Streamable HTTP on /mcp in both eras, plain JSON-RPC on /, and /health.
+// It answers only to its own host names and to listed origins, so that no web page can reach it through the browser.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { McpServerFactory } from '@modelcontextprotocol/server'
+import { HTTP_LIMITS } from '../limits.ts'
+import { SERVICE, VERSION } from '../version.ts'
+import { RPC, rpcError } from './gate.ts'
+import { type ArgumentCheck, PlainEndpoint } from './plain.ts'
+
+export interface HttpOptions {
+  /** 0 picks a free port. */
+  readonly port?: number
+  /** Loopback unless told otherwise. */
+  readonly host?: string
+  /** Origins of web pages that may call, e.g. `https://app.example`. */
+  readonly allowedOrigins?: readonly string[]
+  /** Host names to answer to besides loopback's and `host`. */
+  readonly allowedHosts?: readonly string[]
+}
+
+export interface HttpHandle {
+  readonly url: string
+  readonly port: number
+  close(): Promise<void>
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]', '::1']
+const CORS_HEADERS =
+  'Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID'
+
+export async function serveHttp(
+  factory: McpServerFactory,
+  check: ArgumentCheck,
+  options: HttpOptions = {},
+): Promise<HttpHandle> {
+  const { createMcpHandler } = await import('@modelcontextprotocol/server')
+  const { toNodeHandler } = await import('@modelcontextprotocol/node')
+  const host = options.host ?? '127.0.0.1'
+  const mcp = createMcpHandler(factory, { maxRequestBodySize: HTTP_LIMITS.bodyBytes })
+  const toMcp = toNodeHandler(mcp)
+  const plain = new PlainEndpoint(factory, check)
+  const hosts = new Set(
+    [...LOOPBACK, host, ...(options.allowedHosts ?? [])].map((name) => name.toLowerCase()),
+  )
+  const origins = new Set((options.allowedOrigins ?? []).map((origin) => origin.toLowerCase()))
+
+  const answer = async (req: IncomingMessage, res: ServerResponse) => {
+    if (!hosts.has(hostName(req.headers.host))) return refuse(res, 403, 'This host name is not served here.')
+    if (!allowOrigin(req, res, origins)) return refuse(res, 403, 'This origin may not call.')
+    const path = (req.url ?? '/').split('?', 1)[0]
+    if (req.method === 'OPTIONS') return void res.writeHead(204).end()
+    if (path === '/health' && (req.method === 'GET' || req.method === 'HEAD'))
+      return json(res, 200, { status: 'ok', service: SERVICE, version: VERSION, mode: 'http' })
+    // Node types an absent method as undefined; a request that arrived has one.
+    if (path === '/mcp') return toMcp(req as IncomingMessage & { method: string; url: string }, res)
+    if (path === '/') return answerPlain(plain, req, res)
+    return refuse(res, 404, 'There is /mcp, / and /health.')
+  }
+  const server = createServer((req, res) => {
+    answer(req, res).catch(() => {
+      // What a handler did not foresee: the caller learns that it failed, the server goes on.
+      if (!res.headersSent) json(res, 500, rpcError(null, RPC.internal, 'Internal error.'))
+      else res.destroy()
+    })
+  })
+  server.headersTimeout = HTTP_LIMITS.headersMs
+  await listen(server, options.port ?? HTTP_LIMITS.port, host)
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    close: async () => {
+      const closed = new Promise<void>((done) => server.close(() => done()))
+      server.closeIdleConnections()
+      await mcp.close()
+      await plain.close()
+      const force = setTimeout(() => server.closeAllConnections(), HTTP_LIMITS.closeMs)
+      await closed
+      clearTimeout(force)
+    },
+  }
+}
+
+async function answerPlain(plain: PlainEndpoint, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const header = req.headers['mcp-session-id']
+  const sessionId = typeof header === 'string' ? header : undefined
+  if (req.method === 'DELETE') {
+    const ended = await plain.end(sessionId)
+    res.writeHead(ended ? 204 : 404).end()
+    return
+  }
+  if (req.method !== 'POST') {
+    res.setHeader('Allow', 'POST, DELETE, OPTIONS')
+    return refuse(res, 405, 'POST a JSON-RPC message.')
+  }
+  // A web page can send other types without asking first; JSON it cannot.
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(req.headers['content-type'] ?? ''))
+    return json(res, 415, rpcError(null, RPC.invalidRequest, 'The Content-Type is application/json.'))
+  const body = await readBody(req)
+  if (body === undefined)
+    return json(
+      res,
+      413,
+      rpcError(null, RPC.invalidRequest, `A body may have ${HTTP_LIMITS.bodyBytes} bytes.`),
+    )
+  const { status, body: reply } = await plain.post(body, sessionId)
+  if (reply === undefined) res.writeHead(status).end()
+  else json(res, status, reply)
+}
+
+async function readBody(req: IncomingMessage): Promise<string | undefined> {
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of req as AsyncIterable<Buffer>) {
+    size += piece.length
+    if (size <= HTTP_LIMITS.bodyBytes) pieces.push(piece)
+  }
+  return size > HTTP_LIMITS.bodyBytes ? undefined : Buffer.concat(pieces).toString('utf8')
+}
+
+/** No Origin: no browser. Otherwise the page must be listed, or have come from this very server. */
+function allowOrigin(req: IncomingMessage, res: ServerResponse, listed: ReadonlySet<string>): boolean {
+  const origin = req.headers.origin
+  if (origin === undefined) return true
+  res.setHeader('Vary', 'Origin')
+  const isOwn = origin.toLowerCase() === `http://${(req.headers.host ?? '').toLowerCase()}`
+  if (!isOwn && !listed.has(origin.toLowerCase())) return false
+  res.setHeader('Access-Control-Allow-Origin', origin)
+  res.setHeader('Access-Control-Allow-Methods', 'GET, POST, DELETE, OPTIONS')
+  res.setHeader('Access-Control-Allow-Headers', CORS_HEADERS)
+  res.setHeader('Access-Control-Expose-Headers', 'Mcp-Session-Id, MCP-Protocol-Version')
+  res.setHeader('Access-Control-Max-Age', '600')
+  return true
+}
+
+function hostName(header: string | undefined): string {
+  const host = (header ?? '').toLowerCase()
+  return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':', 1)[0] ?? '')
+}
+
+function refuse(res: ServerResponse, status: number, message: string): void {
+  json(res, status, rpcError(null, RPC.invalidRequest, message))
+}
+
+function json(res: ServerResponse, status: number, value: unknown): void {
+  const text = JSON.stringify(value)
+  res
+    .writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+    .end(text)
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((done, fail) => {
+    server.once('error', fail)
+    server.listen(port, host, () => {
+      server.off('error', fail)
+      done()
+    })
+  })
+}

@@ -1,0 +1,99 @@
+// transports/stdio.ts: one JSON-RPC message a line. A line that is no message is answered with the error it deserves and
+// the conversation goes on; the end of input ends it.
+import type { Readable, Writable } from 'node:stream'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
+import { STDIO_LIMITS } from '../limits.ts'
+import { asMessage, HandshakeGate, RPC, rpcError } from './gate.ts'
+
+export class LineTransport implements Transport {
+  onmessage?: NonNullable<Transport['onmessage']>
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  readonly #input: Readable
+  readonly #output: Writable
+  readonly #gate = new HandshakeGate()
+  #pieces: Buffer[] = []
+  #size = 0
+  /** Inside a line that was too long: its rest is skipped. */
+  #skipping = false
+  #closed = false
+
+  constructor(input: Readable, output: Writable) {
+    this.#input = input
+    this.#output = output
+  }
+
+  async start(): Promise<void> {
+    this.#input.on('data', this.#onData)
+    this.#input.once('end', this.#onEnd)
+    this.#input.once('close', this.#onEnd)
+    this.#output.on('error', this.#onEnd)
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closed) return
+    const line = `${JSON.stringify(message)}\n`
+    await new Promise<void>((done) => {
+      // A reader that went away ends the conversation through the stream's error event.
+      this.#output.write(line, () => done())
+    })
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#input.off('data', this.#onData)
+    this.#input.off('end', this.#onEnd)
+    this.#input.off('close', this.#onEnd)
+    this.#input.pause()
+    this.onclose?.()
+  }
+
+  readonly #onEnd = () => void this.close()
+
+  readonly #onData = (piece: Buffer) => {
+    let from = 0
+    for (let at = piece.indexOf(10); at >= 0 && !this.#closed; at = piece.indexOf(10, from)) {
+      this.#take(piece.subarray(from, at))
+      this.#endLine()
+      from = at + 1
+    }
+    if (from < piece.length) this.#take(piece.subarray(from))
+  }
+
+  #take(part: Buffer): void {
+    if (this.#skipping || part.length === 0) return
+    this.#pieces.push(part)
+    this.#size += part.length
+    if (this.#size <= STDIO_LIMITS.lineBytes) return
+    this.#skipping = true
+    this.#pieces = []
+    void this.#answer(
+      rpcError(null, RPC.invalidRequest, `A message may have ${STDIO_LIMITS.lineBytes} bytes.`),
+    )
+  }
+
+  #endLine(): void {
+    const line = this.#skipping ? '' : Buffer.concat(this.#pieces).toString('utf8').trim()
+    this.#pieces = []
+    this.#size = 0
+    this.#skipping = false
+    if (line === '') return
+    let value: unknown
+    try {
+      value = JSON.parse(line)
+    } catch {
+      void this.#answer(rpcError(null, RPC.parse, 'The line is not JSON.'))
+      return
+    }
+    const sorted = asMessage(value)
+    const refusal = 'error' in sorted ? sorted.error : this.#gate.check(sorted.message)
+    if (refusal) void this.#answer(refusal)
+    else if ('message' in sorted) this.onmessage?.(sorted.message)
+  }
+
+  /** Errors about unreadable lines have a null id, which the SDK's types do not know. */
+  #answer(error: unknown): Promise<void> {
+    return this.send(error as JSONRPCMessage)
+  }
+}
