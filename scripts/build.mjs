@@ -38,7 +38,7 @@ function run(script, args) {
 }
 
 /** The libraries in the order they depend on each other. */
-const libraries = ['core', 'codebase', 'agent', 'gateway'].filter((name) =>
+const libraries = ['codebase', 'core', 'agent', 'gateway'].filter((name) =>
   existsSync(join(root, 'packages', name, 'tsconfig.json')),
 )
 

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Left to right. Rooms in one row may not import each other. */
 const CORRIDOR: readonly (readonly string[])[] = [
-  ['core/errors', 'core/lazy', 'core/limits'],
+  ['codebase', 'core/errors', 'core/lazy', 'core/limits'],
   ['core/host'],
   ['core/files'],
   ['core/events'],
@@ -21,7 +21,6 @@ const CORRIDOR: readonly (readonly string[])[] = [
   ['core/tools'],
   ['core/board'],
   ['core/index'],
-  ['codebase'],
   ['agent', 'gateway'],
   ['cli'],
 ]
@@ -81,8 +80,6 @@ describe('the corridor', () => {
       for (const { specifier } of importsOf(file)) {
         const to = target(specifier, file)
         if (to === undefined || to === room) continue
-        // The built-in registry loads the codebase server by name, lazily, and works without it.
-        if (room === 'core/builtin' && to === 'codebase') continue
         if ((rank.get(to) ?? 99) >= (rank.get(room) ?? -1))
           wrong.push(`${relative(root, file)} → ${specifier}`)
       }

@@ -2,7 +2,10 @@
 // boards in one process never meet. How a single server is kept alive is the connection room's business.
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { createBuiltins } from './builtin/index.ts'
 import { isLocal, type TransportType } from './config/entry.ts'
+import type { LoadOptions } from './config/load.ts'
+import { plugboardHome } from './config/sources.ts'
 import type { ConfiguredServer, Scope } from './config/types.ts'
 import type { RequestHandlers } from './connection/asks.ts'
 import { Connection, type ConnectionOptions } from './connection/connection.ts'
@@ -27,10 +30,14 @@ export type InProcessServer = (end: Transport) => unknown
 export interface BoardOptions {
   readonly cwd?: string
   readonly host?: Host
-  /** The servers, when the program knows them itself. */
+  /** The servers, when the program knows them itself; then no file is read unless `load` says so. */
   readonly servers?: readonly ConfiguredServer[]
-  /** The seam where configuration files come in: called once, after `servers`, whose names win. */
+  /** Where the other servers come from: called once, after `servers`, whose names win. The files, when left out. */
   readonly load?: () => Promise<readonly ConfiguredServer[]>
+  /** More servers as they would be written in a file, and what else `plugboard` takes on its command line. */
+  readonly config?: Pick<LoadOptions, 'mcpConfig' | 'strict' | 'servers' | 'approveProject' | 'withoutBuiltins'>
+  /** Follow the files: servers that are added, changed or removed start, restart and stop. */
+  readonly watch?: boolean
   readonly inProcess?: Readonly<Record<string, InProcessServer>>
   /** Transports of `sdk` entries, by name. */
   readonly handOver?: (name: string) => Promise<Transport> | Transport | undefined
@@ -81,6 +88,28 @@ export interface BoardTool {
  * for (const { server, tool } of board.tools()) console.log(server, tool.name)
  */
 export async function openBoard(options: BoardOptions = {}): Promise<Board> {
+  if (options.servers || options.load) return boardOf(options)
+  const host = options.host ?? systemHost()
+  const loading: LoadOptions = { ...options.config, host, cwd: options.cwd ?? process.cwd() }
+  const { loadConfiguration } = await import('./config/load.ts')
+  const configuration = await loadConfiguration(loading)
+  const cacheDir = join(plugboardHome(configuration.place), 'cache')
+  const builtins = createBuiltins({ root: configuration.place.root, host, cacheDir })
+  const board = await boardOf({
+    ...options,
+    host,
+    servers: configuration.servers,
+    inProcess: { ...builtins.servers, ...options.inProcess },
+  })
+  board.beforeClose(() => builtins.close())
+  if (options.watch) {
+    const { watchConfiguration } = await import('./config/watch.ts')
+    board.beforeClose(watchConfiguration(configuration, loading, (next) => board.apply(next.servers)))
+  }
+  return board
+}
+
+async function boardOf(options: BoardOptions): Promise<Board> {
   const given = [...(options.servers ?? []), ...inProcessEntries(options)]
   const names = new Set(given.map(({ name }) => name))
   const loaded = (await options.load?.()) ?? []
@@ -101,6 +130,7 @@ export class Board {
   #calls = 0
   #awake = false
   #closed: Promise<void> | undefined
+  readonly #closers: (() => unknown)[] = []
 
   constructor(options: BoardOptions, servers: readonly ConfiguredServer[]) {
     const host = options.host ?? systemHost()
@@ -187,9 +217,16 @@ export class Board {
   close(): Promise<void> {
     this.#closed ??= (async () => {
       await Promise.all([...this.#connections.values()].map((connection) => connection.close()))
+      const owned = Promise.allSettled(this.#closers.map(async (closer) => closer()))
+      await atMost(this.#host, CONNECT_LIMITS.closeMs, owned)
       await atMost(this.#host, CONNECT_LIMITS.closeMs, this.#eras.flush())
     })()
     return this.#closed
+  }
+
+  /** Ends something together with the board. */
+  beforeClose(closer: () => unknown): void {
+    this.#closers.push(closer)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

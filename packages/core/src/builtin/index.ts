@@ -1,1 +1,51 @@
-export {}
+// builtin: the servers that come with the program and run inside it, each loaded when it is first needed and closed
+// with its board. A package that is not installed costs only its own server.
+import { join } from 'node:path'
+import { InitError } from '../errors.ts'
+import type { Host } from '../host.ts'
+
+export interface BuiltinContext {
+  /** The folder they serve. */
+  readonly root: string
+  readonly host: Host
+  /** Where their indexes and memories may lie. */
+  readonly cacheDir: string
+}
+
+/** One end of a linked pair, as the protocol's packages know it. */
+type End = Parameters<import('@plugboard/codebase').CodebaseServer['connect']>[0]
+
+export interface Builtins {
+  readonly servers: Readonly<Record<string, (end: End) => Promise<void>>>
+  close(): Promise<void>
+}
+
+export function createBuiltins(context: BuiltinContext): Builtins {
+  let codebase: Promise<import('@plugboard/codebase').CodebaseServer> | undefined
+  return {
+    servers: {
+      codebase: async (end) => {
+        codebase ??= openCodebase(context)
+        await (await codebase).connect(end)
+      },
+    },
+    close: async () => {
+      const server = await codebase?.catch(() => undefined)
+      await server?.close()
+    },
+  }
+}
+
+async function openCodebase({ root, cacheDir }: BuiltinContext) {
+  try {
+    const { createCodebaseServer } = await import('@plugboard/codebase')
+    return createCodebaseServer({ root, cacheDir: join(cacheDir, 'codebase') })
+  } catch (error) {
+    throw new InitError('The package @plugboard/codebase could not be loaded.', {
+      server: 'codebase',
+      stage: 'client',
+      hint: 'Install it (`npm install @plugboard/codebase`), or switch it off: `plugboard disable codebase`.',
+      cause: error,
+    })
+  }
+}

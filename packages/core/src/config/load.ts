@@ -8,6 +8,7 @@ import { CONFIG_LIMITS } from '../limits.ts'
 import { approvalsFile, readApprovals } from './approvals.ts'
 import type { ConfigDocument } from './document.ts'
 import { glance } from './glance.ts'
+import { BUILTIN_NAMES } from './names.ts'
 import { findProjectRoot, isTracked } from './project.ts'
 import { type Resolved, resolveConfiguration } from './resolve.ts'
 import { hashOf } from './sign.ts'
@@ -25,6 +26,8 @@ export interface LoadOptions {
   /** Servers given by the embedding program, as they would be written. */
   readonly servers?: Readonly<Record<string, unknown>>
   readonly approveProject?: boolean
+  /** Leave the built-in servers out. */
+  readonly withoutBuiltins?: boolean
   /** Remember where in its file every definition stands, for showing it. */
   readonly withLines?: boolean
 }
@@ -47,7 +50,8 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
     .file
   const dynamic = await dynamicDocuments(options, place)
   const { approvals, diagnostics } = await approvalsOrNone(place)
-  const written = [...dynamic, ...files]
+  const builtins = options.withoutBuiltins ? [] : [builtinDocument()]
+  const written = [...builtins, ...dynamic, ...files]
   const trackedFiles = await trackedOnes(written, approvals)
   const asksForMore = written.some(
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
@@ -129,6 +133,14 @@ async function dynamicDocuments(options: LoadOptions, place: Place): Promise<Con
     defineServer(name, written, source),
   )
   return [{ source, definitions, settings: {}, diagnostics: [] }, ...documents]
+}
+
+/** The built-ins are servers like the others, so that they can be listed, explained, switched off and denied. */
+function builtinDocument(): ConfigDocument {
+  const source: Source = { ...dynamicSource('built-in', -1), id: 'built-in' }
+  const entry = { type: 'sdk' } as const
+  const definitions = BUILTIN_NAMES.map((name) => ({ name, source, written: entry, entry, faults: [] }))
+  return { source, definitions, settings: {}, diagnostics: [] }
 }
 
 function dynamicSource(file: string, rank: number): Source {

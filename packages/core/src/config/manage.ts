@@ -5,7 +5,7 @@ import type { Host } from '../host.ts'
 import { forgetApprovals, recordApprovals } from './approval-store.ts'
 import { defineServer } from './document.ts'
 import type { Configuration } from './load.ts'
-import { nameFault, RESERVED_NAMES } from './names.ts'
+import { nameFault } from './names.ts'
 import { nodeAt, parseDocument } from './parse.ts'
 import { findResolution, type PendingApproval, type Resolution } from './resolve.ts'
 import { hashOf } from './sign.ts'
@@ -119,9 +119,8 @@ export async function setEnabled(
   enabled: boolean,
 ): Promise<{ readonly changed: readonly string[] }> {
   const { place } = configuration
-  const builtIn = RESERVED_NAMES.has(name)
-  const resolution = builtIn ? undefined : findResolution(configuration, name)
-  const winner = resolution?.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  const resolution = findResolution(configuration, name)
+  const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   const personal = [writableSource(place, 'local'), writableSource(place, 'user')] as const
   const changed: string[] = []
   if (!enabled) {
@@ -149,9 +148,9 @@ async function clearDisabledFlag(
   configuration: Configuration,
   host: Host,
   name: string,
-  resolution: Resolution | undefined,
+  resolution: Resolution,
 ): Promise<string> {
-  const winner = resolution?.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   if (!winner || !isWritable(winner.source))
     throw new InvalidInput(
       `"${name}" is disabled in ${winner?.source.file}, which plugboard does not edit.`,
@@ -163,7 +162,7 @@ async function clearDisabledFlag(
   await editSource(winner.source, (text) => [
     { do: 'remove', path: [...serverPath(text, winner.source, name), 'disabled'] },
   ])
-  if (winner.source.authorship !== 'user' && resolution?.trust?.trusted) {
+  if (winner.source.authorship !== 'user' && resolution.trust?.trusted) {
     // The person changed one flag of an entry that was approved; the yes goes with it.
     const { disabled: _, ...rest } = winner.written as Record<string, unknown>
     await recordApprovals(

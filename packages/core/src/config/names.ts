@@ -1,8 +1,11 @@
 // names.ts: what a server may be called.
 import { CONFIG_LIMITS } from '../limits.ts'
 
-/** Names of servers that come with the program; a configuration file may not take them. */
-export const RESERVED_NAMES: ReadonlySet<string> = new Set(['codebase', 'plugboard'])
+/** Servers that come with the program and run inside it. */
+export const BUILTIN_NAMES = ['codebase'] as const
+
+/** A configuration file may not take these. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set([...BUILTIN_NAMES, 'plugboard'])
 
 const ALLOWED = /^[A-Za-z0-9_-]+$/
 /** Would be a trap wherever a name becomes a property. */
