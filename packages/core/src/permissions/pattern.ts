@@ -1,4 +1,4 @@
-// pattern.ts: `*` in names. Not a regular expression, so no pattern can be slow.
+// pattern.ts: names as rules spell them, and `*` in them. Not a regular expression, so no pattern can be slow.
 
 /** Does `text` fit `pattern`, where `*` stands for anything? */
 export function fitsGlob(pattern: string, text: string): boolean {
@@ -18,7 +18,7 @@ export function fitsGlob(pattern: string, text: string): boolean {
   return true
 }
 
-/** The characters of a name that providers accept; what a rule is written with. */
+/** A server's or a tool's name in the characters that every provider accepts; rules are written with them too. */
 export function ruleSpelling(part: string): string {
   return part.replace(/[^A-Za-z0-9_-]/g, '_') || '_'
 }

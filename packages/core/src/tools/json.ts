@@ -1,13 +1,8 @@
 // json.ts: small questions about JSON values that came from strangers.
 
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+import { isRecord } from '../interaction/json.ts'
 
-/** An own property, or nothing: `constructor` and its kin are not values. */
-export function own(record: Readonly<Record<string, unknown>>, key: string): unknown {
-  return Object.hasOwn(record, key) ? record[key] : undefined
-}
+export { isRecord, own } from '../interaction/json.ts'
 
 /** Sets an own property whatever its name, `__proto__` included. */
 export function put(target: Record<string, unknown>, key: string, value: unknown): void {

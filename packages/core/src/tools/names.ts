@@ -2,6 +2,7 @@
 // The way back is always the registry; nothing here or elsewhere splits a name at `__`.
 import { createHash } from 'node:crypto'
 import { TOOL_LIMITS } from '../limits.ts'
+import { ruleSpelling } from '../permissions/pattern.ts'
 
 export interface ToolRef {
   readonly server: string
@@ -14,14 +15,9 @@ export type Resolved =
   /** A spelling that fits more than one tool; `names` are the ones that do not. */
   | { readonly kind: 'ambiguous'; readonly names: readonly string[] }
 
-/** Characters that some provider refuses become `_`. */
-export function sanitizePart(part: string): string {
-  return part.replace(/[^A-Za-z0-9_-]/g, '_') || '_'
-}
-
 /** The name before shortening and before collisions are settled. */
 export function plainName(ref: ToolRef): string {
-  return `mcp__${sanitizePart(ref.server)}__${sanitizePart(ref.tool)}`
+  return `mcp__${ruleSpelling(ref.server)}__${ruleSpelling(ref.tool)}`
 }
 
 /**
