@@ -3,7 +3,7 @@
 import { TOOL_LIMITS } from '../limits.ts'
 import type { JsonSchema } from './definition.ts'
 import { isRecord } from './json.ts'
-import { isFaint, synonymsOf, wordsOf } from './words.ts'
+import { isFaint, queryWords, synonymsOf, wordsOf } from './words.ts'
 
 export interface SearchableTool {
   readonly name: string
@@ -83,7 +83,7 @@ export class ToolIndex {
 
   /** The best tools first. A query that names a tool exactly finds it first. */
   search(query: string, limit: number = TOOL_LIMITS.searchResults): readonly SearchHit[] {
-    const asked = [...new Set(wordsOf(query.slice(0, TOOL_LIMITS.searchQueryChars)))].slice(0, QUERY_WORDS)
+    const asked = queryWords(query.slice(0, TOOL_LIMITS.searchQueryChars)).slice(0, QUERY_WORDS)
     const scores = new Float64Array(this.#names.length)
     const matched = new Float64Array(this.#names.length)
     let total = 0

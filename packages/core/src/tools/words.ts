@@ -3,7 +3,7 @@
 
 /** Words that say nothing about which tool is meant. */
 const EMPTY = new Set(
-  'a an and any are as at be been but by can could did do does doing for from had has have here how i if in into is it its just let me my no not now of off on one only or our out please should so some than that the their them then there these they this those to too up us was we were what when where which while who whose why will with would you your'.split(
+  'a about an and any anything are as at be been but by can could did do does doing done everything for from had has have here how i if in into is it its just let me my no not now of off on one only or our out please should so some something than that the their them then there these they this those to too up us was we were what when where which while whose why will with would you your'.split(
     ' ',
   ),
 )
@@ -29,6 +29,37 @@ const FAINT = new Set(
   ].map(stem),
 )
 
+/** Short forms that people type, written out before anything else. */
+const SHORT: Readonly<Record<string, string>> = {
+  auth: 'authentication login',
+  ci: 'ci pipeline build',
+  cmd: 'command',
+  cfg: 'config',
+  db: 'database',
+  dir: 'directory',
+  dirs: 'directories',
+  dm: 'message user',
+  docs: 'documents documentation',
+  env: 'environment',
+  img: 'image',
+  js: 'javascript',
+  ls: 'list directory',
+  md: 'markdown',
+  mkdir: 'create directory',
+  mr: 'merge request',
+  msg: 'message',
+  mv: 'move file',
+  pic: 'picture',
+  pr: 'pull request',
+  prs: 'pull requests',
+  pwd: 'working directory',
+  repo: 'repository',
+  repos: 'repositories',
+  rm: 'delete file',
+  url: 'url address',
+  vars: 'variables',
+}
+
 /** Groups of words that mean much the same when one asks for a tool. The first rows are verbs, the others things. */
 const ALIKE = [
   'create make new add start set open insert register setup generate build',
@@ -47,7 +78,7 @@ const ALIKE = [
   'rerun retry again repeat restart',
   'stop close end shut quit exit terminate',
   'undo revert reset rollback restore roll recover',
-  'save store write persist record commit remember keep',
+  'save store write persist record commit keep',
   'compare diff difference versus',
   'combine merge join integrate',
   'switch checkout change toggle',
@@ -67,8 +98,6 @@ const ALIKE = [
   'folder directory dir path',
   'file document',
   'repo repository project codebase',
-  'pr pull request',
-  'mr merge request',
   'issue ticket bug task',
   'comment note remark reply',
   'message chat text dm',
@@ -96,7 +125,9 @@ const ALIKE = [
   'local working worktree',
   'env environment variable vars',
   'setting config configuration option preference',
-  'memory knowledge graph entity',
+  'memory knowledge graph entity remember recall know memorize',
+  'entity person node thing object',
+  'code function source snippet class',
   'fact observation',
   'connection link relation relationship',
   'size big large biggest bytes',
@@ -155,6 +186,12 @@ export function wordsOf(text: string): string[] {
   const words: string[] = []
   for (const word of split(text)) if (!EMPTY.has(word)) words.push(stem(word))
   return words
+}
+
+/** The words of a request: those of the text, with short forms written out, each once. */
+export function queryWords(text: string): string[] {
+  const long = split(text).map((word) => (Object.hasOwn(SHORT, word) ? SHORT[word] : word))
+  return [...new Set(wordsOf(long.join(' ')))]
 }
 
 /** Takes common endings off, so that `merging`, `merged` and `merges` are one word. */
