@@ -35,7 +35,10 @@ export interface BoardOptions {
   /** Where the other servers come from: called once, after `servers`, whose names win. The files, when left out. */
   readonly load?: () => Promise<readonly ConfiguredServer[]>
   /** More servers as they would be written in a file, and what else `plugboard` takes on its command line. */
-  readonly config?: Pick<LoadOptions, 'mcpConfig' | 'strict' | 'servers' | 'approveProject' | 'withoutBuiltins'>
+  readonly config?: Pick<
+    LoadOptions,
+    'mcpConfig' | 'strict' | 'servers' | 'approveProject' | 'withoutBuiltins'
+  >
   /** Follow the files: servers that are added, changed or removed start, restart and stop. */
   readonly watch?: boolean
   readonly inProcess?: Readonly<Record<string, InProcessServer>>

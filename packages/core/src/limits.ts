@@ -163,11 +163,83 @@ export const AUTH_LIMITS = {
 export const TOOL_LIMITS = {
   nameLength: 64,
   descriptionChars: 2048,
+  /** A description is cut to this before anything reads it. */
+  descriptionReadChars: 64 * KIB,
   resultChars: 100_000,
+  /** What a server may raise its own tool's limit to, by `_meta`. */
+  resultCharsCeiling: 500_000,
   /** `MAX_MCP_OUTPUT_TOKENS` */
   outputTokens: 25_000,
   imagePixels: 2000,
   imageBytes: 5 * MIB,
   searchOverTools: 50,
   searchOverContextShare: 0.1,
+  searchResults: 5,
+  searchResultsMost: 20,
+  searchQueryChars: 1000,
+  contextTokens: 200_000,
+  /** Arguments of one call. */
+  argumentDepth: 128,
+  argumentBytes: 16 * MIB,
+  /** How often one call may send the user to a URL before it gives up. */
+  urlElicitationRounds: 3,
+} as const
+
+/** JSON Schemas of strangers. */
+export const SCHEMA_LIMITS = {
+  nodes: 20_000,
+  depth: 200,
+  /** Checks made for one value; past it the value passes unchecked. */
+  steps: 1_000_000,
+  /** Schemas within schemas (and `$ref`s) entered for one value. */
+  nesting: 400,
+  issues: 20,
+  patternChars: 4 * KIB,
+  /** Matching steps a pattern may need, by a conservative estimate, to run without a watchdog. */
+  patternSteps: 2_000_000,
+  patternMs: 100,
+} as const
+
+/** What comes back from a call. */
+export const RESULT_LIMITS = {
+  blocks: 1000,
+  /** Text kept on disk when it was too long for the model. */
+  savedTextBytes: 512 * MIB,
+  binaryBytes: 256 * MIB,
+  /** Pixels of an image before it is decoded at all: a bomb is small on the wire and huge in memory. */
+  decodedPixels: 64_000_000,
+  imageMs: 10 * SECOND,
+  linkChars: 2048,
+} as const
+
+export const AUDIT_LIMITS = {
+  fileBytes: 4 * MIB,
+  files: 8,
+  lineBytes: 16 * KIB,
+  queued: 10_000,
+  argumentChars: 200,
+  lockWaitMs: 10 * SECOND,
+  lockStaleMs: 10 * SECOND,
+} as const
+
+export const HOOK_LIMITS = {
+  timeoutMs: 60 * SECOND,
+  outputBytes: 1 * MIB,
+  matcherChars: 512,
+  perEvent: 100,
+} as const
+
+/** What a server may ask of the user and of the model. */
+export const INTERACTION_LIMITS = {
+  formFields: 50,
+  formOptions: 500,
+  textChars: 4000,
+  answerChars: 64 * KIB,
+  answerTries: 3,
+  urlChars: 4096,
+  samplingTokens: 4096,
+  samplingInputChars: 400_000,
+  samplingPerMinute: 10,
+  samplingSessionTokens: 100_000,
+  samplingConcurrent: 2,
 } as const

@@ -1,0 +1,295 @@
+// hooks.ts: the user's own code around calls and questions: functions, or commands that get JSON on standard input and
+// answer with JSON. A hook may refuse, change what goes in or comes out, and answer questions; it never grants.
+
+import type { Host } from '../host.ts'
+import { HOOK_LIMITS } from '../limits.ts'
+import { runCommandHook } from './command.ts'
+import type { Elicitation, ElicitationAnswer, RawAnswer } from './elicitation.ts'
+import { isRecord, own } from './json.ts'
+import { compilePattern } from './pattern.ts'
+
+export const HOOK_EVENTS = [
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'Elicitation',
+  'ElicitationResult',
+] as const
+export type HookEvent = (typeof HOOK_EVENTS)[number]
+
+/** What a hook is told; the names are those that hook authors know. */
+export interface HookInput {
+  readonly hook_event_name: HookEvent
+  readonly [field: string]: unknown
+}
+
+export type HookFunction = (input: HookInput, signal?: AbortSignal) => unknown
+
+export interface Hook {
+  readonly event: HookEvent
+  /** A regular expression over the whole tool name (or server name, for questions); `*` and nothing mean all. */
+  readonly matcher?: string
+  readonly run:
+    | { readonly kind: 'command'; readonly command: string; readonly timeoutMs?: number }
+    | { readonly kind: 'function'; readonly call: HookFunction }
+  /** The file it comes from, for messages. */
+  readonly source?: string
+}
+
+export interface HooksOptions {
+  readonly host: Host
+  readonly cwd?: string
+  readonly warn?: (message: string) => void
+}
+
+/** One tool call as hooks see it. */
+export interface HookedCall {
+  readonly name: string
+  readonly server: string
+  readonly tool: string
+  readonly arguments: Readonly<Record<string, unknown>>
+}
+
+export type BeforeCall =
+  | { readonly kind: 'go'; readonly arguments: Readonly<Record<string, unknown>>; readonly changed: boolean }
+  | { readonly kind: 'refuse'; readonly reason: string; readonly source: string }
+
+export interface AfterCall {
+  /** Replaces what the model sees. */
+  readonly output?: unknown
+  /** Said to the model besides. */
+  readonly context: readonly string[]
+}
+
+/** What one hook came to. */
+export type HookResult =
+  | { readonly kind: 'output'; readonly output: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'decline'; readonly reason: string }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'failed'; readonly problem: string }
+
+interface Ready {
+  readonly hook: Hook
+  matches(name: string): boolean
+}
+
+export class Hooks {
+  readonly #ready: ReadonlyMap<HookEvent, readonly Ready[]>
+  readonly #options: HooksOptions
+
+  constructor(hooks: readonly Hook[], options: HooksOptions) {
+    this.#options = options
+    const ready = new Map<HookEvent, Ready[]>()
+    for (const hook of hooks) {
+      const list = ready.get(hook.event) ?? []
+      if (list.length >= HOOK_LIMITS.perEvent) continue
+      list.push({ hook, matches: matcherOf(hook.matcher, options.warn) })
+      ready.set(hook.event, list)
+    }
+    this.#ready = ready
+  }
+
+  /** Cheap to ask before building what a hook would be told. */
+  has(event: HookEvent): boolean {
+    return this.#ready.has(event)
+  }
+
+  /** In order; each sees what the one before changed, and the first refusal ends it. */
+  async before(call: HookedCall, signal?: AbortSignal): Promise<BeforeCall> {
+    let args = call.arguments
+    let changed = false
+    for (const { hook } of this.#for('PreToolUse', call.name)) {
+      const result = await this.#run(hook, { ...told(call, 'PreToolUse'), tool_input: args }, signal)
+      if (result.kind === 'decline') return refusal(hook, result.reason)
+      if (result.kind !== 'output') continue
+      const decision = specific(result.output)
+      const verdict = decision.permissionDecision ?? decision.decision
+      if (verdict === 'deny' || verdict === 'block' || decision.continue === false)
+        return refusal(hook, decision.permissionDecisionReason ?? decision.reason)
+      if (isRecord(decision.updatedInput)) {
+        args = decision.updatedInput
+        changed = true
+      }
+    }
+    return { kind: 'go', arguments: args, changed }
+  }
+
+  async after(call: HookedCall, response: unknown, signal?: AbortSignal): Promise<AfterCall> {
+    let output: unknown
+    const context: string[] = []
+    for (const { hook } of this.#for('PostToolUse', call.name)) {
+      const input = { ...told(call, 'PostToolUse'), tool_response: output ?? response }
+      const result = await this.#run(hook, input, signal)
+      if (result.kind === 'decline') context.push(result.reason)
+      if (result.kind !== 'output') continue
+      const said = specific(result.output)
+      if (said.updatedToolOutput !== undefined) output = said.updatedToolOutput
+      for (const text of [said.additionalContext, said.decision === 'block' ? said.reason : undefined])
+        if (typeof text === 'string' && text !== '') context.push(text)
+    }
+    return { context, ...(output !== undefined && { output }) }
+  }
+
+  async afterFailure(
+    call: HookedCall,
+    error: { code: string; message: string },
+    signal?: AbortSignal,
+  ): Promise<AfterCall> {
+    const context: string[] = []
+    for (const { hook } of this.#for('PostToolUseFailure', call.name)) {
+      const input = { ...told(call, 'PostToolUseFailure'), error: error.message, error_code: error.code }
+      const result = await this.#run(hook, input, signal)
+      const text = result.kind === 'output' ? specific(result.output).additionalContext : undefined
+      if (typeof text === 'string' && text !== '') context.push(text)
+    }
+    return { context }
+  }
+
+  /** The first hook that answers has answered. */
+  async elicitation(request: Elicitation, signal?: AbortSignal): Promise<RawAnswer | undefined> {
+    return this.#answer('Elicitation', request.server, asked(request), signal)
+  }
+
+  async elicitationResult(
+    request: Elicitation,
+    answer: ElicitationAnswer,
+    signal?: AbortSignal,
+  ): Promise<RawAnswer | undefined> {
+    return this.#answer('ElicitationResult', request.server, { ...asked(request), ...answer }, signal)
+  }
+
+  async #answer(
+    event: 'Elicitation' | 'ElicitationResult',
+    server: string,
+    fields: Record<string, unknown>,
+    signal: AbortSignal | undefined,
+  ): Promise<RawAnswer | undefined> {
+    for (const { hook } of this.#for(event, server)) {
+      const result = await this.#run(hook, { hook_event_name: event, ...fields }, signal)
+      if (result.kind === 'decline') return { action: 'decline' }
+      if (result.kind !== 'output') continue
+      const { action, content } = specific(result.output)
+      if (action === 'accept' || action === 'decline' || action === 'cancel')
+        return { action, ...(content !== undefined && { content }) }
+    }
+    return undefined
+  }
+
+  #for(event: HookEvent, name: string): readonly Ready[] {
+    return (this.#ready.get(event) ?? []).filter((ready) => ready.matches(name))
+  }
+
+  async #run(hook: Hook, input: HookInput, signal: AbortSignal | undefined): Promise<HookResult> {
+    const result =
+      hook.run.kind === 'command'
+        ? await runCommandHook(
+            hook.run.command,
+            { ...input, ...(this.#options.cwd !== undefined && { cwd: this.#options.cwd }) },
+            {
+              host: this.#options.host,
+              timeoutMs: hook.run.timeoutMs ?? HOOK_LIMITS.timeoutMs,
+              cwd: this.#options.cwd,
+              signal,
+            },
+          )
+        : await runFunction(hook.run.call, input, signal)
+    if (result.kind === 'failed')
+      this.#options.warn?.(
+        `The ${hook.event} hook${hook.source ? ` of ${hook.source}` : ''} ${result.problem}.`,
+      )
+    return result
+  }
+}
+
+async function runFunction(call: HookFunction, input: HookInput, signal?: AbortSignal): Promise<HookResult> {
+  try {
+    const output = await call(input, signal)
+    return isRecord(output) ? { kind: 'output', output } : { kind: 'nothing' }
+  } catch (error) {
+    return { kind: 'failed', problem: `threw: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}
+
+/** What a hook said, with `hookSpecificOutput` before what stands beside it. */
+function specific(output: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const inner = own(output, 'hookSpecificOutput')
+  return isRecord(inner) ? { ...output, ...inner } : output
+}
+
+function refusal(hook: Hook, reason: unknown): BeforeCall {
+  const text = typeof reason === 'string' && reason.trim() !== '' ? reason.trim() : 'a hook refused the call'
+  return { kind: 'refuse', reason: text.slice(0, 2000), source: hook.source ?? 'a PreToolUse hook' }
+}
+
+function told(call: HookedCall, event: HookEvent): HookInput {
+  return {
+    hook_event_name: event,
+    tool_name: call.name,
+    tool_input: call.arguments,
+    mcp_server_name: call.server,
+    mcp_tool_name: call.tool,
+  }
+}
+
+function asked(request: Elicitation): Record<string, unknown> {
+  return {
+    mcp_server_name: request.server,
+    message: request.message,
+    mode: request.mode,
+    ...(request.mode === 'url'
+      ? { url: request.url, elicitation_id: request.elicitationId }
+      : { requested_schema: request.schema }),
+  }
+}
+
+function matcherOf(matcher: string | undefined, warn?: (message: string) => void): (name: string) => boolean {
+  if (matcher === undefined || matcher === '' || matcher === '*') return () => true
+  const compiled = matcher.length > HOOK_LIMITS.matcherChars ? undefined : compilePattern(`^(?:${matcher})$`)
+  if (!compiled?.ok) {
+    warn?.(`The hook matcher ${JSON.stringify(matcher.slice(0, 80))} is not a pattern; its hook never runs.`)
+    return () => false
+  }
+  return (name) => compiled.pattern.test(name) === 'yes'
+}
+
+/** Reads the `hooks` of a settings file: `{ PreToolUse: [{ matcher, hooks: [{ type, command, timeout }] }] }`. */
+export function readHooks(
+  raw: unknown,
+  source: string,
+): { hooks: readonly Hook[]; warnings: readonly string[] } {
+  const hooks: Hook[] = []
+  const warnings: string[] = []
+  if (raw === undefined) return { hooks, warnings }
+  if (!isRecord(raw)) return { hooks, warnings: [`"hooks" in ${source} is not an object.`] }
+  for (const event of HOOK_EVENTS) {
+    const groups = own(raw, event)
+    if (groups === undefined) continue
+    if (!Array.isArray(groups)) {
+      warnings.push(`"hooks.${event}" in ${source} is not a list.`)
+      continue
+    }
+    for (const group of groups as unknown[]) {
+      const list = isRecord(group) && Array.isArray(group.hooks) ? (group.hooks as unknown[]) : []
+      if (list.length === 0) warnings.push(`An entry under "hooks.${event}" in ${source} has no hooks.`)
+      for (const one of list) {
+        if (!isRecord(one) || one.type !== 'command' || typeof one.command !== 'string') {
+          warnings.push(`A hook under "hooks.${event}" in ${source} is not a command.`)
+          continue
+        }
+        const seconds = typeof one.timeout === 'number' && one.timeout > 0 ? one.timeout : undefined
+        const matcher = isRecord(group) && typeof group.matcher === 'string' ? group.matcher : undefined
+        hooks.push({
+          event,
+          source,
+          ...(matcher !== undefined && { matcher }),
+          run: {
+            kind: 'command',
+            command: one.command,
+            ...(seconds !== undefined && { timeoutMs: seconds * 1000 }),
+          },
+        })
+      }
+    }
+  }
+  return { hooks, warnings }
+}

@@ -1,0 +1,44 @@
+// interaction: what a server may ask of the user, of the model and of the workspace, and the hooks around it all.
+export { type ClientCapabilities, clientCapabilities, type Served } from './capabilities.ts'
+export {
+  type Elicitation,
+  type ElicitationAnswer,
+  type ElicitationPorts,
+  elicit,
+  type Prompt,
+  type RawAnswer,
+  readElicitation,
+  readUrl,
+} from './elicitation.ts'
+export {
+  type CheckedAnswer,
+  type Content,
+  checkAnswer,
+  type Field,
+  type FieldProblem,
+  type Form,
+  fieldProblem,
+  type Option,
+  readForm,
+} from './form.ts'
+export {
+  type AfterCall,
+  type BeforeCall,
+  HOOK_EVENTS,
+  type Hook,
+  type HookEvent,
+  type HookFunction,
+  type HookInput,
+  Hooks,
+  type HooksOptions,
+  readHooks,
+} from './hooks.ts'
+export { type Root, rootsOf } from './roots.ts'
+export {
+  readSampling,
+  Sampling,
+  type SamplingConsent,
+  type SamplingOptions,
+  type SamplingRequest,
+  type SamplingResult,
+} from './sampling.ts'

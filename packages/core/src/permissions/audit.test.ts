@@ -1,0 +1,187 @@
+import { fork } from 'node:child_process'
+import { appendFile, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemHost } from '../host.ts'
+import { type AuditEvent, AuditLog, readAudit, verifyAudit } from './audit.ts'
+import { redact, redactText } from './redact.ts'
+
+let folder: string
+let path: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'audit-'))
+  path = join(folder, 'state', 'audit.jsonl')
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const event = (over: Partial<AuditEvent> = {}): AuditEvent => ({
+  server: 'git',
+  tool: 'log',
+  decision: {
+    outcome: 'allow',
+    reason: { kind: 'rule', text: 'the rule "mcp__git" says allow', rule: 'mcp__git', source: 's.json' },
+  },
+  outcome: 'ok',
+  ...over,
+})
+const log = (over = {}) => new AuditLog({ path, host: systemHost(), ...over })
+const write = async (count: number, over = {}) => {
+  const audit = log(over)
+  for (let index = 0; index < count; index++) audit.record(event({ arguments: { index } }))
+  await audit.flush()
+}
+const lines = async () => (await readFile(path, 'utf8')).trimEnd().split('\n')
+
+describe('the audit log', () => {
+  it('records decision, rule, file, server, tool, time and outcome', async () => {
+    await write(1, { host: systemHost({ now: () => 0 }) })
+    expect(JSON.parse((await lines())[0] ?? '')).toMatchObject({
+      seq: 1,
+      time: '1970-01-01T00:00:00.000Z',
+      server: 'git',
+      tool: 'log',
+      decision: 'allow',
+      rule: 'mcp__git',
+      source: 's.json',
+      outcome: 'ok',
+    })
+  })
+
+  it('is one chain over many writers, one after another and at once', async () => {
+    await write(3)
+    await Promise.all([write(20), write(20)])
+    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 43, firstSeq: 1 })
+  })
+
+  it('is one chain over two processes', async () => {
+    const writer = fileURLToPath(new URL('./fixtures/audit-writer.mjs', import.meta.url))
+    const exits = [1, 2].map(
+      () =>
+        new Promise((done) => {
+          fork(writer, [path, '25'], { stdio: 'inherit' }).on('exit', done)
+        }),
+    )
+    expect(await Promise.all(exits)).toEqual([0, 0])
+    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 50, firstSeq: 1 })
+  })
+
+  it.each<[string, (rows: string[]) => string[]]>([
+    ['changed', (rows) => rows.map((row, at) => (at === 1 ? row.replace('"allow"', '"deny"') : row))],
+    ['taken out', (rows) => rows.filter((_, at) => at !== 1)],
+    ['moved', ([a = '', b = '', ...rest]) => [b, a, ...rest]],
+    ['put in', (rows) => [...rows.slice(0, 2), '{"seq":3}', ...rows.slice(2)]],
+  ])('shows a line that was %s', async (_, tamper) => {
+    await write(4)
+    await writeFile(path, `${tamper(await lines()).join('\n')}\n`)
+    expect(await verifyAudit(path)).toMatchObject({ ok: false })
+  })
+
+  it('shows an end that was cut off, also after more was written', async () => {
+    await write(4)
+    await writeFile(path, `${(await lines()).slice(0, 2).join('\n')}\n`)
+    expect(await verifyAudit(path)).toMatchObject({ ok: false })
+    await write(1)
+    expect(await verifyAudit(path)).toMatchObject({
+      ok: false,
+      problem: 'follows lines that were taken away',
+    })
+  })
+
+  it('shows a file that was deleted', async () => {
+    await write(2)
+    await unlink(path)
+    expect(await verifyAudit(path)).toMatchObject({ ok: false })
+  })
+
+  it('goes on after a writer that died in the middle of a line', async () => {
+    await write(2)
+    await appendFile(path, '{"seq":3,"time":"20')
+    await write(1)
+    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 3, firstSeq: 1 })
+  })
+
+  it('is bounded by rotation, and what is kept can still be followed', async () => {
+    const small = { fileBytes: 1500, files: 3 }
+    for (let round = 0; round < 12; round++) await write(3, small)
+    const kept = (await readdir(join(folder, 'state'))).filter((name) => /\.jsonl(\.\d+)?$/.test(name))
+    expect(kept.length).toBeLessThanOrEqual(3)
+    const check = await verifyAudit(path)
+    expect(check).toMatchObject({ ok: true })
+    expect(check.ok && check.firstSeq).toBeGreaterThan(1)
+    expect((await readAudit(path, 2)).map(({ seq }) => seq)).toEqual([35, 36])
+  })
+
+  it('does not fail a call when it cannot be written', async () => {
+    await writeFile(join(folder, 'file'), '')
+    const problems: unknown[] = []
+    const audit = new AuditLog({
+      path: join(folder, 'file', 'audit.jsonl'),
+      host: systemHost(),
+      onProblem: (error) => problems.push(error),
+    })
+    audit.record(event())
+    await audit.flush()
+    expect(problems).toHaveLength(1)
+  })
+
+  it('keeps lines short, whatever the arguments', async () => {
+    const audit = log()
+    audit.record(
+      event({
+        arguments: { text: 'x'.repeat(1e6), list: Array.from({ length: 1e5 }, () => 'y'.repeat(300)) },
+      }),
+    )
+    await audit.flush()
+    expect((await readFile(path)).length).toBeLessThan(20_000)
+    expect(await verifyAudit(path)).toMatchObject({ ok: true })
+  })
+})
+
+describe('secrets', () => {
+  it('are hidden by the name of their field', () => {
+    expect(
+      redact({
+        user: 'ann',
+        password: 'hunter2',
+        nested: { apiKey: 'k', 'X-Api-Key': 'k', authorization: 'x' },
+        list: [{ token: 't' }],
+        empty: { secret: '' },
+      }),
+    ).toEqual({
+      user: 'ann',
+      password: '[redacted]',
+      nested: { apiKey: '[redacted]', 'X-Api-Key': '[redacted]', authorization: '[redacted]' },
+      list: [{ token: '[redacted]' }],
+      empty: { secret: '' },
+    })
+  })
+
+  it.each([
+    `ghp_${'a1B2'.repeat(9)}`,
+    `sk-ant-api03-${'x'.repeat(40)}`,
+    'Authorization: Bearer abcdefghijklmnop',
+    'postgres://ann:hunter2@db/x',
+    'curl -d password=hunter2',
+    `eyJhbGciOiJIUzI1NiJ9.${'e'.repeat(20)}.${'s'.repeat(20)}`,
+    'xoxb-1234567890-abc',
+  ])('are hidden by their shape: %s', (text) => {
+    expect(redactText(text)).toContain('[redacted]')
+    expect(redactText(text)).not.toMatch(/hunter2|a1B2|abcdefghij|ssss|xxxx|1234567890/)
+  })
+
+  it('do not take ordinary words with them', () => {
+    expect(
+      redact({ path: 'src/tokenizer.ts', query: 'how does the password form work', author: 'me' }),
+    ).toEqual({
+      path: 'src/tokenizer.ts',
+      query: 'how does the password form work',
+      author: 'me',
+    })
+  })
+
+  it('are not found by way of the prototype', () => {
+    expect(JSON.stringify(redact(JSON.parse('{"__proto__": {"token": "t"}}')))).not.toContain('"t"')
+  })
+})

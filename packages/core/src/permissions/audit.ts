@@ -1,0 +1,297 @@
+// audit.ts: the append-only record of what was decided and what came of it. One JSON object a line; each line holds the
+// hash of the one before, so that a line changed, moved or taken out shows. Writing never holds a call up.
+import { createHash } from 'node:crypto'
+import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { withFileLock, writeFileAtomic } from '../files/index.ts'
+import type { Host } from '../host.ts'
+import { AUDIT_LIMITS } from '../limits.ts'
+import { redact, redactText } from './redact.ts'
+import type { Decision } from './request.ts'
+
+export interface AuditEvent {
+  readonly server: string
+  readonly tool: string
+  readonly decision: Decision
+  /** What the call came to; `refused` when it was not made. */
+  readonly outcome: 'ok' | 'tool-error' | 'failed' | 'refused' | 'cancelled'
+  readonly caller?: string
+  readonly durationMs?: number
+  readonly arguments?: unknown
+  /** The code of the error, never its text. */
+  readonly error?: string
+}
+
+/** One line of the file. */
+interface Entry {
+  readonly seq: number
+  readonly time: string
+  readonly prev: string
+  readonly hash: string
+  readonly [field: string]: unknown
+}
+
+export interface AuditOptions {
+  readonly path: string
+  readonly host: Pick<Host, 'now'>
+  readonly fileBytes?: number
+  readonly files?: number
+  /** Told when lines could not be written; the calls go on. */
+  readonly onProblem?: (error: unknown) => void
+}
+
+const START = '0'.repeat(64)
+const TAIL_BYTES = 2 * AUDIT_LIMITS.lineBytes
+
+export class AuditLog {
+  readonly #options: Required<Omit<AuditOptions, 'onProblem'>> & Pick<AuditOptions, 'onProblem'>
+  #waiting: Record<string, unknown>[] = []
+  #writing: Promise<void> | undefined
+  #dropped = 0
+
+  constructor(options: AuditOptions) {
+    this.#options = { fileBytes: AUDIT_LIMITS.fileBytes, files: AUDIT_LIMITS.files, ...options }
+  }
+
+  /** Notes the event and returns at once; the line is written soon after. */
+  record(event: AuditEvent): void {
+    if (this.#waiting.length >= AUDIT_LIMITS.queued) {
+      this.#dropped++
+      return
+    }
+    const { decision, arguments: args, ...rest } = event
+    this.#waiting.push({
+      time: new Date(this.#options.host.now()).toISOString(),
+      ...rest,
+      decision: decision.outcome,
+      by: decision.reason.kind,
+      reason: redactText(decision.reason.text),
+      ...(decision.reason.rule !== undefined && { rule: decision.reason.rule }),
+      ...(decision.reason.source !== undefined && { source: decision.reason.source }),
+      ...(args !== undefined && { arguments: redact(args) }),
+    })
+    this.#writing ??= this.#drain()
+  }
+
+  /** Resolves when everything recorded so far is on disk, or could not be put there. */
+  async flush(): Promise<void> {
+    while (this.#writing) await this.#writing
+  }
+
+  async #drain(): Promise<void> {
+    // Let the calls of this moment share one lock and one write.
+    await new Promise((done) => setImmediate(done))
+    try {
+      while (this.#waiting.length > 0) {
+        const batch = this.#waiting
+        this.#waiting = []
+        if (this.#dropped > 0) batch.push({ time: this.#time(), kind: 'dropped', count: this.#dropped })
+        this.#dropped = 0
+        await this.#append(batch)
+      }
+    } catch (error) {
+      this.#options.onProblem?.(error)
+    } finally {
+      this.#writing = undefined
+    }
+  }
+
+  #time(): string {
+    return new Date(this.#options.host.now()).toISOString()
+  }
+
+  async #append(batch: readonly Record<string, unknown>[]): Promise<void> {
+    const { path, fileBytes, files } = this.#options
+    const lock = { waitMs: AUDIT_LIMITS.lockWaitMs, staleMs: AUDIT_LIMITS.lockStaleMs, dirMode: 0o700 }
+    await withFileLock(path, lock, async () => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      let end = await endOf(path)
+      const head = await readHead(path)
+      const lines: string[] = []
+      const add = (fields: Record<string, unknown>) => {
+        const entry = seal(fields, end)
+        lines.push(`${bounded(entry, end)}\n`)
+        end = { ...end, seq: end.seq + 1, hash: hashOfLine(lines[lines.length - 1] ?? '') }
+      }
+      if (head && (head.seq > end.seq || (head.seq === end.seq && head.hash !== end.hash)))
+        add({ time: this.#time(), kind: 'gap', expectedSeq: head.seq, expectedHash: head.hash })
+      for (const fields of batch) add(fields)
+      const file = await open(path, 'a', 0o600)
+      try {
+        // A writer that died in the middle of a line never finished it: the half line goes.
+        if (end.tornAt !== undefined) await file.truncate(end.tornAt)
+        await file.appendFile(lines.join(''))
+        await file.datasync()
+      } finally {
+        await file.close()
+      }
+      await writeFileAtomic(headPath(path), JSON.stringify({ seq: end.seq, hash: end.hash }), { mode: 0o600 })
+      if ((await stat(path)).size > fileBytes) await rotate(path, end.seq, files)
+    })
+  }
+}
+
+interface End {
+  /** The number and hash of the last whole line; the next line follows them. */
+  readonly seq: number
+  readonly hash: string
+  readonly tornAt?: number
+}
+
+function seal(fields: Record<string, unknown>, end: End): Record<string, unknown> {
+  return { seq: end.seq + 1, ...fields, prev: end.hash }
+}
+
+/** The line with its own hash, which covers everything before it on the line. */
+function bounded(entry: Record<string, unknown>, end: End): string {
+  let body = JSON.stringify(entry)
+  if (body.length > AUDIT_LIMITS.lineBytes / 2)
+    body = JSON.stringify({ ...entry, arguments: '[too large]', prev: end.hash })
+  const hash = digest(body)
+  return `${body.slice(0, -1)},"hash":"${hash}"}`
+}
+
+function digest(body: string): string {
+  return createHash('sha256').update(body).digest('hex')
+}
+
+const HASH_FIELD = /,"hash":"([0-9a-f]{64})"\}$/
+
+function hashOfLine(line: string): string {
+  return HASH_FIELD.exec(line.trimEnd())?.[1] ?? START
+}
+
+function headPath(path: string): string {
+  return `${path}.head`
+}
+
+async function readHead(path: string): Promise<{ seq: number; hash: string } | undefined> {
+  const text = await readFile(headPath(path), 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  const head = parse(text)
+  return typeof head?.seq === 'number' && typeof head.hash === 'string'
+    ? { seq: head.seq, hash: head.hash }
+    : undefined
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    // Whoever asked treats it as a line that is not one.
+    return undefined
+  }
+}
+
+/** Where the chain ends: in the file, or, when it is new, in the one that was rotated away last. */
+async function endOf(path: string): Promise<End> {
+  const here = await lastLine(path)
+  if (here.line !== undefined) return endAt(here)
+  const previous = (await rotated(path)).at(-1)
+  const before = previous === undefined ? undefined : await lastLine(previous)
+  const end = before?.line === undefined ? { seq: 0, hash: START } : endAt(before)
+  return { seq: end.seq, hash: end.hash, ...(here.tornAt !== undefined && { tornAt: here.tornAt }) }
+}
+
+function endAt({ line, tornAt }: { line?: string; tornAt?: number }): End {
+  const seq = parse(line ?? '')?.seq
+  return {
+    seq: typeof seq === 'number' ? seq : 0,
+    hash: hashOfLine(line ?? ''),
+    ...(tornAt !== undefined && { tornAt }),
+  }
+}
+
+async function lastLine(path: string): Promise<{ line?: string; tornAt?: number }> {
+  const file = await open(path, 'r').catch(() => undefined)
+  if (!file) return {}
+  try {
+    const { size } = await file.stat()
+    const start = Math.max(0, size - TAIL_BYTES)
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size - start), position: start })
+    const tail = buffer.subarray(0, bytesRead)
+    const lastBreak = tail.lastIndexOf(10)
+    const torn = lastBreak + 1 < tail.length ? { tornAt: start + lastBreak + 1 } : {}
+    if (lastBreak < 0) return torn
+    const before = tail.subarray(0, lastBreak).lastIndexOf(10)
+    return { line: tail.subarray(before + 1, lastBreak).toString('utf8'), ...torn }
+  } finally {
+    await file.close()
+  }
+}
+
+/** The files rotated away, oldest first: `audit.jsonl.000000000042` ends with line 42. */
+async function rotated(path: string): Promise<string[]> {
+  const names = await readdir(dirname(path)).catch(() => [])
+  const start = `${basename(path)}.`
+  return names
+    .filter((name) => name.startsWith(start) && /^\d{12}$/.test(name.slice(start.length)))
+    .sort()
+    .map((name) => join(dirname(path), name))
+}
+
+async function rotate(path: string, lastSeq: number, keep: number): Promise<void> {
+  await rename(path, `${path}.${String(lastSeq).padStart(12, '0')}`)
+  const old = await rotated(path)
+  for (const file of old.slice(0, Math.max(0, old.length - (keep - 1)))) await unlink(file)
+}
+
+export type AuditCheck =
+  | { readonly ok: true; readonly lines: number; readonly firstSeq: number }
+  | {
+      readonly ok: false
+      readonly lines: number
+      readonly file: string
+      readonly line: number
+      readonly problem: string
+    }
+
+/** Follows the chain from the oldest file that is kept to the last line written. */
+export async function verifyAudit(path: string): Promise<AuditCheck> {
+  const files = [...(await rotated(path)), path]
+  let previous: { seq: number; hash: string } | undefined
+  let firstSeq = 0
+  let lines = 0
+  for (const file of files) {
+    const text = await readFile(file, 'utf8').catch(() => '')
+    const rows = text.split('\n')
+    // A line that is still being written has no end yet and is not a fault.
+    rows.pop()
+    for (const [index, row] of rows.entries()) {
+      const fault = (problem: string): AuditCheck => ({ ok: false, lines, file, line: index + 1, problem })
+      const entry = parse(row) as Entry | undefined
+      const hash = HASH_FIELD.exec(row)?.[1]
+      if (!entry || hash === undefined || typeof entry.seq !== 'number') return fault('is not an audit line')
+      if (digest(row.replace(HASH_FIELD, '}')) !== hash) return fault('was changed after it was written')
+      if (entry.kind === 'gap') return fault('follows lines that were taken away')
+      if (previous && (entry.seq !== previous.seq + 1 || entry.prev !== previous.hash))
+        return fault('does not follow the line before it')
+      if (!previous) {
+        firstSeq = entry.seq
+        if (entry.seq === 1 && entry.prev !== START) return fault('does not start the chain')
+      }
+      previous = { seq: entry.seq, hash }
+      lines++
+    }
+  }
+  const head = await readHead(path)
+  if (head && (previous?.seq ?? 0) < head.seq)
+    return { ok: false, lines, file: path, line: lines + 1, problem: 'is missing: the end was cut off' }
+  return { ok: true, lines, firstSeq }
+}
+
+/** The latest lines, newest last, for people to read. */
+export async function readAudit(path: string, limit: number): Promise<readonly Record<string, unknown>[]> {
+  const found: Record<string, unknown>[] = []
+  for (const file of [path, ...(await rotated(path)).reverse()]) {
+    const text = await readFile(file, 'utf8').catch(() => '')
+    const entries = text.split('\n').flatMap((row) => {
+      const entry = parse(row)
+      return entry ? [entry] : []
+    })
+    found.unshift(...entries)
+    if (found.length >= limit) break
+  }
+  return found.slice(-limit)
+}

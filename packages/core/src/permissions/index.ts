@@ -1,0 +1,22 @@
+// permissions: may this call be made, who says so, and the record of it.
+export {
+  type Answer,
+  type Caller,
+  type GateOptions,
+  PermissionGate,
+  type Question,
+  type Verdict,
+} from './ask.ts'
+export {
+  type AuditCheck,
+  type AuditEvent,
+  AuditLog,
+  type AuditOptions,
+  readAudit,
+  verifyAudit,
+} from './audit.ts'
+export { channelVerdict, resourceVerdict } from './channel.ts'
+export { decide, explainDecision, type Standing } from './decide.ts'
+export { redact, redactText } from './redact.ts'
+export type { ClaimedTraits, Decision, Outcome, Reason, ToolRequest } from './request.ts'
+export { type ReadRules, type Rule, type RuleLists, readRules, ruleVerdict } from './rules.ts'

@@ -1,0 +1,58 @@
+// redact.ts: arguments and texts made fit for a log: secrets out, long things short. It errs on the side of hiding.
+import { AUDIT_LIMITS } from '../limits.ts'
+
+const HIDDEN = '[redacted]'
+const SECRET_KEY =
+  /pass(?:word|wd|phrase|code)?$|^pwd$|secret|token$|^token|api[-_]?key|access[-_]?key|private[-_]?key|authorization|cookie|credential|^auth$|^bearer$|^pin$|^otp$|session[-_]?id|signature|^jwt$/i
+/** Shapes that secrets of well-known services have, wherever they stand. */
+const SECRET_TEXT = [
+  /\b(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)?[-_]?[A-Za-z0-9_-]{16,}/g,
+  /\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}/g,
+  /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g,
+  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
+  /\bAIza[A-Za-z0-9_-]{30,}/g,
+  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+  /\b(?:Bearer|Basic|token)\s+[A-Za-z0-9+/=._~-]{12,}/gi,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g,
+]
+const URL_PASSWORD = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/?#@]{0,128}):[^\s/?#@]{1,256}@/gi
+const ASSIGNMENT =
+  /\b((?:password|passwd|secret|token|api[-_]?key|access[-_]?token|client[-_]?secret)["']?\s{0,3}[=:]\s{0,3}["']?)[^\s"'&,;]{3,256}/gi
+
+const DEPTH = 6
+const ENTRIES = 40
+
+export function redactText(text: string): string {
+  let clean =
+    text.length > 4 * AUDIT_LIMITS.argumentChars ? text.slice(0, 4 * AUDIT_LIMITS.argumentChars) : text
+  for (const shape of SECRET_TEXT) clean = clean.replace(shape, HIDDEN)
+  clean = clean.replace(URL_PASSWORD, `$1:${HIDDEN}@`).replace(ASSIGNMENT, `$1${HIDDEN}`)
+  if (clean.length <= AUDIT_LIMITS.argumentChars) return clean
+  return `${clean.slice(0, AUDIT_LIMITS.argumentChars)}… (${text.length} characters)`
+}
+
+/** A copy of the value that may be written down. */
+export function redact(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return redactText(value)
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= DEPTH) return '[deeper]'
+  if (Array.isArray(value)) {
+    const items = value.slice(0, ENTRIES).map((item) => redact(item, depth + 1))
+    return value.length > ENTRIES ? [...items, `[${value.length - ENTRIES} more]`] : items
+  }
+  const entries = Object.entries(value)
+  const shown = entries
+    .slice(0, ENTRIES)
+    .map(
+      ([key, item]) =>
+        [redactText(key), SECRET_KEY.test(key) ? hide(item) : redact(item, depth + 1)] as const,
+    )
+  const copy = Object.fromEntries(shown)
+  return entries.length > ENTRIES ? { ...copy, '…': `${entries.length - ENTRIES} more` } : copy
+}
+
+/** Empty and yes/no values say nothing that has to be hidden. */
+function hide(value: unknown): unknown {
+  return value === '' || value === null || typeof value === 'boolean' ? value : HIDDEN
+}

@@ -1,0 +1,38 @@
+// request.ts: what is asked when a tool is about to be called or a resource read, and what a decision is.
+// Every decision says which rule made it and which file that rule is in.
+
+/** The behaviour a server claims for its tool; silence has already been read as the worst. */
+export interface ClaimedTraits {
+  readonly readOnly: boolean
+  readonly destructive: boolean
+}
+
+export interface ToolRequest {
+  readonly server: string
+  /** The server's own name for the tool. */
+  readonly tool: string
+  /** The name the model sees, from the registry. */
+  readonly name: string
+  readonly traits: ClaimedTraits
+  /** Whether the server's claims may loosen anything. They may always tighten. */
+  readonly trusted: boolean
+  /** A server of our own, which brings its own list of allowed tools. */
+  readonly builtin?: { readonly allowedTools: readonly string[] } | undefined
+}
+
+export type Outcome = 'allow' | 'ask' | 'deny'
+
+/** What made a decision, in words and by place. */
+export interface Reason {
+  readonly kind: 'channel' | 'rule' | 'builtin' | 'default' | 'grant' | 'user' | 'client' | 'nobody' | 'hook'
+  /** One sentence without the final stop, e.g. `the rule "mcp__git__*" denies it`. */
+  readonly text: string
+  /** The file or label the rule stands in. */
+  readonly source?: string
+  readonly rule?: string
+}
+
+export interface Decision {
+  readonly outcome: Outcome
+  readonly reason: Reason
+}

@@ -1,0 +1,90 @@
+// definition.ts: one tool as its server describes it, read tolerantly: a bad tool costs itself, never the list.
+
+import { isRecord } from './json.ts'
+
+/** A JSON Schema as it came over the wire; only the schema room knows what is inside. */
+export type JsonSchema = boolean | { readonly [keyword: string]: unknown }
+
+export interface ToolAnnotations {
+  readonly title?: string
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
+
+/** The original. It is never rewritten: what a provider gets is compiled from it. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly inputSchema: JsonSchema
+  readonly outputSchema?: JsonSchema
+  readonly annotations?: ToolAnnotations
+  readonly meta?: Readonly<Record<string, unknown>>
+}
+
+export interface ReadTools {
+  readonly tools: readonly ToolDefinition[]
+  readonly warnings: readonly string[]
+}
+
+const NAME_CHARS = 512
+
+/** Reads what `tools/list` answered, whatever that was. Of two tools with one name the first stays. */
+export function readToolList(items: unknown): ReadTools {
+  const warnings: string[] = []
+  if (!Array.isArray(items)) return { tools: [], warnings: ['The tool list is not an array.'] }
+  const tools = new Map<string, ToolDefinition>()
+  items.forEach((item: unknown, index) => {
+    const read = readTool(item)
+    if (typeof read === 'string') warnings.push(`Tool ${index + 1} of the list was left out: ${read}.`)
+    else if (tools.has(read.tool.name))
+      warnings.push(`The tool "${read.tool.name}" is listed twice; the first one is used.`)
+    else {
+      tools.set(read.tool.name, read.tool)
+      warnings.push(...read.warnings)
+    }
+  })
+  return { tools: [...tools.values()], warnings }
+}
+
+function readTool(item: unknown): { tool: ToolDefinition; warnings: string[] } | string {
+  if (!isRecord(item)) return 'it is not an object'
+  const { name, title, description, inputSchema, outputSchema, annotations, _meta } = item
+  if (typeof name !== 'string' || name === '') return 'it has no name'
+  if (name.length > NAME_CHARS) return `its name is longer than ${NAME_CHARS} characters`
+  const warnings: string[] = []
+  const schema = readSchema(inputSchema)
+  if (schema === undefined)
+    warnings.push(`The tool "${name}" has no usable input schema; its arguments are not checked.`)
+  const output = readSchema(outputSchema)
+  const hints = readAnnotations(annotations)
+  const tool: ToolDefinition = {
+    name,
+    ...(typeof title === 'string' && { title }),
+    ...(typeof description === 'string' && { description }),
+    inputSchema: schema ?? { type: 'object' },
+    ...(output !== undefined && { outputSchema: output }),
+    ...(hints && { annotations: hints }),
+    ...(isRecord(_meta) && { meta: _meta }),
+  }
+  return { tool, warnings }
+}
+
+function readSchema(schema: unknown): JsonSchema | undefined {
+  return isRecord(schema) || typeof schema === 'boolean' ? schema : undefined
+}
+
+/** Only values of the right type count: `"false"` is not a hint. */
+function readAnnotations(raw: unknown): ToolAnnotations | undefined {
+  if (!isRecord(raw)) return undefined
+  const flag = (key: string) => (typeof raw[key] === 'boolean' ? { [key]: raw[key] } : {})
+  return {
+    ...(typeof raw.title === 'string' && { title: raw.title }),
+    ...flag('readOnlyHint'),
+    ...flag('destructiveHint'),
+    ...flag('idempotentHint'),
+    ...flag('openWorldHint'),
+  }
+}

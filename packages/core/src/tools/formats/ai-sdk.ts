@@ -1,0 +1,61 @@
+// ai-sdk.ts: tools as the AI SDK takes them. Its own `jsonSchema` function is handed in, so that this package needs no
+// version of it and fits them all.
+import type { ModelBlock, ToolResult } from '../result.ts'
+import type { Tool } from '../tool.ts'
+import { type Plain, portable } from './portable.ts'
+
+export interface AiSdkTool<Schema> {
+  readonly description: string
+  readonly inputSchema: Schema
+  execute(
+    args: Record<string, unknown>,
+    options?: { readonly abortSignal?: AbortSignal },
+  ): Promise<ToolResult>
+  toModelOutput(result: unknown): { readonly type: 'content'; readonly value: readonly AiSdkPart[] }
+}
+
+type AiSdkPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'media'; readonly data: string; readonly mediaType: string }
+
+/**
+ * @example
+ * import { generateText, jsonSchema } from 'ai'
+ * await generateText({ model, prompt, tools: toAiSdk(board.tools(), jsonSchema) })
+ */
+export function toAiSdk<Schema>(
+  tools: readonly Tool[],
+  jsonSchema: (schema: Plain, options: { validate: (value: unknown) => AiSdkValidation }) => Schema,
+): Record<string, AiSdkTool<Schema>> {
+  return Object.fromEntries(
+    tools.map((tool) => [
+      tool.name,
+      {
+        description: tool.description,
+        inputSchema: jsonSchema(portable(tool.inputJsonSchema), {
+          validate: (value) => validate(tool, value),
+        }),
+        execute: (args, options) =>
+          tool.call(args, { caller: 'agent', ...(options?.abortSignal && { signal: options.abortSignal }) }),
+        toModelOutput: (output) => ({ type: 'content', value: contentOf(output).map(part) }),
+      } satisfies AiSdkTool<Schema>,
+    ]),
+  )
+}
+
+type AiSdkValidation = { success: true; value: unknown } | { success: false; error: Error }
+
+function validate(tool: Tool, value: unknown): AiSdkValidation {
+  const problem = tool.argumentProblem(value)
+  return problem === undefined ? { success: true, value } : { success: false, error: new TypeError(problem) }
+}
+
+/** Newer versions hand over `{ output }`, older ones the result itself. */
+function contentOf(output: unknown): readonly ModelBlock[] {
+  const result = output as { output?: ToolResult; content?: readonly ModelBlock[] }
+  return result.output?.content ?? result.content ?? []
+}
+
+function part(block: ModelBlock): AiSdkPart {
+  return block.type === 'text' ? block : { type: 'media', data: block.data, mediaType: block.mimeType }
+}

@@ -1,0 +1,12 @@
+// formats: the same tools in the words of each provider. A provider is one file and one line here.
+export { type AiSdkTool, toAiSdk } from './ai-sdk.ts'
+export { type AnthropicTool, toAnthropic } from './anthropic.ts'
+export { type GeminiFunction, toGemini } from './gemini.ts'
+export {
+  fromStrict,
+  type OpenAiChatTool,
+  type OpenAiResponsesTool,
+  toOpenAiChat,
+  toOpenAiResponses,
+} from './openai.ts'
+export { portable } from './portable.ts'

@@ -1,0 +1,67 @@
+// tools: from what servers list to what an agent holds.
+export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
+export {
+  type Args,
+  type CallPorts,
+  callByName,
+  callTool,
+  permissionRequest,
+  type RequestOptions,
+  type Resolution,
+  type ToolSession,
+} from './call.ts'
+export {
+  type JsonSchema,
+  type ReadTools,
+  readToolList,
+  type ToolAnnotations,
+  type ToolDefinition,
+} from './definition.ts'
+export { cleanLine, cleanText, describeTool } from './describe.ts'
+export * from './formats/index.ts'
+export { type HiddenSign, hiddenSigns } from './hidden.ts'
+export { Lanes } from './lanes.ts'
+export {
+  type CountedTool,
+  type Ledger,
+  type LedgerLine,
+  type Loading,
+  type LoadingOptions,
+  ledgerOf,
+  planLoading,
+  toolTokens,
+} from './ledger.ts'
+export {
+  accept,
+  type LockedTool,
+  type LockFile,
+  needsReview,
+  readLock,
+  type ToolChange,
+  toolChanges,
+  toolHash,
+  updateLock,
+} from './lock.ts'
+export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
+export { type ModelBlock, presentResult, type ResultOptions, resultLimit, type ToolResult } from './result.ts'
+export { pruneResults, type ResultFiles, resultFiles, type SavedFile } from './result-files.ts'
+export {
+  type CompiledSchema,
+  compileSchema,
+  loadZod,
+  type SchemaIssue,
+  toZod,
+  type Verdict,
+  type Zod,
+} from './schema/index.ts'
+export { type SearchableTool, type SearchHit, ToolIndex } from './search.ts'
+export {
+  BoundTool,
+  type BoundToolOptions,
+  type CallContext,
+  type OfferedTool,
+  type Progress,
+  type Tool,
+  type ToolActions,
+} from './tool.ts'
+export { type FoundTools, TOOL_SEARCH_NAME, type ToolSearch, toolSearch } from './tool-search.ts'

@@ -1,0 +1,104 @@
+// compile.ts: a JSON Schema of a stranger (draft 7 or 2020-12) becomes a checker that never throws, never fetches and
+// always ends. keywords.ts knows the keywords; this file walks, resolves references and keeps the bounds.
+import { SCHEMA_LIMITS } from '../../limits.ts'
+import type { JsonSchema } from '../definition.ts'
+import { isRecord } from '../json.ts'
+import { KEYWORDS } from './keywords.ts'
+import { resolveReference, survey } from './reference.ts'
+import { type Check, type Compiler, enter, fail, GaveUp, type Run, type SchemaIssue } from './run.ts'
+
+export type Verdict =
+  | { readonly kind: 'valid' }
+  | { readonly kind: 'invalid'; readonly issues: readonly SchemaIssue[] }
+  /** The schema asked for more work than it may; the value passes, and the reason is told. */
+  | { readonly kind: 'unchecked'; readonly reason: string }
+
+export interface CompiledSchema {
+  check(value: unknown): Verdict
+  /** What of the schema could not be used. Grows with use: references are followed when first needed. */
+  readonly warnings: readonly string[]
+}
+
+const VALID: Verdict = { kind: 'valid' }
+
+export function compileSchema(schema: JsonSchema): CompiledSchema {
+  const warnings: string[] = []
+  const warn = (message: string) => {
+    if (!warnings.includes(message) && warnings.length < SCHEMA_LIMITS.issues) warnings.push(message)
+  }
+  const root = compileRoot(schema, warn)
+  return {
+    warnings,
+    check(value) {
+      if (!root) return { kind: 'unchecked', reason: warnings[0] ?? 'the schema could not be used' }
+      try {
+        if (root(value, newRun(undefined))) return VALID
+        const issues: SchemaIssue[] = []
+        root(value, newRun(issues))
+        return { kind: 'invalid', issues }
+      } catch (error) {
+        // GaveUp is a bound of ours; a RangeError is the stack's, on a value nested deeper than any bound here.
+        if (!(error instanceof GaveUp || error instanceof RangeError)) throw error
+        const reason = error instanceof GaveUp ? error.message : 'the value is nested too deeply'
+        warn(reason)
+        return { kind: 'unchecked', reason }
+      }
+    },
+  }
+}
+
+function newRun(issues: SchemaIssue[] | undefined): Run {
+  return { path: [], issues, steps: 0, nesting: 0 }
+}
+
+function compileRoot(schema: JsonSchema, warn: (message: string) => void): Check | undefined {
+  const surveyed = survey(schema)
+  if (!surveyed.ok) {
+    warn(surveyed.reason)
+    return undefined
+  }
+  const done = new Map<object, Check>()
+  const compiler: Compiler = {
+    warn,
+    resolve: (reference) => resolveReference(reference, schema, surveyed.anchors),
+    compile(part) {
+      if (part === true) return accept
+      if (part === false) return refuse
+      if (!isRecord(part)) {
+        warn('a part of the schema that should be a schema is not one')
+        return accept
+      }
+      const known = done.get(part)
+      if (known) return known
+      const check = compileObject(part, compiler)
+      done.set(part, check)
+      return check
+    },
+  }
+  return compiler.compile(schema)
+}
+
+const accept: Check = () => true
+const refuse: Check = (_value, run) => fail(run, 'is not allowed here')
+
+function compileObject(schema: Readonly<Record<string, unknown>>, compiler: Compiler): Check {
+  const checks: Check[] = []
+  for (const [keyword, build] of KEYWORDS) {
+    if (!Object.hasOwn(schema, keyword)) continue
+    const check = build(schema[keyword], schema, compiler)
+    if (check) checks.push(check)
+  }
+  const count = checks.length
+  if (count === 0) return accept
+  return (value, run) => {
+    enter(run)
+    let fits = true
+    for (let index = 0; index < count; index++)
+      if (!(checks[index] as Check)(value, run)) {
+        fits = false
+        if (!run.issues) break
+      }
+    run.nesting--
+    return fits
+  }
+}

@@ -1,0 +1,74 @@
+// zod.ts: the same schema as a Zod type, for callers that speak Zod. Zod's own converter gives the shape wherever it is
+// faithful; the compiled checker is laid over it, so both always say yes and no to the same values.
+// zod itself is handed in: loading it costs tens of milliseconds, and a connection has it loaded anyway.
+import type { ZodType } from 'zod'
+import type { JsonSchema } from '../definition.ts'
+import { isRecord, put } from '../json.ts'
+import type { CompiledSchema } from './compile.ts'
+
+export type Zod = typeof import('zod')
+
+export function loadZod(): Promise<Zod> {
+  return import('zod')
+}
+
+/** Keywords that Zod's converter turns into the same yes and no as JSON Schema means. */
+const SHAPE = new Set(['type', 'properties', 'required', 'items', 'enum', 'additionalProperties'])
+const DESCRIPTIVE = new Set(['title', 'description'])
+const DEEPEST_SHAPE = 40
+
+export function toZod(z: Zod, schema: JsonSchema, compiled: CompiledSchema): ZodType {
+  return shapeOf(z, schema).superRefine((value, context) => {
+    const verdict = compiled.check(value)
+    if (verdict.kind !== 'invalid') return
+    for (const issue of verdict.issues)
+      context.addIssue({
+        code: 'custom',
+        path: [...issue.at],
+        message: issue.message,
+      })
+  })
+}
+
+function shapeOf(z: Zod, schema: JsonSchema): ZodType {
+  try {
+    const shape = plainShape(schema, 0)
+    return shape === undefined ? z.unknown() : z.fromJSONSchema(shape as Parameters<Zod['fromJSONSchema']>[0])
+  } catch {
+    // A schema that Zod's converter cannot take keeps no shape; the checker over it still says what is wrong.
+    return z.unknown()
+  }
+}
+
+/** The part of the schema that describes structure, without what Zod reads differently or would apply by itself. */
+function plainShape(schema: unknown, depth: number): Record<string, unknown> | undefined {
+  if (!isRecord(schema) || typeof schema.type !== 'string' || depth > DEEPEST_SHAPE) return undefined
+  if (schema.nullable === true || Object.hasOwn(schema, 'const')) return undefined
+  const shape: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(schema)) {
+    if (DESCRIPTIVE.has(key) && typeof value === 'string') shape[key] = value
+    if (!SHAPE.has(key)) continue
+    if (key === 'properties' && isRecord(value)) shape[key] = mapShapes(value, depth)
+    else if (key === 'items') {
+      // Beside a tuple, `items` means the rest only.
+      if (!Object.hasOwn(schema, 'prefixItems')) shape[key] = plainShape(value, depth + 1) ?? {}
+    } else if (key === 'additionalProperties') {
+      if (value === false && !Object.hasOwn(schema, 'patternProperties')) shape[key] = false
+    } else if (key === 'required')
+      shape[key] = Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
+    else if (key === 'enum') {
+      if (schema.type === 'string' && isTextList(value)) shape[key] = value
+    } else if (key === 'type') shape[key] = value === 'integer' ? 'number' : value
+  }
+  return shape
+}
+
+function mapShapes(map: Readonly<Record<string, unknown>>, depth: number): Record<string, unknown> {
+  const shapes: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(map)) put(shapes, name, plainShape(schema, depth + 1) ?? {})
+  return shapes
+}
+
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')
+}

@@ -1,0 +1,192 @@
+// search.ts: finds the tools that a request in plain words means, by name, title, description and parameters.
+// Ranked by weighted fields (BM25F) over stemmed words and their everyday synonyms; it needs no model and no network.
+import { TOOL_LIMITS } from '../limits.ts'
+import type { JsonSchema } from './definition.ts'
+import { isRecord } from './json.ts'
+import { isFaint, queryWords, synonymsOf, wordsOf } from './words.ts'
+
+export interface SearchableTool {
+  readonly name: string
+  readonly server: string
+  /** The server's own name for it. */
+  readonly tool: string
+  readonly title?: string | undefined
+  readonly description: string
+  readonly inputJsonSchema: JsonSchema
+}
+
+export interface SearchHit {
+  readonly name: string
+  readonly score: number
+}
+
+/** How much a word counts by where it stands, and how much a long field thins it. */
+const FIELDS = {
+  tool: { weight: 5, thinning: 0.4 },
+  server: { weight: 2, thinning: 0 },
+  title: { weight: 2.5, thinning: 0.4 },
+  lead: { weight: 2, thinning: 0.5 },
+  body: { weight: 0.8, thinning: 0.7 },
+  parameters: { weight: 0.8, thinning: 0.6 },
+} as const
+type FieldName = keyof typeof FIELDS
+const FIELD_NAMES = Object.keys(FIELDS) as FieldName[]
+
+const SATURATION = 1.6
+const SYNONYM_WORTH = 0.45
+const FAINT_WORTH = 0.35
+const PREFIX_WORTH = 0.6
+const SERVER_NAMED = 1.6
+const LEAD_CHARS = 160
+const BODY_CHARS = 2048
+const QUERY_WORDS = 40
+
+interface Posting {
+  readonly doc: number
+  /** What the word is worth in this tool, rarity aside. */
+  readonly worth: number
+}
+
+export class ToolIndex {
+  readonly #names: readonly string[]
+  readonly #servers: readonly (readonly string[])[]
+  readonly #postings = new Map<string, readonly Posting[]>()
+  readonly #rarity = new Map<string, number>()
+
+  constructor(tools: readonly SearchableTool[]) {
+    this.#names = tools.map(({ name }) => name)
+    const fields = tools.map(fieldsOf)
+    this.#servers = fields.map(({ server }) => server)
+    const averages = averageLengths(fields)
+    const drafts = new Map<string, Map<number, number>>()
+    fields.forEach((words, doc) => {
+      for (const field of FIELD_NAMES) {
+        const { weight, thinning } = FIELDS[field]
+        const length = words[field].length
+        const share = weight / (1 - thinning + (thinning * length) / averages[field])
+        for (const word of words[field]) {
+          const docs = drafts.get(word) ?? new Map<number, number>()
+          docs.set(doc, (docs.get(doc) ?? 0) + share)
+          drafts.set(word, docs)
+        }
+      }
+    })
+    for (const [word, docs] of drafts) {
+      const found = docs.size
+      this.#rarity.set(word, Math.log(1 + (tools.length - found + 0.5) / (found + 0.5)))
+      this.#postings.set(
+        word,
+        [...docs].map(([doc, sum]) => ({ doc, worth: sum / (sum + SATURATION) })),
+      )
+    }
+  }
+
+  /** The best tools first. A query that names a tool exactly finds it first. */
+  search(query: string, limit: number = TOOL_LIMITS.searchResults): readonly SearchHit[] {
+    const asked = queryWords(query.slice(0, TOOL_LIMITS.searchQueryChars)).slice(0, QUERY_WORDS)
+    const scores = new Float64Array(this.#names.length)
+    const matched = new Float64Array(this.#names.length)
+    let total = 0
+    for (const word of asked) {
+      const importance = isFaint(word) ? FAINT_WORTH : 1
+      total += importance
+      for (const [doc, score] of this.#bestMatches(word)) {
+        scores[doc] = (scores[doc] ?? 0) + score * importance
+        matched[doc] = (matched[doc] ?? 0) + importance
+      }
+    }
+    const plain = query.trim().toLowerCase()
+    const hits: { doc: number; score: number }[] = []
+    for (let doc = 0; doc < scores.length; doc++) {
+      let score = (scores[doc] ?? 0) * (0.6 + (0.4 * (matched[doc] ?? 0)) / (total || 1))
+      if (score > 0 && this.#servers[doc]?.every((word) => asked.includes(word))) score *= SERVER_NAMED
+      if (this.#names[doc]?.toLowerCase() === plain) score += 1000
+      if (score > 0) hits.push({ doc, score })
+    }
+    hits.sort((a, b) => b.score - a.score || a.doc - b.doc)
+    const most = Math.max(1, Math.min(limit, TOOL_LIMITS.searchResultsMost))
+    return hits.slice(0, most).map(({ doc, score }) => ({ name: this.#names[doc] ?? '', score }))
+  }
+
+  /** For each tool the best that one asked word finds there: itself, or a word for the same thing. */
+  #bestMatches(word: string): ReadonlyMap<number, number> {
+    const best = new Map<number, number>()
+    const take = (term: string, worth: number) => {
+      const rarity = this.#rarity.get(term) ?? 0
+      for (const posting of this.#postings.get(term) ?? []) {
+        const score = posting.worth * rarity * worth
+        if (score > (best.get(posting.doc) ?? 0)) best.set(posting.doc, score)
+      }
+    }
+    take(word, 1)
+    for (const other of synonymsOf(word)) take(other, SYNONYM_WORTH)
+    if (best.size === 0 && word.length >= 4)
+      for (const near of this.#nearWords(word)) take(near, PREFIX_WORTH)
+    return best
+  }
+
+  /** Words that begin alike or differ by one letter: half a word, or a slip of the finger. */
+  #nearWords(word: string): readonly string[] {
+    const near: string[] = []
+    for (const known of this.#postings.keys()) {
+      if (
+        known.startsWith(word) ||
+        (known.length >= 4 && word.startsWith(known)) ||
+        oneLetterOff(known, word)
+      )
+        near.push(known)
+      if (near.length >= 20) break
+    }
+    return near
+  }
+}
+
+function fieldsOf(tool: SearchableTool): Readonly<Record<FieldName, readonly string[]>> {
+  const description = tool.description.slice(0, BODY_CHARS)
+  const end = /[.\n]/.exec(description.slice(20))?.index
+  const lead = end === undefined ? LEAD_CHARS : Math.min(end + 21, LEAD_CHARS)
+  const server = wordsOf(tool.server)
+  const title = wordsOf(tool.title ?? '')
+  return {
+    // `slack_post_message` of the server `slack`: the prefix is no part of what the tool does.
+    tool: wordsOf(tool.tool).filter((word) => !server.includes(word)),
+    server,
+    title,
+    lead: wordsOf(description.slice(0, lead)),
+    body: wordsOf(description.slice(lead)),
+    parameters: parameterWords(tool.inputJsonSchema, 0),
+  }
+}
+
+/** Names of parameters, and the values that may be chosen: they often say what a tool can do. */
+function parameterWords(schema: unknown, depth: number): string[] {
+  if (!isRecord(schema) || depth > 3) return []
+  const words: string[] = []
+  if (isRecord(schema.properties))
+    for (const [name, part] of Object.entries(schema.properties).slice(0, 50)) {
+      words.push(...wordsOf(name.slice(0, 80)), ...parameterWords(part, depth + 1))
+      if (isRecord(part) && typeof part.description === 'string')
+        words.push(...wordsOf(part.description.slice(0, 120)))
+    }
+  if (Array.isArray(schema.enum))
+    for (const value of schema.enum.slice(0, 20))
+      if (typeof value === 'string') words.push(...wordsOf(value.slice(0, 40)))
+  if (isRecord(schema.items)) words.push(...parameterWords(schema.items, depth + 1))
+  return words
+}
+
+function averageLengths(
+  fields: readonly Readonly<Record<FieldName, readonly string[]>>[],
+): Record<FieldName, number> {
+  const average = (field: FieldName) =>
+    fields.reduce((sum, words) => sum + words[field].length, 0) / (fields.length || 1) || 1
+  return Object.fromEntries(FIELD_NAMES.map((field) => [field, average(field)])) as Record<FieldName, number>
+}
+
+function oneLetterOff(a: string, b: string): boolean {
+  if (b.length < 5 || Math.abs(a.length - b.length) > 1) return false
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start++
+  const skip = (text: string, other: string) => text.slice(start + (text.length >= other.length ? 1 : 0))
+  return skip(a, b) === skip(b, a)
+}

@@ -1,0 +1,176 @@
+// tool.ts: one interface for every tool, built-in or remote, and the tool that stands for one of a server's.
+// What a call goes through is in call.ts.
+import type { ZodType } from 'zod'
+import type { Decision } from '../permissions/index.ts'
+import { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
+import type { JsonSchema, ToolDefinition } from './definition.ts'
+import { describeTool } from './describe.ts'
+import type { ToolResult } from './result.ts'
+import { resultLimit } from './result.ts'
+import { type CompiledSchema, compileSchema, toZod, type Verdict, type Zod } from './schema/index.ts'
+
+/** As much of a tool as a model is told. */
+export interface OfferedTool {
+  readonly name: string
+  readonly description: string
+  readonly inputJsonSchema: JsonSchema
+}
+
+export interface Progress {
+  readonly progress: number
+  readonly total?: number | undefined
+  readonly message?: string | undefined
+}
+
+/** Who calls, and how it is followed. */
+export interface CallContext {
+  /** `user`: a person typed it, which is consent. `client`: the one in front of a served board. Default `agent`. */
+  readonly caller?: 'user' | 'agent' | 'client'
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: Progress) => void
+  /** Milliseconds for this call, instead of the server's. */
+  readonly timeoutMs?: number
+}
+
+export interface Tool extends OfferedTool {
+  readonly outputJsonSchema: JsonSchema | undefined
+  /** The input schema as a Zod type, made when first asked for. */
+  readonly inputSchema: ZodType
+  readonly maxResultSizeChars: number
+  /** Sent to the model whatever the budget. */
+  readonly alwaysLoad: boolean
+  readonly mcpInfo: { readonly serverName: string; readonly toolName: string }
+  /** What of its schema could not be used. */
+  readonly warnings: readonly string[]
+  call(args: Readonly<Record<string, unknown>>, context?: CallContext): Promise<ToolResult>
+  checkPermissions(): Decision
+  /** What is wrong with the arguments, path by path; nothing when they fit. */
+  argumentProblem(args: unknown): string | undefined
+  isReadOnly(): boolean
+  isConcurrencySafe(): boolean
+  isDestructive(): boolean
+  isIdempotent(): boolean
+  isOpenWorld(): boolean
+  userFacingName(): string
+}
+
+export interface BoundToolOptions {
+  /** The name the model sees, from the registry. */
+  readonly name: string
+  readonly server: string
+  readonly definition: ToolDefinition
+  /** Whether the server's claims about its tools may loosen a permission. */
+  readonly trusted: boolean
+  readonly alwaysLoad?: boolean
+  /** The tools a built-in server allows by itself. */
+  readonly builtinAllows?: readonly string[] | undefined
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Loaded with the first connection; only `inputSchema` needs it. */
+  readonly zod: Zod
+}
+
+/** How a tool reaches the pipeline; the board brings it. */
+export interface ToolActions {
+  call(tool: BoundTool, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ToolResult>
+  decide(tool: BoundTool): Decision
+}
+
+/** One tool of one server. Everything costly is made once, when first needed. */
+export class BoundTool implements Tool {
+  readonly name: string
+  readonly server: string
+  readonly definition: ToolDefinition
+  readonly traits: ToolTraits
+  readonly trusted: boolean
+  readonly alwaysLoad: boolean
+  readonly builtinAllows: readonly string[] | undefined
+  readonly maxResultSizeChars: number
+  readonly #zod: Zod
+  readonly #actions: ToolActions
+  #description: string | undefined
+  #input: CompiledSchema | undefined
+  #output: CompiledSchema | undefined
+  #inputSchema: ZodType | undefined
+
+  constructor(options: BoundToolOptions, actions: ToolActions) {
+    this.name = options.name
+    this.server = options.server
+    this.definition = options.definition
+    this.traits = toolTraits(options.definition)
+    this.trusted = options.trusted
+    this.alwaysLoad =
+      options.alwaysLoad === true || options.definition.meta?.['anthropic/alwaysLoad'] === true
+    this.builtinAllows = options.builtinAllows
+    this.maxResultSizeChars = resultLimit(options.definition.meta, options.env)
+    this.#zod = options.zod
+    this.#actions = actions
+  }
+
+  get description(): string {
+    this.#description ??= describeTool(this.definition.description)
+    return this.#description
+  }
+
+  get inputJsonSchema(): JsonSchema {
+    return this.definition.inputSchema
+  }
+
+  get outputJsonSchema(): JsonSchema | undefined {
+    return this.definition.outputSchema
+  }
+
+  get inputSchema(): ZodType {
+    this.#inputSchema ??= toZod(this.#zod, this.definition.inputSchema, this.#compiledInput())
+    return this.#inputSchema
+  }
+
+  get mcpInfo(): { readonly serverName: string; readonly toolName: string } {
+    return { serverName: this.server, toolName: this.definition.name }
+  }
+
+  get warnings(): readonly string[] {
+    return this.#compiledInput().warnings
+  }
+
+  checkArguments(args: unknown): Verdict {
+    return this.#compiledInput().check(args)
+  }
+
+  checkOutput(structured: unknown): Verdict {
+    if (this.definition.outputSchema === undefined) return { kind: 'valid' }
+    this.#output ??= compileSchema(this.definition.outputSchema)
+    return this.#output.check(structured)
+  }
+
+  argumentProblem(args: unknown): string | undefined {
+    const verdict = this.checkArguments(args)
+    return verdict.kind === 'invalid' ? issueText(verdict) : undefined
+  }
+
+  call(args: Readonly<Record<string, unknown>>, context: CallContext = {}): Promise<ToolResult> {
+    return this.#actions.call(this, args, context)
+  }
+
+  checkPermissions(): Decision {
+    return this.#actions.decide(this)
+  }
+
+  isReadOnly = () => this.traits.readOnly
+  isConcurrencySafe = () => this.traits.concurrencySafe
+  isDestructive = () => this.traits.destructive
+  isIdempotent = () => this.traits.idempotent
+  isOpenWorld = () => this.traits.openWorld
+  userFacingName = () => userFacingName(this.definition)
+
+  #compiledInput(): CompiledSchema {
+    this.#input ??= compileSchema(this.definition.inputSchema)
+    return this.#input
+  }
+}
+
+/** One line a fault, each with its place. */
+export function issueText(verdict: Extract<Verdict, { kind: 'invalid' }>): string {
+  return verdict.issues
+    .map(({ path, message }) => (path === '' ? `it ${message}` : `${path} ${message}`))
+    .join('; ')
+}
