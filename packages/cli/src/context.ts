@@ -7,11 +7,13 @@ import { type Host, systemHost } from '@plugboard/core/host'
 import { lazyModule } from '@plugboard/core/lazy'
 import type { Parsed } from './args.ts'
 import { createOutput, type Output, reportDiagnostics } from './output.ts'
-import type { VerbSpec } from './spec.ts'
+import type { LoadLive, VerbSpec } from './spec.ts'
 
 export interface Invocation {
   /** The table, for verbs that speak about verbs. */
   readonly verbs: readonly VerbSpec[]
+  /** Loads a verb that opens the board. */
+  readonly loadLive: LoadLive
   readonly host: Host
   readonly cwd: string
   readonly output: Output
@@ -24,7 +26,7 @@ export interface Invocation {
   configuration(options?: { readonly withLines?: boolean }): Promise<Configuration>
 }
 
-export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[]): Invocation {
+export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loadLive: LoadLive): Invocation {
   const { values } = parsed
   const flag = (name: string) => values[name] === true
   const option = (name: string) => {
@@ -58,6 +60,7 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[]): In
   }
   return {
     verbs,
+    loadLive,
     host,
     cwd,
     output,

@@ -26,7 +26,7 @@ export async function main(argv: readonly string[], loadLive: LoadLive): Promise
       write(1, helpText(parsed.verb, output.color))
       return EXIT.done
     }
-    const invocation = createInvocation(parsed, VERBS)
+    const invocation = createInvocation(parsed, VERBS, loadLive)
     output = invocation.output
     const { run } = await (parsed.verb ? parsed.verb.load(loadLive) : import('./verbs/list.ts'))
     return await run(invocation)

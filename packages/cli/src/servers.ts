@@ -12,6 +12,7 @@ export interface ServerRow {
   readonly state: 'pending' | 'connected' | 'failed' | 'needs-auth' | 'disabled'
   readonly stage?: string
   readonly error?: string
+  readonly code?: string
   readonly hint?: string
   readonly reason?: string
   readonly tools: number
@@ -19,6 +20,7 @@ export interface ServerRow {
   readonly prompts: number
   readonly protocolVersion?: string
   readonly connectMs?: number
+  readonly serverInfo?: { readonly name: string; readonly version?: string; readonly title?: string }
 }
 
 export function configuredRow({ name, scope, source, entry, disabled }: ConfiguredServer): ServerRow {
@@ -90,4 +92,35 @@ export function hiddenNote(configuration: Configuration): string | undefined {
       ? ''
       : ` ${names.length} other${names.length === 1 ? ' is' : 's are'} hidden: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ' …' : ''}.`
   return `This machine is managed: ${shortPath(exclusiveFile)} allows its own servers only.${others}`
+}
+
+export function listAsData(configuration: Configuration, rows: readonly ServerRow[]) {
+  const note = hiddenNote(configuration)
+  return {
+    servers: rows,
+    ...(note && {
+      managed: { file: configuration.exclusiveFile, message: note, hidden: configuration.hidden },
+    }),
+    ...(configuration.diagnostics.length > 0 && { diagnostics: configuration.diagnostics }),
+  }
+}
+
+export function getAsText(row: ServerRow, entry: unknown, line: number | undefined, color: Colors): string {
+  const { bold, dim } = color
+  const facts = [
+    ['  state', row.reason ? `${row.state}: ${row.reason}` : row.state],
+    ...(row.error ? [['  error', `${row.stage ? `(${row.stage}) ` : ''}${row.error}`]] : []),
+    ...(row.hint ? [['  hint', row.hint]] : []),
+    ['  scope', row.scope],
+    ['  source', `${shortPath(row.source)}${line ? `:${line}` : ''}`],
+    ['  type', row.type],
+    ...(row.serverInfo
+      ? [['  server', `${row.serverInfo.name} ${row.serverInfo.version ?? ''}`.trimEnd()]]
+      : []),
+    ...(row.protocolVersion ? [['  protocol', row.protocolVersion]] : []),
+    ...(row.state === 'connected'
+      ? [['  offers', `${row.tools} tools, ${row.resources} resources, ${row.prompts} prompts`]]
+      : []),
+  ]
+  return [bold(row.name), table(facts), dim(JSON.stringify(entry, null, 2).replace(/^/gm, '  '))].join('\n')
 }

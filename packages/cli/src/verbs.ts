@@ -10,6 +10,8 @@ const SCOPE_OPTION: OptionSpec = {
   help: 'which file: this project and you (local), everyone in the project (project), everywhere (user)',
 }
 
+const NO_CONNECT: OptionSpec = { type: 'boolean', help: 'only what the files say; start nothing' }
+
 const FORCE: OptionSpec = { type: 'boolean', short: 'f', help: 'replace a server that is already there' }
 
 export const VERBS: readonly VerbSpec[] = [
@@ -130,6 +132,7 @@ export const VERBS: readonly VerbSpec[] = [
     group: 'Look',
     summary: 'every server, where it comes from and how it is',
     usage: '',
+    options: { 'no-connect': NO_CONNECT },
     load: () => import('./verbs/list.ts'),
   },
   {
@@ -137,7 +140,10 @@ export const VERBS: readonly VerbSpec[] = [
     group: 'Look',
     summary: 'one server in full',
     usage: 'NAME',
-    options: { 'show-secrets': { type: 'boolean', help: 'do not mask tokens and keys' } },
+    options: {
+      'show-secrets': { type: 'boolean', help: 'do not mask tokens and keys' },
+      'no-connect': NO_CONNECT,
+    },
     completes: 'server',
     load: () => import('./verbs/get.ts'),
   },
@@ -148,6 +154,18 @@ export const VERBS: readonly VerbSpec[] = [
     usage: 'NAME',
     completes: 'server',
     load: () => import('./verbs/explain.ts'),
+  },
+  {
+    name: 'logs',
+    group: 'Look',
+    summary: 'what a server wrote beside the protocol',
+    usage: 'NAME',
+    options: {
+      follow: { type: 'boolean', short: 'f', help: 'go on as it writes' },
+      lines: { type: 'string', short: 'n', value: 'N', help: 'the last N lines (200)' },
+    },
+    completes: 'server',
+    load: (live) => live('logs'),
   },
   {
     name: 'config',

@@ -52,7 +52,7 @@ function readCertificates(file: string): string {
 }
 
 export async function openNetwork(host: Host): Promise<Network> {
-  const undici = await import('undici')
+  const undici = await import('./undici.ts')
   const stale = new WeakSet<Error>()
   const ca = trustedCertificates(host.env)
   const tlsOptions = ca === undefined ? {} : { ca }

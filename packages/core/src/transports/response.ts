@@ -55,7 +55,7 @@ export async function plainFetch(
   url: string | URL,
   init: RequestInit & { headers: Headers },
 ): Promise<Response> {
-  const { fetch } = await import('undici')
+  const { fetch } = await import('./undici.ts')
   const { headers, method, body, signal, redirect } = init
   const answer = await fetch(url, {
     dispatcher,

@@ -19,7 +19,7 @@ const SUBPROTOCOL = 'mcp'
 const ORDERLY = 1000
 
 export async function openWebSocket(entry: WsTarget, context: TransportContext): Promise<Transport> {
-  const { WebSocket } = await import('ws')
+  const { WebSocket } = await import('./ws.ts')
   return new WebSocketTransport(entry, context, (options) => new WebSocket(entry.url, [SUBPROTOCOL], options))
 }
 

@@ -1,0 +1,86 @@
+// list, live: connects every enabled server and shows how it went, growing on a terminal as answers come in.
+import type { Board, ServerSnapshot } from '@plugboard/core'
+import { CONNECT_LIMITS } from '@plugboard/core/limits'
+import type { Invocation } from '../context.ts'
+import { EXIT } from '../output.ts'
+import { connectTimeout, withBoard } from '../plug.ts'
+import { hiddenNote, listAsData, rowsAsText, type ServerRow } from '../servers.ts'
+import { isTerminal, write } from '../streams.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { output } = invocation
+  const growing = !output.json && !output.quiet && isTerminal(1)
+  return withBoard(invocation, async ({ board, configuration, signal }) => {
+    const screen = growing ? new Screen(() => rowsAsText(rowsOf(board), output.color)) : undefined
+    const stop = screen && board.on('state', () => screen.soon())
+    screen?.draw()
+    // Servers that wait for a slot behind slow ones do not make the command longer than one connect may take.
+    await board.ready({ signal, timeoutMs: connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) })
+    stop?.()
+    const rows = rowsOf(board)
+    if (screen) screen.draw()
+    else output.result(listAsData(configuration, rows), () => rowsAsText(rows, output.color))
+    const note = hiddenNote(configuration)
+    if (note && !output.json) output.note(note)
+    return EXIT.done
+  })
+}
+
+export function rowsOf(board: Board): ServerRow[] {
+  return board.servers().map(snapshotRow)
+}
+
+export function snapshotRow(server: ServerSnapshot): ServerRow {
+  const { name, scope, source, type, state, tools, resources, prompts } = server
+  const { stage, error, reason, protocolVersion, connectMs, serverInfo } = server
+  return {
+    name,
+    scope,
+    source,
+    type,
+    state,
+    ...(stage && { stage }),
+    ...(error && { error: error.message, code: error.code, ...(error.hint && { hint: error.hint }) }),
+    ...(reason && { reason }),
+    tools,
+    resources,
+    prompts,
+    ...(protocolVersion && { protocolVersion }),
+    ...(connectMs !== undefined && { connectMs: Math.round(connectMs) }),
+    ...(serverInfo && { serverInfo }),
+  }
+}
+
+const FRAME_MS = 60
+
+/** Draws over what it drew before. */
+class Screen {
+  readonly #text: () => string
+  #lines = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(text: () => string) {
+    this.#text = text
+  }
+
+  soon(): void {
+    this.#timer ??= setTimeout(() => this.draw(), FRAME_MS)
+  }
+
+  draw(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const text = this.#text()
+    const back = this.#lines > 0 ? `\x1b[${this.#lines}A\x1b[0J` : ''
+    write(1, `${back}${text}\n`)
+    this.#lines = screenLines(text)
+  }
+}
+
+/** Long lines wrap, so they take more than one row of the screen. */
+function screenLines(text: string): number {
+  const columns = process.stdout.columns || 80
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes take no room
+  const plain = text.replace(/\x1b\[[0-9;]*m/g, '')
+  return plain.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil([...line].length / columns)), 0)
+}

@@ -1,0 +1,54 @@
+// logs: what a server said beside the protocol, from any process that ran it.
+
+import { join } from 'node:path'
+import { followLog, type LogLine, readLog } from '@plugboard/core'
+import { findResolution, plugboardHome } from '@plugboard/core/config'
+import { InvalidInput } from '@plugboard/core/errors'
+import { type Invocation, words } from '../context.ts'
+import { EXIT } from '../output.ts'
+import { write } from '../streams.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [name = ''] = words(invocation, ['NAME'])
+  const { output, host } = invocation
+  const configuration = await invocation.configuration()
+  findResolution(configuration, name)
+  const stateDir = host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(configuration.place), 'state')
+  const limit = countOption(invocation)
+  const lines = (await readLog(stateDir, name)).slice(-limit)
+  const print = (line: LogLine) =>
+    write(1, output.json ? `${JSON.stringify(line)}\n` : `${asText(line, output.color.dim)}\n`)
+  if (!invocation.flag('follow')) {
+    output.result({ server: name, lines }, () =>
+      lines.map((line) => asText(line, output.color.dim)).join('\n'),
+    )
+    if (lines.length === 0 && !output.json) output.note(`${name} has said nothing yet.`)
+    return EXIT.done
+  }
+  for (const line of lines) print(line)
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  process.once('SIGTERM', () => stop.abort())
+  for await (const line of followLog(stateDir, name, stop.signal)) print(line)
+  return EXIT.interrupted
+}
+
+function countOption(invocation: Invocation): number {
+  const text = invocation.option('lines') ?? '200'
+  if (!/^\d{1,6}$/.test(text) || Number(text) === 0)
+    throw new InvalidInput(`--lines "${text}" is not a number of lines.`)
+  return Number(text)
+}
+
+/** Everything that a terminal would obey, but for the tab. */
+const CONTROL = /(?!\t)\p{Cc}/gu
+
+/** What a server writes may hold terminal codes; they are shown, not obeyed. */
+function asText({ at, stream, text }: LogLine, dim: (text: string) => string): string {
+
+  const safe = text.replace(
+    CONTROL,
+    (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  )
+  return `${dim(`${new Date(at).toISOString()} ${stream.padEnd(9)}`)} ${safe}`
+}

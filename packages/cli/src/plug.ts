@@ -1,0 +1,68 @@
+// plug.ts: a board for the time of one verb: opened from the configuration, closed whatever happens, and let go at
+// once by Ctrl-C. A second Ctrl-C does not wait.
+
+import { join } from 'node:path'
+import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
+import { createBuiltins } from '@plugboard/core/builtin'
+import { type Configuration, plugboardHome } from '@plugboard/core/config'
+import { InvalidInput } from '@plugboard/core/errors'
+import type { Invocation } from './context.ts'
+import { EXIT } from './output.ts'
+
+export interface Plugged {
+  readonly board: Board
+  readonly configuration: Configuration
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal
+}
+
+export async function withBoard<T>(
+  invocation: Invocation,
+  work: (plugged: Plugged) => Promise<T>,
+  options: Partial<BoardOptions> = {},
+): Promise<T> {
+  const configuration = await invocation.configuration()
+  const { host } = invocation
+  const cacheDir = join(plugboardHome(configuration.place), 'cache')
+  const builtins = createBuiltins({ root: configuration.place.root, host, cacheDir })
+  const timeoutMs = timeoutOption(invocation)
+  const board = await openBoard({
+    host,
+    cwd: configuration.place.root,
+    workspace: [configuration.place.root],
+    servers: configuration.servers,
+    inProcess: builtins.servers,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...options,
+  })
+  board.beforeClose(() => builtins.close())
+  const interrupt = new AbortController()
+  const onSignal = () => {
+    if (interrupt.signal.aborted) process.exit(EXIT.interrupted)
+    interrupt.abort(new Cancelled('Interrupted.'))
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  try {
+    return await work({ board, configuration, signal: interrupt.signal })
+  } finally {
+    await board.close()
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
+  }
+}
+
+export function timeoutOption(invocation: Invocation): number | undefined {
+  const text = invocation.option('timeout')
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (!Number.isInteger(value) || value <= 0 || value > 2 ** 31 - 1)
+    throw new InvalidInput(`--timeout "${text}" is not a number of milliseconds.`)
+  return value
+}
+
+/** How long one connect may take, and so how long showing the board may. */
+export function connectTimeout(invocation: Invocation, fallback: number): number {
+  const fromEnv = Number(invocation.host.env['MCP_TIMEOUT'])
+  return timeoutOption(invocation) ?? (Number.isInteger(fromEnv) && fromEnv > 0 ? fromEnv : fallback)
+}
