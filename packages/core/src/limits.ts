@@ -98,8 +98,8 @@ export const HTTP_LIMITS = {
   connectMs: 10 * SECOND,
   /** A message that expects no answer must be acknowledged within this. */
   notifyMs: 30 * SECOND,
-  /** Shorter than the 5 s after which many servers hang up on an idle connection. */
-  keepAliveMs: 4 * SECOND,
+  /** For a server that does not say how long it keeps an idle connection; one that hangs up sooner is noticed. */
+  keepAliveMs: 30 * SECOND,
   keepAliveMaxMs: 10 * MINUTE,
   /** After this long without traffic we look whether the peer hung up before we write. */
   idleMs: 250,

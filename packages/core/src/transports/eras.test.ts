@@ -144,7 +144,9 @@ describe('the era of 2026-07-28', () => {
     const { port } = await serve([fixture('sdk-http.mjs'), 'modern'])
     const { client } = await connected(remote('http', `http://127.0.0.1:${port}/mcp`), 'auto')
     expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28')
-    const calls = Array.from({ length: 16 }, (_, n) => client.callTool({ name: 'echo', arguments: { text: `n${n}` } }))
+    const calls = Array.from({ length: 16 }, (_, n) =>
+      client.callTool({ name: 'echo', arguments: { text: `n${n}` } }),
+    )
     expect((await Promise.all(calls)).map(echoed).every((text, n) => text.includes(`n${n}`))).toBe(true)
   })
 

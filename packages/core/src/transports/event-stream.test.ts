@@ -18,10 +18,15 @@ function parse(text: string, size = text.length, maxBytes = 1000) {
 
 describe('an event stream', () => {
   it('is read field by field, however it is cut', () => {
-    const text = '\uFEFF: hello\nid: 1\nevent: message\ndata: a\ndata:  b\nother: x\n\nretry: 50\r\ndata:ž\r\n\r\nid\ndata\n\n'
+    const text =
+      '\uFEFF: hello\nid: 1\nevent: message\ndata: a\ndata:  b\nother: x\n\nretry: 50\r\ndata:ž\r\n\r\nid\ndata\n\n'
     for (const size of [1, 3, 1000]) {
       const { events, retries } = parse(text, size)
-      expect(events).toEqual([{ id: '1', event: 'message', data: 'a\n b' }, { data: 'ž' }, { id: '', data: '' }])
+      expect(events).toEqual([
+        { id: '1', event: 'message', data: 'a\n b' },
+        { data: 'ž' },
+        { id: '', data: '' },
+      ])
       expect(retries).toEqual([50])
     }
   })

@@ -8,7 +8,9 @@ const coded = (code: string, cause?: unknown) => Object.assign(new Error('x', { 
 describe('a terminal fault', () => {
   it('is known by its code, anywhere along the causes', () => {
     for (const code of ['ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ECONNREFUSED', 'EHOSTUNREACH', 'UND_ERR_SOCKET'])
-      expect(isTerminalFault(new TypeError('fetch failed', { cause: new IoError('y', { cause: coded(code) }) }))).toBe(true)
+      expect(
+        isTerminalFault(new TypeError('fetch failed', { cause: new IoError('y', { cause: coded(code) }) })),
+      ).toBe(true)
     expect(isTerminalFault(new AggregateError([coded('ECONNREFUSED')], 'all failed'))).toBe(true)
   })
 
@@ -27,7 +29,10 @@ describe('a terminal fault', () => {
 
 describe('the HTTP status of an error', () => {
   it('is read from the errors of the SDK and along the causes', () => {
-    const refused = new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'no', { status: 404, statusText: 'Not Found' })
+    const refused = new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'no', {
+      status: 404,
+      statusText: 'Not Found',
+    })
     expect(httpStatus(refused)).toBe(404)
     expect(httpStatus(new Error('x', { cause: refused }))).toBe(404)
     expect(httpStatus(Object.assign(new Error('x'), { code: 405 }))).toBe(405)

@@ -58,6 +58,17 @@ export function faultCode(error: unknown): string | undefined {
   return undefined
 }
 
+const TLS_CODE = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|EPROTO$|HOSTNAME_MISMATCH$)/
+
+/** The code of a certificate or handshake that did not hold, anywhere along the cause chain. */
+export function tlsCode(error: unknown): string | undefined {
+  for (const link of chain(error)) {
+    const { code } = link
+    if (typeof code === 'string' && TLS_CODE.test(code)) return code
+  }
+  return undefined
+}
+
 /** The HTTP status that the error stands for, when a server answered with one. */
 export function httpStatus(error: unknown): number | undefined {
   for (const link of chain(error)) {

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { HttpEntry } from '../config/entry.ts'
+import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
 import { Cancelled, IoError } from '../errors.ts'
 import { type Host, systemHost } from '../host.ts'
 import { httpStatus, isTerminalFault } from './faults.ts'
@@ -31,7 +31,7 @@ const hasty = (): Host => {
 
 async function connected(
   answer: (asked: Asked) => void,
-  more: Partial<HttpEntry> = {},
+  more: Partial<Omit<HttpEntry, 'type'>> & { type?: (HttpEntry | ProxyEntry)['type'] } = {},
   overrides: Partial<TransportContext> = {},
 ) {
   const server: ScriptedServer = await scripted((asked) => {
@@ -235,23 +235,25 @@ describe('a refusal', () => {
   })
 
   it('with 401 goes to the auth provider once, and the request is repeated with the new token', async () => {
-    let token = 'old'
-    const auth = {
-      token: async () => token,
-      onUnauthorized: async () => {
-        token = 'new'
-      },
+    for (const type of ['http', 'claudeai-proxy'] as const) {
+      let token = 'old'
+      const auth = {
+        token: async () => token,
+        onUnauthorized: async () => {
+          token = 'new'
+        },
+      }
+      const { request, server } = await connected(
+        (asked) =>
+          asked.headers.authorization === 'Bearer new'
+            ? json(asked, result(asked.message.id, { in: true }))
+            : json(asked, {}, 401),
+        { type, headers: { Authorization: 'Bearer static' } },
+        { auth },
+      )
+      expect(await request('ping')).toEqual({ in: true })
+      expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer old', 'Bearer new'])
     }
-    const { request, server } = await connected(
-      (asked) =>
-        asked.headers.authorization === 'Bearer new'
-          ? json(asked, result(asked.message.id, { in: true }))
-          : json(asked, {}, 401),
-      { type: 'http', headers: { Authorization: 'Bearer static' } },
-      { auth },
-    )
-    expect(await request('ping')).toEqual({ in: true })
-    expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer old', 'Bearer new'])
     const without = await connected((asked) => json(asked, {}, 401))
     expect(httpStatus(await failure(without.call()))).toBe(401)
   })

@@ -13,7 +13,7 @@ import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
 import { Cancelled, IoError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { type Answer, exchange, type RequestParts } from './exchange.ts'
-import { faultCode } from './faults.ts'
+import { faultCode, tlsCode } from './faults.ts'
 import { EntryHeaders, type HeaderMap } from './headers.ts'
 import { HttpCall } from './http-call.ts'
 import { type Network, openNetwork } from './network.ts'
@@ -345,10 +345,14 @@ export class HttpTransport implements Transport {
 
   #networkError(cause: unknown): Error {
     if (cause instanceof IoError || cause instanceof Cancelled) return cause
-    const code = faultCode(cause)
+    const code = faultCode(cause) ?? tlsCode(cause)
+    const hint =
+      tlsCode(cause) === undefined
+        ? 'Check the URL, and whether the server is running.'
+        : 'Its certificate is not trusted here; name the authority in NODE_EXTRA_CA_CERTS.'
     return new IoError(
       `"${this.#context.server}" ${code === undefined ? 'could not be reached' : `could not be reached (${code})`}.`,
-      { ...this.#details(), hint: 'Check the URL, and whether the server is running.', cause },
+      { ...this.#details(), hint, cause },
     )
   }
 }

@@ -31,7 +31,11 @@ const lock = (more: Partial<IdeLock> = {}): IdeLock => ({
   ...more,
 })
 
-const entry = (type: IdeEntry['type'], more: Partial<IdeEntry> = {}): IdeEntry => ({ type, headers: {}, ...more })
+const entry = (type: IdeEntry['type'], more: Partial<IdeEntry> = {}): IdeEntry => ({
+  type,
+  headers: {},
+  ...more,
+})
 
 describe('the editor that is meant', () => {
   it('has the workspace open, speaks the transport, and is the newest', () => {
@@ -76,15 +80,23 @@ describe('the server of an editor', () => {
   it('gets its token over a WebSocket', async () => {
     const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
     const tokens: unknown[] = []
-    server.on('connection', (_socket, request) => tokens.push(request.headers['x-claude-code-ide-authorization']))
+    server.on('connection', (_socket, request) =>
+      tokens.push(request.headers['x-claude-code-ide-authorization']),
+    )
     await new Promise((resolve) => server.once('listening', resolve))
     ends.push(() => new Promise((resolve) => server.close(resolve)))
     const folder = home()
     const path = join(folder, '.claude', 'ide', `${(server.address() as AddressInfo).port}.lock`)
-    writeFileSync(path, JSON.stringify({ workspaceFolders: [folder], pid: process.pid, transport: 'ws', authToken: 't' }))
+    writeFileSync(
+      path,
+      JSON.stringify({ workspaceFolders: [folder], pid: process.pid, transport: 'ws', authToken: 't' }),
+    )
     utimesSync(path, new Date(), new Date())
     const host = systemHost({ home: folder, env: { PATH: process.env['PATH'] } })
-    const transport = await openTransport(entry('ws-ide'), testContext({ host, workspace: [join(folder, 'src')] }))
+    const transport = await openTransport(
+      entry('ws-ide'),
+      testContext({ host, workspace: [join(folder, 'src')] }),
+    )
     ends.push(() => transport.close())
     await transport.start()
     await until(() => tokens.length === 1, 2000)
@@ -102,7 +114,10 @@ describe('the server of an editor', () => {
     const transport = await openTransport(entry('sse-ide'), testContext({ host, workspace: [folder] }))
     ends.push(() => transport.close())
     await transport.start()
-    expect(server.asked[0]).toMatchObject({ url: '/sse', headers: { 'x-claude-code-ide-authorization': 't' } })
+    expect(server.asked[0]).toMatchObject({
+      url: '/sse',
+      headers: { 'x-claude-code-ide-authorization': 't' },
+    })
   })
 
   it('that nobody runs, or that is not on this machine, cannot be opened', async () => {

@@ -4,8 +4,24 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 
 /** The messages in a parsed text (a batch holds several), or nothing if it is something else. */
 export function messagesIn(value: unknown): JSONRPCMessage[] | undefined {
-  if (!Array.isArray(value)) return isMessage(value) ? [value] : undefined
-  return value.length > 0 && value.every(isMessage) ? value : undefined
+  if (isMessage(value)) return [value]
+  const messages = (Array.isArray(value) ? value : [value]).map((each) =>
+    isMessage(each) ? each : mended(each),
+  )
+  return messages.length > 0 && messages.every((each) => each !== undefined) ? messages : undefined
+}
+
+/** An answer whose result is not an object is still an answer: the caller must not wait for another until its timer ends. */
+function mended(value: unknown): JSONRPCMessage | undefined {
+  if (typeof value !== 'object' || value === null || !('result' in value) || 'method' in value)
+    return undefined
+  if (value.result === null) {
+    const empty = { ...value, result: {} }
+    return isMessage(empty) ? empty : undefined
+  }
+  const error = { code: -32603, message: 'The server answered with a result that is not an object.' }
+  const refused = { jsonrpc: '2.0', id: 'id' in value ? value.id : undefined, error }
+  return 'id' in value && isMessage(refused) && typeof value.result !== 'object' ? refused : undefined
 }
 
 export function isMessage(value: unknown): value is JSONRPCMessage {

@@ -79,7 +79,9 @@ describe('a proxy of the environment', () => {
     })
     const { url, tunnels } = await proxy()
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-    expect(await asks({ type: 'ws', url: `ws://${host}`, headers: {} }, { HTTP_PROXY: url })).toEqual({ ok: true })
+    expect(await asks({ type: 'ws', url: `ws://${host}`, headers: {} }, { HTTP_PROXY: url })).toEqual({
+      ok: true,
+    })
     expect(tunnels).toEqual([host])
   })
 
@@ -88,7 +90,10 @@ describe('a proxy of the environment', () => {
       http: 'http://b',
       except: 'x',
     })
-    expect(proxySettings({ ALL_PROXY: 'http://a', https_proxy: '' })).toEqual({ http: 'http://a', https: 'http://a' })
+    expect(proxySettings({ ALL_PROXY: 'http://a', https_proxy: '' })).toEqual({
+      http: 'http://a',
+      https: 'http://a',
+    })
   })
 
   it('is passed over for names, their subdomains and ports', () => {
@@ -98,7 +103,8 @@ describe('a proxy of the environment', () => {
     expect(excepted('wss://example.com', '.example.com:443, other')).toBe(true)
     expect(excepted('ws://example.com', 'example.com:443')).toBe(false)
     expect(excepted('ws://anything', '*')).toBe(true)
-    expect(excepted('ws://[::1]:80', '::1')).toBe(false)
+    expect(excepted('ws://[::1]', '::1')).toBe(true)
+    expect(excepted('ws://[::1]:8080', '[::1]:80')).toBe(false)
     expect(excepted('ws://anything', '')).toBe(false)
   })
 })
@@ -112,7 +118,9 @@ describe.skipIf(!hasOpenssl)('a certificate that only the environment vouches fo
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
     const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost']
     const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-    execFileSync('openssl', ['req', '-x509', ...kind, ...name, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+    execFileSync('openssl', ['req', '-x509', ...kind, ...name, '-keyout', key, '-out', cert], {
+      stdio: 'ignore',
+    })
     const server = createHttps({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk) => chunks.push(chunk))
@@ -129,12 +137,17 @@ describe.skipIf(!hasOpenssl)('a certificate that only the environment vouches fo
     })
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
     const entry: ServerEntry = { type: 'http', url, headers: {} }
-    await expect(asks(entry, {})).rejects.toMatchObject({ code: 'IO_ERROR', cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } })
+    await expect(asks(entry, {})).rejects.toMatchObject({
+      code: 'IO_ERROR',
+      cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
+    })
     expect(await asks(entry, { NODE_EXTRA_CA_CERTS: cert })).toEqual({ ok: true })
     expect(await asks(entry, { SSL_CERT_FILE: cert })).toEqual({ ok: true })
     const tunnel = await proxy()
     expect(await asks(entry, { NODE_EXTRA_CA_CERTS: cert, HTTPS_PROXY: tunnel.url })).toEqual({ ok: true })
     expect(tunnel.tunnels).toHaveLength(1)
-    await expect(asks(entry, { SSL_CERT_FILE: join(folder, 'missing') })).rejects.toMatchObject({ code: 'INIT_ERROR' })
+    await expect(asks(entry, { SSL_CERT_FILE: join(folder, 'missing') })).rejects.toMatchObject({
+      code: 'INIT_ERROR',
+    })
   })
 })

@@ -29,14 +29,21 @@ async function connected(
     }
   })
   ends.push(() => server.close())
-  const transport = await openTransport({ type: 'sse', url: server.url, headers: {}, ...more }, testContext(overrides))
+  const transport = await openTransport(
+    { type: 'sse', url: server.url, headers: {}, ...more },
+    testContext(overrides),
+  )
   const line = wire(transport)
   ends.push(() => transport.close())
   await transport.start()
   return { ...line, server, stream: () => stream }
 }
 
-const failure = (promise: Promise<unknown>) => promise.then(() => undefined, (error: unknown) => error)
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
 
 describe('an SSE server', () => {
   it('is listened to in one place and spoken to in another, with the headers of the entry in both', async () => {
@@ -49,7 +56,10 @@ describe('an SSE server', () => {
   })
 
   it('whose stream ends or is cut is lost, and not quietly opened again as another session', async () => {
-    for (const cut of [(asked?: Asked) => asked?.response.end(), (asked?: Asked) => asked?.socket.resetAndDestroy()]) {
+    for (const cut of [
+      (asked?: Asked) => asked?.response.end(),
+      (asked?: Asked) => asked?.socket.resetAndDestroy(),
+    ]) {
       const { closed, errors, server, stream, transport, closes } = await connected()
       cut(stream())
       await within(closed, 3000, 'closed')

@@ -44,9 +44,11 @@ export function isExcepted(target: URL, list: string | undefined): boolean {
   return (list ?? '').split(/[\s,]+/).some((item) => {
     if (item === '') return false
     if (item === '*') return true
-    const [, name = '', itemPort] = /^(.*?)(?::(\d+))?$/.exec(item.toLowerCase()) ?? []
+    // A bare IPv6 address has colons of its own; with a port it stands in brackets.
+    const pattern = /:.*:/.test(item) && !item.includes(']') ? /^(.*)$/ : /^(.*?)(?::(\d+))?$/
+    const [, name = '', itemPort] = pattern.exec(item.toLowerCase()) ?? []
     if (itemPort !== undefined && itemPort !== port) return false
-    const bare = name.replace(/^\*?\./, '')
+    const bare = name.replace(/^\*?\./, '').replace(/^\[|\]$/g, '')
     return host === bare || host.endsWith(`.${bare}`)
   })
 }

@@ -53,13 +53,14 @@ export class Watchdog {
 
   /** Before a child is spawned, so that it is never without a guard. */
   ready(): void {
-    this.#cancelIdle?.()
-    this.#cancelIdle = undefined
-    if (this.#host.platform === 'win32' || this.#shell !== undefined) return
-    this.#start()
+    if (this.#host.platform === 'win32') return
+    if (this.#shell === undefined) this.#start()
+    // The child may fail to start, and then nothing comes to be guarded.
+    this.#retireWhenIdle()
   }
 
   guard(group: number): void {
+    this.#cancelIdle?.()
     this.#groups.add(group)
     this.#tell(`+ ${group}\n`)
   }
@@ -67,6 +68,10 @@ export class Watchdog {
   forget(group: number): void {
     if (!this.#groups.delete(group)) return
     this.#tell(`- ${group}\n`)
+    this.#retireWhenIdle()
+  }
+
+  #retireWhenIdle(): void {
     if (this.#groups.size > 0 || this.#shell === undefined) return
     this.#cancelIdle?.()
     this.#cancelIdle = this.#host.timer(STDIO_LIMITS.watchdogIdleMs, () => this.#retire())
@@ -100,7 +105,6 @@ export class Watchdog {
   }
 
   #retire(): void {
-    this.#cancelIdle = undefined
     const shell = this.#shell
     this.#shell = undefined
     shell?.stdin?.end()

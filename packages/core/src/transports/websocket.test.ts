@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { WebSocketServer, type WebSocket as ServerSocket } from 'ws'
+import { type WebSocket as ServerSocket, WebSocketServer } from 'ws'
 import type { WsEntry } from '../config/entry.ts'
 import { IoError } from '../errors.ts'
 import { systemHost } from '../host.ts'
@@ -54,7 +54,11 @@ const echo = (socket: ServerSocket) =>
     if (id !== undefined) socket.send(JSON.stringify({ jsonrpc: '2.0', id, result: params }))
   })
 
-const failure = (promise: Promise<unknown>) => promise.then(() => undefined, (error: unknown) => error)
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
 
 describe('a WebSocket server', () => {
   it('is spoken to with the mcp subprotocol and the headers of the entry', async () => {
@@ -97,7 +101,10 @@ describe('a WebSocket server', () => {
   it('that does not answer pings is lost', async () => {
     const { url } = await served(() => {}, { autoPong: false })
     const host = systemHost()
-    const hasty = { ...host, timer: (ms: number, callback: () => void) => host.timer(Math.min(ms, 30), callback) }
+    const hasty = {
+      ...host,
+      timer: (ms: number, callback: () => void) => host.timer(Math.min(ms, 30), callback),
+    }
     const { closed, errors } = await opened(url, {}, { host: hasty })
     await within(closed, 2000, 'closed')
     expect(errors[0]?.message).toContain('pings')

@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { resolveWindowsCommand } from './windows.ts'
 
-const env = { Path: 'C:\\Tools;"C:\\Program Files\\nodejs\\"', PATHEXT: '.COM;.EXE;.BAT;.CMD', ComSpec: 'C:\\Windows\\cmd.exe' }
-const files = ['C:\\Program Files\\nodejs\\npx', 'C:\\Program Files\\nodejs\\npx.CMD', 'C:\\Program Files\\nodejs\\node.EXE']
+const env = {
+  Path: 'C:\\Tools;"C:\\Program Files\\nodejs\\"',
+  PATHEXT: '.COM;.EXE;.BAT;.CMD',
+  ComSpec: 'C:\\Windows\\cmd.exe',
+}
+const files = [
+  'C:\\Program Files\\nodejs\\npx',
+  'C:\\Program Files\\nodejs\\npx.CMD',
+  'C:\\Program Files\\nodejs\\node.EXE',
+]
 const exists = (path: string) => files.includes(path)
 const resolve = (command: string, args: string[] = []) => resolveWindowsCommand(command, args, env, exists)
 
