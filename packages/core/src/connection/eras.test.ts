@@ -4,12 +4,35 @@ import { describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
 import { EraMemory } from './eras.ts'
 import type { Watched } from './fixtures/kit.ts'
-import { board, configured, fixture, folder, recorded, textOf, until } from './fixtures/kit.ts'
+import { board, configured, fixture, folder, hastyHost, recorded, textOf, until } from './fixtures/kit.ts'
+import type { Transport } from './protocol.ts'
 
 const methods = (watched: Watched) => watched.seen().map(({ method }) => method)
 const entry = { type: 'stdio', command: 'x', args: [], env: {} } as const
 const discovery = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ttlMs: 1000 }
 const DAY = 24 * 60 * 60 * 1000
+
+/** Says nothing to the first question until the second is there, and then answers both at once. */
+function answersTogether(end: Transport): void {
+  let first: number | string | undefined
+  end.onmessage = (message) => {
+    if (!('method' in message) || !('id' in message)) return
+    const { id, method } = message
+    const info = { name: 'both', version: '1' }
+    if (method === 'server/discover') first = id
+    else if (method === 'initialize' && first !== undefined) {
+      const capabilities = {}
+      void end.send({
+        jsonrpc: '2.0',
+        id: first,
+        result: { supportedVersions: ['2026-07-28'], capabilities },
+      })
+      const result = { protocolVersion: '2025-11-25', capabilities, serverInfo: info }
+      void end.send({ jsonrpc: '2.0', id, result })
+    }
+  }
+  void end.start()
+}
 
 describe('finding the era of a server', () => {
   it('meets a server of 2026-07-28 as one, without initialize', async () => {
@@ -63,6 +86,20 @@ describe('finding the era of a server', () => {
     const second = await board({ servers: [raw.server], stateDir })
     await second.ready()
     expect(methods(raw).filter((method) => method === 'server/discover')).toHaveLength(1)
+  })
+
+  it('starts one again that takes its time to fall over the question', async () => {
+    const raw = fixture('raw', 'raw', { fault: 'late-exit-on-probe' })
+    const made = await board({ servers: [raw.server] })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2025-11-25' })
+    expect(raw.pids()).toHaveLength(2)
+  })
+
+  it('goes by the answer to its first question when both answers come together', async () => {
+    const made = await board({ inProcess: { both: answersTogether }, host: hastyHost(20) })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28' })
   })
 
   it('does not take a slow start for an older server', async () => {

@@ -1,16 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { systemHost } from '../host.ts'
+import { type Host, systemHost } from '../host.ts'
+import { LIST_LIMITS } from '../limits.ts'
 import { board, fixture, recorded, until } from './fixtures/kit.ts'
 import { CachedList, TOOLS } from './lists.ts'
 import type { Json } from './protocol.ts'
 
 const tool = (name: string) => ({ name, inputSchema: { type: 'object' } })
 
-function listOf(fetch: (params: Json | undefined, signal: AbortSignal) => Promise<Json>) {
+function listOf(
+  fetch: (params: Json | undefined, signal: AbortSignal) => Promise<Json>,
+  host: Host = systemHost(),
+) {
   const warnings: string[] = []
   const list = new CachedList({
     spec: TOOLS,
-    host: systemHost(),
+    host,
     fetch: (_method, params, signal) => fetch(params, signal),
     changed: () => undefined,
     warn: (text) => warnings.push(text),
@@ -56,6 +60,40 @@ describe('a cached list', () => {
     await list.get()
     await until('the new reading is there', () => list.items[0]?.name === 'new')
     expect(reads).toBe(2)
+  })
+
+  it('waits for a flood of changes to calm down, but not for ever', async () => {
+    let now = 0
+    let due: { at: number; run: () => void } | undefined
+    const pass = async (ms: number) => {
+      now += ms
+      const { at, run } = due ?? { at: Number.POSITIVE_INFINITY, run: () => undefined }
+      if (at > now) return
+      due = undefined
+      run()
+      await new Promise((done) => setImmediate(done))
+    }
+    const host = systemHost({
+      now: () => now,
+      timer: (ms, run) => {
+        const mine = { at: now + ms, run }
+        due = mine
+        return () => {
+          if (due === mine) due = undefined
+        }
+      },
+    })
+    let reads = 0
+    const { list } = listOf(async () => ({ tools: [tool(`v${++reads}`)] }), host)
+    for (let i = 0; i < 1000; i++) list.invalidate()
+    await pass(LIST_LIMITS.debounceMs)
+    expect(reads).toBe(1)
+    for (let ms = 0; ms < 3 * LIST_LIMITS.maxWaitMs; ms += 10) {
+      list.invalidate()
+      await pass(10)
+    }
+    expect(reads).toBeGreaterThanOrEqual(3)
+    expect(reads).toBeLessThanOrEqual(5)
   })
 
   it('ends a reading when the connection goes', async () => {

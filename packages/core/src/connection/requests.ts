@@ -17,7 +17,7 @@ import {
 import { Order } from './order.ts'
 import { type Json, READING_METHODS, RPC } from './protocol.ts'
 import type { Session } from './session.ts'
-import { RequestTrace } from './trace.ts'
+import type { RequestTrace } from './trace.ts'
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
@@ -62,6 +62,8 @@ interface Asked {
 export class Requests {
   readonly #on: RequestHost
   readonly #order = new Order()
+  /** The tracing API takes as long to load as a small program; who only lists servers never needs it. */
+  #Trace: typeof RequestTrace | undefined
 
   constructor(on: RequestHost) {
     this.#on = on
@@ -73,7 +75,8 @@ export class Requests {
     const name = nameOf(params)
     const facts = { server, call: this.#on.nextCall(), method, ...(name !== undefined && { name }) }
     const started = host.now()
-    const trace = RequestTrace.start(this.#traceFacts(method, name), params)
+    this.#Trace ??= (await import('./trace.ts')).RequestTrace
+    const trace = this.#Trace.start(this.#traceFacts(method, name), params)
     if (events.wanted('call-started')) events.emit('call-started', facts)
     let error: PlugboardError | undefined
     let toolError = false
