@@ -45,10 +45,6 @@ const CONTROL = /(?!\t)\p{Cc}/gu
 
 /** What a server writes may hold terminal codes; they are shown, not obeyed. */
 function asText({ at, stream, text }: LogLine, dim: (text: string) => string): string {
-
-  const safe = text.replace(
-    CONTROL,
-    (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  )
+  const safe = text.replace(CONTROL, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`)
   return `${dim(`${new Date(at).toISOString()} ${stream.padEnd(9)}`)} ${safe}`
 }
