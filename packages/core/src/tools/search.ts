@@ -187,6 +187,9 @@ function oneLetterOff(a: string, b: string): boolean {
   if (b.length < 5 || Math.abs(a.length - b.length) > 1) return false
   let start = 0
   while (start < a.length && a[start] === b[start]) start++
+  const swapped =
+    a[start] === b[start + 1] && a[start + 1] === b[start] && a.slice(start + 2) === b.slice(start + 2)
+  if (swapped) return true
   const skip = (text: string, other: string) => text.slice(start + (text.length >= other.length ? 1 : 0))
   return skip(a, b) === skip(b, a)
 }
