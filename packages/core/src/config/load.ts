@@ -8,6 +8,7 @@ import { CONFIG_LIMITS } from '../limits.ts'
 import { type ConfigDocument, defineServer, readDocument } from './document.ts'
 import { findProjectRoot, isTracked } from './project.ts'
 import { type Resolved, resolveConfiguration } from './resolve.ts'
+import { LOCKED } from './settings.ts'
 import { hashOf } from './sign.ts'
 import { fileSources, type Place, plugboardHome, type Source } from './sources.ts'
 import { ApprovalStore, type Approvals } from './trust.ts'
@@ -95,7 +96,8 @@ async function readSource(source: Source, place: Place, strict: boolean): Promis
     message: `the file ${outcome.message}`,
     hint: outcome.hint,
   }
-  return { source, present: true, document: { source, definitions: [], settings: {}, diagnostics: [fault] } }
+  const settings = source.scope === 'enterprise' ? LOCKED : {}
+  return { source, present: true, document: { source, definitions: [], settings, diagnostics: [fault] } }
 }
 
 async function dynamicDocuments(options: LoadOptions, place: Place): Promise<ConfigDocument[]> {

@@ -1,7 +1,7 @@
 // trust.ts: may an entry that came with a project start? Only if the person said yes to exactly this entry.
 // The verdict is pure; the store at the end is the one file that remembers the yes.
 
-import { InvalidInput } from '../errors.ts'
+import { InvalidInput, IoError } from '../errors.ts'
 import { withFileLock, writeFileAtomic } from '../files/index.ts'
 import { readTextFile } from '../files/read.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
@@ -91,10 +91,14 @@ export class ApprovalStore {
 
   async #change(work: (projects: Map<string, Record<string, Approval>>) => void): Promise<void> {
     const wait = { waitMs: CONFIG_LIMITS.lockWaitMs, staleMs: CONFIG_LIMITS.lockStaleMs, dirMode: 0o700 }
-    await withFileLock(this.#file, wait, async () => {
+    await withFileLock(this.#file, wait, async (lock) => {
       const projects = await this.#load()
       work(projects)
       const text = `${JSON.stringify({ version: 1, projects: Object.fromEntries(projects) }, null, 2)}\n`
+      if (!(await lock.stillHeld()))
+        throw new IoError(`Another process took over ${this.#file}.`, {
+          hint: 'Nothing was changed; try again.',
+        })
       await writeFileAtomic(this.#file, text, { mode: 0o600, dirMode: 0o700 })
     })
   }
@@ -103,6 +107,11 @@ export class ApprovalStore {
 function projectsIn(text: string, file: string): Map<string, Record<string, Approval>> {
   try {
     const { projects } = JSON.parse(text) as { projects?: Record<string, Record<string, Approval>> }
+    if (
+      projects !== undefined &&
+      (typeof projects !== 'object' || projects === null || Array.isArray(projects))
+    )
+      throw new TypeError('"projects" is not an object')
     return new Map(Object.entries(projects ?? {}))
   } catch (error) {
     throw new InvalidInput(`${file} is not readable JSON, so no approval can be read or added.`, {
@@ -114,6 +123,8 @@ function projectsIn(text: string, file: string): Map<string, Record<string, Appr
 
 function approvalsIn(projects: ReadonlyMap<string, Record<string, Approval>>, root: string): Approvals {
   return new Map(
-    Object.entries(projects.get(root) ?? {}).filter(([, approval]) => typeof approval?.hash === 'string'),
+    Object.entries(projects.get(root) ?? {}).filter(
+      ([, approval]) => typeof approval?.hash === 'string' && typeof approval.approvedAt === 'string',
+    ),
   )
 }
