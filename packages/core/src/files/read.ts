@@ -21,6 +21,8 @@ const HINTS: Readonly<Record<string, readonly [message: string, hint: string]>> 
   ENAMETOOLONG: ['has a path that is too long for this system', 'Move the project to a shorter path.'],
 }
 
+const CHUNK = 64 * 1024
+
 export async function readTextFile(path: string, maxBytes: number): Promise<ReadOutcome> {
   let file: FileHandle | undefined
   try {
@@ -31,7 +33,7 @@ export async function readTextFile(path: string, maxBytes: number): Promise<Read
     if (!stat.isFile())
       return { kind: 'problem', message: 'is not a regular file', hint: 'A JSON file is expected here.' }
     if (stat.size > maxBytes) return tooLarge(stat.size, maxBytes)
-    const bytes = await file.readFile()
+    const bytes = await readAtMost(file, stat.size, maxBytes + 1)
     if (bytes.length > maxBytes) return tooLarge(bytes.length, maxBytes)
     return { kind: 'text', text: decode(bytes), mtimeMs: stat.mtimeMs, exact: isUtf8(bytes) }
   } catch (error) {
@@ -41,6 +43,20 @@ export async function readTextFile(path: string, maxBytes: number): Promise<Read
   } finally {
     await file?.close()
   }
+}
+
+/** The size is only a hint: a file may grow, and those of /proc say 0 and go on for ever. */
+async function readAtMost(file: FileHandle, expected: number, limit: number): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let total = 0
+  while (total < limit) {
+    const room = Math.min(Math.max(expected - total, 0) + CHUNK, limit - total)
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(room), 0, room)
+    if (bytesRead === 0) break
+    parts.push(buffer.subarray(0, bytesRead))
+    total += bytesRead
+  }
+  return Buffer.concat(parts)
 }
 
 function problem(code: string, error?: Error): ReadOutcome {
