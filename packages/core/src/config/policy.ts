@@ -114,10 +114,12 @@ function readPattern(pattern: string): UrlPattern {
   }
 }
 
+const ASCII = /^[\x20-\x7e]*$/
+
 /** International names are compared in the form that goes over the wire. */
 function asciiHost(host: string): string {
   const [, name = host, port = ''] = /^(.*?)(:[\d*]*)?$/.exec(host) ?? []
-  const labels = name.split('.').map((label) => (label.includes('*') ? label : domainToASCII(label) || label))
+  const labels = name.split('.').map((label) => (ASCII.test(label) ? label : domainToASCII(label) || label))
   return labels.join('.').replace(/\.$/, '') + port
 }
 

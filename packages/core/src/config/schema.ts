@@ -140,7 +140,13 @@ export function readEntry(written: unknown): EntryOutcome {
   const faults: SchemaFault[] = unknownKeys(given, shape)
   const checked = shapes[shape].safeParse(given)
   if (!checked.success) {
-    faults.push(...checked.error.issues.map((issue) => explainIssue(issue, given)))
+    // One value can break two rules at once ([] is no string, and empty); one place is one fault.
+    const places = new Map<string, SchemaFault>()
+    for (const issue of checked.error.issues) {
+      const place = issue.path.join('\n')
+      if (!places.has(place)) places.set(place, explainIssue(issue, given))
+    }
+    faults.push(...places.values())
     return { ok: false, faults }
   }
   const urlFault = checkUrl(given['url'], type)
