@@ -13,6 +13,8 @@ export interface Definition {
   readonly name: string
   readonly source: Source
   readonly line?: number
+  /** Where in the document, e.g. `mcpServers.github`. */
+  readonly path: string
   /** As it was written, for hashing, editing and showing. */
   readonly written: unknown
   /** Missing when the entry is malformed or its name may not be used. */
@@ -68,7 +70,7 @@ export function defineServer(
   const fault = nameFault(name)
   // Names of servers that the embedding program hands over are its own business; a file has no such freedom.
   const isSdk = source.scope === 'dynamic' && (written as { type?: unknown } | null)?.type === 'sdk'
-  const base = { name, source, written, ...(at.line !== undefined && { line: at.line }) }
+  const base = { name, source, written, path: prefix, ...(at.line !== undefined && { line: at.line }) }
   const where = { file: source.file, server: name }
   if (fault && !isSdk)
     return {

@@ -57,12 +57,17 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
   })
   return {
     ...resolved,
-    diagnostics: [...diagnostics, ...resolved.diagnostics],
+    diagnostics: onlyOnce([...diagnostics, ...resolved.diagnostics]),
     place,
     sources,
     documents,
     ...(exclusiveFile !== undefined && { exclusiveFile }),
   }
+}
+
+/** A file that stands in two rows of the table (~/.claude.json) has each of its faults once. */
+function onlyOnce(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return [...new Map(diagnostics.map((diagnostic) => [JSON.stringify(diagnostic), diagnostic])).values()]
 }
 
 export async function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Promise<Place> {

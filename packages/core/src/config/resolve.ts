@@ -284,14 +284,14 @@ function permissionRules({ documents, trackedFiles }: ResolveInput): PermissionR
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {
   // A server that is switched off does not need its variables; one that waits for a yes soon will.
   if (!server || (server.disabled && server.disabled.kind !== 'trust')) return []
-  const line = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition.line
+  const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   return expansions
     .filter(({ from }) => from === 'missing')
     .map(({ variable, path }) => ({
       severity: 'warning' as const,
       file: server.source,
-      ...(line !== undefined && { line }),
-      path,
+      ...(winner?.line !== undefined && { line: winner.line }),
+      path: `${winner?.path ?? name}.${path}`,
       server: name,
       message: `the environment variable ${variable} is not set`,
       hint: `Set it, or write \${${variable}:-default}.`,
