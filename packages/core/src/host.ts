@@ -24,7 +24,7 @@ export function systemHost(overrides: Partial<Host> = {}): Host {
   return {
     env,
     platform: process.platform,
-    home: env['HOME'] || homedir(),
+    home: env.HOME || homedir(),
     now: Date.now,
     random: Math.random,
     timer: (ms, callback) => {
