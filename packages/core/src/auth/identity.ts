@@ -31,8 +31,19 @@ export async function identify(
   if (document && as.client_id_metadata_document_supported)
     return { clientId: document, authMethod: 'none', source: 'metadata-document' }
   const known = previous?.as.issuer === as.issuer ? previous.client : undefined
-  if (known?.source === 'registered' && known.redirectUri === wish.redirectUri) return known
+  if (
+    known?.source === 'registered' &&
+    known.redirectUri === wish.redirectUri &&
+    covers(known.scope, wish.scope)
+  )
+    return known
   return register(server, context, as, wish)
+}
+
+/** Some servers hold a client to the scopes it registered with; a wider wish needs a new registration. */
+function covers(registered: string | undefined, wanted: string | undefined): boolean {
+  const known = new Set(registered?.split(' '))
+  return (wanted ?? '').split(' ').every((word) => word === '' || known.has(word))
 }
 
 async function register(
@@ -80,6 +91,7 @@ async function register(
     authMethod: isMethod(authMethod) ? authMethod : method,
     source: 'registered',
     redirectUri,
+    ...(scope && { scope }),
   }
 }
 

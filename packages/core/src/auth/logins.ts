@@ -24,6 +24,8 @@ export interface ClientIdentity {
   readonly source: 'configured' | 'metadata-document' | 'registered'
   /** The redirect a registered client was registered with. */
   readonly redirectUri?: string
+  /** The scopes it was registered with. */
+  readonly scope?: string
 }
 
 export interface Login {

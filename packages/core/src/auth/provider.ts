@@ -1,7 +1,7 @@
 // provider.ts: what a transport needs to make authenticated requests to one server: headers on the way out, and one
 // second try after a refusal. Getting and keeping logins is done elsewhere; here they are used.
 import type { ConfiguredServer } from '../config/types.ts'
-import { AuthRequired } from '../errors.ts'
+import { AuthRequired, PlugboardError } from '../errors.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
 import { type AuthContext, isRemote, type RemoteServer } from './context.ts'
@@ -203,10 +203,18 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
         learnNonce(url, response)
       }
       if (response.status !== 401 && response.status !== 403) return response
+      const hadLogin = tried.login !== undefined
       if ((await afterRefusal(response, tried)) === 'give-up') return response
       await drain(response)
       tried = await prepare(init, url)
       response = await next(url, { ...init, headers: tried.headers })
+      if (response.status === 401 && !hadLogin && tried.login) {
+        // A login that somebody else made a while ago may need its first renewal here.
+        await afterRefusal(response, tried)
+        await drain(response)
+        tried = await prepare(init, url)
+        response = await next(url, { ...init, headers: tried.headers })
+      }
       return response.status === 401 ? stillRefused(response, tried) : response
     },
 
@@ -215,6 +223,13 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
       return Object.fromEntries(headers)
     },
   }
+}
+
+/** The error of ours inside one that a library has wrapped around it, e.g. the SDK when it probes for the era. */
+export function causedBy(error: unknown): PlugboardError | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
+    if (at instanceof PlugboardError) return at
+  return undefined
 }
 
 /** Frees the connection of an answer nobody reads. */
