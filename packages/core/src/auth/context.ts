@@ -26,6 +26,8 @@ export interface MachineSettings {
   readonly privateKey?: string | Readonly<Record<string, unknown>>
   readonly alg?: string
   readonly kid?: string
+  /** A token of the platform the program runs on, exchanged for an access token (JWT bearer); read anew each time. */
+  readonly assertion?: string | (() => Promise<string>)
   readonly clientSecret?: string
   /** Refuses to send the credential to any other authorization server. */
   readonly issuer?: string

@@ -8,7 +8,7 @@ import { type ClientIdentity, clientSecret, type Login } from './logins.ts'
 import { needsAuth } from './needs-auth.ts'
 import { AuthRefused, shownUrl } from './refusal.ts'
 import { requestTokens, type TokenAnswer } from './token-endpoint.ts'
-import { renewByXaa } from './xaa.ts'
+import { JWT_BEARER, renewByXaa } from './xaa.ts'
 
 export function keeperFor(server: RemoteServer, context: AuthContext): Keeper {
   const machine = machineFor(server, context)
@@ -112,12 +112,13 @@ async function renewAsMachine(
   const dpopKey = found.dpop ? (login?.dpopKey ?? (await newDpopKey())) : undefined
   const scope =
     machine.scopes?.join(' ') ?? withoutOffline(chooseScope(server, found, challenge.scope, undefined))
+  const assertion = typeof machine.assertion === 'function' ? await machine.assertion() : machine.assertion
   const answer = await requestTokens({
     server: server.name,
     as: found.as,
     client,
-    grant: 'client_credentials',
-    params: { scope, resource: found.sendResource ? found.resource : undefined },
+    grant: assertion === undefined ? 'client_credentials' : JWT_BEARER,
+    params: { assertion, scope, resource: found.sendResource ? found.resource : undefined },
     fetch,
     now: () => context.host.now(),
     dpopKey,

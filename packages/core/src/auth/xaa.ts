@@ -17,7 +17,7 @@ import { AuthRefused, shownUrl } from './refusal.ts'
 import { requestTokens, type TokenAnswer } from './token-endpoint.ts'
 
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
-const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag'
 const ID_TOKEN = 'urn:ietf:params:oauth:token-type:id_token'
 
