@@ -8,7 +8,7 @@ export default defineConfig({
     alias: [
       { find: /^@plugboard\/core$/, replacement: source('./packages/core/src/index.ts') },
       {
-        find: /^@plugboard\/core\/(auth|config|builtin)$/,
+        find: /^@plugboard\/core\/(auth|config|config\/import|builtin)$/,
         replacement: source('./packages/core/src/$1/index.ts'),
       },
       { find: /^@plugboard\/core\/(.+)$/, replacement: source('./packages/core/src/$1.ts') },

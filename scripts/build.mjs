@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from './ensure-install.mjs'
 
@@ -44,7 +44,7 @@ const libraries = ['core', 'codebase', 'agent', 'gateway'].filter((name) =>
 
 export async function build() {
   const stamp = fingerprint()
-  const main = join(root, 'packages/cli/dist/main.js')
+  const main = join(root, 'packages/cli/dist/main.cjs')
   if (existsSync(main) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
   console.error('plugboard: building…')
   run('node_modules/typescript/bin/tsc', ['-b', ...libraries.map((name) => `packages/${name}`)])
@@ -52,36 +52,65 @@ export async function build() {
   writeFileSync(stampFile, stamp)
 }
 
+/**
+ * The command in two halves. What only reads and edits the configuration is CommonJS, the form that Node starts
+ * fastest: one file, and one more for every dynamic import, each complete in itself. What opens the board (src/live/)
+ * is ESM in shared chunks, loaded when such a verb runs.
+ */
 async function bundleCommand() {
   const esbuild = await import('esbuild')
   const outdir = join(root, 'packages/cli/dist')
   rmSync(outdir, { recursive: true, force: true })
   const manifest = JSON.parse(readFileSync(join(root, 'packages/cli/package.json'), 'utf8'))
-  await esbuild.build({
+  const common = {
     absWorkingDir: root,
-    entryPoints: ['packages/cli/src/main.ts'],
-    outdir,
     bundle: true,
-    splitting: true,
-    format: 'esm',
     platform: 'node',
     target: 'node20',
     mainFields: ['module', 'main'],
-    conditions: ['import', 'node'],
-    minifySyntax: true,
-    minifyWhitespace: true,
-    keepNames: false,
+    minify: true,
     legalComments: 'none',
-    sourcemap: false,
     logLevel: 'warning',
-    define: { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) },
     // What carries native code or data files stays a dependency; the rest is inside the bundle.
-    external: Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).filter(
-      (name) => name !== '@plugboard/core',
-    ),
-    banner: {
-      js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);",
-    },
+    external: ['@plugboard/codebase', '@napi-rs/keyring', 'sharp'],
+  }
+  const define = { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) }
+  const parts = new Map([['main', 'packages/cli/src/main.ts']])
+  for (const [name, entry] of parts)
+    await esbuild.build({
+      ...common,
+      entryPoints: [entry],
+      outfile: join(outdir, `${name}.cjs`),
+      format: 'cjs',
+      supported: { 'dynamic-import': false },
+      define: { ...define, 'import.meta.url': '__url' },
+      banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
+      plugins: [{ name: 'parts', setup: (build) => splitDynamicImports(build, parts) }],
+    })
+  const live = join(root, 'packages/cli/src/live')
+  if (!existsSync(live)) return
+  await esbuild.build({
+    ...common,
+    entryPoints: readdirSync(live)
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .map((file) => join(live, file)),
+    outdir: join(outdir, 'live'),
+    format: 'esm',
+    splitting: true,
+    conditions: ['import', 'node'],
+    define,
+    banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+  })
+}
+
+/** esbuild splits ESM only; a dynamic import here becomes a `require` of a bundle of its own. */
+function splitDynamicImports(build, parts) {
+  build.onResolve({ filter: /^\./ }, ({ path, kind, resolveDir }) => {
+    if (kind !== 'dynamic-import') return undefined
+    const file = join(resolveDir, path)
+    const name = `part-${basename(dirname(file))}-${basename(file).replace(/\.[tj]s$/, '')}`
+    parts.set(name, file)
+    return { path: `./${name}.cjs`, external: true }
   })
 }
 

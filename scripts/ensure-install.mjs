@@ -25,7 +25,8 @@ export function ensureInstalled() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
   console.error('plugboard: installing packages (once)…')
   const npm = process.env.npm_execpath
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--include=dev']
+  // Not `npm ci`: it fails where a registry lacks the optional binaries of other platforms. The lock decides either way.
+  const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', '--include=dev']
   const options = { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, NODE_ENV: '' } }
   const done = npm?.endsWith('.js')
     ? spawnSync(process.execPath, [npm, ...args], options)
@@ -35,7 +36,7 @@ export function ensureInstalled() {
       })
   if (done.error || done.status !== 0) {
     console.error(
-      `\nplugboard: the packages could not be installed${done.error ? ` (${done.error.message})` : ''}.\n` +
+      `\nplugboard: the packages could not be installed${done.error ? ` (${done.error.message})` : ''}; npm says why above.\n` +
         'The npm registry has to be reachable once. Check the network, HTTPS_PROXY and `npm ping`, then run the\n' +
         'same command again; after one successful install no network is needed.',
     )

@@ -9,7 +9,7 @@ await build()
 
 const child = spawn(
   process.execPath,
-  [join(root, 'packages/cli/bin/plugboard.mjs'), ...process.argv.slice(2)],
+  [join(root, 'packages/cli/bin/plugboard.cjs'), ...process.argv.slice(2)],
   {
     stdio: 'inherit',
   },

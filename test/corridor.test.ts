@@ -9,7 +9,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Left to right. Rooms in one row may not import each other. */
 const CORRIDOR: readonly (readonly string[])[] = [
-  ['core/errors', 'core/host', 'core/limits'],
+  ['core/errors', 'core/lazy', 'core/limits'],
+  ['core/host'],
   ['core/files'],
   ['core/events'],
   ['core/config'],

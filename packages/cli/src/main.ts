@@ -1,1 +1,42 @@
-console.log('plugboard')
+// main.ts: the command. It finds the verb, loads its code, and turns errors into exit codes.
+// bin/plugboard.cjs starts it and says how verbs that open the board are loaded.
+import { isPlugboardError } from '@plugboard/core/errors'
+import { parseCommandLine } from './args.ts'
+import { createInvocation } from './context.ts'
+import { createOutput, EXIT, exitCodeOf, type Output, reportError } from './output.ts'
+import type { LoadLive } from './spec.ts'
+import { write } from './streams.ts'
+import { VERBS } from './verbs.ts'
+
+export async function main(argv: readonly string[], loadLive: LoadLive): Promise<number> {
+  let output: Output = createOutput({
+    json: argv.includes('--json'),
+    quiet: false,
+    verbose: argv.includes('-v') || argv.includes('--verbose'),
+    noColor: argv.includes('--no-color'),
+  })
+  try {
+    const parsed = parseCommandLine(argv)
+    if (parsed.values['version']) {
+      write(1, `${process.env['PLUGBOARD_VERSION']}\n`)
+      return EXIT.done
+    }
+    if (parsed.values['help']) {
+      const { helpText } = await import('./help.ts')
+      write(1, helpText(parsed.verb, output.color))
+      return EXIT.done
+    }
+    const invocation = createInvocation(parsed, VERBS)
+    output = invocation.output
+    const { run } = await (parsed.verb ? parsed.verb.load(loadLive) : import('./verbs/list.ts'))
+    return await run(invocation)
+  } catch (error) {
+    if (isPlugboardError(error)) {
+      reportError(output, error)
+      return exitCodeOf(error)
+    }
+    const { message, stack } = error as Error
+    write(2, `plugboard: this should not have happened: ${output.verbose ? stack : message}\n`)
+    return EXIT.toolError
+  }
+}

@@ -52,7 +52,34 @@ export interface ErrorJson {
   readonly hint?: string
 }
 
+/** Spelled out, because a bundler may rename classes. */
+const NAMES: Readonly<Record<ErrorCode, string>> = {
+  SERVER_NOT_FOUND: 'ServerNotFound',
+  TOOL_NOT_FOUND: 'NotFound',
+  RESOURCE_NOT_FOUND: 'NotFound',
+  PROMPT_NOT_FOUND: 'NotFound',
+  INIT_ERROR: 'InitError',
+  TOOL_ERROR: 'ToolError',
+  PARSE_ERROR: 'ParseError',
+  IO_ERROR: 'IoError',
+  AUTH_REQUIRED: 'AuthRequired',
+  PERMISSION_DENIED: 'PermissionDenied',
+  TIMEOUT: 'Timeout',
+  DISABLED: 'Disabled',
+  INVALID_INPUT: 'InvalidInput',
+  OUTCOME_UNKNOWN: 'OutcomeUnknown',
+  CANCELLED: 'Cancelled',
+}
+
+const BRAND = Symbol.for('plugboard.error')
+
+/** True for errors of this family, also when two copies of the library are loaded. */
+export function isPlugboardError(error: unknown): error is PlugboardError {
+  return typeof error === 'object' && error !== null && BRAND in error
+}
+
 export class PlugboardError extends Error {
+  readonly [BRAND] = true
   readonly code: ErrorCode
   readonly server: string | undefined
   readonly stage: Stage | undefined
@@ -60,7 +87,7 @@ export class PlugboardError extends Error {
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
-    this.name = new.target.name
+    this.name = NAMES[code]
     this.code = code
     this.server = details.server
     this.stage = details.stage

@@ -1,7 +1,8 @@
 // host.ts: the outside world as one object, so that a test can be exact and two boards never meet.
 // Everything the library reads from its surroundings (time, chance, environment, network, processes) enters here.
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { homedir } from 'node:os'
+import { lazyModule } from './lazy.ts'
 
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -33,7 +34,7 @@ export function systemHost(overrides: Partial<Host> = {}): Host {
       return () => clearTimeout(timer)
     },
     fetch: (input, init) => fetch(input, init),
-    spawn: (command, args, options) => spawn(command, args, options),
+    spawn: (command, args, options) => lazyModule('node:child_process').spawn(command, args, options),
     ...overrides,
   }
 }

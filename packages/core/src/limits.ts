@@ -9,6 +9,8 @@ const MIB = 1024 * KIB
 /** Configuration files and the things they point to. */
 export const CONFIG_LIMITS = {
   fileBytes: 8 * MIB,
+  /** Files of other products grow with their own data; only our part of them is kept. */
+  foreignFileBytes: 32 * MIB,
   /** A settings file nested deeper than this is refused before anything walks it. */
   depth: 64,
   entriesPerFile: 5000,
@@ -46,6 +48,14 @@ export const CONNECT_LIMITS = {
   heartbeatMs: 30 * SECOND,
   heartbeatTimeoutMs: 10 * SECOND,
   closeMs: 2 * SECOND,
+  /** A server that is slow to come up gives its slot back after this, so that it delays nobody else. */
+  slotHoldMs: 5 * SECOND,
+  /** How much longer than its tools a server may take to list its resources and prompts. */
+  sideListsMs: 5 * SECOND,
+  /** A connection that lived this long starts counting its reconnect attempts from zero. */
+  stableMs: 60 * SECOND,
+  eraRecords: 1000,
+  eraFileBytes: 16 * MIB,
 } as const
 
 export const STDIO_LIMITS = {
@@ -53,21 +63,89 @@ export const STDIO_LIMITS = {
   interruptAfterMs: 0,
   terminateAfterMs: 100,
   killAfterMs: 400,
+  /** After SIGKILL the kernel needs a moment; what is not gone by then is only waiting to be reaped. */
+  reapMs: 80,
+  /** A group that its leader left behind gets this long to follow before it is killed. */
+  orphansMs: 100,
   stderrTailBytes: 64 * KIB,
+  /** What a child does not read piles up here, no further. */
+  unsentBytes: 64 * MIB,
+  /** Output that is still in the pipe when the child has exited is read for this long. */
+  drainMs: 200,
+  /** Between the end of a child's output and its exit; a child that lives on is a lost connection. */
+  outputEndMs: 100,
+  /** The watchdog waits this long for the next child before it leaves. */
+  watchdogIdleMs: SECOND,
 } as const
 
-export const LOG_LIMITS = { bytesPerServer: 1 * MIB, lineBytes: 16 * KIB, linesInError: 12 } as const
+export const LOG_LIMITS = {
+  bytesPerServer: 1 * MIB,
+  lineBytes: 16 * KIB,
+  linesInError: 12,
+  /** Lines wait this long for company before they are written. */
+  flushMs: 200,
+  /** A server that floods faster than the disk takes it loses lines past this, and the log says how many. */
+  bufferedBytes: 256 * KIB,
+  followMs: 300,
+} as const
+
+export const EVENT_LIMITS = { buffered: 10_000 } as const
+
+/** Streamable HTTP and the older SSE. */
+export const HTTP_LIMITS = {
+  /** One JSON answer, or one event of a stream. */
+  messageBytes: 64 * MIB,
+  /** The body of an answer that is not a message: an error page, an OAuth document. */
+  errorBytes: 1 * MIB,
+  connectMs: 10 * SECOND,
+  /** A message that expects no answer must be acknowledged within this. */
+  notifyMs: 30 * SECOND,
+  /** For a server that does not say how long it keeps an idle connection; one that hangs up sooner is noticed. */
+  keepAliveMs: 30 * SECOND,
+  keepAliveMaxMs: 10 * MINUTE,
+  /** After this long without traffic we look whether the peer hung up before we write. */
+  idleMs: 250,
+  /** The longest `Retry-After` that is waited for. */
+  retryAfterMs: 10 * SECOND,
+  /** The goodbye (DELETE) of a session. */
+  goodbyeMs: SECOND,
+  resumeAttempts: 3,
+  resumeDelayMs: SECOND,
+  resumeMaxDelayMs: 30 * SECOND,
+  /** A server's own `retry:` is believed up to here. */
+  serverRetryMs: 60 * SECOND,
+  /** A push stream that lived this long was a good one: the next loss starts counting anew. */
+  steadyMs: 10 * SECOND,
+} as const
+
+export const WEBSOCKET_LIMITS = {
+  messageBytes: 64 * MIB,
+  unsentBytes: 64 * MIB,
+  connectMs: 30 * SECOND,
+  closeMs: 500,
+} as const
+
+/** An editor's lock file is a few hundred bytes; a folder of them holds a handful. */
+export const IDE_LIMITS = { lockBytes: 64 * KIB, lockFiles: 200 } as const
 
 export const LIST_LIMITS = {
   cached: 100,
   pages: 1000,
   items: 50_000,
   debounceMs: 100,
+  /** A server that never stops saying "changed" is still refreshed this often. */
+  maxWaitMs: 1 * SECOND,
+  warnings: 20,
 } as const
 
 export const CALL_LIMITS = {
   timeoutMs: 60 * SECOND,
   totalMs: 10 * MINUTE,
+  /** How often a server may ask for input before it answers one call. */
+  inputRounds: 10,
+  inputsPerRound: 16,
+  /** Requests of one server that may be open with us at a time. */
+  inbound: 32,
 } as const
 
 export const AUTH_LIMITS = {

@@ -1,1 +1,12 @@
-export {}
+// The configuration room's reading side. What edits (manage.ts), what translates (import/) and the JSON Schema have
+// doors of their own, so that reading stays light.
+export type { ConfigDocument, Definition } from './document.ts'
+export type * from './entry.ts'
+export type { Expansion } from './expand.ts'
+export { type Configuration, type LoadOptions, loadConfiguration } from './load.ts'
+export { isSecret, maskEntry, maskUrl, maskValue } from './mask.ts'
+export { nameFault, RESERVED_NAMES } from './names.ts'
+export type { Contender, PermissionRule, Resolution } from './resolve.ts'
+export { findResolution, type PendingApproval, pendingApprovals } from './resolve.ts'
+export { plugboardHome, type Source, type WritableScope } from './sources.ts'
+export { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'

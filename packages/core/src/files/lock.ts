@@ -1,10 +1,10 @@
 // lock.ts: one holder at a time, across processes, for whatever `path` names. A holder that died is noticed at
 // once (its pid is gone) or, on another machine or after pid reuse, when its heartbeat stops.
-import { randomBytes } from 'node:crypto'
 import { mkdir, open, readFile, stat, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { Cancelled, IoError, Timeout } from '../errors.ts'
+import { uniqueName } from './unique.ts'
 
 export interface LockOptions {
   /** How long to wait for the lock before giving up. */
@@ -36,7 +36,7 @@ export async function withFileLock<T>(
   work: (lock: FileLock) => Promise<T>,
 ): Promise<T> {
   const file = `${path}.lock`
-  const owner: Owner = { pid: process.pid, host: hostname(), token: randomBytes(12).toString('hex') }
+  const owner: Owner = { pid: process.pid, host: hostname(), token: uniqueName() }
   await acquire(file, owner, options)
   const heartbeat = setInterval(() => {
     const now = new Date()

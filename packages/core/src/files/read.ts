@@ -1,9 +1,15 @@
 // read.ts: reads a text file that may be missing, huge, a folder, a device or not ours to read; never throws for those.
-import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { isUtf8 } from 'node:buffer'
+import { lazyModule } from '../lazy.ts'
 
 export type ReadOutcome =
-  | { readonly kind: 'text'; readonly text: string; readonly mtimeMs: number }
+  | {
+      readonly kind: 'text'
+      readonly text: string
+      readonly mtimeMs: number
+      /** Written back as UTF-8, the text gives the same bytes. */
+      readonly exact: boolean
+    }
   | { readonly kind: 'missing' }
   | { readonly kind: 'problem'; readonly message: string; readonly hint: string }
 
@@ -15,25 +21,27 @@ const HINTS: Readonly<Record<string, readonly [message: string, hint: string]>> 
   ENAMETOOLONG: ['has a path that is too long for this system', 'Move the project to a shorter path.'],
 }
 
+/** Synchronous inside: a handful of small local files, where the thread pool would cost more than the reading. */
 export async function readTextFile(path: string, maxBytes: number): Promise<ReadOutcome> {
-  let file: FileHandle | undefined
+  const fs = lazyModule('node:fs')
+  let file: number | undefined
   try {
     // Without O_NONBLOCK, opening a FIFO would wait for a writer for ever.
-    file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
-    const stat = await file.stat()
+    file = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0))
+    const stat = fs.fstatSync(file)
     if (stat.isDirectory()) return problem('EISDIR')
     if (!stat.isFile())
       return { kind: 'problem', message: 'is not a regular file', hint: 'A JSON file is expected here.' }
     if (stat.size > maxBytes) return tooLarge(stat.size, maxBytes)
-    const bytes = await file.readFile()
+    const bytes = fs.readFileSync(file)
     if (bytes.length > maxBytes) return tooLarge(bytes.length, maxBytes)
-    return { kind: 'text', text: decode(bytes), mtimeMs: stat.mtimeMs }
+    return { kind: 'text', text: decode(bytes), mtimeMs: stat.mtimeMs, exact: isUtf8(bytes) }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? ''
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'missing' }
     return problem(code, error as Error)
   } finally {
-    await file?.close()
+    if (file !== undefined) fs.closeSync(file)
   }
 }
 

@@ -1,7 +1,7 @@
 // write.ts: replaces a file in one step, so that a reader sees the old text or the new one and never half of it.
-import { randomBytes } from 'node:crypto'
 import { chmod, lstat, mkdir, open, readlink, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { uniqueName } from './unique.ts'
 
 const MAX_LINKS = 16
 /** Windows refuses to rename over a file that another process has open for a moment. */
@@ -36,7 +36,7 @@ export async function writeFileAtomic(
   await mkdir(folder, { recursive: true, ...(options.dirMode !== undefined && { mode: options.dirMode }) })
   const existing = await stat(target).catch(() => undefined)
   const mode = options.forceMode || !existing ? (options.mode ?? 0o644) : existing.mode & 0o7777
-  const draft = join(folder, `.${basename(target)}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`)
+  const draft = join(folder, `.${basename(target)}.${uniqueName()}.tmp`)
   try {
     const file = await open(draft, 'wx', mode)
     try {

@@ -1,0 +1,39 @@
+// measure.mjs: interleaved rounds and medians. Figures of one run are only ever compared with each other: the
+// machine is shared, so a ratio means something and a millisecond alone does not.
+import { performance } from 'node:perf_hooks'
+
+export function median(values) {
+  return percentile(values, 0.5)
+}
+
+export function percentile(values, share) {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+}
+
+/** Runs every contender once a round, in a rotating order, so that a slow moment hits all of them alike. */
+export async function interleave(contenders, rounds) {
+  const samples = Object.fromEntries(Object.keys(contenders).map((name) => [name, []]))
+  const names = Object.keys(contenders)
+  for (let round = 0; round < rounds; round++)
+    for (let step = 0; step < names.length; step++) {
+      const name = names[(round + step) % names.length]
+      samples[name].push(await contenders[name]())
+    }
+  return samples
+}
+
+/** Milliseconds that `work` took. */
+export async function timed(work) {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+/** Milliseconds of CPU (user and system) that `work` cost this process. */
+export async function cpuOf(work) {
+  const start = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(start)
+  return (user + system) / 1000
+}

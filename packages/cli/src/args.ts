@@ -1,0 +1,117 @@
+// args.ts: the words on the command line → a verb and its options. Wrong words get a sentence that helps.
+import { parseArgs } from 'node:util'
+import { InvalidInput } from '@plugboard/core/errors'
+import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
+import { findVerb, SPELLINGS, VERBS } from './verbs.ts'
+
+export interface Parsed {
+  /** Undefined for the bare command: the board. */
+  readonly verb: VerbSpec | undefined
+  readonly positionals: readonly string[]
+  /** What stood behind `--`, word by word. */
+  readonly rest: readonly string[]
+  readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+}
+
+export function parseCommandLine(argv: readonly string[]): Parsed {
+  const at = verbIndex(argv)
+  if (at === undefined) return parseWords(undefined, argv)
+  const word = argv[at] ?? ''
+  if (word === 'mcp') return parseCommandLine([...argv.slice(0, at), ...argv.slice(at + 1)])
+  const spelling = Object.hasOwn(SPELLINGS, word) ? SPELLINGS[word] : undefined
+  if (spelling) return parseCommandLine([...argv.slice(0, at), ...spelling, ...argv.slice(at + 1)])
+  if (word === 'help') return parseCommandLine([...argv.slice(0, at), ...argv.slice(at + 1), '--help'])
+  const verb = findVerb(word)
+  if (!verb)
+    throw new InvalidInput(`There is no verb "${word}".`, {
+      hint: nearest(word) ?? 'Run `plugboard --help` for the list.',
+    })
+  return parseWords(verb, [...argv.slice(0, at), ...argv.slice(at + 1)])
+}
+
+/** The first word that is neither a global option nor the value of one. */
+function verbIndex(argv: readonly string[]): number | undefined {
+  for (let index = 0; index < argv.length; index++) {
+    const word = argv[index] ?? ''
+    if (word === '--') return undefined
+    if (!word.startsWith('-') || word === '-') return index
+    const option = GLOBAL_OPTIONS[word.replace(/^--/, '')]
+    if (word.startsWith('--') && option?.type === 'string') index++
+  }
+  return undefined
+}
+
+function parseWords(verb: VerbSpec | undefined, words: readonly string[]): Parsed {
+  const options = { ...GLOBAL_OPTIONS, ...verb?.options }
+  const split = words.indexOf('--')
+  const before = split === -1 ? words : words.slice(0, split)
+  const rest = split === -1 ? [] : words.slice(split + 1)
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...before],
+      options: Object.fromEntries(Object.entries(options).map(([name, spec]) => [name, parserOption(spec)])),
+      allowPositionals: true,
+      strict: true,
+    })
+    checkChoices(values, options)
+    return { verb, positionals, rest, values: values as Parsed['values'] }
+  } catch (error) {
+    if (error instanceof InvalidInput) throw error
+    throw explain(error as NodeJS.ErrnoException, verb, before)
+  }
+}
+
+function parserOption({ type, short, multiple }: OptionSpec) {
+  return { type, ...(short && { short }), ...(multiple && { multiple }) }
+}
+
+function checkChoices(values: object, options: Readonly<Record<string, OptionSpec>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    const choices = options[name]?.choices
+    if (choices && typeof value === 'string' && !choices.includes(value))
+      throw new InvalidInput(`--${name} cannot be "${value}".`, {
+        hint: `Choose one of ${choices.join(', ')}.`,
+      })
+  }
+}
+
+function explain(
+  error: NodeJS.ErrnoException,
+  verb: VerbSpec | undefined,
+  words: readonly string[],
+): InvalidInput {
+  const usage = verb ? `plugboard ${verb.name} ${verb.usage}`.trim() : 'plugboard VERB'
+  if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const option = /'(-[^']*)'/.exec(error.message)?.[1] ?? 'that option'
+    if (verb?.name === 'add') {
+      const [name = 'NAME', ...command] = words.filter((word) => !word.startsWith('-') || word === option)
+      return new InvalidInput(`${option} is not an option of \`plugboard add\`.`, {
+        hint: `If it belongs to the server, put -- before its command: plugboard add ${name} -- ${command.join(' ')}`.trim(),
+      })
+    }
+    return new InvalidInput(`${option} is not an option here.`, {
+      hint: `Usage: ${usage}. See \`plugboard ${verb?.name ?? ''} --help\`.`,
+    })
+  }
+  const message = error.message.split('\n')[0] ?? 'The command line is wrong.'
+  return new InvalidInput(message.replace(/\.?$/, '.'), { hint: `Usage: ${usage}` })
+}
+
+/** A verb one or two keystrokes away. */
+function nearest(word: string): string | undefined {
+  const names = VERBS.flatMap((verb) => [verb.name, ...(verb.aliases ?? [])])
+  const close = names.find(
+    (name) => name.startsWith(word) || word.startsWith(name) || sameLetters(name, word),
+  )
+  return close && word.length > 1 ? `Did you mean \`plugboard ${close}\`?` : undefined
+}
+
+function sameLetters(a: string, b: string): boolean {
+  return (
+    Math.abs(a.length - b.length) <= 1 &&
+    [...a]
+      .sort()
+      .join('')
+      .startsWith([...b].sort().join('').slice(0, -1))
+  )
+}

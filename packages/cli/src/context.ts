@@ -1,0 +1,103 @@
+// context.ts: what a verb gets: its words, the surroundings, and the configuration when it asks for it.
+import { resolve } from 'node:path'
+import type { Configuration, WritableScope } from '@plugboard/core/config'
+import { loadConfiguration } from '@plugboard/core/config/load'
+import { InvalidInput } from '@plugboard/core/errors'
+import { type Host, systemHost } from '@plugboard/core/host'
+import { lazyModule } from '@plugboard/core/lazy'
+import type { Parsed } from './args.ts'
+import { createOutput, type Output, reportDiagnostics } from './output.ts'
+import type { VerbSpec } from './spec.ts'
+
+export interface Invocation {
+  /** The table, for verbs that speak about verbs. */
+  readonly verbs: readonly VerbSpec[]
+  readonly host: Host
+  readonly cwd: string
+  readonly output: Output
+  readonly positionals: readonly string[]
+  readonly rest: readonly string[]
+  flag(name: string): boolean
+  option(name: string): string | undefined
+  options(name: string): readonly string[]
+  /** Reads every source; what is wrong with files is told on stderr, once. */
+  configuration(options?: { readonly withLines?: boolean }): Promise<Configuration>
+}
+
+export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[]): Invocation {
+  const { values } = parsed
+  const flag = (name: string) => values[name] === true
+  const option = (name: string) => {
+    const value = values[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const options = (name: string) => {
+    const value = values[name]
+    return Array.isArray(value) ? (value as readonly string[]) : []
+  }
+  const output = createOutput({
+    json: flag('json'),
+    quiet: flag('quiet'),
+    verbose: flag('verbose'),
+    noColor: flag('no-color'),
+  })
+  const host = systemHost()
+  const cwd = startFolder(option('cwd'))
+  let loaded: Promise<Configuration> | undefined
+  const load = async (withLines: boolean) => {
+    const configuration = await loadConfiguration({
+      host,
+      cwd,
+      mcpConfig: options('mcp-config'),
+      strict: flag('strict-mcp-config'),
+      approveProject: flag('approve-project'),
+      withLines,
+    })
+    reportDiagnostics(output, configuration.diagnostics)
+    return configuration
+  }
+  return {
+    verbs,
+    host,
+    cwd,
+    output,
+    positionals: parsed.positionals,
+    rest: parsed.rest,
+    flag,
+    option,
+    options,
+    configuration: ({ withLines = false } = {}) => {
+      loaded ??= load(withLines)
+      return loaded
+    },
+  }
+}
+
+function startFolder(wanted: string | undefined): string {
+  const cwd = resolve(wanted ?? process.cwd())
+  if (wanted !== undefined && !isFolder(cwd)) throw new InvalidInput(`--cwd: ${cwd} is not a folder.`)
+  return cwd
+}
+
+function isFolder(path: string): boolean {
+  return lazyModule('node:fs').statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+/** Exactly so many words, or a sentence about what is missing or too much. */
+export function words(invocation: Invocation, names: readonly string[], optional = 0): readonly string[] {
+  const { positionals } = invocation
+  if (positionals.length < names.length - optional)
+    throw new InvalidInput(`${names[positionals.length]} is missing.`, {
+      hint: 'Add `--help` to see how it is used.',
+    })
+  if (positionals.length > names.length)
+    throw new InvalidInput(`"${positionals[names.length]}" is one word too many.`, {
+      hint: 'Add `--help` to see how it is used.',
+    })
+  return positionals
+}
+
+export function scopeOption(invocation: Invocation): WritableScope | undefined {
+  // The parser has checked the choices.
+  return invocation.option('scope') as WritableScope | undefined
+}

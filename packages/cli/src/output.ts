@@ -1,0 +1,144 @@
+// output.ts: how results and notes reach a person or a script. Results go to stdout, everything else to stderr.
+import type { Diagnostic } from '@plugboard/core/config'
+import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
+import { type Colors, createColors } from './colors.ts'
+import { isTerminal, write } from './streams.ts'
+
+export interface Output {
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly verbose: boolean
+  readonly color: Colors
+  readonly errorColor: Colors
+  /** A result: one document with --json, text otherwise. */
+  result(data: unknown, text: () => string): void
+  /** A note for a person; silent with --quiet. */
+  note(line: string): void
+}
+
+export interface OutputFlags {
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly verbose: boolean
+  readonly noColor: boolean
+}
+
+export function createOutput(flags: OutputFlags): Output {
+  const wanted = (fd: 1 | 2) => {
+    if (flags.noColor || process.env['NO_COLOR']) return false
+    if (process.env['FORCE_COLOR']) return process.env['FORCE_COLOR'] !== '0'
+    return process.env['TERM'] !== 'dumb' && isTerminal(fd)
+  }
+  return {
+    json: flags.json,
+    quiet: flags.quiet,
+    verbose: flags.verbose,
+    color: createColors(wanted(1)),
+    errorColor: createColors(wanted(2)),
+    result: (data, text) => {
+      const shown = flags.json ? JSON.stringify(data, null, 2) : text()
+      if (shown !== '') write(1, shown.endsWith('\n') ? shown : `${shown}\n`)
+    },
+    note: (line) => {
+      if (!flags.quiet) write(2, `${line}\n`)
+    },
+  }
+}
+
+/** Exit codes, as scripts rely on them. */
+export const EXIT = {
+  done: 0,
+  toolError: 1,
+  usage: 2,
+  notFound: 3,
+  connect: 4,
+  login: 5,
+  denied: 6,
+  timeout: 7,
+  interrupted: 130,
+} as const
+
+const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
+  SERVER_NOT_FOUND: EXIT.notFound,
+  TOOL_NOT_FOUND: EXIT.notFound,
+  RESOURCE_NOT_FOUND: EXIT.notFound,
+  PROMPT_NOT_FOUND: EXIT.notFound,
+  INIT_ERROR: EXIT.connect,
+  TOOL_ERROR: EXIT.toolError,
+  PARSE_ERROR: EXIT.usage,
+  IO_ERROR: EXIT.connect,
+  AUTH_REQUIRED: EXIT.login,
+  PERMISSION_DENIED: EXIT.denied,
+  TIMEOUT: EXIT.timeout,
+  DISABLED: EXIT.denied,
+  INVALID_INPUT: EXIT.usage,
+  OUTCOME_UNKNOWN: EXIT.connect,
+  CANCELLED: EXIT.interrupted,
+}
+
+export function exitCodeOf(error: PlugboardError): number {
+  // A file that could not be written is no failed connection.
+  if (error.code === 'IO_ERROR' && error.stage === 'config') return EXIT.usage
+  return EXIT_OF[error.code]
+}
+
+export function reportError(output: Output, error: PlugboardError): void {
+  if (output.json) {
+    write(1, `${JSON.stringify({ error: error.toJSON() }, null, 2)}\n`)
+    return
+  }
+  const { red, dim } = output.errorColor
+  const where = [error.server, error.stage].filter((part) => part && !error.message.includes(`"${part}"`))
+  write(2, `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${error.message}\n`)
+  if (error.hint) write(2, `  ${dim(error.hint)}\n`)
+}
+
+/** Faults in files, most serious first; a file's fault never stops the command. */
+export function reportDiagnostics(output: Output, diagnostics: readonly Diagnostic[], limit = 20): void {
+  if (output.quiet || output.json || diagnostics.length === 0) return
+  const { red, yellow, dim } = output.errorColor
+  const sorted = [...diagnostics].sort(
+    (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
+  )
+  const shown = output.verbose ? sorted : sorted.slice(0, limit)
+  for (const fault of shown) {
+    const mark = fault.severity === 'error' ? red('error') : yellow('warning')
+    const at = `${shortPath(fault.file)}${fault.line === undefined ? '' : `:${fault.line}:${fault.column ?? 1}`}`
+    const path = fault.path ? ` ${fault.path}:` : ''
+    write(2, `${mark} ${at}:${path} ${fault.message}\n`)
+    if (fault.hint) write(2, `  ${dim(fault.hint)}\n`)
+  }
+  if (shown.length < sorted.length) write(2, dim(`… and ${sorted.length - shown.length} more (-v)\n`))
+}
+
+/** `~` for the home folder, as people write it. */
+export function shortPath(path: string): string {
+  const home = process.env['HOME']
+  return home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}
+
+/** Columns that line up; the last one is not padded. Colour codes do not count. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = []
+  for (const row of rows)
+    row.forEach((cell, index) => {
+      widths[index] = Math.max(widths[index] ?? 0, width(cell))
+    })
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) =>
+          index === row.length - 1 ? cell : cell + ' '.repeat((widths[index] ?? 0) - width(cell)),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what colour codes start with
+const COLOR_CODE = /\x1b\[[0-9;]*m/g
+
+function width(cell: string): number {
+  return [...cell.replace(COLOR_CODE, '')].length
+}

@@ -1,0 +1,93 @@
+// servers.ts: the rows of `list` and of the board: what is configured, and how it is.
+import type { Configuration, ConfiguredServer } from '@plugboard/core/config'
+import type { Colors } from './colors.ts'
+import { shortPath, table } from './output.ts'
+
+/** One server as scripts see it. Fields may be added, never renamed. */
+export interface ServerRow {
+  readonly name: string
+  readonly scope: string
+  readonly source: string
+  readonly type: string
+  readonly state: 'pending' | 'connected' | 'failed' | 'needs-auth' | 'disabled'
+  readonly stage?: string
+  readonly error?: string
+  readonly hint?: string
+  readonly reason?: string
+  readonly tools: number
+  readonly resources: number
+  readonly prompts: number
+  readonly protocolVersion?: string
+  readonly connectMs?: number
+}
+
+export function configuredRow({ name, scope, source, entry, disabled }: ConfiguredServer): ServerRow {
+  return {
+    name,
+    scope,
+    source,
+    type: entry.type,
+    state: disabled ? 'disabled' : 'pending',
+    ...(disabled && { reason: disabled.text }),
+    tools: 0,
+    resources: 0,
+    prompts: 0,
+  }
+}
+
+const MARK = { connected: '✔', pending: '…', failed: '✘', 'needs-auth': '!', disabled: '⊘' } as const
+
+export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
+  const { bold, dim, green, red, yellow } = color
+  if (rows.length === 0)
+    return `No servers yet. Add one: ${bold('plugboard add NAME URL')} or ${bold('plugboard add NAME -- COMMAND …')}`
+  const paint = {
+    connected: green,
+    pending: yellow,
+    failed: red,
+    'needs-auth': yellow,
+    disabled: dim,
+  } as const
+  const header = ['  NAME', 'STATE', 'SCOPE', 'TYPE', 'TOOLS', 'TIME', 'SOURCE'].map((title) => dim(title))
+  const body = rows.map((row) => {
+    const waiting = row.reason === 'pending approval'
+    const mark = waiting ? '⏸' : MARK[row.state]
+    return [
+      `${paint[row.state](mark)} ${bold(row.name)}`,
+      paint[row.state](waiting ? 'pending approval' : row.state),
+      row.scope,
+      row.type,
+      row.state === 'connected' ? String(row.tools) : '',
+      row.connectMs === undefined ? '' : dim(`${Math.round(row.connectMs)} ms`),
+      dim(shortPath(row.source)),
+    ]
+  })
+  const details = rows.flatMap((row) => detail(row, color))
+  return [table([header, ...body]), ...details].join('\n')
+}
+
+/** What the table has no room for: why a server is not up, and what to do. */
+function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
+  if (row.error)
+    return [
+      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${row.error}`,
+      ...(row.hint ? [`  ${dim(row.hint)}`] : []),
+    ]
+  if (row.reason === 'pending approval')
+    return [
+      `${yellow('⏸')} ${row.name}: came with this project; run \`plugboard approve ${row.name}\` to let it start`,
+    ]
+  if (row.reason) return [`${dim('⊘')} ${dim(`${row.name}: ${row.reason}`)}`]
+  return []
+}
+
+export function hiddenNote(configuration: Configuration): string | undefined {
+  const { exclusiveFile, hidden } = configuration
+  if (exclusiveFile === undefined) return undefined
+  const names = [...new Set(hidden.map(({ name }) => name))]
+  const others =
+    names.length === 0
+      ? ''
+      : ` ${names.length} other${names.length === 1 ? ' is' : 's are'} hidden: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ' …' : ''}.`
+  return `This machine is managed: ${shortPath(exclusiveFile)} allows its own servers only.${others}`
+}

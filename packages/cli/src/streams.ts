@@ -1,0 +1,37 @@
+// streams.ts: writes to stdout and stderr without building Node's streams for them, which costs a good part of a
+// short command's life. Falls back to the streams when a pipe is full.
+import { lazyModule } from '@plugboard/core/lazy'
+
+export type Fd = 1 | 2
+
+export function write(fd: Fd, text: string): void {
+  const fs = lazyModule('node:fs')
+  let bytes = Buffer.from(text)
+  while (bytes.length > 0) {
+    try {
+      bytes = bytes.subarray(fs.writeSync(fd, bytes))
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EAGAIN') return void (fd === 1 ? process.stdout : process.stderr).write(bytes)
+      // A reader that went away (`| head`) ends us quietly, as it does other commands.
+      if (code === 'EPIPE') process.exit(0)
+      throw error
+    }
+  }
+}
+
+/** Where scripts send what they do not read; a character device too. */
+const DEV_NULL = 0x103
+
+/** Asked of the descriptor first: only a character device can be a terminal, and the module that knows is heavy. */
+export function isTerminal(fd: 0 | 1 | 2): boolean {
+  try {
+    const device = lazyModule('node:fs').fstatSync(fd)
+    if (!device.isCharacterDevice() || (process.platform === 'linux' && device.rdev === DEV_NULL))
+      return false
+  } catch {
+    // A closed descriptor is no terminal.
+    return false
+  }
+  return lazyModule('node:tty').isatty(fd)
+}

@@ -1,0 +1,108 @@
+// add: one server, from words on the command line.
+import { SCOPES, type Scope, type WritableScope } from '@plugboard/core/config'
+import { addServer } from '@plugboard/core/config/manage'
+import { InvalidInput } from '@plugboard/core/errors'
+import { type Invocation, scopeOption } from '../context.ts'
+import { EXIT, shortPath } from '../output.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [name, ...words] = [...invocation.positionals, ...invocation.rest]
+  if (name === undefined)
+    throw new InvalidInput('NAME is missing.', {
+      hint: 'plugboard add NAME URL, or plugboard add NAME -- COMMAND ARGS…',
+    })
+  const written = entryFrom(invocation, words)
+  return finishAdd(invocation, name, written)
+}
+
+export async function finishAdd(invocation: Invocation, name: string, written: unknown): Promise<number> {
+  const { output, host } = invocation
+  const scope: WritableScope = scopeOption(invocation) ?? 'local'
+  const configuration = await invocation.configuration()
+  const added = await addServer(configuration, host, {
+    name,
+    written,
+    scope,
+    replace: invocation.flag('force'),
+  })
+  output.result({ ...added, entry: written }, () => {
+    const verb = added.outcome === 'replaced' ? 'Replaced' : 'Added'
+    return `${verb} ${name} (${scope}) in ${shortPath(added.file)}`
+  })
+  const stronger = configuration.servers.find((server) => server.name === name && wins(server.scope, scope))
+  if (stronger)
+    output.note(
+      `Note: the ${stronger.scope} definition in ${shortPath(stronger.source)} still wins for this name.`,
+    )
+  if (scope === 'project')
+    output.note('Approved for you; everyone else who opens this project is asked first.')
+  return EXIT.done
+}
+
+function wins(a: Scope, b: Scope): boolean {
+  return SCOPES.indexOf(a) < SCOPES.indexOf(b)
+}
+
+function entryFrom(invocation: Invocation, words: readonly string[]): Record<string, unknown> {
+  const [target, ...args] = words
+  if (target === undefined)
+    throw new InvalidInput('What to run or reach is missing.', {
+      hint: 'Give a URL, or -- and the command that starts the server.',
+    })
+  const transport = invocation.option('transport') ?? guessTransport(target, invocation.rest.length > 0)
+  const env = pairs(invocation.options('env'), '=', '-e', 'KEY=value')
+  const headers = pairs(invocation.options('header'), ':', '-H', 'Name: value')
+  if (transport === 'stdio') {
+    if (Object.keys(headers).length > 0)
+      throw new InvalidInput('-H is for servers with a URL.', { hint: 'Use -e for environment variables.' })
+    return { type: 'stdio', command: target, args, ...(Object.keys(env).length > 0 && { env }) }
+  }
+  if (args.length > 0)
+    throw new InvalidInput(`"${args[0]}" is one word too many after the URL.`, {
+      hint: 'For a command, put -- before it.',
+    })
+  if (Object.keys(env).length > 0)
+    throw new InvalidInput('-e is for servers that are started by a command.', {
+      hint: 'Use -H for HTTP headers.',
+    })
+  const oauth = oauthFrom(invocation)
+  const helper = invocation.option('headers-helper')
+  return {
+    type: transport,
+    url: target,
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(helper && { headersHelper: helper }),
+    ...(oauth && { oauth }),
+  }
+}
+
+function guessTransport(target: string, afterDashes: boolean): string {
+  if (afterDashes) return 'stdio'
+  if (/^wss?:\/\//i.test(target)) return 'ws'
+  if (!/^https?:\/\//i.test(target)) return 'stdio'
+  return /\/sse\/?$/.test(URL.canParse(target) ? new URL(target).pathname : target) ? 'sse' : 'http'
+}
+
+function pairs(
+  words: readonly string[],
+  separator: string,
+  flag: string,
+  shape: string,
+): Record<string, string> {
+  const entries = words.map((word): [string, string] => {
+    const at = word.indexOf(separator)
+    const key = word.slice(0, at).trim()
+    if (at < 1 || key === '') throw new InvalidInput(`${flag} "${word}" is not ${shape}.`)
+    return [key, separator === ':' ? word.slice(at + 1).trim() : word.slice(at + 1)]
+  })
+  return Object.fromEntries(entries)
+}
+
+function oauthFrom(invocation: Invocation): Record<string, unknown> | undefined {
+  const clientId = invocation.option('client-id')
+  const port = invocation.option('callback-port')
+  if (clientId === undefined && port === undefined) return undefined
+  if (port !== undefined && !/^\d+$/.test(port))
+    throw new InvalidInput(`--callback-port "${port}" is not a number.`)
+  return { ...(clientId && { clientId }), ...(port && { callbackPort: Number(port) }) }
+}

@@ -1,0 +1,51 @@
+// approve: shows what a project's servers would run, and remembers the yes for exactly that.
+import { createInterface } from 'node:readline/promises'
+import { findResolution, maskEntry, type PendingApproval, pendingApprovals } from '@plugboard/core/config'
+import { approve } from '@plugboard/core/config/manage'
+import type { Invocation } from '../context.ts'
+import { EXIT, shortPath } from '../output.ts'
+import { isTerminal, write } from '../streams.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { output, host, positionals } = invocation
+  const configuration = await invocation.configuration()
+  const pending = pendingApprovals(configuration)
+  for (const name of positionals) findResolution(configuration, name)
+  const asked = positionals.length > 0 ? pending.filter(({ name }) => positionals.includes(name)) : pending
+  const interactive =
+    isTerminal(0) && isTerminal(1) && positionals.length === 0 && !invocation.flag('yes') && !output.json
+  const agreed = interactive ? await askEach(invocation, asked) : asked
+  await approve(configuration, host, agreed)
+  output.result({ approved: agreed.map(({ name, file, hash }) => ({ name, source: file, hash })) }, () => {
+    if (agreed.length === 0)
+      return asked.length === 0 ? 'Nothing waits for approval here.' : 'Nothing was approved.'
+    return agreed
+      .map((entry) => `Approved ${entry.name} from ${shortPath(entry.file)}\n${show(entry)}`)
+      .join('\n')
+  })
+  return EXIT.done
+}
+
+async function askEach(
+  invocation: Invocation,
+  pending: readonly PendingApproval[],
+): Promise<PendingApproval[]> {
+  const { bold, dim } = invocation.output.color
+  const agreed: PendingApproval[] = []
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    for (const entry of pending) {
+      write(1, `\n${bold(entry.name)} ${dim(`${shortPath(entry.file)}, ${entry.because}`)}\n${show(entry)}\n`)
+      const answer = await terminal.question('Let it start? [y/N] ')
+      if (/^y(es)?$/i.test(answer.trim())) agreed.push(entry)
+    }
+  } finally {
+    terminal.close()
+  }
+  return agreed
+}
+
+/** What a yes would mean, as it is written: variables stay variables, literal secrets are masked. */
+function show({ written }: PendingApproval): string {
+  return JSON.stringify(maskEntry(written), null, 2).replace(/^/gm, '  ')
+}

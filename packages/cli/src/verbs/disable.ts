@@ -1,0 +1,7 @@
+// disable: the other half of enable.
+import type { Invocation } from '../context.ts'
+import { switchServer } from './enable.ts'
+
+export function run(invocation: Invocation): Promise<number> {
+  return switchServer(invocation, false)
+}

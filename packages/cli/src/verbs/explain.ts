@@ -1,0 +1,144 @@
+// explain: the configuration pipeline with its steps kept, for one name.
+import {
+  type Contender,
+  type Expansion,
+  findResolution,
+  isSecret,
+  maskEntry,
+  maskValue,
+  type Resolution,
+} from '@plugboard/core/config'
+import type { Colors } from '../colors.ts'
+import { type Invocation, words } from '../context.ts'
+import { EXIT, shortPath, table } from '../output.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [name = ''] = words(invocation, ['NAME'])
+  const configuration = await invocation.configuration({ withLines: true })
+  const resolution = findResolution(configuration, name)
+  invocation.output.result(asData(resolution), () => asText(resolution, invocation.output.color))
+  return EXIT.done
+}
+
+function asData(resolution: Resolution) {
+  const { server } = resolution
+  return {
+    name: resolution.name,
+    definitions: resolution.contenders.map(({ definition, verdict }) => ({
+      source: definition.source.file,
+      scope: definition.source.scope,
+      ...(definition.line !== undefined && { line: definition.line }),
+      winner: verdict.kind === 'winner',
+      verdict: verdict.kind,
+      why: whyOf({ definition, verdict }),
+      entry: maskEntry(definition.written),
+      faults: definition.faults,
+    })),
+    ...(server && {
+      type: server.entry.type,
+      signature: server.signature,
+      state: server.disabled ? 'disabled' : 'enabled',
+      ...(server.disabled && { reason: server.disabled.text }),
+      ...(server.disabled?.kind === 'suppressed' && { suppressedBy: server.disabled.by }),
+    }),
+    expansions: resolution.expansions.map((expansion) => ({
+      ...expansion,
+      ...(expansion.value !== undefined && { value: shownValue(expansion) }),
+    })),
+    ...(resolution.policy && { policy: resolution.policy }),
+    ...(resolution.trust && { trust: { ...resolution.trust, hash: resolution.hash } }),
+    notes: resolution.notes,
+  }
+}
+
+function asText(resolution: Resolution, color: Colors): string {
+  const { bold, green, dim, red, yellow } = color
+  const { server } = resolution
+  const lines = [bold(resolution.name)]
+  const section = (title: string, body: readonly string[]) => {
+    if (body.length > 0) lines.push('', bold(title), ...body)
+  }
+  section(
+    'Defined in',
+    table(
+      resolution.contenders.map((contender) => {
+        const { definition, verdict } = contender
+        const won = verdict.kind === 'winner'
+        const at = `${shortPath(definition.source.file)}${definition.line ? `:${definition.line}` : ''}`
+        const mark = won ? green('✔') : verdict.kind === 'invalid' ? red('✘') : dim('·')
+        const fate = won ? green(whyOf(contender)) : dim(whyOf(contender))
+        return [`  ${mark} ${definition.source.scope}`, at, fate]
+      }),
+    ).split('\n'),
+  )
+  section(
+    'Faults',
+    resolution.contenders.flatMap(({ definition }) =>
+      definition.faults.map(
+        (fault) =>
+          `  ${fault.severity === 'error' ? red('error') : yellow('warning')} ${fault.path}: ${fault.message}`,
+      ),
+    ),
+  )
+  const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  if (!winner || !server) {
+    const hidden = resolution.contenders.find(({ verdict }) => verdict.kind === 'hidden')
+    section('Verdict', [
+      `  ${red(hidden ? whyOf(hidden) : 'no definition of it is valid, so it does not exist')}`,
+    ])
+    return lines.join('\n')
+  }
+  section('Entry', JSON.stringify(maskEntry(winner.written), null, 2).replace(/^/gm, '  ').split('\n'))
+  section(
+    'Variables',
+    resolution.expansions.map(
+      (expansion) => `  \${${expansion.variable}} in ${expansion.path}: ${describe(expansion, color)}`,
+    ),
+  )
+  section(
+    'Notes',
+    resolution.notes.map((note) => `  ${note}`),
+  )
+  const { policy, trust } = resolution
+  section('Verdict', [
+    ...(policy
+      ? [
+          policy.admitted
+            ? `  policy  ${green('admitted')}: ${policy.by}`
+            : `  policy  ${red('blocked')}: ${policy.reason}, by ${shortPath(policy.file)}`,
+        ]
+      : []),
+    ...(trust
+      ? [
+          `  trust   ${trust.trusted ? green('trusted') : yellow('pending approval')}: ${trust.because}${trust.trusted ? '' : `; run \`plugboard approve ${resolution.name}\``}`,
+        ]
+      : []),
+    `  state   ${server.disabled ? yellow(`disabled: ${server.disabled.text}`) : green('enabled')}`,
+  ])
+  return lines.join('\n')
+}
+
+function whyOf({ verdict, definition }: Contender): string {
+  switch (verdict.kind) {
+    case 'winner':
+      return 'wins'
+    case 'shadowed':
+      return `shadowed by ${shortPath(verdict.by)}`
+    case 'invalid':
+      return definition.faults.find(({ severity }) => severity === 'error')?.message ?? 'not valid'
+    case 'hidden':
+      return `hidden: ${shortPath(verdict.by)} allows its own servers only`
+  }
+}
+
+function describe(expansion: Expansion, { dim, yellow }: Colors): string {
+  if (expansion.from === 'missing') return yellow('not set, left as it is')
+  return `${shownValue(expansion)} ${dim(`(from the ${expansion.from})`)}`
+}
+
+/** A value is a secret if the variable's name, its place or its look says so. */
+function shownValue({ variable, path, value = '' }: Expansion): string {
+  const field = path.split('.').at(-1) ?? ''
+  const name = isSecret(field, value) || path.startsWith('headers.') ? `${variable}_SECRET` : variable
+  return maskValue(name, value)
+}

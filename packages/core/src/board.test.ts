@@ -1,0 +1,143 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { board, fixture, folder, isAlive, recorded, textOf, until } from './connection/fixtures/kit.ts'
+
+const stateOf = (made: Awaited<ReturnType<typeof board>>) =>
+  Object.fromEntries(made.servers().map(({ name, state }) => [name, state]))
+
+describe('a board', () => {
+  it('takes servers from where the program says, and its own before loaded ones', async () => {
+    const mine = fixture('same', 'raw').server
+    const theirs = { ...fixture('same', 'raw').server, source: 'file' }
+    const made = await board({
+      servers: [mine],
+      load: async () => [theirs, { ...fixture('other', 'raw').server, source: 'file' }],
+    })
+    expect(made.servers().map(({ name, source }) => [name, source])).toEqual([
+      ['same', 'test'],
+      ['other', 'file'],
+    ])
+  })
+
+  it('says what is not there', async () => {
+    const made = await board({})
+    await made.ready()
+    await expect(made.request('ghost', 'tools/list')).rejects.toMatchObject({
+      code: 'SERVER_NOT_FOUND',
+      server: 'ghost',
+    })
+  })
+
+  it('never starts a disabled server, and says why', async () => {
+    const raw = fixture('raw', 'raw')
+    const made = await board({
+      servers: [{ ...raw.server, disabled: { kind: 'trust', text: 'pending approval' } }],
+    })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({ state: 'disabled', reason: 'pending approval' })
+    await expect(made.request('raw', 'tools/list')).rejects.toMatchObject({ code: 'DISABLED' })
+    expect(raw.pids()).toEqual([])
+  })
+
+  it('stops waiting when its time is up or the caller gives up, and goes on connecting', async () => {
+    const hangs = fixture('hangs', 'raw', { fault: 'hang:connect' })
+    const made = await board({ servers: [hangs.server] })
+    await made.ready({ timeoutMs: 100 })
+    expect(stateOf(made)).toEqual({ hangs: 'pending' })
+    const stop = new AbortController()
+    setTimeout(() => stop.abort(), 20)
+    await expect(made.ready({ signal: stop.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+
+  it('never meets another board in the same process', async () => {
+    const stateDir = folder()
+    const raw = fixture('raw', 'raw')
+    const one = await board({ servers: [raw.server], stateDir })
+    const two = await board({ servers: [raw.server], stateDir })
+    const events = recorded(two)
+    await one.ready()
+    expect(stateOf(two)).toEqual({ raw: 'pending' })
+    expect(events).toEqual([])
+    await two.ready()
+    await one.close()
+    expect(textOf(await two.request('raw', 'tools/call', { name: 'echo', arguments: {} }))).toBe('{}')
+  })
+
+  it('can be used with `await using`', async () => {
+    const raw = fixture('raw', 'raw')
+    {
+      await using made = await board({ servers: [raw.server] })
+      await made.ready()
+    }
+    await until('the process is gone', () => !raw.pids().some(isAlive))
+  })
+})
+
+describe('slots', () => {
+  it('let as many servers start at a time as said, and the next one as soon as one is up', async () => {
+    const many = Array.from({ length: 6 }, (_, i) => fixture(`s${i}`, 'raw'))
+    const made = await board({
+      servers: many.map(({ server }) => server),
+      env: { MCP_SERVER_CONNECTION_BATCH_SIZE: '2' },
+    })
+    let most = 0
+    const starting = new Set<string>()
+    made.on('state', ({ server, state }) => {
+      if (state.kind === 'pending' && state.stage !== 'client') starting.add(server)
+      else starting.delete(server)
+      most = Math.max(most, starting.size)
+    })
+    await made.ready()
+    expect(Object.values(stateOf(made))).toEqual(Array(6).fill('connected'))
+    expect(most).toBe(2)
+  })
+
+  it('are given back by a server that is slow to come up', async () => {
+    const made = await board({
+      servers: [fixture('hangs', 'raw', { fault: 'hang:connect' }).server, fixture('ok', 'raw').server],
+      env: { MCP_SERVER_CONNECTION_BATCH_SIZE: '1' },
+      timeoutMs: 12_000,
+    })
+    void made.ready()
+    await until('the other one is up', () => stateOf(made).ok === 'connected')
+    expect(stateOf(made).hangs).toBe('pending')
+  })
+})
+
+describe('a change of configuration', () => {
+  it('starts what was added, restarts what changed, stops what is gone and touches nothing else', async () => {
+    const [keep, change, drop, add] = ['keep', 'change', 'drop', 'add'].map((name) => fixture(name, 'raw'))
+    if (!keep || !change || !drop || !add) throw new Error('four fixtures')
+    const made = await board({ servers: [keep.server, change.server, drop.server] })
+    await made.ready()
+    const changed = { ...change.server, entry: { ...change.server.entry, timeout: 5000 } }
+    await made.apply([{ ...keep.server, source: 'moved' }, changed, add.server])
+    await until('all are up', () => Object.values(stateOf(made)).every((state) => state === 'connected'))
+    expect(made.servers().map(({ name, source }) => [name, source])).toEqual([
+      ['keep', 'moved'],
+      ['change', 'test'],
+      ['add', 'test'],
+    ])
+    expect([keep, change, drop, add].map(({ pids }) => pids().length)).toEqual([1, 2, 1, 1])
+    expect([keep, drop].map(({ pids }) => pids().some(isAlive))).toEqual([true, false])
+  })
+
+  it('disables and enables a server while the board is open', async () => {
+    const raw = fixture('raw', 'raw')
+    const made = await board({ servers: [raw.server] })
+    await made.ready()
+    await made.apply([{ ...raw.server, disabled: { kind: 'user', text: 'switched off' } }])
+    expect(stateOf(made)).toEqual({ raw: 'disabled' })
+    expect(made.tools()).toEqual([])
+    await made.apply([raw.server])
+    await until('it is up again', () => stateOf(made).raw === 'connected')
+  })
+
+  it('connects nothing on a board that nobody has used yet', async () => {
+    const raw = fixture('raw', 'raw')
+    const made = await board({})
+    await made.apply([raw.server])
+    await pause(100)
+    expect(raw.pids()).toEqual([])
+  })
+})

@@ -1,0 +1,60 @@
+// borrowed.ts: servers that nobody here wrote: those of plugins and bundles, and of lists kept at a URL. It asks the
+// settings which there are, brings them in, and says whose word they are.
+import { homedir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import type { Host } from '../host.ts'
+import { type ConfigDocument, defineServer } from './document.ts'
+import { type RawDocument, readPlugins } from './plugins/index.ts'
+import { fetchServerList } from './remote-list.ts'
+import type { PluginSettings, ServerListSettings } from './settings.ts'
+import { type Place, plugboardHome, type Source } from './sources.ts'
+
+export async function borrowedDocuments(
+  written: readonly ConfigDocument[],
+  trackedFiles: ReadonlySet<string>,
+  place: Place,
+  host: Host,
+): Promise<ConfigDocument[]> {
+  const cacheDir = join(plugboardHome(place), 'cache')
+  const plugins = written.flatMap((document) =>
+    (document.settings.plugins ?? []).map((plugin) => ({ plugin, document })),
+  )
+  const fromPlugins = plugins.map(async ({ plugin, document: { source } }, rank) => {
+    const { path, userConfig }: PluginSettings = typeof plugin === 'string' ? { path: plugin } : plugin
+    const documents = await readPlugins([locate(path, source, place)], { cacheDir, host, userConfig })
+    // A plugin that a repository switches on is the repository's word, wherever its files lie.
+    const foreign = source.authorship === 'repository' || trackedFiles.has(source.file)
+    const authorship = foreign ? ('repository' as const) : ('user' as const)
+    return documents.map((raw) => judged(raw, { id: 'plugin', scope: 'plugin', authorship, rank }))
+  })
+  const lists = written.flatMap(({ settings: { managedServers, claudeaiServers } }) => [
+    ...(managedServers ? [{ scope: 'managed' as const, list: managedServers }] : []),
+    ...(claudeaiServers ? [{ scope: 'claudeai' as const, list: claudeaiServers }] : []),
+  ])
+  const fromLists = lists.map(
+    async ({ scope, list }: { scope: 'managed' | 'claudeai'; list: ServerListSettings }, rank) => {
+      const raw = await fetchServerList({ ...list, cacheDir, host })
+      return [judged(raw, { id: scope, scope, authorship: 'user', rank })]
+    },
+  )
+  return (await Promise.all([...fromPlugins, ...fromLists])).flat()
+}
+
+/** Paths in a settings file are meant from the project for a project's file, and from the home folder for the user's. */
+function locate(path: string, source: Source, place: Place): string {
+  if (path.startsWith('~/')) return join(place.home || homedir(), path.slice(2))
+  if (isAbsolute(path)) return path
+  return resolve(source.scope === 'user' || source.scope === 'enterprise' ? place.home : place.root, path)
+}
+
+function judged(raw: RawDocument, as: Pick<Source, 'id' | 'scope' | 'authorship' | 'rank'>): ConfigDocument {
+  const source: Source = { ...as, shape: 'list', product: 'shared', file: raw.source }
+  const definitions = [...raw.servers].map(([name, { value, line, column }]) =>
+    defineServer(name, value, source, {
+      ...(line !== undefined && { line }),
+      ...(column !== undefined && { column }),
+      path: name,
+    }),
+  )
+  return { source, definitions, settings: {}, diagnostics: raw.diagnostics }
+}

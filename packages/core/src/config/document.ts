@@ -1,0 +1,178 @@
+// document.ts: one file's text → the definitions and settings it holds. Pure; load.ts brings the text.
+import { CONFIG_LIMITS } from '../limits.ts'
+import type { ServerEntry } from './entry.ts'
+import { nameFault } from './names.ts'
+import { type JsonNode, member, nodeAt, type ParsedDocument, parseDocument, toValue } from './parse.ts'
+import { readEntry } from './schema.ts'
+import { readSettings, type Settings } from './settings.ts'
+import type { Source } from './sources.ts'
+import type { Diagnostic } from './types.ts'
+
+/** One definition of one name in one place, valid or not. */
+export interface Definition {
+  readonly name: string
+  readonly source: Source
+  readonly line?: number
+  /** As it was written, for hashing, editing and showing. */
+  readonly written: unknown
+  /** Missing when the entry is malformed or its name may not be used. */
+  readonly entry?: ServerEntry
+  readonly faults: readonly Diagnostic[]
+}
+
+export interface ConfigDocument {
+  readonly source: Source
+  readonly definitions: readonly Definition[]
+  readonly settings: Settings
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export function readDocument(text: string, source: Source, root: string): ConfigDocument {
+  const keep = KEEP[source.shape]?.(root)
+  const document = parseDocument(text, source.file, keep ? { keep } : {})
+  const diagnostics = [...document.diagnostics]
+  if (document.root && document.root.kind !== 'object')
+    return {
+      source,
+      definitions: [],
+      settings: {},
+      diagnostics: [
+        ...diagnostics,
+        {
+          severity: 'error',
+          file: source.file,
+          ...document.position(document.root.offset),
+          message: 'the file must hold an object',
+          hint: 'Write { "mcpServers": { … } }.',
+        },
+      ],
+    }
+  const found = serversNode(document, source, root, diagnostics)
+  const definitions = document.broken ? [] : definitionsIn(document, found, source)
+  const speaks = source.shape === 'settings' || source.shape === 'managed-mcp'
+  const { settings, diagnostics: more } = speaks
+    ? readSettings(document, document.root, source)
+    : { settings: {}, diagnostics: [] }
+  return { source, definitions, settings, diagnostics: [...diagnostics, ...more] }
+}
+
+/** A definition that did not come out of a JSON file: a flag, the API, a plugin, a fetched list. */
+export function defineServer(
+  name: string,
+  written: unknown,
+  source: Source,
+  at: { readonly line?: number; readonly column?: number; readonly path?: string } = {},
+  place: (path: readonly (string | number)[]) => { line?: number; column?: number } = () => at,
+): Definition {
+  const prefix = at.path ?? `mcpServers.${name}`
+  const fault = nameFault(name)
+  const isSdk = (written as { type?: unknown } | null)?.type === 'sdk'
+  const base = { name, source, written, ...(at.line !== undefined && { line: at.line }) }
+  const where = { file: source.file, server: name }
+  if (fault && !isSdk)
+    return {
+      ...base,
+      faults: [
+        {
+          severity: 'error',
+          ...where,
+          ...lineOf(at),
+          path: prefix,
+          ...fault,
+          message: `${fault.message}; the entry is skipped`,
+        },
+      ],
+    }
+  const outcome = readEntry(written)
+  const faults = outcome.faults.map(
+    (schemaFault): Diagnostic => ({
+      severity: schemaFault.severity,
+      ...where,
+      ...place(schemaFault.path),
+      path: prefix + pathText(schemaFault.path),
+      message: schemaFault.message,
+      ...(schemaFault.hint && { hint: schemaFault.hint }),
+    }),
+  )
+  return outcome.ok ? { ...base, entry: outcome.entry, faults } : { ...base, faults }
+}
+
+/** Only these parts of another product's large files are read. */
+const KEEP: Readonly<Partial<Record<Source['shape'], (root: string) => readonly (readonly string[])[]>>> = {
+  'claude-json': () => [['mcpServers']],
+  'claude-json-project': (root) => [['projects', root, 'mcpServers']],
+}
+
+interface Found {
+  readonly node: JsonNode | undefined
+  readonly prefix: string
+}
+
+function serversNode(
+  document: ParsedDocument,
+  source: Source,
+  root: string,
+  diagnostics: Diagnostic[],
+): Found {
+  const top = document.root
+  if (source.shape === 'claude-json-project')
+    return {
+      node: nodeAt(top, ['projects', root, 'mcpServers']),
+      prefix: `projects[${JSON.stringify(root)}].mcpServers`,
+    }
+  const wrapped = member(top, 'mcpServers')
+  if (wrapped) {
+    if (wrapped.value && wrapped.value.kind !== 'object' && !document.broken)
+      diagnostics.push({
+        severity: 'error',
+        file: source.file,
+        ...document.position(wrapped.value.offset),
+        path: 'mcpServers',
+        message: '"mcpServers" must be an object',
+        hint: 'Write "mcpServers": { "name": { … } }.',
+      })
+    return { node: wrapped.value, prefix: 'mcpServers' }
+  }
+  // A flat map of servers is a shape of .mcp.json alone; elsewhere the other keys are settings.
+  if (source.shape === 'mcp-json' || source.shape === 'managed-mcp') return { node: top, prefix: '' }
+  return { node: undefined, prefix: 'mcpServers' }
+}
+
+/** In the flat shape these keys are the file's own, not servers. */
+const NOT_SERVERS = new Set([
+  '$schema',
+  'allowedMcpServers',
+  'deniedMcpServers',
+  'allowManagedMcpServersOnly',
+  'permissions',
+])
+
+function definitionsIn(document: ParsedDocument, { node, prefix }: Found, source: Source): Definition[] {
+  if (node?.kind !== 'object') return []
+  const last = new Map(node.members.map((item) => [item.key, item]))
+  const flat = prefix === ''
+  return [...last.values()]
+    .filter(({ key }) => key !== '__proto__' && !(flat && NOT_SERVERS.has(key)))
+    .slice(0, CONFIG_LIMITS.entriesPerFile)
+    .map((item) => {
+      const path = flat ? item.key : `${prefix}.${item.key}`
+      return defineServer(
+        item.key,
+        toValue(item.value),
+        source,
+        { ...document.position(item.offset), path },
+        (steps) => document.position((nodeAt(item.value, steps) ?? item).offset),
+      )
+    })
+}
+
+function pathText(path: readonly (string | number)[]): string {
+  return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
+}
+
+function lineOf(at: { readonly line?: number; readonly column?: number }) {
+  return {
+    ...(at.line !== undefined && { line: at.line }),
+    ...(at.column !== undefined && { column: at.column }),
+  }
+}

@@ -1,0 +1,184 @@
+// codex.ts: Codex's config.toml. It fills in no variables inside a text; it has fields that name a variable instead
+// (`env_vars`, `bearer_token_env_var`, `env_http_headers`), and those are what our variables become.
+import { stringify } from 'smol-toml'
+import { isObject, parseToml } from './document.ts'
+import { pathOf } from './editors.ts'
+import { compact, type Fields, WrongShape } from './fields.ts'
+import {
+  type Ability,
+  CLIENT_SECRET,
+  convertEach,
+  oauthOf,
+  permissionsOf,
+  readOurs,
+  requireOne,
+  serverMap,
+  UNKNOWN,
+} from './servers.ts'
+import type { ClientFormat, ImportNote } from './types.ts'
+import { hasVariable, soleVariable, variable, variableStyle } from './variables.ts'
+
+const title = 'Codex'
+const CAN: readonly Ability[] = [
+  'stdio',
+  'http',
+  'cwd',
+  'timeout',
+  'disabled',
+  'headersHelper',
+  'oauth.clientId',
+  'oauth.scopes',
+  'oauth.callbackPort',
+  'permissions.allowedTools',
+  'permissions.deniedTools',
+]
+const style = variableStyle({ title, spell: undefined })
+const BEARER = /^Bearer\s+(\S+)$/
+
+export const codex: ClientFormat = {
+  id: 'codex',
+  title,
+
+  files(place) {
+    const path = pathOf(place)
+    return [
+      { path: path.join(place.cwd, '.codex', 'config.toml'), scope: 'project' },
+      {
+        path: path.join(place.env.CODEX_HOME || path.join(place.home, '.codex'), 'config.toml'),
+        scope: 'user',
+      },
+    ]
+  },
+
+  parse(text) {
+    const notes: ImportNote[] = []
+    const document = parseToml(text)
+    if (document.mcp_oauth_callback_port !== undefined)
+      notes.push({
+        field: 'mcp_oauth_callback_port',
+        message: 'The callback port is set for each server here: oauth.callbackPort.',
+      })
+    const found = serverMap(document.mcp_servers, 'mcp_servers', notes)
+    return { servers: convertEach(found, notes, style.read, readEntry), notes }
+  },
+
+  print(servers) {
+    const notes: ImportNote[] = []
+    const out = convertEach(servers, notes, style.print, (fields) => {
+      const ours = readOurs(fields, {
+        title,
+        rawMaps: true,
+        can: CAN,
+      })
+      if (!ours) return undefined
+      const { command, args, cwd, url, timeout, scopes, clientId, callbackPort } = ours
+      return compact({
+        ...{ command, args, cwd, url, scopes },
+        ...(ours.kind === 'stdio'
+          ? printEnv(ours.env ?? {}, fields)
+          : printHeaders(ours.headers ?? {}, fields)),
+        http_headers_helper: ours.headersHelper,
+        oauth: compact({ client_id: clientId, callback_port: callbackPort }),
+        tool_timeout_sec: timeout === undefined ? undefined : timeout / 1000,
+        enabled: ours.disabled ? false : undefined,
+        enabled_tools: ours.allowedTools,
+        disabled_tools: ours.deniedTools,
+      })
+    })
+    return { text: stringify({ mcp_servers: Object.fromEntries(out) }), notes }
+  },
+}
+
+function readEntry(fields: Fields): Record<string, unknown> {
+  const command = fields.text('command')
+  const seconds = fields.number('tool_timeout_sec')
+  const entry = compact({
+    ...(command === undefined
+      ? {
+          type: 'http',
+          url: fields.text('url'),
+          headers: readHeaders(fields),
+          headersHelper: fields.plain('http_headers_helper'),
+          oauth: readOAuth(fields),
+        }
+      : { command, args: fields.texts('args'), env: readEnv(fields), cwd: fields.text('cwd') }),
+    timeout: seconds === undefined ? undefined : Math.round(seconds * 1000),
+    disabled: fields.boolean('enabled') === false || undefined,
+    permissions: permissionsOf(fields.plains('enabled_tools'), fields.plains('disabled_tools')),
+  })
+  requireOne(entry, 'a command or a url')
+  const startup = 'The time to connect is the same for all servers here: set MCP_TIMEOUT (milliseconds).'
+  fields.drop('startup_timeout_sec', startup)
+  fields.drop('startup_timeout_ms', startup)
+  fields.drop('bearer_token', 'A token in the file is refused by Codex too; use bearer_token_env_var.')
+  fields.leftovers(UNKNOWN)
+  return entry
+}
+
+function readOAuth(fields: Fields): unknown {
+  const oauth = fields.object('oauth')
+  oauth?.drop('client_secret', CLIENT_SECRET)
+  const said = { clientId: oauth?.text('client_id'), callbackPort: oauth?.number('callback_port') }
+  oauth?.leftovers(UNKNOWN)
+  return oauthOf({ ...said, scopes: fields.plains('scopes') })
+}
+
+function readEnv(fields: Fields): Record<string, string> {
+  const named: [string, string][] = []
+  const list: unknown = fields.any('env_vars') ?? []
+  if (!Array.isArray(list)) throw new WrongShape('env_vars', 'a list of names')
+  for (const [index, item] of list.entries()) {
+    if (typeof item === 'string') named.push([item, variable(item)])
+    else if (isObject(item) && typeof item.name === 'string' && (item.source ?? 'local') === 'local')
+      named.push([item.name, variable(item.name)])
+    else fields.note(`env_vars[${index}]`, 'Only variables of this machine can be passed on; it is left out.')
+  }
+  return Object.fromEntries([
+    ...named.filter(([name]) => name !== '__proto__'),
+    ...Object.entries(fields.textMap('env') ?? {}),
+  ])
+}
+
+function readHeaders(fields: Fields): Record<string, string> {
+  const token = fields.plain('bearer_token_env_var')
+  const named = Object.entries(fields.plainMap('env_http_headers') ?? {})
+  return Object.fromEntries([
+    ...Object.entries(fields.textMap('http_headers') ?? {}),
+    ...named.map(([header, name]) => [header, variable(name)] as const),
+    ...(token === undefined ? [] : [['Authorization', `Bearer ${variable(token)}`] as const]),
+  ])
+}
+
+function printEnv(env: Readonly<Record<string, string>>, fields: Fields): Record<string, unknown> {
+  const isPassed = ([name, value]: readonly [string, string]) => soleVariable(value) === name
+  const passed = Object.entries(env).filter(isPassed)
+  const rest = Object.entries(env).filter((pair) => !isPassed(pair))
+  return {
+    env: Object.fromEntries(rest.map(([name, value]) => [name, literal(fields, `env.${name}`, value)])),
+    env_vars: passed.length > 0 ? passed.map(([name]) => name) : undefined,
+  }
+}
+
+function printHeaders(headers: Readonly<Record<string, string>>, fields: Fields): Record<string, unknown> {
+  let token: string | undefined
+  const named: [string, string][] = []
+  const rest: [string, string][] = []
+  for (const [header, value] of Object.entries(headers)) {
+    const bearer = soleVariable(BEARER.exec(value)?.[1] ?? '')
+    const sole = soleVariable(value)
+    if (bearer !== undefined && token === undefined && header.toLowerCase() === 'authorization')
+      token = bearer
+    else if (sole !== undefined) named.push([header, sole])
+    else rest.push([header, literal(fields, `headers.${header}`, value)])
+  }
+  return {
+    bearer_token_env_var: token,
+    http_headers: Object.fromEntries(rest),
+    env_http_headers: Object.fromEntries(named),
+  }
+}
+
+function literal(fields: Fields, field: string, value: string): string {
+  if (hasVariable(value)) style.print(value, (message) => fields.note(field, message))
+  return value
+}

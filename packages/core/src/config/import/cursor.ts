@@ -1,0 +1,104 @@
+// cursor.ts: .cursor/mcp.json. A `url` without a type is tried as HTTP and then as SSE, as here.
+import { parseJson } from './document.ts'
+import {
+  ENV_FILE,
+  editorSpelling,
+  editorVariable,
+  pathOf,
+  printWorkspaceCwd,
+  readWorkspaceCwd,
+} from './editors.ts'
+import { compact, type Fields } from './fields.ts'
+import {
+  type Ability,
+  CLIENT_SECRET,
+  convertEach,
+  noteOthers,
+  oauthOf,
+  printJson,
+  readOurs,
+  readType,
+  requireOne,
+  serverMap,
+  UNKNOWN,
+} from './servers.ts'
+import type { ClientFormat, ImportNote } from './types.ts'
+import { variableStyle } from './variables.ts'
+
+const title = 'Cursor'
+const CAN: readonly Ability[] = ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId', 'oauth.scopes']
+const style = variableStyle({ title, spell: editorSpelling, special: editorVariable })
+
+export const cursor: ClientFormat = {
+  id: 'cursor',
+  title,
+
+  files(place) {
+    const path = pathOf(place)
+    return [
+      { path: path.join(place.cwd, '.cursor', 'mcp.json'), scope: 'project' },
+      { path: path.join(place.home, '.cursor', 'mcp.json'), scope: 'user' },
+    ]
+  },
+
+  parse(text) {
+    const notes: ImportNote[] = []
+    const document = parseJson(text)
+    noteOthers(document, ['mcpServers'], notes)
+    const found = serverMap(document.mcpServers, 'mcpServers', notes)
+    return { servers: convertEach(found, notes, style.read, readEntry), notes }
+  },
+
+  print(servers) {
+    const notes: ImportNote[] = []
+    const out = convertEach(servers, notes, style.print, (fields) => {
+      const ours = readOurs(fields, {
+        title,
+        can: CAN,
+      })
+      if (!ours) return undefined
+      const { kind, command, args, env, url, headers, clientId, scopes } = ours
+      return compact({
+        type: kind === 'url' ? undefined : kind,
+        ...{ command, args, env, cwd: printWorkspaceCwd(ours.cwd), url, headers },
+        auth: compact({ CLIENT_ID: clientId, scopes }),
+      })
+    })
+    return { text: printJson({ mcpServers: Object.fromEntries(out) }), notes }
+  },
+}
+
+function readEntry(fields: Fields): Record<string, unknown> {
+  const type = readType(fields)
+  const command = fields.text('command')
+  const disabled = fields.boolean('disabled') || undefined
+  const entry =
+    command === undefined
+      ? compact({
+          type,
+          url: fields.text('url'),
+          headers: fields.textMap('headers'),
+          oauth: readAuth(fields),
+          disabled,
+        })
+      : compact({
+          command,
+          args: fields.texts('args'),
+          env: fields.textMap('env'),
+          cwd: readWorkspaceCwd(fields),
+          disabled,
+        })
+  requireOne(entry, 'a command or a url')
+  fields.drop('envFile', ENV_FILE)
+  fields.leftovers(UNKNOWN)
+  return entry
+}
+
+function readAuth(fields: Fields): unknown {
+  const auth = fields.object('auth')
+  if (!auth) return undefined
+  auth.drop('CLIENT_SECRET', CLIENT_SECRET)
+  const oauth = oauthOf({ clientId: auth.text('CLIENT_ID'), scopes: auth.plains('scopes') })
+  auth.leftovers(UNKNOWN)
+  return oauth
+}

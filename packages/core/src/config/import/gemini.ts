@@ -1,0 +1,160 @@
+// gemini.ts: Gemini CLI's settings.json. `httpUrl` is HTTP; a bare `url` was SSE once and is tried as HTTP first today.
+// A server is switched off by a list of names beside the servers, not in its entry.
+import { isObject, type JsonObject, parseJson } from './document.ts'
+import { pathOf } from './editors.ts'
+import { compact, type Fields } from './fields.ts'
+import {
+  type Ability,
+  CLIENT_SECRET,
+  convertEach,
+  oauthOf,
+  permissionsOf,
+  printJson,
+  type RemoteType,
+  readOurs,
+  readStdio,
+  readType,
+  requireOne,
+  serverMap,
+  UNKNOWN,
+} from './servers.ts'
+import type { ClientFormat, ImportNote } from './types.ts'
+import { NAME, variable, variableStyle } from './variables.ts'
+
+const title = 'Gemini CLI'
+const CAN: readonly Ability[] = [
+  'stdio',
+  'http',
+  'sse',
+  'url',
+  'cwd',
+  'timeout',
+  'disabled',
+  'description',
+  'oauth.clientId',
+  'oauth.scopes',
+  'permissions.allowedTools',
+  'permissions.deniedTools',
+]
+const style = variableStyle({
+  title,
+  spell: variable,
+  sameAsOurs: true,
+  // Two hexadecimal digits between percent signs are an encoded character of a URL, not a variable of Windows.
+  also: [`\\$(${NAME})`, `%(?![0-9A-Fa-f]{2}%)(${NAME})%`],
+})
+
+export const gemini: ClientFormat = {
+  id: 'gemini',
+  title,
+
+  files(place) {
+    const path = pathOf(place)
+    return [
+      { path: path.join(place.cwd, '.gemini', 'settings.json'), scope: 'project' },
+      {
+        path: path.join(place.env.GEMINI_CLI_HOME || place.home, '.gemini', 'settings.json'),
+        scope: 'user',
+      },
+    ]
+  },
+
+  parse(text) {
+    const notes: ImportNote[] = []
+    const document = parseJson(text)
+    const isOff = switchedOff(document, notes)
+    const found = serverMap(document.mcpServers, 'mcpServers', notes).map(([name, value]) =>
+      isOff(name) && isObject(value)
+        ? ([name, { ...value, disabled: true }] as const)
+        : ([name, value] as const),
+    )
+    return { servers: convertEach(found, notes, style.read, readEntry), notes }
+  },
+
+  print(servers) {
+    const notes: ImportNote[] = []
+    const excluded: string[] = []
+    const out = convertEach(servers, notes, style.print, (fields) => {
+      const ours = readOurs(fields, {
+        title,
+        can: CAN,
+      })
+      if (!ours) return undefined
+      if (ours.disabled) excluded.push(fields.server)
+      const { kind, command, args, env, cwd, url, headers, timeout, description, clientId, scopes } = ours
+      return compact({
+        ...{ command, args, env, cwd, timeout, description },
+        // Every version understands these: the older ones ignore `type`, the newer ones still read `httpUrl`.
+        ...(kind === 'http' ? { httpUrl: url } : { url, type: kind === 'sse' ? 'sse' : undefined }),
+        headers,
+        includeTools: ours.allowedTools,
+        excludeTools: ours.deniedTools,
+        oauth: compact({ clientId, scopes }),
+      })
+    })
+    const settings = {
+      ...(excluded.length > 0 && { mcp: { excluded } }),
+      mcpServers: Object.fromEntries(out),
+    }
+    return { text: printJson(settings), notes }
+  },
+}
+
+/** The names that `mcp.excluded`, or a missing place in `mcp.allowed`, switch off. */
+function switchedOff(document: JsonObject, notes: ImportNote[]): (name: string) => boolean {
+  const mcp = isObject(document.mcp) ? document.mcp : {}
+  const names = (key: string): readonly unknown[] | undefined => {
+    const value = mcp[key]
+    if (value !== undefined && !Array.isArray(value))
+      notes.push({ field: `mcp.${key}`, message: 'A list of names is expected here; it is not read.' })
+    return Array.isArray(value) ? value : undefined
+  }
+  const allowed = names('allowed')
+  const excluded = names('excluded') ?? []
+  if (mcp.serverCommand !== undefined)
+    notes.push({ field: 'mcp.serverCommand', message: 'A server without a name is not carried over.' })
+  return (name) => excluded.includes(name) || (allowed !== undefined && !allowed.includes(name))
+}
+
+function readEntry(fields: Fields): Record<string, unknown> {
+  const type = readType(fields)
+  const { command, args, env, cwd } = readStdio(fields)
+  const entry = compact({
+    ...(command === undefined ? readRemote(fields, type) : { command, args, env, cwd }),
+    timeout: fields.number('timeout'),
+    disabled: fields.boolean('disabled') || undefined,
+    description: fields.plain('description'),
+    permissions: permissionsOf(fields.plains('includeTools'), fields.plains('excludeTools')),
+  })
+  requireOne(entry, 'a command, an httpUrl or a url')
+  if (fields.boolean('trust'))
+    fields.note(
+      'trust',
+      `Trust is not given by importing; to have it, allow mcp__${fields.server} in your permissions.`,
+    )
+  fields.drop('extensionName', 'The extension it came with is left out.')
+  fields.leftovers(UNKNOWN)
+  return entry
+}
+
+function readRemote(fields: Fields, type: RemoteType): Record<string, unknown> {
+  const httpUrl = fields.text('httpUrl')
+  const address = httpUrl === undefined ? readUrl(fields, type) : { type: 'http', url: httpUrl }
+  return { ...address, headers: fields.textMap('headers'), oauth: readOAuth(fields) }
+}
+
+/** Without a type, HTTP is tried and then SSE, as here; an address that ends in `/sse` says which it is. */
+function readUrl(fields: Fields, type: RemoteType): Record<string, unknown> {
+  const url = fields.text('url')
+  return { type: type ?? (url !== undefined && /\/sse\/?$/.test(url) ? 'sse' : undefined), url }
+}
+
+function readOAuth(fields: Fields): unknown {
+  const oauth = fields.object('oauth')
+  if (!oauth) return undefined
+  if (oauth.boolean('enabled') === false) oauth.note('enabled', 'Logging in cannot be switched off here.')
+  oauth.drop('clientSecret', CLIENT_SECRET)
+  const ours = oauthOf({ clientId: oauth.text('clientId'), scopes: oauth.plains('scopes') })
+  oauth.leftovers(UNKNOWN)
+  return ours
+}

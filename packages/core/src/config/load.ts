@@ -1,0 +1,207 @@
+// load.ts: the reading edge of the configuration. It brings texts, approvals and facts together and hands them to
+// resolve.ts; it decides nothing about servers itself.
+import { isAbsolute, resolve } from 'node:path'
+import { InvalidInput } from '../errors.ts'
+import { readTextFile } from '../files/read.ts'
+import type { Host } from '../host.ts'
+import { CONFIG_LIMITS } from '../limits.ts'
+import { approvalsFile, readApprovals } from './approvals.ts'
+import type { ConfigDocument } from './document.ts'
+import { glance } from './glance.ts'
+import { findProjectRoot, isTracked } from './project.ts'
+import { type Resolved, resolveConfiguration } from './resolve.ts'
+import { hashOf } from './sign.ts'
+import { fileSources, type Place, type Source } from './sources.ts'
+import type { Approvals } from './trust.ts'
+import type { Diagnostic } from './types.ts'
+
+export interface LoadOptions {
+  readonly host: Host
+  readonly cwd: string
+  /** `--mcp-config`: files, or JSON given in place. Later ones win. */
+  readonly mcpConfig?: readonly string[]
+  /** Only `mcpConfig` and `servers`; every other file is left alone. */
+  readonly strict?: boolean
+  /** Servers given by the embedding program, as they would be written. */
+  readonly servers?: Readonly<Record<string, unknown>>
+  readonly approveProject?: boolean
+  /** Remember where in its file every definition stands, for showing it. */
+  readonly withLines?: boolean
+}
+
+export interface Configuration extends Resolved {
+  readonly place: Place
+  /** Every file that was looked for, found or not. */
+  readonly sources: readonly Source[]
+  readonly documents: readonly ConfigDocument[]
+  readonly exclusiveFile?: string
+}
+
+export async function loadConfiguration(options: LoadOptions): Promise<Configuration> {
+  const { host } = options
+  const place = placeOf(options)
+  const sources = fileSources(place)
+  const read = await Promise.all(sources.map((source) => readSource(source, place, options)))
+  const files = read.flatMap(({ document }) => document ?? [])
+  const exclusiveFile = read.find(({ present, source }) => present && source.id === 'managed-mcp')?.source
+    .file
+  const dynamic = await dynamicDocuments(options, place)
+  const { approvals, diagnostics } = await approvalsOrNone(place)
+  const written = [...dynamic, ...files]
+  const trackedFiles = await trackedOnes(written, approvals)
+  const asksForMore = written.some(
+    ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
+  )
+  const borrowed = asksForMore
+    ? await (await import('./borrowed.ts')).borrowedDocuments(written, trackedFiles, place, host)
+    : []
+  const documents = [...written, ...borrowed]
+  const resolved = resolveConfiguration({
+    documents,
+    root: place.root,
+    env: { CLAUDE_PROJECT_DIR: place.root, PLUGBOARD_PROJECT_DIR: place.root, ...host.env },
+    approvals,
+    approveProject: options.approveProject ?? false,
+    trackedFiles,
+    exclusiveFile,
+  })
+  return {
+    ...resolved,
+    diagnostics: [...diagnostics, ...resolved.diagnostics],
+    place,
+    sources,
+    documents,
+    ...(exclusiveFile !== undefined && { exclusiveFile }),
+  }
+}
+
+export function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Place {
+  const root = findProjectRoot(cwd, host.home)
+  return { root, home: host.home, platform: host.platform, env: host.env }
+}
+
+interface ReadSource {
+  readonly source: Source
+  readonly present: boolean
+  readonly document?: ConfigDocument
+}
+
+async function readSource(
+  source: Source,
+  place: Place,
+  { strict, withLines }: LoadOptions,
+): Promise<ReadSource> {
+  // Policy is not the user's to leave out.
+  if (strict && source.scope !== 'enterprise') return { source, present: false }
+  const limit = source.shape.startsWith('claude-json')
+    ? CONFIG_LIMITS.foreignFileBytes
+    : CONFIG_LIMITS.fileBytes
+  const outcome = await readTextFile(source.file, limit)
+  if (outcome.kind === 'missing') return { source, present: false }
+  if (outcome.kind === 'text') {
+    const quick = withLines ? undefined : glance(outcome.text, source, place.root)
+    const document = quick ?? (await careful()).readDocument(outcome.text, source, place.root)
+    return { source, present: true, document }
+  }
+  const fault: Diagnostic = {
+    severity: 'error',
+    file: source.file,
+    message: `the file ${outcome.message}`,
+    hint: outcome.hint,
+  }
+  return { source, present: true, document: { source, definitions: [], settings: {}, diagnostics: [fault] } }
+}
+
+/** The tolerant parser and the schemas cost as much to load as everything else; most files never need them. */
+function careful(): Promise<typeof import('./document.ts')> {
+  return import('./document.ts')
+}
+
+async function dynamicDocuments(options: LoadOptions, place: Place): Promise<ConfigDocument[]> {
+  const given = options.mcpConfig ?? []
+  const documents = await Promise.all(
+    given.map((word, index) => mcpConfigDocument(word, given.length - index, options, place)),
+  )
+  if (!options.servers) return documents
+  const source = dynamicSource('(given by the program)', 0)
+  const { defineServer } = await careful()
+  const definitions = Object.entries(options.servers).map(([name, written]) =>
+    defineServer(name, written, source),
+  )
+  return [{ source, definitions, settings: {}, diagnostics: [] }, ...documents]
+}
+
+function dynamicSource(file: string, rank: number): Source {
+  return {
+    id: 'dynamic',
+    scope: 'dynamic',
+    shape: 'mcp-json',
+    authorship: 'user',
+    product: 'plugboard',
+    file,
+    rank,
+  }
+}
+
+/** What the person typed on the command line has to be right; unlike a file's fault, it stops the command. */
+async function mcpConfigDocument(
+  word: string,
+  rank: number,
+  { cwd }: LoadOptions,
+  place: Place,
+): Promise<ConfigDocument> {
+  const inline = word.trimStart().startsWith('{')
+  const file = inline ? '--mcp-config' : isAbsolute(word) ? word : resolve(cwd, word)
+  const outcome = inline
+    ? ({ kind: 'text', text: word } as const)
+    : await readTextFile(file, CONFIG_LIMITS.fileBytes)
+  if (outcome.kind === 'missing')
+    throw new InvalidInput(`--mcp-config: there is no file ${file}.`, {
+      hint: 'Give a file, or JSON that starts with {.',
+    })
+  if (outcome.kind === 'problem')
+    throw new InvalidInput(`--mcp-config: ${file} ${outcome.message}.`, { hint: outcome.hint })
+  const { readDocument } = await careful()
+  const document = readDocument(outcome.text, dynamicSource(file, rank), place.root)
+  const broken = document.diagnostics.find(({ severity }) => severity === 'error')
+  if (broken)
+    throw new InvalidInput(
+      `--mcp-config: ${broken.message} (line ${broken.line ?? 1}, column ${broken.column ?? 1}).`,
+      {
+        hint: broken.hint,
+      },
+    )
+  return document
+}
+
+async function approvalsOrNone(
+  place: Place,
+): Promise<{ approvals: Approvals; diagnostics: readonly Diagnostic[] }> {
+  try {
+    return { approvals: await readApprovals(place), diagnostics: [] }
+  } catch (error) {
+    // Unreadable approvals approve nothing, and the person is told why.
+    if (!(error instanceof InvalidInput)) throw error
+    const hint = error.hint === undefined ? {} : { hint: error.hint }
+    const fault: Diagnostic = {
+      severity: 'error',
+      file: approvalsFile(place),
+      message: error.message,
+      ...hint,
+    }
+    return { approvals: new Map(), diagnostics: [fault] }
+  }
+}
+
+/** Only private files inside the project that would start something unapproved are worth asking git about. */
+async function trackedOnes(documents: readonly ConfigDocument[], approvals: Approvals): Promise<Set<string>> {
+  const open = documents.filter(
+    ({ source, definitions, settings }) =>
+      source.authorship === 'checkout' &&
+      (settings.plugins !== undefined ||
+        settings.permissions?.allow !== undefined ||
+        definitions.some(({ name, written }) => approvals.get(name)?.hash !== hashOf(written))),
+  )
+  const tracked = await Promise.all(open.map(({ source }) => isTracked(source.file)))
+  return new Set(open.filter((_, index) => tracked[index]).map(({ source }) => source.file))
+}

@@ -1,0 +1,197 @@
+// manage.ts: what a person asks for (`add`, `remove`, `enable`, `approve` …) as edits of our own files.
+// It never writes another product's file.
+import { InvalidInput, PermissionDenied } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { forgetApprovals, recordApprovals } from './approval-store.ts'
+import { defineServer } from './document.ts'
+import type { Configuration } from './load.ts'
+import { nameFault, RESERVED_NAMES } from './names.ts'
+import { nodeAt, parseDocument } from './parse.ts'
+import { findResolution, type PendingApproval, type Resolution } from './resolve.ts'
+import { hashOf } from './sign.ts'
+import { isWritable, type Source, type WritableScope, writableSource } from './sources.ts'
+import { editSource, serverPath } from './store.ts'
+
+export interface Added {
+  readonly name: string
+  readonly file: string
+  readonly scope: WritableScope
+  readonly outcome: 'added' | 'replaced' | 'unchanged'
+}
+
+/** Writes one server; its author is the person, so what it adds to a project is approved for this person at once. */
+export async function addServer(
+  configuration: Configuration,
+  host: Host,
+  request: {
+    readonly name: string
+    readonly written: unknown
+    readonly scope: WritableScope
+    readonly replace?: boolean
+  },
+): Promise<Added> {
+  const { name, written, scope } = request
+  const source = writableSource(configuration.place, scope)
+  assertAddable(name, written, source, configuration)
+  let outcome: Added['outcome'] = 'added'
+  await editSource(source, (text) => {
+    const path = serverPath(text, source, name)
+    const existing = nodeAt(parseDocument(text, source.file).root, path)
+    if (existing && !request.replace)
+      throw new InvalidInput(`"${name}" is already in ${source.file}.`, {
+        server: name,
+        hint: `Use another name, \`plugboard remove ${name}\` first, or --force to replace it.`,
+      })
+    if (existing) outcome = 'replaced'
+    return [{ do: 'set', path, value: written }]
+  })
+  if (scope !== 'user')
+    await recordApprovals(
+      configuration.place,
+      [{ name, hash: hashOf(written), source: source.file }],
+      host.now(),
+    )
+  return { name, file: source.file, scope, outcome }
+}
+
+function assertAddable(name: string, written: unknown, source: Source, configuration: Configuration): void {
+  if (configuration.exclusiveFile)
+    throw new PermissionDenied(
+      `${configuration.exclusiveFile} allows its own servers only, so none can be added.`,
+      {
+        server: name,
+        stage: 'config',
+        hint: 'Ask whoever manages this machine.',
+      },
+    )
+  const fault = nameFault(name)
+  if (fault) throw new InvalidInput(`${capital(fault.message)}.`, { server: name, hint: fault.hint })
+  const { faults, entry } = defineServer(name, written, source)
+  const errors = faults.filter(({ severity }) => severity === 'error')
+  const [first] = errors
+  if (entry && !first) return
+  throw new InvalidInput(
+    errors.map(({ path, message }) => `${path}: ${message}`).join('; ') || 'The entry is not valid.',
+    { server: name, hint: first?.hint },
+  )
+}
+
+export async function removeServer(
+  configuration: Configuration,
+  name: string,
+  scope?: WritableScope,
+): Promise<{ readonly files: readonly string[] }> {
+  const resolution = findResolution(configuration, name)
+  const all = resolution.contenders.map(({ definition }) => definition.source)
+  const ours = all.filter((source) => isWritable(source) && (scope === undefined || source.scope === scope))
+  if (ours.length === 0) throw cannotRemove(name, all, scope)
+  const scopes = new Set(ours.map((source) => source.scope))
+  if (scopes.size > 1)
+    throw new InvalidInput(`"${name}" is defined in several scopes: ${[...scopes].join(', ')}.`, {
+      server: name,
+      hint: `Say which: \`plugboard remove ${name} -s ${[...scopes][0]}\`.`,
+    })
+  for (const source of ours)
+    await editSource(source, (text) => [{ do: 'remove', path: serverPath(text, source, name) }])
+  return { files: ours.map((source) => source.file) }
+}
+
+function cannotRemove(name: string, all: readonly Source[], scope: WritableScope | undefined): Error {
+  const places = all.map((source) => `${source.file} (${source.scope})`).join(', ')
+  if (scope !== undefined && all.some(isWritable))
+    return new InvalidInput(`"${name}" is not defined in the ${scope} scope, but in ${places}.`, {
+      server: name,
+    })
+  return new InvalidInput(`"${name}" is defined in ${places}, which plugboard does not edit.`, {
+    server: name,
+    hint: `Remove it there, or switch it off with \`plugboard disable ${name}\`.`,
+  })
+}
+
+/**
+ * Switches a server on or off for this person, wherever it is defined: a list in our own settings, so that a shared
+ * file stays as the team has it. Switching on also clears a `disabled` flag in a file of ours.
+ */
+export async function setEnabled(
+  configuration: Configuration,
+  host: Host,
+  name: string,
+  enabled: boolean,
+): Promise<{ readonly changed: readonly string[] }> {
+  const { place } = configuration
+  const builtIn = RESERVED_NAMES.has(name)
+  const resolution = builtIn ? undefined : findResolution(configuration, name)
+  const winner = resolution?.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  const personal = [writableSource(place, 'local'), writableSource(place, 'user')] as const
+  const changed: string[] = []
+  if (!enabled) {
+    const inProject = winner && (winner.source.scope === 'local' || winner.source.scope === 'project')
+    const source = inProject ? personal[0] : personal[1]
+    if (await editSource(source, () => [{ do: 'include', path: ['disabledServers'], item: name }]))
+      changed.push(source.file)
+    return { changed }
+  }
+  for (const source of personal) {
+    const listed = configuration.documents.some(
+      ({ source: { file }, settings }) => file === source.file && settings.disabledServers?.includes(name),
+    )
+    if (
+      listed &&
+      (await editSource(source, () => [{ do: 'exclude', path: ['disabledServers'], item: name }]))
+    )
+      changed.push(source.file)
+  }
+  if (winner?.entry?.disabled) changed.push(await clearDisabledFlag(configuration, host, name, resolution))
+  return { changed }
+}
+
+async function clearDisabledFlag(
+  configuration: Configuration,
+  host: Host,
+  name: string,
+  resolution: Resolution | undefined,
+): Promise<string> {
+  const winner = resolution?.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  if (!winner || !isWritable(winner.source))
+    throw new InvalidInput(
+      `"${name}" is disabled in ${winner?.source.file}, which plugboard does not edit.`,
+      {
+        server: name,
+        hint: 'Remove "disabled" there.',
+      },
+    )
+  await editSource(winner.source, (text) => [
+    { do: 'remove', path: [...serverPath(text, winner.source, name), 'disabled'] },
+  ])
+  if (winner.source.authorship !== 'user' && resolution?.trust?.trusted) {
+    // The person changed one flag of an entry that was approved; the yes goes with it.
+    const { disabled: _, ...rest } = winner.written as Record<string, unknown>
+    await recordApprovals(
+      configuration.place,
+      [{ name, hash: hashOf(rest), source: winner.source.file }],
+      host.now(),
+    )
+  }
+  return winner.source.file
+}
+
+export async function approve(
+  configuration: Configuration,
+  host: Host,
+  entries: readonly PendingApproval[],
+): Promise<void> {
+  if (entries.length === 0) return
+  await recordApprovals(
+    configuration.place,
+    entries.map(({ name, hash, file }) => ({ name, hash, source: file })),
+    host.now(),
+  )
+}
+
+export function resetProjectChoices(configuration: Configuration): Promise<number> {
+  return forgetApprovals(configuration.place)
+}
+
+function capital(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1)
+}

@@ -1,0 +1,50 @@
+// names.ts: what a server may be called.
+import { CONFIG_LIMITS } from '../limits.ts'
+
+/** Names of servers that come with the program; a configuration file may not take them. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set(['codebase', 'plugboard'])
+
+const ALLOWED = /^[A-Za-z0-9_-]+$/
+/** Would be a trap wherever a name becomes a property. */
+const POISON = new Set(['__proto__'])
+
+export interface NameFault {
+  readonly message: string
+  readonly hint: string
+}
+
+/** What is wrong with a name, or undefined when nothing is. */
+export function nameFault(name: string): NameFault | undefined {
+  if (name === '') return { message: 'a server name is empty', hint: 'Use letters, digits, - and _.' }
+  if (RESERVED_NAMES.has(name))
+    return {
+      message: `the name "${name}" is reserved for a built-in server`,
+      hint: `Choose another name, for example "my-${name}".`,
+    }
+  if (POISON.has(name)) return { message: `"${name}" cannot be a server name`, hint: 'Choose another name.' }
+  if (name.length > CONFIG_LIMITS.nameLength)
+    return {
+      message: `the server name is ${name.length} characters long`,
+      hint: `Keep it at ${CONFIG_LIMITS.nameLength} or fewer.`,
+    }
+  if (ALLOWED.test(name)) return undefined
+  return {
+    message: `the server name ${JSON.stringify(name)} has ${strangers(name)}`,
+    hint: `Use letters a-z, digits, - and _; for example "${suggestion(name)}".`,
+  }
+}
+
+/** Look-alikes are named by their code point, because they cannot be told apart by eye. */
+function strangers(name: string): string {
+  const odd = [...new Set([...name].filter((char) => !/[A-Za-z0-9_-]/.test(char)))].slice(0, 3)
+  const shown = odd.map((char) => {
+    const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+    return /[\x21-\x7e]/.test(char) ? `"${char}"` : `U+${code}`
+  })
+  return `${odd.length > 1 ? 'characters' : 'a character'} that names may not have (${shown.join(', ')})`
+}
+
+function suggestion(name: string): string {
+  const ascii = name.normalize('NFKD').replace(/[^A-Za-z0-9_-]+/g, '-')
+  return ascii.replace(/^-+|-+$/g, '') || 'my-server'
+}

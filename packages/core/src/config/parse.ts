@@ -1,0 +1,250 @@
+// parse.ts: JSON with comments → a small tree that remembers where everything stood.
+// It reports what is wrong with the text; what the text means is for others.
+import { type ParseErrorCode, visit } from 'jsonc-parser'
+import { CONFIG_LIMITS } from '../limits.ts'
+import type { Diagnostic } from './types.ts'
+
+export type JsonNode =
+  | { readonly kind: 'object'; readonly offset: number; end: number; readonly members: Member[] }
+  | { readonly kind: 'array'; readonly offset: number; end: number; readonly items: JsonNode[] }
+  | { readonly kind: 'value'; readonly offset: number; end: number; readonly value: Literal }
+
+export type Literal = string | number | boolean | null
+
+export interface Member {
+  readonly key: string
+  readonly offset: number
+  value: JsonNode | undefined
+}
+
+export interface ParsedDocument {
+  readonly root: JsonNode | undefined
+  /** True when the text has syntax errors; what could be read of it is still in `root`. */
+  readonly broken: boolean
+  readonly diagnostics: readonly Diagnostic[]
+  position(offset: number): { line: number; column: number }
+}
+
+export interface ParseOptions {
+  /** Keeps only what is at or below (or above) these paths; large files of other products are mostly not for us. */
+  readonly keep?: readonly (readonly string[])[]
+}
+
+/** Keys that would reach into an object's prototype when code assigns them. */
+const POISON = new Set(['__proto__'])
+
+const MEANING: Readonly<Record<number, readonly [message: string, hint: string]>> = {
+  1: ['this is not a JSON value', 'Expected a string, number, true, false, null, { or [.'],
+  2: ['this number is malformed', 'Write it as in 12 or 0.5.'],
+  3: ['a property name is missing', 'Property names stand in double quotes.'],
+  4: ['a value is missing', 'Write a value after the colon.'],
+  5: ['a colon is missing', 'Write `"name": value`.'],
+  6: ['a comma is missing', 'Separate entries with a comma.'],
+  7: ['a closing } is missing', 'Check the braces before this place.'],
+  8: ['a closing ] is missing', 'Check the brackets before this place.'],
+  9: ['there is something after the end of the document', 'One JSON document a file.'],
+  10: ['a comment is not closed or not allowed here', 'Close it with */.'],
+  11: ['a comment is not closed', 'Close it with */.'],
+  12: ['a string is not closed', 'Strings end with a double quote on the same line.'],
+  13: ['a number is not finished', 'Write it as in 12 or 0.5.'],
+  14: ['a \\u escape is wrong', 'Write four hexadecimal digits after \\u.'],
+  15: ['an escape is unknown', 'Use \\\\, \\", \\n, \\t, \\/ or \\uXXXX.'],
+  16: ['there is a character that JSON does not allow', 'Remove it, or escape it inside a string.'],
+}
+
+export function parseDocument(text: string, file: string, options: ParseOptions = {}): ParsedDocument {
+  const mark = text.charCodeAt(0) === 0xfeff ? 1 : 0
+  const body = mark ? text.slice(1) : text
+  const position = positionsIn(body)
+  const builder = new TreeBuilder(file, position, options.keep)
+  if (body.trim() === '') return { root: undefined, broken: false, diagnostics: [], position }
+  try {
+    visit(body, builder.visitor, { allowTrailingComma: true, disallowComments: false })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    builder.refuseDepth(0)
+  }
+  return { root: builder.root, broken: builder.broken, diagnostics: builder.diagnostics, position }
+}
+
+/** A JSON text as plain data, or its first fault. */
+export function parseJson(
+  text: string,
+  file: string,
+): { readonly value?: unknown; readonly fault?: Diagnostic } {
+  const { root, diagnostics } = parseDocument(text, file)
+  const fault = diagnostics.find(({ severity }) => severity === 'error')
+  return fault ? { fault } : { value: toValue(root) }
+}
+
+/** The node at a path, as far as it exists. */
+export function nodeAt(root: JsonNode | undefined, path: readonly (string | number)[]): JsonNode | undefined {
+  let node = root
+  for (const step of path) {
+    if (node?.kind === 'object') node = member(node, String(step))?.value
+    else if (node?.kind === 'array') node = node.items[Number(step)]
+    else return undefined
+  }
+  return node
+}
+
+/** The last member of that name wins, as in JSON.parse. */
+export function member(node: JsonNode | undefined, key: string): Member | undefined {
+  if (node?.kind !== 'object') return undefined
+  return node.members.findLast((candidate) => candidate.key === key)
+}
+
+/** Plain data, with poisonous keys left out. */
+export function toValue(node: JsonNode | undefined): unknown {
+  if (!node) return undefined
+  if (node.kind === 'value') return node.value
+  if (node.kind === 'array') return node.items.map(toValue)
+  const object: Record<string, unknown> = {}
+  for (const { key, value } of node.members) if (!POISON.has(key)) object[key] = toValue(value)
+  return object
+}
+
+function positionsIn(text: string): ParsedDocument['position'] {
+  let starts: number[] | undefined
+  return (offset) => {
+    if (!starts) {
+      starts = [0]
+      for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+    }
+    let low = 0
+    let high = starts.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((starts[middle] ?? 0) <= offset) low = middle
+      else high = middle - 1
+    }
+    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 }
+  }
+}
+
+class TreeBuilder {
+  root: JsonNode | undefined
+  broken = false
+  readonly diagnostics: Diagnostic[] = []
+  readonly #file: string
+  readonly #position: ParsedDocument['position']
+  readonly #keep: readonly (readonly string[])[] | undefined
+  readonly #open: { node: JsonNode; pending: Member | undefined; seen: Map<string, Member> }[] = []
+  readonly #path: string[] = []
+  #tooDeep = false
+
+  constructor(file: string, position: ParsedDocument['position'], keep: ParseOptions['keep']) {
+    this.#file = file
+    this.#position = position
+    this.#keep = keep
+  }
+
+  readonly visitor = {
+    onObjectBegin: (offset: number) => this.#begin({ kind: 'object', offset, end: offset, members: [] }),
+    onArrayBegin: (offset: number) => this.#begin({ kind: 'array', offset, end: offset, items: [] }),
+    onObjectProperty: (key: string, offset: number) => this.#property(key, offset),
+    onObjectEnd: (offset: number) => this.#end(offset),
+    onArrayEnd: (offset: number) => this.#end(offset),
+    onLiteralValue: (value: Literal, offset: number, length: number) =>
+      this.#place({ kind: 'value', offset, end: offset + length, value }),
+    onError: (code: ParseErrorCode, offset: number) => this.#fault(code, offset),
+  }
+
+  refuseDepth(offset: number): void {
+    if (this.#tooDeep) return
+    this.#tooDeep = true
+    this.broken = true
+    this.#report('error', offset, `the document is nested more than ${CONFIG_LIMITS.depth} levels deep`, {
+      hint: 'A configuration is flat; check that this is the right file.',
+    })
+  }
+
+  #begin(node: JsonNode): boolean {
+    if (this.#open.length >= CONFIG_LIMITS.depth) {
+      this.refuseDepth(node.offset)
+      this.#skipped++
+      return false
+    }
+    if (!this.#wanted()) {
+      this.#skipped++
+      return false
+    }
+    this.#place(node)
+    this.#open.push({ node, pending: undefined, seen: new Map() })
+    return true
+  }
+
+  /** Containers whose children the visitor skips still announce their end. */
+  #skipped = 0
+
+  #end(offset: number): void {
+    if (this.#skipped > 0) {
+      this.#skipped--
+      return
+    }
+    const closed = this.#open.pop()
+    if (closed) closed.node.end = offset + 1
+    if (closed?.pending) this.#path.length = Math.max(0, this.#path.length - 1)
+  }
+
+  #property(key: string, offset: number): void {
+    const top = this.#open.at(-1)
+    if (top?.node.kind !== 'object') return
+    if (top.pending) this.#path.pop()
+    const repeated = top.seen.get(key)
+    if (repeated)
+      this.#report('warning', offset, `the key "${key}" stands here twice; the last one counts`, {
+        hint: `The first is in line ${this.#position(repeated.offset).line}; remove one of them.`,
+        path: [...this.#path, key].join('.'),
+      })
+    if (POISON.has(key))
+      this.#report('warning', offset, `the key "${key}" is not allowed and was ignored`, {
+        hint: 'Remove it.',
+        path: [...this.#path, key].join('.'),
+      })
+    top.pending = { key, offset, value: undefined }
+    top.node.members.push(top.pending)
+    top.seen.set(key, top.pending)
+    this.#path.push(key)
+  }
+
+  #place(node: JsonNode): void {
+    const top = this.#open.at(-1)
+    if (!top) this.root ??= node
+    else if (top.node.kind === 'array') top.node.items.push(node)
+    else if (top.pending && !top.pending.value) top.pending.value = node
+  }
+
+  #wanted(): boolean {
+    if (!this.#keep) return true
+    return this.#keep.some((path) => {
+      const shared = Math.min(path.length, this.#path.length)
+      for (let index = 0; index < shared; index++) if (path[index] !== this.#path[index]) return false
+      return true
+    })
+  }
+
+  #fault(code: ParseErrorCode, offset: number): void {
+    this.broken = true
+    const [message, hint] = MEANING[code] ?? ['this is not valid JSON', 'Check the syntax around this place.']
+    this.#report('error', offset, message, { hint, path: this.#path.join('.') })
+  }
+
+  #report(
+    severity: Diagnostic['severity'],
+    offset: number,
+    message: string,
+    more: { hint?: string; path?: string },
+  ): void {
+    if (this.diagnostics.length >= CONFIG_LIMITS.diagnosticsPerFile) return
+    const { hint, path } = more
+    this.diagnostics.push({
+      severity,
+      file: this.#file,
+      ...this.#position(offset),
+      ...(path && { path }),
+      message,
+      ...(hint && { hint }),
+    })
+  }
+}

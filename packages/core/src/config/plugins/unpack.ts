@@ -1,0 +1,324 @@
+// unpack.ts: a zip from a stranger → a folder that can be trusted to hold what the zip says and nothing else. It is
+// all or nothing: the folder appears under its final name in one step, or not at all.
+import { createHash, randomBytes } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import yauzl, { type Entry, type ZipFile } from 'yauzl'
+import { Cancelled } from '../../errors.ts'
+import { BUNDLE_LIMITS } from '../../limits.ts'
+import { shown } from '../import/shown.ts'
+import { crc32 } from './crc32.ts'
+
+/** The archive is not one that may be unpacked; `message` says what is wrong with it. */
+export class ArchiveRefused extends Error {}
+
+export type ArchiveLimits = { readonly [name in keyof typeof BUNDLE_LIMITS]: number }
+
+export interface UnpackOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly limits?: ArchiveLimits
+  /** Called on the finished folder before it gets its name; a throw leaves nothing behind. */
+  readonly prepare?: (folder: string) => Promise<void>
+}
+
+const FILE_TYPE = 0o170000
+const REGULAR = 0o100000
+const FOLDER = 0o040000
+/** Files written at the same time. */
+const WRITERS = 8
+/** Files up to this size are written in one go, which is several times quicker than a stream for each. */
+const WHOLE_BYTES = 256 * 1024
+/** A half-unpacked folder that nobody finished within this time was left by a crash. */
+const ABANDONED_MS = 60 * 60 * 1000
+
+/** Unpacks `archive` into `<bundles>/<sha256 of the archive>` unless it is there already; answers that folder. */
+export async function unpackArchive(
+  archive: string,
+  bundles: string,
+  options: UnpackOptions = {},
+): Promise<string> {
+  const limits = options.limits ?? BUNDLE_LIMITS
+  const info = await stat(archive)
+  if (!info.isFile()) throw new ArchiveRefused('It is not a regular file.')
+  if (info.size > limits.archiveBytes)
+    throw new ArchiveRefused(`It is larger than ${mib(limits.archiveBytes)}.`)
+  const known = join(bundles, await hashOf(archive, options.signal))
+  if (await isFolder(known)) return known
+
+  await mkdir(bundles, { recursive: true, mode: 0o700 })
+  await sweep(bundles)
+  const draft = join(bundles, `.draft-${process.pid}-${randomBytes(6).toString('hex')}`)
+  await mkdir(draft, { mode: 0o700 })
+  try {
+    // Unpacked from a copy, so that what was hashed is what is unpacked even if the file changes meanwhile.
+    const copy = join(draft, 'archive.zip')
+    const hash = await copyHashed(archive, copy, limits.archiveBytes, options.signal)
+    const folder = join(draft, 'content')
+    await mkdir(folder, { mode: 0o700 })
+    await unpackInto(copy, folder, limits, options.signal)
+    await options.prepare?.(folder)
+    return await moveInto(folder, join(bundles, hash))
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+}
+
+async function hashOf(file: string, signal: AbortSignal | undefined): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(file, { signal })) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+async function copyHashed(
+  from: string,
+  to: string,
+  maxBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const hash = createHash('sha256')
+  let total = 0
+  const tap = tapped((chunk) => {
+    total += chunk.length
+    if (total > maxBytes) throw new ArchiveRefused(`It is larger than ${mib(maxBytes)}.`)
+    hash.update(chunk)
+  })
+  await pipeline(createReadStream(from), tap, createWriteStream(to, { flags: 'wx', mode: 0o600 }), { signal })
+  return hash.digest('hex')
+}
+
+/** Another process may have been quicker with the same archive; then its folder is as good as ours. */
+async function moveInto(folder: string, final: string): Promise<string> {
+  try {
+    await rename(folder, final)
+  } catch (error) {
+    if (!(await isFolder(final))) throw error
+  }
+  return final
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const info = await lstat(path).catch(() => undefined)
+  return info?.isDirectory() ?? false
+}
+
+async function sweep(bundles: string): Promise<void> {
+  for (const name of await readdir(bundles)) {
+    if (!name.startsWith('.draft-')) continue
+    const path = join(bundles, name)
+    const info = await stat(path).catch(() => undefined)
+    if (info && Date.now() - info.mtimeMs > ABANDONED_MS) await rm(path, { recursive: true, force: true })
+  }
+}
+
+async function unpackInto(
+  archive: string,
+  folder: string,
+  limits: ArchiveLimits,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const zip = await openZip(archive)
+  try {
+    const plan = planOf(await listEntries(zip, limits, signal), limits)
+    for (const path of plan.folders) await mkdir(join(folder, path), { recursive: true, mode: 0o700 })
+    const budget = { left: limits.unpackedBytes }
+    const queue = plan.files.values()
+    let failed = false
+    const worker = async () => {
+      for (const file of queue) {
+        if (failed) return
+        if (signal?.aborted) throw new Cancelled()
+        await writeEntry(zip, file, join(folder, file.path), budget, limits, signal)
+      }
+    }
+    const guarded = () =>
+      worker().catch((error: unknown) => {
+        failed = true
+        throw error
+      })
+    const ends = await Promise.allSettled(Array.from({ length: WRITERS }, guarded))
+    const failure = ends.find((end) => end.status === 'rejected')
+    if (failure) throw failure.reason
+  } finally {
+    zip.close()
+  }
+}
+
+function openZip(path: string): Promise<ZipFile> {
+  return new Promise((done, fail) => {
+    // It checks each entry's real size against what the header claims, and refuses backslashes, `..` and absolute
+    // names itself; safePath looks once more, because everything hangs on it.
+    const options = { lazyEntries: true, autoClose: false, strictFileNames: true, validateEntrySizes: true }
+    yauzl.open(path, options, (error, zip) => (error ? fail(unreadable(error)) : done(zip)))
+  })
+}
+
+const unreadable = (error: Error) =>
+  new ArchiveRefused(`It is not a readable zip file: ${shown(error.message.replace(/\.$/, ''))}.`)
+
+function listEntries(
+  zip: ZipFile,
+  limits: ArchiveLimits,
+  signal: AbortSignal | undefined,
+): Promise<readonly Entry[]> {
+  const tooMany = new ArchiveRefused(`It holds more than ${limits.files} files.`)
+  if (zip.entryCount > limits.files) return Promise.reject(tooMany)
+  return new Promise((done, fail) => {
+    const entries: Entry[] = []
+    zip.on('error', (error: Error) => fail(unreadable(error)))
+    zip.on('end', () => done(entries))
+    zip.on('entry', (entry: Entry) => {
+      entries.push(entry)
+      if (signal?.aborted) fail(new Cancelled())
+      else if (entries.length > limits.files) fail(tooMany)
+      else zip.readEntry()
+    })
+    zip.readEntry()
+  })
+}
+
+interface PlannedFile {
+  readonly path: string
+  readonly entry: Entry
+  readonly executable: boolean
+}
+
+interface Plan {
+  /** Every folder that a file needs, or that the archive names. */
+  readonly folders: ReadonlySet<string>
+  readonly files: readonly PlannedFile[]
+}
+
+/** Judges every entry before the first byte is written. */
+function planOf(entries: readonly Entry[], limits: ArchiveLimits): Plan {
+  refuseOverlaps(entries)
+  const folders = new Map<string, string>()
+  const files = new Map<string, PlannedFile>()
+  let claimed = 0
+  for (const entry of entries) {
+    const isFolderName = entry.fileName.endsWith('/')
+    const path = safePath(entry.fileName)
+    const mode = entry.externalFileAttributes >>> 16
+    const type = mode & FILE_TYPE
+    if (type !== 0 && type !== (isFolderName ? FOLDER : REGULAR))
+      throw new ArchiveRefused(`"${shown(path)}" is neither a file nor a folder (a link or a device).`)
+    if (entry.isEncrypted()) throw new ArchiveRefused(`"${shown(path)}" is encrypted.`)
+    claimed += entry.uncompressedSize
+    if (claimed > limits.unpackedBytes) throw tooLarge(limits)
+    // Some file systems take two spellings of a name for one file.
+    const key = foldedName(path)
+    if (isFolderName) folders.set(key, path)
+    else if (files.has(key))
+      throw new ArchiveRefused(`"${shown(path)}" is in it twice (upper and lower case count as one).`)
+    else files.set(key, { path, entry, executable: (mode & 0o111) !== 0 })
+  }
+  for (const key of [...folders.keys(), ...files.keys()])
+    for (let end = key.indexOf('/'); end !== -1; end = key.indexOf('/', end + 1))
+      if (files.has(key.slice(0, end)))
+        throw new ArchiveRefused(`"${shown(key.slice(0, end))}" is a file and a folder.`)
+  for (const key of folders.keys())
+    if (files.has(key)) throw new ArchiveRefused(`"${shown(key)}" is a file and a folder.`)
+  if (!files.has('manifest.json')) throw new ArchiveRefused('There is no manifest.json in it.')
+  const needed = [...files.values()].map(({ path }) => dirname(path))
+  return { folders: new Set([...folders.values(), ...needed]), files: [...files.values()] }
+}
+
+const foldedName = (path: string) => path.normalize('NFC').toLowerCase()
+
+/** Entries that share their bytes are how a small archive becomes an endless one. */
+function refuseOverlaps(entries: readonly Entry[]): void {
+  const LOCAL_HEADER_BYTES = 30
+  const spans = entries
+    .map((entry) => ({
+      start: entry.relativeOffsetOfLocalHeader,
+      end:
+        entry.relativeOffsetOfLocalHeader + LOCAL_HEADER_BYTES + entry.fileNameLength + entry.compressedSize,
+    }))
+    .sort((a, b) => a.start - b.start)
+  let end = 0
+  for (const span of spans) {
+    if (span.start < end) throw new ArchiveRefused('Its entries overlap.')
+    end = span.end
+  }
+}
+
+/** No file system takes a longer one, and looking at it would take long. */
+const MAX_NAME = 1024
+
+/** The name as a path below the folder, or a refusal. */
+function safePath(name: string): string {
+  if (name.length > MAX_NAME) throw new ArchiveRefused(`"${shown(name)}" is too long a name.`)
+  const path = name.replace(/\/+$/, '')
+  const parts = path.split('/')
+  const bad =
+    path === '' ||
+    name.startsWith('/') ||
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters, NUL above all, are what is looked for.
+    /[\\:*?"<>|\u0000-\u001f\u007f]/.test(name) ||
+    parts.some((part) => part === '' || part === '.' || part === '..' || /[. ]$/.test(part) || isDevice(part))
+  if (bad) throw new ArchiveRefused(`"${shown(name)}" is not a name that may be unpacked.`)
+  return path
+}
+
+/** Names that Windows takes for a device in any folder. */
+const isDevice = (part: string) => /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?$/i.test(part)
+
+async function writeEntry(
+  zip: ZipFile,
+  { entry, executable }: PlannedFile,
+  target: string,
+  budget: { left: number },
+  limits: ArchiveLimits,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (entry.fileName === 'manifest.json' && entry.uncompressedSize > limits.manifestBytes)
+    throw new ArchiveRefused(`Its manifest is larger than ${Math.round(limits.manifestBytes / 1024)} KiB.`)
+  const flags = { flags: 'wx', mode: executable ? 0o700 : 0o600 }
+  const source = await new Promise<Readable>((done, fail) => {
+    zip.openReadStream(entry, (error, stream) => (error ? fail(unreadable(error)) : done(stream)))
+  })
+  // What counts is what comes out, not what the header says.
+  let sum = 0
+  const spend = (chunk: Buffer) => {
+    sum = crc32(chunk, sum)
+    budget.left -= chunk.length
+    if (budget.left < 0) throw tooLarge(limits)
+  }
+  try {
+    if (entry.uncompressedSize <= WHOLE_BYTES) {
+      const chunks: Buffer[] = []
+      for await (const chunk of source) {
+        spend(chunk)
+        chunks.push(chunk)
+      }
+      await writeFile(target, Buffer.concat(chunks), { flag: flags.flags, mode: flags.mode })
+    } else await pipeline(source, tapped(spend), createWriteStream(target, flags), { signal })
+  } catch (error) {
+    // Errors without a system call come from inflating or from the size check: the archive's fault, not the disk's.
+    const isSystem = typeof (error as NodeJS.ErrnoException).syscall === 'string'
+    if (error instanceof ArchiveRefused || isSystem || signal?.aborted) throw error
+    throw unreadable(error as Error)
+  }
+  if (sum !== entry.crc32) throw new ArchiveRefused(`"${shown(entry.fileName)}" is damaged.`)
+}
+
+/** Passes everything on after `see` has had a look; a throw of `see` ends it. */
+function tapped(see: (chunk: Buffer) => void): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, next) {
+      try {
+        see(chunk)
+        next(null, chunk)
+      } catch (error) {
+        next(error as Error)
+      }
+    },
+  })
+}
+
+const tooLarge = (limits: ArchiveLimits) =>
+  new ArchiveRefused(`Unpacked it would be larger than ${mib(limits.unpackedBytes)}.`)
+
+const mib = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`

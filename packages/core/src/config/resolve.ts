@@ -1,0 +1,312 @@
+// resolve.ts: from every definition that was found to one verdict a name. Each step is a pure function over data,
+// and what it decided is kept, so that `explain` tells exactly what happened.
+import { isAbsolute, resolve as resolvePath } from 'node:path'
+import { ServerNotFound } from '../errors.ts'
+import type { ConfigDocument, Definition } from './document.ts'
+import type { ServerEntry } from './entry.ts'
+import { type Expansion, expandEntry } from './expand.ts'
+import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
+import { hashOf, signatureOf } from './sign.ts'
+import { type Approvals, type TrustVerdict, trust } from './trust.ts'
+import { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'
+
+export interface ResolveInput {
+  readonly documents: readonly ConfigDocument[]
+  readonly root: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly approvals: Approvals
+  readonly approveProject: boolean
+  /** Files inside the project that version control brought. */
+  readonly trackedFiles: ReadonlySet<string>
+  /** An enterprise file exists (even one that could not be read): only its servers do. */
+  readonly exclusiveFile?: string | undefined
+}
+
+/** One definition's fate. */
+export interface Contender {
+  readonly definition: Definition
+  readonly verdict:
+    | { readonly kind: 'winner' }
+    | { readonly kind: 'shadowed'; readonly by: string }
+    | { readonly kind: 'invalid' }
+    | { readonly kind: 'hidden'; readonly by: string }
+}
+
+/** Everything that was decided about one name, in the order it was decided. */
+export interface Resolution {
+  readonly name: string
+  readonly contenders: readonly Contender[]
+  readonly server?: ConfiguredServer
+  readonly hash?: string
+  readonly expansions: readonly Expansion[]
+  readonly policy?: PolicyVerdict
+  readonly trust?: TrustVerdict
+  /** Plain sentences about what was assumed, e.g. which transport a bare `url` became. */
+  readonly notes: readonly string[]
+}
+
+export interface PermissionRule {
+  readonly action: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+  readonly file: string
+  readonly scope: Scope
+}
+
+export interface Resolved {
+  readonly servers: readonly ConfiguredServer[]
+  readonly resolutions: ReadonlyMap<string, Resolution>
+  /** Servers of other files that an enterprise file makes disappear. */
+  readonly hidden: readonly {
+    readonly name: string
+    readonly scope: Scope
+    readonly source: string
+    readonly reason: string
+  }[]
+  readonly rules: readonly PermissionRule[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export function resolveConfiguration(input: ResolveInput): Resolved {
+  const policy = policyParts(input.documents)
+  const diagnostics = input.documents.flatMap((document) => [
+    ...document.diagnostics,
+    ...document.definitions.flatMap((definition) => definition.faults),
+  ])
+  const drafts = [...contendersByName(input)].map(([name, contenders]) =>
+    judge(name, contenders, policy, input),
+  )
+  const resolutions = suppressRepeats(drafts)
+  for (const resolution of resolutions.values()) diagnostics.push(...missingVariables(resolution))
+  const all = [...resolutions.values()]
+  return {
+    servers: all.flatMap(({ server }) => server ?? []),
+    resolutions,
+    hidden: all.flatMap(hiddenOnes),
+    rules: permissionRules(input),
+    diagnostics,
+  }
+}
+
+/** Strongest first: by scope, then by the row in the table of sources; never by the order in which files were read. */
+export function byStrength(a: Definition, b: Definition): number {
+  return (
+    SCOPES.indexOf(a.source.scope) - SCOPES.indexOf(b.source.scope) ||
+    a.source.rank - b.source.rank ||
+    (a.source.file < b.source.file ? -1 : a.source.file > b.source.file ? 1 : 0) ||
+    (a.line ?? 0) - (b.line ?? 0)
+  )
+}
+
+function contendersByName(input: ResolveInput): Map<string, Contender[]> {
+  const groups = new Map<string, Definition[]>()
+  for (const definition of input.documents.flatMap((document) => document.definitions))
+    groups.set(definition.name, [...(groups.get(definition.name) ?? []), definition])
+  const names = [...groups.keys()].sort()
+  return new Map(names.map((name) => [name, rankContenders(groups.get(name) ?? [], input.exclusiveFile)]))
+}
+
+function rankContenders(definitions: readonly Definition[], exclusiveFile: string | undefined): Contender[] {
+  let winner: Definition | undefined
+  return [...definitions].sort(byStrength).map((definition): Contender => {
+    const outside = definition.source.scope !== 'enterprise' && definition.entry?.type !== 'sdk'
+    if (exclusiveFile && outside) return { definition, verdict: { kind: 'hidden', by: exclusiveFile } }
+    if (!definition.entry) return { definition, verdict: { kind: 'invalid' } }
+    if (winner) return { definition, verdict: { kind: 'shadowed', by: winner.source.file } }
+    winner = definition
+    return { definition, verdict: { kind: 'winner' } }
+  })
+}
+
+function judge(
+  name: string,
+  contenders: readonly Contender[],
+  policy: readonly PolicyPart[],
+  input: ResolveInput,
+): Resolution {
+  const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  if (!winner?.entry) return { name, contenders, expansions: [], notes: [] }
+  const { source, written } = winner
+  // Only what a project brought is bound to its exact text.
+  const hash = source.authorship === 'user' ? '' : hashOf(written)
+  const trusted = trust({
+    name,
+    hash,
+    authorship: source.authorship,
+    tracked: input.trackedFiles.has(source.file),
+    approvals: input.approvals,
+    approveProject: input.approveProject,
+  })
+  const { entry, expansions } = expandEntry(winner.entry, input.env)
+  const verdict = admit(name, entry, policy, entry.type === 'sdk')
+  const disabled = whyDisabled(name, winner.entry, source.id, verdict, trusted, input.documents)
+  return {
+    name,
+    contenders,
+    ...(hash && { hash }),
+    expansions,
+    policy: verdict,
+    trust: trusted,
+    notes: notesOn(entry),
+    server: {
+      name,
+      scope: source.scope,
+      source: source.file,
+      entry: settle(entry, input.root),
+      get signature() {
+        return signatureOf(entry)
+      },
+      ...(disabled && { disabled }),
+    },
+  }
+}
+
+function whyDisabled(
+  name: string,
+  entry: ServerEntry,
+  sourceId: string,
+  policy: PolicyVerdict,
+  trusted: TrustVerdict,
+  documents: readonly ConfigDocument[],
+): DisabledReason | undefined {
+  if (!policy.admitted) return { kind: 'policy', text: `${policy.reason}, ${policy.file}` }
+  const off = documents.find(
+    ({ settings }) =>
+      settings.disabledServers?.includes(name) ||
+      (sourceId === 'mcp-json' && settings.disabledMcpjsonServers?.includes(name)),
+  )
+  if (off) return { kind: 'user', text: `switched off in ${off.source.file}` }
+  if (entry.disabled) return { kind: 'config', text: 'disabled in its entry' }
+  if (!trusted.trusted) return { kind: 'trust', text: 'pending approval' }
+  return undefined
+}
+
+/** Paths in an entry are meant from the project's top folder. */
+function settle(entry: ServerEntry, root: string): ServerEntry {
+  if (entry.type !== 'stdio') return entry
+  const cwd =
+    entry.cwd === undefined || isAbsolute(entry.cwd) ? (entry.cwd ?? root) : resolvePath(root, entry.cwd)
+  return { ...entry, cwd }
+}
+
+function notesOn(entry: ServerEntry): string[] {
+  if (entry.type === 'http' && entry.fallbackToSse)
+    return ['It has a "url" and no "type": Streamable HTTP, and the older SSE transport if that answers 4xx.']
+  return []
+}
+
+const HAND_WRITTEN: readonly Scope[] = ['enterprise', 'dynamic', 'local', 'project', 'user']
+
+/** A plugin's or a fetched list's copy of a server that is already there under another name steps back. */
+function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution> {
+  const borrowed = drafts.some(({ server }) => server && !HAND_WRITTEN.includes(server.scope))
+  if (!borrowed) return new Map(drafts.map((draft) => [draft.name, draft]))
+  const strongestFirst = [...drafts].sort(
+    (a, b) => scopeRank(a) - scopeRank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+  )
+  const standing = new Map<string, string>()
+  const suppressed = new Map<string, string>()
+  for (const { name, server } of strongestFirst) {
+    if (!server) continue
+    const original = standing.get(server.signature)
+    if (original !== undefined && !HAND_WRITTEN.includes(server.scope)) suppressed.set(name, original)
+    // What may not run for lack of trust or by policy takes nobody's place.
+    else if (
+      original === undefined &&
+      server.disabled?.kind !== 'trust' &&
+      server.disabled?.kind !== 'policy'
+    )
+      standing.set(server.signature, name)
+  }
+  return new Map(drafts.map((draft) => [draft.name, suppress(draft, suppressed.get(draft.name))]))
+}
+
+function suppress(draft: Resolution, by: string | undefined): Resolution {
+  if (by === undefined || !draft.server) return draft
+  const disabled: DisabledReason = { kind: 'suppressed', text: `the same server as "${by}"`, by }
+  return { ...draft, server: { ...draft.server, disabled } }
+}
+
+function scopeRank({ server }: Resolution): number {
+  return server ? SCOPES.indexOf(server.scope) : SCOPES.length
+}
+
+function hiddenOnes({ name, contenders }: Resolution) {
+  return contenders.flatMap(({ definition, verdict }) =>
+    verdict.kind === 'hidden'
+      ? [
+          {
+            name,
+            scope: definition.source.scope,
+            source: definition.source.file,
+            reason: `hidden: ${verdict.by} allows its own servers only`,
+          },
+        ]
+      : [],
+  )
+}
+
+function policyParts(documents: readonly ConfigDocument[]): PolicyPart[] {
+  return documents
+    .filter(({ source }) => source.scope === 'enterprise' || source.scope === 'user')
+    .map(({ source, settings }) => ({ file: source.file, scope: source.scope, settings }))
+}
+
+/** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` does not count. */
+function permissionRules({ documents, trackedFiles }: ResolveInput): PermissionRule[] {
+  return documents.flatMap(({ source, settings }) =>
+    (['deny', 'ask', 'allow'] as const).flatMap((action) => {
+      const foreign = source.authorship === 'repository' || trackedFiles.has(source.file)
+      if (action === 'allow' && foreign) return []
+      return (settings.permissions?.[action] ?? [])
+        .filter((rule) => rule.startsWith('mcp__'))
+        .map((rule) => ({ action, rule, file: source.file, scope: source.scope }))
+    }),
+  )
+}
+
+function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {
+  // A server that is switched off does not need its variables; one that waits for a yes soon will.
+  if (!server || (server.disabled && server.disabled.kind !== 'trust')) return []
+  const line = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition.line
+  return expansions
+    .filter(({ from }) => from === 'missing')
+    .map(({ variable, path }) => ({
+      severity: 'warning' as const,
+      file: server.source,
+      ...(line !== undefined && { line }),
+      path,
+      server: name,
+      message: `the environment variable ${variable} is not set`,
+      hint: `Set it, or write \${${variable}:-default}.`,
+    }))
+}
+
+export interface PendingApproval {
+  readonly name: string
+  readonly hash: string
+  readonly file: string
+  readonly written: unknown
+  /** Why it is asked: never approved, or changed since. */
+  readonly because: string
+}
+
+/** The project's servers that wait for a yes. */
+export function pendingApprovals(resolved: Resolved): PendingApproval[] {
+  return [...resolved.resolutions.values()].flatMap(({ name, hash, trust, contenders }) => {
+    const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+    if (!winner || !hash || !trust || trust.trusted) return []
+    return [{ name, hash, file: winner.source.file, written: winner.written, because: trust.because }]
+  })
+}
+
+/** The resolution of a name, or an error that suggests what was meant. */
+export function findResolution(resolved: Resolved, name: string): Resolution {
+  const found = resolved.resolutions.get(name)
+  if (found) return found
+  const close = [...resolved.resolutions.keys()].filter(
+    (known) =>
+      known.toLowerCase().includes(name.toLowerCase()) || name.toLowerCase().includes(known.toLowerCase()),
+  )
+  const hint = close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : undefined
+  throw new ServerNotFound(name, hint ? { hint } : {})
+}

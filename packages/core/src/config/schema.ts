@@ -1,0 +1,321 @@
+// schema.ts: what a person may write, as Zod schemas, and its way to a normalised entry.
+// One fault gives one diagnostic, placed by the caller; here a fault has only a path.
+import * as z from 'zod/mini'
+import type { ServerEntry, TransportType } from './entry.ts'
+
+export interface SchemaFault {
+  readonly severity: 'error' | 'warning'
+  readonly path: readonly (string | number)[]
+  readonly message: string
+  readonly hint?: string
+}
+
+export type EntryOutcome =
+  | { readonly ok: true; readonly entry: ServerEntry; readonly faults: readonly SchemaFault[] }
+  | { readonly ok: false; readonly faults: readonly SchemaFault[] }
+
+const text = z.string('expected a string')
+const filled = z.string('expected a string').check(z.minLength(1, 'must not be empty'))
+const flag = z.boolean('expected true or false')
+const names = z.array(text, 'expected a list of strings')
+/** `"PORT": 3000` is what people write; it can only mean the string. */
+const stringMap = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.boolean()], 'expected a string'),
+  'expected an object of strings',
+)
+const positive = z
+  .number('expected a number')
+  .check(z.gt(0, 'must be greater than 0'), z.lte(2 ** 31 - 1, 'is too large'))
+const count = z
+  .int('expected a whole number')
+  .check(z.gte(0, 'must be 0 or more'), z.lte(1000, 'is too large'))
+const port = z
+  .int('expected a port number')
+  .check(z.gte(1, 'ports are 1 to 65535'), z.lte(65535, 'ports are 1 to 65535'))
+const mode = z.enum(['allow', 'ask', 'deny'], 'expected "allow", "ask" or "deny"')
+
+const permissions = z.object(
+  {
+    allowedTools: z.optional(names),
+    deniedTools: z.optional(names),
+    allowedResources: z.optional(names),
+    readPermission: z.optional(mode),
+    writePermission: z.optional(mode),
+  },
+  'expected an object',
+)
+const oauth = z.object(
+  {
+    clientId: z.optional(filled),
+    callbackPort: z.optional(port),
+    authServerMetadataUrl: z.optional(filled),
+    scopes: z.optional(z.union([names, text], 'expected a list of strings')),
+    xaa: z.optional(flag),
+  },
+  'expected an object',
+)
+const reconnect = z.object(
+  { maxAttempts: z.optional(count), delayMs: z.optional(positive) },
+  'expected an object',
+)
+
+const common = {
+  timeout: z.optional(positive),
+  disabled: z.optional(flag),
+  reconnect: z.optional(reconnect),
+  permissions: z.optional(permissions),
+  alwaysLoad: z.optional(z.union([flag, names], 'expected true, false or a list of tool names')),
+  description: z.optional(text),
+}
+const remote = {
+  url: filled,
+  headers: z.optional(stringMap),
+  headersHelper: z.optional(filled),
+  oauth: z.optional(oauth),
+}
+const shapes = {
+  stdio: z.object({
+    ...common,
+    type: z.optional(text),
+    command: filled,
+    args: z.optional(
+      z.array(
+        z.union([z.string(), z.number(), z.boolean()], 'expected a string'),
+        'expected a list of strings',
+      ),
+    ),
+    env: z.optional(stringMap),
+    cwd: z.optional(filled),
+    inheritEnv: z.optional(flag),
+  }),
+  remote: z.object({ ...common, ...remote, type: z.optional(text) }),
+  ide: z.object({
+    ...common,
+    type: text,
+    url: z.optional(filled),
+    ideName: z.optional(text),
+    headers: z.optional(stringMap),
+  }),
+  sdk: z.object({ ...common, type: text }),
+}
+
+/** What `type` may say, and which shape it asks for. */
+const TYPES: Readonly<Record<string, { readonly type: TransportType; readonly shape: keyof typeof shapes }>> =
+  {
+    stdio: { type: 'stdio', shape: 'stdio' },
+    http: { type: 'http', shape: 'remote' },
+    'streamable-http': { type: 'http', shape: 'remote' },
+    sse: { type: 'sse', shape: 'remote' },
+    ws: { type: 'ws', shape: 'remote' },
+    'claudeai-proxy': { type: 'claudeai-proxy', shape: 'remote' },
+    'sse-ide': { type: 'sse-ide', shape: 'ide' },
+    'ws-ide': { type: 'ws-ide', shape: 'ide' },
+    sdk: { type: 'sdk', shape: 'sdk' },
+  }
+export const WRITTEN_TYPES = Object.keys(TYPES)
+
+/** Schemes that make sense for a type; a variable in front is left for later. */
+const SCHEMES: Readonly<Record<string, readonly string[]>> = {
+  http: ['http:', 'https:'],
+  sse: ['http:', 'https:'],
+  'claudeai-proxy': ['http:', 'https:'],
+  ws: ['ws:', 'wss:', 'http:', 'https:'],
+  'sse-ide': ['http:', 'https:'],
+  'ws-ide': ['ws:', 'wss:', 'http:', 'https:'],
+}
+
+export function readEntry(written: unknown): EntryOutcome {
+  if (typeof written !== 'object' || written === null || Array.isArray(written))
+    return refuse(
+      [],
+      `expected an object, found ${describe(written)}`,
+      'Write { "command": … } or { "url": … }.',
+    )
+  const given = written as Readonly<Record<string, unknown>>
+  const kind = kindOf(given)
+  if ('fault' in kind) return { ok: false, faults: [kind.fault] }
+  const { type, shape, guessed } = kind
+  const faults: SchemaFault[] = unknownKeys(given, shape)
+  const checked = shapes[shape].safeParse(given)
+  if (!checked.success) {
+    faults.push(...checked.error.issues.map((issue) => explainIssue(issue, given)))
+    return { ok: false, faults }
+  }
+  const urlFault = checkUrl(given['url'], type)
+  if (urlFault) return { ok: false, faults: [...faults, urlFault] }
+  faults.push(...coercions(given))
+  return { ok: true, entry: normalise(checked.data as Record<string, unknown>, type, guessed), faults }
+}
+
+type Kind =
+  | { readonly type: TransportType; readonly shape: keyof typeof shapes; readonly guessed: boolean }
+  | { readonly fault: SchemaFault }
+
+function kindOf(given: Readonly<Record<string, unknown>>): Kind {
+  const { type } = given
+  if (type === undefined) {
+    if (given['command'] !== undefined) return { type: 'stdio', shape: 'stdio', guessed: false }
+    if (given['url'] !== undefined) return { type: 'http', shape: 'remote', guessed: true }
+    return {
+      fault: {
+        severity: 'error',
+        path: [],
+        message: 'has neither "command" nor "url"',
+        hint: foreignHint(given) ?? 'Add "command" for a local server or "url" for a remote one.',
+      },
+    }
+  }
+  const known = typeof type === 'string' && Object.hasOwn(TYPES, type) ? TYPES[type] : undefined
+  if (known) return { ...known, guessed: false }
+  return {
+    fault: {
+      severity: 'error',
+      path: ['type'],
+      message: `unknown type ${JSON.stringify(type)}`,
+      hint: `Expected one of ${WRITTEN_TYPES.join(', ')}.`,
+    },
+  }
+}
+
+/** Entries copied from another product are a common mistake, and easy to recognise. */
+function foreignHint(given: Readonly<Record<string, unknown>>): string | undefined {
+  if ('serverUrl' in given)
+    return '"serverUrl" is Windsurf\'s word: write "url", or run `plugboard import windsurf`.'
+  if ('httpUrl' in given) return '"httpUrl" is Gemini\'s word: write "url", or run `plugboard import gemini`.'
+  if ('mcpServers' in given || 'servers' in given)
+    return 'This is a list of servers, not one server; put it under "mcpServers" at the top of the file.'
+  return undefined
+}
+
+function unknownKeys(given: Readonly<Record<string, unknown>>, shape: keyof typeof shapes): SchemaFault[] {
+  const known = Object.keys(shapes[shape].shape)
+  return Object.keys(given)
+    .filter((key) => !known.includes(key))
+    .map((key) => ({
+      severity: 'warning' as const,
+      path: [key],
+      message: `unknown key "${key}"`,
+      hint: keyHint(key, known, shape),
+    }))
+}
+
+function keyHint(key: string, known: readonly string[], shape: keyof typeof shapes): string {
+  const close = known.find((word) => distance(word.toLowerCase(), key.toLowerCase()) <= 2)
+  if (close) return `Did you mean "${close}"?`
+  if (shape === 'stdio' && key === 'url')
+    return 'The entry has a "command", so its "url" is ignored; keep one of them.'
+  if (shape !== 'stdio' && ['command', 'args', 'env', 'cwd'].includes(key))
+    return `"${key}" belongs to a local server (type "stdio"); it is ignored here.`
+  return 'It is ignored.'
+}
+
+/** Edit distance, cut off early: the words are short. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return 3
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap))
+    }
+    row = next
+  }
+  return row[b.length] ?? 3
+}
+
+function explainIssue(issue: z.core.$ZodIssue, given: unknown): SchemaFault {
+  const path = issue.path.filter((step) => typeof step !== 'symbol')
+  const found = path.reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], given)
+  if (found === undefined)
+    return {
+      severity: 'error',
+      path: path.slice(0, -1),
+      message: `"${String(path.at(-1))}" is missing`,
+      hint: 'Add it.',
+    }
+  const wrongType =
+    issue.code === 'invalid_type' || issue.code === 'invalid_union' || issue.code === 'invalid_value'
+  return {
+    severity: 'error',
+    path,
+    message: wrongType ? `${issue.message}, found ${describe(found)}` : issue.message,
+  }
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'an object'
+  if (typeof value === 'string')
+    return `the string ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`
+  return `the ${typeof value} ${String(value)}`
+}
+
+function checkUrl(url: unknown, type: TransportType): SchemaFault | undefined {
+  const schemes = SCHEMES[type]
+  if (typeof url !== 'string' || !schemes || url.includes('${')) return undefined
+  const fault = (message: string, hint: string): SchemaFault => ({
+    severity: 'error',
+    path: ['url'],
+    message,
+    hint,
+  })
+  if (!URL.canParse(url))
+    return fault(`"${url}" is not a URL`, 'Write it whole, as in "https://example.com/mcp".')
+  const { protocol, username, password } = new URL(url)
+  if (!schemes.includes(protocol))
+    return fault(
+      `a server of type "${type}" cannot have a ${protocol} URL`,
+      `Expected ${schemes.map((scheme) => `${scheme}//`).join(' or ')}.`,
+    )
+  if (username || password)
+    return fault(
+      'the URL carries a user name or password',
+      'Put credentials into "headers", from a ${VARIABLE}.',
+    )
+  return undefined
+}
+
+/** Numbers and booleans where strings belong are taken as their text, and said. */
+function coercions(given: Readonly<Record<string, unknown>>): SchemaFault[] {
+  const faults: SchemaFault[] = []
+  for (const field of ['args', 'env', 'headers'])
+    for (const [key, value] of Object.entries((given[field] ?? {}) as object))
+      if (typeof value !== 'string')
+        faults.push({
+          severity: 'warning',
+          path: [field, Array.isArray(given[field]) ? Number(key) : key],
+          message: `expected a string, found ${describe(value)}; it is taken as "${String(value)}"`,
+          hint: 'Put it in double quotes.',
+        })
+  return faults
+}
+
+function normalise(
+  data: Readonly<Record<string, unknown>>,
+  type: TransportType,
+  guessed: boolean,
+): ServerEntry {
+  const strings = (value: unknown) =>
+    Object.fromEntries(Object.entries((value ?? {}) as object).map(([key, item]) => [key, String(item)]))
+  const entry: Record<string, unknown> = { ...data, type }
+  if (type === 'stdio') {
+    entry['args'] = ((data['args'] ?? []) as unknown[]).map(String)
+    entry['env'] = strings(data['env'])
+  } else if (type !== 'sdk') entry['headers'] = strings(data['headers'])
+  const settings = data['oauth'] as { scopes?: string | string[] } | undefined
+  if (typeof settings?.scopes === 'string')
+    entry['oauth'] = { ...settings, scopes: settings.scopes.split(/\s+/).filter(Boolean) }
+  if (guessed) entry['fallbackToSse'] = true
+  // The shape was checked above field by field; the union's arm is the one that `type` names.
+  return entry as unknown as ServerEntry
+}
+
+function refuse(path: readonly (string | number)[], message: string, hint: string): EntryOutcome {
+  return { ok: false, faults: [{ severity: 'error', path, message, hint }] }
+}
+
+/** One server as JSON Schema sees it, for editors. */
+export const writtenEntrySchema = z.union([shapes.stdio, shapes.remote, shapes.ide, shapes.sdk])

@@ -1,0 +1,169 @@
+// settings.ts: the keys of a settings file besides its servers, and which scopes may use which.
+// A broken key costs only itself.
+import * as z from 'zod/mini'
+import { type JsonNode, member, type ParsedDocument, toValue } from './parse.ts'
+import { writtenEntrySchema } from './schema.ts'
+import type { Source } from './sources.ts'
+import type { Diagnostic, Scope } from './types.ts'
+
+export interface PolicyMatcher {
+  readonly serverName?: string
+  readonly serverCommand?: readonly string[]
+  readonly serverUrl?: string
+}
+
+export interface ServerListSettings {
+  readonly url: string
+  /** The NAME of the environment variable that holds the bearer token. */
+  readonly bearerEnv?: string
+}
+
+export interface PluginSettings {
+  readonly path: string
+  readonly userConfig?: Readonly<Record<string, unknown>>
+}
+
+export interface Settings {
+  readonly allowedMcpServers?: readonly PolicyMatcher[]
+  readonly deniedMcpServers?: readonly PolicyMatcher[]
+  readonly allowManagedMcpServersOnly?: boolean
+  readonly managedServers?: ServerListSettings
+  readonly claudeaiServers?: ServerListSettings
+  readonly plugins?: readonly (string | PluginSettings)[]
+  readonly disabledServers?: readonly string[]
+  readonly disabledMcpjsonServers?: readonly string[]
+  readonly permissions?: {
+    readonly allow?: readonly string[]
+    readonly ask?: readonly string[]
+    readonly deny?: readonly string[]
+  }
+}
+
+const strings = z.array(z.string('expected a string'), 'expected a list of strings')
+const matcher = z.union(
+  [
+    z.strictObject({ serverName: z.string() }),
+    z.strictObject({ serverCommand: z.array(z.string()).check(z.minLength(1)) }),
+    z.strictObject({ serverUrl: z.string().check(z.minLength(1)) }),
+  ],
+  'expected {"serverName": …}, {"serverCommand": [ … ]} or {"serverUrl": …}',
+)
+const serverList = z.object(
+  {
+    url: z.string('expected a URL'),
+    bearerEnv: z.optional(z.string('expected the name of an environment variable')),
+  },
+  'expected {"url": …, "bearerEnv"?: …}',
+)
+const keys = {
+  allowedMcpServers: z.array(matcher, 'expected a list'),
+  deniedMcpServers: z.array(matcher, 'expected a list'),
+  allowManagedMcpServersOnly: z.boolean('expected true or false'),
+  managedServers: serverList,
+  claudeaiServers: serverList,
+  plugins: z.array(
+    z.union(
+      [z.string(), z.object({ path: z.string(), userConfig: z.optional(z.record(z.string(), z.unknown())) })],
+      'expected a path or {"path": …, "userConfig"?: …}',
+    ),
+    'expected a list',
+  ),
+  disabledServers: strings,
+  disabledMcpjsonServers: strings,
+  permissions: z.object(
+    { allow: z.optional(strings), ask: z.optional(strings), deny: z.optional(strings) },
+    'expected {"allow"?: […], "ask"?: […], "deny"?: […]}',
+  ),
+}
+type SettingsKey = keyof typeof keys
+
+/** Where a key counts. What decides over the person, or sends a secret somewhere, is not for a repository to say. */
+const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
+  allowedMcpServers: ['enterprise', 'user'],
+  deniedMcpServers: ['enterprise', 'user'],
+  allowManagedMcpServersOnly: ['enterprise'],
+  managedServers: ['enterprise', 'user'],
+  claudeaiServers: ['enterprise', 'user'],
+  plugins: ['enterprise', 'user', 'local', 'project'],
+  disabledServers: ['enterprise', 'user', 'local', 'project'],
+  disabledMcpjsonServers: ['enterprise', 'user', 'local', 'project'],
+  permissions: ['enterprise', 'user', 'local', 'project'],
+}
+/** Keys that only take something away still count in a file with a syntax error: failing must not open a door. */
+const RESTRICTING: readonly SettingsKey[] = [
+  'deniedMcpServers',
+  'disabledServers',
+  'disabledMcpjsonServers',
+  'permissions',
+]
+/** Words of other products that mean "trusted", bound to a name alone; a name is no proof of what runs. */
+const NAME_ONLY_TRUST = ['enabledMcpjsonServers', 'enableAllProjectMcpServers']
+const OTHERS = ['$schema', 'mcpServers', ...NAME_ONLY_TRUST]
+
+export const settingsSchema = z.object({
+  $schema: z.optional(z.string()),
+  mcpServers: z.optional(z.record(z.string(), writtenEntrySchema)),
+  ...(Object.fromEntries(Object.entries(keys).map(([key, schema]) => [key, z.optional(schema)])) as {
+    [K in SettingsKey]: z.ZodMiniOptional<(typeof keys)[K]>
+  }),
+})
+
+export function readSettings(
+  document: ParsedDocument,
+  root: JsonNode | undefined,
+  source: Source,
+): { readonly settings: Settings; readonly diagnostics: readonly Diagnostic[] } {
+  const settings: Record<string, unknown> = {}
+  const diagnostics: Diagnostic[] = []
+  const warn = (
+    severity: Diagnostic['severity'],
+    offset: number,
+    path: string,
+    message: string,
+    hint: string,
+  ) => diagnostics.push({ severity, file: source.file, ...document.position(offset), path, message, hint })
+
+  for (const key of Object.keys(keys) as SettingsKey[]) {
+    const found = member(root, key)
+    if (!found?.value) continue
+    if (!HONOURED[key].includes(source.scope)) {
+      warn(
+        'warning',
+        found.offset,
+        key,
+        `"${key}" has no effect in a ${source.scope} file`,
+        `It counts in ${HONOURED[key].join(' and ')} settings only.`,
+      )
+      continue
+    }
+    if (document.broken && !RESTRICTING.includes(key)) continue
+    const checked = keys[key].safeParse(toValue(found.value))
+    if (checked.success) settings[key] = document.broken ? restrictingPart(key, checked.data) : checked.data
+    else
+      for (const issue of checked.error.issues.slice(0, 5))
+        warn(
+          'error',
+          found.offset,
+          [key, ...issue.path].join('.'),
+          `"${key}" is not right: ${issue.message}`,
+          'The whole key was ignored.',
+        )
+  }
+  if (source.product === 'plugboard' && root?.kind === 'object')
+    for (const { key, offset } of root.members)
+      if (!(key in keys) && !OTHERS.includes(key) && key !== '__proto__')
+        warn(
+          'warning',
+          offset,
+          key,
+          `unknown key "${key}"`,
+          'It is ignored; `plugboard config schema` lists the keys.',
+        )
+  return { settings: settings as Settings, diagnostics }
+}
+
+function restrictingPart(key: SettingsKey, value: unknown): unknown {
+  if (key !== 'permissions') return value
+  const { deny, ask } = value as NonNullable<Settings['permissions']>
+  return { ...(deny && { deny }), ...(ask && { ask }) }
+}

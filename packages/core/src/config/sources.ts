@@ -1,0 +1,148 @@
+// sources.ts: the table of places where definitions live. A new place is one more row.
+// Rows of one scope stand in the order in which they win; reading them is load.ts's business.
+import { join } from 'node:path'
+import type { Scope } from './types.ts'
+
+/** Which files there are depends on these facts and nothing else. */
+export interface Place {
+  /** The project's top folder. */
+  readonly root: string
+  readonly home: string
+  readonly platform: NodeJS.Platform
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export type Shape = 'settings' | 'mcp-json' | 'claude-json' | 'claude-json-project' | 'managed-mcp' | 'list'
+
+/**
+ * Who wrote the entries. `user`: the person, outside any project. `repository`: whoever made the project.
+ * `checkout`: a private file inside the project folder, the person's own unless version control brought it.
+ */
+export type Authorship = 'user' | 'repository' | 'checkout'
+
+export interface Source {
+  readonly id: string
+  readonly scope: Scope
+  readonly shape: Shape
+  readonly authorship: Authorship
+  /** The file, URL or label that people see. */
+  readonly file: string
+  /** Another product's files are read and never written, and their other keys are none of our business. */
+  readonly product: 'plugboard' | 'claude' | 'shared'
+  /** The order inside a scope; 0 wins. */
+  readonly rank: number
+}
+
+export const SETTINGS_SCHEMA_URL = 'https://unpkg.com/plugboard@0/settings.schema.json'
+
+/** Our own folder in the user's home: settings, approvals, state. */
+export function plugboardHome(place: Pick<Place, 'home' | 'env'>): string {
+  return place.env['PLUGBOARD_HOME'] || join(place.home, '.plugboard')
+}
+
+/** The system folders where an administrator puts policy; the override replaces them all. */
+export function managedFolders(place: Pick<Place, 'platform' | 'env'>): readonly string[] {
+  const override = place.env['PLUGBOARD_MANAGED_DIR']
+  if (override) return [override]
+  switch (place.platform) {
+    case 'darwin':
+      return ['/Library/Application Support/Plugboard', '/Library/Application Support/ClaudeCode']
+    case 'win32':
+      return ['C:\\Program Files\\Plugboard', 'C:\\Program Files\\ClaudeCode']
+    default:
+      return ['/etc/plugboard', '/etc/claude-code']
+  }
+}
+
+export function fileSources(place: Place): readonly Source[] {
+  const { root, home } = place
+  const own = plugboardHome(place)
+  const claudeJson = join(home, '.claude.json')
+  const rows: Omit<Source, 'rank'>[] = [
+    ...managedFolders(place).flatMap((folder) => [
+      row('managed-mcp', 'enterprise', 'managed-mcp', 'user', join(folder, 'managed-mcp.json'), 'shared'),
+      row(
+        'managed-settings',
+        'enterprise',
+        'settings',
+        'user',
+        join(folder, 'managed-settings.json'),
+        'claude',
+      ),
+    ]),
+    row(
+      'local',
+      'local',
+      'settings',
+      'checkout',
+      join(root, '.plugboard', 'settings.local.json'),
+      'plugboard',
+    ),
+    row(
+      'claude-local',
+      'local',
+      'settings',
+      'checkout',
+      join(root, '.claude', 'settings.local.json'),
+      'claude',
+    ),
+    row('claude-json-project', 'local', 'claude-json-project', 'user', claudeJson, 'claude'),
+    row('mcp-json', 'project', 'mcp-json', 'repository', join(root, '.mcp.json'), 'shared'),
+    row(
+      'project',
+      'project',
+      'settings',
+      'repository',
+      join(root, '.plugboard', 'settings.json'),
+      'plugboard',
+    ),
+    row(
+      'claude-project',
+      'project',
+      'settings',
+      'repository',
+      join(root, '.claude', 'settings.json'),
+      'claude',
+    ),
+    row('user', 'user', 'settings', 'user', join(own, 'settings.json'), 'plugboard'),
+    row('claude-user', 'user', 'settings', 'user', join(home, '.claude', 'settings.json'), 'claude'),
+    row('claude-json', 'user', 'claude-json', 'user', claudeJson, 'claude'),
+  ]
+  return withoutHomeAsProject(rows).map((source, rank) => ({ ...source, rank }))
+}
+
+/** The file that `add` and friends write for a scope. */
+export const WRITABLE: Readonly<Record<'local' | 'project' | 'user', string>> = {
+  local: 'local',
+  project: 'mcp-json',
+  user: 'user',
+}
+export type WritableScope = keyof typeof WRITABLE
+
+export function writableSource(place: Place, scope: WritableScope): Source {
+  const found = fileSources(place).find((source) => source.id === WRITABLE[scope])
+  if (!found) throw new Error(`no row for the scope ${scope}`)
+  return found
+}
+
+/** May we edit it? Only our own files and the shared .mcp.json. */
+export function isWritable(source: Source): boolean {
+  return source.product === 'plugboard' || source.id === 'mcp-json'
+}
+
+function row(
+  id: string,
+  scope: Scope,
+  shape: Shape,
+  authorship: Authorship,
+  file: string,
+  product: Source['product'],
+): Omit<Source, 'rank'> {
+  return { id, scope, shape, authorship, file, product }
+}
+
+/** In the home folder itself, the project's files and the user's are the same files; they are the user's. */
+function withoutHomeAsProject(rows: readonly Omit<Source, 'rank'>[]): Omit<Source, 'rank'>[] {
+  const users = new Set(rows.filter((source) => source.scope === 'user').map((source) => source.file))
+  return rows.filter((source) => source.scope !== 'project' || !users.has(source.file))
+}

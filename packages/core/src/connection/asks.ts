@@ -1,0 +1,73 @@
+// asks.ts: what a server may ask of us, whichever way the question arrives: as a request of its own in the older era, inside
+// an answer in 2026-07-28. A capability is advertised exactly when its handler is there.
+import { RpcFault } from './faults.ts'
+import { type Json, RPC } from './protocol.ts'
+
+export interface Asking {
+  readonly server: string
+  /** Aborted when the server withdraws the question or the connection is lost. */
+  readonly signal: AbortSignal
+}
+export type AskHandler = (params: Json, asking: Asking) => Promise<Json> | Json
+
+/** What a server may ask of us. A capability is advertised exactly when its handler is here. */
+export interface RequestHandlers {
+  readonly elicitForm?: AskHandler
+  readonly elicitUrl?: AskHandler
+  readonly sampling?: AskHandler
+  /** The sampling handler understands `tools` and `toolChoice`. */
+  readonly samplingTools?: boolean
+  readonly roots?: AskHandler
+  /** Extensions that are served, by their identifier. */
+  readonly extensions?: Readonly<Record<string, object>>
+}
+
+export function capabilitiesOf(handlers: RequestHandlers): Json {
+  const { elicitForm, elicitUrl, sampling, samplingTools, roots, extensions } = handlers
+  return {
+    ...((elicitForm || elicitUrl) && {
+      elicitation: { ...(elicitForm && { form: {} }), ...(elicitUrl && { url: {} }) },
+    }),
+    ...(sampling && { sampling: samplingTools ? { tools: {} } : {} }),
+    ...(roots && { roots: { listChanged: true } }),
+    ...(extensions && Object.keys(extensions).length > 0 && { extensions }),
+  }
+}
+
+/** The questions a server may ask, whichever way they arrive. */
+export class Asks {
+  readonly capabilities: Json
+  readonly #server: string
+  readonly #handlers: RequestHandlers
+
+  constructor(options: { readonly server: string; readonly handlers: RequestHandlers }) {
+    this.#server = options.server
+    this.#handlers = options.handlers
+    this.capabilities = Object.freeze(capabilitiesOf(options.handlers))
+  }
+
+  async answer(method: string, params: Json, signal: AbortSignal): Promise<Json> {
+    if (method === 'ping') return {}
+    const handler = this.#handlerFor(method, params)
+    if (!handler) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
+    return await handler(params, { server: this.#server, signal })
+  }
+
+  #handlerFor(method: string, params: Json): AskHandler | undefined {
+    const { elicitForm, elicitUrl, sampling, roots } = this.#handlers
+    switch (method) {
+      case 'elicitation/create': {
+        const handler = params.mode === 'url' ? elicitUrl : elicitForm
+        if (!handler && (elicitForm || elicitUrl))
+          throw new RpcFault(RPC.invalidParams, 'This mode of elicitation is not supported')
+        return handler
+      }
+      case 'sampling/createMessage':
+        return sampling
+      case 'roots/list':
+        return roots
+      default:
+        return undefined
+    }
+  }
+}

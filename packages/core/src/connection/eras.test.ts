@@ -1,0 +1,223 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { systemHost } from '../host.ts'
+import { EraMemory } from './eras.ts'
+import type { Watched } from './fixtures/kit.ts'
+import { board, configured, fixture, folder, recorded, textOf, until } from './fixtures/kit.ts'
+
+const methods = (watched: Watched) => watched.seen().map(({ method }) => method)
+const entry = { type: 'stdio', command: 'x', args: [], env: {} } as const
+const discovery = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ttlMs: 1000 }
+const DAY = 24 * 60 * 60 * 1000
+
+describe('finding the era of a server', () => {
+  it('meets a server of 2026-07-28 as one, without initialize', async () => {
+    const modern = fixture('modern', 'modern')
+    const made = await board({ servers: [modern.server] })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({
+      state: 'connected',
+      protocolVersion: '2026-07-28',
+      serverInfo: { name: 'modern', version: '1.0.0' },
+      instructions: 'Modern times.',
+      tools: 4,
+    })
+    expect(
+      textOf(await made.request('modern', 'tools/call', { name: 'echo', arguments: { text: 'hi' } })),
+    ).toBe('hi')
+    expect(modern.pids()).toHaveLength(1)
+  })
+
+  it('falls back in place when the server does not know the question', async () => {
+    const raw = fixture('raw', 'raw')
+    const made = await board({ servers: [raw.server] })
+    await made.ready()
+    expect(methods(raw).slice(0, 3)).toEqual(['server/discover', 'initialize', 'notifications/initialized'])
+    expect(raw.pids()).toHaveLength(1)
+  })
+
+  it('starts a server again that exits on the question, once', async () => {
+    const raw = fixture('raw', 'raw', { fault: 'exit-on-probe' })
+    const stateDir = folder()
+    const first = await board({ servers: [raw.server], stateDir })
+    await first.ready()
+    expect(first.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2025-11-25' })
+    expect(raw.pids()).toHaveLength(2)
+    await first.close()
+
+    const second = await board({ servers: [raw.server], stateDir })
+    await second.ready()
+    expect(second.servers()[0]?.state).toBe('connected')
+    expect(raw.pids()).toHaveLength(3)
+  })
+
+  it('waits two seconds at most for one that is silent, once', async () => {
+    const raw = fixture('raw', 'raw', { fault: 'silent-on-probe' })
+    const stateDir = folder()
+    const first = await board({ servers: [raw.server], stateDir })
+    await first.ready()
+    expect(first.servers()[0]?.state).toBe('connected')
+    expect(first.servers()[0]?.connectMs).toBeGreaterThanOrEqual(1900)
+    await first.close()
+    const second = await board({ servers: [raw.server], stateDir })
+    await second.ready()
+    expect(methods(raw).filter((method) => method === 'server/discover')).toHaveLength(1)
+  })
+
+  it('does not take a slow start for an older server', async () => {
+    const raw = fixture('raw', 'raw', { fault: 'late-modern' })
+    const made = await board({ servers: [raw.server] })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28' })
+    expect(raw.pids()).toHaveLength(1)
+  })
+})
+
+describe('the second connect to a known server', () => {
+  it.each(['raw', 'modern'] as const)(
+    'spawns exactly one process and asks nothing first (%s)',
+    async (script) => {
+      const watched = fixture('known', script)
+      const stateDir = folder()
+      const first = await board({ servers: [watched.server], stateDir })
+      await first.ready()
+      await first.close()
+      const before = { pids: watched.pids().length, version: first.servers()[0]?.protocolVersion }
+
+      const second = await board({ servers: [watched.server], stateDir })
+      await second.ready()
+      expect(second.servers()[0]).toMatchObject({ state: 'connected', serverInfo: { name: script } })
+      expect(watched.pids()).toHaveLength(before.pids + 1)
+      if (script === 'raw')
+        expect(methods(watched).filter((method) => method === 'server/discover')).toHaveLength(1)
+    },
+  )
+
+  it('asks again when what was remembered is no longer so', async () => {
+    const stateDir = folder()
+    const raw = fixture('raw', 'raw')
+    const memory = new EraMemory(stateDir, systemHost(), () => undefined)
+    memory.remember(raw.server.entry, raw.server.signature, {
+      era: 'modern',
+      discovery: { ...discovery, ttlMs: 0 },
+    })
+    await memory.flush()
+    const made = await board({ servers: [raw.server], stateDir })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2025-11-25' })
+  })
+})
+
+describe('the memory of eras', () => {
+  it('is per server and transport, dated, and trusted for a day', async () => {
+    const stateDir = folder()
+    let now = 1_000_000
+    const host = systemHost({ now: () => now })
+    const memory = new EraMemory(stateDir, host, () => undefined)
+    memory.remember(entry, 'sig', { era: 'modern', discovery })
+    await memory.flush()
+
+    const other = new EraMemory(stateDir, host, () => undefined)
+    expect(await other.recall(entry, 'sig')).toEqual({ era: discovery, stale: false })
+    now += 2000
+    expect(await other.recall(entry, 'sig')).toMatchObject({ stale: true })
+    expect(await other.recall(entry, 'other')).toBeUndefined()
+    expect(await other.recall({ type: 'http', url: 'http://x', headers: {} }, 'sig')).toBeUndefined()
+    now += DAY
+    expect(await other.recall(entry, 'sig')).toBeUndefined()
+  })
+
+  it('survives a broken file, and two writers at once', async () => {
+    const stateDir = folder()
+    writeFileSync(join(stateDir, 'eras.json'), '{"version":1,"records":{"__proto__":{"at":1},"x":')
+    const memories = [1, 2, 3, 4].map(() => new EraMemory(stateDir, systemHost(), () => undefined))
+    for (const [i, memory] of memories.entries()) memory.remember(entry, `s${i}`, { era: 'legacy' })
+    await Promise.all(memories.map((memory) => memory.flush()))
+    expect(Object.keys(JSON.parse(readFileSync(join(stateDir, 'eras.json'), 'utf8')).records)).toHaveLength(4)
+  })
+
+  it('never asks the older transports, and keeps nothing about servers handed over', async () => {
+    const stateDir = folder()
+    const memory = new EraMemory(stateDir, systemHost(), () => undefined)
+    expect(await memory.recall({ type: 'sse', url: 'http://x', headers: {} }, 's')).toMatchObject({
+      era: 'legacy',
+    })
+    memory.remember({ type: 'sdk' }, 's', { era: 'legacy' })
+    await memory.flush()
+    expect(await memory.recall({ type: 'sdk' }, 's')).toBeUndefined()
+  })
+})
+
+describe('a session of 2026-07-28', () => {
+  it('answers what a tool asks for, with the handler that is advertised for it', async () => {
+    const asked: unknown[] = []
+    const made = await board({
+      servers: [fixture('modern', 'modern').server],
+      requestHandlers: {
+        elicitForm: (params, { server }) => {
+          asked.push([server, params.message])
+          return { action: 'accept', content: { name: 'Ada' } }
+        },
+      },
+    })
+    const result = await made.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
+    expect(textOf(result)).toBe('Hello Ada')
+    expect(asked).toEqual([['modern', 'Your name?']])
+  })
+
+  it('has no way to be asked what is not advertised', async () => {
+    const made = await board({ servers: [fixture('modern', 'modern').server] })
+    const call = made.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
+    await expect(call).rejects.toMatchObject({ code: 'TOOL_ERROR' })
+  })
+
+  it('hears of list changes through a subscription', async () => {
+    const made = await board({ servers: [fixture('modern', 'modern').server] })
+    const events = recorded(made)
+    await made.ready()
+    await until('the subscription is open', async () => {
+      await made.request('modern', 'tools/call', { name: 'echo', arguments: { text: '' } })
+      return true
+    })
+    await made.request('modern', 'tools/call', { name: 'grow', arguments: {} })
+    await until('the new tool is listed', () => made.tools().some(({ tool }) => tool.name === 'grown'))
+    expect(
+      events.filter((event) => event.type === 'list-changed' && event.list === 'tools').length,
+    ).toBeGreaterThan(1)
+  })
+
+  it('tells the server of a cancelled call', async () => {
+    const modern = fixture('modern', 'modern')
+    const made = await board({ servers: [modern.server] })
+    await made.ready()
+    const stop = new AbortController()
+    const call = made.request(
+      'modern',
+      'tools/call',
+      { name: 'slow', arguments: { ms: 20_000 } },
+      { signal: stop.signal },
+    )
+    setTimeout(() => stop.abort(), 100)
+    await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
+    await until('the server is told', () => modern.seenText().includes('cancelled'))
+  })
+})
+
+describe('an in-process server', () => {
+  it('is met like any other', async () => {
+    const { build } = await import('./fixtures/tools.mjs')
+    const made = await board({ inProcess: { inside: (end) => build().connect(end) } })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({ name: 'inside', type: 'sdk', state: 'connected', tools: 4 })
+    expect(
+      textOf(await made.request('inside', 'tools/call', { name: 'echo', arguments: { text: 'in' } })),
+    ).toBe('in')
+  })
+
+  it('that nobody handed over fails at its transport', async () => {
+    const made = await board({ servers: [configured('nobody', { type: 'sdk' })] })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({ state: 'failed', stage: 'transport' })
+  })
+})

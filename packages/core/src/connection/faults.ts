@@ -1,0 +1,213 @@
+// faults.ts: the one place where what went wrong on the wire becomes a member of the error family.
+// Everything is told apart by type, code or HTTP status; no message text is ever read.
+import {
+  AuthRequired,
+  Cancelled,
+  InitError,
+  IoError,
+  NotFound,
+  PermissionDenied,
+  PlugboardError,
+  type Stage,
+  Timeout,
+  ToolError,
+} from '../errors.ts'
+import { httpStatus, isTerminalFault } from '../transports/faults.ts'
+import { isObject, RPC } from './protocol.ts'
+
+/** The server answered with a JSON-RPC error. Reachable as the `cause` of the error a caller gets. */
+export class RpcFault extends Error {
+  readonly code: number
+  readonly data: unknown
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.name = 'RpcFault'
+    this.code = code
+    this.data = data
+  }
+}
+
+/** The channel went away. `sent` says whether the request may have reached the server before. */
+export class ChannelClosed extends Error {
+  readonly sent: boolean
+  constructor(sent: boolean, cause?: unknown) {
+    super('The connection closed.', cause === undefined ? undefined : { cause })
+    this.name = 'ChannelClosed'
+    this.sent = sent
+  }
+}
+
+export class RequestTimedOut extends Error {
+  readonly afterMs: number
+  constructor(afterMs: number) {
+    super(`No answer within ${afterMs} ms.`)
+    this.name = 'RequestTimedOut'
+    this.afterMs = afterMs
+  }
+}
+
+export class RequestAborted extends Error {
+  constructor(reason: unknown) {
+    super('The request was aborted.', { cause: reason })
+    this.name = 'RequestAborted'
+  }
+}
+
+/** The answer was JSON-RPC but not the protocol's. */
+export class BadAnswer extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'BadAnswer'
+  }
+}
+
+/** A JSON-RPC error that arrived as the body of a failed HTTP request is that error, not an HTTP one. */
+export function unwrapHttp(error: unknown): unknown {
+  const status = httpStatus(error)
+  if (status === undefined || status < 400 || status >= 500 || !isObject(error)) return error
+  const data = isObject(error.data) ? error.data : undefined
+  const text = data?.text
+  if (typeof text !== 'string' || !text.startsWith('{')) return error
+  try {
+    const body: unknown = JSON.parse(text)
+    const fault = isObject(body) && isObject(body.error) ? body.error : undefined
+    if (!fault || typeof fault.code !== 'number') return error
+    return new RpcFault(fault.code, String(fault.message ?? ''), fault.data)
+  } catch {
+    // A body that is no JSON says nothing more than the status does.
+    return error
+  }
+}
+
+/** True when the request may have left and no answer came: doing it again may do it twice. */
+export function isInterruption(error: unknown): boolean {
+  if (error instanceof ChannelClosed) return error.sent
+  return (error instanceof IoError || isTerminalFault(error)) && !neverLeft(error)
+}
+
+/** True when the request surely did not reach the server. */
+export function neverLeft(error: unknown): boolean {
+  if (error instanceof ChannelClosed) return !error.sent
+  return hasCode(error, ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'])
+}
+
+/** The server forgot the session; only a server that gave one can. */
+export function isSessionExpired(error: unknown, hadSession: boolean): boolean {
+  if (!hadSession) return false
+  if (error instanceof RpcFault) return error.code === RPC.sessionNotFound
+  return httpStatus(error) === 404
+}
+
+export interface FaultPlace {
+  readonly server: string
+  readonly stage: Stage
+  readonly method?: string
+  /** The tool, prompt or URI asked for. */
+  readonly name?: string
+  /** The server's last words, for an error that has no better explanation. */
+  readonly tail?: readonly string[]
+}
+
+export function toPlugboardError(error: unknown, place: FaultPlace): PlugboardError {
+  const { server, stage } = place
+  if (error instanceof PlugboardError) return atStage(error, place)
+  const details = { server, stage, cause: error }
+  if (error instanceof RequestAborted) return new Cancelled(undefined, details)
+  if (error instanceof RequestTimedOut) return timedOut(error, place)
+  if (error instanceof RpcFault) return answered(error, place)
+  if (error instanceof BadAnswer)
+    return new InitError(`"${server}" answered something that is not MCP: ${error.message}`, {
+      ...details,
+      hint: 'Check that the command or URL is an MCP server.',
+    })
+  const status = httpStatus(error)
+  if (status === 401) return new AuthRequired(server, { cause: error })
+  if (status !== undefined) return refused(status, error, place)
+  if (error instanceof ChannelClosed) return closed(error, place)
+  const made = new IoError(`"${server}" could not be reached: ${reasonOf(error)}.`, {
+    ...details,
+    hint: `Run \`plugboard doctor ${server}\` to see how far it gets.`,
+  })
+  return atStage(made, place)
+}
+
+/** What broke while a server was coming up is why it did not come up. */
+function atStage(error: PlugboardError, place: FaultPlace): PlugboardError {
+  if (place.stage === 'call' || !(error instanceof IoError)) return error
+  return new InitError(`${error.message}${lastWords(place)}`, {
+    server: place.server,
+    stage: place.stage,
+    hint: error.hint,
+    cause: error,
+  })
+}
+
+function timedOut(error: RequestTimedOut, place: FaultPlace): PlugboardError {
+  const what = place.name ?? place.method ?? 'it'
+  const text =
+    place.stage === 'call'
+      ? `"${place.server}" did not answer ${what} within ${error.afterMs} ms.`
+      : `"${place.server}" did not get past stage "${place.stage}" within ${error.afterMs} ms.${lastWords(place)}`
+  return new Timeout(text, {
+    server: place.server,
+    stage: place.stage,
+    hint:
+      place.stage === 'call'
+        ? 'Raise `timeout` in the entry or MCP_TOOL_TIMEOUT if it needs longer.'
+        : 'Raise MCP_TIMEOUT if it needs longer to start.',
+    cause: error,
+  })
+}
+
+function answered(error: RpcFault, place: FaultPlace): PlugboardError {
+  const details = { server: place.server, stage: place.stage, cause: error }
+  if (place.stage !== 'call')
+    return new InitError(
+      `"${place.server}" failed at stage "${place.stage}": ${error.message} (${error.code})${lastWords(place)}`,
+      { ...details, hint: `Run \`plugboard logs ${place.server}\` to see what it says.` },
+    )
+  if (place.method === 'resources/read' && error.code === RPC.resourceNotFound)
+    return new NotFound('resource', place.name ?? '', details)
+  return new ToolError(place.name ?? place.method ?? 'request', `${error.message} (${error.code})`, details)
+}
+
+function refused(status: number, error: unknown, place: FaultPlace): PlugboardError {
+  const details = { server: place.server, stage: place.stage, cause: error }
+  if (status === 403)
+    return new PermissionDenied(`"${place.server}" refused access (HTTP 403).`, {
+      ...details,
+      hint: 'Check that your account or token may use this server.',
+    })
+  const text = `"${place.server}" answered HTTP ${status}${place.stage === 'call' ? '' : ` at stage "${place.stage}"`}.`
+  if (place.stage === 'call') return new IoError(text, details)
+  return new InitError(text, {
+    ...details,
+    hint: status === 404 ? 'Check the path of the URL.' : 'Check the URL, or try again later.',
+  })
+}
+
+function closed(error: ChannelClosed, place: FaultPlace): PlugboardError {
+  const details = { server: place.server, stage: place.stage, cause: error }
+  const why = error.cause instanceof IoError ? ` ${error.cause.message}` : ''
+  if (place.stage === 'call') return new IoError(`The connection to "${place.server}" closed.${why}`, details)
+  return new InitError(
+    `"${place.server}" closed the connection at stage "${place.stage}".${why}${lastWords(place)}`,
+    { ...details, hint: `Run \`plugboard logs ${place.server}\` to see why.` },
+  )
+}
+
+function lastWords(place: FaultPlace): string {
+  return place.tail?.length ? `\nIts last words:\n${place.tail.map((line) => `  ${line}`).join('\n')}` : ''
+}
+
+function reasonOf(error: unknown): string {
+  for (let at: unknown = error, depth = 0; isObject(at) && depth < 5; at = at.cause, depth++)
+    if (typeof at.code === 'string') return at.code
+  return error instanceof Error ? error.message : String(error)
+}
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  for (let at: unknown = error, depth = 0; isObject(at) && depth < 5; at = at.cause, depth++)
+    if (typeof at.code === 'string' && codes.includes(at.code)) return true
+  return false
+}

@@ -1,0 +1,165 @@
+// greeting.ts: the first words with a server: which era it speaks, and what it says about itself.
+import type { Host } from '../host.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
+import { httpStatus } from '../transports/faults.ts'
+import { BadAnswer, ChannelClosed, neverLeft } from './faults.ts'
+import {
+  type Discovery,
+  type Era,
+  type Json,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  parseCapabilities,
+  parseDiscovery,
+  parseServerInfo,
+  type ServerCapabilities,
+  type ServerInfo,
+} from './protocol.ts'
+import type { Wire } from './wire.ts'
+
+export interface Greeting {
+  readonly wire: Wire
+  readonly host: Host
+  readonly clientInfo: { readonly name: string; readonly version: string }
+  readonly capabilities: Json
+  /** What every message of 2026-07-28 carries in its `_meta`. */
+  readonly envelope: Json
+  /** What is known of the server's era; undefined means: find out. */
+  readonly known: 'legacy' | Discovery | undefined
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+export interface Answered {
+  readonly era: Era
+  readonly version: string
+  readonly capabilities: ServerCapabilities
+  readonly serverInfo: ServerInfo | undefined
+  readonly instructions: string | undefined
+  readonly discovery?: Discovery
+}
+
+/** The server ended the connection instead of answering the probe: it is of the older era, and needs a fresh start. */
+export class ClosedOnProbe extends Error {
+  constructor() {
+    super('The server closed the connection on the version probe.')
+    this.name = 'ClosedOnProbe'
+  }
+}
+
+/** Greets a server in the era it is known for, or finds out. */
+export async function greet(greeting: Greeting): Promise<Answered> {
+  const { known } = greeting
+  if (known === 'legacy') return await initialize(greeting)
+  return known ? modernFacts(known) : await findEra(greeting)
+}
+
+async function initialize(greeting: Greeting): Promise<Answered> {
+  const { wire, clientInfo, capabilities, timeoutMs, signal } = greeting
+  const result = await wire.request(
+    'initialize',
+    { protocolVersion: LEGACY_VERSIONS[0], capabilities: capabilities, clientInfo },
+    { timeoutMs, signal },
+  )
+  const version = result.protocolVersion
+  if (typeof version !== 'string') throw new BadAnswer('its initialize result names no protocol version')
+  if (!LEGACY_VERSIONS.some((known) => known === version))
+    throw new BadAnswer(`it speaks protocol version ${JSON.stringify(version).slice(0, 40)}`)
+  const instructions = result.instructions
+  return {
+    era: 'legacy',
+    version,
+    capabilities: parseCapabilities(result.capabilities),
+    serverInfo: parseServerInfo(result.serverInfo),
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  }
+}
+
+/**
+ * Asks `server/discover` in place. No answer within the probe time means an older server, or a slow start: then
+ * `initialize` follows on the same channel and whichever is answered first decides, so a slow modern server is
+ * still met as one and an older one has lost nothing.
+ */
+async function findEra(greeting: Greeting): Promise<Answered> {
+  const { wire, host, timeoutMs, signal } = greeting
+  const giveUp = new AbortController()
+  const onAbort = () => giveUp.abort(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  let verdict: Probed | undefined
+  const probe: Promise<Probed> = wire
+    .request(
+      'server/discover',
+      { _meta: greeting.envelope },
+      {
+        timeoutMs,
+        signal: giveUp.signal,
+        quiet: true,
+      },
+    )
+    .then(probeAnswered, probeFailed)
+    .then((found) => {
+      verdict = found
+      return found
+    })
+  let stopTimer: (() => void) | undefined
+  try {
+    const silence = new Promise<'silent'>((resolve) => {
+      stopTimer = host.timer(CONNECT_LIMITS.probeMs, () => resolve('silent'))
+    })
+    const first = await Promise.race([probe, silence])
+    if (first !== 'silent') return await conclude(greeting, first)
+    const late = probe.then((found) =>
+      found.kind === 'modern' ? modernFacts(found.discovery) : new Promise<never>(() => undefined),
+    )
+    const answered = await Promise.race([late, initialize(greeting)])
+    // Both answers may have come together; the one to the first question counts.
+    await Promise.resolve()
+    return verdict?.kind === 'modern' ? modernFacts(verdict.discovery) : answered
+  } catch (error) {
+    // It may have taken its time to fall over the probe.
+    throw error instanceof ChannelClosed ? new ClosedOnProbe() : error
+  } finally {
+    stopTimer?.()
+    signal.removeEventListener('abort', onAbort)
+    giveUp.abort()
+  }
+}
+
+async function conclude(greeting: Greeting, verdict: Probed): Promise<Answered> {
+  switch (verdict.kind) {
+    case 'modern':
+      return modernFacts(verdict.discovery)
+    case 'legacy':
+      return await initialize(greeting)
+    case 'closed':
+      throw new ClosedOnProbe()
+    case 'fatal':
+      throw verdict.error
+  }
+}
+
+type Probed =
+  | { readonly kind: 'modern'; readonly discovery: Discovery }
+  | { readonly kind: 'legacy' }
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'fatal'; readonly error: unknown }
+
+function probeAnswered(result: Json): Probed {
+  const discovery = parseDiscovery(result)
+  return discovery?.supportedVersions.includes(MODERN_VERSION)
+    ? { kind: 'modern', discovery }
+    : { kind: 'legacy' }
+}
+
+/** Only what would fail the older greeting too is fatal; every other failure is how an older server says no. */
+function probeFailed(error: unknown): Probed {
+  if (error instanceof ChannelClosed) return { kind: 'closed' }
+  const status = httpStatus(error)
+  if (status === 401 || status === 403 || neverLeft(error)) return { kind: 'fatal', error }
+  return { kind: 'legacy' }
+}
+
+export function modernFacts(discovery: Discovery): Answered {
+  const { capabilities, serverInfo, instructions } = discovery
+  return { era: 'modern', version: MODERN_VERSION, capabilities, serverInfo, instructions, discovery }
+}

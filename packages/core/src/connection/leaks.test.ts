@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { openBoard } from '../board.ts'
+import { fixture, folder, isAlive, until } from './fixtures/kit.ts'
+import { build } from './fixtures/tools.mjs'
+
+/** How many children, pipes and sockets keep this process busy. */
+const handles = () =>
+  process.getActiveResourcesInfo().filter((kind) => /Process|Pipe|TCP|Socket/.test(kind)).length
+
+describe('connecting and closing over and over', () => {
+  it('leaves no process, handle or timer of a spawned server', async () => {
+    const raw = fixture('raw', 'raw')
+    const stateDir = folder()
+    const cycle = async () => {
+      const board = await openBoard({ servers: [raw.server], stateDir })
+      await board.ready()
+      await board.request('raw', 'tools/call', { name: 'echo', arguments: {} })
+      await board.close()
+    }
+    const before = handles()
+    for (let i = 0; i < 20; i++) await cycle()
+    await until('all processes are gone', () => !raw.pids().some(isAlive))
+    expect(raw.pids()).toHaveLength(20)
+    await until('no more handles are open than before', () => handles() <= before)
+  })
+
+  it('leaves no listener on a signal that outlives the calls', async () => {
+    const board = await openBoard({
+      inProcess: { inside: (end) => build().connect(end) },
+      stateDir: folder(),
+    })
+    const stop = new AbortController()
+    let listening = 0
+    const { addEventListener, removeEventListener } = stop.signal
+    stop.signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+      listening++
+      addEventListener.apply(stop.signal, args)
+    }
+    stop.signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+      listening--
+      removeEventListener.apply(stop.signal, args)
+    }
+    const call = { name: 'echo', arguments: { text: 'x' } }
+    for (let i = 0; i < 500; i++) await board.request('inside', 'tools/call', call, { signal: stop.signal })
+    expect(listening).toBe(0)
+    await board.close()
+  })
+
+  it('does not grow with the number of in-process connects', async () => {
+    const cycle = async () => {
+      const board = await openBoard({
+        inProcess: { inside: (end) => build().connect(end) },
+        stateDir: folder(),
+      })
+      await board.ready()
+      await board.close()
+    }
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    await cycle()
+    const before = timers()
+    for (let i = 0; i < 100; i++) await cycle()
+    expect(timers()).toBeLessThanOrEqual(before + 2)
+  })
+})

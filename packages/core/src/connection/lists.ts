@@ -1,0 +1,244 @@
+// lists.ts: one cached list, for tools, resources, templates and prompts alike: read page by page with bounds, refreshed
+// once however often it is asked for, and kept through errors. It does not know what the items mean.
+import type { ListKind } from '../events.ts'
+import type { Host } from '../host.ts'
+import { LIST_LIMITS } from '../limits.ts'
+import { BadAnswer, RequestAborted, RpcFault } from './faults.ts'
+import { isObject, type Json, RPC } from './protocol.ts'
+
+export interface ListSpec<T> {
+  readonly kind: ListKind
+  readonly method: string
+  /** Where in a page the items are. */
+  readonly field: string
+  /** The item, or a sentence on what is wrong with it: one bad item costs only itself. */
+  parse(item: unknown): T | string
+}
+
+export interface ListOptions<T> {
+  readonly spec: ListSpec<T>
+  readonly host: Host
+  fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json>
+  /** A new reading is there. */
+  changed(items: readonly T[]): void
+  warn(text: string): void
+  /** Somebody asked for the items. */
+  used?(): void
+}
+
+export class CachedList<T> {
+  readonly #options: ListOptions<T>
+  #items: readonly T[] = []
+  #count = 0
+  #fresh = false
+  #error: unknown
+  #reading: Promise<readonly T[]> | undefined
+  #stop = new AbortController()
+  #staleSince: number | undefined
+  #stopTimer: (() => void) | undefined
+
+  constructor(options: ListOptions<T>) {
+    this.#options = options
+  }
+
+  /** The last known items, also while the server is away. */
+  get items(): readonly T[] {
+    return this.#items
+  }
+  /** How many there are, also when the items themselves were let go. */
+  get count(): number {
+    return this.#count
+  }
+  get fresh(): boolean {
+    return this.#fresh
+  }
+  /** Why the last reading failed, if it did. */
+  get error(): unknown {
+    return this.#error
+  }
+
+  /** The items; read at most once at a time, and not at all while they are fresh. */
+  get(): Promise<readonly T[]> {
+    this.#options.used?.()
+    if (this.#fresh) return Promise.resolve(this.#items)
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  /** The server says that it changed: read again, when it has calmed down but not later than the maximum wait. */
+  invalidate(): void {
+    const now = this.#options.host.now()
+    this.#fresh = false
+    this.#staleSince ??= now
+    const waitMs = Math.min(LIST_LIMITS.debounceMs, this.#staleSince + LIST_LIMITS.maxWaitMs - now)
+    this.#stopTimer?.()
+    this.#stopTimer = this.#options.host.timer(Math.max(0, waitMs), () => void this.#refresh())
+  }
+
+  /** The connection is gone: readings end and nothing is fresh; the last known items stay. */
+  drop(): void {
+    this.#fresh = false
+    this.#staleSince = undefined
+    this.#stopTimer?.()
+    this.#stop.abort()
+    this.#stop = new AbortController()
+    this.#reading = undefined
+  }
+
+  /** Lets the items go to save memory; they are read again when somebody asks. */
+  forget(): void {
+    this.#items = []
+    this.#fresh = false
+  }
+
+  async #refresh(): Promise<void> {
+    const stop = this.#stop
+    // A reading under way may have begun before the change.
+    await this.#reading?.catch(() => undefined)
+    if (stop.signal.aborted) return
+    this.#staleSince = undefined
+    this.#fresh = false
+    // The error is kept as state, and told by #read.
+    await this.get().catch(() => undefined)
+  }
+
+  async #read(): Promise<readonly T[]> {
+    const { signal } = this.#stop
+    const staleBefore = this.#staleSince
+    try {
+      const items = await this.#pages(signal)
+      if (signal.aborted) throw new RequestAborted(signal.reason)
+      this.#items = items
+      this.#count = items.length
+      // A change announced while we were reading makes what we read stale at once.
+      this.#fresh = this.#staleSince === staleBefore || this.#staleSince === undefined
+      this.#error = undefined
+      this.#options.changed(items)
+      return items
+    } catch (error) {
+      if (!signal.aborted) {
+        this.#error = error
+        this.#options.warn(`${this.#options.spec.method} failed: ${String(error)}`)
+      }
+      throw error
+    }
+  }
+
+  async #pages(signal: AbortSignal): Promise<readonly T[]> {
+    const { spec, fetch } = this.#options
+    const items: T[] = []
+    const seen = new Set<string>()
+    let cursor: string | undefined
+    let bad = 0
+    for (let page = 0; page < LIST_LIMITS.pages; page++) {
+      let result: Json
+      try {
+        result = await fetch(spec.method, cursor === undefined ? undefined : { cursor }, signal)
+      } catch (error) {
+        // A server that does not know the method has nothing to list.
+        if (page === 0 && error instanceof RpcFault && error.code === RPC.methodNotFound) return []
+        throw error
+      }
+      const raw = result[spec.field]
+      if (!Array.isArray(raw)) throw new BadAnswer(`its ${spec.method} result has no list of ${spec.field}`)
+      for (const item of raw) {
+        if (items.length >= LIST_LIMITS.items) return this.#cut(items, `more than ${LIST_LIMITS.items} items`)
+        const parsed = spec.parse(item)
+        if (typeof parsed !== 'string') items.push(parsed)
+        else if (++bad <= LIST_LIMITS.warnings)
+          this.#options.warn(`${spec.method}: ${parsed}; it is left out`)
+      }
+      const next = result.nextCursor
+      if (typeof next !== 'string' || next === '') return items
+      if (seen.has(next)) return this.#cut(items, 'a cursor repeats')
+      seen.add(next)
+      cursor = next
+    }
+    return this.#cut(items, `more than ${LIST_LIMITS.pages} pages`)
+  }
+
+  #cut(items: readonly T[], why: string): readonly T[] {
+    this.#options.warn(`${this.#options.spec.method}: ${why}; reading stopped at ${items.length} items`)
+    return items
+  }
+}
+
+export interface ToolDefinition {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly inputSchema: Json
+  readonly outputSchema?: Json
+  readonly annotations?: ToolAnnotations
+  readonly [more: string]: unknown
+}
+export interface ToolAnnotations {
+  readonly title?: string
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
+export interface ResourceDefinition {
+  readonly uri: string
+  readonly name: string
+  readonly [more: string]: unknown
+}
+export interface TemplateDefinition {
+  readonly uriTemplate: string
+  readonly name: string
+  readonly [more: string]: unknown
+}
+export interface PromptDefinition {
+  readonly name: string
+  readonly [more: string]: unknown
+}
+
+export const TOOLS: ListSpec<ToolDefinition> = {
+  kind: 'tools',
+  method: 'tools/list',
+  field: 'tools',
+  parse: (item) => {
+    const fault = missing('tool', item, 'name')
+    if (fault || !isObject(item)) return fault ?? ''
+    if (!isObject(item.inputSchema)) return `the tool "${String(item.name)}" has no input schema`
+    // Name and schema were looked at above; the rest is optional and read with care where it is used.
+    return item as ToolDefinition
+  },
+}
+
+export const RESOURCES: ListSpec<ResourceDefinition> = {
+  kind: 'resources',
+  method: 'resources/list',
+  field: 'resources',
+  parse: (item) => missing('resource', item, 'uri') ?? named<ResourceDefinition>(item, 'uri'),
+}
+
+export const TEMPLATES: ListSpec<TemplateDefinition> = {
+  kind: 'templates',
+  method: 'resources/templates/list',
+  field: 'resourceTemplates',
+  parse: (item) =>
+    missing('resource template', item, 'uriTemplate') ?? named<TemplateDefinition>(item, 'uriTemplate'),
+}
+
+export const PROMPTS: ListSpec<PromptDefinition> = {
+  kind: 'prompts',
+  method: 'prompts/list',
+  field: 'prompts',
+  parse: (item) => missing('prompt', item, 'name') ?? (item as PromptDefinition),
+}
+
+function missing(what: string, item: unknown, key: string): string | undefined {
+  if (!isObject(item)) return `a ${what} that is no object`
+  if (typeof item[key] !== 'string' || item[key] === '') return `a ${what} without a ${key}`
+  return undefined
+}
+
+/** An item whose name is missing goes by its address. */
+function named<T>(item: unknown, key: string): T {
+  const object = item as Json
+  return (typeof object.name === 'string' ? object : { ...object, name: object[key] }) as T
+}

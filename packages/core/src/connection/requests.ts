@@ -1,0 +1,203 @@
+// requests.ts: what one request goes through between the caller and a session: its place in the order, its trace and
+// events, and the few ways in which it may be made again. It opens and closes nothing itself.
+import type { ServerEntry } from '../config/entry.ts'
+import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
+import type { Events, Progress } from '../events.ts'
+import type { Host } from '../host.ts'
+import { httpStatus } from '../transports/faults.ts'
+import type { Catalog } from './catalog.ts'
+import {
+  isInterruption,
+  isSessionExpired,
+  neverLeft,
+  RequestAborted,
+  RpcFault,
+  toPlugboardError,
+} from './faults.ts'
+import { Order } from './order.ts'
+import { type Json, READING_METHODS, RPC } from './protocol.ts'
+import type { Session } from './session.ts'
+import { RequestTrace } from './trace.ts'
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number | undefined
+  readonly totalMs?: number | undefined
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** May run beside others; by default what the tool's own hints say. */
+  readonly concurrent?: boolean
+  /** May be done twice without harm; by default what the tool's own hints say. */
+  readonly replayable?: boolean
+}
+
+/** What a request needs of the connection it runs on. */
+export interface RequestHost {
+  readonly host: Host
+  readonly events: Events
+  readonly server: string
+  readonly entry: ServerEntry
+  readonly catalog: Catalog
+  readonly callTimeoutMs: number
+  nextCall(): number
+  /** The connected session, if there is one now. */
+  current(): Session | undefined
+  /** The connected session, as soon as there is one. */
+  ready(signal?: AbortSignal): Promise<Session>
+  /** A fresh session instead of one that the server forgot. */
+  renew(old: Session): Promise<void>
+  /** The server wants a login after all; the answer is the error for the caller. */
+  unauthorised(error: unknown): PlugboardError
+  good(): void
+  bad(error: unknown): void
+}
+
+interface Asked {
+  readonly method: string
+  readonly params: Json | undefined
+  /** The tool, prompt or resource it is about. */
+  readonly name: string | undefined
+  readonly options: RequestOptions
+}
+
+export class Requests {
+  readonly #on: RequestHost
+  readonly #order = new Order()
+
+  constructor(on: RequestHost) {
+    this.#on = on
+  }
+
+  /** Rejects with a `PlugboardError`. */
+  async send(method: string, params: Json | undefined, options: RequestOptions): Promise<Json> {
+    const { events, host, server } = this.#on
+    const name = nameOf(params)
+    const facts = { server, call: this.#on.nextCall(), method, ...(name !== undefined && { name }) }
+    const started = host.now()
+    const trace = RequestTrace.start(this.#traceFacts(method, name), params)
+    if (events.wanted('call-started')) events.emit('call-started', facts)
+    let error: PlugboardError | undefined
+    let toolError = false
+    try {
+      const onProgress = this.#progress(facts, options)
+      const result = await this.#inOrder({
+        method,
+        params: trace.params,
+        name,
+        options: { ...options, onProgress },
+      })
+      toolError = result.isError === true
+      return result
+    } catch (fault) {
+      error = toPlugboardError(fault, { server, stage: 'call', method, ...(name && { name }) })
+      throw error
+    } finally {
+      trace.ended({ toolError, ...(error && { error }) })
+      if (events.wanted('call-ended')) {
+        const durationMs = host.now() - started
+        const outcome = outcomeOf(toolError, error)
+        events.emit('call-ended', { ...facts, durationMs, outcome, ...(error && { error }) })
+      }
+    }
+  }
+
+  async #inOrder(asked: Asked): Promise<Json> {
+    if (asked.method !== 'tools/call') return await this.#perform(asked)
+    // What may run beside others is known from the tool list, which comes with the connection.
+    if (!this.#on.current()) await this.#on.ready(asked.options.signal)
+    const { concurrent, signal } = asked.options
+    const beside = concurrent ?? this.#on.catalog.tool(asked.name)?.annotations?.readOnlyHint === true
+    return await (beside ? this.#perform(asked) : this.#order.run(() => this.#perform(asked), signal))
+  }
+
+  async #perform(asked: Asked): Promise<Json> {
+    const { method, params, name, options } = asked
+    const on = this.#on
+    const once = newOnce()
+    const timeoutMs = options.timeoutMs ?? on.entry.timeout ?? on.callTimeoutMs
+    // Each way to go round again is open once, so this ends.
+    for (;;) {
+      const session = on.current() ?? (await on.ready(options.signal))
+      try {
+        const headers =
+          method === 'tools/call' && name ? on.catalog.headers(name, params?.arguments) : undefined
+        const result = await session.request(method, params, { ...options, timeoutMs, headers })
+        on.good()
+        return result
+      } catch (error) {
+        on.bad(error)
+        if (error instanceof RequestAborted) throw error
+        if (isSessionExpired(error, session.hasHttpSession) && once('renewed')) await on.renew(session)
+        else if (httpStatus(error) === 401) throw on.unauthorised(error)
+        else if (isHeaderMismatch(error) && once('relisted')) await on.catalog.relist()
+        else if (neverLeft(error) && session !== on.current() && once('replayed')) continue
+        else if (!isInterruption(error)) throw error
+        else if (!this.#replayable(asked)) throw this.#unknown(asked, error)
+        else if (!once('replayed')) throw error
+      }
+    }
+  }
+
+  #replayable({ method, name, options }: Asked): boolean {
+    if (options.replayable !== undefined) return options.replayable
+    if (method !== 'tools/call') return READING_METHODS.has(method)
+    const hints = this.#on.catalog.tool(name)?.annotations
+    return hints?.readOnlyHint === true || hints?.idempotentHint === true
+  }
+
+  #unknown({ method, name }: Asked, cause: unknown): PlugboardError {
+    const { server } = this.#on
+    return new OutcomeUnknown(
+      `The connection to "${server}" was lost while ${name ?? method} was running; whether it was done is unknown.`,
+      { server, hint: 'Check what happened before you call it again.', cause },
+    )
+  }
+
+  #progress(
+    facts: {
+      readonly server: string
+      readonly call: number
+      readonly method: string
+      readonly name?: string
+    },
+    options: RequestOptions,
+  ): RequestOptions['onProgress'] {
+    const { events } = this.#on
+    if (facts.method !== 'tools/call') return options.onProgress
+    // A token is always sent: only a call that may report progress can be given more time for it.
+    return (progress) => {
+      if (events.wanted('progress')) events.emit('progress', { ...facts, ...progress })
+      options.onProgress?.(progress)
+    }
+  }
+
+  #traceFacts(method: string, name: string | undefined) {
+    const { entry, server } = this.#on
+    const transport = entry.type === 'stdio' ? 'pipe' : entry.type === 'sdk' ? undefined : 'tcp'
+    return { server, method, name, protocolVersion: this.#on.current()?.protocolVersion, transport } as const
+  }
+}
+
+function outcomeOf(toolError: boolean, error: PlugboardError | undefined) {
+  if (error) return error.code === 'CANCELLED' ? 'cancelled' : 'error'
+  return toolError ? 'tool-error' : 'ok'
+}
+
+type Again = 'renewed' | 'replayed' | 'relisted'
+
+function newOnce(): (what: Again) => boolean {
+  const spent = new Set<Again>()
+  return (what) => {
+    if (spent.has(what)) return false
+    spent.add(what)
+    return true
+  }
+}
+
+function nameOf(params: Json | undefined): string | undefined {
+  const name = params?.name ?? params?.uri
+  return typeof name === 'string' ? name : undefined
+}
+
+function isHeaderMismatch(error: unknown): boolean {
+  return error instanceof RpcFault && error.code === RPC.headerMismatch
+}

@@ -1,0 +1,303 @@
+// session.ts: one conversation with one server, in whichever era it speaks: greeting, requests, what the server may ask
+// of us, subscriptions. It does not reconnect, cache, order or retry; connection.ts does.
+import type { Progress } from '../events.ts'
+import type { Host } from '../host.ts'
+import { CALL_LIMITS } from '../limits.ts'
+import { Asks, type RequestHandlers } from './asks.ts'
+import { BadAnswer, ChannelClosed, RequestTimedOut, RpcFault, unwrapHttp } from './faults.ts'
+import { type Answered, greet, modernFacts } from './greeting.ts'
+import {
+  ASKING_METHODS,
+  type Discovery,
+  type Era,
+  isObject,
+  type Json,
+  META,
+  MODERN_VERSION,
+  parseDiscovery,
+  RPC,
+  type ServerCapabilities,
+  type ServerInfo,
+  type Transport,
+} from './protocol.ts'
+import { Wire } from './wire.ts'
+
+export interface SessionRequest {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number | undefined
+  readonly totalMs?: number | undefined
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+export interface ListenFilter {
+  readonly toolsListChanged?: boolean
+  readonly promptsListChanged?: boolean
+  readonly resourcesListChanged?: boolean
+  readonly resourceSubscriptions?: readonly string[]
+}
+
+export interface Subscription {
+  /** Settles when the subscription is over, whoever ended it. */
+  readonly ended: Promise<'local' | 'remote'>
+  close(): void
+}
+
+export interface Session {
+  readonly era: Era
+  readonly protocolVersion: string
+  readonly serverInfo: ServerInfo | undefined
+  readonly capabilities: ServerCapabilities
+  readonly instructions: string | undefined
+  /** What a modern server said about itself; worth remembering. */
+  readonly discovery: Discovery | undefined
+  readonly hasHttpSession: boolean
+  readonly closed: boolean
+  readonly inFlight: number
+  readonly lastHeard: number
+  request(method: string, params?: Json, options?: SessionRequest): Promise<Json>
+  notify(method: string, params?: Json): Promise<void>
+  /** Opens a subscription (2026-07-28 only; the older era sends its notifications unasked). */
+  listen(filter: ListenFilter, options?: SessionRequest): Promise<Subscription>
+  /** Asks a modern server again what it is, and takes the answer over. */
+  rediscover(options?: SessionRequest): Promise<void>
+  close(): Promise<void>
+}
+
+export interface SessionOptions {
+  readonly host: Host
+  readonly server: string
+  readonly clientInfo: { readonly name: string; readonly version: string }
+  readonly handlers: RequestHandlers
+  /** What is known of the server's era; undefined means: find out. */
+  readonly known: 'legacy' | Discovery | undefined
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  readonly onNotification: (method: string, params: Json) => void
+  readonly onClosed: (why: unknown) => void
+  readonly onTrouble: (error: unknown) => void
+  readonly onOdd: (text: string) => void
+}
+
+/** Starts the transport and greets the server. On failure the transport is closed. */
+export async function openSession(transport: Transport, options: SessionOptions): Promise<Session> {
+  const asks = new Asks(options)
+  const wire = new Wire(transport, options.host, {
+    request: (method, params, signal) => asks.answer(method, params, signal),
+    notification: (method, params) => session.onNotification(method, params),
+    closed: () => options.onClosed(wire.lastTrouble),
+    trouble: options.onTrouble,
+    odd: options.onOdd,
+  })
+  const session = new WireSession(wire, asks, options)
+  const onAbort = () => void wire.close().catch(options.onTrouble)
+  options.signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    await wire.start()
+    await session.greet()
+    return session
+  } catch (error) {
+    await wire.close().catch(options.onTrouble)
+    throw unwrapHttp(error)
+  } finally {
+    options.signal.removeEventListener('abort', onAbort)
+  }
+}
+
+class WireSession implements Session {
+  readonly #wire: Wire
+  readonly #asks: Asks
+  readonly #options: SessionOptions
+  readonly #envelope: Json
+  readonly #acks = new Map<string, () => void>()
+  #answered: Answered | undefined
+  #listens = 0
+
+  constructor(wire: Wire, asks: Asks, options: SessionOptions) {
+    this.#wire = wire
+    this.#asks = asks
+    this.#options = options
+    this.#envelope = Object.freeze({
+      [META.protocolVersion]: MODERN_VERSION,
+      [META.clientInfo]: options.clientInfo,
+      [META.clientCapabilities]: asks.capabilities,
+    })
+  }
+
+  get #facts(): Answered {
+    if (!this.#answered) throw new BadAnswer('the session has not been greeted')
+    return this.#answered
+  }
+  get era(): Era {
+    return this.#facts.era
+  }
+  get protocolVersion(): string {
+    return this.#facts.version
+  }
+  get serverInfo(): ServerInfo | undefined {
+    return this.#facts.serverInfo
+  }
+  get capabilities(): ServerCapabilities {
+    return this.#facts.capabilities
+  }
+  get instructions(): string | undefined {
+    return this.#facts.instructions
+  }
+  get discovery(): Discovery | undefined {
+    return this.#facts.discovery
+  }
+  get hasHttpSession(): boolean {
+    return this.era === 'legacy' && this.#wire.transport.sessionId !== undefined
+  }
+  get closed(): boolean {
+    return this.#wire.closed
+  }
+  get inFlight(): number {
+    return this.#wire.inFlight
+  }
+  get lastHeard(): number {
+    return this.#wire.lastHeard
+  }
+
+  async greet(): Promise<void> {
+    const { host, clientInfo, known, timeoutMs, signal } = this.#options
+    const { capabilities } = this.#asks
+    const envelope = this.#envelope
+    const wire = this.#wire
+    this.#adopt(await greet({ wire, host, clientInfo, capabilities, envelope, known, timeoutMs, signal }))
+    if (this.era === 'legacy') await this.#wire.notify('notifications/initialized')
+  }
+
+  async request(method: string, params?: Json, options: SessionRequest = {}): Promise<Json> {
+    const wireOptions = { ...options, timeoutMs: options.timeoutMs ?? CALL_LIMITS.timeoutMs }
+    if (this.era === 'legacy') {
+      try {
+        return await this.#wire.request(method, params, wireOptions)
+      } catch (error) {
+        throw unwrapHttp(error)
+      }
+    }
+    let asked = params
+    for (let round = 0; round <= CALL_LIMITS.inputRounds; round++) {
+      const result = await this.#modern(method, asked, wireOptions)
+      const type = result.resultType
+      if (type === undefined || type === 'complete') return result
+      if (type !== 'input_required' || !ASKING_METHODS.has(method))
+        throw new RpcFault(
+          RPC.internal,
+          `The server answered with the unsupported result type "${String(type)}"`,
+        )
+      asked = await this.#fulfil(params, result, options.signal)
+    }
+    throw new RpcFault(RPC.internal, `The server asked for input more than ${CALL_LIMITS.inputRounds} times`)
+  }
+
+  async notify(method: string, params?: Json): Promise<void> {
+    await this.#wire.notify(method, this.era === 'modern' ? this.#enveloped(params) : params)
+  }
+
+  async listen(filter: ListenFilter, options: SessionRequest = {}): Promise<Subscription> {
+    if (this.era === 'legacy')
+      throw new RpcFault(RPC.methodNotFound, 'subscriptions/listen is not in this era')
+    const id = `listen:${++this.#listens}`
+    const stop = new AbortController()
+    const over = this.#wire
+      .request('subscriptions/listen', this.#enveloped({ notifications: filter }), {
+        id,
+        timeoutMs: 0,
+        signal: stop.signal,
+      })
+      .finally(() => this.#acks.delete(id))
+    const ended = over.then(
+      () => 'remote' as const,
+      () => (stop.signal.aborted ? ('local' as const) : ('remote' as const)),
+    )
+    const waitMs = options.timeoutMs ?? CALL_LIMITS.timeoutMs
+    let stopTimer: (() => void) | undefined
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#acks.set(id, resolve)
+        stopTimer = this.#options.host.timer(waitMs, () => reject(new RequestTimedOut(waitMs)))
+        over.then(() => reject(new ChannelClosed(true)), reject)
+      })
+    } catch (error) {
+      stop.abort()
+      throw unwrapHttp(error)
+    } finally {
+      stopTimer?.()
+    }
+    return { ended, close: () => stop.abort() }
+  }
+
+  async rediscover(options: SessionRequest = {}): Promise<void> {
+    const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs
+    const found = parseDiscovery(await this.#modern('server/discover', undefined, { ...options, timeoutMs }))
+    if (!found?.supportedVersions.includes(MODERN_VERSION))
+      throw new BadAnswer('it no longer speaks the protocol version it spoke before')
+    this.#adopt(modernFacts(found))
+  }
+
+  close(): Promise<void> {
+    return this.#wire.close()
+  }
+
+  onNotification(method: string, params: Json): void {
+    if (method === 'notifications/subscriptions/acknowledged') {
+      const id = isObject(params._meta) ? params._meta[META.subscriptionId] : undefined
+      const ack = typeof id === 'string' ? this.#acks.get(id) : undefined
+      if (ack) {
+        ack()
+        return
+      }
+    }
+    this.#options.onNotification(method, params)
+  }
+
+  #adopt(facts: Answered): void {
+    this.#answered = facts
+    this.#wire.serves = facts.era === 'legacy'
+    this.#wire.cancelByStream = facts.era === 'modern'
+    this.#wire.transport.setProtocolVersion?.(facts.version)
+  }
+
+  #enveloped(params: Json | undefined): Json {
+    const meta = params && isObject(params._meta) ? params._meta : undefined
+    return { ...params, _meta: meta ? { ...this.#envelope, ...meta } : this.#envelope }
+  }
+
+  async #modern(
+    method: string,
+    params: Json | undefined,
+    options: Parameters<Wire['request']>[2],
+  ): Promise<Json> {
+    try {
+      return await this.#wire.request(method, this.#enveloped(params), options)
+    } catch (error) {
+      throw unwrapHttp(error)
+    }
+  }
+
+  /** Answers what an input-required result asks for, and returns the parameters to ask again with. */
+  async #fulfil(params: Json | undefined, result: Json, signal: AbortSignal | undefined): Promise<Json> {
+    const wanted = isObject(result.inputRequests) ? Object.entries(result.inputRequests) : []
+    if (wanted.length > CALL_LIMITS.inputsPerRound)
+      throw new RpcFault(RPC.internal, `The server asked for ${wanted.length} inputs at once`)
+    const responses: [string, Json][] = []
+    // One at a time: each may be a question to the same person.
+    for (const [key, entry] of wanted) {
+      if (!isObject(entry) || typeof entry.method !== 'string')
+        throw new RpcFault(RPC.internal, `The server asked for an input "${key}" that is no request`)
+      const asked = isObject(entry.params) ? entry.params : {}
+      responses.push([
+        key,
+        await this.#asks.answer(entry.method, asked, signal ?? new AbortController().signal),
+      ])
+    }
+    const state = result.requestState
+    return {
+      ...params,
+      ...(responses.length > 0 && { inputResponses: Object.fromEntries(responses) }),
+      ...(state !== undefined && { requestState: state }),
+    }
+  }
+}

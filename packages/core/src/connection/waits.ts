@@ -1,0 +1,89 @@
+// waits.ts: the few ways of waiting that have to end: at a time, on a signal, or with the work.
+import type { Host } from '../host.ts'
+import { RequestAborted, RequestTimedOut } from './faults.ts'
+
+/** Waits for the work, but not longer than this; how the work ends is not its concern. */
+export function atMost(host: Host, ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = host.timer(ms, resolve)
+    const done = () => {
+      stop()
+      resolve()
+    }
+    work.then(done, done)
+  })
+}
+
+/** Waits; the signal ends it early. */
+export function sleep(host: Host, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stop()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const stop = host.timer(ms, done)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}
+
+/** Waits for the work unless the caller gives up; the work itself goes on. */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(new RequestAborted(signal.reason))
+    if (signal.aborted) {
+      // The work has another owner; this caller is only no longer listening.
+      work.catch(() => undefined)
+      onAbort()
+      return
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+export interface DeadlineOptions {
+  readonly host: Host
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** One clock for several steps. It aborts what listens to its signal, and says so afterwards. */
+export class Deadline {
+  readonly #controller = new AbortController()
+  readonly #end: () => void
+  #expiredAfter: number | undefined
+
+  constructor({ host, timeoutMs, signal }: DeadlineOptions) {
+    const onAbort = () => this.#controller.abort(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    const stopTimer = host.timer(timeoutMs, () => {
+      this.#expiredAfter = timeoutMs
+      this.#controller.abort(new RequestTimedOut(timeoutMs))
+    })
+    this.#end = () => {
+      stopTimer()
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  end(): void {
+    this.#end()
+  }
+
+  /** The real reason behind what the abort made of it. */
+  explain(error: unknown): unknown {
+    if (this.#expiredAfter !== undefined) return new RequestTimedOut(this.#expiredAfter)
+    return this.signal.aborted ? new RequestAborted(this.signal.reason) : error
+  }
+
+  within<T>(work: Promise<T>): Promise<T> {
+    return abortable(work, this.signal)
+  }
+}

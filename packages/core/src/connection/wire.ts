@@ -1,0 +1,283 @@
+// wire.ts: JSON-RPC over one transport: ids, answers, timers, cancellation, progress, and the peer's own requests.
+// It knows nothing of MCP beyond the two notifications that belong to a request (progress and cancelled).
+import type { Progress } from '../events.ts'
+import type { Host } from '../host.ts'
+import { CALL_LIMITS } from '../limits.ts'
+import { ChannelClosed, RequestAborted, RequestTimedOut, RpcFault } from './faults.ts'
+import { isObject, type Json, RPC, type Transport } from './protocol.ts'
+
+export interface WireHooks {
+  /** Answers a request of the peer; what it throws becomes the error answer. */
+  request(method: string, params: Json, signal: AbortSignal): Promise<Json> | Json
+  notification(method: string, params: Json): void
+  /** The channel is gone, asked for or not. Called once. */
+  closed(): void
+  /** Something went wrong that no request of ours can be blamed for. */
+  trouble(error: unknown): void
+  /** Something odd that costs nothing: an answer to an unknown id, a message that is none. */
+  odd(text: string): void
+}
+
+export interface WireRequest {
+  readonly signal?: AbortSignal | undefined
+  /** Without a sign of life for this long the request fails; 0 waits for ever. */
+  readonly timeoutMs: number
+  /** However lively: not longer than this. */
+  readonly totalMs?: number | undefined
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** An id of the caller's own making, when the peer refers back to it. */
+  readonly id?: string
+  /** Given up without telling the peer, which may not know the request at all. */
+  readonly quiet?: boolean
+}
+
+type Id = number | string
+
+interface Pending {
+  readonly settle: (answer: Json) => void
+  readonly fail: (error: unknown) => void
+  readonly onProgress: ((progress: Progress) => void) | undefined
+  lastSign: number
+}
+
+export class Wire {
+  readonly transport: Transport
+  /** True when closing the stream of a request is how it is cancelled (2026-07-28 over HTTP). */
+  cancelByStream = false
+  /** False in the era that has no requests from the server: there they are dropped, never answered. */
+  serves = true
+  readonly #host: Host
+  readonly #hooks: WireHooks
+  readonly #pending = new Map<Id, Pending>()
+  readonly #inbound = new Map<Id, AbortController>()
+  #nextId = 0
+  #closed = false
+  #closing: Promise<void> | undefined
+  #lastHeard = 0
+  #lastTrouble: unknown
+
+  constructor(transport: Transport, host: Host, hooks: WireHooks) {
+    this.transport = transport
+    this.#host = host
+    this.#hooks = hooks
+    transport.onmessage = (message) => this.#receive(message)
+    transport.onclose = () => this.#lost()
+    transport.onerror = (error) => {
+      this.#lastTrouble = error
+      hooks.trouble(error)
+    }
+  }
+
+  async start(): Promise<void> {
+    await this.transport.start()
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** What the transport complained of last; after a close, as a rule the reason for it. */
+  get lastTrouble(): unknown {
+    return this.#lastTrouble
+  }
+
+  get inFlight(): number {
+    return this.#pending.size
+  }
+
+  /** When the peer last said anything. */
+  get lastHeard(): number {
+    return this.#lastHeard
+  }
+
+  request(method: string, params: Json | undefined, options: WireRequest): Promise<Json> {
+    return new Promise((resolve, reject) => {
+      if (options.signal?.aborted) return reject(new RequestAborted(options.signal.reason))
+      if (this.#closed) return reject(new ChannelClosed(false, this.#lastTrouble))
+      const id: Id = options.id ?? ++this.#nextId
+      const { signal, timeoutMs } = options
+      const stream = this.transport.hasPerRequestStream ? new AbortController() : undefined
+      const started = this.#host.now()
+      let stopTimer: (() => void) | undefined
+
+      const finish = (): boolean => {
+        if (!this.#pending.delete(id)) return false
+        stopTimer?.()
+        signal?.removeEventListener('abort', onAbort)
+        return true
+      }
+      const fail = (error: unknown) => {
+        if (finish()) reject(error)
+      }
+      const abandon = (error: RequestAborted | RequestTimedOut) => {
+        if (!finish()) return
+        if (options.quiet) stream?.abort()
+        else this.#cancel(id, method, error, stream)
+        reject(error)
+      }
+      const onAbort = () => abandon(new RequestAborted(signal?.reason))
+      const arm = (ms: number) => {
+        stopTimer = this.#host.timer(ms, () => {
+          // While the server waits for an answer of ours, the silence is ours too.
+          if (this.#inbound.size > 0) return arm(timeoutMs)
+          const now = this.#host.now()
+          const deadline = Math.min(
+            pending.lastSign + timeoutMs,
+            started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs),
+          )
+          if (deadline > now) arm(deadline - now)
+          else abandon(new RequestTimedOut(now - started))
+        })
+      }
+      const pending: Pending = {
+        settle: (answer) => {
+          if (finish()) resolve(answer)
+        },
+        fail,
+        onProgress: options.onProgress,
+        lastSign: started,
+      }
+      this.#pending.set(id, pending)
+      signal?.addEventListener('abort', onAbort, { once: true })
+      if (timeoutMs > 0) arm(timeoutMs)
+      const body = options.onProgress ? withProgressToken(params, id) : params
+      this.transport
+        .send(
+          { jsonrpc: '2.0', id, method, ...(body && { params: body }) },
+          stream && {
+            requestSignal: stream.signal,
+            ...(options.headers && { headers: options.headers }),
+          },
+        )
+        .catch(fail)
+    })
+  }
+
+  async notify(method: string, params?: Json): Promise<void> {
+    if (this.#closed) throw new ChannelClosed(false)
+    await this.transport.send({ jsonrpc: '2.0', method, ...(params && { params }) })
+  }
+
+  /** Idempotent; the bound is the transport's own. */
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      try {
+        await this.transport.close()
+      } finally {
+        this.#lost()
+      }
+    })()
+    return this.#closing
+  }
+
+  #cancel(id: Id, method: string, why: Error, stream: AbortController | undefined): void {
+    if (this.#closed) return
+    if ((stream && this.cancelByStream) || method === 'initialize') {
+      stream?.abort()
+      return
+    }
+    this.notify('notifications/cancelled', { requestId: id, reason: why.message })
+      .catch((error) => this.#hooks.trouble(error))
+      .finally(() => stream?.abort())
+  }
+
+  #lost(): void {
+    if (this.#closed) return
+    this.#closed = true
+    for (const pending of [...this.#pending.values()])
+      pending.fail(new ChannelClosed(true, this.#lastTrouble))
+    for (const controller of this.#inbound.values()) controller.abort()
+    this.#inbound.clear()
+    this.#hooks.closed()
+  }
+
+  #receive(message: unknown): void {
+    if (this.#closed || !isObject(message)) return
+    this.#lastHeard = this.#host.now()
+    const { id, method } = message
+    if (typeof method === 'string') {
+      const params = isObject(message.params) ? message.params : {}
+      if (id === undefined || id === null) this.#notified(method, params)
+      else if (typeof id === 'number' || typeof id === 'string') void this.#serve(id, method, params)
+      else this.#hooks.odd(`a request "${method}" with an id that is neither number nor string`)
+    } else this.#answered(message)
+  }
+
+  #answered(message: Json): void {
+    const id = message.id
+    // Some servers give a numeric id back as a string.
+    const pending = this.#pending.get(id as Id) ?? this.#pending.get(Number(id))
+    if (!pending) {
+      this.#hooks.odd(`an answer to a request that is not open (id ${JSON.stringify(id)?.slice(0, 80)})`)
+      return
+    }
+    const { result, error } = message
+    if (isObject(error)) {
+      const code = typeof error.code === 'number' ? error.code : RPC.internal
+      pending.fail(new RpcFault(code, String(error.message ?? 'Unknown error'), error.data))
+    } else if (isObject(result)) pending.settle(result)
+    else pending.fail(new RpcFault(RPC.internal, 'The answer has neither a result nor an error'))
+  }
+
+  #notified(method: string, params: Json): void {
+    if (method === 'notifications/progress') {
+      const token = params.progressToken
+      const pending = this.#pending.get(token as Id) ?? this.#pending.get(Number(token))
+      if (!pending || typeof params.progress !== 'number') return
+      pending.lastSign = this.#host.now()
+      const { progress, total, message } = params
+      pending.onProgress?.({
+        progress,
+        ...(typeof total === 'number' && { total }),
+        ...(typeof message === 'string' && { message }),
+      })
+      return
+    }
+    if (method === 'notifications/cancelled') {
+      const controller = this.#inbound.get(params.requestId as Id)
+      if (controller) {
+        controller.abort()
+        return
+      }
+    }
+    this.#hooks.notification(method, params)
+  }
+
+  async #serve(id: Id, method: string, params: Json): Promise<void> {
+    if (!this.serves)
+      return this.#hooks.odd(`the request "${method}", which this protocol version does not have`)
+    if (this.#inbound.size >= CALL_LIMITS.inbound || this.#inbound.has(id)) {
+      this.#hooks.odd(`the request "${method}" was refused: too many are open`)
+      return this.#answer({ jsonrpc: '2.0', id, error: { code: RPC.internal, message: 'Too many requests' } })
+    }
+    const controller = new AbortController()
+    this.#inbound.set(id, controller)
+    try {
+      const result = await this.#hooks.request(method, params, controller.signal)
+      if (!controller.signal.aborted) await this.#answer({ jsonrpc: '2.0', id, result })
+    } catch (error) {
+      if (controller.signal.aborted) return
+      const code = error instanceof RpcFault ? error.code : RPC.internal
+      const message = error instanceof Error ? error.message : 'Internal error'
+      await this.#answer({ jsonrpc: '2.0', id, error: { code, message } })
+    } finally {
+      if (this.#inbound.get(id) === controller) this.#inbound.delete(id)
+      const now = this.#host.now()
+      for (const pending of this.#pending.values()) pending.lastSign = now
+    }
+  }
+
+  async #answer(message: Parameters<Transport['send']>[0]): Promise<void> {
+    try {
+      if (!this.#closed) await this.transport.send(message)
+    } catch (error) {
+      this.#hooks.trouble(error)
+    }
+  }
+}
+
+function withProgressToken(params: Json | undefined, token: Id): Json {
+  const meta = params && isObject(params._meta) ? params._meta : undefined
+  return { ...params, _meta: { ...meta, progressToken: token } }
+}

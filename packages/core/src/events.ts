@@ -1,0 +1,139 @@
+// events.ts: the one typed stream of what happens on a board. It delivers; it keeps no history and decides nothing.
+import type { PlugboardError, Stage } from './errors.ts'
+import { EVENT_LIMITS } from './limits.ts'
+
+/** A server's state as a listener sees it. */
+export type StateSummary =
+  | { readonly kind: 'pending'; readonly attempt: number; readonly of: number; readonly stage?: Stage }
+  | { readonly kind: 'connected'; readonly protocolVersion: string; readonly connectMs: number }
+  | { readonly kind: 'failed'; readonly stage: Stage; readonly error: PlugboardError }
+  | { readonly kind: 'needs-auth'; readonly since: number; readonly error: PlugboardError }
+  | { readonly kind: 'disabled'; readonly reason: string }
+
+export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts'
+
+export interface LogLine {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly stream: 'stderr' | 'stdout' | 'transport' | 'server' | 'plugboard'
+  readonly text: string
+}
+
+export interface Progress {
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
+interface CallFacts {
+  readonly server: string
+  /** Unique on its board. */
+  readonly call: number
+  readonly method: string
+  /** The tool, prompt or URI that was asked for. */
+  readonly name?: string
+}
+
+export interface BoardEvents {
+  readonly state: { readonly server: string; readonly state: StateSummary }
+  readonly log: { readonly server: string; readonly line: LogLine }
+  readonly 'list-changed': { readonly server: string; readonly list: ListKind; readonly count: number }
+  readonly 'resource-updated': { readonly server: string; readonly uri: string }
+  /** A notification the library has no meaning for. */
+  readonly notification: { readonly server: string; readonly method: string; readonly params: unknown }
+  readonly progress: CallFacts & Progress
+  readonly 'call-started': CallFacts
+  readonly 'call-ended': CallFacts & {
+    readonly durationMs: number
+    readonly outcome: 'ok' | 'tool-error' | 'error' | 'cancelled'
+    readonly error?: PlugboardError
+  }
+}
+
+export type EventType = keyof BoardEvents
+export type BoardEvent = { [T in EventType]: { readonly type: T } & BoardEvents[T] }[EventType]
+type Listener<T extends EventType> = (event: BoardEvents[T]) => void
+
+export class Events {
+  readonly #listeners = new Map<EventType, Set<(event: never) => void>>()
+  readonly #taps = new Set<(event: BoardEvent) => void>()
+  readonly #onListenerError: ((error: unknown) => void) | undefined
+
+  constructor(onListenerError?: (error: unknown) => void) {
+    this.#onListenerError = onListenerError
+  }
+
+  /** Calls `listener` on every event of the type; the answer stops it. */
+  on<T extends EventType>(type: T, listener: Listener<T>): () => void {
+    const own = (event: BoardEvents[T]) => listener(event)
+    const set = this.#listeners.get(type) ?? new Set()
+    this.#listeners.set(type, set)
+    set.add(own)
+    return () => set.delete(own)
+  }
+
+  /** Whether anybody would notice an event of the type: the hot path asks before it builds one. */
+  wanted(type: EventType): boolean {
+    return this.#taps.size > 0 || (this.#listeners.get(type)?.size ?? 0) > 0
+  }
+
+  emit<T extends EventType>(type: T, event: BoardEvents[T]): void {
+    for (const listener of this.#listeners.get(type) ?? []) {
+      // The set under `type` only ever holds listeners of that type.
+      this.#guarded(() => (listener as Listener<T>)(event))
+    }
+    // The spread of `type` and its own event is by construction one member of the union.
+    for (const tap of this.#taps) this.#guarded(() => tap({ type, ...event } as unknown as BoardEvent))
+  }
+
+  /** Every event from now on, until the signal or a `break`. A reader that falls behind loses the oldest. */
+  stream(signal?: AbortSignal): AsyncIterableIterator<BoardEvent> {
+    const buffer: BoardEvent[] = []
+    let ended = false
+    let wake: (() => void) | undefined
+    const tap = (event: BoardEvent) => {
+      if (buffer.length >= EVENT_LIMITS.buffered) buffer.shift()
+      buffer.push(event)
+      wake?.()
+    }
+    const end = () => {
+      ended = true
+      this.#taps.delete(tap)
+      signal?.removeEventListener('abort', end)
+      wake?.()
+    }
+    if (signal?.aborted) ended = true
+    else {
+      this.#taps.add(tap)
+      signal?.addEventListener('abort', end, { once: true })
+    }
+    return {
+      [Symbol.asyncIterator]() {
+        return this
+      },
+      async next() {
+        while (!ended) {
+          const event = buffer.shift()
+          if (event) return { done: false, value: event }
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+        }
+        return { done: true, value: undefined }
+      },
+      async return() {
+        end()
+        return { done: true, value: undefined }
+      },
+    }
+  }
+
+  /** A listener is somebody else's code: what it throws never reaches the one who emitted. */
+  #guarded(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.#onListenerError?.(error)
+    }
+  }
+}

@@ -1,0 +1,80 @@
+// environment.ts: what of our environment a child may see.
+// Everything else (keys, tokens, the agent's own settings) stays here unless the entry asks for it.
+import type { StdioEntry } from '../config/entry.ts'
+import type { Host } from '../host.ts'
+
+/** What a program needs to run at all: where programs, home and scratch space are, the locale, the way to the network. */
+const INHERITED: ReadonlySet<string> = new Set([
+  'PATH',
+  'HOME',
+  'LANG',
+  'LANGUAGE',
+  'TZ',
+  'TERM',
+  'COLORTERM',
+  'USER',
+  'LOGNAME',
+  'SHELL',
+  'TMPDIR',
+  'TEMP',
+  'TMP',
+  'XDG_CACHE_HOME',
+  'XDG_CONFIG_HOME',
+  'XDG_DATA_HOME',
+  'XDG_RUNTIME_DIR',
+  'XDG_STATE_HOME',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  // Windows: programs do not start without the first, and find nothing without the others.
+  'SYSTEMROOT',
+  'SYSTEMDRIVE',
+  'WINDIR',
+  'COMSPEC',
+  'PATHEXT',
+  'APPDATA',
+  'LOCALAPPDATA',
+  'PROGRAMDATA',
+  'PROGRAMFILES',
+  'PROGRAMFILES(X86)',
+  'COMMONPROGRAMFILES',
+  'PROCESSOR_ARCHITECTURE',
+  'NUMBER_OF_PROCESSORS',
+  'HOMEDRIVE',
+  'HOMEPATH',
+  'USERNAME',
+  'USERPROFILE',
+])
+
+function isInherited(name: string): boolean {
+  const upper = name.toUpperCase()
+  return INHERITED.has(upper) || upper.startsWith('LC_')
+}
+
+/** The environment of a child: the allowed part of ours (or all of it), then the entry's own, which wins. */
+export function childEnvironment(
+  entry: Pick<StdioEntry, 'env' | 'inheritEnv'>,
+  host: Pick<Host, 'env' | 'platform'>,
+): Record<string, string> {
+  // A variable may be called __proto__; without a prototype it is only a name.
+  const env: Record<string, string> = Object.create(null)
+  for (const [name, value] of Object.entries(host.env)) {
+    if (value === undefined) continue
+    // An exported bash function runs code in every bash that inherits it.
+    if (value.startsWith('()')) continue
+    if (entry.inheritEnv === true || isInherited(name)) env[name] = value
+  }
+  for (const [name, value] of Object.entries(entry.env)) {
+    // Windows names have no case: `Path` and `PATH` side by side would be a coin toss.
+    if (host.platform === 'win32')
+      for (const other of Object.keys(env)) if (other.toUpperCase() === name.toUpperCase()) delete env[other]
+    env[name] = value
+  }
+  return env
+}

@@ -1,0 +1,85 @@
+// event-stream.ts: server-sent events out of bytes, within a bound.
+// It knows the format of a stream and nothing of what the events mean.
+import { LineSplitter } from './lines.ts'
+
+export interface StreamEvent {
+  readonly event?: string
+  readonly id?: string
+  readonly data: string
+}
+
+export interface EventStreamOptions {
+  readonly maxBytes: number
+  readonly onEvent: (event: StreamEvent) => void
+  /** The server's wish how long to wait before coming back. */
+  readonly onRetry: (ms: number) => void
+  /** An event passed `maxBytes`; nothing of it will be delivered. */
+  readonly onOverflow: () => void
+}
+
+export class EventStream {
+  readonly #options: EventStreamOptions
+  readonly #lines: LineSplitter
+  #data: string[] = []
+  #size = 0
+  #id: string | undefined
+  #event: string | undefined
+  #fresh = true
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options
+    this.#lines = new LineSplitter({
+      maxBytes: options.maxBytes,
+      onLine: (line) => this.#line(line),
+      onOverflow: () => options.onOverflow(),
+    })
+  }
+
+  /** What is incomplete when the stream ends is no event: there is no end() to call. */
+  push(chunk: Buffer): void {
+    this.#lines.push(chunk)
+  }
+
+  #line(raw: string): void {
+    const line = this.#fresh && raw.startsWith('\uFEFF') ? raw.slice(1) : raw
+    this.#fresh = false
+    if (line === '') {
+      this.#dispatch()
+      return
+    }
+    const colon = line.indexOf(':')
+    if (colon === 0) return
+    const field = colon === -1 ? line : line.slice(0, colon)
+    const start = colon === -1 ? line.length : line[colon + 1] === ' ' ? colon + 2 : colon + 1
+    this.#field(field, line.slice(start))
+  }
+
+  #field(field: string, value: string): void {
+    if (field === 'data') {
+      this.#size += value.length
+      if (this.#size > this.#options.maxBytes) {
+        this.#clear()
+        this.#options.onOverflow()
+      } else this.#data.push(value)
+    } else if (field === 'id') {
+      if (!value.includes('\0')) this.#id = value
+    } else if (field === 'event') this.#event = value
+    else if (field === 'retry' && /^\d{1,9}$/.test(value)) this.#options.onRetry(Number(value))
+  }
+
+  #dispatch(): void {
+    const data = this.#data.length === 1 ? (this.#data[0] ?? '') : this.#data.join('\n')
+    const id = this.#id
+    const event = this.#event
+    this.#clear()
+    if (data === '' && id === undefined) return
+    this.#options.onEvent({ data, ...(id !== undefined && { id }), ...(event !== undefined && { event }) })
+  }
+
+  #clear(): void {
+    this.#data = []
+    this.#size = 0
+    this.#id = undefined
+    this.#event = undefined
+  }
+}

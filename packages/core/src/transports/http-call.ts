@@ -1,0 +1,178 @@
+// http-call.ts: one message on its way over HTTP, from the moment it is sent until it is answered or lost.
+// It reads answers; http.ts sends, retries and resumes.
+import type { JSONRPCMessage, TransportSendOptions } from '@modelcontextprotocol/client'
+import { IoError, ParseError } from '../errors.ts'
+import { HTTP_LIMITS } from '../limits.ts'
+import { EventStream } from './event-stream.ts'
+import { type Answer, BodyTooLarge } from './exchange.ts'
+import { answeredId, messagesIn, requestId } from './messages.ts'
+
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
+
+export interface CallSink {
+  readonly server: string
+  deliver(message: JSONRPCMessage): void
+  note(text: string): void
+}
+
+export class HttpCall {
+  /** The id to be answered; a notification or an answer of ours has none. */
+  readonly id: string | number | undefined
+  readonly method: string | undefined
+  readonly options: TransportSendOptions | undefined
+  /** Under this era the request is its stream: when that ends, nothing can be resumed. */
+  readonly isModern: boolean
+  readonly replayed: boolean
+  /** The answer that this room reads itself, instead of the SDK. */
+  answer: Answer | undefined
+  answered = false
+  lastEventId: string | undefined
+  retryMs: number | undefined
+  aborted: Error | undefined
+  #stop: ((reason: Error) => void) | undefined
+
+  constructor(message: JSONRPCMessage, options: TransportSendOptions | undefined) {
+    this.id = requestId(message)
+    this.method = 'method' in message ? message.method : undefined
+    this.options = options
+    this.isModern = claimsModernEra(message)
+    this.lastEventId = options?.resumptionToken
+    this.replayed = options?.resumptionToken !== undefined
+  }
+
+  /** What ends the request that is under way now. */
+  stoppable(stop: (reason: Error) => void): void {
+    this.#stop = stop
+    if (this.aborted) stop(this.aborted)
+  }
+
+  abort(reason: Error): void {
+    if (this.aborted || this.answered) return
+    this.aborted = reason
+    this.#stop?.(reason)
+  }
+
+  /** One JSON document, whole. */
+  async readJson(answer: Answer, sink: CallSink): Promise<void> {
+    const text = await answer.text(HTTP_LIMITS.messageBytes).catch((cause: unknown) => {
+      throw this.aborted ?? this.#cut(sink, cause)
+    })
+    const messages = messagesIn(parseJson(text, sink))
+    if (messages === undefined) throw unusable(sink)
+    for (const message of messages) this.#deliver(message, sink)
+    if (!this.answered) throw this.#cut(sink)
+  }
+
+  /** Events until the call is answered or the stream ends; rejects when the stream is cut. */
+  readEvents(
+    answer: Answer,
+    sink: CallSink,
+    timer: (ms: number, callback: () => void) => () => void,
+  ): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let cancelGrace = () => {}
+      const events = new EventStream({
+        maxBytes: HTTP_LIMITS.messageBytes,
+        onRetry: (ms) => {
+          this.retryMs = ms
+        },
+        onOverflow: () => answer.abort(new BodyTooLarge(HTTP_LIMITS.messageBytes)),
+        onEvent: (event) => {
+          if (event.id) {
+            this.lastEventId = event.id
+            this.options?.onresumptiontoken?.(event.id)
+          }
+          if (event.data === '' || (event.event !== undefined && event.event !== 'message')) return
+          const messages = messagesIn(tryJson(event.data))
+          if (messages === undefined) return sink.note('An event was not a JSON-RPC message.')
+          const before = this.answered
+          for (const message of messages) this.#deliver(message, sink)
+          if (before || !this.answered) return
+          resolve()
+          // The stream should end now. One that stays open would hold a connection for every call.
+          cancelGrace = timer(HTTP_LIMITS.goodbyeMs, () => answer.abort(new IoError('The call is answered.')))
+        },
+      })
+      answer.read({
+        data: (chunk) => events.push(chunk),
+        end: () => {
+          cancelGrace()
+          resolve()
+        },
+        fail: (error) => {
+          cancelGrace()
+          reject(this.aborted ?? (error instanceof BodyTooLarge ? this.#cut(sink, error) : error))
+        },
+      })
+    })
+  }
+
+  /** The stream is over and the call is not answered. */
+  lost(sink: CallSink, cause?: unknown): Error {
+    return this.aborted ?? (cause instanceof IoError ? cause : this.#cut(sink, cause))
+  }
+
+  #deliver(message: JSONRPCMessage, sink: CallSink): void {
+    const answers = answeredId(message)
+    if (answers === undefined) {
+      sink.deliver(message)
+      return
+    }
+    // A resumed request may come back under the id that it had before the program was restarted.
+    const own = this.replayed && this.id !== undefined ? { ...message, id: this.id } : message
+    if (this.replayed || answers === this.id) this.answered = true
+    sink.deliver(own)
+  }
+
+  #cut(sink: CallSink, cause?: unknown): IoError {
+    return new IoError(
+      cause instanceof BodyTooLarge
+        ? `"${sink.server}" sent an answer of more than ${HTTP_LIMITS.messageBytes} bytes.`
+        : `"${sink.server}" ended its answer before the result came.`,
+      {
+        server: sink.server,
+        stage: 'call',
+        hint: 'Whether the call took effect is not known.',
+        // A stream that simply ends leaves no error behind; the code says what it amounts to.
+        cause:
+          cause ??
+          Object.assign(new Error('premature end of stream'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }),
+      },
+    )
+  }
+}
+
+function claimsModernEra(message: JSONRPCMessage): boolean {
+  if (!('method' in message)) return false
+  const meta = message.params?.['_meta']
+  return typeof meta === 'object' && meta !== null && Object.hasOwn(meta, VERSION_KEY)
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The caller tells what is no message from what is.
+    return undefined
+  }
+}
+
+function parseJson(text: string, sink: CallSink): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's message quotes the body; ours does not.
+    throw unusable(sink)
+  }
+}
+
+/** A SyntaxError, because by that the SDK's era probe knows that a server answered, only not in this protocol. */
+function unusable(sink: CallSink): SyntaxError {
+  return new SyntaxError(`"${sink.server}" answered with something that is not JSON-RPC.`, {
+    cause: new ParseError(`"${sink.server}" answered with something that is not JSON-RPC.`, {
+      server: sink.server,
+      stage: 'call',
+      hint: 'The URL may be that of a web page and not of an MCP endpoint.',
+    }),
+  })
+}

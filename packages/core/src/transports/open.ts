@@ -1,0 +1,43 @@
+// open.ts: the door of the room: one entry in, one transport out, not yet started.
+// Each kind has a file of its own, loaded when the first of its kind is opened.
+import type { AuthProvider, Transport } from '@modelcontextprotocol/client'
+import type { ServerEntry, TransportType } from '../config/entry.ts'
+import type { Host } from '../host.ts'
+
+export interface TransportLogLine {
+  readonly stream: 'stderr' | 'stdout' | 'transport'
+  readonly text: string
+}
+
+export interface TransportContext {
+  readonly host: Host
+  readonly server: string
+  readonly log: (line: TransportLogLine) => void
+  readonly auth?: AuthProvider | undefined
+  /** A server or transport that the embedding program or a built-in hands over by name. */
+  readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
+  /** Folders, to tell which of several open editors is meant. */
+  readonly workspace?: readonly string[] | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+type EntryOf<T extends TransportType> = Extract<ServerEntry, { type: T }>
+type Opener<E extends ServerEntry> = (entry: E, context: TransportContext) => Promise<Transport>
+
+const OPENERS: { readonly [T in TransportType]: Opener<EntryOf<T>> } = {
+  stdio: async (entry, context) => new (await import('./stdio.ts')).StdioTransport(entry, context),
+  http: async (entry, context) => (await import('./http.ts')).openHttp(entry, context),
+  'claudeai-proxy': async (entry, context) => (await import('./http.ts')).openHttp(entry, context),
+  sse: async (entry, context) => (await import('./sse.ts')).openSse(entry, context),
+  ws: async (entry, context) => (await import('./websocket.ts')).openWebSocket(entry, context),
+  'sse-ide': async (entry, context) => (await import('./ide.ts')).openIde(entry, context),
+  'ws-ide': async (entry, context) => (await import('./ide.ts')).openIde(entry, context),
+  sdk: async (entry, context) => (await import('./sdk.ts')).openSdk(entry, context),
+}
+
+/** The transport for an entry. The caller's client starts it, and whoever called closes it. */
+export function openTransport(entry: ServerEntry, context: TransportContext): Promise<Transport> {
+  // The table maps every type to its own opener; TypeScript cannot follow that through an index.
+  const open = OPENERS[entry.type] as Opener<ServerEntry>
+  return open(entry, context)
+}

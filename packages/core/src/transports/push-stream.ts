@@ -1,0 +1,103 @@
+// push-stream.ts: the stream on which an older server sends what nobody asked for, kept open as long as it is worth it.
+// Losing it loses notifications and never a call: it gives up quietly.
+import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import type { Host } from '../host.ts'
+import { HTTP_LIMITS } from '../limits.ts'
+import { EventStream } from './event-stream.ts'
+import { type Answer, BodyTooLarge } from './exchange.ts'
+import { messagesIn } from './messages.ts'
+
+export interface PushStreamOptions {
+  readonly host: Host
+  readonly deliver: (message: JSONRPCMessage) => void
+  readonly note: (text: string) => void
+  readonly onLoss: (error: Error) => void
+  /** Asks for the stream again; the answer, if it is one, comes through `attach`. */
+  readonly reopen: (lastEventId: string | undefined) => Promise<void>
+}
+
+export class PushStream {
+  readonly #options: PushStreamOptions
+  #answer: Answer | undefined
+  #lastEventId: string | undefined
+  #retryMs: number | undefined
+  #failures = 0
+  #openedAt = 0
+  #cancelTimer: (() => void) | undefined
+  #closed = false
+
+  constructor(options: PushStreamOptions) {
+    this.#options = options
+  }
+
+  attach(answer: Answer): void {
+    if (this.#closed) {
+      answer.abort(new Error('closed'))
+      return
+    }
+    this.#answer = answer
+    this.#openedAt = this.#options.host.now()
+    const events = new EventStream({
+      maxBytes: HTTP_LIMITS.messageBytes,
+      onRetry: (ms) => {
+        this.#retryMs = Math.min(ms, HTTP_LIMITS.serverRetryMs)
+      },
+      onOverflow: () => answer.abort(new BodyTooLarge(HTTP_LIMITS.messageBytes)),
+      onEvent: (event) => {
+        if (event.id) this.#lastEventId = event.id
+        if (event.data !== '' && (event.event === undefined || event.event === 'message'))
+          this.#receive(event.data)
+      },
+    })
+    answer.read({
+      data: (chunk) => events.push(chunk),
+      end: () => this.#ended(answer),
+      fail: (error) => this.#ended(answer, error),
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancelTimer?.()
+    this.#answer?.abort(new Error('closed'))
+  }
+
+  #receive(data: string): void {
+    let value: unknown
+    try {
+      value = JSON.parse(data)
+    } catch {
+      // Reported below, together with what is JSON and no message.
+      value = undefined
+    }
+    const messages = messagesIn(value)
+    if (messages === undefined) this.#options.note('An event was not a JSON-RPC message.')
+    else for (const message of messages) this.#options.deliver(message)
+  }
+
+  #ended(answer: Answer, error?: Error): void {
+    if (this.#closed || this.#answer !== answer) return
+    this.#answer = undefined
+    // A stream that was accepted and dropped at once is no better than one that was refused.
+    if (this.#options.host.now() - this.#openedAt >= HTTP_LIMITS.steadyMs) this.#failures = 0
+    if (error) this.#options.onLoss(error)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#closed) return
+    if (this.#failures >= HTTP_LIMITS.resumeAttempts) {
+      this.#options.note('The server does not keep its push stream open; its notifications are not heard.')
+      return
+    }
+    const grown = HTTP_LIMITS.resumeDelayMs * 2 ** this.#failures
+    const delay = Math.max(this.#retryMs ?? 0, this.#retryMs === undefined ? grown : 0)
+    this.#failures++
+    this.#cancelTimer = this.#options.host.timer(Math.min(delay, HTTP_LIMITS.resumeMaxDelayMs), () => {
+      this.#options.reopen(this.#lastEventId).catch(() => {
+        // The transport has reported it; the next try, if there is one, is ours.
+        this.#schedule()
+      })
+    })
+  }
+}

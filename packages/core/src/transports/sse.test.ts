@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { SseEntry } from '../config/entry.ts'
+import { IoError } from '../errors.ts'
+import { httpStatus } from './faults.ts'
+import { type Asked, event, events, json, result, scripted } from './fixtures/http-script.ts'
+import { testContext, until, wire, within } from './fixtures/support.ts'
+import { openTransport, type TransportContext } from './open.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+/** The stream says where to post; what is posted is answered on the stream. */
+async function connected(
+  more: Partial<SseEntry> = {},
+  overrides: Partial<TransportContext> = {},
+  onStream: (asked: Asked) => boolean = () => true,
+) {
+  let stream: Asked | undefined
+  const server = await scripted((asked) => {
+    if (asked.method === 'GET') {
+      if (!onStream(asked)) return
+      stream = asked
+      events(asked)('event: endpoint\ndata: /post\n\n')
+    } else {
+      asked.response.writeHead(202).end()
+      stream?.response.write(event(result(asked.message.id, asked.message.params)))
+    }
+  })
+  ends.push(() => server.close())
+  const transport = await openTransport(
+    { type: 'sse', url: server.url, headers: {}, ...more },
+    testContext(overrides),
+  )
+  const line = wire(transport)
+  ends.push(() => transport.close())
+  await transport.start()
+  return { ...line, server, stream: () => stream }
+}
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+describe('an SSE server', () => {
+  it('is listened to in one place and spoken to in another, with the headers of the entry in both', async () => {
+    const { request, server } = await connected({ headers: { 'X-Key': 'k' } })
+    expect(await request('echo', { n: 1 })).toEqual({ n: 1 })
+    expect(server.asked.map(({ method, url, headers }) => [method, url, headers['x-key']])).toEqual([
+      ['GET', '/mcp', 'k'],
+      ['POST', '/post', 'k'],
+    ])
+  })
+
+  it('whose stream ends or is cut is lost, and not quietly opened again as another session', async () => {
+    for (const cut of [
+      (asked?: Asked) => asked?.response.end(),
+      (asked?: Asked) => asked?.socket.resetAndDestroy(),
+    ]) {
+      const { closed, errors, server, stream, transport, closes } = await connected()
+      cut(stream())
+      await within(closed, 3000, 'closed')
+      expect(errors[0]).toBeInstanceOf(IoError)
+      expect(closes()).toBe(1)
+      expect(await failure(transport.send({ jsonrpc: '2.0', method: 'late' }))).toBeInstanceOf(IoError)
+      expect(server.asked.filter(({ method }) => method === 'GET')).toHaveLength(1)
+    }
+  })
+
+  it('that refuses carries its status, and one that ends before it said where to post is an error at once', async () => {
+    const refused = connected({}, {}, (asked) => {
+      json(asked, {}, 404)
+      return false
+    })
+    expect(httpStatus(await failure(refused))).toBe(404)
+    const mute = connected({}, {}, (asked) => {
+      events(asked)
+      asked.response.end()
+      return false
+    })
+    expect(await failure(within(mute, 3000, 'settled'))).toBeInstanceOf(IoError)
+  })
+
+  it('that refuses the headers of a helper makes it run once more', async () => {
+    let asks = 0
+    const { request } = await connected({ headersHelper: 'echo "{}"' }, {}, (asked) => {
+      if (++asks > 1) return true
+      json(asked, {}, 401)
+      return false
+    })
+    expect(await request('echo', { in: true })).toEqual({ in: true })
+  })
+
+  it('that is closed while it is still opening ends the opening', async () => {
+    const server = await scripted((asked) => void events(asked))
+    ends.push(() => server.close())
+    const transport = await openTransport({ type: 'sse', url: server.url, headers: {} }, testContext())
+    const starting = failure(transport.start())
+    await until(() => server.asked.length === 1, 2000)
+    await transport.close()
+    expect(await within(starting, 2000, 'settled')).toBeInstanceOf(IoError)
+  })
+
+  it('leaves no connection and no handle, fifty times', { timeout: 60_000 }, async () => {
+    const server = await scripted((asked) => {
+      if (asked.method === 'GET') events(asked)('event: endpoint\ndata: /post\n\n')
+      else asked.response.writeHead(202).end()
+    })
+    ends.push(() => server.close())
+    const cycle = async () => {
+      const transport = await openTransport({ type: 'sse', url: server.url, headers: {} }, testContext())
+      await transport.start()
+      await transport.send({ jsonrpc: '2.0', method: 'ping' })
+      await transport.close()
+    }
+    await cycle()
+    await until(() => server.sockets.size === 0, 3000)
+    const before = process.getActiveResourcesInfo().length
+    for (let done = 0; done < (process.env['PLUGBOARD_LONG'] ? 1000 : 50); done += 10)
+      await Promise.all(Array.from({ length: 10 }, cycle))
+    await until(() => server.sockets.size === 0, 3000, 'no connection left')
+    await until(() => process.getActiveResourcesInfo().length <= before, 3000, 'no handle left')
+  })
+})

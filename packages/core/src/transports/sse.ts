@@ -1,0 +1,209 @@
+// sse.ts: the older transport with two endpoints: a stream to listen on and a place to post to.
+// The SDK's transport on our connections. A stream that ends is a lost connection: a new one would be a new session.
+import type {
+  JSONRPCMessage,
+  SSEClientTransport,
+  Transport,
+  TransportSendOptions,
+} from '@modelcontextprotocol/client'
+import type { SseEntry } from '../config/entry.ts'
+import { Cancelled, IoError } from '../errors.ts'
+import { HTTP_LIMITS } from '../limits.ts'
+import { faultCode } from './faults.ts'
+import { EntryHeaders, type HeaderMap } from './headers.ts'
+import { type Network, openNetwork } from './network.ts'
+import type { TransportContext } from './open.ts'
+import { plainFetch } from './response.ts'
+import { retryAfterMs } from './retry-after.ts'
+
+type SseTarget = Pick<SseEntry, 'url' | 'headers' | 'headersHelper'>
+
+export async function openSse(entry: SseTarget, context: TransportContext): Promise<Transport> {
+  const [sdk, network] = await Promise.all([
+    import('@modelcontextprotocol/client'),
+    openNetwork(context.host),
+  ])
+  return new SseTransport(
+    entry,
+    context,
+    network,
+    (fetch) =>
+      new sdk.SSEClientTransport(new URL(entry.url), {
+        fetch,
+        ...(context.auth !== undefined && { authProvider: context.auth }),
+      }),
+  )
+}
+
+class SseTransport implements Transport {
+  onclose?: (() => void) | undefined
+  onerror?: ((error: Error) => void) | undefined
+  // The SDK's own signature; a method type would not be assignable to it.
+  onmessage?: Transport['onmessage']
+  readonly #context: TransportContext
+  readonly #network: Network
+  readonly #headers: EntryHeaders
+  readonly #inner: SSEClientTransport
+  #state: 'new' | 'opening' | 'open' | 'closed' = 'new'
+  #abandon: ((error: Error) => void) | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(
+    entry: SseTarget,
+    context: TransportContext,
+    network: Network,
+    createInner: (fetch: (url: string | URL, init?: RequestInit) => Promise<Response>) => SSEClientTransport,
+  ) {
+    this.#context = context
+    this.#network = network
+    this.#headers = new EntryHeaders(entry, context)
+    this.#inner = createInner((url, init) => this.#fetch(url, init))
+    this.#inner.onmessage = (message) => {
+      if (this.#state !== 'closed') this.onmessage?.(message)
+    }
+    this.#inner.onerror = (error) => {
+      if (this.#state !== 'closed') this.onerror?.(error)
+    }
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion(version)
+  }
+
+  async start(): Promise<void> {
+    if (this.#context.signal?.aborted === true) throw new Cancelled()
+    await this.#headers.current()
+    this.#state = 'opening'
+    // The SDK's start() does not end when it is closed meanwhile, nor when the stream ends before it said where to post.
+    const abandoned = new Promise<never>((_resolve, reject) => {
+      this.#abandon = reject
+    })
+    abandoned.catch(() => {
+      // Only the race below is told.
+    })
+    await Promise.race([this.#inner.start(), abandoned])
+    this.#state = 'open'
+  }
+
+  send(message: JSONRPCMessage, _options?: TransportSendOptions): Promise<void> {
+    if (this.#state !== 'open') return Promise.reject(this.#lostError())
+    return this.#inner.send(message)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#state = 'closed'
+    this.#abandon?.(this.#lostError())
+    await this.#inner.close()
+    await this.#network.dispatcher.destroy()
+    this.onclose?.()
+  }
+
+  #lost(cause?: unknown): void {
+    if (this.#state === 'closed') return
+    const error = this.#lostError(cause)
+    if (this.#state === 'open') this.onerror?.(error)
+    this.#abandon?.(error)
+    void this.close()
+  }
+
+  async #fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers)
+    const isStream = headers.get('accept')?.includes('text/event-stream') === true
+    const isMessage = init.method === 'POST' && headers.get('content-type') === 'application/json'
+    if (!isStream && !isMessage) return plainFetch(this.#network.dispatcher, url, { ...init, headers })
+    const send = (extra: HeaderMap) =>
+      this.#roundTrip(url, { ...init, headers: withExtra(headers, extra) }, isMessage)
+    let answer = await send(await this.#headers.current())
+    if ((answer.status === 401 || answer.status === 403) && this.#headers.hasHelper) {
+      await answer.body?.cancel()
+      answer = await send(await this.#headers.renew())
+    }
+    const { status } = answer
+    const header = (name: string) => answer.headers.get(name) ?? undefined
+    const wait = retryAfterMs({ status, header }, this.#context.host.now())
+    if (wait !== undefined && wait <= HTTP_LIMITS.retryAfterMs) {
+      await answer.body?.cancel()
+      await new Promise<void>((resolve) => this.#context.host.timer(wait, resolve))
+      answer = await send(await this.#headers.current())
+    }
+    return isStream && answer.ok && answer.body !== null ? this.#watched(answer, answer.body) : answer
+  }
+
+  async #roundTrip(
+    url: string | URL,
+    init: RequestInit & { headers: Headers },
+    isMessage: boolean,
+  ): Promise<Response> {
+    const send = () => plainFetch(this.#network.dispatcher, url, init)
+    try {
+      return await send()
+    } catch (error) {
+      const cause = error instanceof Error ? error.cause : undefined
+      // The post is only acknowledged here; a repeated tool call might run twice, so it is left to the caller.
+      const isCall = isMessage && typeof init.body === 'string' && init.body.includes('"tools/call"')
+      const isReset = faultCode(cause) === 'ECONNRESET' || faultCode(cause) === 'EPIPE'
+      if (cause instanceof Error && this.#network.isStale(cause) && (isReset || !isCall)) return send()
+      throw this.#lostError(error)
+    }
+  }
+
+  /** The same answer, with eyes on its end and on the size of an event. */
+  #watched(answer: Response, body: ReadableStream<Uint8Array>): Response {
+    const reader = body.getReader()
+    let unfinished = 0
+    const watched = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read()
+          if (done) {
+            controller.close()
+            return this.#lost()
+          }
+          unfinished = unfinishedBytes(value, unfinished)
+          if (unfinished > HTTP_LIMITS.messageBytes)
+            throw new IoError(
+              `"${this.#context.server}" sent an event of more than ${HTTP_LIMITS.messageBytes} bytes.`,
+            )
+          controller.enqueue(value)
+        } catch (error) {
+          controller.error(error)
+          this.#lost(error)
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    })
+    return new Response(watched, { status: answer.status, headers: [...answer.headers] })
+  }
+
+  #lostError(cause?: unknown): IoError {
+    if (cause instanceof IoError) return cause
+    const code = faultCode(cause)
+    return new IoError(
+      `The connection to "${this.#context.server}" ${code === undefined ? 'ended' : `failed (${code})`}.`,
+      {
+        server: this.#context.server,
+        stage: this.#state === 'open' ? 'call' : 'connect',
+        hint: 'Check the URL, and whether the server is running.',
+        ...(cause !== undefined && { cause }),
+      },
+    )
+  }
+}
+
+function withExtra(headers: Headers, extra: HeaderMap): Headers {
+  const all = new Headers(headers)
+  for (const [name, value] of Object.entries(extra)) if (!all.has(name)) all.set(name, value)
+  return all
+}
+
+/** How much has come since the last blank line, which ends an event. */
+function unfinishedBytes(chunk: Uint8Array, before: number): number {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+  const end = Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\r\n\r\n'))
+  return end === -1 ? before + bytes.length : bytes.length - end
+}

@@ -1,0 +1,342 @@
+// stdio.ts: a server as a child process that speaks one JSON message a line.
+// It owns the child, its group, its pipes and what it says on stderr; it does not decide whether to start it again.
+import type { ChildProcess, SpawnOptions } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import type { StdioEntry } from '../config/entry.ts'
+import { Cancelled, InitError, IoError, ParseError } from '../errors.ts'
+import { LOG_LIMITS, STDIO_LIMITS } from '../limits.ts'
+import { childEnvironment } from './environment.ts'
+import { LineSplitter } from './lines.ts'
+import { messagesIn } from './messages.ts'
+import type { TransportContext } from './open.ts'
+import { ProcessGroup } from './process-group.ts'
+import { Tail } from './tail.ts'
+import { watchdogOf } from './watchdog.ts'
+import { resolveWindowsCommand } from './windows.ts'
+
+interface Running {
+  readonly child: ChildProcess
+  readonly group: ProcessGroup
+}
+
+interface Unsent {
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+export class StdioTransport implements Transport {
+  onclose?: (() => void) | undefined
+  onerror?: ((error: Error) => void) | undefined
+  // The SDK's own signature; a method type would not be assignable to it.
+  onmessage?: Transport['onmessage']
+  /** Always drained into the log; the member is here because the SDK knows a stdio transport by it. */
+  readonly stderr = null
+  readonly #entry: StdioEntry
+  readonly #context: TransportContext
+  readonly #tail = new Tail(STDIO_LIMITS.stderrTailBytes)
+  #state: 'new' | 'open' | 'lost' | 'closed' = 'new'
+  #running: Running | undefined
+  #closing: Promise<void> | undefined
+  #outbox: string[] = []
+  #senders: Unsent[] = []
+  #unsentBytes = 0
+
+  constructor(entry: StdioEntry, context: TransportContext) {
+    this.#entry = entry
+    this.#context = context
+  }
+
+  get pid(): number | null {
+    return this.#running?.child.pid ?? null
+  }
+
+  /** The last lines that the server wrote to stderr. */
+  stderrTail(): string {
+    return this.#tail.text()
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'new')
+      throw new InitError('This transport was started before.', this.#details('transport'))
+    if (this.#context.signal?.aborted === true) throw new Cancelled()
+    const child = this.#spawn()
+    const { pid } = child
+    const spawned = new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve)
+      child.once('error', (error) => reject(this.#spawnError(error)))
+    })
+    // Without a pid there is no process, and `error` follows with the reason.
+    if (pid === undefined) return spawned
+    this.#running = { child, group: new ProcessGroup(child, pid, this.#context.host) }
+    this.#state = 'open'
+    this.#listen(child)
+    await spawned
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    if (this.#state !== 'open') return Promise.reject(this.#notOpen())
+    const line = `${JSON.stringify(message)}\n`
+    if (this.#unsentBytes + line.length > STDIO_LIMITS.unsentBytes)
+      return Promise.reject(
+        new IoError(`"${this.#context.server}" does not read its input.`, this.#details('call')),
+      )
+    this.#unsentBytes += line.length
+    return new Promise((resolve, reject) => {
+      this.#outbox.push(line)
+      this.#senders.push({ resolve, reject })
+      // Messages of one turn leave in one write.
+      if (this.#outbox.length === 1) queueMicrotask(() => this.#flush())
+    })
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const wasOpen = this.#state === 'open'
+    if (this.#state !== 'lost') this.#state = 'closed'
+    this.#flush()
+    await this.#running?.group.end()
+    this.#release()
+    if (wasOpen) this.onclose?.()
+  }
+
+  #spawn(): ChildProcess {
+    const { host } = this.#context
+    const env = childEnvironment(this.#entry, host)
+    const windows = host.platform === 'win32'
+    const command = windows
+      ? resolveWindowsCommand(this.#entry.command, this.#entry.args, env, existsSync)
+      : { file: this.#entry.command, args: this.#entry.args, verbatim: false }
+    const options: SpawnOptions = {
+      env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: !windows,
+      windowsHide: true,
+      windowsVerbatimArguments: command.verbatim,
+      ...(this.#entry.cwd !== undefined && { cwd: this.#entry.cwd }),
+    }
+    watchdogOf(host).ready()
+    try {
+      return host.spawn(command.file, command.args, options)
+    } catch (error) {
+      throw this.#spawnError(error)
+    }
+  }
+
+  #listen(child: ChildProcess): void {
+    const lines = new LineSplitter({
+      maxBytes: STDIO_LIMITS.lineBytes,
+      onLine: (line) => this.#receive(line),
+      onOverflow: () =>
+        this.#lose(
+          new IoError(
+            `"${this.#context.server}" sent a line of more than ${STDIO_LIMITS.lineBytes} bytes.`,
+            this.#details(
+              'call',
+              'The server writes to its output what is not a message, or a result that is too large.',
+            ),
+          ),
+        ),
+    })
+    const words = new LineSplitter({
+      maxBytes: LOG_LIMITS.lineBytes,
+      onLine: (line) => this.#note(line),
+      onOverflow: (start) => this.#note(`${start} …`),
+    })
+    child.stdout?.on('data', (chunk: Buffer) => {
+      if (this.#state === 'open') lines.push(chunk)
+    })
+    child.stdout?.once('end', () => this.#outputEnded(child))
+    child.stderr?.on('data', (chunk: Buffer) => words.push(chunk))
+    child.stderr?.once('end', () => words.end())
+    // A pipe that fails ends; what follows from that is decided where its end is seen.
+    child.stdout?.on('error', () => this.#outputEnded(child))
+    child.stderr?.on('error', () => words.end())
+    child.stdin?.on('error', (error) => this.#failSenders(error))
+    // Later errors of the process object (a signal it could not deliver) are told, not thrown.
+    child.on('error', (error) => this.#context.log({ stream: 'transport', text: error.message }))
+    child.once('exit', (code, signal) => this.#exited(child, code, signal))
+  }
+
+  #receive(line: string): void {
+    if (line === '') return
+    const messages = parseLine(line)
+    if (messages === undefined) {
+      this.#context.log({ stream: 'stdout', text: line.slice(0, LOG_LIMITS.lineBytes) })
+      return
+    }
+    for (const message of messages)
+      try {
+        this.onmessage?.(message)
+      } catch (error) {
+        this.onerror?.(
+          new ParseError('A message could not be handled.', { ...this.#details('call'), cause: error }),
+        )
+      }
+  }
+
+  #note(line: string): void {
+    if (line === '') return
+    this.#tail.push(line)
+    this.#context.log({ stream: 'stderr', text: line })
+  }
+
+  #outputEnded(child: ChildProcess): void {
+    // As a rule the exit follows at once and says more.
+    this.#context.host.timer(STDIO_LIMITS.outputEndMs, () => {
+      if (child.exitCode === null && child.signalCode === null)
+        this.#lose(
+          new IoError(
+            `"${this.#context.server}" closed its output and went on running.`,
+            this.#details('call', 'The server can no longer answer; it is stopped.'),
+          ),
+        )
+    })
+  }
+
+  #exited(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    const running = this.#running
+    if (this.#state !== 'open' || running === undefined) return
+    void running.group.sweep()
+    let reported = false
+    const report = () => {
+      if (reported) return
+      reported = true
+      cancel()
+      this.#lose(this.#exitError(code, signal))
+    }
+    // What it wrote before it died is still in the pipes, unless somebody outside the group holds them open.
+    const cancel = this.#context.host.timer(STDIO_LIMITS.drainMs, report)
+    child.once('close', report)
+  }
+
+  #lose(error: Error): void {
+    if (this.#state !== 'open') return
+    this.#state = 'lost'
+    this.#failSenders(error)
+    // An owner that only watches for the end must not find a living child behind it.
+    const ended = this.#running?.group.end().then(() => this.#release())
+    ended?.catch(() => {
+      // end() reports nothing by throwing; close() awaits it again.
+    })
+    this.onerror?.(error)
+    this.onclose?.()
+  }
+
+  #flush(): void {
+    if (this.#outbox.length === 0) return
+    const text = this.#outbox.join('')
+    const senders = this.#senders
+    const bytes = this.#outbox.reduce((sum, line) => sum + line.length, 0)
+    this.#outbox = []
+    this.#senders = []
+    const input = this.#running?.child.stdin
+    const settle = (error?: Error | null) => {
+      this.#unsentBytes -= bytes
+      for (const sender of senders) {
+        if (error) sender.reject(this.#writeError(error))
+        else sender.resolve()
+      }
+    }
+    if (input?.writable === true) input.write(text, settle)
+    else settle(this.#notOpen())
+  }
+
+  /** Those whose lines are in the pipe are told by the write itself; these have not come so far. */
+  #failSenders(error: Error): void {
+    const senders = this.#senders
+    this.#unsentBytes -= this.#outbox.reduce((sum, line) => sum + line.length, 0)
+    this.#outbox = []
+    this.#senders = []
+    for (const sender of senders) sender.reject(this.#writeError(error))
+  }
+
+  /** Nothing of the child may keep the program alive, not even a pipe that a stranger holds open. */
+  #release(): void {
+    const child = this.#running?.child
+    child?.stdin?.destroy()
+    child?.stdout?.destroy()
+    child?.stderr?.destroy()
+  }
+
+  #details(stage: 'transport' | 'call', hint?: string) {
+    return { server: this.#context.server, stage, ...(hint !== undefined && { hint }) }
+  }
+
+  #notOpen(): IoError {
+    return new IoError(`"${this.#context.server}" is not running.`, this.#details('call'))
+  }
+
+  #writeError(error: Error): IoError {
+    if (error instanceof IoError) return error
+    return new IoError(`"${this.#context.server}" stopped reading its input.`, {
+      ...this.#details('call'),
+      cause: error,
+    })
+  }
+
+  #exitError(code: number | null, signal: NodeJS.Signals | null): IoError {
+    const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
+    const words = this.#tail.lastLines(LOG_LIMITS.linesInError)
+    const hint = words === '' ? 'It wrote nothing to stderr.' : `Its last words:\n${words}`
+    return new IoError(`"${this.#context.server}" ${how}.`, this.#details('call', hint))
+  }
+
+  #spawnError(cause: unknown): InitError {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    const { command, cwd } = this.#entry
+    const details = { server: this.#context.server, stage: 'transport' as const, cause }
+    if (code === 'ENOENT' && cwd !== undefined && !existsSync(cwd))
+      return new InitError(`The folder "${cwd}" does not exist.`, {
+        ...details,
+        hint: 'Correct `cwd` of this server.',
+      })
+    if (code === 'ENOENT' && /[\\/]/.test(command))
+      return new InitError(`"${command}" does not exist.`, {
+        ...details,
+        hint: 'Correct `command` of this server.',
+      })
+    if (code === 'ENOENT')
+      return new InitError(`"${command}" was not found on PATH.`, { ...details, hint: installHint(command) })
+    if (code === 'EACCES')
+      return new InitError(`"${command}" may not be executed.`, {
+        ...details,
+        hint: 'Make the file executable, or name the program that runs it as `command`.',
+      })
+    return new InitError(`"${command}" could not be started.`, details)
+  }
+}
+
+function parseLine(line: string): JSONRPCMessage[] | undefined {
+  const text = line.trimStart()
+  if (!text.startsWith('{') && !text.startsWith('[')) return undefined
+  try {
+    return messagesIn(JSON.parse(text))
+  } catch {
+    // A banner may begin with a brace; what does not parse is noise, and noise is logged.
+    return undefined
+  }
+}
+
+const INSTALLERS: Readonly<Record<string, string>> = {
+  npx: 'Install Node.js, which brings npx.',
+  npm: 'Install Node.js, which brings npm.',
+  node: 'Install Node.js.',
+  uvx: 'Install uv, which brings uvx.',
+  uv: 'Install uv.',
+  python: 'Install Python, or use "python3".',
+  python3: 'Install Python 3.',
+  docker: 'Install Docker, and start it.',
+  bunx: 'Install Bun, which brings bunx.',
+  deno: 'Install Deno.',
+}
+
+function installHint(command: string): string {
+  const known = Object.hasOwn(INSTALLERS, basename(command)) ? INSTALLERS[basename(command)] : undefined
+  return known ?? 'Install the program, or give its full path as `command`.'
+}

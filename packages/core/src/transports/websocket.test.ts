@@ -1,0 +1,147 @@
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type WebSocket as ServerSocket, WebSocketServer } from 'ws'
+import type { WsEntry } from '../config/entry.ts'
+import { IoError } from '../errors.ts'
+import { systemHost } from '../host.ts'
+import { httpStatus, isTerminalFault } from './faults.ts'
+import { testContext, until, wire, within } from './fixtures/support.ts'
+import { openTransport, type TransportContext } from './open.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+interface Options {
+  readonly autoPong?: boolean
+  readonly admit?: (headers: Record<string, unknown>) => number
+}
+
+async function served(onSocket: (socket: ServerSocket, raw: Socket) => void, options: Options = {}) {
+  const http = createServer()
+  const sockets = new WebSocketServer({ noServer: true, autoPong: options.autoPong ?? true })
+  const asked: Record<string, unknown>[] = []
+  http.on('upgrade', (request, raw, head) => {
+    asked.push(request.headers)
+    const status = options.admit?.(request.headers) ?? 101
+    if (status !== 101) return raw.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`)
+    return sockets.handleUpgrade(request, raw, head, (socket) => onSocket(socket, request.socket))
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  ends.push(() => {
+    for (const socket of sockets.clients) socket.terminate()
+    http.closeAllConnections()
+    return new Promise((resolve) => http.close(resolve))
+  })
+  return { url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`, asked, sockets }
+}
+
+async function opened(url: string, more: Partial<WsEntry> = {}, overrides: Partial<TransportContext> = {}) {
+  const context = testContext(overrides)
+  const transport = await openTransport({ type: 'ws', url, headers: {}, ...more }, context)
+  const line = wire(transport)
+  ends.push(() => transport.close())
+  await transport.start()
+  return { ...line, context }
+}
+
+/** Answers every request with its own params. */
+const echo = (socket: ServerSocket) =>
+  socket.on('message', (data) => {
+    const { id, params } = JSON.parse(String(data))
+    if (id !== undefined) socket.send(JSON.stringify({ jsonrpc: '2.0', id, result: params }))
+  })
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+describe('a WebSocket server', () => {
+  it('is spoken to with the mcp subprotocol and the headers of the entry', async () => {
+    const { url, asked } = await served(echo)
+    const { request, transport } = await opened(url, { headers: { 'X-Key': 'k' } })
+    expect(await request('echo', { text: 'žluť' })).toEqual({ text: 'žluť' })
+    expect(asked[0]).toMatchObject({ 'sec-websocket-protocol': 'mcp', 'x-key': 'k' })
+    await transport.close()
+    expect(await failure(transport.send({ jsonrpc: '2.0', method: 'late' }))).toBeInstanceOf(IoError)
+  })
+
+  it('may send noise: it becomes a log line', async () => {
+    const { url } = await served((socket) => {
+      socket.send('hello')
+      socket.send('{"level":"info"}')
+      echo(socket)
+    })
+    const { request, context, errors } = await opened(url)
+    await request('echo')
+    expect(context.lines.map(({ text }) => text)).toEqual(['hello', '{"level":"info"}'])
+    expect(errors).toEqual([])
+  })
+
+  it('that vanishes (1006) is lost, once', async () => {
+    const { url } = await served((_socket, raw) => setTimeout(() => raw.destroy(), 20))
+    const { closed, errors, closes } = await opened(url)
+    await within(closed, 2000, 'closed')
+    expect(errors[0]?.message).toContain('1006')
+    expect(isTerminalFault(errors[0])).toBe(true)
+    expect(closes()).toBe(1)
+  })
+
+  it('that says goodbye (1000) is closed without an error', async () => {
+    const { url } = await served((socket) => setTimeout(() => socket.close(1000), 20))
+    const { closed, errors } = await opened(url)
+    await within(closed, 2000, 'closed')
+    expect(errors).toEqual([])
+  })
+
+  it('that does not answer pings is lost', async () => {
+    const { url } = await served(() => {}, { autoPong: false })
+    const host = systemHost()
+    const hasty = {
+      ...host,
+      timer: (ms: number, callback: () => void) => host.timer(Math.min(ms, 30), callback),
+    }
+    const { closed, errors } = await opened(url, {}, { host: hasty })
+    await within(closed, 2000, 'closed')
+    expect(errors[0]?.message).toContain('pings')
+    const good = await served(echo)
+    const kept = await opened(good.url, {}, { host: hasty })
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(kept.errors).toEqual([])
+  })
+
+  it('that refuses says with which status; a helper is asked again once', async () => {
+    const refusing = await served(echo, { admit: () => 401 })
+    expect(httpStatus(await failure(opened(refusing.url)))).toBe(401)
+    let asks = 0
+    const late = await served(echo, { admit: () => (++asks === 1 ? 403 : 101) })
+    const { request } = await opened(late.url, { headersHelper: 'echo "{}"' })
+    expect(await request('echo', { in: true })).toEqual({ in: true })
+  })
+
+  it('that is not there fails with its code', async () => {
+    const { url } = await served(echo)
+    await ends.pop()?.()
+    expect(isTerminalFault(await failure(opened(url)))).toBe(true)
+  })
+
+  it('leaves no handle, a hundred times', { timeout: 60_000 }, async () => {
+    const { url, sockets } = await served(echo)
+    const cycle = async () => {
+      const transport = await openTransport({ type: 'ws', url, headers: {} }, testContext())
+      await transport.start()
+      await transport.send({ jsonrpc: '2.0', method: 'ping' })
+      await transport.close()
+    }
+    await cycle()
+    const before = process.getActiveResourcesInfo().length
+    for (let done = 0; done < (process.env['PLUGBOARD_LONG'] ? 1000 : 100); done += 10)
+      await Promise.all(Array.from({ length: 10 }, cycle))
+    await until(() => sockets.clients.size === 0, 3000, 'no client left')
+    await until(() => process.getActiveResourcesInfo().length <= before, 3000, 'no handle left')
+  })
+})

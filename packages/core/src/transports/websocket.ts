@@ -1,0 +1,233 @@
+// websocket.ts: MCP over a WebSocket with the `mcp` subprotocol, one JSON message a frame.
+// It keeps the line honest with pings; coming back after a loss is the connection's affair.
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import type { ClientOptions, WebSocket } from 'ws'
+import type { WsEntry } from '../config/entry.ts'
+import { Cancelled, IoError, ParseError } from '../errors.ts'
+import { CONNECT_LIMITS, LOG_LIMITS, WEBSOCKET_LIMITS } from '../limits.ts'
+import { httpStatus } from './faults.ts'
+import { EntryHeaders, type HeaderMap } from './headers.ts'
+import { messagesIn } from './messages.ts'
+import { trustedCertificates } from './network.ts'
+import type { TransportContext } from './open.ts'
+import { tunnelFor } from './tunnel.ts'
+
+type WsTarget = Pick<WsEntry, 'url' | 'headers' | 'headersHelper'>
+type Connect = (options: ClientOptions) => WebSocket
+
+const SUBPROTOCOL = 'mcp'
+const ORDERLY = 1000
+
+export async function openWebSocket(entry: WsTarget, context: TransportContext): Promise<Transport> {
+  const { WebSocket } = await import('ws')
+  return new WebSocketTransport(entry, context, (options) => new WebSocket(entry.url, [SUBPROTOCOL], options))
+}
+
+class WebSocketTransport implements Transport {
+  onclose?: (() => void) | undefined
+  onerror?: ((error: Error) => void) | undefined
+  // The SDK's own signature; a method type would not be assignable to it.
+  onmessage?: Transport['onmessage']
+  readonly #url: string
+  readonly #context: TransportContext
+  readonly #connect: Connect
+  readonly #headers: EntryHeaders
+  #socket: WebSocket | undefined
+  #state: 'new' | 'open' | 'closed' = 'new'
+  #cancelHeartbeat: (() => void) | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(entry: WsTarget, context: TransportContext, connect: Connect) {
+    this.#url = entry.url
+    this.#context = context
+    this.#connect = connect
+    this.#headers = new EntryHeaders(entry, context)
+  }
+
+  async start(): Promise<void> {
+    if (this.#context.signal?.aborted === true) throw new Cancelled()
+    await this.#opened()
+    // Closed while it was still connecting.
+    if (this.#closing) throw this.#error('was closed')
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const socket = this.#socket
+    if (this.#state !== 'open' || socket === undefined) return Promise.reject(this.#error('is closed'))
+    if (socket.bufferedAmount > WEBSOCKET_LIMITS.unsentBytes)
+      return Promise.reject(this.#error('does not take what is sent to it'))
+    return new Promise((resolve, reject) => {
+      socket.send(JSON.stringify(message), (error) => {
+        if (error) reject(this.#error('failed while a message was sent', error))
+        else resolve()
+      })
+    })
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const wasOpen = this.#state === 'open'
+    this.#state = 'closed'
+    this.#cancelHeartbeat?.()
+    const socket = this.#socket
+    if (socket !== undefined && socket.readyState !== socket.CLOSED)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(() => socket.terminate(), WEBSOCKET_LIMITS.closeMs)
+        socket.once('close', () => {
+          clearTimeout(timer)
+          resolve()
+        })
+        if (socket.readyState === socket.OPEN) socket.close(ORDERLY)
+        else socket.terminate()
+      })
+    if (wasOpen) this.onclose?.()
+  }
+
+  async #opened(): Promise<void> {
+    const { auth } = this.#context
+    try {
+      return await this.#handshake(await this.#headers.current())
+    } catch (error) {
+      const status = httpStatus(error)
+      if (this.#headers.hasHelper && (status === 401 || status === 403))
+        return this.#handshake(await this.#headers.renew())
+      if (status !== 401 || auth?.onUnauthorized === undefined) throw error
+      await auth.onUnauthorized({
+        response: new Response(null, { status }),
+        serverUrl: new URL(this.#url.replace(/^ws/, 'http')),
+        fetchFn: (url, init) => this.#context.host.fetch(url, init),
+      })
+      return this.#handshake(await this.#headers.current())
+    }
+  }
+
+  async #handshake(extra: HeaderMap): Promise<void> {
+    const { host, auth } = this.#context
+    const token = await auth?.token()
+    const ca = trustedCertificates(host.env)
+    const createConnection = tunnelFor(this.#url, host.env)
+    const socket = this.#connect({
+      headers: { ...extra, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+      handshakeTimeout: WEBSOCKET_LIMITS.connectMs,
+      maxPayload: WEBSOCKET_LIMITS.messageBytes,
+      perMessageDeflate: false,
+      followRedirects: false,
+      ...(ca !== undefined && { ca }),
+      ...(createConnection !== undefined && { createConnection }),
+    })
+    this.#socket = socket
+    await new Promise<void>((resolve, reject) => {
+      const failed = (error: Error) => reject(this.#error('could not be opened', error))
+      socket.once('open', () => {
+        socket.off('error', failed)
+        // At once: the first frames may have come together with the handshake.
+        this.#adopt(socket)
+        resolve()
+      })
+      socket.once('error', failed)
+      socket.once('unexpected-response', (request, response) => {
+        const status = response.statusCode ?? 0
+        reject(
+          this.#error(`was refused with status ${status}`, Object.assign(new Error('refused'), { status })),
+        )
+        // The listener is ours alone now, and so is ending the request; what it says after that is known already.
+        socket.on('error', () => {})
+        response.resume()
+        request.destroy()
+      })
+    })
+  }
+
+  #adopt(socket: WebSocket): void {
+    if (this.#closing) {
+      socket.terminate()
+      return
+    }
+    this.#state = 'open'
+    socket.on('message', (data, isBinary) => this.#receive(data.toString(), isBinary))
+    socket.on('error', (error) => this.#lost(this.#error('failed', error)))
+    socket.on('close', (code, reason) => this.#ended(code, reason.toString()))
+    this.#beat(socket)
+  }
+
+  #receive(text: string, isBinary: boolean): void {
+    if (this.#state !== 'open') return
+    let value: unknown
+    try {
+      value = isBinary ? undefined : JSON.parse(text)
+    } catch {
+      // Reported below, together with what is JSON and no message.
+      value = undefined
+    }
+    const messages = messagesIn(value)
+    if (messages === undefined)
+      this.#context.log({ stream: 'stdout', text: text.slice(0, LOG_LIMITS.lineBytes) })
+    for (const message of messages ?? [])
+      try {
+        this.onmessage?.(message)
+      } catch (cause) {
+        this.onerror?.(
+          new ParseError('A message could not be handled.', { server: this.#context.server, cause }),
+        )
+      }
+  }
+
+  /** A ping, a while to answer it, a pause, and again. */
+  #beat(socket: WebSocket): void {
+    const { host } = this.#context
+    const onPong = () => {
+      this.#cancelHeartbeat?.()
+      rest()
+    }
+    const rest = () => {
+      this.#cancelHeartbeat = host.timer(CONNECT_LIMITS.heartbeatMs, () => {
+        if (this.#state !== 'open') return
+        socket.ping()
+        this.#cancelHeartbeat = host.timer(CONNECT_LIMITS.heartbeatTimeoutMs, () => {
+          const silent = Object.assign(new Error('no pong'), { code: 'ETIMEDOUT' })
+          this.#lost(this.#error('does not answer its pings', silent))
+        })
+      })
+    }
+    socket.on('pong', onPong)
+    rest()
+  }
+
+  #ended(code: number, reason: string): void {
+    if (this.#state !== 'open') return
+    if (code === ORDERLY) {
+      this.#context.log({ stream: 'transport', text: 'The server closed the connection.' })
+      this.#finish()
+      return
+    }
+    const why = reason === '' ? String(code) : `${code}, ${reason.slice(0, 120)}`
+    const cause = Object.assign(new Error('closed'), { code: 'ECONNRESET' })
+    this.#lost(this.#error(`was closed by the server (${why})`, cause))
+  }
+
+  #lost(error: IoError): void {
+    if (this.#state !== 'open') return
+    this.onerror?.(error)
+    this.#finish()
+    this.#socket?.terminate()
+  }
+
+  #finish(): void {
+    this.#state = 'closed'
+    this.#cancelHeartbeat?.()
+    this.onclose?.()
+  }
+
+  #error(what: string, cause?: unknown): IoError {
+    return new IoError(`The connection to "${this.#context.server}" ${what}.`, {
+      server: this.#context.server,
+      stage: this.#state === 'open' ? 'call' : 'connect',
+      hint: 'Check the URL, and whether the server is running.',
+      ...(cause !== undefined && { cause }),
+    })
+  }
+}

@@ -1,0 +1,73 @@
+// cli.ts: runs the built command as a user would, in a folder and a home of its own.
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const COMMAND = fileURLToPath(new URL('../../packages/cli/bin/plugboard.cjs', import.meta.url))
+
+export interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  /** stdout as JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever the command printed
+  readonly json: any
+}
+
+export interface Place {
+  readonly home: string
+  readonly project: string
+  run(...args: string[]): Promise<Ran>
+  runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran>
+  /** Writes a file below the project (or below the home with `~/`); objects become JSON. */
+  write(path: string, content: unknown): string
+  read(path: string): string
+  remove(): void
+}
+
+export function makePlace(): Place {
+  const top = mkdtempSync(join(tmpdir(), 'plugboard-cli-'))
+  const home = join(top, 'home')
+  const project = join(top, 'project')
+  mkdirSync(home)
+  mkdirSync(project)
+  const where = (path: string) => (path.startsWith('~/') ? join(home, path.slice(2)) : join(project, path))
+  const runWith: Place['runWith'] = (env, ...args) =>
+    new Promise((done) => {
+      const surroundings = {
+        PATH: process.env['PATH'] ?? '',
+        HOME: home,
+        // Nothing of this machine's own policy gets in.
+        PLUGBOARD_MANAGED_DIR: join(top, 'managed'),
+        ...env,
+      }
+      const options = { cwd: project, env: surroundings, timeout: 60_000, maxBuffer: 64 * 1024 * 1024 }
+      execFile(process.execPath, [COMMAND, ...args], options, (error, stdout, stderr) => {
+        const code = error ? (typeof error.code === 'number' ? error.code : 1) : 0
+        done({
+          code,
+          stdout,
+          stderr,
+          get json() {
+            return JSON.parse(stdout)
+          },
+        })
+      }).stdin?.end()
+    })
+  return {
+    home,
+    project,
+    runWith,
+    run: (...args) => runWith({}, ...args),
+    write: (path, content) => {
+      const file = where(path)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content, null, 2))
+      return file
+    },
+    read: (path) => readFileSync(where(path), 'utf8'),
+    remove: () => rmSync(top, { recursive: true, force: true }),
+  }
+}
