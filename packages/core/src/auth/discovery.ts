@@ -2,8 +2,9 @@
 // only known fields are taken, every URL is checked, and each fault is refused by name.
 import type { AuthorizationServer } from 'oauth4webapi'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
-import type { RemoteServer } from './context.ts'
+import type { AuthContext, RemoteServer } from './context.ts'
 import { type GuardedFetch, isSecureUrl } from './guard.ts'
+import { needsAuth } from './needs-auth.ts'
 import { AuthRefused, quoted, shownUrl } from './refusal.ts'
 
 export interface Discovered {
@@ -17,8 +18,19 @@ export interface Discovered {
 
 type Json = Readonly<Record<string, unknown>>
 
+/** What the server asked for when it last refused somebody, or what it says now. */
+export async function challengeOf(
+  server: RemoteServer,
+  context: AuthContext,
+  fetch: GuardedFetch,
+): Promise<AuthChallenge> {
+  const asked = await needsAuth(server, context)
+  const telling = asked?.scope !== undefined || asked?.resourceMetadata !== undefined
+  return asked && telling ? { ...asked, dpop: asked.dpop ?? false } : probe(server, fetch)
+}
+
 /** Asks the server, without any credential, what it wants: its 401 says where to look. */
-export async function probe(server: RemoteServer, fetch: GuardedFetch): Promise<AuthChallenge> {
+async function probe(server: RemoteServer, fetch: GuardedFetch): Promise<AuthChallenge> {
   const sse = server.entry.type === 'sse'
   const headers: Record<string, string> = {
     ...server.entry.headers,

@@ -11,7 +11,7 @@ import {
   remoteServer,
   serverKey,
 } from './context.ts'
-import { chooseScope, type Discovered, discover, probe } from './discovery.ts'
+import { challengeOf, chooseScope, type Discovered, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { identify } from './identity.ts'
 import { deleteLogin, type Login, loadLogin, saveLogin } from './logins.ts'
@@ -49,10 +49,7 @@ export async function login(
   if (machineFor(server, context) || server.entry.oauth?.xaa) return loginUnattended(server, context, person)
   const fetch = fetchFor(server, context)
   const previous = await previousLogin(server, context)
-  const remembered = await needsAuth(server, context)
-  const challenge = remembered
-    ? { ...remembered, dpop: remembered.dpop ?? false }
-    : await probe(server, fetch)
+  const challenge = await challengeOf(server, context, fetch)
   const found = await discover(server, challenge, fetch)
   const granted = previous?.as.issuer === found.as.issuer ? previous.requestedScope : undefined
   const scope = chooseScope(server, found, challenge.scope, granted)

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -32,113 +32,25 @@ async function serve(options: Parameters<typeof startResourceServer>[0]): Promis
   return rs
 }
 
-describe('headers of the entry', () => {
-  it('go out as they are, and leave nothing for a login to do', async () => {
-    const rs = await serve({ accepts: (authorization) => authorization === 'Bearer static' })
-    const server = remote('fixed', rs.url, { headers: { Authorization: 'Bearer static', 'X-Team': 'a' } })
+describe('an Authorization that the user wrote down', () => {
+  it('leaves nothing for a login to do', async () => {
+    const rs = await serve({ as })
+    await login(remote('fixed', rs.url), desk.context, pasting(as))
+    const server = remote('fixed', rs.url, { headers: { Authorization: 'Bearer PLANTED' } })
     const auth = authFor(server, desk.context)
-    expect((await ping(auth, rs.url)).status).toBe(200)
-    expect(rs.requests.at(-1)?.headers).toMatchObject({ authorization: 'Bearer static', 'x-team': 'a' })
     expect(await auth?.token()).toBeUndefined()
-  })
-
-  it('that are refused are named as the fault, without the value', async () => {
-    const rs = await serve({ accepts: () => false })
-    const server = remote('fixed', rs.url, { headers: { authorization: 'Bearer PLANTED' } })
-    const error = await ping(authFor(server, desk.context), rs.url).catch((caught) => caught)
+    const error = await ping(auth, rs.url).catch((caught) => caught)
     expect(error).toBeInstanceOf(AuthRequired)
     expect(error.hint).toContain('settings.json')
     expect(JSON.stringify(error)).not.toContain('PLANTED')
-  })
-
-  it('of an open server cost no look at its metadata', async () => {
-    const rs = await serve({ accepts: () => true })
-    expect((await ping(authFor(remote('open', rs.url), desk.context), rs.url)).status).toBe(200)
-    expect(rs.requests.map(({ path }) => path)).toEqual(['/mcp'])
+    expect(rs.requests.at(-1)?.headers.authorization).toBeUndefined()
   })
 })
 
-describe('the headers helper', () => {
-  function helper(body: string): string {
-    const file = join(desk.dir, 'helper.sh')
-    writeFileSync(file, `#!/bin/sh\necho run >> '${join(desk.dir, 'runs')}'\n${body}\n`)
-    chmodSync(file, 0o755)
-    return file
-  }
-  const runs = () => readFileSync(join(desk.dir, 'runs'), 'utf8').trim().split('\n').length
-
-  it('is run once for many requests, and knows which server it is for', async () => {
-    const rs = await serve({ accepts: (authorization) => authorization === 'Bearer helped' })
-    const server = remote('helped', rs.url, {
-      headersHelper: helper(
-        `printf '{"Authorization":"Bearer %s","X-For":"%s"}' "\${PLUGBOARD_SERVER_NAME}" "$CLAUDE_CODE_MCP_SERVER_URL"`,
-      ),
-    })
-    const auth = authFor(server, desk.context)
-    await Promise.all([ping(auth, rs.url), ping(auth, rs.url)])
-    expect((await ping(auth, rs.url)).status).toBe(200)
-    expect(rs.requests.at(-1)?.headers['x-for']).toBe(rs.url)
-    expect(runs()).toBe(1)
-  })
-
-  it('is run again after a 401, once', async () => {
-    let current = 'Bearer 1'
-    const rs = await serve({ accepts: (authorization) => authorization === current })
-    const count = join(desk.dir, 'runs')
-    const server = remote('helped', rs.url, {
-      headersHelper: helper(`printf '{"Authorization":"Bearer %s"}' "$(wc -l < '${count}' | tr -d ' ')"`),
-    })
-    const auth = authFor(server, desk.context)
-    expect((await ping(auth, rs.url)).status).toBe(200)
-    current = 'Bearer 2'
-    expect((await ping(auth, rs.url)).status).toBe(200)
-    expect(runs()).toBe(2)
-    current = 'Bearer never'
-    const error = await ping(auth, rs.url).catch((caught) => caught)
-    expect(error).toBeInstanceOf(AuthRequired)
-    expect(error.hint).toContain('headersHelper')
-    expect(runs()).toBe(3)
-  })
-
-  it.each([
-    ['that prints no JSON', 'echo PLANTED'],
-    ['that prints a list', 'echo \'["PLANTED"]\''],
-    ['that prints numbers', 'echo \'{"A":1}\''],
-    ['that prints a header with a line break', 'printf \'{"A":"PLANTED\\\\r\\\\nB: c"}\''],
-    ['that fails', 'echo PLANTED; exit 3'],
-    ['that is not there', 'exec /nonexistent/PLANTED'],
-    ['that prints too much', 'yes PLANTED | head -c 200000'],
-  ])('%s is told, and nothing of what it printed', async (_what, body) => {
-    const rs = await serve({ accepts: () => true })
-    const server = remote('helped', rs.url, { headersHelper: helper(body) })
-    const error = await ping(authFor(server, desk.context), rs.url).catch((caught) => caught)
-    expect(error).toMatchObject({ refusal: 'bad-headers-helper', server: 'helped' })
-    expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain('PLANTED')
-    expect(rs.requests).toEqual([])
-  })
-
-  it.runIf(process.platform !== 'win32')('that hangs is ended with its children', async () => {
-    const { host } = desk.context
-    const hasty = { ...host, timer: (_ms: number, callback: () => void) => host.timer(150, callback) }
-    const pidFile = join(desk.dir, 'pid')
-    const server = remote('helped', 'http://127.0.0.1:9/', {
-      headersHelper: helper(`sleep 600 & echo $! > '${pidFile}'; wait`),
-    })
-    const error = await ping(authFor(server, { ...desk.context, host: hasty }), server.entry.url).catch(
-      (caught) => caught,
-    )
-    expect(error).toMatchObject({ refusal: 'bad-headers-helper' })
-    const child = Number(readFileSync(pidFile, 'utf8'))
-    await expect.poll(() => isAlive(child), { timeout: 5000 }).toBe(false)
-  })
-
-  it('may add headers to a login', async () => {
-    const rs = await serve({ as })
-    const server = remote('helped', rs.url, { headersHelper: helper(`echo '{"X-Tenant":"t"}'`) })
-    await login(server, desk.context, pasting(as))
-    expect((await ping(authFor(server, desk.context), rs.url)).status).toBe(200)
-    expect(rs.requests.at(-1)?.headers['x-tenant']).toBe('t')
-  })
+it('costs an open server no look at its metadata', async () => {
+  const rs = await serve({ accepts: () => true })
+  expect((await ping(authFor(remote('open', rs.url), desk.context), rs.url)).status).toBe(200)
+  expect(rs.requests.map(({ path }) => path)).toEqual(['/mcp'])
 })
 
 describe('a server that wants more', () => {
@@ -413,12 +325,3 @@ describe('the identity of this client', () => {
     }
   })
 })
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

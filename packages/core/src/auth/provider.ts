@@ -1,12 +1,11 @@
-// provider.ts: what a transport needs to make authenticated requests to one server: headers on the way out, and one
-// second try after a refusal. Getting and keeping logins is done elsewhere; here they are used.
+// provider.ts: what a transport needs to make authenticated requests to one server: a token on the way out, and a second
+// try after a refusal. Headers of the entry are the transport's; getting and keeping logins is done elsewhere.
 import type { ConfiguredServer } from '../config/types.ts'
 import { AuthRequired, PlugboardError } from '../errors.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
 import { type AuthContext, isRemote, type RemoteServer } from './context.ts'
 import { dpopProof } from './dpop.ts'
-import { runHeadersHelper } from './headers-helper.ts'
 import { type Login, loadLogin } from './logins.ts'
 import { rememberNeedsAuth } from './needs-auth.ts'
 import { quoted } from './refusal.ts'
@@ -16,17 +15,15 @@ type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 /**
  * The auth of one server. Fits the `authProvider` option of the SDK's HTTP transports, but a transport that can
- * should use `fetch`: it knows which token was refused, proves possession, and re-runs the headers helper.
+ * should use `fetch`: it knows which token was refused, proves possession, and understands a wish for more scope.
  */
 export interface BoardAuth {
   /** The access token for the next request; `undefined` where no login is known. */
   token(): Promise<string | undefined>
   /** After a 401: returns when another try makes sense, else throws AuthRequired. */
   onUnauthorized(context: { readonly response: Response }): Promise<void>
-  /** A `fetch` that carries the configured headers and the login, and tries once more after a refusal. */
+  /** A `fetch` that carries the login, and tries once more after a refusal. */
   fetch(next: FetchLike): FetchLike
-  /** Everything a handshake that is no fetch (WebSocket) has to send. */
-  headers(method: string, url: string | URL): Promise<Record<string, string>>
 }
 
 /** `undefined` for servers that are not reached over HTTP. */
@@ -45,24 +42,10 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
   const unattended = machineFor(server, context) !== undefined || server.entry.oauth?.xaa === true
   const origin = new URL(server.entry.url.replace(/^ws/, 'http')).origin
   const nonces = new Map<string, string>()
-  let helper: Promise<Record<string, string>> | undefined
+  /** With an Authorization of the user's own there is nothing for a login to do. */
+  const fixed = Object.keys(server.entry.headers).some((name) => name.toLowerCase() === 'authorization')
   /** Nothing was in the vault when we looked; a refusal makes us look again. */
   let loggedOut = false
-
-  const helperHeaders = (): Promise<Record<string, string>> => {
-    helper ??= runHeadersHelper(server, context).catch((error) => {
-      helper = undefined
-      throw error
-    })
-    return helper
-  }
-
-  /** Headers the user gave; with an Authorization among them there is nothing for a login to do. */
-  async function given(): Promise<Headers> {
-    const headers = new Headers(server.entry.headers)
-    for (const [name, value] of Object.entries(await helperHeaders())) headers.set(name, value)
-    return headers
-  }
 
   async function currentLogin(): Promise<Login | undefined> {
     if (unattended) return keeper.get()
@@ -72,11 +55,8 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
   }
 
   async function prepare(init: RequestInit | undefined, url: URL): Promise<Attempt> {
-    const headers = await given()
-    const login = headers.has('authorization') ? undefined : await known()
-    const own = headers.get('authorization')
-    for (const [name, value] of new Headers(init?.headers)) headers.set(name, value)
-    if (own !== null) headers.set('authorization', own)
+    const headers = new Headers(init?.headers)
+    const login = fixed ? undefined : await known()
     if (login) await authorize(headers, login, init?.method ?? 'GET', url)
     return { headers, login }
   }
@@ -84,9 +64,13 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
   /** Keeps the fast path free of the vault: the keeper answers from memory once it holds a login. */
   let met = false
   async function known(): Promise<Login | undefined> {
-    const login = met ? await keeper.get() : await currentLogin()
-    met ||= login !== undefined
-    return login
+    try {
+      const login = met ? await keeper.get() : await currentLogin()
+      met ||= login !== undefined
+      return login
+    } catch (error) {
+      throw error instanceof AuthRequired ? await asked({ dpop: false }, error) : error
+    }
   }
 
   async function authorize(headers: Headers, login: Login, method: string, url: URL): Promise<void> {
@@ -110,16 +94,11 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
   /** Is there something new to try after this refusal? Throws AuthRequired when only a person can help. */
   async function afterRefusal(response: Response, tried: Attempt): Promise<'retry' | 'give-up'> {
     const challenge = authChallenge(response.headers)
-    if (server.entry.headersHelper !== undefined) {
-      helper = undefined
-      const fresh = await given()
-      if (response.status === 403 || fresh.has('authorization')) return 'retry'
-    }
     if (response.status === 403) {
-      if (challenge.error !== 'insufficient_scope') return 'give-up'
+      if (fixed || challenge.error !== 'insufficient_scope') return 'give-up'
       return widerLogin(challenge, tried)
     }
-    if ((await given()).has('authorization')) throw await refusedHeaders()
+    if (fixed) throw refusedHeaders()
     try {
       await renewed(tried.login?.tokens.accessToken)
       return 'retry'
@@ -154,20 +133,19 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
 
   async function asked(challenge: AuthChallenge, error: AuthRequired): Promise<AuthRequired> {
     const { error: _code, dpop, ...wanted } = challenge
-    await rememberNeedsAuth(server, context, { ...wanted, ...(dpop && { dpop }) })
+    // The memory spares others a vain knock; that it cannot be written must not hide what the person has to do.
+    await rememberNeedsAuth(server, context, { ...wanted, ...(dpop && { dpop }) }).catch(() => undefined)
     return error
   }
 
-  async function refusedHeaders(): Promise<AuthRequired> {
-    const from = server.entry.headersHelper === undefined ? '`headers`' : '`headersHelper`'
+  function refusedHeaders(): AuthRequired {
     return new AuthRequired(server.name, {
-      hint: `The server refuses the Authorization of the entry's ${from}. Correct it in ${server.source}.`,
+      hint: `The server refuses the Authorization of the entry's \`headers\`. Correct it in ${server.source}.`,
     })
   }
 
   /** The last word after a second refusal. */
   async function stillRefused(response: Response, tried: Attempt): Promise<never> {
-    if (!tried.login && tried.headers.has('authorization')) throw await refusedHeaders()
     const hint = `The server refuses the login it was given. Run \`plugboard login ${server.name}\`.`
     throw await asked(
       authChallenge(response.headers),
@@ -178,7 +156,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
   let handedOut: Login | undefined
   return {
     async token() {
-      if ((await given()).has('authorization')) return undefined
+      if (fixed) return undefined
       handedOut = await known()
       return handedOut?.tokens.accessToken
     },
@@ -216,11 +194,6 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
         response = await next(url, { ...init, headers: tried.headers })
       }
       return response.status === 401 ? stillRefused(response, tried) : response
-    },
-
-    async headers(method, url) {
-      const { headers } = await prepare({ method }, new URL(String(url).replace(/^ws/, 'http')))
-      return Object.fromEntries(headers)
     },
   }
 }

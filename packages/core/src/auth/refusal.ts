@@ -20,7 +20,6 @@ export type Refusal =
   | 'callback-port-busy'
   | 'access-denied'
   | 'token-refused'
-  | 'bad-headers-helper'
   | 'bad-id-token'
 
 /** Something in the authorization dance was hostile or broken; `refusal` names what. */

@@ -1,11 +1,10 @@
 // renewers.ts: how a login renews itself: by its refresh token, as a machine, or through single sign-on (xaa.ts).
 import { PlugboardError } from '../errors.ts'
 import { type AuthContext, fetchFor, type MachineSettings, type RemoteServer } from './context.ts'
-import { chooseScope, discover, probe } from './discovery.ts'
+import { challengeOf, chooseScope, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { asFailure, type Keeper, keepLogin, type RenewOutcome } from './keeper.ts'
 import { type ClientIdentity, clientSecret, type Login } from './logins.ts'
-import { needsAuth } from './needs-auth.ts'
 import { AuthRefused, shownUrl } from './refusal.ts'
 import { requestTokens, type TokenAnswer } from './token-endpoint.ts'
 import { JWT_BEARER, renewByXaa } from './xaa.ts'
@@ -93,8 +92,7 @@ async function renewAsMachine(
   login: Login | undefined,
 ): Promise<RenewOutcome> {
   const fetch = fetchFor(server, context)
-  const asked = await needsAuth(server, context)
-  const challenge = asked ? { ...asked, dpop: asked.dpop ?? false } : await probe(server, fetch)
+  const challenge = await challengeOf(server, context, fetch)
   const found = await discover(server, challenge, fetch)
   if (machine.issuer !== undefined && found.as.issuer !== machine.issuer)
     throw new AuthRefused(

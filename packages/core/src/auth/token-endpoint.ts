@@ -163,7 +163,16 @@ export async function clientAuthentication(
   if (method === 'none') return oauth.None()
   return method === 'client_secret_post'
     ? oauth.ClientSecretPost(client.clientSecret)
-    : oauth.ClientSecretBasic(client.clientSecret)
+    : basic(client.clientSecret)
+}
+
+/** As forms encode, and no more than that: many servers compare without decoding, where only plain names survive. */
+function basic(secret: string): ClientAuth {
+  const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
+  return (_as, client, _body, headers) => {
+    const pair = `${encode(client.client_id)}:${encode(secret)}`
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`)
+  }
 }
 
 async function dpopHandle(key: JWK, clientId: string): Promise<DPoPHandle> {

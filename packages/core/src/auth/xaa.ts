@@ -6,12 +6,11 @@ import { AuthRequired, InvalidInput } from '../errors.ts'
 import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthContext, fetchFor, lockPath, type RemoteServer, type XaaSettings } from './context.ts'
-import { checkedMetadata, chooseScope, discover, probe, wellKnownUrls } from './discovery.ts'
+import { challengeOf, checkedMetadata, chooseScope, discover, wellKnownUrls } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { type GuardedFetch, guardedFetch } from './guard.ts'
 import type { RenewOutcome } from './keeper.ts'
 import { type ClientIdentity, clientSecret, type Login } from './logins.ts'
-import { needsAuth } from './needs-auth.ts'
 import { type PersonOptions, prepareVisit } from './person.ts'
 import { AuthRefused, shownUrl } from './refusal.ts'
 import { requestTokens, type TokenAnswer } from './token-endpoint.ts'
@@ -249,8 +248,7 @@ export async function renewByXaa(
   const idp = idpOf(server, context)
   const session = await idToken(server, context, idp)
   const fetch = fetchFor(server, context)
-  const asked = await needsAuth(server, context)
-  const challenge = asked ? { ...asked, dpop: asked.dpop ?? false } : await probe(server, fetch)
+  const challenge = await challengeOf(server, context, fetch)
   const found = await discover(server, challenge, fetch)
   const scope = chooseScope(server, { ...found, as: { issuer: found.as.issuer } }, challenge.scope, undefined)
   const resource = found.sendResource ? found.resource : server.entry.url
