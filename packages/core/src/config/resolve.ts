@@ -68,7 +68,9 @@ export interface Resolved {
 }
 
 export function resolveConfiguration(given: ResolveInput): Resolved {
-  const input = { ...given, documents: [...given.documents].sort(byRow) }
+  // Copied once: reading the real environment costs a system call a variable.
+  const env = { CLAUDE_PROJECT_DIR: given.root, PLUGBOARD_PROJECT_DIR: given.root, ...given.env }
+  const input = { ...given, env, documents: [...given.documents].sort(byRow) }
   const policy = policyParts(input.documents)
   const diagnostics = input.documents.flatMap((document) => [
     ...document.diagnostics,
