@@ -38,16 +38,19 @@ export function readDocument(text: string, source: Source, root: string): Config
       source,
       definitions: [],
       settings: source.scope === 'enterprise' ? LOCKED : {},
-      diagnostics: [
-        ...diagnostics,
-        {
-          severity: 'error',
-          file: source.file,
-          ...document.position(document.root.offset),
-          message: 'the file must hold an object',
-          hint: 'Write { "mcpServers": { … } }.',
-        },
-      ],
+      // In broken text the shape is a guess; the syntax error says enough.
+      diagnostics: document.broken
+        ? diagnostics
+        : [
+            ...diagnostics,
+            {
+              severity: 'error',
+              file: source.file,
+              ...document.position(document.root.offset),
+              message: 'the file must hold an object',
+              hint: 'Write { "mcpServers": { … } }.',
+            },
+          ],
     }
   const found = serversNode(document, source, root, diagnostics)
   const definitions = document.broken ? [] : definitionsIn(document, found, source, diagnostics)
