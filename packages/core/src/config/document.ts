@@ -3,6 +3,7 @@ import { CONFIG_LIMITS } from '../limits.ts'
 import type { ServerEntry } from './entry.ts'
 import { nameFault } from './names.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, parseDocument, toValue } from './parse.ts'
+import { printable } from './printable.ts'
 import { readEntry } from './schema.ts'
 import { LOCKED, readSettings, type Settings } from './settings.ts'
 import type { Source } from './sources.ts'
@@ -83,9 +84,9 @@ export function defineServer(
           severity: 'error',
           ...where,
           ...lineOf(at),
-          path: prefix,
+          path: printable(prefix),
           ...fault,
-          message: `${fault.message}; the entry is skipped`,
+          message: printable(`${fault.message}; the entry is skipped`),
         },
       ],
     }
@@ -95,8 +96,8 @@ export function defineServer(
       severity: schemaFault.severity,
       ...where,
       ...place(schemaFault.path),
-      path: prefix + pathText(schemaFault.path),
-      message: schemaFault.message,
+      path: printable(prefix + pathText(schemaFault.path)),
+      message: printable(schemaFault.message),
       ...(schemaFault.hint && { hint: schemaFault.hint }),
     }),
   )
