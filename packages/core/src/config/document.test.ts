@@ -111,6 +111,16 @@ describe('a fault', () => {
     expect(diagnostics).toMatchObject([{ severity: 'warning', path: 'mcpServers.__proto__' }])
   })
 
+  it('shows no character that could act on a terminal', () => {
+    const key = JSON.stringify('k\u001b[2J\u009b\u202e')
+    const text = `{"mcpServers": {"a": {"command": "x", ${key}: 1, ${key}: 1}, ${key}: {}}, ${key}: 1}`
+    const { diagnostics, definitions } = read(text, settings)
+    const shown = [...diagnostics, ...definitions.flatMap(({ faults }) => faults)]
+    expect(shown.length).toBeGreaterThanOrEqual(4)
+    for (const { message, path = '' } of shown) expect(message + path).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+    expect(shown[0]?.message).toContain('\\u{1b}[2J')
+  })
+
   it('too many servers are cut off, and that is said', () => {
     const many = Array.from({ length: CONFIG_LIMITS.entriesPerFile + 1 }, (_, index) => `"s${index}": ${ok}`)
     const { definitions, diagnostics } = read(`{"mcpServers": {${many.join(',\n')}}}`, mcpJson)

@@ -4,6 +4,7 @@ import type { ServerEntry } from './entry.ts'
 import { nameFault } from './names.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, parseDocument, toValue } from './parse.ts'
 import { LOCKED } from './policy.ts'
+import { printable } from './printable.ts'
 import { readEntry } from './schema.ts'
 import { readSettings, type Settings } from './settings.ts'
 import type { Source } from './sources.ts'
@@ -39,16 +40,19 @@ export function readDocument(text: string, source: Source, root: string): Config
       source,
       definitions: [],
       settings: source.scope === 'enterprise' ? LOCKED : {},
-      diagnostics: [
-        ...diagnostics,
-        {
-          severity: 'error',
-          file: source.file,
-          ...document.position(document.root.offset),
-          message: 'the file must hold an object',
-          hint: 'Write { "mcpServers": { … } }.',
-        },
-      ],
+      // In broken text the shape is a guess; the syntax error says enough.
+      diagnostics: document.broken
+        ? diagnostics
+        : [
+            ...diagnostics,
+            {
+              severity: 'error',
+              file: source.file,
+              ...document.position(document.root.offset),
+              message: 'the file must hold an object',
+              hint: 'Write { "mcpServers": { … } }.',
+            },
+          ],
     }
   const found = serversNode(document, source, root, diagnostics)
   const definitions = document.broken ? [] : definitionsIn(document, found, source, diagnostics)
@@ -81,9 +85,9 @@ export function defineServer(
           severity: 'error',
           ...where,
           ...lineOf(at),
-          path: prefix,
+          path: printable(prefix),
           ...fault,
-          message: `${fault.message}; the entry is skipped`,
+          message: printable(`${fault.message}; the entry is skipped`),
         },
       ],
     }
@@ -93,8 +97,8 @@ export function defineServer(
       severity: schemaFault.severity,
       ...where,
       ...place(schemaFault.path),
-      path: prefix + pathText(schemaFault.path),
-      message: schemaFault.message,
+      path: printable(prefix + pathText(schemaFault.path)),
+      message: printable(schemaFault.message),
       ...(schemaFault.hint && { hint: schemaFault.hint }),
     }),
   )

@@ -280,7 +280,7 @@ function expected(data: unknown, change: Change): unknown {
   return copy
 }
 
-const RUNS = { numRuns: 300 }
+const RUNS = { numRuns: 200 }
 
 describe('over any document in any layout', () => {
   it('changes exactly the data it was asked to, or refuses because the path leads through something else', () => {

@@ -83,6 +83,16 @@ describe('what is plainly no secret stays readable', () => {
     expect(isSecret('TOKEN', '')).toBe(false)
   })
 
+  it.each(['a.', ';', '?a', 'eyJaaaaaa-', '-a ', ' a:', 'A=', '://a'])(
+    'is done with a million of %j',
+    (unit) => {
+      const long = unit.repeat(1_000_000 / unit.length)
+      expect(
+        JSON.stringify(maskEntry({ args: [long], env: { X: long }, command: long })).length,
+      ).toBeLessThan(60_000)
+    },
+  )
+
   it('does not change what it is given', () => {
     const written = { env: { TOKEN: SECRET } }
     maskEntry(written)

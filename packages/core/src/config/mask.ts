@@ -16,18 +16,20 @@ const PLAIN_ENDINGS = new Set(
 
 /** Things that say themselves what they are, wherever they stand. */
 const VENDOR_TOKENS =
-  /\b(?:sk-[\w-]{8,}|[spr]k_(?:live|test)_\w{8,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{8,}|xox[abeprs]-[\w-]{8,}|npm_[A-Za-z0-9]{10,}|pypi-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{20,}|ya29\.[\w-]{8,}|hf_[A-Za-z0-9]{10,}|shpat_\w{8,}|dop_v1_\w{8,}|lin_api_\w{8,}|ntn_\w{8,}|figd_[\w-]{8,}|whsec_\w{8,}|eyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?)/g
+  /\b(?:sk-[\w-]{8,}|[spr]k_(?:live|test)_\w{8,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{8,}|xox[abeprs]-[\w-]{8,}|npm_[A-Za-z0-9]{10,}|pypi-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{20,}|ya29\.[\w-]{8,}|hf_[A-Za-z0-9]{10,}|shpat_\w{8,}|dop_v1_\w{8,}|lin_api_\w{8,}|ntn_\w{8,}|figd_[\w-]{8,}|whsec_\w{8,}|eyJ\w[\w-]{4,511}\.[\w-]+(?:\.[\w-]*)?)/g
 const PRIVATE_BLOCK = /-----BEGIN[\s\S]*/
 const SCHEME_AT_START = /^((?:Bearer|Basic|Token)\s+)(\S+)$/i
 const BEARER_INSIDE = /\b(Bearer\s+)([\w.~+/=-]{8,})/gi
-const USERINFO = /\b([a-z][a-z0-9+.-]*:\/\/)([^/\s@?#]+)@/gi
-const QUERY = /([?&;])([^=&\s?#]+)=([^&\s#"']*)/g
+const USERINFO = /\b([a-z][a-z0-9+.-]{0,31}:\/\/)([^/\s@?#]+)@/gi
+const QUERY = /([?&;])([^=&;\s?#]{1,64})=([^&\s#"']*)/g
 /** `--token=x`, `TOKEN=x`, `Authorization: Bearer x`. */
 const ASSIGNED = /(^|[\s"'])(-{0,2}[A-Za-z_][\w.-]*)(=["']?|:\s*)((?:(?:Bearer|Basic|Token)\s+)?[^\s"']+)/g
 /** `--token x`. */
 const FLAGGED = /(^|\s)(--?[A-Za-z][\w-]*)(\s+["']?)([^\s"'-][^\s"']*)/g
 /** Variables by name; one with a default may carry the secret in it. */
 const REFERENCES = /^(?:(?:Bearer|Basic|Token)\s+)?(?:[:@]?\$(?:\{(?:env:|input:)?\w+\}|\w+))+$/
+
+const MAX_SHOWN = 4096
 
 export function isSecret(name: string, value: string): boolean {
   if (value === '') return false
@@ -56,8 +58,9 @@ function hint(secret: string): string {
   return `${secret.length >= 16 ? secret.slice(0, 4) : ''}•••`
 }
 
-/** Secrets inside a longer text that are known by their own look. */
-function maskText(text: string): string {
+/** Secrets inside a longer text that are known by their own look. Nobody reads the rest of a very long one. */
+function maskText(given: string): string {
+  const text = given.length > MAX_SHOWN ? `${given.slice(0, MAX_SHOWN)}… (${given.length} characters)` : given
   return text
     .replace(PRIVATE_BLOCK, '•••')
     .replace(USERINFO, (whole, scheme: string, user: string) =>
@@ -71,7 +74,9 @@ function maskText(text: string): string {
 }
 
 /** A command line, or one word of it: also what is assigned to a telling name. */
-function maskLine(line: string): string {
+function maskLine(given: string): string {
+  const line =
+    given.length > MAX_SHOWN ? `${given.slice(0, MAX_SHOWN - 32)}… (${given.length} characters)` : given
   const assigned = line.replace(ASSIGNED, (whole, lead: string, name: string, sign: string, value: string) =>
     hasSecretName(name) ? `${lead}${name}${sign}${maskValue(name, value)}` : whole,
   )

@@ -2,6 +2,7 @@
 // It reports what is wrong with the text; what the text means is for others.
 import { type ParseErrorCode, visit } from 'jsonc-parser'
 import { CONFIG_LIMITS } from '../limits.ts'
+import { printable } from './printable.ts'
 import type { Diagnostic } from './types.ts'
 
 export type JsonNode =
@@ -287,8 +288,8 @@ class TreeBuilder {
       severity,
       file: this.#file,
       ...this.#position(offset),
-      ...(path && { path }),
-      message,
+      ...(path && { path: printable(path) }),
+      message: printable(message),
       ...(hint && { hint }),
     }
   }

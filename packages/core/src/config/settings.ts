@@ -3,6 +3,7 @@
 import * as z from 'zod/mini'
 import { type JsonNode, member, nodeAt, type ParsedDocument, toValue } from './parse.ts'
 import { LOCKED } from './policy.ts'
+import { printable } from './printable.ts'
 import { writtenEntrySchema } from './schema.ts'
 import type { Source } from './sources.ts'
 import type { Diagnostic, Scope } from './types.ts'
@@ -124,7 +125,15 @@ export function readSettings(
     path: string,
     message: string,
     hint: string,
-  ) => diagnostics.push({ severity, file: source.file, ...document.position(offset), path, message, hint })
+  ) =>
+    diagnostics.push({
+      severity,
+      file: source.file,
+      ...document.position(offset),
+      path: printable(path),
+      message: printable(message),
+      hint,
+    })
 
   for (const key of Object.keys(keys) as SettingsKey[]) {
     const found = member(root, key)
