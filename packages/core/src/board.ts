@@ -103,7 +103,9 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   const builtins = createBuiltins({ root: place.root, host, cacheDir: join(plugboardHome(place), 'cache') })
   // Logins are loaded only where there is something to log in to.
   const remote = options.auth === undefined && (options.watch || servers.some(({ entry }) => 'url' in entry))
-  const logins = remote ? (await import('./auth/index.ts')).loginsFor({ host, stateDir }) : undefined
+  const logins = remote
+    ? (await import('./auth/index.ts')).loginsFor({ host, stateDir, settings: configuration.logins })
+    : undefined
   const board = await boardOf({
     workspace: [place.root],
     ...(logins && { auth: logins.auth }),
