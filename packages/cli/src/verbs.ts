@@ -156,6 +156,15 @@ export const VERBS: readonly VerbSpec[] = [
     load: () => import('./verbs/explain.ts'),
   },
   {
+    name: 'doctor',
+    group: 'Look',
+    summary: 'how far each server gets, and what to do about it',
+    usage: '[NAME]',
+    completes: 'server',
+    examples: ['plugboard doctor', 'plugboard doctor github --json'],
+    load: (live) => live('doctor'),
+  },
+  {
     name: 'logs',
     group: 'Look',
     summary: 'what a server wrote beside the protocol',
