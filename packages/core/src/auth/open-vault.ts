@@ -1,0 +1,74 @@
+// open-vault.ts: the choice between the keychain and an encrypted file.
+// The choice is remembered: a keychain that is locked for a moment must not look like an empty one.
+import { join } from 'node:path'
+import { IoError } from '../errors.ts'
+import { readTextFile, writeFileAtomic } from '../files/index.ts'
+import type { Host } from '../host.ts'
+import { AUTH_LIMITS } from '../limits.ts'
+import type { Vault } from './vault.ts'
+import { fileVault, type KeySource } from './vault-file.ts'
+import { keychainVault, probeKeychain } from './vault-keychain.ts'
+
+export interface OpenVaultOptions {
+  readonly host: Host
+  readonly stateDir: string
+  /** Overrides `PLUGBOARD_VAULT`; `auto` takes the keychain where one works. */
+  readonly kind?: 'auto' | 'keychain' | 'file'
+}
+
+/** Nothing is touched until the first secret is asked for. */
+export async function openVault(options: OpenVaultOptions): Promise<Vault> {
+  const { host, stateDir } = options
+  const wish = options.kind ?? host.env.PLUGBOARD_VAULT ?? 'auto'
+  const dir = join(stateDir, 'vault')
+  const choiceFile = join(stateDir, 'vault-choice.json')
+  const passphrase = host.env.PLUGBOARD_VAULT_PASSPHRASE
+  const remembered = await readChoice(choiceFile)
+  const file = (key: KeySource) => fileVault({ dir, key })
+
+  if (wish === 'auto' && passphrase) return file({ kind: 'passphrase', passphrase })
+  if (wish === 'file') {
+    if (passphrase) return file({ kind: 'passphrase', passphrase })
+    const works = remembered?.fileKey === 'keychain' || (!remembered && (await probeKeychain(host)))
+    if (!remembered) await remember(choiceFile, { kind: 'file', fileKey: works ? 'keychain' : 'key-file' })
+    return file(works ? { kind: 'keychain', keychain: keychainVault({ host }) } : { kind: 'key-file' })
+  }
+  if (wish === 'keychain' || remembered?.kind === 'keychain') return keychainVault({ host })
+  if (remembered)
+    return file(
+      remembered.fileKey === 'keychain'
+        ? { kind: 'keychain', keychain: keychainVault({ host }) }
+        : { kind: 'key-file' },
+    )
+  const kind = (await probeKeychain(host)) ? 'keychain' : 'file'
+  await remember(choiceFile, kind === 'file' ? { kind, fileKey: 'key-file' } : { kind })
+  return kind === 'keychain' ? keychainVault({ host }) : file({ kind: 'key-file' })
+}
+
+interface Choice {
+  readonly kind: 'keychain' | 'file'
+  readonly fileKey?: 'key-file' | 'keychain'
+}
+
+async function readChoice(file: string): Promise<Choice | undefined> {
+  const outcome = await readTextFile(file, AUTH_LIMITS.vaultEntryBytes)
+  if (outcome.kind !== 'text') return undefined
+  try {
+    const choice = JSON.parse(outcome.text) as Choice
+    return choice.kind === 'keychain' || choice.kind === 'file' ? choice : undefined
+  } catch {
+    // A broken note costs one more probe, nothing else.
+    return undefined
+  }
+}
+
+async function remember(file: string, choice: Choice): Promise<void> {
+  try {
+    await writeFileAtomic(file, JSON.stringify(choice), { mode: 0o600, dirMode: 0o700 })
+  } catch (error) {
+    throw new IoError(`${file} could not be written (${(error as NodeJS.ErrnoException).code}).`, {
+      stage: 'auth',
+      hint: 'Check that you may write there and that the disk is not full.',
+    })
+  }
+}
