@@ -58,7 +58,7 @@ async function useEverything() {
     if (error) throw error
   })
   for (const { name, arguments: args } of toolCalls())
-    await patiently(() => board.request(SERVER, 'tools/call', { name, arguments: args }))
+    await patiently(() => board.request(SERVER, 'tools/call', { name, arguments: args })).catch(bearToolError)
   const connection = board.connection(SERVER)
   const { capabilities } = connection.state.session
   if (capabilities.resources)
@@ -69,6 +69,12 @@ async function useEverything() {
       const args = Object.fromEntries(wanted.map(({ name }) => [name, 'text']))
       await patiently(() => board.request(SERVER, 'prompts/get', { name, arguments: args }))
     }
+}
+
+/** A tool that fails is the model's business; the program goes on. */
+function bearToolError(error) {
+  if (error.code !== 'TOOL_ERROR') throw error
+  console.error(error.message)
 }
 
 async function settled() {
