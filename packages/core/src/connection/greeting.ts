@@ -1,4 +1,5 @@
 // greeting.ts: the first words with a server: which era it speaks, and what it says about itself.
+import { PlugboardError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { httpStatus } from '../transports/faults.ts'
@@ -163,7 +164,9 @@ function probeAnswered(result: Json): Probed {
 function probeFailed(error: unknown): Probed {
   if (error instanceof ChannelClosed) return { kind: 'closed' }
   const status = httpStatus(error)
-  if (status === 401 || status === 403 || neverLeft(error)) return { kind: 'fatal', error }
+  // What the auth refuses or wants is no answer of the server's, and a second question would meet the same.
+  const isAuths = error instanceof PlugboardError && error.stage === 'auth'
+  if (status === 401 || status === 403 || isAuths || neverLeft(error)) return { kind: 'fatal', error }
   return { kind: namesOurVersion(unwrapHttp(error)) ? 'again' : 'legacy' }
 }
 
