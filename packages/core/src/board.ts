@@ -113,7 +113,8 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
     host,
     stateDir,
     servers,
-    inProcess: { ...builtins.servers, ...options.inProcess },
+    // Served where the configuration lists them, and only there: it may leave them out, or forbid them.
+    handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
   })
   board.beforeClose(() => builtins.close())
   if (options.watch) {
@@ -279,7 +280,7 @@ export class Board {
   }
 
   #add(server: ConfiguredServer): Connection {
-    const { requestHandlers, auth, handOver, workspace, clientInfo, timeoutMs } = this.#options
+    const { requestHandlers, auth, handOver, inProcess, workspace, clientInfo, timeoutMs } = this.#options
     const host = this.#host
     const connection = new Connection({
       server,
@@ -292,7 +293,7 @@ export class Board {
       handlers: (typeof requestHandlers === 'function' ? requestHandlers(server) : requestHandlers) ?? {},
       clientInfo: clientInfo ?? CLIENT_INFO,
       auth: auth?.(server),
-      handOver: (name) => this.#inProcess(name) ?? handOver?.(name),
+      handOver: (name) => linkedTo(inProcess, name) ?? handOver?.(name),
       workspace,
       timeoutMs: timeoutMs ?? positive(host.env.MCP_TIMEOUT) ?? CONNECT_LIMITS.timeoutMs,
       callTimeoutMs: positive(host.env.MCP_TOOL_TIMEOUT) ?? CALL_LIMITS.timeoutMs,
@@ -302,20 +303,23 @@ export class Board {
     this.#servers.set(server.name, server)
     return connection
   }
-
-  #inProcess(name: string): Promise<Transport> | undefined {
-    const { inProcess } = this.#options
-    const serve = inProcess && Object.hasOwn(inProcess, name) ? inProcess[name] : undefined
-    if (!serve) return undefined
-    return (async () => {
-      const [ours, theirs] = linkedPair()
-      await serve(theirs)
-      return ours
-    })()
-  }
 }
 
 const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const
+
+/** A transport to a server of this very process. */
+function linkedTo(
+  servers: Readonly<Record<string, InProcessServer>> | undefined,
+  name: string,
+): Promise<Transport> | undefined {
+  const serve = servers && Object.hasOwn(servers, name) ? servers[name] : undefined
+  if (!serve) return undefined
+  return (async () => {
+    const [ours, theirs] = linkedPair()
+    await serve(theirs)
+    return ours
+  })()
+}
 
 function inProcessEntries(options: BoardOptions): ConfiguredServer[] {
   const named = new Set(options.servers?.map(({ name }) => name))

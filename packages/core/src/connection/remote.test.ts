@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { afterEach, describe, expect, it } from 'vitest'
+import { authFor, memoryVault } from '../auth/index.ts'
 import type { HttpEntry } from '../config/entry.ts'
+import { systemHost } from '../host.ts'
 import { httpFixture } from './fixtures/http.ts'
 import { board, configured, folder, hastyHost, recorded, textOf, until } from './fixtures/kit.ts'
 import { build } from './fixtures/tools.mjs'
@@ -126,6 +128,19 @@ describe('a remote server that wants a login', () => {
     expect(http.seen).toHaveLength(1)
     http.intercept = () => false
     expect(await made.reconnect('remote')).toMatchObject({ state: 'connected' })
+  })
+
+  it('is asked nothing more when the auth has said so already', async () => {
+    const http = await httpFixture()
+    http.intercept = (_message, _request, response) => {
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
+      return true
+    }
+    const context = { host: systemHost(), stateDir: folder(), vault: memoryVault() }
+    const made = await board({ servers: [remote(http.url)], auth: (server) => authFor(server, context) })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({ state: 'needs-auth', error: { code: 'AUTH_REQUIRED' } })
+    expect(http.seen.map(({ method }) => method)).toEqual(['server/discover'])
   })
 
   it('is shown as such when the token ends in the middle', async () => {
