@@ -16,7 +16,11 @@ import { regexQuery } from './regex.ts'
 import { isRuleFile, rulesStamp } from './rules.ts'
 import { FLAG } from './segment.ts'
 import type { Candidate } from './storage.ts'
-import { IndexWorker } from './threads.ts'
+import { Thread } from './threads.ts'
+import type { Reply, Request } from './worker.ts'
+
+type IndexWorker = Thread<Request, Reply>
+const newWorker = (): IndexWorker => new Thread('index/worker')
 
 export type IndexPhase =
   | { readonly kind: 'off'; readonly reason: string }
@@ -293,7 +297,7 @@ export class LiveIndex implements CandidateSource {
       this.#enter({ kind: 'building', done: done.reduce((a, b) => a + b, 0), of: sorted.length })
     report()
     const workers = [this.#thread()]
-    while (workers.length < Math.min(threads, slices.length)) workers.push(new IndexWorker())
+    while (workers.length < Math.min(threads, slices.length)) workers.push(newWorker())
     let next = 0
     try {
       await Promise.all(
@@ -325,7 +329,7 @@ export class LiveIndex implements CandidateSource {
   }
 
   #thread(): IndexWorker {
-    this.#worker ??= new IndexWorker()
+    this.#worker ??= newWorker()
     return this.#worker
   }
 

@@ -16,12 +16,38 @@ const ROUND = 4095
 
 interface Kernel {
   readonly memory: WasmMemory
-  multiply(a: number, b: number, out: number, rows: number, columns: number, depth: number, pitch: number): void
+  multiply(
+    a: number,
+    b: number,
+    out: number,
+    rows: number,
+    columns: number,
+    depth: number,
+    pitch: number,
+  ): void
   largest(from: number, count: number): number
   round(from: number, to: number, rows: number, width: number, pitch: number, factor: number): void
-  finish(from: number, to: number, bias: number, rows: number, width: number, pitch: number, factor: number): void
+  finish(
+    from: number,
+    to: number,
+    bias: number,
+    rows: number,
+    width: number,
+    pitch: number,
+    factor: number,
+  ): void
   lookup(at: number, count: number, table: number, steps: number, middle: number, last: number): void
-  softmax(scores: number, shares: number, rows: number, count: number, pitch: number, table: number, step: number, last: number, whole: number): void
+  softmax(
+    scores: number,
+    shares: number,
+    rows: number,
+    count: number,
+    pitch: number,
+    table: number,
+    step: number,
+    last: number,
+    whole: number,
+  ): void
 }
 
 /** A matrix turned so that the numbers one output needs lie side by side, in units of `scale`; `at` and `bias` are addresses. */
@@ -222,7 +248,9 @@ const EXP_LAST = 16 * EXP_STEPS
 
 function expTable(): Float32Array {
   // What is past the end is as good as 0.
-  return Float32Array.from({ length: EXP_LAST + 1 }, (_, n) => (n === EXP_LAST ? 0 : Math.exp(-n / EXP_STEPS)))
+  return Float32Array.from({ length: EXP_LAST + 1 }, (_, n) =>
+    n === EXP_LAST ? 0 : Math.exp(-n / EXP_STEPS),
+  )
 }
 
 function geluTable(): Float32Array {
@@ -235,7 +263,8 @@ function geluTable(): Float32Array {
 /** Good to seven digits (Abramowitz and Stegun 7.1.26). */
 function erf(x: number): number {
   const t = 1 / (1 + 0.3275911 * Math.abs(x))
-  const series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+  const series =
+    t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
   const value = 1 - series * Math.exp(-x * x)
   return x < 0 ? -value : value
 }
@@ -275,7 +304,8 @@ function normalise(values: Float32Array, { gain, bias }: Norm, rows: number): vo
     const mean = sum / WIDTH
     const factor = 1 / Math.sqrt(Math.max(squares / WIDTH - mean * mean, 0) + 1e-12)
     for (let n = 0; n < WIDTH; n++)
-      values[at + n] = ((values[at + n] as number) - mean) * factor * (gain[n] as number) + (bias[n] as number)
+      values[at + n] =
+        ((values[at + n] as number) - mean) * factor * (gain[n] as number) + (bias[n] as number)
   }
 }
 

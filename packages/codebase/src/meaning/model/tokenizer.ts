@@ -24,7 +24,10 @@ export class Tokenizer {
   /** At most `limit` numbers, the marks at both ends included. */
   encode(text: string, limit: number): number[] {
     const ids = [this.#begin]
-    const plain = text.toLowerCase().normalize('NFD').replace(/\p{Mn}/gu, '')
+    const plain = text
+      .toLowerCase()
+      .normalize('NFD')
+      .replace(/\p{Mn}/gu, '')
     for (const [word] of plain.matchAll(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}\p{C}]/gu)) {
       for (const id of this.#pieces(word)) ids.push(id)
       if (ids.length >= limit) break

