@@ -9,7 +9,10 @@ export const benchDir = process.env.PLUGBOARD_BENCH_DIR || join(tmpdir(), 'plugb
 
 function run(command, args, cwd) {
   const done = spawnSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 1 << 26 })
-  if (done.status !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${(done.stderr || done.error?.message || '').trim().split('\n').at(-1)}`)
+  if (done.status !== 0)
+    throw new Error(
+      `${command} ${args.join(' ')} failed: ${(done.stderr || done.error?.message || '').trim().split('\n').at(-1)}`,
+    )
   return done.stdout
 }
 
@@ -46,7 +49,9 @@ function npm(name, folder) {
 }
 
 export function* walk(folder) {
-  for (const item of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const item of readdirSync(folder, { withFileTypes: true }).sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )) {
     const path = join(folder, item.name)
     if (item.isDirectory()) yield* walk(path)
     else if (item.isFile()) yield path
@@ -77,7 +82,11 @@ export const REPOSITORIES = [
 export function documentedFunctions(repository, { queries, bytes }) {
   const source = once(`source-${repository.name}`, repository.fetch)
   const files = [...walk(source)]
-    .filter((path) => path.endsWith(repository.ending) && !/[._-]test\.|\/tests?\/|\/testdata\/|\/dist\/|\.d\.ts$|\/build\//.test(path))
+    .filter(
+      (path) =>
+        path.endsWith(repository.ending) &&
+        !/[._-]test\.|\/tests?\/|\/testdata\/|\/dist\/|\.d\.ts$|\/build\//.test(path),
+    )
     .sort((a, b) => order(relative(source, a)) - order(relative(source, b)))
   const pairs = []
   const texts = new Map()
@@ -97,7 +106,9 @@ export function documentedFunctions(repository, { queries, bytes }) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)
   }
-  const chosen = pairs.sort((a, b) => order(`${a.file}:${a.line}`) - order(`${b.file}:${b.line}`)).slice(0, queries)
+  const chosen = pairs
+    .sort((a, b) => order(`${a.file}:${a.line}`) - order(`${b.file}:${b.line}`))
+    .slice(0, queries)
   return { folder, pairs: chosen, files: texts.size }
 }
 
@@ -127,22 +138,32 @@ function without(text, found) {
     result += text.slice(from, start)
     const gone = text.slice(start, end)
     from = end
-    pairs.push({ query, position: at < start ? result.length - (start - at) : result.length + (at - end), gone })
+    pairs.push({
+      query,
+      position: at < start ? result.length - (start - at) : result.length + (at - end),
+      gone,
+    })
   }
   result += text.slice(from)
   return {
     text: result,
-    pairs: pairs.map(({ query, position }) => ({ query, line: result.slice(0, position).split('\n').length })),
+    pairs: pairs.map(({ query, position }) => ({
+      query,
+      line: result.slice(0, position).split('\n').length,
+    })),
   }
 }
 
 const STRIP = {
   python(text) {
     const found = []
-    for (const match of text.matchAll(/^([ \t]*)(?:async )?def \w+\([^)]*\)[^:\n]*:\n([ \t]+(?:r|u)?"""([\s\S]*?)"""[ \t]*\n)/gm)) {
+    for (const match of text.matchAll(
+      /^([ \t]*)(?:async )?def \w+\([^)]*\)[^:\n]*:\n([ \t]+(?:r|u)?"""([\s\S]*?)"""[ \t]*\n)/gm,
+    )) {
       const query = question(match[3].split(/\n\s*\n/)[0])
       const start = match.index + match[0].length - match[2].length
-      if (query) found.push({ start, end: match.index + match[0].length, at: match.index + match[1].length, query })
+      if (query)
+        found.push({ start, end: match.index + match[0].length, at: match.index + match[1].length, query })
     }
     return without(text, found)
   },
@@ -150,19 +171,36 @@ const STRIP = {
     const found = []
     for (const match of text.matchAll(/((?:^\/\/[^\n]*\n)+)^func (?:\([^)]*\) )?(\w+)/gm)) {
       const name = match[2]
-      const words = match[1].replace(/^\/\/ ?/gm, '').split(/\n\s*\n/)[0].replace(new RegExp(`^${name} `), '')
+      const words = match[1]
+        .replace(/^\/\/ ?/gm, '')
+        .split(/\n\s*\n/)[0]
+        .replace(new RegExp(`^${name} `), '')
       const query = question(words)
-      if (query) found.push({ start: match.index, end: match.index + match[1].length, at: match.index + match[1].length, query })
+      if (query)
+        found.push({
+          start: match.index,
+          end: match.index + match[1].length,
+          at: match.index + match[1].length,
+          query,
+        })
     }
     return without(text, found)
   },
   typescript(text) {
     const found = []
-    for (const match of text.matchAll(/(^[ \t]*\/\*\*([\s\S]*?)\*\/\n)[ \t]*(?:export )?(?:async )?(?:function |const \w+\s*[:=]|\w+\([^)]*\)[^;\n]*\{)/gm)) {
+    for (const match of text.matchAll(
+      /(^[ \t]*\/\*\*([\s\S]*?)\*\/\n)[ \t]*(?:export )?(?:async )?(?:function |const \w+\s*[:=]|\w+\([^)]*\)[^;\n]*\{)/gm,
+    )) {
       if (match[2].includes('/**')) continue
       const words = match[2].replace(/^\s*\* ?/gm, '').split(/\n\s*\n|\n\s*@|\*\*/)[0]
       const query = question(words)
-      if (query) found.push({ start: match.index, end: match.index + match[1].length, at: match.index + match[1].length, query })
+      if (query)
+        found.push({
+          start: match.index,
+          end: match.index + match[1].length,
+          at: match.index + match[1].length,
+          query,
+        })
     }
     return without(text, found)
   },

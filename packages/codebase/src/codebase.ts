@@ -231,7 +231,8 @@ export class Codebase {
       notes.push('Nothing is indexed yet: these are the best of the files that contain the words.')
       return { results: hits, mode: 'text', model: null, coverage: coverage ?? NO_COVERAGE, notes }
     }
-    const { hits, mode } = await meaning.search(placed)
+    const { hits, mode, problem } = await meaning.search(placed)
+    if (problem !== undefined) notes.push(`The model could not be asked (${problem}): ranked by words alone.`)
     signal?.throwIfAborted()
     if (coverage.files_indexed < coverage.files)
       notes.push(`${coverage.files_indexed} of ${coverage.files} files are indexed so far.`)

@@ -73,7 +73,7 @@ export const MEANING_LIMITS = {
   poolSize: 200,
   /** Files read and chunked on the spot while the index does not have them yet. */
   filesOnTheSpot: 60,
-  filesPerSegment: 500,
+  filesPerSegment: 100,
   refreshMs: 5 * SECOND,
   rankConstant: 60,
   endpointTimeoutMs: 30 * SECOND,

@@ -145,7 +145,8 @@ export class MeaningIndex {
   async rebuild(): Promise<void> {
     await this.#endThreads()
     await this.#work
-    if (!this.#options.store.tryLock()) throw new CodebaseError('IO', 'Another process is indexing this folder.')
+    if (!this.#options.store.tryLock())
+      throw new CodebaseError('IO', 'Another process is indexing this folder.')
     for (const { segment } of this.#open) segment.close()
     this.#open = []
     this.#stamp = ''
@@ -162,18 +163,20 @@ export class MeaningIndex {
     this.#open = []
   }
 
-  async search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode }> {
+  async search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
     this.#load()
     const hasVectors = this.model !== undefined && this.#open.some(({ vectors }) => vectors.count > 0)
-    const mode = hasVectors ? query.mode : 'text'
+    const asked = hasVectors && query.mode !== 'text' ? await this.#vectorOf(query.query) : undefined
+    const mode = asked?.vector ? query.mode : 'text'
     const accepts = this.#filter(query)
     const byWords = mode === 'vector' ? [] : this.#byWords(query.query, accepts)
-    const byVectors = mode === 'text' ? [] : await this.#byVectors(query.query, accepts)
+    const byVectors = mode !== 'text' && asked?.vector ? this.#byVectors(asked.vector, accepts) : []
     const { chunks, chunks_with_vectors } = this.coverage()
     // While few chunks have vectors, having one must not count as being near.
     const trust = chunks_with_vectors / Math.max(1, chunks)
     const ranked = mode === 'hybrid' ? fuse(byWords, byVectors, trust) : best([...byWords, ...byVectors])
-    return { hits: await this.#present(ranked, query.maxResults), mode }
+    const hits = await this.#present(ranked, query.maxResults)
+    return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
   }
 
   #filter({ language, path }: MeaningQuery): (open: Open, chunk: number) => boolean {
@@ -220,13 +223,20 @@ export class MeaningIndex {
     )
   }
 
-  async #byVectors(text: string, accepts: (open: Open, chunk: number) => boolean): Promise<Ranked[]> {
-    const thread = this.#thread(0)
-    const reply = await thread.ask({ do: 'query', text, choice: this.#options.choice })
-    if (reply.type !== 'vector') return []
+  /** A model that fails costs its half of the answer, not the answer. */
+  async #vectorOf(text: string): Promise<{ vector?: Float32Array; problem?: string }> {
+    try {
+      const reply = await this.#thread(0).ask({ do: 'query', text, choice: this.#options.choice })
+      return reply.type === 'vector' ? { vector: reply.vector } : {}
+    } catch (error) {
+      return { problem: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  #byVectors(vector: Float32Array, accepts: (open: Open, chunk: number) => boolean): Ranked[] {
     const nearest = new Nearest()
     for (const open of this.#open)
-      open.vectors.nearness(reply.vector, open.segment.chunks, (chunk, score) => {
+      open.vectors.nearness(vector, open.segment.chunks, (chunk, score) => {
         if (accepts(open, chunk)) nearest.add(open.base + chunk, score)
       })
     return nearest.ranked()
