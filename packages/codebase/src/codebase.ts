@@ -97,7 +97,7 @@ export class Codebase {
   #ripgrep: Promise<string> | undefined
   #index: Promise<LiveIndex | undefined> | undefined
   #meanings: Promise<MeaningIndex | undefined> | undefined
-  #store: FolderStore | undefined
+  #store: Promise<FolderStore> | undefined
 
   constructor(options: CodebaseOptions) {
     this.#options = options
@@ -114,7 +114,7 @@ export class Codebase {
     const [ripgrep, live] = await Promise.all([this.ripgrep(), this.#live()])
     const answer = await searchText(ripgrep, this.root, query, live, signal)
     const notes: string[] = []
-    if (live?.phase.kind === 'off' && this.#store?.unavailable) notes.push(`No index: ${live.phase.reason}.`)
+    if (live?.phase.kind === 'off' && live.isUnavailable) notes.push(`No index: ${live.phase.reason}.`)
     if (live && live.largeFiles > 0)
       notes.push(
         `${live.largeFiles} files over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB were not searched.`,
@@ -250,11 +250,19 @@ export class Codebase {
     const meaning = await this.#meanings
     await meaning?.close()
     await live?.close()
-    this.#store?.close()
+    // A root that is gone never had a store to close.
+    await this.#store?.then((store) => store.close()).catch(() => undefined)
   }
 
-  async #openStore(): Promise<FolderStore> {
-    this.#store ??= new FolderStore(this.#options.cacheDir ?? defaultCacheDir(), await this.root.real())
+  #openStore(): Promise<FolderStore> {
+    this.#store ??= this.root.real().then(
+      (real) => new FolderStore(this.#options.cacheDir ?? defaultCacheDir(), real),
+      (error: unknown) => {
+        // The root is gone for now; the next call looks again.
+        this.#store = undefined
+        throw error
+      },
+    )
     return this.#store
   }
 

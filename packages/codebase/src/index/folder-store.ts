@@ -73,6 +73,7 @@ export class FolderStore implements IndexStore {
   }
 
   text(): SegmentSet | undefined {
+    if (this.unavailable) return undefined
     const now = this.#stamp()
     if (now === this.#seen) return this.#set
     const manifest = this.manifest()
@@ -149,7 +150,7 @@ export class FolderStore implements IndexStore {
   }
 
   bytes(): number {
-    if (!existsSync(this.folder)) return 0
+    if (this.unavailable || !existsSync(this.folder)) return 0
     let total = 0
     for (const name of readdirSync(this.folder))
       total += statSync(join(this.folder, name), { throwIfNoEntry: false })?.size ?? 0

@@ -162,8 +162,8 @@ describe('an index that cannot be kept', () => {
       process.platform === 'linux' &&
       spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', disk]).status === 0
     if (!mounted) return context.skip()
+    const code = open(disk)
     try {
-      const code = open(disk)
       code.warmUp()
       await state(code, 'ready')
       const { folder } = (await code.status()).cache
@@ -179,8 +179,8 @@ describe('an index that cannot be kept', () => {
       expect(status.text.reason).toMatch(/ENOSPC/)
       expect(readFileSync(join(folder, 'manifest.json'), 'utf8')).toBe(before)
       expect(await count(code, 'marker_13_end')).toBe(EXPECTED)
-      await code.close()
     } finally {
+      await code.close()
       spawnSync('umount', [disk])
       cache.remove()
     }

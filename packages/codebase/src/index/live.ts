@@ -72,6 +72,11 @@ export class LiveIndex implements CandidateSource {
     return this.#phase
   }
 
+  /** Nothing can be kept on this disk. */
+  get isUnavailable(): boolean {
+    return this.#options.store.unavailable !== undefined
+  }
+
   /** Files that count but are too large to search. */
   get largeFiles(): number {
     return this.#largeFiles

@@ -50,10 +50,8 @@ describe('search by meaning', () => {
 
   it('answers by words at once, before anything is indexed, and says so', async () => {
     const answer = await code.searchByMeaning(ask('verify the password of a user'))
-    expect(answer).toMatchObject({
-      mode: 'text',
-      results: [{ file_path: 'src/auth.py', name: 'verify_password' }],
-    })
+    expect(answer.mode).toBe('text')
+    expect(answer.results[0]).toMatchObject({ file_path: 'src/auth.py', name: 'verify_password' })
     expect(answer.notes.join()).toContain('Nothing is indexed yet')
   })
 
@@ -126,7 +124,8 @@ describe('search by meaning', () => {
     code.warmUp()
     await whole()
     const answer = await code.searchByMeaning(ask('openSocket'))
-    expect(answer).toMatchObject({ mode: 'text', model: null, results: [{ file_path: 'src/net.ts' }] })
+    expect(answer).toMatchObject({ mode: 'text', model: null })
+    expect(answer.results[0]).toMatchObject({ file_path: 'src/net.ts' })
     expect(answer.notes.join()).toContain('No model')
   })
 
@@ -158,7 +157,8 @@ describe('search by meaning', () => {
     expect(answer.results[0]).toMatchObject({ file_path: 'src/auth.py' })
     isBroken = true
     const without = await code.searchByMeaning(ask('openSocket'))
-    expect(without).toMatchObject({ mode: 'text', results: [{ file_path: 'src/net.ts' }] })
+    expect(without.mode).toBe('text')
+    expect(without.results[0]).toMatchObject({ file_path: 'src/net.ts' })
     expect(without.notes.join()).toContain('could not be asked')
     endpoint.close()
   })

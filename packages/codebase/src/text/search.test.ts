@@ -132,17 +132,17 @@ describe('search_code against ripgrep', () => {
 
   it('gives the same lines for 50 regular expressions made from the tree', async () => {
     const random = seeded(7)
-    const escape = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|#&~<>/-]/g, '\\$&')
+    const quoted = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|#&~<>/-]/g, '\\$&')
     const shapes = [
-      (a: string, b: string) => `${escape(a)}|${escape(b)}`,
-      (a: string) => `${escape(a)}\\w*`,
-      (a: string) => `\\b${escape(a.trim())}`,
-      (a: string) => `(?:${escape(a)})+`,
-      (a: string) => `(?i)${escape(a)}`,
-      (a: string) => `${escape(a.slice(0, 3))}.${escape(a.slice(4))}`,
-      (a: string) => `^\\s*${escape(a.trim())}`,
-      (a: string, b: string) => `(${escape(a)}|${escape(b)})[;,)]?$`,
-      (a: string) => `${escape(a)}{1,2}?x?`,
+      (a: string, b: string) => `${quoted(a)}|${quoted(b)}`,
+      (a: string) => `${quoted(a)}\\w*`,
+      (a: string) => `\\b${quoted(a.trim())}`,
+      (a: string) => `(?:${quoted(a)})+`,
+      (a: string) => `(?i)${quoted(a)}`,
+      (a: string) => `${quoted(a.slice(0, 3))}.${quoted(a.slice(4))}`,
+      (a: string) => `^\\s*${quoted(a.trim())}`,
+      (a: string, b: string) => `(${quoted(a)}|${quoted(b)})[;,)]?$`,
+      (a: string) => `${quoted(a)}{1,2}?x?`,
       () => 'z[aeiou]b[a-z]a',
     ]
     for (let n = 0; n < 50; n++) {
