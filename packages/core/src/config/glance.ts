@@ -11,6 +11,8 @@ import type { Source } from './sources.ts'
 type Json = Readonly<Record<string, unknown>>
 
 export function glance(text: string, source: Source, root: string): ConfigDocument | undefined {
+  // What an administrator wrote is rare and weighty.
+  if (source.shape === 'managed-mcp') return undefined
   const top = parseStrictly(text)
   if (!isObject(top)) return undefined
   const servers = serversOf(top, source, root)
@@ -75,7 +77,7 @@ function serversOf(top: Json, source: Source, root: string): Json | undefined {
       : top['mcpServers']
   if (part !== undefined) return isObject(part) ? part : undefined
   // The flat shape, and anything else that is not plain, is for the careful reader.
-  return source.shape === 'mcp-json' || source.shape === 'managed-mcp' ? undefined : {}
+  return source.shape === 'mcp-json' ? undefined : {}
 }
 
 function within(value: unknown): Json | undefined {

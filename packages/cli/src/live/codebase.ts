@@ -1,0 +1,75 @@
+// codebase: the built-in code search server on its own, for any other MCP client: over stdio, or over HTTP.
+import { join, resolve } from 'node:path'
+import { createCodebaseServer } from '@plugboard/codebase'
+import { plugboardHome } from '@plugboard/core/config'
+import { InvalidInput } from '@plugboard/core/errors'
+import { type Invocation, words } from '../context.ts'
+import { EXIT } from '../output.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  words(invocation, [])
+  const { output, host } = invocation
+  const root = resolve(invocation.cwd, invocation.option('root') ?? '.')
+  const cacheDir = join(plugboardHome(host), 'cache', 'codebase')
+  const server = createCodebaseServer({ root, cacheDir, ...threads(invocation) })
+  const stop = new AbortController()
+  const onSignal = () => {
+    if (stop.signal.aborted) process.exit(EXIT.interrupted)
+    stop.abort()
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  try {
+    if (invocation.flag('drop')) {
+      await server.drop()
+      output.result({ root, dropped: true }, () => `Dropped the index of ${root}`)
+    } else if (invocation.flag('reindex') || invocation.flag('status')) {
+      const status = await (invocation.flag('reindex')
+        ? server.reindex({ signal: stop.signal })
+        : server.status())
+      output.result(status, () => JSON.stringify(status, null, 2))
+    } else if (invocation.flag('http')) await serveHttp(invocation, server, stop.signal)
+    else {
+      const { closed } = await server.serveStdio()
+      await Promise.race([closed, aborted(stop.signal)])
+    }
+    return EXIT.done
+  } finally {
+    await server.close()
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
+  }
+}
+
+async function serveHttp(
+  invocation: Invocation,
+  server: ReturnType<typeof createCodebaseServer>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { output } = invocation
+  const port = number(invocation, 'port')
+  const origins = invocation.options('allow-origin')
+  const handle = await server.serveHttp({
+    ...(port !== undefined && { port }),
+    ...(origins.length > 0 && { allowedOrigins: origins }),
+  })
+  output.result({ url: handle.url }, () => `Serving on ${handle.url}`)
+  await aborted(signal)
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => signal.addEventListener('abort', () => done(), { once: true }))
+}
+
+function threads(invocation: Invocation): { threads?: number } {
+  const count = number(invocation, 'threads')
+  return count === undefined ? {} : { threads: count }
+}
+
+function number(invocation: Invocation, name: string): number | undefined {
+  const text = invocation.option(name)
+  if (text === undefined) return undefined
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
+    throw new InvalidInput(`--${name} "${text}" is not a number that fits.`)
+  return Number(text)
+}
