@@ -210,6 +210,8 @@ export const RESULT_LIMITS = {
   decodedPixels: 64_000_000,
   imageMs: 10 * SECOND,
   linkChars: 2048,
+  /** Saved parts of results are removed after this. */
+  keepMs: 7 * 24 * HOUR,
 } as const
 
 export const AUDIT_LIMITS = {
@@ -237,6 +239,9 @@ export const INTERACTION_LIMITS = {
   answerChars: 64 * KIB,
   answerTries: 3,
   urlChars: 4096,
+  /** How long a call waits to hear that what happens behind a URL is done, before it is tried again anyway. */
+  urlDoneMs: 2 * MINUTE,
+  urlsRemembered: 1000,
   samplingTokens: 4096,
   samplingInputChars: 400_000,
   samplingPerMinute: 10,

@@ -163,6 +163,7 @@ const CAREFUL = new Set([
   'claudeaiServers',
   'plugins',
   'permissions',
+  'hooks',
 ])
 
 function isObject(value: unknown): value is Json {

@@ -52,6 +52,12 @@ export interface PermissionRule {
   readonly scope: Scope
 }
 
+/** The `hooks` of one settings file, as they are written there. */
+export interface WrittenHooks {
+  readonly file: string
+  readonly hooks: Readonly<Record<string, unknown>>
+}
+
 export interface Resolved {
   readonly servers: readonly ConfiguredServer[]
   readonly resolutions: ReadonlyMap<string, Resolution>
@@ -63,6 +69,7 @@ export interface Resolved {
     readonly reason: string
   }[]
   readonly rules: readonly PermissionRule[]
+  readonly hooks: readonly WrittenHooks[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -83,6 +90,7 @@ export function resolveConfiguration(input: ResolveInput): Resolved {
     resolutions,
     hidden: all.flatMap(hiddenOnes),
     rules: permissionRules(input),
+    hooks: writtenHooks(input),
     diagnostics,
   }
 }
@@ -262,6 +270,14 @@ function permissionRules({ documents, trackedFiles }: ResolveInput): PermissionR
         .map((rule) => ({ action, rule, file: source.file, scope: source.scope }))
     }),
   )
+}
+
+/** A hook is a command on the person's machine: a file that a repository brought has none. */
+function writtenHooks({ documents, trackedFiles }: ResolveInput): WrittenHooks[] {
+  return documents.flatMap(({ source, settings }) => {
+    const foreign = source.authorship === 'repository' || trackedFiles.has(source.file)
+    return settings.hooks && !foreign ? [{ file: source.file, hooks: settings.hooks }] : []
+  })
 }
 
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {

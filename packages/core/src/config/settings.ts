@@ -37,6 +37,8 @@ export interface Settings {
     readonly ask?: readonly string[]
     readonly deny?: readonly string[]
   }
+  /** Commands around calls and questions, by event. What is in it is read where hooks are run. */
+  readonly hooks?: Readonly<Record<string, unknown>>
 }
 
 const strings = z.array(z.string('expected a string'), 'expected a list of strings')
@@ -74,6 +76,7 @@ const keys = {
     { allow: z.optional(strings), ask: z.optional(strings), deny: z.optional(strings) },
     'expected {"allow"?: […], "ask"?: […], "deny"?: […]}',
   ),
+  hooks: z.record(z.string(), z.unknown(), 'expected {"PreToolUse"?: […], …}'),
 }
 type SettingsKey = keyof typeof keys
 
@@ -88,6 +91,7 @@ const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
   disabledServers: ['enterprise', 'user', 'local', 'project'],
   disabledMcpjsonServers: ['enterprise', 'user', 'local', 'project'],
   permissions: ['enterprise', 'user', 'local', 'project'],
+  hooks: ['enterprise', 'user', 'local'],
 }
 /** Keys that only take something away still count in a file with a syntax error: failing must not open a door. */
 const RESTRICTING: readonly SettingsKey[] = [
@@ -125,7 +129,7 @@ export function readSettings(
 
   for (const key of Object.keys(keys) as SettingsKey[]) {
     const found = member(root, key)
-    if (!found?.value) continue
+    if (!found?.value || (key === 'hooks' && isForOthers(source))) continue
     if (!HONOURED[key].includes(source.scope)) {
       warn(
         'warning',
@@ -160,6 +164,11 @@ export function readSettings(
           'It is ignored; `plugboard config schema` lists the keys.',
         )
   return { settings: settings as Settings, diagnostics }
+}
+
+/** Another product's hooks expect its tools and its words; only what an administrator wrote is for everyone. */
+function isForOthers(source: Source): boolean {
+  return source.product === 'claude' && source.scope !== 'enterprise'
 }
 
 function restrictingPart(key: SettingsKey, value: unknown): unknown {
