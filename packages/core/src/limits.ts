@@ -150,14 +150,28 @@ export const CALL_LIMITS = {
 
 export const AUTH_LIMITS = {
   needsAuthMemoryMs: 15 * MINUTE,
+  /** How often a watching board looks for logins of other processes where the file system reports none. */
+  loginPollMs: 2 * SECOND,
+  loginsRemembered: 500,
+  /** How far a server's clock may be off when a signed token is checked. */
+  clockToleranceSeconds: 15 * 60,
+  /** An ID token with less left than this is renewed before it is exchanged. */
+  idTokenAheadMs: 10 * SECOND,
   callbackMs: 5 * MINUTE,
   keychainProbeMs: 3 * SECOND,
+  vaultEntryBytes: 1 * MIB,
   responseBytes: 1 * MIB,
   requestMs: 15 * SECOND,
+  /** Same-origin redirects that a metadata request follows. */
+  redirects: 3,
+  /** A waiter outlives the slowest refresh of whoever holds the lock. */
+  lockWaitMs: 60 * SECOND,
   lockStaleMs: 20 * SECOND,
   refreshAheadMs: 60 * SECOND,
   /** Refresh this long before expiry, less a random part of it, so that siblings do not all wake at once. */
   refreshJitterMs: 30 * SECOND,
+  /** A token this young that is refused all the same is not renewed again. */
+  freshMs: 10 * SECOND,
 } as const
 
 export const TOOL_LIMITS = {

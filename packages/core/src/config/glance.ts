@@ -17,11 +17,13 @@ export function glance(text: string, source: Source, root: string): ConfigDocume
   if (!isObject(top)) return undefined
   const servers = serversOf(top, source, root)
   if (servers === undefined) return undefined
+  const prefix =
+    source.shape === 'claude-json-project' ? `projects[${JSON.stringify(root)}].mcpServers` : 'mcpServers'
   const definitions: Definition[] = []
   for (const [name, written] of Object.entries(servers)) {
     const entry = nameFault(name) ? undefined : plainEntry(written)
     if (!entry) return undefined
-    definitions.push({ name, source, written, entry, faults: [] })
+    definitions.push({ name, source, path: `${prefix}.${name}`, written, entry, faults: [] })
   }
   if (definitions.length > CONFIG_LIMITS.entriesPerFile) return undefined
   const settings = source.shape === 'settings' ? plainSettings(top, source) : {}

@@ -1,13 +1,12 @@
 // bringup.ts: one attempt to bring a server up: transport, greeting in the right era, first lists, all within one deadline.
 // It holds no state between attempts; what it learns about the server goes to the era memory.
-import type { AuthProvider } from '@modelcontextprotocol/client'
 import type { HttpEntry, ServerEntry } from '../config/entry.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Stage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { httpStatus } from '../transports/faults.ts'
-import { openTransport } from '../transports/open.ts'
+import { openTransport, type TransportAuth } from '../transports/open.ts'
 import type { RequestHandlers } from './asks.ts'
 import type { EraMemory, Known } from './eras.ts'
 import { BadAnswer, ChannelClosed, RpcFault } from './faults.ts'
@@ -24,7 +23,7 @@ export interface BringUp {
   readonly log: ServerLog
   readonly handlers: RequestHandlers
   readonly clientInfo: { readonly name: string; readonly version: string }
-  readonly auth?: AuthProvider | undefined
+  readonly auth?: TransportAuth | undefined
   readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
   readonly workspace?: readonly string[] | undefined
   readonly timeoutMs: number

@@ -244,7 +244,7 @@ describe('a session of 2026-07-28', () => {
 describe('an in-process server', () => {
   it('is met like any other', async () => {
     const { build } = await import('./fixtures/tools.mjs')
-    const made = await board({ inProcess: { inside: (end) => build().connect(end) } })
+    const made = await board({ servers: [], inProcess: { inside: (end) => build().connect(end) } })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ name: 'inside', type: 'sdk', state: 'connected', tools: 4 })
     expect(

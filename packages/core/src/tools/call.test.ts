@@ -63,7 +63,6 @@ function board(setup: Setup = {}) {
   const actions: ToolActions = {
     call: (tool, args, context) => callTool(ports, tool, args, context),
     decide: () => ({ outcome: 'ask', reason: { kind: 'default', text: '' } }),
-    isAvailable: () => true,
   }
   const tools = new Map(
     all.map((definition, index) => {

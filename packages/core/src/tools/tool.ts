@@ -84,7 +84,8 @@ export interface BoundToolOptions {
 export interface ToolActions {
   call(tool: BoundTool, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ToolResult>
   decide(tool: BoundTool): Decision
-  isAvailable(tool: BoundTool): boolean
+  /** True when left out. */
+  isAvailable?(tool: BoundTool): boolean
 }
 
 /** One tool of one server. Everything costly is made once, when first needed. */
@@ -137,7 +138,7 @@ export class BoundTool implements Tool {
   }
 
   get available(): boolean {
-    return this.#actions.isAvailable(this)
+    return this.#actions.isAvailable?.(this) ?? true
   }
 
   get mcpInfo(): { readonly serverName: string; readonly toolName: string } {

@@ -31,7 +31,7 @@ export async function openHttp(entry: HttpEntry | ProxyEntry, context: Transport
     openNetwork(context.host),
   ])
   const options = (fetch: FetchLike) => ({
-    fetch,
+    fetch: context.auth?.fetch?.(fetch) ?? fetch,
     ...(context.auth !== undefined && { authProvider: context.auth }),
     onInsufficientScope: 'throw' as const,
   })

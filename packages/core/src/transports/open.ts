@@ -1,6 +1,6 @@
 // open.ts: the door of the room: one entry in, one transport out, not yet started.
 // Each kind has a file of its own, loaded when the first of its kind is opened.
-import type { AuthProvider, Transport } from '@modelcontextprotocol/client'
+import type { AuthProvider, FetchLike, Transport } from '@modelcontextprotocol/client'
 import type { ServerEntry, TransportType } from '../config/entry.ts'
 import type { Host } from '../host.ts'
 
@@ -9,11 +9,16 @@ export interface TransportLogLine {
   readonly text: string
 }
 
+/** The SDK's seam, and a better one where there is one: a `fetch` knows which token was refused. */
+export interface TransportAuth extends AuthProvider {
+  fetch?(next: FetchLike): FetchLike
+}
+
 export interface TransportContext {
   readonly host: Host
   readonly server: string
   readonly log: (line: TransportLogLine) => void
-  readonly auth?: AuthProvider | undefined
+  readonly auth?: TransportAuth | undefined
   /** A server or transport that the embedding program or a built-in hands over by name. */
   readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
   /** Folders, to tell which of several open editors is meant. */

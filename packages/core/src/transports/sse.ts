@@ -29,7 +29,7 @@ export async function openSse(entry: SseTarget, context: TransportContext): Prom
     network,
     (fetch) =>
       new sdk.SSEClientTransport(new URL(entry.url), {
-        fetch,
+        fetch: context.auth?.fetch?.(fetch) ?? fetch,
         ...(context.auth !== undefined && { authProvider: context.auth }),
       }),
   )

@@ -1,0 +1,37 @@
+// browser.ts: opens a page in the person's browser. No shell ever sees the address, and only web addresses go.
+import type { Host } from '../host.ts'
+import { AuthRefused, shownUrl } from './refusal.ts'
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
+  darwin: ['open'],
+  // `start` is a word of cmd.exe, which would read `&` and `%` in the address; this program takes it as it is.
+  win32: ['rundll32.exe', 'url.dll,FileProtocolHandler'],
+}
+
+/** Answers whether a browser was started; `false` is no fault, the address can be opened by hand. */
+export function openBrowser(host: Host, address: string | URL): Promise<boolean> {
+  const url = new URL(address)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw new AuthRefused('bad-authorization-url', `${shownUrl(url)} is not a web page; it is not opened.`)
+  const [command, ...args] = OPENERS[host.platform] ?? ['xdg-open']
+  return new Promise((done) => {
+    // `href` is percent-encoded: no quotes, spaces, line breaks or leading dash can be left in it.
+    const child = host.spawn(command, [...args, url.href], {
+      stdio: 'ignore',
+      detached: true,
+      shell: false,
+      env: { ...host.env },
+    })
+    // An opener that lives on is the browser itself; one that fails says so soon.
+    const settled = host.timer(1500, () => done(true))
+    child.once('error', () => {
+      settled()
+      done(false)
+    })
+    child.once('exit', (code) => {
+      settled()
+      done(code === 0)
+    })
+    child.unref()
+  })
+}

@@ -1,0 +1,166 @@
+// callback.ts: the one-answer web server on this machine that a browser comes back to.
+// It takes the answer with the right state and no other; what the answer means is login.ts's business.
+import { timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Timeout } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { AUTH_LIMITS } from '../limits.ts'
+import { AuthRefused } from './refusal.ts'
+
+export interface Callback {
+  readonly redirectUri: string
+  /** The answer's parameters; rejects after five minutes. */
+  readonly answer: Promise<URLSearchParams>
+  close(): Promise<void>
+}
+
+export interface CallbackOptions {
+  readonly host: Host
+  readonly server: string
+  readonly state: string
+  /** A port that must be had, e.g. because it is registered. */
+  readonly port?: number | undefined
+  /** A port that would be nice: the one of the last login. */
+  readonly preferredPort?: number | undefined
+}
+
+const PATH = '/callback'
+
+export async function listenForCallback(options: CallbackOptions): Promise<Callback> {
+  let settle: (params: URLSearchParams) => void = () => undefined
+  let fail: (error: Error) => void = () => undefined
+  const answer = new Promise<URLSearchParams>((done, no) => {
+    settle = done
+    fail = no
+  })
+  // Whoever does not wait for the answer (a pasted one came first) must not crash the process.
+  answer.catch(() => undefined)
+  let taken = false
+  const { servers, port } = await listen(options, (request, response) => {
+    const verdict = judge(request, port, options.state)
+    if (verdict.kind === 'stranger') return reply(response, verdict.status, verdict.page)
+    if (taken) return reply(response, 410, 'This login is already finished.')
+    taken = true
+    const failed = verdict.params.has('error')
+    reply(
+      response,
+      200,
+      failed
+        ? 'The login did not go through. Go back to where you started it to see why.'
+        : 'You can close this page and go back to where you started the login.',
+    )
+    settle(verdict.params)
+  })
+  const cancelTimer = options.host.timer(AUTH_LIMITS.callbackMs, () =>
+    fail(
+      new Timeout(
+        `Nobody finished the login of "${options.server}" within ${AUTH_LIMITS.callbackMs / 60_000} minutes.`,
+        {
+          server: options.server,
+          stage: 'auth',
+          hint: `Run \`plugboard login ${options.server}\` again.`,
+        },
+      ),
+    ),
+  )
+  return {
+    redirectUri: `http://localhost:${port}${PATH}`,
+    answer,
+    async close() {
+      cancelTimer()
+      await Promise.all(servers.map(closeServer))
+    },
+  }
+}
+
+type Verdict =
+  | { readonly kind: 'answer'; readonly params: URLSearchParams }
+  | { readonly kind: 'stranger'; readonly status: number; readonly page: string }
+
+function judge(request: IncomingMessage, port: number, state: string): Verdict {
+  const stranger = (status: number, page: string): Verdict => ({ kind: 'stranger', status, page })
+  const hosts = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]
+  // A page on the web that had its own name point here would send that name.
+  if (!hosts.includes(request.headers.host ?? '')) return stranger(403, 'Not for this address.')
+  if (request.method !== 'GET') return stranger(405, 'Only GET.')
+  const url = new URL(request.url ?? '/', 'http://localhost')
+  if (url.pathname !== PATH) return stranger(404, 'Nothing here.')
+  if (!sameSecret(url.searchParams.get('state') ?? '', state))
+    return stranger(400, 'This is not the answer to the login that is under way.')
+  return { kind: 'answer', params: url.searchParams }
+}
+
+export function sameSecret(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+function reply(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+    connection: 'close',
+  })
+  response.end(
+    `<!doctype html><html lang="en"><meta charset="utf-8"><title>Plugboard</title><body style="font:18px system-ui;margin:15vh auto;max-width:30em;text-align:center"><h1>Plugboard</h1><p>${text}</p>`,
+  )
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** `localhost` means 127.0.0.1 to some browsers and ::1 to others: the same port on both, where both exist. */
+async function listen(
+  options: CallbackOptions,
+  handler: Handler,
+): Promise<{ servers: Server[]; port: number }> {
+  const wishes = options.port !== undefined ? [options.port] : [options.preferredPort ?? 0, 0, 0, 0]
+  for (const wish of wishes) {
+    const v4 = await listenOn('127.0.0.1', wish, handler)
+    if (!v4.server) {
+      if (v4.code === 'EADDRINUSE' || v4.code === 'EACCES') continue
+      throw portTrouble(options, wish, v4.code)
+    }
+    const port = (v4.server.address() as AddressInfo).port
+    const v6 = await listenOn('::1', port, handler)
+    if (v6.server) return { servers: [v4.server, v6.server], port }
+    if (v6.code !== 'EADDRINUSE') return { servers: [v4.server], port }
+    await closeServer(v4.server)
+  }
+  throw portTrouble(options, wishes[0] ?? 0, 'EADDRINUSE')
+}
+
+function portTrouble(options: CallbackOptions, port: number, code: string): AuthRefused {
+  return new AuthRefused(
+    'callback-port-busy',
+    `The login of "${options.server}" needs port ${port} on this machine, and it cannot be had (${code}).`,
+    {
+      server: options.server,
+      hint: 'Stop whatever uses it (another login?), or set another `oauth.callbackPort`; `--no-browser` needs no port.',
+    },
+  )
+}
+
+function listenOn(
+  address: string,
+  port: number,
+  handler: Handler,
+): Promise<{ server?: Server; code: string }> {
+  return new Promise((done) => {
+    const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, handler)
+    server.maxConnections = 16
+    server.once('error', (error) => done({ code: (error as NodeJS.ErrnoException).code ?? 'unknown' }))
+    server.listen({ port, host: address, exclusive: true }, () => done({ server, code: '' }))
+  })
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((done) => {
+    server.close(() => done())
+    // Lets the page that is being sent arrive, and waits for nobody else.
+    server.closeIdleConnections()
+    setTimeout(() => server.closeAllConnections(), 200).unref()
+  })
+}

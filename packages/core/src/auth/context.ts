@@ -1,0 +1,111 @@
+// context.ts: what every part of the auth room is handed, and the names under which it files things.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { RemoteEntry } from '../config/entry.ts'
+import type { ConfiguredServer } from '../config/types.ts'
+import { InvalidInput } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { type GuardedFetch, guardedFetch, type Resolve } from './guard.ts'
+import type { Vault } from './vault.ts'
+
+/** Single sign-on for every server with `oauth.xaa`: the company's identity provider. */
+export interface XaaSettings {
+  readonly issuer: string
+  readonly clientId: string
+  readonly callbackPort?: number
+  /** Otherwise `PLUGBOARD_XAA_CLIENT_SECRET`; none for a public client. */
+  readonly clientSecret?: string
+  readonly scopes?: readonly string[]
+}
+
+/** A server that a machine logs in to by itself. */
+export interface MachineSettings {
+  readonly clientId: string
+  readonly scopes?: readonly string[]
+  /** Proves the client by a signed assertion instead of a secret: PKCS#8 PEM or a JWK. */
+  readonly privateKey?: string | Readonly<Record<string, unknown>>
+  readonly alg?: string
+  readonly kid?: string
+  /** A token of the platform the program runs on, exchanged for an access token (JWT bearer); read anew each time. */
+  readonly assertion?: string | (() => Promise<string>)
+  readonly clientSecret?: string
+  /** Refuses to send the credential to any other authorization server. */
+  readonly issuer?: string
+}
+
+export interface AuthSettings {
+  readonly xaa?: XaaSettings
+  /** By server name. */
+  readonly machines?: Readonly<Record<string, MachineSettings>>
+  /** An https URL that serves this client's metadata document; its own client id where servers support it. */
+  readonly clientMetadataUrl?: string
+  readonly clientName?: string
+}
+
+export interface AuthContext {
+  readonly host: Host
+  /** For locks and the needs-auth memory; the vault keeps the secrets. */
+  readonly stateDir: string
+  readonly vault: Vault
+  readonly settings?: AuthSettings
+  readonly resolve?: Resolve
+  /** Told of what went wrong without failing the call, e.g. a renewed login that could not be saved. */
+  readonly onNotice?: (notice: AuthNotice) => void
+}
+
+export interface AuthNotice {
+  readonly server: string
+  readonly kind: 'not-saved' | 'renewal-postponed'
+  readonly message: string
+}
+
+export type RemoteServer = ConfiguredServer & { readonly entry: RemoteEntry }
+
+export function isRemote(server: ConfiguredServer): server is RemoteServer {
+  return ['http', 'sse', 'ws', 'claudeai-proxy'].includes(server.entry.type)
+}
+
+export function remoteServer(server: ConfiguredServer): RemoteServer {
+  if (isRemote(server)) return server
+  throw new InvalidInput(
+    `"${server.name}" is a ${server.entry.type} server; there is nothing to log in to.`,
+    {
+      server: server.name,
+      stage: 'auth',
+    },
+  )
+}
+
+/** One server to us: its name and its address. The same name at another address is another server. */
+export function serverKey(server: RemoteServer): string {
+  const url = createHash('sha256').update(canonicalUrl(server)).digest('hex').slice(0, 16)
+  return `${server.name}@${url}`
+}
+
+export function canonicalUrl(server: RemoteServer): string {
+  const url = new URL(server.entry.url)
+  url.hash = ''
+  return url.href
+}
+
+/** Where its metadata is looked for: a WebSocket server publishes it over HTTP like any other. */
+export function httpUrl(server: RemoteServer): string {
+  return server.entry.url.replace(/^ws(s?):/, 'http$1:')
+}
+
+export function lockPath(context: AuthContext, name: string): string {
+  return join(context.stateDir, 'locks', createHash('sha256').update(name).digest('hex').slice(0, 32))
+}
+
+/** The guard for this server's auth requests; what the user wrote down by hand is trusted to be anywhere. */
+export function fetchFor(server: RemoteServer, context: AuthContext): GuardedFetch {
+  const { authServerMetadataUrl, xaa } = server.entry.oauth ?? {}
+  const trusted = [authServerMetadataUrl, xaa ? context.settings?.xaa?.issuer : undefined]
+  return guardedFetch({
+    host: context.host,
+    server: new URL(httpUrl(server)),
+    serverName: server.name,
+    trusted: trusted.flatMap((url) => (url && URL.canParse(url) ? [new URL(url).origin] : [])),
+    resolve: context.resolve,
+  })
+}

@@ -1,0 +1,258 @@
+// login.ts: logging in to a server, and out again. Discovery, the client's identity, the person's visit to the
+// authorization server and the token request are each in a file of their own; here is their order.
+import type { ConfiguredServer } from '../config/types.ts'
+import { withFileLock } from '../files/index.ts'
+import { AUTH_LIMITS } from '../limits.ts'
+import {
+  type AuthContext,
+  fetchFor,
+  lockPath,
+  type RemoteServer,
+  remoteServer,
+  serverKey,
+} from './context.ts'
+import { challengeOf, chooseScope, type Discovered, discover } from './discovery.ts'
+import { newDpopKey } from './dpop.ts'
+import { identify } from './identity.ts'
+import { deleteLogin, type Login, loadLogin, saveLogin, unusable } from './logins.ts'
+import { forgetNeedsAuth, needsAuth } from './needs-auth.ts'
+import { type PersonOptions, prepareVisit } from './person.ts'
+import { keeperFor, machineFor } from './renewers.ts'
+import { clientAuthentication, requestTokens } from './token-endpoint.ts'
+import { loginToIdp } from './xaa.ts'
+
+export interface LoginResult {
+  readonly server: string
+  readonly issuer: string
+  readonly resource: string
+  readonly scope?: string
+  /** When the present access token ends; a login that renews itself outlives it. */
+  readonly expiresAt?: number
+  readonly renewable: boolean
+  readonly client: Login['client']['source']
+  /** False where single sign-on or a machine's credentials did it all. */
+  readonly askedPerson: boolean
+  readonly vault: AuthContext['vault']['kind']
+}
+
+/**
+ * Logs in to a server and files the login in the vault.
+ *
+ *     await login(server, context, { openBrowser: true, onUrl: (url) => console.error(url) })
+ */
+export async function login(
+  configured: ConfiguredServer,
+  context: AuthContext,
+  person: PersonOptions,
+): Promise<LoginResult> {
+  const server = remoteServer(configured)
+  if (machineFor(server, context) || server.entry.oauth?.xaa) return loginUnattended(server, context, person)
+  const fetch = fetchFor(server, context)
+  await checkVault(context)
+  const previous = await previousLogin(server, context)
+  const challenge = await challengeOf(server, context, fetch)
+  const found = await discover(server, challenge, fetch)
+  const granted = previous?.as.issuer === found.as.issuer ? previous.requestedScope : undefined
+  const scope = chooseScope(server, found, challenge.scope, granted)
+  const visit = await prepareVisit({
+    host: context.host,
+    server: server.name,
+    port: server.entry.oauth?.callbackPort,
+    preferredPort: portOf(previous?.client.redirectUri),
+    person,
+  })
+  try {
+    const client = await identify(server, context, found.as, {
+      redirectUri: visit.redirectUri,
+      scope,
+      previous,
+    })
+    const grant = await visit.go(found.as, {
+      client_id: client.clientId,
+      scope,
+      resource: found.sendResource ? found.resource : undefined,
+      // OpenID providers give lasting access only to those who asked the person for it.
+      prompt: scope?.split(' ').includes('offline_access') ? 'consent' : undefined,
+    })
+    const dpopKey = found.dpop ? await newDpopKey() : undefined
+    const answer = await requestTokens({
+      server: server.name,
+      as: found.as,
+      client,
+      grant: 'authorization_code',
+      params: {
+        code: grant.code,
+        code_verifier: grant.verifier,
+        redirect_uri: visit.redirectUri,
+        resource: found.sendResource ? found.resource : undefined,
+      },
+      fetch,
+      now: () => context.host.now(),
+      dpopKey,
+      signal: person.signal,
+    })
+    if (answer.kind !== 'tokens') throw answer.error
+    const made = build(server, found, { client, scope, previous })
+    const fresh: Login = { ...made, tokens: answer.tokens, ...(dpopKey && { dpopKey }) }
+    await store(server, context, fresh)
+    return describe(context, fresh, true)
+  } catch (error) {
+    if (previous?.client.source === 'registered') await doubtRegistration(server, context, previous)
+    throw error
+  } finally {
+    await visit.close()
+  }
+}
+
+/**
+ * A server that forgot our registration shows the person an error and us nothing at all; so after a login that came to
+ * nothing, the next one registers anew.
+ */
+async function doubtRegistration(server: RemoteServer, context: AuthContext, previous: Login): Promise<void> {
+  await locked(server, context, async () => {
+    const stored = await previousLogin(server, context)
+    if (stored?.generation !== previous.generation) return
+    await saveLogin(server, context, { ...stored, client: unusable(stored.client) })
+    // The failure of the login is what is told; this was only about the next one.
+  }).catch(() => undefined)
+}
+
+function build(
+  server: RemoteServer,
+  found: Discovered,
+  made: { client: Login['client']; scope: string | undefined; previous: Login | undefined },
+): Omit<Login, 'tokens'> {
+  return {
+    version: 1,
+    grant: 'authorization_code',
+    server: server.name,
+    url: server.entry.url,
+    as: found.as,
+    resource: found.resource,
+    sendResource: found.sendResource,
+    client: made.client,
+    ...(made.scope && { requestedScope: made.scope }),
+    generation: (made.previous?.generation ?? 0) + 1,
+  }
+}
+
+/** Machines need nobody; single sign-on needs somebody only when the identity provider's own login has ended. */
+async function loginUnattended(
+  server: RemoteServer,
+  context: AuthContext,
+  person: PersonOptions,
+): Promise<LoginResult> {
+  const keeper = keeperFor(server, context)
+  const { askedPerson } = server.entry.oauth?.xaa
+    ? await loginToIdp(server, context, person)
+    : { askedPerson: false }
+  // A server that has just refused what is stored wants something new, not the same again.
+  if (await needsAuth(server, context)) await locked(server, context, () => deleteLogin(server, context))
+  const fresh = await keeper.get({ signal: person.signal })
+  await forgetNeedsAuth(server, context)
+  return describe(context, fresh, askedPerson)
+}
+
+/** Under the lock of the renewals, so that a renewal under way cannot put the old login over the new one. */
+async function store(server: RemoteServer, context: AuthContext, fresh: Login): Promise<void> {
+  await locked(server, context, () => saveLogin(server, context, fresh))
+  await forgetNeedsAuth(server, context)
+}
+
+function locked<T>(server: RemoteServer, context: AuthContext, work: () => Promise<T>): Promise<T> {
+  const options = { waitMs: AUTH_LIMITS.lockWaitMs, staleMs: AUTH_LIMITS.lockStaleMs, dirMode: 0o700 }
+  return withFileLock(lockPath(context, serverKey(server)), options, work)
+}
+
+/** A damaged login is no obstacle to a new one; the vault keeps it aside. */
+async function previousLogin(server: RemoteServer, context: AuthContext): Promise<Login | undefined> {
+  return loadLogin(server, context).catch(() => undefined)
+}
+
+/** Nobody is sent through a login that could not be kept. */
+async function checkVault({ vault }: AuthContext): Promise<void> {
+  await vault.set('trial', 'trial')
+  await vault.delete('trial')
+}
+
+function portOf(redirectUri: string | undefined): number | undefined {
+  return redirectUri && URL.canParse(redirectUri) ? Number(new URL(redirectUri).port) || undefined : undefined
+}
+
+function describe(context: AuthContext, made: Login, askedPerson: boolean): LoginResult {
+  const scope = made.tokens.scope ?? made.requestedScope
+  return {
+    server: made.server,
+    issuer: made.as.issuer,
+    resource: made.resource,
+    ...(scope && { scope }),
+    ...(made.tokens.expiresAt !== undefined && { expiresAt: made.tokens.expiresAt }),
+    renewable: made.tokens.refreshToken !== undefined || made.grant !== 'authorization_code',
+    client: made.client.source,
+    askedPerson,
+    vault: context.vault.kind,
+  }
+}
+
+export interface LogoutResult {
+  readonly server: string
+  /** There was a login, and it is gone from the vault. */
+  readonly forgotten: boolean
+  /** The authorization server took its tokens back. */
+  readonly revoked: boolean
+  /** Why not, in words for a person. */
+  readonly reason?: string
+}
+
+/** Takes the tokens back at the authorization server, and forgets them here whatever it says. */
+export async function logout(configured: ConfiguredServer, context: AuthContext): Promise<LogoutResult> {
+  const server = remoteServer(configured)
+  return locked(server, context, async () => {
+    const known = await previousLogin(server, context)
+    const outcome = known
+      ? await revoke(server, context, known)
+      : { revoked: false, reason: 'There was no login.' }
+    const forgotten = await deleteLogin(server, context)
+    return { server: server.name, forgotten, ...outcome }
+  })
+}
+
+async function revoke(
+  server: RemoteServer,
+  context: AuthContext,
+  known: Login,
+): Promise<{ revoked: boolean; reason?: string }> {
+  if (!known.as.revocation_endpoint)
+    return { revoked: false, reason: 'The authorization server offers no way to take tokens back.' }
+  const oauth = await import('oauth4webapi')
+  const fetch = fetchFor(server, context)
+  const auth = await clientAuthentication(known.as, known.client)
+  const tokens = [
+    ['refresh_token', known.tokens.refreshToken],
+    ['access_token', known.tokens.accessToken],
+  ] as const
+  try {
+    for (const [hint, token] of tokens) {
+      if (!token) continue
+      const response = await oauth.revocationRequest(
+        known.as,
+        { client_id: known.client.clientId },
+        auth,
+        token,
+        {
+          [oauth.allowInsecureRequests]: true,
+          [oauth.customFetch]: (url, init) =>
+            fetch(url, { method: init.method, headers: init.headers, body: init.body as URLSearchParams }),
+          additionalParameters: { token_type_hint: hint },
+        },
+      )
+      // Structured access tokens often cannot be taken back; the refresh token is what counts.
+      if (response.status !== 200 && (hint === 'refresh_token' || !known.tokens.refreshToken))
+        return { revoked: false, reason: `The authorization server answered ${response.status}.` }
+    }
+    return { revoked: true }
+  } catch {
+    // Forgetting must not fail because the line is down; the result says what did not happen.
+    return { revoked: false, reason: 'The authorization server could not be reached.' }
+  }
+}

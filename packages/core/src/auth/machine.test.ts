@@ -1,0 +1,100 @@
+import * as jose from 'jose'
+import { afterEach, describe, expect, it } from 'vitest'
+import { AuthRequired } from '../errors.ts'
+import { startAuthorizationServer } from './fixtures/authorization-server.ts'
+import { startResourceServer } from './fixtures/resource-server.ts'
+import { bench, cleanUp, ping, remote } from './fixtures/setup.ts'
+import { loadLogin } from './logins.ts'
+import { authFor } from './provider.ts'
+
+const open: { close(): Promise<void> }[] = []
+const desk = bench()
+afterEach(async () => {
+  for (const server of open.splice(0).reverse()) await server.close()
+  cleanUp(desk)
+})
+
+async function machinery(client: Record<string, unknown>) {
+  const as = await startAuthorizationServer({
+    clients: [
+      {
+        client_id: 'robot',
+        redirect_uris: [],
+        response_types: [],
+        grant_types: ['client_credentials'],
+        ...client,
+      },
+    ],
+  })
+  open.push(as)
+  const rs = await startResourceServer({ as })
+  open.push(rs)
+  return { as, rs }
+}
+const context = (machine: object) => ({
+  ...desk.context,
+  settings: { machines: { robot: { clientId: 'robot', ...machine } } },
+})
+
+describe('a machine', () => {
+  it('logs itself in with a secret, once for every process, and again when it ends', async () => {
+    const { as, rs } = await machinery({ client_secret: 'sesame' })
+    const ours = context({ clientSecret: 'sesame' })
+    const server = remote('robot', rs.url)
+    for (let call = 0; call < 3; call++) expect((await ping(authFor(server, ours), rs.url)).status).toBe(200)
+    expect(as.counts.clientCredentials).toBe(1)
+    expect(JSON.stringify(await loadLogin(server, ours))).not.toContain('sesame')
+    desk.advance(2 * 3_600_000)
+    expect((await ping(authFor(server, ours), rs.url)).status).toBe(200)
+    expect(as.counts.clientCredentials).toBe(2)
+  })
+
+  it('logs itself in with a signed assertion', async () => {
+    const pair = await jose.generateKeyPair('ES256', { extractable: true })
+    const jwk = { ...(await jose.exportJWK(pair.publicKey)), kid: 'k1', alg: 'ES256', use: 'sig' }
+    const { rs } = await machinery({
+      token_endpoint_auth_method: 'private_key_jwt',
+      token_endpoint_auth_signing_alg: 'ES256',
+      jwks: { keys: [jwk] },
+    })
+    for (const privateKey of [await jose.exportPKCS8(pair.privateKey), await jose.exportJWK(pair.privateKey)])
+      expect(
+        (
+          await ping(
+            authFor(remote('robot', rs.url), context({ privateKey, alg: 'ES256', kid: 'k1' })),
+            rs.url,
+          )
+        ).status,
+      ).toBe(200)
+  })
+
+  it('with a wrong secret asks for somebody, saying why and not what', async () => {
+    const { rs } = await machinery({ client_secret: 'sesame' })
+    const error = await ping(
+      authFor(remote('robot', rs.url), context({ clientSecret: 'PLANTED' })),
+      rs.url,
+    ).catch((caught) => caught)
+    expect(error).toBeInstanceOf(AuthRequired)
+    expect(error.hint).toContain('invalid_client')
+    expect(`${error.stack}${JSON.stringify(error)}`).not.toContain('PLANTED')
+  })
+
+  it('with a key that is none says so without showing it', async () => {
+    const { rs } = await machinery({ client_secret: 'sesame' })
+    const error = await ping(
+      authFor(remote('robot', rs.url), context({ privateKey: 'PLANTED' })),
+      rs.url,
+    ).catch((caught) => caught)
+    expect(error.message).toContain('ES256')
+    expect(`${error.stack}${JSON.stringify(error)}`).not.toContain('PLANTED')
+  })
+
+  it('gives its secret to no other authorization server than the one it is for', async () => {
+    const { as, rs } = await machinery({ client_secret: 'sesame' })
+    const ours = context({ clientSecret: 'sesame', issuer: 'https://company.example' })
+    await expect(ping(authFor(remote('robot', rs.url), ours), rs.url)).rejects.toMatchObject({
+      refusal: 'issuer-mismatch',
+    })
+    expect(as.requests).not.toContain('POST /token')
+  })
+})

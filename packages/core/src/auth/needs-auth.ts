@@ -1,0 +1,133 @@
+// needs-auth.ts: remembers for a quarter of an hour that a server wants a login, so that nobody knocks again in
+// vain, and lets every board know when somebody has logged in. One small file, shared by all processes.
+import { watch } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { readTextFile, withFileLock, writeFileAtomic } from '../files/index.ts'
+import { AUTH_LIMITS } from '../limits.ts'
+import { type AuthContext, type RemoteServer, serverKey } from './context.ts'
+
+export interface NeedsAuth {
+  readonly since: number
+  /** What the server's refusal asked for; the login asks for it in turn. */
+  readonly scope?: string
+  readonly resourceMetadata?: string
+  readonly dpop?: boolean
+}
+
+interface Memory {
+  readonly needs: Readonly<Record<string, NeedsAuth>>
+  /** When each server was last logged in to. */
+  readonly logins: Readonly<Record<string, number>>
+}
+
+const EMPTY: Memory = { needs: {}, logins: {} }
+const fileOf = (context: AuthContext) => join(context.stateDir, 'needs-auth.json')
+
+/** The memory of a refusal that still counts. */
+export async function needsAuth(server: RemoteServer, context: AuthContext): Promise<NeedsAuth | undefined> {
+  const note = (await read(context)).needs[serverKey(server)]
+  return note && isFresh(note, context) ? note : undefined
+}
+
+export async function rememberNeedsAuth(
+  server: RemoteServer,
+  context: AuthContext,
+  asked: Omit<NeedsAuth, 'since'> = {},
+): Promise<void> {
+  await edit(context, ({ needs, logins }) => ({
+    needs: { ...needs, [serverKey(server)]: { ...asked, since: context.host.now() } },
+    logins,
+  }))
+}
+
+/** After a login: the refusal is forgotten, and whoever watches is told. */
+export async function forgetNeedsAuth(server: RemoteServer, context: AuthContext): Promise<void> {
+  const key = serverKey(server)
+  await edit(context, ({ needs, logins }) => {
+    const { [key]: _gone, ...rest } = needs
+    return { needs: rest, logins: { ...logins, [key]: context.host.now() } }
+  })
+}
+
+/**
+ * Calls back with the key (`serverKey`) of each server that was logged in to, by this process or another. The answer
+ * stops watching.
+ */
+export async function watchLogins(context: AuthContext, onLogin: (key: string) => void): Promise<() => void> {
+  const file = fileOf(context)
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  let seen = (await read(context)).logins
+  let stopped = false
+  let cancelPoll: () => void = () => undefined
+  let reading = Promise.resolve()
+  const look = () => {
+    reading = reading.then(async () => {
+      const { logins } = await read(context)
+      if (stopped) return
+      const news = Object.keys(logins).filter((key) => logins[key] !== seen[key])
+      seen = logins
+      for (const key of news) onLogin(key)
+    })
+  }
+  const watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
+    if (name === basename(file)) look()
+  })
+  // Some file systems report nothing, and a watcher may die with its folder; the slow look remains.
+  watcher.on('error', () => undefined)
+  const poll = () => {
+    look()
+    if (!stopped) cancelPoll = context.host.timer(AUTH_LIMITS.loginPollMs, poll)
+  }
+  cancelPoll = context.host.timer(AUTH_LIMITS.loginPollMs, poll)
+  return () => {
+    stopped = true
+    cancelPoll()
+    watcher.close()
+  }
+}
+
+function isFresh(note: NeedsAuth, { host }: AuthContext): boolean {
+  return Math.abs(host.now() - note.since) < AUTH_LIMITS.needsAuthMemoryMs
+}
+
+async function edit(context: AuthContext, change: (memory: Memory) => Memory): Promise<void> {
+  const file = fileOf(context)
+  const options = { waitMs: AUTH_LIMITS.lockWaitMs, staleMs: AUTH_LIMITS.lockStaleMs, dirMode: 0o700 }
+  await withFileLock(file, options, async () => {
+    const { needs, logins } = change(await read(context))
+    const live = Object.entries(needs).filter(([, note]) => isFresh(note, context))
+    const recent = Object.entries(logins).sort(([, a], [, b]) => b - a)
+    const memory = {
+      needs: Object.fromEntries(live),
+      logins: Object.fromEntries(recent.slice(0, AUTH_LIMITS.loginsRemembered)),
+    }
+    await writeFileAtomic(file, `${JSON.stringify(memory, null, 2)}\n`, { mode: 0o600, dirMode: 0o700 })
+  })
+}
+
+async function read(context: AuthContext): Promise<Memory> {
+  const outcome = await readTextFile(fileOf(context), AUTH_LIMITS.vaultEntryBytes)
+  if (outcome.kind !== 'text') return EMPTY
+  try {
+    const memory = JSON.parse(outcome.text) as Partial<Memory>
+    return {
+      needs: entries(
+        memory.needs,
+        (note): note is NeedsAuth => typeof (note as NeedsAuth | null)?.since === 'number',
+      ),
+      logins: entries(memory.logins, (at): at is number => typeof at === 'number'),
+    }
+  } catch {
+    // It is only a memory: unreadable means nothing is remembered.
+    return EMPTY
+  }
+}
+
+/** The well-formed entries, on an object without a prototype to fall through to. */
+function entries<T>(value: unknown, isGood: (item: unknown) => item is T): Readonly<Record<string, T>> {
+  const good: Record<string, T> = Object.create(null)
+  if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) if (isGood(item)) good[key] = item
+  return good
+}

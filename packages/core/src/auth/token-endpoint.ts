@@ -1,0 +1,199 @@
+// token-endpoint.ts: one request to a token endpoint, whatever the grant, and one reading of its answer.
+// Answers carry secrets: nothing of a body leaves here but the tokens themselves and the OAuth error code.
+import type { webcrypto } from 'node:crypto'
+import type { JWK } from 'jose'
+import type { AuthorizationServer, ClientAuth, DPoPHandle } from 'oauth4webapi'
+import { IoError, type PlugboardError } from '../errors.ts'
+import type { GuardedFetch } from './guard.ts'
+import type { ClientIdentity, Tokens } from './logins.ts'
+import { AuthRefused, quoted, shownUrl } from './refusal.ts'
+
+export interface TokenRequest {
+  readonly server: string
+  readonly as: AuthorizationServer
+  readonly client: ClientIdentity
+  readonly grant: string
+  readonly params: Readonly<Record<string, string | undefined>>
+  readonly fetch: GuardedFetch
+  readonly now: () => number
+  readonly dpopKey?: JWK | undefined
+  /** Replaces the client's own way to prove itself, e.g. a signed assertion. */
+  readonly clientAuth?: ClientAuth | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export type TokenAnswer =
+  | {
+      readonly kind: 'tokens'
+      readonly tokens: Tokens
+      readonly idToken?: string
+      readonly issuedType?: string
+    }
+  /** The server said no, with its OAuth error code. */
+  | { readonly kind: 'refused'; readonly code: string; readonly error: PlugboardError }
+  /** The server is in trouble; the same request may succeed later. */
+  | { readonly kind: 'trouble'; readonly error: PlugboardError }
+
+export async function requestTokens(request: TokenRequest): Promise<TokenAnswer> {
+  const oauth = await import('oauth4webapi')
+  const { as, client } = request
+  if (!as.token_endpoint)
+    throw new AuthRefused('bad-metadata', `${shownUrl(as.issuer)} names no token endpoint.`, {
+      server: request.server,
+    })
+  const params = new URLSearchParams()
+  for (const [name, value] of Object.entries(request.params)) if (value !== undefined) params.set(name, value)
+  const dpop = request.dpopKey && (await dpopHandle(request.dpopKey, client.clientId))
+  const send = async () =>
+    oauth.genericTokenEndpointRequest(
+      as,
+      { client_id: client.clientId },
+      request.clientAuth ?? (await clientAuthentication(as, client)),
+      request.grant,
+      params,
+      {
+        // The guard has its own, stricter rule: https, or this very machine.
+        [oauth.allowInsecureRequests]: true,
+        [oauth.customFetch]: async (url, init) =>
+          request.fetch(url, {
+            method: init.method,
+            headers: init.headers,
+            body: init.body as URLSearchParams,
+          }),
+        ...(dpop && { DPoP: dpop }),
+        ...(request.signal && { signal: request.signal }),
+      },
+    )
+  let response = await send()
+  let body = await readJson(response)
+  // The first answer of a server that wants nonces is a refusal that brings one along.
+  if (dpop && body?.error === 'use_dpop_nonce') {
+    response = await send()
+    body = await readJson(response)
+  }
+  return interpret(request, response.status, body)
+}
+
+async function readJson(response: Response): Promise<Record<string, unknown> | undefined> {
+  try {
+    const body: unknown = JSON.parse(await response.text())
+    return typeof body === 'object' && body !== null && !Array.isArray(body)
+      ? (body as Record<string, unknown>)
+      : undefined
+  } catch {
+    // Not JSON; interpret() says so without repeating a word of it.
+    return undefined
+  }
+}
+
+function interpret(
+  request: TokenRequest,
+  status: number,
+  body: Record<string, unknown> | undefined,
+): TokenAnswer {
+  const where = shownUrl(request.as.token_endpoint ?? '')
+  const server = request.server
+  if (typeof body?.error === 'string' && status < 500) {
+    const secrets = [...Object.values(request.params), request.client.clientSecret]
+    const code = quoted(body.error, secrets).slice(0, 64)
+    const words = quoted(body.error_description, secrets)
+    return {
+      kind: 'refused',
+      code,
+      error: new AuthRefused('token-refused', `${where} refused with ${code}${words && `: ${words}`}.`, {
+        server,
+      }),
+    }
+  }
+  if (status >= 500 || status === 429 || status === 408)
+    return {
+      kind: 'trouble',
+      error: new IoError(`${where} answered ${status}.`, {
+        server,
+        stage: 'auth',
+        hint: 'The authorization server is in trouble; the login is kept and tried again later.',
+      }),
+    }
+  if (status !== 200 || !body || typeof body.access_token !== 'string' || body.access_token === '')
+    return {
+      kind: 'trouble',
+      error: new AuthRefused(
+        'bad-response',
+        `${where} answered ${status} with something that is not a token.`,
+        { server },
+      ),
+    }
+  return {
+    kind: 'tokens',
+    tokens: readTokens(body, request.now()),
+    ...(typeof body.id_token === 'string' && { idToken: body.id_token }),
+    ...(typeof body.issued_token_type === 'string' && { issuedType: body.issued_token_type }),
+  }
+}
+
+/** Lenient where it costs nothing: throwing away an answer would throw away the refresh token in it. */
+function readTokens(body: Readonly<Record<string, unknown>>, now: number): Tokens {
+  const seconds = Number(body.expires_in)
+  const type = typeof body.token_type === 'string' ? body.token_type.toLowerCase() : 'bearer'
+  return {
+    accessToken: String(body.access_token),
+    ...(typeof body.refresh_token === 'string' && body.refresh_token && { refreshToken: body.refresh_token }),
+    type: type === 'dpop' ? 'dpop' : 'bearer',
+    ...(typeof body.scope === 'string' && { scope: body.scope }),
+    obtainedAt: now,
+    ...(Number.isFinite(seconds) && seconds > 0 && { expiresAt: now + seconds * 1000 }),
+  }
+}
+
+/** How this client proves itself here: as it was registered, else by what the server supports. */
+export async function clientAuthentication(
+  as: AuthorizationServer,
+  client: ClientIdentity,
+): Promise<ClientAuth> {
+  const oauth = await import('oauth4webapi')
+  if (!client.clientSecret) return oauth.None()
+  const supported = as.token_endpoint_auth_methods_supported
+  const fits = (method: string) => !supported || supported.includes(method)
+  const method =
+    client.authMethod && fits(client.authMethod)
+      ? client.authMethod
+      : fits('client_secret_basic')
+        ? 'client_secret_basic'
+        : 'client_secret_post'
+  if (method === 'none') return oauth.None()
+  return method === 'client_secret_post'
+    ? oauth.ClientSecretPost(client.clientSecret)
+    : basic(client.clientSecret)
+}
+
+/** As forms encode, and no more than that: many servers compare without decoding, where only plain names survive. */
+function basic(secret: string): ClientAuth {
+  const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
+  return (_as, client, _body, headers) => {
+    const pair = `${encode(client.client_id)}:${encode(secret)}`
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`)
+  }
+}
+
+async function dpopHandle(key: JWK, clientId: string): Promise<DPoPHandle> {
+  const oauth = await import('oauth4webapi')
+  const { publicKey, privateKey } = await importDpopKey(key)
+  return oauth.DPoP({ client_id: clientId } as Parameters<typeof oauth.DPoP>[0], { publicKey, privateKey })
+}
+
+export async function importDpopKey(key: JWK): Promise<webcrypto.CryptoKeyPair> {
+  const { subtle } = globalThis.crypto
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
+  const { d: _private, ...pub } = key
+  return {
+    privateKey: await subtle.importKey('jwk', key as webcrypto.JsonWebKey, algorithm, false, ['sign']),
+    // Its public half is put into every proof, so it has to be exportable.
+    publicKey: await subtle.importKey(
+      'jwk',
+      { ...pub, key_ops: ['verify'] } as webcrypto.JsonWebKey,
+      algorithm,
+      true,
+      ['verify'],
+    ),
+  }
+}
