@@ -2,7 +2,7 @@
 // model, the workspace, hooks. What is not given is not offered to any server.
 import type { AskHandler, RequestHandlers } from '../connection/asks.ts'
 import { RpcFault } from '../connection/faults.ts'
-import { type Json, RPC } from '../connection/protocol.ts'
+import { RPC } from '../connection/protocol.ts'
 import { PermissionDenied } from '../errors.ts'
 import {
   type ElicitationPorts,
@@ -40,7 +40,8 @@ function elicitHandler(ports: ElicitationPorts): AskHandler {
     const request = readElicitation(server, params)
     if ('problem' in request) throw new RpcFault(RPC.invalidParams, request.problem)
     const answer = await elicit(request, ports, signal)
-    return { ...answer } satisfies Json
+    const content = answer.action === 'accept' ? answer.content : undefined
+    return { action: answer.action, ...(content && { content }) }
   }
 }
 

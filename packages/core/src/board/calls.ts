@@ -35,6 +35,7 @@ import {
 } from '../tools/index.ts'
 import { AcceptedDefinitions } from './accepted.ts'
 import { possibleServers, type ToolPool } from './pool.ts'
+import { callAsTask, runsAsTask } from './tasks.ts'
 import { UrlsDone } from './urls-done.ts'
 
 export interface CallOptions {
@@ -166,7 +167,9 @@ export class Calls implements ToolActions {
     if (known) return known
     const session: ToolSession = {
       callTool: (name, args, { signal, onProgress, timeoutMs }) =>
-        connection.request('tools/call', { name, arguments: args }, { signal, onProgress, timeoutMs }),
+        runsAsTask(connection, name)
+          ? callAsTask(connection, this.#options.host, name, args, { signal, onProgress, timeoutMs })
+          : connection.request('tools/call', { name, arguments: args }, { signal, onProgress, timeoutMs }),
     }
     this.#sessions.set(connection, session)
     return session

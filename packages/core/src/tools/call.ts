@@ -247,7 +247,11 @@ async function sendToUrl(
   required: RequiredUrl,
   context: CallContext,
 ): Promise<void> {
-  const answer = await elicit({ mode: 'url', server: tool.server, ...required }, elicitation, context.signal)
+  const answer = await elicit(
+    { mode: 'url', server: tool.server, ...required, retry: true },
+    elicitation,
+    context.signal,
+  )
   if (answer.action !== 'accept')
     throw new PermissionDenied(
       `${tool.server}.${tool.definition.name} needs you to open ${hostOf(required.url)}, and that was not done.`,
@@ -256,7 +260,7 @@ async function sendToUrl(
         stage: 'call',
       },
     )
-  if (required.elicitationId !== undefined)
+  if (required.elicitationId !== undefined && !answer.done)
     await ports.urlDone?.(tool.server, required.elicitationId, context.signal)
 }
 
