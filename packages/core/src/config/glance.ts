@@ -166,6 +166,7 @@ const CAREFUL = new Set([
   'logins',
   'plugins',
   'permissions',
+  'hooks',
 ])
 
 function isObject(value: unknown): value is Json {

@@ -54,6 +54,12 @@ export interface PermissionRule {
   readonly scope: Scope
 }
 
+/** The `hooks` of one settings file, as they are written there. */
+export interface WrittenHooks {
+  readonly file: string
+  readonly hooks: Readonly<Record<string, unknown>>
+}
+
 export interface Resolved {
   readonly servers: readonly ConfiguredServer[]
   readonly resolutions: ReadonlyMap<string, Resolution>
@@ -67,6 +73,7 @@ export interface Resolved {
   readonly rules: readonly PermissionRule[]
   /** The administrator's word before the person's, part by part. */
   readonly logins: LoginSettings
+  readonly hooks: readonly WrittenHooks[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -91,6 +98,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     hidden: all.flatMap(hiddenOnes),
     rules: permissionRules(input),
     logins: loginSettings(input.documents),
+    hooks: writtenHooks(input),
     diagnostics,
   }
 }
@@ -295,6 +303,14 @@ function permissionRules({ documents, trackedFiles }: ResolveInput): PermissionR
         .map((rule) => ({ action, rule, file: source.file, scope: source.scope }))
     }),
   )
+}
+
+/** A hook is a command on the person's machine: a file that a repository brought has none. */
+function writtenHooks({ documents, trackedFiles }: ResolveInput): WrittenHooks[] {
+  return documents.flatMap(({ source, settings }) => {
+    const foreign = source.authorship === 'repository' || trackedFiles.has(source.file)
+    return settings.hooks && !foreign ? [{ file: source.file, hooks: settings.hooks }] : []
+  })
 }
 
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {

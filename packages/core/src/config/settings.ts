@@ -67,6 +67,8 @@ export interface Settings {
     readonly deny?: readonly string[]
   }
   readonly logins?: LoginSettings
+  /** Commands around calls and questions, by event. What is in it is read where hooks are run. */
+  readonly hooks?: Readonly<Record<string, unknown>>
 }
 
 const strings = z.array(z.string('expected a string'), 'expected a list of strings')
@@ -134,6 +136,7 @@ const keys = {
     { allow: z.optional(strings), ask: z.optional(strings), deny: z.optional(strings) },
     'expected {"allow"?: […], "ask"?: […], "deny"?: […]}',
   ),
+  hooks: z.record(z.string(), z.unknown(), 'expected {"PreToolUse"?: […], …}'),
 }
 type SettingsKey = keyof typeof keys
 
@@ -149,6 +152,7 @@ const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
   disabledServers: ['enterprise', 'user', 'local', 'project'],
   disabledMcpjsonServers: ['enterprise', 'user', 'local', 'project'],
   permissions: ['enterprise', 'user', 'local', 'project'],
+  hooks: ['enterprise', 'user', 'local'],
 }
 /** Keys that only take something away still count in a file with a syntax error: failing must not open a door. */
 const RESTRICTING: readonly SettingsKey[] = [
@@ -196,7 +200,7 @@ export function readSettings(
 
   for (const key of Object.keys(keys) as SettingsKey[]) {
     const found = member(root, key)
-    if (!found?.value) continue
+    if (!found?.value || (key === 'hooks' && isForOthers(source))) continue
     if (!HONOURED[key].includes(source.scope)) {
       warn(
         'warning',
@@ -264,6 +268,11 @@ function rightPart(key: SettingsKey, given: unknown): unknown {
     default:
       return undefined
   }
+}
+
+/** Another product's hooks expect its tools and its words; only what an administrator wrote is for everyone. */
+function isForOthers(source: Source): boolean {
+  return source.product === 'claude' && source.scope !== 'enterprise'
 }
 
 function restrictingPart(key: SettingsKey, value: unknown): unknown {
