@@ -101,7 +101,9 @@ try {
         met: median(cpu) < 30,
       },
     ],
-    [`Medians of ${ROUNDS} interleaved rounds; a shared machine, so read the ratios. The built-in is switched off too: with it on, `list` also connects it.`],
+    [
+      `Medians of ${ROUNDS} interleaved rounds; a shared machine, so read the ratios. The built-in is switched off too: with it on, the command also connects it.`,
+    ],
   )
 } finally {
   rmSync(folder, { recursive: true, force: true })
