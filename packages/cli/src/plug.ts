@@ -2,9 +2,9 @@
 // once by Ctrl-C. A second Ctrl-C does not wait.
 
 import { join } from 'node:path'
-import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
+import { type Board, type BoardOptions, boardSettings, Cancelled, openBoard } from '@plugboard/core'
 import { createBuiltins } from '@plugboard/core/builtin'
-import { type Configuration, plugboardHome } from '@plugboard/core/config'
+import { type Configuration, plugboardHome, printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Invocation } from './context.ts'
 import { EXIT } from './output.ts'
@@ -26,16 +26,20 @@ export async function withBoard<T>(
   const cacheDir = join(plugboardHome(configuration.place), 'cache')
   const builtins = createBuiltins({ root: configuration.place.root, host, cacheDir })
   const timeoutMs = timeoutOption(invocation)
+  const { warnings, ...settings } = boardSettings(configuration)
+  const note = (text: string) => invocation.output.note(printable(text))
+  for (const text of warnings) note(text)
   const board = await openBoard({
+    ...settings,
     host,
-    cwd: configuration.place.root,
-    workspace: [configuration.place.root],
-    servers: configuration.servers,
     inProcess: builtins.servers,
+    // Whoever types a command means it: that is consent wherever a rule says `ask`.
+    caller: 'user',
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...options,
   })
   board.beforeClose(() => builtins.close())
+  board.on('warning', ({ text }) => note(text))
   const interrupt = new AbortController()
   const onSignal = () => {
     if (interrupt.signal.aborted) process.exit(EXIT.interrupted)
