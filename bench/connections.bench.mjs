@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { configured, openBoard, stdioEntry } from './lib/board-only.mjs'
+import { configured, core, openBoard, stdioEntry } from './lib/board-only.mjs'
 import { httpContenders, inProcessContenders, rawPipe, stdioContenders } from './lib/contenders.mjs'
 import { cpuOf, interleave, median, timed } from './lib/measure.mjs'
 import { report } from './lib/report.mjs'
@@ -17,6 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'plugboard-bench-'))
 // The SDK's HTTP transport leaks abort listeners and Node warns of each; the table is what this prints.
 process.removeAllListeners('warning')
 
+const { childEnvironment } = await core('transports/environment.js')
 const rows = []
 try {
   await calls('stdio', stdioContenders, { batch: 200, many: 1920, p50: 1.0, throughput: 1.0 })
@@ -27,7 +28,7 @@ try {
   await secondConnect()
   idleBoard()
   report('connections', 'Connections: the whole board against the bare SDK client', rows, [
-    `Medians of ${ROUNDS} interleaved rounds (3 for twelve servers); a shared machine, so read the ratios.`,
+    `Medians of ${ROUNDS} interleaved rounds (7 for twelve servers, 3 for the large result); a shared machine, so read the ratios.`,
     'One echo server without a library behind stdio and http, one of the SDK in-process. "Board" is name resolved, arguments checked, call made.',
     'The floor is hand-written JSON on the same pipe, or a node:http POST: nothing is checked, timed, ordered or cancelled.',
   ])
@@ -147,11 +148,11 @@ async function twelveServers() {
       for (let next = queue.shift(); next; next = queue.shift()) children.push(await bringUp(next))
     }
     const took = await timed(() => Promise.all([slot(), slot(), slot()]))
-    for (const child of children) process.kill(-child.pid, 'SIGKILL')
+    await Promise.all(children.map(ended))
     return took
   }
   await withBoard() // From now on it knows which protocol each of them speaks, as the script does.
-  const samples = await interleave({ board: withBoard, byHand }, 5)
+  const samples = await interleave({ board: withBoard, byHand }, 7)
   const ratio = median(samples.board.map((took, round) => took / samples.byHand[round]))
   rows.push({
     what: '`board.ready()` with 12 stdio servers from npm',
@@ -163,10 +164,18 @@ async function twelveServers() {
   })
 }
 
+function ended(child) {
+  return new Promise((done) => {
+    child.once('exit', done)
+    process.kill(-child.pid, 'SIGKILL')
+  })
+}
+
 async function bringUp({ args, env }) {
   const child = spawn(process.execPath, args, {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    // The same as the board gives: an extra certificate file alone makes every start of Node half as long again.
+    env: childEnvironment({ env }, process),
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   })
