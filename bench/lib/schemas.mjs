@@ -287,10 +287,11 @@ export function* pairs({ modern, count: howMany, values, seed }) {
     ),
     { numRuns: howMany, seed },
   )
+  const ajv = judge(modern)
   for (const [schema, random, chance] of drawn) {
     let validate
     try {
-      validate = judge(modern).compile(schema)
+      validate = ajv.compile(schema)
     } catch {
       continue // A schema that the judge itself refuses tells nothing.
     }

@@ -1,5 +1,6 @@
 // output.ts: how results and notes reach a person or a script. Results go to stdout, everything else to stderr.
 import type { Diagnostic } from '@plugboard/core/config'
+import { printable } from '@plugboard/core/config/printable'
 import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
 import { type Colors, createColors } from './colors.ts'
 import { isTerminal, write } from './streams.ts'
@@ -89,8 +90,8 @@ export function reportError(output: Output, error: PlugboardError): void {
   }
   const { red, dim } = output.errorColor
   const where = [error.server, error.stage].filter((part) => part && !error.message.includes(`"${part}"`))
-  write(2, `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${error.message}\n`)
-  if (error.hint) write(2, `  ${dim(error.hint)}\n`)
+  write(2, `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${safe(error.message)}\n`)
+  if (error.hint) write(2, `  ${dim(safe(error.hint))}\n`)
 }
 
 /** Faults in files, most serious first; a file's fault never stops the command. */
@@ -105,16 +106,21 @@ export function reportDiagnostics(output: Output, diagnostics: readonly Diagnost
     const mark = fault.severity === 'error' ? red('error') : yellow('warning')
     const at = `${shortPath(fault.file)}${fault.line === undefined ? '' : `:${fault.line}:${fault.column ?? 1}`}`
     const path = fault.path ? ` ${fault.path}:` : ''
-    write(2, `${mark} ${at}:${path} ${fault.message}\n`)
-    if (fault.hint) write(2, `  ${dim(fault.hint)}\n`)
+    write(2, `${mark} ${at}:${safe(path)} ${safe(fault.message)}\n`)
+    if (fault.hint) write(2, `  ${dim(safe(fault.hint))}\n`)
   }
   if (shown.length < sorted.length) write(2, dim(`… and ${sorted.length - shown.length} more (-v)\n`))
+}
+
+/** Lines that somebody else had a hand in, with nothing in them that a terminal would obey. */
+export function safe(text: string): string {
+  return text.split('\n').map(printable).join('\n')
 }
 
 /** `~` for the home folder, as people write it. */
 export function shortPath(path: string): string {
   const home = process.env['HOME']
-  return home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+  return safe(home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
 }
 
 /** Columns that line up; the last one is not padded. Colour codes do not count. */

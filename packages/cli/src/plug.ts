@@ -3,9 +3,9 @@
 
 import { join } from 'node:path'
 import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
-import { createBuiltins } from '@plugboard/core/builtin'
 import { type Configuration, plugboardHome } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
+import type { Host } from '@plugboard/core/host'
 import type { Invocation } from './context.ts'
 import { EXIT } from './output.ts'
 
@@ -22,20 +22,13 @@ export async function withBoard<T>(
   options: Partial<BoardOptions> = {},
 ): Promise<T> {
   const configuration = await invocation.configuration()
-  const { host } = invocation
-  const cacheDir = join(plugboardHome(configuration.place), 'cache')
-  const builtins = createBuiltins({ root: configuration.place.root, host, cacheDir })
   const timeoutMs = timeoutOption(invocation)
   const board = await openBoard({
-    host,
-    cwd: configuration.place.root,
-    workspace: [configuration.place.root],
-    servers: configuration.servers,
-    inProcess: builtins.servers,
+    host: invocation.host,
+    configuration,
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...options,
   })
-  board.beforeClose(() => builtins.close())
   const interrupt = new AbortController()
   const onSignal = () => {
     if (interrupt.signal.aborted) process.exit(EXIT.interrupted)
@@ -65,4 +58,9 @@ export function timeoutOption(invocation: Invocation): number | undefined {
 export function connectTimeout(invocation: Invocation, fallback: number): number {
   const fromEnv = Number(invocation.host.env['MCP_TIMEOUT'])
   return timeoutOption(invocation) ?? (Number.isInteger(fromEnv) && fromEnv > 0 ? fromEnv : fallback)
+}
+
+/** Where boards keep logs, memories and logins. */
+export function stateDirOf(host: Host): string {
+  return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }

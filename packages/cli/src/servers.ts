@@ -1,7 +1,7 @@
 // servers.ts: the rows of `list` and of the board: what is configured, and how it is.
 import type { Configuration, ConfiguredServer } from '@plugboard/core/config'
 import type { Colors } from './colors.ts'
-import { shortPath, table } from './output.ts'
+import { safe, shortPath, table } from './output.ts'
 
 /** One server as scripts see it. Fields may be added, never renamed. */
 export interface ServerRow {
@@ -72,8 +72,8 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
 function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
   if (row.error)
     return [
-      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${row.error}`,
-      ...(row.hint ? [`  ${dim(row.hint)}`] : []),
+      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${safe(row.error)}`,
+      ...(row.hint ? [`  ${dim(safe(row.hint))}`] : []),
     ]
   if (row.reason === 'pending approval')
     return [
@@ -90,7 +90,7 @@ export function hiddenNote(configuration: Configuration): string | undefined {
   const others =
     names.length === 0
       ? ''
-      : ` ${names.length} other${names.length === 1 ? ' is' : 's are'} hidden: ${names.slice(0, 8).join(', ')}${names.length > 8 ? ' …' : ''}.`
+      : ` ${names.length} other${names.length === 1 ? ' is' : 's are'} hidden: ${names.slice(0, 8).map(safe).join(', ')}${names.length > 8 ? ' …' : ''}.`
   return `This machine is managed: ${shortPath(exclusiveFile)} allows its own servers only.${others}`
 }
 
@@ -109,18 +109,20 @@ export function getAsText(row: ServerRow, entry: unknown, line: number | undefin
   const { bold, dim } = color
   const facts = [
     ['  state', row.reason ? `${row.state}: ${row.reason}` : row.state],
-    ...(row.error ? [['  error', `${row.stage ? `(${row.stage}) ` : ''}${row.error}`]] : []),
+    ...(row.error ? [['  error', `${row.stage ? `(${row.stage}) ` : ''}${safe(row.error)}`]] : []),
     ...(row.hint ? [['  hint', row.hint]] : []),
     ['  scope', row.scope],
     ['  source', `${shortPath(row.source)}${line ? `:${line}` : ''}`],
     ['  type', row.type],
     ...(row.serverInfo
-      ? [['  server', `${row.serverInfo.name} ${row.serverInfo.version ?? ''}`.trimEnd()]]
+      ? [['  server', safe(`${row.serverInfo.name} ${row.serverInfo.version ?? ''}`.trimEnd())]]
       : []),
     ...(row.protocolVersion ? [['  protocol', row.protocolVersion]] : []),
     ...(row.state === 'connected'
       ? [['  offers', `${row.tools} tools, ${row.resources} resources, ${row.prompts} prompts`]]
       : []),
   ]
-  return [bold(row.name), table(facts), dim(JSON.stringify(entry, null, 2).replace(/^/gm, '  '))].join('\n')
+  return [bold(row.name), table(facts), dim(safe(JSON.stringify(entry, null, 2)).replace(/^/gm, '  '))].join(
+    '\n',
+  )
 }

@@ -168,6 +168,23 @@ export const VERBS: readonly VerbSpec[] = [
     load: (live) => live('logs'),
   },
   {
+    name: 'login',
+    group: 'Servers',
+    summary: 'log in to a server that asks for it',
+    usage: 'NAME',
+    options: { 'no-browser': { type: 'boolean', help: 'print the address, and paste back where it led' } },
+    completes: 'server',
+    load: (live) => live('login'),
+  },
+  {
+    name: 'logout',
+    group: 'Servers',
+    summary: 'revoke and forget a login',
+    usage: 'NAME',
+    completes: 'server',
+    load: (live) => live('logout'),
+  },
+  {
     name: 'codebase',
     group: 'Use',
     summary: 'the code search server alone, over stdio or HTTP',

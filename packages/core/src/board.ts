@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { createBuiltins } from './builtin/index.ts'
 import { isLocal, type TransportType } from './config/entry.ts'
-import type { LoadOptions } from './config/load.ts'
+import type { Configuration, LoadOptions } from './config/load.ts'
 import { plugboardHome } from './config/sources.ts'
 import type { ConfiguredServer, Scope } from './config/types.ts'
 import type { RequestHandlers } from './connection/asks.ts'
@@ -39,7 +39,9 @@ export interface BoardOptions {
     LoadOptions,
     'mcpConfig' | 'strict' | 'servers' | 'approveProject' | 'withoutBuiltins'
   >
-  /** Follow the files: servers that are added, changed or removed start, restart and stop. */
+  /** The configuration, when it has been read already. */
+  readonly configuration?: Configuration
+  /** Follow the files and logins: servers that are added, changed or removed start, restart and stop. */
   readonly watch?: boolean
   readonly inProcess?: Readonly<Record<string, InProcessServer>>
   /** Transports of `sdk` entries, by name. */
@@ -94,14 +96,21 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   if (options.servers || options.load) return boardOf(options)
   const host = options.host ?? systemHost()
   const loading: LoadOptions = { ...options.config, host, cwd: options.cwd ?? process.cwd() }
-  const { loadConfiguration } = await import('./config/load.ts')
-  const configuration = await loadConfiguration(loading)
-  const cacheDir = join(plugboardHome(configuration.place), 'cache')
-  const builtins = createBuiltins({ root: configuration.place.root, host, cacheDir })
+  const configuration =
+    options.configuration ?? (await (await import('./config/load.ts')).loadConfiguration(loading))
+  const { place, servers } = configuration
+  const stateDir = options.stateDir ?? stateFolder(host)
+  const builtins = createBuiltins({ root: place.root, host, cacheDir: join(plugboardHome(place), 'cache') })
+  // Logins are loaded only where there is something to log in to.
+  const remote = options.auth === undefined && (options.watch || servers.some(({ entry }) => 'url' in entry))
+  const logins = remote ? (await import('./auth/index.ts')).loginsFor({ host, stateDir }) : undefined
   const board = await boardOf({
+    workspace: [place.root],
+    ...(logins && { auth: logins.auth }),
     ...options,
     host,
-    servers: configuration.servers,
+    stateDir,
+    servers,
     // Served where the configuration lists them, and only there: it may leave them out, or forbid them.
     handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
   })
@@ -109,8 +118,13 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   if (options.watch) {
     const { watchConfiguration } = await import('./config/watch.ts')
     board.beforeClose(watchConfiguration(configuration, loading, (next) => board.apply(next.servers)))
+    if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))
   }
   return board
+}
+
+function stateFolder(host: Host): string {
+  return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }
 
 async function boardOf(options: BoardOptions): Promise<Board> {
@@ -141,7 +155,7 @@ export class Board {
     const { env } = host
     this.#options = options
     this.#host = host
-    this.#stateDir = options.stateDir ?? env.PLUGBOARD_STATE_DIR ?? join(host.home, '.plugboard', 'state')
+    this.#stateDir = options.stateDir ?? stateFolder(host)
     this.#eras = new EraMemory(this.#stateDir, host, () => undefined)
     this.#slots = {
       local: new Slots(positive(env.MCP_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.localSlots),
@@ -201,6 +215,11 @@ export class Board {
     const connection = this.connection(server)
     await connection.reconnect()
     return snapshot(this.#servers.get(server) ?? connection.server, connection)
+  }
+
+  /** Tries those servers again that `same` says were meant, e.g. because somebody logged in to them. */
+  reconnectSame(same: (server: ConfiguredServer) => boolean): void {
+    for (const [name, server] of this.#servers) if (same(server)) void this.reconnect(name)
   }
 
   /** Takes a new set of servers over: added, changed and removed ones follow, the others are not touched. */

@@ -1,9 +1,9 @@
 // approve: shows what a project's servers would run, and remembers the yes for exactly that.
 import { createInterface } from 'node:readline/promises'
-import { findResolution, maskEntry, type PendingApproval, pendingApprovals } from '@plugboard/core/config'
+import { findResolution, type PendingApproval, pendingApprovals } from '@plugboard/core/config'
 import { approve } from '@plugboard/core/config/manage'
 import type { Invocation } from '../context.ts'
-import { EXIT, shortPath } from '../output.ts'
+import { EXIT, safe, shortPath } from '../output.ts'
 import { isTerminal, write } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -45,7 +45,10 @@ async function askEach(
   return agreed
 }
 
-/** What a yes would mean, as it is written: variables stay variables, literal secrets are masked. */
+/**
+ * What a yes would mean, exactly as it is written: whoever wrote it could hide a command inside what looks like a
+ * secret, so nothing is masked here, and nothing that a terminal would obey gets through.
+ */
 function show({ written }: PendingApproval): string {
-  return JSON.stringify(maskEntry(written), null, 2).replace(/^/gm, '  ')
+  return safe(JSON.stringify(written, null, 2)).replace(/^/gm, '  ')
 }

@@ -10,7 +10,7 @@ import {
 } from '@plugboard/core/config'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
-import { EXIT, shortPath, table } from '../output.ts'
+import { EXIT, safe, shortPath, table } from '../output.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
@@ -88,7 +88,12 @@ function asText(resolution: Resolution, color: Colors): string {
     ])
     return lines.join('\n')
   }
-  section('Entry', JSON.stringify(maskEntry(winner.written), null, 2).replace(/^/gm, '  ').split('\n'))
+  section(
+    'Entry',
+    safe(JSON.stringify(maskEntry(winner.written), null, 2))
+      .replace(/^/gm, '  ')
+      .split('\n'),
+  )
   section(
     'Variables',
     resolution.expansions.map(

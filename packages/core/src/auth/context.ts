@@ -88,6 +88,11 @@ export function canonicalUrl(server: RemoteServer): string {
   return url.href
 }
 
+/** Where its metadata is looked for: a WebSocket server publishes it over HTTP like any other. */
+export function httpUrl(server: RemoteServer): string {
+  return server.entry.url.replace(/^ws(s?):/, 'http$1:')
+}
+
 export function lockPath(context: AuthContext, name: string): string {
   return join(context.stateDir, 'locks', createHash('sha256').update(name).digest('hex').slice(0, 32))
 }
@@ -98,7 +103,7 @@ export function fetchFor(server: RemoteServer, context: AuthContext): GuardedFet
   const trusted = [authServerMetadataUrl, xaa ? context.settings?.xaa?.issuer : undefined]
   return guardedFetch({
     host: context.host,
-    server: new URL(server.entry.url),
+    server: new URL(httpUrl(server)),
     serverName: server.name,
     trusted: trusted.flatMap((url) => (url && URL.canParse(url) ? [new URL(url).origin] : [])),
     resolve: context.resolve,

@@ -2,7 +2,7 @@
 // only known fields are taken, every URL is checked, and each fault is refused by name.
 import type { AuthorizationServer } from 'oauth4webapi'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
-import type { AuthContext, RemoteServer } from './context.ts'
+import { type AuthContext, httpUrl, type RemoteServer } from './context.ts'
 import { type GuardedFetch, isSecureUrl } from './guard.ts'
 import { needsAuth } from './needs-auth.ts'
 import { AuthRefused, quoted, shownUrl } from './refusal.ts'
@@ -37,7 +37,7 @@ async function probe(server: RemoteServer, fetch: GuardedFetch): Promise<AuthCha
     accept: sse ? 'text/event-stream' : 'application/json, text/event-stream',
     ...(!sse && { 'content-type': 'application/json' }),
   }
-  const response = await fetch(server.entry.url, {
+  const response = await fetch(httpUrl(server), {
     method: sse ? 'GET' : 'POST',
     headers,
     ...(!sse && { body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' }) }),
@@ -54,14 +54,14 @@ export async function discover(
   fetch: GuardedFetch,
 ): Promise<Discovered> {
   const document = await resourceMetadata(server, challenge, fetch)
-  const resource = document ? checkedResource(server, document) : server.entry.url
+  const resource = document ? checkedResource(server, document) : httpUrl(server)
   const configured = server.entry.oauth?.authServerMetadataUrl
   const named = document ? strings(document.authorization_servers)[0] : undefined
   const as = configured
     ? await metadataAt(server, configured, fetch)
     : named
       ? await metadataOf(server, named, fetch)
-      : ((await metadataOf(server, new URL('/', server.entry.url).href, fetch, true)) ?? undefined)
+      : ((await metadataOf(server, new URL('/', httpUrl(server)).href, fetch, true)) ?? undefined)
   if (!as)
     throw new AuthRefused('bad-metadata', `"${server.name}" asks for a login and does not say where.`, {
       server: server.name,
@@ -81,7 +81,7 @@ async function resourceMetadata(
   challenge: AuthChallenge,
   fetch: GuardedFetch,
 ): Promise<Json | undefined> {
-  const url = new URL(server.entry.url)
+  const url = new URL(httpUrl(server))
   if (challenge.resourceMetadata !== undefined) {
     const named = URL.canParse(challenge.resourceMetadata) ? new URL(challenge.resourceMetadata) : undefined
     if (named?.origin !== url.origin)
@@ -107,7 +107,7 @@ async function resourceMetadata(
 /** The resource has to be the server itself or a path above it, or its tokens would open somebody else's door. */
 function checkedResource(server: RemoteServer, document: Json): string {
   const named = document.resource
-  const url = new URL(server.entry.url)
+  const url = new URL(httpUrl(server))
   if (typeof named === 'string' && URL.canParse(named)) {
     const resource = new URL(named)
     const prefix = resource.pathname.endsWith('/') ? resource.pathname : `${resource.pathname}/`
@@ -159,9 +159,9 @@ async function metadataAt(
 
 /** Servers of the first revision with OAuth publish nothing; their endpoints are at fixed paths. */
 function legacyEndpoints(server: RemoteServer): AuthorizationServer {
-  const at = (path: string) => new URL(path, server.entry.url).href
+  const at = (path: string) => new URL(path, httpUrl(server)).href
   return {
-    issuer: new URL(server.entry.url).origin,
+    issuer: new URL(httpUrl(server)).origin,
     authorization_endpoint: at('/authorize'),
     token_endpoint: at('/token'),
     registration_endpoint: at('/register'),

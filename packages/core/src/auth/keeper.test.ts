@@ -204,6 +204,15 @@ describe('renewing a login', () => {
     expect(as.counts.registered).toBe(1)
   })
 
+  it('registers anew when the authorization server has forgotten this client', async () => {
+    await expire()
+    answer(1, 401, '{"error":"invalid_client"}')
+    await expect(ping(auth(), rs.url)).rejects.toBeInstanceOf(AuthRequired)
+    await login(server(), desk.context, pasting(as))
+    expect(as.counts.registered).toBe(2)
+    expect((await ping(auth(), rs.url)).status).toBe(200)
+  })
+
   it('does not hammer the authorization server for a server that refuses every token', async () => {
     const other = await startResourceServer({
       as,
@@ -241,6 +250,13 @@ describe('a vault in trouble', () => {
       },
     }
   }
+
+  it('sends nobody through a login that could not be kept', async () => {
+    const { vault } = filling(0)
+    const before = as.requests.length
+    await expect(login(server(), { ...desk.context, vault }, pasting(as))).rejects.toBeInstanceOf(IoError)
+    expect(as.requests).toHaveLength(before)
+  })
 
   it('spends no refresh token when its successor could not be kept', async () => {
     await expire()

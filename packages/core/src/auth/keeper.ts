@@ -4,7 +4,7 @@ import { AuthRequired, Cancelled, IoError, PlugboardError } from '../errors.ts'
 import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthContext, lockPath, type RemoteServer, serverKey } from './context.ts'
-import { type Login, loadLogin, saveLogin } from './logins.ts'
+import { type Login, loadLogin, saveLogin, unusable } from './logins.ts'
 import { afterFailure, aheadOf, decide, type Moment, millisLeft, type RenewalFailure } from './renewal.ts'
 import { VaultDamaged } from './vault.ts'
 
@@ -109,7 +109,8 @@ export function keepLogin({ server, context, unattended, renew }: KeeperOptions)
     if (next.do === 'fail') throw error
     if (next.do === 'retire') {
       const { refreshToken: _spent, ...tokens } = next.login.tokens
-      const retired = await keep({ ...next.login, tokens })
+      const client = failure === 'client-dead' ? unusable(next.login.client) : next.login.client
+      const retired = await keep({ ...next.login, client, tokens })
       if (next.usable) return retired
     }
     throw new AuthRequired(server.name, {

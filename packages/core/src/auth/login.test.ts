@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { AuthRequired } from '../errors.ts'
+import { AuthRequired, Cancelled } from '../errors.ts'
 import { type AuthorizationServer, startAuthorizationServer, stop } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
 import { type Bench, bench, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
@@ -59,6 +59,23 @@ describe('login', () => {
     await login(server, desk.context, browsing(as))
     await login(server, desk.context, browsing(as))
     expect(as.counts.registered).toBe(1)
+  })
+
+  it('registers anew after a login that came to nothing', async () => {
+    const server = remote('guarded', rs.url)
+    await login(server, desk.context, browsing(as))
+    const abort = new AbortController()
+    const given = { openBrowser: false, onUrl: () => abort.abort(), signal: abort.signal }
+    await expect(login(server, desk.context, given)).rejects.toBeInstanceOf(Cancelled)
+    expect((await ping(authFor(server, desk.context), rs.url)).status).toBe(200)
+    await login(server, desk.context, browsing(as))
+    expect(as.counts.registered).toBe(2)
+  })
+
+  it('finds the login of a WebSocket server by its HTTP address', async () => {
+    const server = remote('guarded', rs.url.replace(/^http/, 'ws'))
+    expect(await login(server, desk.context, pasting(as))).toMatchObject({ resource: rs.url })
+    expect(await authFor(server, desk.context)?.token()).toBeDefined()
   })
 
   it('logs out: the tokens are taken back at the server and gone from the vault', async () => {

@@ -14,7 +14,7 @@ import {
 import { challengeOf, chooseScope, type Discovered, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { identify } from './identity.ts'
-import { deleteLogin, type Login, loadLogin, saveLogin } from './logins.ts'
+import { deleteLogin, type Login, loadLogin, saveLogin, unusable } from './logins.ts'
 import { forgetNeedsAuth, needsAuth } from './needs-auth.ts'
 import { type PersonOptions, prepareVisit } from './person.ts'
 import { keeperFor, machineFor } from './renewers.ts'
@@ -48,6 +48,7 @@ export async function login(
   const server = remoteServer(configured)
   if (machineFor(server, context) || server.entry.oauth?.xaa) return loginUnattended(server, context, person)
   const fetch = fetchFor(server, context)
+  await checkVault(context)
   const previous = await previousLogin(server, context)
   const challenge = await challengeOf(server, context, fetch)
   const found = await discover(server, challenge, fetch)
@@ -95,9 +96,25 @@ export async function login(
     const fresh: Login = { ...made, tokens: answer.tokens, ...(dpopKey && { dpopKey }) }
     await store(server, context, fresh)
     return describe(context, fresh, true)
+  } catch (error) {
+    if (previous?.client.source === 'registered') await doubtRegistration(server, context, previous)
+    throw error
   } finally {
     await visit.close()
   }
+}
+
+/**
+ * A server that forgot our registration shows the person an error and us nothing at all; so after a login that came to
+ * nothing, the next one registers anew.
+ */
+async function doubtRegistration(server: RemoteServer, context: AuthContext, previous: Login): Promise<void> {
+  await locked(server, context, async () => {
+    const stored = await previousLogin(server, context)
+    if (stored?.generation !== previous.generation) return
+    await saveLogin(server, context, { ...stored, client: unusable(stored.client) })
+    // The failure of the login is what is told; this was only about the next one.
+  }).catch(() => undefined)
 }
 
 function build(
@@ -150,6 +167,12 @@ function locked<T>(server: RemoteServer, context: AuthContext, work: () => Promi
 /** A damaged login is no obstacle to a new one; the vault keeps it aside. */
 async function previousLogin(server: RemoteServer, context: AuthContext): Promise<Login | undefined> {
   return loadLogin(server, context).catch(() => undefined)
+}
+
+/** Nobody is sent through a login that could not be kept. */
+async function checkVault({ vault }: AuthContext): Promise<void> {
+  await vault.set('trial', 'trial')
+  await vault.delete('trial')
 }
 
 function portOf(redirectUri: string | undefined): number | undefined {

@@ -48,6 +48,11 @@ export interface Login {
   readonly generation: number
 }
 
+/** A registration that its server does not honour any more: the next login makes a new one. */
+export function unusable({ redirectUri: _gone, ...client }: ClientIdentity): ClientIdentity {
+  return client
+}
+
 interface Pointer {
   readonly issuer: string
   readonly resource: string

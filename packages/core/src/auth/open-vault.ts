@@ -1,7 +1,6 @@
 // open-vault.ts: the choice between the keychain and an encrypted file.
 // The choice is remembered: a keychain that is locked for a moment must not look like an empty one.
 import { join } from 'node:path'
-import { IoError } from '../errors.ts'
 import { readTextFile, writeFileAtomic } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { AUTH_LIMITS } from '../limits.ts'
@@ -16,7 +15,7 @@ export interface OpenVaultOptions {
   readonly kind?: 'auto' | 'keychain' | 'file'
 }
 
-/** Nothing is touched until the first secret is asked for. */
+/** The vault of this machine and user; probes for a keychain the first time ever, and remembers the outcome. */
 export async function openVault(options: OpenVaultOptions): Promise<Vault> {
   const { host, stateDir } = options
   const wish = options.kind ?? host.env.PLUGBOARD_VAULT ?? 'auto'
@@ -45,6 +44,27 @@ export async function openVault(options: OpenVaultOptions): Promise<Vault> {
   return kind === 'keychain' ? keychainVault({ host }) : file({ kind: 'key-file' })
 }
 
+/** The same, opened when the first secret is asked for: a board without remote servers probes nothing. */
+export function lazyVault(options: OpenVaultOptions): Vault {
+  let kind: Vault['kind'] = 'unopened'
+  let opening: Promise<Vault> | undefined
+  const vault = () => {
+    opening ??= openVault(options).then((opened) => {
+      kind = opened.kind
+      return opened
+    })
+    return opening
+  }
+  return {
+    get kind() {
+      return kind
+    },
+    get: async (name) => (await vault()).get(name),
+    set: async (name, value) => (await vault()).set(name, value),
+    delete: async (name) => (await vault()).delete(name),
+  }
+}
+
 interface Choice {
   readonly kind: 'keychain' | 'file'
   readonly fileKey?: 'key-file' | 'keychain'
@@ -63,12 +83,6 @@ async function readChoice(file: string): Promise<Choice | undefined> {
 }
 
 async function remember(file: string, choice: Choice): Promise<void> {
-  try {
-    await writeFileAtomic(file, JSON.stringify(choice), { mode: 0o600, dirMode: 0o700 })
-  } catch (error) {
-    throw new IoError(`${file} could not be written (${(error as NodeJS.ErrnoException).code}).`, {
-      stage: 'auth',
-      hint: 'Check that you may write there and that the disk is not full.',
-    })
-  }
+  // A note that cannot be written costs the next process another probe; reading secrets must not fail for it.
+  await writeFileAtomic(file, JSON.stringify(choice), { mode: 0o600, dirMode: 0o700 }).catch(() => undefined)
 }

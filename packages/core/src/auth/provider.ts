@@ -4,10 +4,10 @@ import type { ConfiguredServer } from '../config/types.ts'
 import { AuthRequired, PlugboardError } from '../errors.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
-import { type AuthContext, isRemote, type RemoteServer } from './context.ts'
+import { type AuthContext, httpUrl, isRemote, type RemoteServer } from './context.ts'
 import { dpopProof } from './dpop.ts'
 import { type Login, loadLogin } from './logins.ts'
-import { rememberNeedsAuth } from './needs-auth.ts'
+import { needsAuth, rememberNeedsAuth } from './needs-auth.ts'
 import { quoted } from './refusal.ts'
 import { keeperFor, machineFor } from './renewers.ts'
 
@@ -40,7 +40,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
   const { host } = context
   const keeper = keeperFor(server, context)
   const unattended = machineFor(server, context) !== undefined || server.entry.oauth?.xaa === true
-  const origin = new URL(server.entry.url.replace(/^ws/, 'http')).origin
+  const origin = new URL(httpUrl(server)).origin
   const nonces = new Map<string, string>()
   /** With an Authorization of the user's own there is nothing for a login to do. */
   const fixed = Object.keys(server.entry.headers).some((name) => name.toLowerCase() === 'authorization')
@@ -67,10 +67,19 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     try {
       const login = met ? await keeper.get() : await currentLogin()
       met ||= login !== undefined
+      if (!login) await spareTheKnock()
       return login
     } catch (error) {
       throw error instanceof AuthRequired ? await asked({ dpop: false }, error) : error
     }
+  }
+
+  /** Somebody was refused a moment ago: then only a login helps, and nobody needs to ask again. Looked up once. */
+  let looked = false
+  async function spareTheKnock(): Promise<void> {
+    if (looked || unattended) return
+    looked = true
+    if (await needsAuth(server, context)) throw new AuthRequired(server.name)
   }
 
   async function authorize(headers: Headers, login: Login, method: string, url: URL): Promise<void> {

@@ -3,7 +3,8 @@
 import { ParseError } from '../errors.ts'
 
 export interface Vault {
-  readonly kind: 'keychain' | 'file' | 'memory'
+  /** `unopened` until the first secret is asked for, where the choice is put off until then. */
+  readonly kind: 'keychain' | 'file' | 'memory' | 'unopened'
   get(name: string): Promise<string | undefined>
   set(name: string, value: string): Promise<void>
   /** Answers whether there was something to delete. */

@@ -251,7 +251,7 @@ export async function renewByXaa(
   const challenge = await challengeOf(server, context, fetch)
   const found = await discover(server, challenge, fetch)
   const scope = chooseScope(server, { ...found, as: { issuer: found.as.issuer } }, challenge.scope, undefined)
-  const resource = found.sendResource ? found.resource : server.entry.url
+  const { resource } = found
   const now = () => context.host.now()
   const jag = await requestTokens({
     server: server.name,

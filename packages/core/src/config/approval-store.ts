@@ -1,4 +1,5 @@
 // approval-store.ts: adds to and clears the file of approvals, under a lock.
+import { IoError } from '../errors.ts'
 import { withFileLock } from '../files/lock.ts'
 import { writeFileAtomic } from '../files/write.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
@@ -33,10 +34,12 @@ export async function forgetApprovals(place: Place): Promise<number> {
 async function change(place: Place, work: (book: ApprovalBook) => void): Promise<void> {
   const file = approvalsFile(place)
   const wait = { waitMs: CONFIG_LIMITS.lockWaitMs, staleMs: CONFIG_LIMITS.lockStaleMs, dirMode: 0o700 }
-  await withFileLock(file, wait, async () => {
+  await withFileLock(file, wait, async (lock) => {
     const book = await readApprovalBook(file)
     work(book)
     const text = `${JSON.stringify({ version: 1, projects: Object.fromEntries(book) }, null, 2)}\n`
+    if (!(await lock.stillHeld()))
+      throw new IoError(`Another process took over ${file}.`, { hint: 'Nothing was changed; try again.' })
     await writeFileAtomic(file, text, { mode: 0o600, dirMode: 0o700 })
   })
 }

@@ -17,7 +17,9 @@ export function approvalsFile(place: Pick<Place, 'home' | 'env'>): string {
 export async function readApprovals(place: Place): Promise<Approvals> {
   const book = await readApprovalBook(approvalsFile(place))
   return new Map(
-    Object.entries(book.get(place.root) ?? {}).filter(([, approval]) => typeof approval?.hash === 'string'),
+    Object.entries(book.get(place.root) ?? {}).filter(
+      ([, approval]) => typeof approval?.hash === 'string' && typeof approval.approvedAt === 'string',
+    ),
   )
 }
 
@@ -28,6 +30,11 @@ export async function readApprovalBook(file: string): Promise<ApprovalBook> {
     throw new InvalidInput(`${file} ${outcome.message}.`, { hint: outcome.hint })
   try {
     const { projects } = JSON.parse(outcome.text) as { projects?: Record<string, Record<string, Approval>> }
+    if (
+      projects !== undefined &&
+      (typeof projects !== 'object' || projects === null || Array.isArray(projects))
+    )
+      throw new TypeError('"projects" is not an object')
     return new Map(Object.entries(projects ?? {}))
   } catch (error) {
     throw new InvalidInput(`${file} is not readable JSON, so no approval can be read or added.`, {

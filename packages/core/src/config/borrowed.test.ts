@@ -29,7 +29,8 @@ const write = (path: string, content: unknown) => {
 }
 const load = (env: Record<string, string> = {}) => {
   const surroundings = { HOME: join(top, 'home'), PLUGBOARD_MANAGED_DIR: join(top, 'managed'), ...env }
-  return loadConfiguration({ host: systemHost({ env: surroundings }), cwd: join(top, 'project') })
+  const host = systemHost({ env: surroundings })
+  return loadConfiguration({ host, cwd: join(top, 'project'), withoutBuiltins: true })
 }
 
 it("brings a plugin's servers in, trusted when the person enabled it and not when the repository did", async () => {

@@ -3,6 +3,8 @@ import { CONFIG_LIMITS } from '../limits.ts'
 import type { ServerEntry } from './entry.ts'
 import { nameFault } from './names.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, parseDocument, toValue } from './parse.ts'
+import { LOCKED } from './policy.ts'
+import { printable } from './printable.ts'
 import { readEntry } from './schema.ts'
 import { readSettings, type Settings } from './settings.ts'
 import type { Source } from './sources.ts'
@@ -13,6 +15,8 @@ export interface Definition {
   readonly name: string
   readonly source: Source
   readonly line?: number
+  /** Where in the document, e.g. `mcpServers.github`. */
+  readonly path: string
   /** As it was written, for hashing, editing and showing. */
   readonly written: unknown
   /** Missing when the entry is malformed or its name may not be used. */
@@ -35,20 +39,23 @@ export function readDocument(text: string, source: Source, root: string): Config
     return {
       source,
       definitions: [],
-      settings: {},
-      diagnostics: [
-        ...diagnostics,
-        {
-          severity: 'error',
-          file: source.file,
-          ...document.position(document.root.offset),
-          message: 'the file must hold an object',
-          hint: 'Write { "mcpServers": { … } }.',
-        },
-      ],
+      settings: source.scope === 'enterprise' ? LOCKED : {},
+      // In broken text the shape is a guess; the syntax error says enough.
+      diagnostics: document.broken
+        ? diagnostics
+        : [
+            ...diagnostics,
+            {
+              severity: 'error',
+              file: source.file,
+              ...document.position(document.root.offset),
+              message: 'the file must hold an object',
+              hint: 'Write { "mcpServers": { … } }.',
+            },
+          ],
     }
   const found = serversNode(document, source, root, diagnostics)
-  const definitions = document.broken ? [] : definitionsIn(document, found, source)
+  const definitions = document.broken ? [] : definitionsIn(document, found, source, diagnostics)
   const speaks = source.shape === 'settings' || source.shape === 'managed-mcp'
   const { settings, diagnostics: more } = speaks
     ? readSettings(document, document.root, source)
@@ -66,8 +73,9 @@ export function defineServer(
 ): Definition {
   const prefix = at.path ?? `mcpServers.${name}`
   const fault = nameFault(name)
-  const isSdk = (written as { type?: unknown } | null)?.type === 'sdk'
-  const base = { name, source, written, ...(at.line !== undefined && { line: at.line }) }
+  // Names of servers that the embedding program hands over are its own business; a file has no such freedom.
+  const isSdk = source.scope === 'dynamic' && (written as { type?: unknown } | null)?.type === 'sdk'
+  const base = { name, source, written, path: prefix, ...(at.line !== undefined && { line: at.line }) }
   const where = { file: source.file, server: name }
   if (fault && !isSdk)
     return {
@@ -77,9 +85,9 @@ export function defineServer(
           severity: 'error',
           ...where,
           ...lineOf(at),
-          path: prefix,
+          path: printable(prefix),
           ...fault,
-          message: `${fault.message}; the entry is skipped`,
+          message: printable(`${fault.message}; the entry is skipped`),
         },
       ],
     }
@@ -89,8 +97,8 @@ export function defineServer(
       severity: schemaFault.severity,
       ...where,
       ...place(schemaFault.path),
-      path: prefix + pathText(schemaFault.path),
-      message: schemaFault.message,
+      path: printable(prefix + pathText(schemaFault.path)),
+      message: printable(schemaFault.message),
       ...(schemaFault.hint && { hint: schemaFault.hint }),
     }),
   )
@@ -147,23 +155,37 @@ const NOT_SERVERS = new Set([
   'permissions',
 ])
 
-function definitionsIn(document: ParsedDocument, { node, prefix }: Found, source: Source): Definition[] {
+function definitionsIn(
+  document: ParsedDocument,
+  { node, prefix }: Found,
+  source: Source,
+  diagnostics: Diagnostic[],
+): Definition[] {
   if (node?.kind !== 'object') return []
   const last = new Map(node.members.map((item) => [item.key, item]))
   const flat = prefix === ''
-  return [...last.values()]
-    .filter(({ key }) => key !== '__proto__' && !(flat && NOT_SERVERS.has(key)))
-    .slice(0, CONFIG_LIMITS.entriesPerFile)
-    .map((item) => {
-      const path = flat ? item.key : `${prefix}.${item.key}`
-      return defineServer(
-        item.key,
-        toValue(item.value),
-        source,
-        { ...document.position(item.offset), path },
-        (steps) => document.position((nodeAt(item.value, steps) ?? item).offset),
-      )
+  const servers = [...last.values()].filter(
+    ({ key }) => key !== '__proto__' && !(flat && NOT_SERVERS.has(key)),
+  )
+  const firstLeftOut = servers[CONFIG_LIMITS.entriesPerFile]
+  if (firstLeftOut)
+    diagnostics.push({
+      severity: 'error',
+      file: source.file,
+      ...document.position(firstLeftOut.offset),
+      message: `the file has ${servers.length} servers; those after the first ${CONFIG_LIMITS.entriesPerFile} are left out`,
+      hint: 'Check that this is the right file.',
     })
+  return servers.slice(0, CONFIG_LIMITS.entriesPerFile).map((item) => {
+    const path = flat ? item.key : `${prefix}.${item.key}`
+    return defineServer(
+      item.key,
+      toValue(item.value),
+      source,
+      { ...document.position(item.offset), path },
+      (steps) => document.position((nodeAt(item.value, steps) ?? item).offset),
+    )
+  })
 }
 
 function pathText(path: readonly (string | number)[]): string {

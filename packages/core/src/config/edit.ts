@@ -84,7 +84,11 @@ function includeItem(
   file: string,
 ): string {
   const list = nodeAt(root, path)
-  if (list?.kind !== 'array') return setMember(text, root, path, [item], file)
+  if (!list) return setMember(text, root, path, [item], file)
+  if (list.kind !== 'array')
+    throw new InvalidInput(`${file}: "${path.join('.')}" must be a list.`, {
+      hint: 'Repair the file first; nothing was changed.',
+    })
   if (list.items.some((node) => node.kind === 'value' && node.value === item)) return text
   return insert(text, list, '', item)
 }
@@ -202,8 +206,9 @@ function skipString(text: string, from: number): number {
 
 function skipComment(text: string, from: number): number {
   if (text.startsWith('//', from)) {
-    const newline = text.indexOf('\n', from)
-    return newline === -1 ? text.length : newline
+    let at = from
+    while (at < text.length && text[at] !== '\n' && text[at] !== '\r') at++
+    return at
   }
   if (text.startsWith('/*', from)) {
     const close = text.indexOf('*/', from + 2)
@@ -232,7 +237,6 @@ function endOfLineTrivia(text: string, from: number, close: number): number {
     const next = skipComment(text, at)
     if (next > at) {
       at = next
-      if (text[at - 1] === '\r') at--
       content = at
     } else if (/\s/.test(char)) at++
     else return content
@@ -247,7 +251,7 @@ function endOfContent(text: string, from: number, close: number): number {
   while (at < close) {
     const next = skipComment(text, at)
     if (next > at) {
-      content = text[next - 1] === '\r' ? next - 1 : next
+      content = next
       at = next
     } else at++
   }
@@ -317,12 +321,13 @@ function assertOnlyThat(before: string, after: string, change: Change, file: str
 function changeData(data: Record<string, unknown>, change: Change): void {
   let at = data
   for (const key of change.path.slice(0, -1)) {
-    if (typeof at[key] !== 'object' || at[key] === null) {
+    if (typeof at[key] !== 'object' || at[key] === null || Array.isArray(at)) {
       if (change.do === 'remove' || change.do === 'exclude') return
       at[key] = {}
     }
     at = at[key] as Record<string, unknown>
   }
+  if (Array.isArray(at)) return
   const key = change.path.at(-1) ?? ''
   const list = Array.isArray(at[key]) ? at[key] : undefined
   if (change.do === 'set') at[key] = JSON.parse(JSON.stringify(change.value))

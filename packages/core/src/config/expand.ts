@@ -15,7 +15,9 @@ export interface Expanded {
   readonly expansions: readonly Expansion[]
 }
 
-const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g
+const NAME = /\$\{([A-Za-z_][A-Za-z0-9_]*)(\}|:-)/y
+/** Defaults inside defaults go no deeper than anybody reads. */
+const MAX_NESTING = 8
 
 export function expandEntry(entry: ServerEntry, env: Readonly<Record<string, string | undefined>>): Expanded {
   const expansions: Expansion[] = []
@@ -44,21 +46,62 @@ function expandText(
   path: string,
   env: Readonly<Record<string, string | undefined>>,
   expansions: Expansion[],
+  nesting = 0,
 ): string {
-  if (!value.includes('${')) return value
-  return value.replace(VARIABLE, (whole, variable: string, fallback: string | undefined) => {
+  let result = ''
+  let at = 0
+  for (;;) {
+    const found = nesting < MAX_NESTING ? nextReference(value, at) : undefined
+    if (!found) return result + value.slice(at)
+    const { variable, fallback, start, end } = found
     const set = Object.hasOwn(env, variable) ? env[variable] : undefined
     // As in a shell, `:-` also stands in for an empty value.
     const usable = fallback === undefined ? set : set || undefined
+    result += value.slice(at, start)
+    at = end
     if (usable !== undefined) {
       expansions.push({ path, variable, from: 'environment', value: usable })
-      return usable
+      result += usable
+    } else if (fallback !== undefined) {
+      // The default was written by the author of the entry, so a variable it names counts as named.
+      const inner = expandText(fallback, path, env, expansions, nesting + 1)
+      expansions.push({ path, variable, from: 'default', value: inner })
+      result += inner
+    } else {
+      expansions.push({ path, variable, from: 'missing' })
+      result += value.slice(start, end)
     }
-    if (fallback !== undefined) {
-      expansions.push({ path, variable, from: 'default', value: fallback })
-      return fallback
-    }
-    expansions.push({ path, variable, from: 'missing' })
-    return whole
-  })
+  }
+}
+
+interface Reference {
+  readonly variable: string
+  readonly fallback: string | undefined
+  readonly start: number
+  readonly end: number
+}
+
+function nextReference(text: string, from: number): Reference | undefined {
+  for (let start = text.indexOf('${', from); start !== -1; start = text.indexOf('${', start + 1)) {
+    NAME.lastIndex = start
+    const [head = '', variable = '', sign] = NAME.exec(text) ?? []
+    if (variable === '') continue
+    const body = start + head.length
+    if (sign === '}') return { variable, fallback: undefined, start, end: body }
+    const close = closingBrace(text, body)
+    // An open `${A:-` stays text; looking for the end of the ones behind it as well would make this quadratic.
+    if (close === -1) return undefined
+    return { variable, fallback: text.slice(body, close), start, end: close + 1 }
+  }
+  return undefined
+}
+
+/** The brace that ends a default; a reference inside it has one of its own. */
+function closingBrace(text: string, from: number): number {
+  let open = 0
+  for (let at = from; at < text.length; at++) {
+    if (text.startsWith('${', at)) open++
+    else if (text[at] === '}' && open-- === 0) return at
+  }
+  return -1
 }

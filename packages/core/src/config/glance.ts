@@ -11,15 +11,19 @@ import type { Source } from './sources.ts'
 type Json = Readonly<Record<string, unknown>>
 
 export function glance(text: string, source: Source, root: string): ConfigDocument | undefined {
+  // What an administrator wrote is rare and weighty.
+  if (source.shape === 'managed-mcp') return undefined
   const top = parseStrictly(text)
   if (!isObject(top)) return undefined
   const servers = serversOf(top, source, root)
   if (servers === undefined) return undefined
+  const prefix =
+    source.shape === 'claude-json-project' ? `projects[${JSON.stringify(root)}].mcpServers` : 'mcpServers'
   const definitions: Definition[] = []
   for (const [name, written] of Object.entries(servers)) {
     const entry = nameFault(name) ? undefined : plainEntry(written)
     if (!entry) return undefined
-    definitions.push({ name, source, written, entry, faults: [] })
+    definitions.push({ name, source, path: `${prefix}.${name}`, written, entry, faults: [] })
   }
   if (definitions.length > CONFIG_LIMITS.entriesPerFile) return undefined
   const settings = source.shape === 'settings' ? plainSettings(top, source) : {}
@@ -75,7 +79,7 @@ function serversOf(top: Json, source: Source, root: string): Json | undefined {
       : top['mcpServers']
   if (part !== undefined) return isObject(part) ? part : undefined
   // The flat shape, and anything else that is not plain, is for the careful reader.
-  return source.shape === 'mcp-json' || source.shape === 'managed-mcp' ? undefined : {}
+  return source.shape === 'mcp-json' ? undefined : {}
 }
 
 function within(value: unknown): Json | undefined {

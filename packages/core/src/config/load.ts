@@ -9,6 +9,7 @@ import { approvalsFile, readApprovals } from './approvals.ts'
 import type { ConfigDocument } from './document.ts'
 import { glance } from './glance.ts'
 import { BUILTIN_NAMES } from './names.ts'
+import { LOCKED } from './policy.ts'
 import { findProjectRoot, isTracked } from './project.ts'
 import { type Resolved, resolveConfiguration } from './resolve.ts'
 import { hashOf } from './sign.ts'
@@ -63,7 +64,7 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
   const resolved = resolveConfiguration({
     documents,
     root: place.root,
-    env: { CLAUDE_PROJECT_DIR: place.root, PLUGBOARD_PROJECT_DIR: place.root, ...host.env },
+    env: host.env,
     approvals,
     approveProject: options.approveProject ?? false,
     trackedFiles,
@@ -71,12 +72,17 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
   })
   return {
     ...resolved,
-    diagnostics: [...diagnostics, ...resolved.diagnostics],
+    diagnostics: onlyOnce([...diagnostics, ...resolved.diagnostics]),
     place,
     sources,
     documents,
     ...(exclusiveFile !== undefined && { exclusiveFile }),
   }
+}
+
+/** A file that stands in two rows of the table (~/.claude.json) has each of its faults once. */
+function onlyOnce(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return [...new Map(diagnostics.map((diagnostic) => [JSON.stringify(diagnostic), diagnostic])).values()]
 }
 
 export function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Place {
@@ -113,7 +119,8 @@ async function readSource(
     message: `the file ${outcome.message}`,
     hint: outcome.hint,
   }
-  return { source, present: true, document: { source, definitions: [], settings: {}, diagnostics: [fault] } }
+  const settings = source.scope === 'enterprise' ? LOCKED : {}
+  return { source, present: true, document: { source, definitions: [], settings, diagnostics: [fault] } }
 }
 
 /** The tolerant parser and the schemas cost as much to load as everything else; most files never need them. */
@@ -139,7 +146,14 @@ async function dynamicDocuments(options: LoadOptions, place: Place): Promise<Con
 function builtinDocument(): ConfigDocument {
   const source: Source = { ...dynamicSource('built-in', -1), id: 'built-in' }
   const entry = { type: 'sdk' } as const
-  const definitions = BUILTIN_NAMES.map((name) => ({ name, source, written: entry, entry, faults: [] }))
+  const definitions = BUILTIN_NAMES.map((name) => ({
+    name,
+    source,
+    path: name,
+    written: entry,
+    entry,
+    faults: [],
+  }))
   return { source, definitions, settings: {}, diagnostics: [] }
 }
 

@@ -3,7 +3,7 @@
 import { InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { forgetApprovals, recordApprovals } from './approval-store.ts'
-import { defineServer } from './document.ts'
+import { type Definition, defineServer } from './document.ts'
 import type { Configuration } from './load.ts'
 import { nameFault } from './names.ts'
 import { nodeAt, parseDocument } from './parse.ts'
@@ -34,7 +34,7 @@ export async function addServer(
   const source = writableSource(configuration.place, scope)
   assertAddable(name, written, source, configuration)
   let outcome: Added['outcome'] = 'added'
-  await editSource(source, (text) => {
+  const changed = await editSource(source, (text) => {
     const path = serverPath(text, source, name)
     const existing = nodeAt(parseDocument(text, source.file).root, path)
     if (existing && !request.replace)
@@ -45,6 +45,7 @@ export async function addServer(
     if (existing) outcome = 'replaced'
     return [{ do: 'set', path, value: written }]
   })
+  if (!changed) outcome = 'unchanged'
   if (scope !== 'user')
     await recordApprovals(
       configuration.place,
@@ -130,18 +131,33 @@ export async function setEnabled(
       changed.push(source.file)
     return { changed }
   }
-  for (const source of personal) {
-    const listed = configuration.documents.some(
-      ({ source: { file }, settings }) => file === source.file && settings.disabledServers?.includes(name),
+  const lists = switchedOffIn(configuration, name, winner)
+  const files = new Set<string>(personal.map(({ file }) => file))
+  const foreign = lists.find(({ source }) => !files.has(source.file))
+  if (foreign)
+    throw new InvalidInput(
+      `"${name}" is switched off in ${foreign.source.file}, which is not only yours to edit.`,
+      { server: name, hint: `Remove it from "${foreign.key}" there.` },
     )
-    if (
-      listed &&
-      (await editSource(source, () => [{ do: 'exclude', path: ['disabledServers'], item: name }]))
-    )
+  for (const { source, key } of lists)
+    if (await editSource(source, () => [{ do: 'exclude', path: [key], item: name }]))
       changed.push(source.file)
-  }
   if (winner?.entry?.disabled) changed.push(await clearDisabledFlag(configuration, host, name, resolution))
   return { changed }
+}
+
+/** Every list that switches the server off, and where it stands. */
+function switchedOffIn(
+  { documents }: Configuration,
+  name: string,
+  winner: Definition | undefined,
+): { readonly source: Source; readonly key: 'disabledServers' | 'disabledMcpjsonServers' }[] {
+  return documents.flatMap(({ source, settings }) =>
+    (['disabledServers', 'disabledMcpjsonServers'] as const)
+      .filter((key) => key === 'disabledServers' || winner?.source.id === 'mcp-json')
+      .filter((key) => settings[key]?.includes(name))
+      .map((key) => ({ source, key })),
+  )
 }
 
 async function clearDisabledFlag(

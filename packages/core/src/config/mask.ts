@@ -1,63 +1,120 @@
 // mask.ts: shows a configuration to a person without showing what would let somebody else in.
 // Errs on the side of showing what is plainly not a secret: a masked PATH helps nobody.
 
-const SECRET_NAME =
-  /(key|token|secret|passw|passphrase|pwd|auth|credential|cookie|bearer|private|signature|dsn)/i
-/** Names that contain one of those words and hold no secret. */
-const PLAIN_NAME = /^(SSH_AUTH_SOCK|KEYBOARD.*|.*_(URL|HOST|PORT|PATH|DIR|FILE|ENABLED|TYPE|METHOD))$/i
-/** Values that say themselves what they are: vendor prefixes, JWTs, PEM blocks, credentials in a URL. */
-const SECRET_VALUE =
-  /^(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[abprs]|npm|pypi|AKIA|ASIA|AIza|ya29|hf|shpat|dop_v1)[-_A-Za-z0-9]|^eyJ[\w-]+\.|-----BEGIN|:\/\/[^/\s:@]+:[^/\s@]+@|^(Bearer|Basic|Token)\s+\S/
+/** A name with one of these words holds a secret. Words, not letters: an AUTHOR or a KEYBOARD is none. */
+const SECRET_WORDS = new Set(
+  'key keys apikey token tokens secret secrets password passwords passwd passphrase pass pwd auth authorization credential credentials cookie bearer private signature sig dsn pat jwt sid sessionid webhook'.split(
+    ' ',
+  ),
+)
+const SECRET_ENDINGS =
+  /(token|secret|password|passwd|pwd|apikey|accesskey|secretkey|privatekey|credentials|connectionstring)$/
+/** A last word that says: this is about a secret and holds none. */
+const PLAIN_ENDINGS = new Set(
+  'url uri host port path dir file enabled type method sock name id server expiry ttl'.split(' '),
+)
+
+/** Things that say themselves what they are, wherever they stand. */
+const VENDOR_TOKENS =
+  /\b(?:sk-[\w-]{8,}|[spr]k_(?:live|test)_\w{8,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{8,}|xox[abeprs]-[\w-]{8,}|npm_[A-Za-z0-9]{10,}|pypi-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{20,}|ya29\.[\w-]{8,}|hf_[A-Za-z0-9]{10,}|shpat_\w{8,}|dop_v1_\w{8,}|lin_api_\w{8,}|ntn_\w{8,}|figd_[\w-]{8,}|whsec_\w{8,}|eyJ\w[\w-]{4,511}\.[\w-]+(?:\.[\w-]*)?)/g
+const PRIVATE_BLOCK = /-----BEGIN[\s\S]*/
+const SCHEME_AT_START = /^((?:Bearer|Basic|Token)\s+)(\S+)$/i
+const BEARER_INSIDE = /\b(Bearer\s+)([\w.~+/=-]{8,})/gi
+const USERINFO = /\b([a-z][a-z0-9+.-]{0,31}:\/\/)([^/\s@?#]+)@/gi
+const QUERY = /([?&;])([^=&;\s?#]{1,64})=([^&\s#"']*)/g
+/** `--token=x`, `TOKEN=x`, `Authorization: Bearer x`. */
+const ASSIGNED = /(^|[\s"'])(-{0,2}[A-Za-z_][\w.-]*)(=["']?|:\s*)((?:(?:Bearer|Basic|Token)\s+)?[^\s"']+)/g
+/** `--token x`. */
+const FLAGGED = /(^|\s)(--?[A-Za-z][\w-]*)(\s+["']?)([^\s"'-][^\s"']*)/g
+/** Variables by name; one with a default may carry the secret in it. */
+const REFERENCES = /^(?:(?:Bearer|Basic|Token)\s+)?(?:[:@]?\$(?:\{(?:env:|input:)?\w+\}|\w+))+$/
+
+const MAX_SHOWN = 4096
 
 export function isSecret(name: string, value: string): boolean {
   if (value === '') return false
-  if (SECRET_VALUE.test(value)) return true
-  return SECRET_NAME.test(name) && !PLAIN_NAME.test(name)
+  return hasSecretName(name) || SCHEME_AT_START.test(value) || maskText(value) !== value
+}
+
+function hasSecretName(name: string): boolean {
+  const words = (name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g) ?? []).map((word) => word.toLowerCase())
+  if (words.includes('webhook')) return true
+  if (words.includes('public') || PLAIN_ENDINGS.has(words.at(-1) ?? '')) return false
+  return words.some((word) => SECRET_WORDS.has(word)) || SECRET_ENDINGS.test(words.join(''))
 }
 
 /** A few characters to recognise it by, and its length. A reference to a variable is no secret and stays. */
 export function maskValue(name: string, value: string): string {
-  if (!isSecret(name, value)) return value
-  if (/^(Bearer |Basic |Token )?\$\{[^}]+\}$/.test(value)) return value
-  const [, scheme = '', rest = value] = /^((?:Bearer|Basic|Token)\s+)?(.*)$/s.exec(value) ?? []
-  const shown = rest.length >= 16 ? rest.slice(0, 4) : ''
-  return `${scheme}${shown}••• (${rest.length} characters)`
+  if (value === '' || REFERENCES.test(value)) return value
+  const [, scheme = '', rest = value] = SCHEME_AT_START.exec(value) ?? []
+  return scheme || hasSecretName(name) ? `${scheme}${masked(rest)}` : maskText(value)
 }
 
-/** The entry as written, with the values of secrets masked. */
+function masked(secret: string): string {
+  return `${hint(secret)} (${secret.length} characters)`
+}
+
+function hint(secret: string): string {
+  return `${secret.length >= 16 ? secret.slice(0, 4) : ''}•••`
+}
+
+/** Secrets inside a longer text that are known by their own look. Nobody reads the rest of a very long one. */
+function maskText(given: string): string {
+  const text = given.length > MAX_SHOWN ? `${given.slice(0, MAX_SHOWN)}… (${given.length} characters)` : given
+  return text
+    .replace(PRIVATE_BLOCK, '•••')
+    .replace(USERINFO, (whole, scheme: string, user: string) =>
+      REFERENCES.test(user) ? whole : `${scheme}•••@`,
+    )
+    .replace(QUERY, (whole, mark: string, key: string, value: string) =>
+      value !== '' && hasSecretName(key) && !REFERENCES.test(value) ? `${mark}${key}=•••` : whole,
+    )
+    .replace(BEARER_INSIDE, (_, scheme: string, token: string) => scheme + hint(token))
+    .replace(VENDOR_TOKENS, hint)
+}
+
+/** A command line, or one word of it: also what is assigned to a telling name. */
+function maskLine(given: string): string {
+  const line =
+    given.length > MAX_SHOWN ? `${given.slice(0, MAX_SHOWN - 32)}… (${given.length} characters)` : given
+  const assigned = line.replace(ASSIGNED, (whole, lead: string, name: string, sign: string, value: string) =>
+    hasSecretName(name) ? `${lead}${name}${sign}${maskValue(name, value)}` : whole,
+  )
+  const flagged = assigned.replace(
+    FLAGGED,
+    (whole, lead: string, flag: string, gap: string, value: string) =>
+      hasSecretName(flag) ? `${lead}${flag}${gap}${maskValue(flag, value)}` : whole,
+  )
+  return maskText(flagged)
+}
+
+/** The entry as written, with the values of secrets masked; whatever its shape, since it need not be a valid one. */
 export function maskEntry(written: unknown): unknown {
-  if (typeof written !== 'object' || written === null) return written
-  const copy: Record<string, unknown> = { ...written }
-  for (const field of ['env', 'headers']) {
-    const map = copy[field]
-    if (typeof map === 'object' && map !== null && !Array.isArray(map))
-      copy[field] = Object.fromEntries(
-        Object.entries(map).map(([key, value]) => [key, maskValue(key, String(value))]),
-      )
-  }
-  if (typeof copy['url'] === 'string') copy['url'] = maskUrl(copy['url'])
-  if (Array.isArray(copy['args'])) copy['args'] = maskArgs(copy['args'].map(String))
-  return copy
+  return maskNode('', written)
 }
 
-/** `--api-key abc`, `--token=abc` and values that look like secrets by themselves. */
-function maskArgs(args: readonly string[]): string[] {
+function maskNode(name: string, node: unknown): unknown {
+  if (Array.isArray(node))
+    return name === 'args'
+      ? maskArgs(node)
+      : node.map((item) => maskNode(hasSecretName(name) ? name : '', item))
+  if (typeof node === 'object' && node !== null)
+    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, maskNode(key, value)]))
+  if (typeof node === 'number' && hasSecretName(name)) return maskValue(name, String(node))
+  if (typeof node !== 'string') return node
+  return name === 'command' || name === 'headersHelper' ? maskLine(node) : maskValue(name, node)
+}
+
+/** `--api-key abc`, `--token=abc`, `-e TOKEN=abc`, `--header "Authorization: Bearer abc"`. */
+function maskArgs(args: readonly unknown[]): unknown[] {
   return args.map((arg, index) => {
-    const assigned = /^(--?[\w-]+)=(.+)$/s.exec(arg)
-    if (assigned) return `${assigned[1]}=${maskValue(assigned[1] ?? '', assigned[2] ?? '')}`
-    const before = args[index - 1] ?? ''
-    const flag = /^--?[A-Za-z]/.test(before) && !before.includes('=') && !arg.startsWith('-')
-    return maskValue(flag ? before : '', arg)
+    if (typeof arg !== 'string') return maskNode('', arg)
+    const before = String(args[index - 1] ?? '')
+    const flag = /^--?[A-Za-z][\w-]*$/.test(before) && !arg.startsWith('-')
+    return flag && hasSecretName(before) ? maskValue(before, arg) : maskLine(arg)
   })
 }
 
 export function maskUrl(url: string): string {
-  if (!URL.canParse(url)) return url
-  const parsed = new URL(url)
-  if (![...parsed.searchParams].some(([key, value]) => isSecret(key, value))) return url
-  const query = [...parsed.searchParams].map(
-    ([key, value]) => `${key}=${isSecret(key, value) ? '•••' : value}`,
-  )
-  parsed.search = ''
-  return `${parsed.href}?${query.join('&')}`
+  return maskText(url)
 }

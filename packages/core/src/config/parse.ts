@@ -2,6 +2,7 @@
 // It reports what is wrong with the text; what the text means is for others.
 import { type ParseErrorCode, visit } from 'jsonc-parser'
 import { CONFIG_LIMITS } from '../limits.ts'
+import { printable } from './printable.ts'
 import type { Diagnostic } from './types.ts'
 
 export type JsonNode =
@@ -52,6 +53,9 @@ const MEANING: Readonly<Record<number, readonly [message: string, hint: string]>
   16: ['there is a character that JSON does not allow', 'Remove it, or escape it inside a string.'],
 }
 
+/** A bracket that is never closed. */
+const UNCLOSED = new Set([7, 8])
+
 export function parseDocument(text: string, file: string, options: ParseOptions = {}): ParsedDocument {
   const mark = text.charCodeAt(0) === 0xfeff ? 1 : 0
   const body = mark ? text.slice(1) : text
@@ -59,7 +63,11 @@ export function parseDocument(text: string, file: string, options: ParseOptions 
   const builder = new TreeBuilder(file, position, options.keep)
   if (body.trim() === '') return { root: undefined, broken: false, diagnostics: [], position }
   try {
-    visit(body, builder.visitor, { allowTrailingComma: true, disallowComments: false })
+    visit(body, builder.visitor, {
+      allowTrailingComma: true,
+      disallowComments: false,
+      allowEmptyContent: true,
+    })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     builder.refuseDepth(0)
@@ -77,12 +85,12 @@ export function parseJson(
   return fault ? { fault } : { value: toValue(root) }
 }
 
-/** The node at a path, as far as it exists. */
+/** The node at a path, as far as it exists. A string names a member, a number an item, and never the other way round. */
 export function nodeAt(root: JsonNode | undefined, path: readonly (string | number)[]): JsonNode | undefined {
   let node = root
   for (const step of path) {
     if (node?.kind === 'object') node = member(node, String(step))?.value
-    else if (node?.kind === 'array') node = node.items[Number(step)]
+    else if (node?.kind === 'array' && typeof step === 'number') node = node.items[step]
     else return undefined
   }
   return node
@@ -132,6 +140,9 @@ class TreeBuilder {
   readonly #open: { node: JsonNode; pending: Member | undefined; seen: Map<string, Member> }[] = []
   readonly #path: string[] = []
   #tooDeep = false
+  #errors = 0
+  #lastFault = -1
+  #told: number | undefined
 
   constructor(file: string, position: ParsedDocument['position'], keep: ParseOptions['keep']) {
     this.#file = file
@@ -143,10 +154,11 @@ class TreeBuilder {
     onObjectBegin: (offset: number) => this.#begin({ kind: 'object', offset, end: offset, members: [] }),
     onArrayBegin: (offset: number) => this.#begin({ kind: 'array', offset, end: offset, items: [] }),
     onObjectProperty: (key: string, offset: number) => this.#property(key, offset),
-    onObjectEnd: (offset: number) => this.#end(offset),
-    onArrayEnd: (offset: number) => this.#end(offset),
-    onLiteralValue: (value: Literal, offset: number, length: number) =>
-      this.#place({ kind: 'value', offset, end: offset + length, value }),
+    onObjectEnd: (offset: number) => this.#end('object', offset),
+    onArrayEnd: (offset: number) => this.#end('array', offset),
+    onLiteralValue: (value: Literal, offset: number, length: number) => {
+      if (this.#ignoring === 0) this.#place({ kind: 'value', offset, end: offset + length, value })
+    },
     onError: (code: ParseErrorCode, offset: number) => this.#fault(code, offset),
   }
 
@@ -160,12 +172,14 @@ class TreeBuilder {
   }
 
   #begin(node: JsonNode): boolean {
+    if (this.#ignoring > 0 || !this.#wanted()) {
+      // The visitor could skip these itself, but then it would not say what is wrong inside them, and a fault there
+      // can swallow what we came for.
+      this.#ignoring++
+      return true
+    }
     if (this.#open.length >= CONFIG_LIMITS.depth) {
       this.refuseDepth(node.offset)
-      this.#skipped++
-      return false
-    }
-    if (!this.#wanted()) {
       this.#skipped++
       return false
     }
@@ -174,22 +188,34 @@ class TreeBuilder {
     return true
   }
 
+  /** Open containers that `keep` leaves out. */
+  #ignoring = 0
   /** Containers whose children the visitor skips still announce their end. */
   #skipped = 0
 
-  #end(offset: number): void {
+  #end(kind: JsonNode['kind'], offset: number): void {
     if (this.#skipped > 0) {
       this.#skipped--
       return
     }
+    if (this.#ignoring > 0) {
+      this.#ignoring--
+      return
+    }
+    // In broken text a container may never announce its end; its parent's end closes it too.
+    while (this.#open.length > 1 && this.#open.at(-1)?.node.kind !== kind) this.#close(offset)
+    this.#close(offset + 1)
+  }
+
+  #close(end: number): void {
     const closed = this.#open.pop()
-    if (closed) closed.node.end = offset + 1
-    if (closed?.pending) this.#path.length = Math.max(0, this.#path.length - 1)
+    if (closed) closed.node.end = end
+    if (closed?.pending) this.#path.pop()
   }
 
   #property(key: string, offset: number): void {
     const top = this.#open.at(-1)
-    if (top?.node.kind !== 'object') return
+    if (this.#ignoring > 0 || top?.node.kind !== 'object') return
     if (top.pending) this.#path.pop()
     const repeated = top.seen.get(key)
     if (repeated)
@@ -224,27 +250,47 @@ class TreeBuilder {
     })
   }
 
+  /** One fault often breaks several expectations in one place; the first is told, unless the bracket is what is missing. */
   #fault(code: ParseErrorCode, offset: number): void {
     this.broken = true
     const [message, hint] = MEANING[code] ?? ['this is not valid JSON', 'Check the syntax around this place.']
-    this.#report('error', offset, message, { hint, path: this.#path.join('.') })
+    const before = this.#lastFault
+    this.#lastFault = offset
+    if (before === offset) {
+      if (!UNCLOSED.has(code) || this.#told === undefined) return
+      this.diagnostics[this.#told] = this.#diagnostic('error', offset, message, { hint })
+      return
+    }
+    this.#told = this.#report('error', offset, message, { hint, path: this.#path.join('.') })
   }
 
+  /** Answers where in `diagnostics` it stands, if there was room. */
   #report(
     severity: Diagnostic['severity'],
     offset: number,
     message: string,
     more: { hint?: string; path?: string },
-  ): void {
-    if (this.diagnostics.length >= CONFIG_LIMITS.diagnosticsPerFile) return
-    const { hint, path } = more
-    this.diagnostics.push({
+  ): number | undefined {
+    // Warnings must not use up the room for the error that explains why the file does not count.
+    if (severity === 'error') this.#errors++
+    const used = severity === 'error' ? this.#errors - 1 : this.diagnostics.length
+    if (used >= CONFIG_LIMITS.diagnosticsPerFile) return undefined
+    return this.diagnostics.push(this.#diagnostic(severity, offset, message, more)) - 1
+  }
+
+  #diagnostic(
+    severity: Diagnostic['severity'],
+    offset: number,
+    message: string,
+    { hint, path }: { hint?: string; path?: string },
+  ): Diagnostic {
+    return {
       severity,
       file: this.#file,
       ...this.#position(offset),
-      ...(path && { path }),
-      message,
+      ...(path && { path: printable(path) }),
+      message: printable(message),
       ...(hint && { hint }),
-    })
+    }
   }
 }

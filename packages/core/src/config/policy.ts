@@ -1,4 +1,5 @@
 // policy.ts: which servers an administrator or the person admits. Pure: lists in, verdict out.
+import { domainToASCII } from 'node:url'
 import type { ServerEntry } from './entry.ts'
 import type { PolicyMatcher, Settings } from './settings.ts'
 import type { Scope } from './types.ts'
@@ -9,6 +10,9 @@ export interface PolicyPart {
   readonly scope: Scope
   readonly settings: Pick<Settings, 'allowedMcpServers' | 'deniedMcpServers' | 'allowManagedMcpServersOnly'>
 }
+
+/** What an administrator's file says that cannot be read: nothing starts until somebody repairs it. */
+export const LOCKED: PolicyPart['settings'] = { allowManagedMcpServersOnly: true, allowedMcpServers: [] }
 
 export type PolicyVerdict =
   | { readonly admitted: true; readonly by: string }
@@ -23,7 +27,7 @@ export function admit(
 ): PolicyVerdict {
   for (const { file, settings } of parts)
     for (const matcher of settings.deniedMcpServers ?? [])
-      if (matches(matcher, name, entry))
+      if (matches(matcher, name, entry, 'deny'))
         return { admitted: false, reason: `denied by policy (${describe(matcher)})`, file }
   if (exempt) return { admitted: true, by: 'no allow list applies to it' }
 
@@ -48,7 +52,7 @@ export function admit(
   const binding = allowed.filter(({ matcher }) => bindsKind(matcher, entry))
   // Once commands (or URLs) are listed, a name alone no longer admits a server of that kind: names are free to choose.
   const relevant = binding.length > 0 ? binding : allowed
-  const hit = relevant.find(({ matcher }) => matches(matcher, name, entry))
+  const hit = relevant.find(({ matcher }) => matches(matcher, name, entry, 'allow'))
   if (hit) return { admitted: true, by: `${describe(hit.matcher)} in ${hit.part.file}` }
   return { admitted: false, reason: 'not on the allow list', file: first.file }
 }
@@ -57,7 +61,7 @@ function bindsKind(matcher: PolicyMatcher, entry: ServerEntry): boolean {
   return entry.type === 'stdio' ? matcher.serverCommand !== undefined : matcher.serverUrl !== undefined
 }
 
-function matches(matcher: PolicyMatcher, name: string, entry: ServerEntry): boolean {
+function matches(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpose: Purpose): boolean {
   if (matcher.serverName !== undefined) return matcher.serverName === name
   if (matcher.serverCommand) {
     if (entry.type !== 'stdio') return false
@@ -68,30 +72,85 @@ function matches(matcher: PolicyMatcher, name: string, entry: ServerEntry): bool
     )
   }
   if (matcher.serverUrl === undefined || entry.type === 'stdio' || entry.type === 'sdk') return false
-  return entry.url !== undefined && urlMatches(matcher.serverUrl, entry.url)
+  return entry.url !== undefined && urlMatches(matcher.serverUrl, entry.url, purpose)
 }
+
+/** An allow list admits exactly what it says; a ban also covers other spellings of the same place. */
+type Purpose = 'allow' | 'deny'
 
 /**
  * `*` stands for any run of characters, but one in the host never reaches into the path: otherwise
- * `https://*.example.com/*` would admit `https://evil.test/.example.com/`.
+ * `https://*.example.com/*` would admit `https://evil.test/.example.com/`. Both sides are compared as a browser would
+ * read them (case, default port, international names, user names left out). Without a scheme any will do.
  */
-export function urlMatches(pattern: string, url: string): boolean {
+export function urlMatches(pattern: string, url: string, purpose: Purpose = 'allow'): boolean {
   if (pattern === '*') return true
   if (!URL.canParse(url)) return globMatches(pattern, url)
+  const wanted = readPattern(pattern)
   const { protocol, host, pathname, search } = new URL(url)
-  const cut = /^([^/]*):\/\/([^/]*)(\/.*)?$/.exec(pattern)
-  if (!cut) return globMatches(pattern.toLowerCase(), host)
-  const [, scheme = '', wantedHost = '', wantedPath = ''] = cut
-  if (!globMatches(scheme.toLowerCase(), protocol.slice(0, -1))) return false
-  if (!hostMatches(wantedHost.toLowerCase(), host, protocol)) return false
-  if (wantedPath === '') return pathname === '/' && search === ''
-  return globMatches(wantedPath, pathname + search)
+  const schemes = purpose === 'deny' ? sameWire(protocol) : [protocol]
+  if (!schemes.some((scheme) => globMatches(wanted.scheme, scheme.slice(0, -1)))) return false
+  if (!hostMatches(wanted.host, host, protocol)) return false
+  if (wanted.path === undefined) return true
+  if (wanted.path === '') return purpose === 'deny' || (pathname === '/' && search === '')
+  const path = plainEscapes(pathname)
+  const spellings = [path + search]
+  if (purpose === 'deny') spellings.push(path, path.replace(/\/+$/, ''), `${path.replace(/\/+$/, '')}/`)
+  return spellings.some((spelling) => globMatches(plainEscapes(wanted.path ?? ''), spelling))
+}
+
+interface UrlPattern {
+  readonly scheme: string
+  readonly host: string
+  /** Empty: the bare origin. Undefined: any path. */
+  readonly path: string | undefined
+}
+
+function readPattern(pattern: string): UrlPattern {
+  const [, scheme, host = '', path] = /^(?:([^/]*):\/\/)?([^/]*)(\/.*)?$/s.exec(pattern) ?? []
+  // `https://*` and `http://localhost:*` end in a star that has nothing to stop it; a bare host names all of it.
+  const open = path === undefined && (scheme === undefined || host.endsWith('*'))
+  return {
+    scheme: (scheme ?? '*').toLowerCase(),
+    host: asciiHost(host.toLowerCase()),
+    path: open ? undefined : (path ?? ''),
+  }
+}
+
+const ASCII = /^[\x20-\x7e]*$/
+
+/** International names are compared in the form that goes over the wire. */
+function asciiHost(host: string): string {
+  const [, name = host, port = ''] = /^(.*?)(:[\d*]*)?$/.exec(host) ?? []
+  const labels = name.split('.').map((label) => (ASCII.test(label) ? label : domainToASCII(label) || label))
+  return labels.join('.').replace(/\.$/, '') + port
 }
 
 function hostMatches(pattern: string, host: string, protocol: string): boolean {
   const usual = { 'https:': ':443', 'wss:': ':443', 'http:': ':80', 'ws:': ':80' }[protocol]
   const plain = usual && pattern.endsWith(usual) ? pattern.slice(0, -usual.length) : pattern
-  return globMatches(plain, host)
+  // A name with the root's dot behind it is the same name.
+  return globMatches(plain, host.replace(/\.(?=:\d+$|$)/, ''))
+}
+
+/** A WebSocket starts as an HTTP request to the same place. */
+function sameWire(protocol: string): readonly string[] {
+  const twins: Readonly<Record<string, string>> = {
+    'ws:': 'http:',
+    'wss:': 'https:',
+    'http:': 'ws:',
+    'https:': 'wss:',
+  }
+  const twin = twins[protocol]
+  return twin === undefined ? [protocol] : [protocol, twin]
+}
+
+/** Letters and digits mean the same escaped or not. */
+function plainEscapes(path: string): string {
+  return path.replace(/%[0-9a-f]{2}/gi, (written) => {
+    const char = String.fromCharCode(Number.parseInt(written.slice(1), 16))
+    return /[A-Za-z0-9._~-]/.test(char) ? char : written.toUpperCase()
+  })
 }
 
 /** Linear in practice and never exponential, whatever the pattern. */

@@ -1,5 +1,5 @@
 // project.ts: which folder is the project, and which of its files version control brought.
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { lazyModule } from '../lazy.ts'
 
 /** A folder with one of these is a project's top. */
@@ -12,6 +12,8 @@ const GIT_MS = 5000
 export function findProjectRoot(cwd: string, home: string): string {
   const start = realPath(resolve(cwd))
   const homeReal = realPath(home)
+  // Under whatever name the home folder is reached, its files are the person's own and not a project's.
+  if (start === homeReal) return home
   for (const folder of upwards(start)) {
     // The home folder has .claude and .plugboard of its own; they do not make everything below it one project.
     if (folder === homeReal) break
@@ -44,28 +46,59 @@ function exists(path: string): boolean {
 }
 
 /**
- * Did version control bring this file? Asked of git itself, in the file's own folder (it may be a submodule), with
- * the settings off that would let a repository's configuration run a program. No answer counts as yes.
+ * Did somebody else bring this private file? Yes when version control did, when it is reached through a link inside
+ * the project, when another account owns it, and whenever there is no answer.
  */
 export async function isTracked(file: string): Promise<boolean> {
-  const repository = [...upwards(dirname(file))].some((folder) => exists(join(folder, '.git')))
+  if (isLinkedOrForeign(file)) return true
+  const repository = repositoryOf(dirname(file))
   if (!repository) return false
+  return repository.marker === '.git' ? gitKnows(file, repository.top) : true
+}
+
+function isLinkedOrForeign(file: string): boolean {
+  const own = process.getuid?.()
+  for (const path of [dirname(file), file]) {
+    const info = lazyModule('node:fs').lstatSync(path, { throwIfNoEntry: false })
+    if (!info || info.isSymbolicLink()) return true
+    if (own !== undefined && info.uid !== own && info.uid !== 0) return true
+  }
+  return false
+}
+
+/**
+ * Asked of git with the repository named outright: left to look for one itself, it would take a bare repository that
+ * was committed into the file's own folder at its word. Letters match in either case, as they do on disks where
+ * `.Plugboard` is `.plugboard`; and the settings are off that would let the repository run a program.
+ */
+function gitKnows(file: string, top: string): Promise<boolean> {
   const args = [
+    `--git-dir=${join(top, '.git')}`,
+    `--work-tree=${top}`,
     '-c',
     'core.fsmonitor=false',
     '-c',
     'core.hooksPath=/dev/null',
     'ls-files',
-    '--error-unmatch',
+    '-z',
     '--',
-    basename(file),
+    `:(top,icase,literal)${relative(top, file).split(sep).join('/')}`,
   ]
   const { execFile } = lazyModule('node:child_process')
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')))
   return new Promise((done) => {
-    const options = { cwd: dirname(file), timeout: GIT_MS, windowsHide: true }
-    execFile('git', args, options, (error) => {
-      // git says 1 for a file it does not know; anything else that is not 0 is no answer.
-      done(!(error && (error as { code?: unknown }).code === 1))
-    })
+    const options = { cwd: top, timeout: GIT_MS, windowsHide: true, env }
+    execFile('git', args, options, (error, stdout) => done(error !== null || stdout !== ''))
   })
+}
+
+/** Folders that say: this is under version control. Only git is asked; for the others there is no answer. */
+const VERSION_CONTROL = ['.git', '.hg', '.svn', '.jj', '.bzr', '_darcs', '.pijul', '.fslckout']
+
+function repositoryOf(folder: string): { top: string; marker: string } | undefined {
+  for (const top of upwards(folder)) {
+    const marker = VERSION_CONTROL.find((name) => exists(join(top, name)))
+    if (marker !== undefined) return { top, marker }
+  }
+  return undefined
 }

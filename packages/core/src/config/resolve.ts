@@ -7,6 +7,7 @@ import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
 import { hashOf, signatureOf } from './sign.ts'
+import type { Source } from './sources.ts'
 import { type Approvals, type TrustVerdict, trust } from './trust.ts'
 import { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'
 
@@ -66,7 +67,10 @@ export interface Resolved {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-export function resolveConfiguration(input: ResolveInput): Resolved {
+export function resolveConfiguration(given: ResolveInput): Resolved {
+  // Copied once: reading the real environment costs a system call a variable.
+  const env = { CLAUDE_PROJECT_DIR: given.root, PLUGBOARD_PROJECT_DIR: given.root, ...given.env }
+  const input = { ...given, env, documents: [...given.documents].sort(byRow) }
   const policy = policyParts(input.documents)
   const diagnostics = input.documents.flatMap((document) => [
     ...document.diagnostics,
@@ -89,11 +93,14 @@ export function resolveConfiguration(input: ResolveInput): Resolved {
 
 /** Strongest first: by scope, then by the row in the table of sources; never by the order in which files were read. */
 export function byStrength(a: Definition, b: Definition): number {
+  return byRow(a, b) || (a.line ?? 0) - (b.line ?? 0)
+}
+
+function byRow(a: { readonly source: Source }, b: { readonly source: Source }): number {
   return (
     SCOPES.indexOf(a.source.scope) - SCOPES.indexOf(b.source.scope) ||
     a.source.rank - b.source.rank ||
-    (a.source.file < b.source.file ? -1 : a.source.file > b.source.file ? 1 : 0) ||
-    (a.line ?? 0) - (b.line ?? 0)
+    (a.source.file < b.source.file ? -1 : a.source.file > b.source.file ? 1 : 0)
   )
 }
 
@@ -108,13 +115,18 @@ function contendersByName(input: ResolveInput): Map<string, Contender[]> {
 function rankContenders(definitions: readonly Definition[], exclusiveFile: string | undefined): Contender[] {
   let winner: Definition | undefined
   return [...definitions].sort(byStrength).map((definition): Contender => {
-    const outside = definition.source.scope !== 'enterprise' && definition.entry?.type !== 'sdk'
+    const outside = definition.source.scope !== 'enterprise' && !isHandedOver(definition)
     if (exclusiveFile && outside) return { definition, verdict: { kind: 'hidden', by: exclusiveFile } }
     if (!definition.entry) return { definition, verdict: { kind: 'invalid' } }
     if (winner) return { definition, verdict: { kind: 'shadowed', by: winner.source.file } }
     winner = definition
     return { definition, verdict: { kind: 'winner' } }
   })
+}
+
+/** Only what the embedding program gives is beyond the files: a repository could also write `"type": "sdk"`. */
+function isHandedOver({ entry, source }: Definition): boolean {
+  return entry?.type === 'sdk' && source.scope === 'dynamic'
 }
 
 function judge(
@@ -137,7 +149,7 @@ function judge(
     approveProject: input.approveProject,
   })
   const { entry, expansions } = expandEntry(winner.entry, input.env)
-  const verdict = admit(name, entry, policy, entry.type === 'sdk')
+  const verdict = admit(name, entry, policy, isHandedOver(winner))
   const disabled = whyDisabled(name, winner.entry, source.id, verdict, trusted, input.documents)
   return {
     name,
@@ -206,9 +218,12 @@ function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution>
   const standing = new Map<string, string>()
   const suppressed = new Map<string, string>()
   for (const { name, server } of strongestFirst) {
-    if (!server) continue
+    if (!server || !isComparable(server.entry)) continue
     const original = standing.get(server.signature)
-    if (original !== undefined && !HAND_WRITTEN.includes(server.scope)) suppressed.set(name, original)
+    // One that is already off keeps the reason it has; it starts nothing either way.
+    if (original !== undefined && !HAND_WRITTEN.includes(server.scope)) {
+      if (!server.disabled) suppressed.set(name, original)
+    }
     // What may not run for lack of trust or by policy takes nobody's place.
     else if (
       original === undefined &&
@@ -218,6 +233,11 @@ function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution>
       standing.set(server.signature, name)
   }
   return new Map(drafts.map((draft) => [draft.name, suppress(draft, suppressed.get(draft.name))]))
+}
+
+/** What is found by name or by lock file has no content that could repeat another's. */
+function isComparable(entry: ServerEntry): boolean {
+  return entry.type === 'stdio' || ('url' in entry && entry.url !== undefined)
 }
 
 function suppress(draft: Resolution, by: string | undefined): Resolution {
@@ -267,14 +287,14 @@ function permissionRules({ documents, trackedFiles }: ResolveInput): PermissionR
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {
   // A server that is switched off does not need its variables; one that waits for a yes soon will.
   if (!server || (server.disabled && server.disabled.kind !== 'trust')) return []
-  const line = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition.line
+  const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   return expansions
     .filter(({ from }) => from === 'missing')
     .map(({ variable, path }) => ({
       severity: 'warning' as const,
       file: server.source,
-      ...(line !== undefined && { line }),
-      path,
+      ...(winner?.line !== undefined && { line: winner.line }),
+      path: `${winner?.path ?? name}.${path}`,
       server: name,
       message: `the environment variable ${variable} is not set`,
       hint: `Set it, or write \${${variable}:-default}.`,

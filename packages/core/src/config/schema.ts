@@ -2,6 +2,7 @@
 // One fault gives one diagnostic, placed by the caller; here a fault has only a path.
 import * as z from 'zod/mini'
 import type { ServerEntry, TransportType } from './entry.ts'
+import { maskUrl, maskValue } from './mask.ts'
 
 export interface SchemaFault {
   readonly severity: 'error' | 'warning'
@@ -139,7 +140,13 @@ export function readEntry(written: unknown): EntryOutcome {
   const faults: SchemaFault[] = unknownKeys(given, shape)
   const checked = shapes[shape].safeParse(given)
   if (!checked.success) {
-    faults.push(...checked.error.issues.map((issue) => explainIssue(issue, given)))
+    // One value can break two rules at once ([] is no string, and empty); one place is one fault.
+    const places = new Map<string, SchemaFault>()
+    for (const issue of checked.error.issues) {
+      const place = issue.path.join('\n')
+      if (!places.has(place)) places.set(place, explainIssue(issue, given))
+    }
+    faults.push(...places.values())
     return { ok: false, faults }
   }
   const urlFault = checkUrl(given['url'], type)
@@ -189,12 +196,26 @@ function foreignHint(given: Readonly<Record<string, unknown>>): string | undefin
 }
 
 function unknownKeys(given: Readonly<Record<string, unknown>>, shape: keyof typeof shapes): SchemaFault[] {
-  const known = Object.keys(shapes[shape].shape)
+  const inside = Object.entries({ permissions, oauth, reconnect }).flatMap(([field, { shape: fields }]) =>
+    Object.hasOwn(shapes[shape].shape, field)
+      ? strangersIn(given[field], Object.keys(fields), [field], shape)
+      : [],
+  )
+  return [...strangersIn(given, Object.keys(shapes[shape].shape), [], shape), ...inside]
+}
+
+function strangersIn(
+  given: unknown,
+  known: readonly string[],
+  path: readonly string[],
+  shape: keyof typeof shapes,
+): SchemaFault[] {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return []
   return Object.keys(given)
     .filter((key) => !known.includes(key))
     .map((key) => ({
       severity: 'warning' as const,
-      path: [key],
+      path: [...path, key],
       message: `unknown key "${key}"`,
       hint: keyHint(key, known, shape),
     }))
@@ -240,16 +261,20 @@ function explainIssue(issue: z.core.$ZodIssue, given: unknown): SchemaFault {
   return {
     severity: 'error',
     path,
-    message: wrongType ? `${issue.message}, found ${describe(found)}` : issue.message,
+    message: wrongType ? `${issue.message}, found ${describe(found, String(path.at(-1)))}` : issue.message,
+    hint: 'Correct it; until then the entry is skipped.',
   }
 }
 
-function describe(value: unknown): string {
+/** A message may end up in a log, so a value in it is shown as masked as elsewhere. */
+function describe(value: unknown, name = ''): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'an object'
-  if (typeof value === 'string')
-    return `the string ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`
+  if (typeof value === 'string') {
+    const shown = maskValue(name, value)
+    return `the string ${JSON.stringify(shown.length > 40 ? `${shown.slice(0, 40)}…` : shown)}`
+  }
   return `the ${typeof value} ${String(value)}`
 }
 
@@ -263,7 +288,7 @@ function checkUrl(url: unknown, type: TransportType): SchemaFault | undefined {
     hint,
   })
   if (!URL.canParse(url))
-    return fault(`"${url}" is not a URL`, 'Write it whole, as in "https://example.com/mcp".')
+    return fault(`"${maskUrl(url)}" is not a URL`, 'Write it whole, as in "https://example.com/mcp".')
   const { protocol, username, password } = new URL(url)
   if (!schemes.includes(protocol))
     return fault(
@@ -287,7 +312,7 @@ function coercions(given: Readonly<Record<string, unknown>>): SchemaFault[] {
         faults.push({
           severity: 'warning',
           path: [field, Array.isArray(given[field]) ? Number(key) : key],
-          message: `expected a string, found ${describe(value)}; it is taken as "${String(value)}"`,
+          message: `expected a string, found ${Array.isArray(given[field]) ? describe(value) : `a ${typeof value}`}; it is taken as text`,
           hint: 'Put it in double quotes.',
         })
   return faults

@@ -1,7 +1,9 @@
 // settings.ts: the keys of a settings file besides its servers, and which scopes may use which.
 // A broken key costs only itself.
 import * as z from 'zod/mini'
-import { type JsonNode, member, type ParsedDocument, toValue } from './parse.ts'
+import { type JsonNode, member, nodeAt, type ParsedDocument, toValue } from './parse.ts'
+import { LOCKED } from './policy.ts'
+import { printable } from './printable.ts'
 import { writtenEntrySchema } from './schema.ts'
 import type { Source } from './sources.ts'
 import type { Diagnostic, Scope } from './types.ts'
@@ -91,7 +93,9 @@ const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
 }
 /** Keys that only take something away still count in a file with a syntax error: failing must not open a door. */
 const RESTRICTING: readonly SettingsKey[] = [
+  'allowedMcpServers',
   'deniedMcpServers',
+  'allowManagedMcpServersOnly',
   'disabledServers',
   'disabledMcpjsonServers',
   'permissions',
@@ -121,7 +125,15 @@ export function readSettings(
     path: string,
     message: string,
     hint: string,
-  ) => diagnostics.push({ severity, file: source.file, ...document.position(offset), path, message, hint })
+  ) =>
+    diagnostics.push({
+      severity,
+      file: source.file,
+      ...document.position(offset),
+      path: printable(path),
+      message: printable(message),
+      hint,
+    })
 
   for (const key of Object.keys(keys) as SettingsKey[]) {
     const found = member(root, key)
@@ -137,21 +149,26 @@ export function readSettings(
       continue
     }
     if (document.broken && !RESTRICTING.includes(key)) continue
-    const checked = keys[key].safeParse(toValue(found.value))
-    if (checked.success) settings[key] = document.broken ? restrictingPart(key, checked.data) : checked.data
-    else
-      for (const issue of checked.error.issues.slice(0, 5))
-        warn(
-          'error',
-          found.offset,
-          [key, ...issue.path].join('.'),
-          `"${key}" is not right: ${issue.message}`,
-          'The whole key was ignored.',
-        )
+    const given = toValue(found.value)
+    const checked = keys[key].safeParse(given)
+    const value = checked.success ? checked.data : rightPart(key, given)
+    if (value !== undefined) settings[key] = document.broken ? restrictingPart(key, value) : value
+    for (const issue of checked.error?.issues.slice(0, 5) ?? []) {
+      const steps = issue.path.filter((step) => typeof step !== 'symbol')
+      warn(
+        'error',
+        nodeAt(found.value, steps)?.offset ?? found.offset,
+        [key, ...steps].join('.'),
+        `"${key}" is not right: ${issue.message}`,
+        value === undefined
+          ? 'The whole key was ignored.'
+          : 'Repair it; what is right in the key still counts.',
+      )
+    }
   }
   if (source.product === 'plugboard' && root?.kind === 'object')
     for (const { key, offset } of root.members)
-      if (!(key in keys) && !OTHERS.includes(key) && key !== '__proto__')
+      if (!Object.hasOwn(keys, key) && !OTHERS.includes(key) && key !== '__proto__')
         warn(
           'warning',
           offset,
@@ -159,7 +176,35 @@ export function readSettings(
           `unknown key "${key}"`,
           'It is ignored; `plugboard config schema` lists the keys.',
         )
-  return { settings: settings as Settings, diagnostics }
+  // A policy that was not read whole could have said no to anything.
+  const unclear =
+    document.broken || (settings['deniedMcpServers'] === undefined && member(root, 'deniedMcpServers'))
+  const locked = source.scope === 'enterprise' && unclear ? LOCKED : {}
+  return { settings: { ...(settings as Settings), ...locked }, diagnostics }
+}
+
+/** Of a key that is wrong in places, the part that takes something away: one slip must not lift the other bans. */
+function rightPart(key: SettingsKey, given: unknown): unknown {
+  const right = (list: unknown, item: { safeParse(value: unknown): { success: boolean } }) =>
+    Array.isArray(list) ? list.filter((value) => item.safeParse(value).success) : undefined
+  switch (key) {
+    case 'allowedMcpServers':
+      return right(given, matcher) ?? []
+    case 'deniedMcpServers':
+      return right(given, matcher)
+    case 'allowManagedMcpServersOnly':
+      return true
+    case 'disabledServers':
+    case 'disabledMcpjsonServers':
+      return right(given, z.string())
+    case 'permissions': {
+      if (typeof given !== 'object' || given === null) return undefined
+      const { deny, ask } = given as Record<string, unknown>
+      return { deny: right(deny, z.string()) ?? [], ask: right(ask, z.string()) ?? [] }
+    }
+    default:
+      return undefined
+  }
 }
 
 function restrictingPart(key: SettingsKey, value: unknown): unknown {

@@ -9,22 +9,32 @@ export function signatureOf(entry: ServerEntry): string {
   return digest(['url', normalUrl(entry.url ?? entry.type)])
 }
 
+/** Whole, because whoever writes the entry could look for two with the same short hash: one to show, one to run. */
 export function hashOf(written: unknown): string {
-  return digest(written)
+  return sha256(written)
 }
 
 /** Spellings of one URL are one URL. */
 function normalUrl(url: string): string {
-  return URL.canParse(url) ? new URL(url).href.replace(/\/$/, '') : url
+  if (!URL.canParse(url)) return url
+  const parsed = new URL(url)
+  parsed.hash = ''
+  return parsed.search === '' ? parsed.href.replace(/\/$/, '') : parsed.href
 }
 
 function digest(value: unknown): string {
-  return lazyModule('node:crypto').createHash('sha256').update(canonical(value)).digest('hex').slice(0, 32)
+  return sha256(value).slice(0, 32)
+}
+
+function sha256(value: unknown): string {
+  return lazyModule('node:crypto').createHash('sha256').update(canonical(value)).digest('hex')
 }
 
 /** JSON with sorted keys: the same data gives the same text however it was laid out. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  // 1e999 and -1e999 are numbers that JSON.stringify would write alike.
+  if (typeof value === 'number') return String(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const members = Object.entries(value).filter(([, item]) => item !== undefined)
   members.sort(([a], [b]) => (a < b ? -1 : 1))

@@ -125,9 +125,9 @@ export function writableSource(place: Place, scope: WritableScope): Source {
   return found
 }
 
-/** May we edit it? Only our own files and the shared .mcp.json. */
+/** May we edit it? Only our own files and the shared .mcp.json; what a flag or a program gave is theirs. */
 export function isWritable(source: Source): boolean {
-  return source.product === 'plugboard' || source.id === 'mcp-json'
+  return source.scope in WRITABLE && (source.product === 'plugboard' || source.id === 'mcp-json')
 }
 
 function row(

@@ -76,6 +76,10 @@ async function create(file: string, owner: Owner, dirMode: number | undefined): 
       const handle = await open(file, 'wx', 0o600)
       try {
         await handle.writeFile(JSON.stringify(owner))
+      } catch (error) {
+        // Ours and empty: nobody else could tell whose it is.
+        await unlink(file).catch(() => undefined)
+        throw error
       } finally {
         await handle.close()
       }

@@ -21,6 +21,8 @@ const HINTS: Readonly<Record<string, readonly [message: string, hint: string]>> 
   ENAMETOOLONG: ['has a path that is too long for this system', 'Move the project to a shorter path.'],
 }
 
+const CHUNK = 64 * 1024
+
 /** Synchronous inside: a handful of small local files, where the thread pool would cost more than the reading. */
 export async function readTextFile(path: string, maxBytes: number): Promise<ReadOutcome> {
   const fs = lazyModule('node:fs')
@@ -33,7 +35,7 @@ export async function readTextFile(path: string, maxBytes: number): Promise<Read
     if (!stat.isFile())
       return { kind: 'problem', message: 'is not a regular file', hint: 'A JSON file is expected here.' }
     if (stat.size > maxBytes) return tooLarge(stat.size, maxBytes)
-    const bytes = fs.readFileSync(file)
+    const bytes = readAtMost(file, stat.size, maxBytes + 1)
     if (bytes.length > maxBytes) return tooLarge(bytes.length, maxBytes)
     return { kind: 'text', text: decode(bytes), mtimeMs: stat.mtimeMs, exact: isUtf8(bytes) }
   } catch (error) {
@@ -43,6 +45,22 @@ export async function readTextFile(path: string, maxBytes: number): Promise<Read
   } finally {
     if (file !== undefined) fs.closeSync(file)
   }
+}
+
+/** The size is only a hint: a file may grow, and those of /proc say 0 and go on for ever. */
+function readAtMost(file: number, expected: number, limit: number): Buffer {
+  const fs = lazyModule('node:fs')
+  const parts: Buffer[] = []
+  let total = 0
+  while (total < limit) {
+    const room = Math.min(Math.max(expected - total, 0) + CHUNK, limit - total)
+    const buffer = Buffer.allocUnsafe(room)
+    const bytesRead = fs.readSync(file, buffer, 0, room, null)
+    if (bytesRead === 0) break
+    parts.push(buffer.subarray(0, bytesRead))
+    total += bytesRead
+  }
+  return Buffer.concat(parts)
 }
 
 function problem(code: string, error?: Error): ReadOutcome {

@@ -96,7 +96,7 @@ export async function callTool(
     audit(ports, tool, sent, context, verdict, seen.isError ? 'tool-error' : 'ok', started)
     return seen
   } catch (raw) {
-    const error = asOurs(raw, tool)
+    const error = asOurs(raw, tool, context.signal)
     await hooksAfterFailure(ports, tool, sent, error, context)
     audit(ports, tool, sent, context, verdict ?? refusalOf(error), outcomeOf(error), started, error.code)
     throw error
@@ -329,8 +329,9 @@ function firstText(result: ToolResult): string {
   return block?.type === 'text' ? block.text.slice(0, 2000) : ''
 }
 
-function asOurs(error: unknown, tool: BoundTool): PlugboardError {
+function asOurs(error: unknown, tool: BoundTool, signal: AbortSignal | undefined): PlugboardError {
   if (error instanceof PlugboardError) return error
+  if (signal?.aborted) return new Cancelled(undefined, { server: tool.server, stage: 'call', cause: error })
   const message = error instanceof Error ? error.message : String(error)
   return new ToolError(tool.definition.name, message, { server: tool.server, cause: error })
 }

@@ -17,7 +17,7 @@ export interface HiddenSign {
 const SIGNS: readonly (readonly [kind: HiddenSign['kind'], pattern: RegExp, message: string])[] = [
   ['invisible', new RegExp(INVISIBLE.source, 'u'), 'holds characters that cannot be seen'],
   ['bidi', new RegExp(BIDI.source, 'u'), 'holds characters that reorder the text'],
-  ['escape', /[\u001b\u009b]/, 'holds terminal escape sequences'],
+  ['escape', /(?![\n\r\t])\p{Cc}/u, 'holds control characters or terminal escape sequences'],
   [
     'markup',
     /<\/?\s*(?:important|system|instructions?|secret|hidden|admin|assistant|user|human|tool_call|function_calls?|antml|prompt)\b[^>]{0,80}>|\[\/?(?:INST|SYSTEM)\]|<\|[a-z_]{2,20}\|>/i,
@@ -33,7 +33,7 @@ const SIGNS: readonly (readonly [kind: HiddenSign['kind'], pattern: RegExp, mess
     /\b(?:before|after|when(?:ever)?)\b.{0,40}\b(?:using|calling|invoking)\b.{0,40}\b(?:any|other|every|this) tools?\b.{0,60}\b(?:must|always|first|read|send|include)|\b(?:read|cat|open|send|include|pass)\b.{0,40}(?:~\/\.ssh|id_rsa|\.env\b|\.aws\/credentials|mcp\.json|\/etc\/passwd)/i,
     'tells the model what to do besides calling the tool',
   ],
-  ['far-away', /\n{12,}\s*\S|[ \t]{200,}\S/, 'hides text far below or far to the right'],
+  ['far-away', /\n{12}|[ \t]{200}/, 'hides text far below or far to the right'],
 ]
 const TEXT_CHARS = 200_000
 const MOST = 20
@@ -56,7 +56,7 @@ function* textsOf(tool: ToolDefinition): Generator<readonly [string, string]> {
   yield ['name', tool.name]
   if (tool.title !== undefined) yield ['title', tool.title]
   if (tool.annotations?.title !== undefined) yield ['annotations.title', tool.annotations.title]
-  if (tool.description !== undefined) yield ['description', tool.description.slice(0, TEXT_CHARS)]
+  if (tool.description !== undefined) yield ['description', tool.description.slice(0, TEXT_CHARS).trimEnd()]
   for (const key of ['inputSchema', 'outputSchema'] as const)
     if (survey(tool[key]).ok) yield* schemaTexts(tool[key], key)
 }

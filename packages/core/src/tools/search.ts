@@ -22,21 +22,23 @@ export interface SearchHit {
 
 /** How much a word counts by where it stands, and how much a long field thins it. */
 const FIELDS = {
-  tool: { weight: 5, thinning: 0.4 },
+  tool: { weight: 6.5, thinning: 0.65 },
   server: { weight: 2, thinning: 0 },
-  title: { weight: 2.5, thinning: 0.4 },
-  lead: { weight: 2, thinning: 0.5 },
-  body: { weight: 0.8, thinning: 0.7 },
-  parameters: { weight: 0.8, thinning: 0.6 },
+  title: { weight: 2, thinning: 0.4 },
+  lead: { weight: 2.5, thinning: 0.6 },
+  body: { weight: 1, thinning: 0.7 },
+  parameters: { weight: 0.75, thinning: 0.6 },
 } as const
 type FieldName = keyof typeof FIELDS
 const FIELD_NAMES = Object.keys(FIELDS) as FieldName[]
 
-const SATURATION = 1.6
-const SYNONYM_WORTH = 0.45
-const FAINT_WORTH = 0.35
+const SATURATION = 3.2
+const SYNONYM_WORTH = 0.42
+const FAINT_WORTH = 0.5
 const PREFIX_WORTH = 0.6
-const SERVER_NAMED = 1.6
+const SERVER_NAMED = 1.3
+/** How much of the score hangs on how many of the asked words were found. */
+const COVERAGE = 0.6
 const LEAD_CHARS = 160
 const BODY_CHARS = 2048
 const QUERY_WORDS = 40
@@ -98,7 +100,7 @@ export class ToolIndex {
     const plain = query.trim().toLowerCase()
     const hits: { doc: number; score: number }[] = []
     for (let doc = 0; doc < scores.length; doc++) {
-      let score = (scores[doc] ?? 0) * (0.6 + (0.4 * (matched[doc] ?? 0)) / (total || 1))
+      let score = (scores[doc] ?? 0) * (1 - COVERAGE + (COVERAGE * (matched[doc] ?? 0)) / (total || 1))
       if (score > 0 && this.#servers[doc]?.every((word) => asked.includes(word))) score *= SERVER_NAMED
       if (this.#names[doc]?.toLowerCase() === plain) score += 1000
       if (score > 0) hits.push({ doc, score })
@@ -187,6 +189,9 @@ function oneLetterOff(a: string, b: string): boolean {
   if (b.length < 5 || Math.abs(a.length - b.length) > 1) return false
   let start = 0
   while (start < a.length && a[start] === b[start]) start++
+  const swapped =
+    a[start] === b[start + 1] && a[start + 1] === b[start] && a.slice(start + 2) === b.slice(start + 2)
+  if (swapped) return true
   const skip = (text: string, other: string) => text.slice(start + (text.length >= other.length ? 1 : 0))
   return skip(a, b) === skip(b, a)
 }

@@ -591,12 +591,16 @@ describe('hostile and broken files', () => {
     ],
     ['more arguments than a call takes', { command: 'x', args: Array(200_000).fill('${config:a}') }],
     ['percent signs', { command: '%a'.repeat(400_000) }],
-  ])('is not held up by %s', (_what, evil) => {
-    for (const { id, parse, print } of CLIENTS) {
-      if (id !== 'codex') parse(JSON.stringify({ mcpServers: { evil }, servers: { evil } }))
-      print(new Map([['evil', evil]]))
-    }
-  })
+  ])(
+    'is not held up by %s',
+    (_what, evil) => {
+      for (const { id, parse, print } of CLIENTS) {
+        if (id !== 'codex') parse(JSON.stringify({ mcpServers: { evil }, servers: { evil } }))
+        print(new Map([['evil', evil]]))
+      }
+    },
+    120_000,
+  )
 
   it('is not held up by tens of thousands of names and inputs', () => {
     const keys = Array.from({ length: 60_000 }, (_, index) => String.fromCodePoint(0x10000 + index))

@@ -11,7 +11,7 @@ export interface AiSdkTool<Schema> {
     args: Record<string, unknown>,
     options?: { readonly abortSignal?: AbortSignal },
   ): Promise<ToolResult>
-  toModelOutput(result: unknown): { readonly type: 'content'; readonly value: readonly AiSdkPart[] }
+  toModelOutput(result: unknown): { type: 'content'; value: AiSdkPart[] }
 }
 
 type AiSdkPart =
@@ -43,11 +43,14 @@ export function toAiSdk<Schema>(
   )
 }
 
-type AiSdkValidation = { success: true; value: unknown } | { success: false; error: Error }
+/** `never`, because the SDK's tool sets are typed by what every tool of them accepts. */
+type AiSdkValidation = { success: true; value: never } | { success: false; error: Error }
 
 function validate(tool: Tool, value: unknown): AiSdkValidation {
   const problem = tool.argumentProblem(value)
-  return problem === undefined ? { success: true, value } : { success: false, error: new TypeError(problem) }
+  return problem === undefined
+    ? { success: true, value: value as never }
+    : { success: false, error: new TypeError(problem) }
 }
 
 /** Newer versions hand over `{ output }`, older ones the result itself. */

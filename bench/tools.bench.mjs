@@ -1,0 +1,202 @@
+// `npm run bench -- tools`: how well tools are found, how the checker agrees with Ajv, and what a call costs beside the
+// request itself. Everything runs on the real tools of the servers installed for the tests.
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemHost } from '../packages/core/dist/host.js'
+import { AuditLog, PermissionGate } from '../packages/core/dist/permissions/index.js'
+import {
+  BoundTool,
+  callTool,
+  compileSchema,
+  describeTool,
+  Lanes,
+  loadZod,
+  NameRegistry,
+  readToolList,
+  ToolIndex,
+  toZod,
+} from '../packages/core/dist/tools/index.js'
+import { pairs } from './lib/schemas.mjs'
+import { listAllTools } from './lib/servers.mjs'
+
+const rows = []
+const row = (what, measured, wanted = '') => rows.push([what, measured, wanted])
+const percent = (part, whole) => `${((100 * part) / whole).toFixed(1)} % (${part}/${whole})`
+const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+
+const zod = await loadZod()
+const lists = await listAllTools()
+const definitions = [...lists].flatMap(([server, list]) =>
+  readToolList(list).tools.map((definition) => ({ server, definition })),
+)
+const searchable = definitions.map(({ server, definition }) => ({
+  name: `${server}.${definition.name}`,
+  server,
+  tool: definition.name,
+  title: definition.title ?? definition.annotations?.title,
+  description: describeTool(definition.description),
+  inputJsonSchema: definition.inputSchema,
+}))
+
+function recall() {
+  const labelled = JSON.parse(readFileSync(new URL('./lib/queries.json', import.meta.url), 'utf8'))
+  const index = new ToolIndex(searchable)
+  const hit = ({ query, tools }) => {
+    const found = index.search(query, 5).map(({ name }) => name)
+    return tools.some((name) => found.includes(name))
+  }
+  const found = labelled.map(hit)
+  const half = (rest) => found.filter((_, at) => at % 2 === rest)
+  const count = (list) => percent(list.filter(Boolean).length, list.length)
+  row(`search: recall@5, ${labelled.length} requests, ${searchable.length} tools`, count(found), '≥ 90 %')
+  row('search: recall@5, the half used for tuning', count(half(0)))
+  row('search: recall@5, the half held out', count(half(1)))
+  const names = new NameRegistry().update(
+    definitions.map(({ server, definition }) => ({ server, tool: definition.name })),
+  )
+  row(
+    'names: unique and at most 64 characters',
+    percent(new Set(names.filter((name) => name.length <= 64)).size, names.length),
+    '100 %',
+  )
+  return labelled
+}
+
+function searchTime(labelled) {
+  const many = Array.from({ length: 2000 }, (_, at) => {
+    const tool = searchable[at % searchable.length]
+    const copy = Math.floor(at / searchable.length)
+    return copy === 0 ? tool : { ...tool, name: `${tool.name}_${copy}`, server: `${tool.server}-${copy}` }
+  })
+  const started = performance.now()
+  const index = new ToolIndex(many)
+  row('search: building the index of 2,000 tools', `${(performance.now() - started).toFixed(0)} ms`)
+  const times = []
+  for (let round = 0; round < 5; round++)
+    for (const { query } of labelled) {
+      const from = performance.now()
+      index.search(query, 5)
+      times.push(performance.now() - from)
+    }
+  times.sort((a, b) => a - b)
+  row(
+    'search: one request over 2,000 tools, p50 / p99',
+    `${quantile(times, 0.5).toFixed(2)} / ${quantile(times, 0.99).toFixed(2)} ms`,
+    'p50 < 3 ms',
+  )
+}
+
+function conversion() {
+  let total = 0
+  let threw = 0
+  let partly = 0
+  const started = performance.now()
+  for (const { definition } of definitions)
+    for (const schema of [definition.inputSchema, definition.outputSchema]) {
+      if (schema === undefined) continue
+      total++
+      try {
+        const compiled = compileSchema(schema)
+        compiled.check({})
+        toZod(zod, schema, compiled).safeParse({})
+        if (compiled.warnings.length > 0) partly++
+      } catch {
+        threw++
+      }
+    }
+  const each = ((performance.now() - started) / total).toFixed(2)
+  row(
+    `schemas: of real tools that convert (${partly} with a warning)`,
+    percent(total - threw, total),
+    '100 %',
+  )
+  row('schemas: compile, convert to Zod and check once', `${each} ms`)
+}
+
+function agreement() {
+  for (const [draft, modern] of [
+    ['draft 7', false],
+    ['2020-12', true],
+  ]) {
+    let total = 0
+    let agree = 0
+    const differing = new Map()
+    const compiled = new Map()
+    for (const { schema, value, expected } of pairs({ modern, count: 400, values: 20, seed: 7 })) {
+      if (!compiled.has(schema)) compiled.set(schema, compileSchema(schema))
+      total++
+      if ((compiled.get(schema).check(value).kind !== 'invalid') === expected) agree++
+      else differing.set(JSON.stringify(schema), { schema, value, expected })
+    }
+    row(`schemas: yes and no as Ajv, ${draft}, generated`, percent(agree, total), '≥ 99 %')
+    if (process.argv.includes('--differences'))
+      for (const one of differing.values()) console.log(JSON.stringify(one))
+    else if (differing.size > 0)
+      row(`  schemas with a difference (listed by --differences)`, String(differing.size))
+  }
+}
+
+async function overhead() {
+  const host = systemHost()
+  const definition = definitions.find(
+    ({ server, definition: one }) => server === 'everything' && one.name === 'echo',
+  )?.definition
+  const answer = { content: [{ type: 'text', text: 'Echo: hi' }] }
+  const session = { callTool: async () => answer }
+  const options = {
+    name: 'mcp__everything__echo',
+    server: 'everything',
+    definition,
+    trusted: false,
+    env: {},
+    zod,
+  }
+  const tool = new BoundTool(options, {})
+  const base = {
+    host,
+    connect: () => session,
+    standing: () => ({ rules: [{ effect: 'allow', text: 'mcp__everything', source: 'bench' }] }),
+    gate: new PermissionGate(),
+    lanes: new Lanes(),
+    resultsFolder: join(tmpdir(), 'plugboard-bench'),
+  }
+  const audit = new AuditLog({ path: join(tmpdir(), `plugboard-bench-${process.pid}`, 'audit.jsonl'), host })
+  const args = { message: 'hi' }
+  const p50 = async (call) => {
+    const times = []
+    for (let at = 0; at < 6000; at++) {
+      const from = performance.now()
+      await call()
+      if (at >= 1000) times.push((performance.now() - from) * 1000)
+      if (at % 50 === 0) await audit.flush()
+    }
+    return quantile(
+      times.sort((a, b) => a - b),
+      0.5,
+    )
+  }
+  const bare = await p50(() => session.callTool())
+  const piped = await p50(() => callTool(base, tool, args))
+  const audited = await p50(() => callTool({ ...base, audit }, tool, args))
+  await audit.flush()
+  row('call: the pipeline beside the request, no hooks, p50', `${(piped - bare).toFixed(1)} µs`, '≤ 25 µs')
+  row('call: the same with the audit log', `${(audited - bare).toFixed(1)} µs`, '≤ 25 µs')
+}
+
+const labelled = recall()
+searchTime(labelled)
+conversion()
+agreement()
+await overhead()
+
+const header = ['tools', 'measured', 'wanted']
+if (process.argv.includes('--markdown'))
+  for (const cells of [header, header.map(() => '---'), ...rows]) console.log(`| ${cells.join(' | ')} |`)
+else {
+  const widths = header.map((_, column) =>
+    Math.max(...[header, ...rows].map((cells) => cells[column].length)),
+  )
+  for (const cells of [header, ...rows])
+    console.log(cells.map((cell, column) => cell.padEnd(widths[column])).join('  '))
+}

@@ -1,0 +1,130 @@
+// One file's text → definitions and settings, for every shape and with every fault in its place.
+import { describe, expect, it } from 'vitest'
+import { CONFIG_LIMITS } from '../limits.ts'
+import { readDocument } from './document.ts'
+import type { Authorship, Shape, Source } from './sources.ts'
+import type { Scope } from './types.ts'
+
+const ROOT = '/work/project'
+const source = (shape: Shape, scope: Scope, more: Partial<Source> = {}): Source => ({
+  id: shape,
+  scope,
+  shape,
+  authorship: 'user' as Authorship,
+  file: `/x/${shape}.json`,
+  product: 'plugboard',
+  rank: 0,
+  ...more,
+})
+const settings = source('settings', 'user')
+const mcpJson = source('mcp-json', 'project', { authorship: 'repository', product: 'shared' })
+const managed = source('managed-mcp', 'enterprise', { product: 'shared' })
+const read = (text: string, from: Source) => readDocument(text, from, ROOT)
+const names = (text: string, from: Source) => read(text, from).definitions.map(({ name }) => name)
+const ok = '{"command": "x"}'
+
+describe('where servers stand', () => {
+  it.each<[string, string, Source, string[]]>([
+    ['under mcpServers in .mcp.json', `{"mcpServers": {"a": ${ok}}}`, mcpJson, ['a']],
+    ['at the top of a flat .mcp.json', `{"$schema": "s", "a": ${ok}, "b": ${ok}}`, mcpJson, ['a', 'b']],
+    ['only under mcpServers when that is there', `{"mcpServers": {"a": ${ok}}, "b": ${ok}}`, mcpJson, ['a']],
+    ['under mcpServers in settings', `{"mcpServers": {"a": ${ok}}, "b": ${ok}}`, settings, ['a']],
+    ['not at the top of settings', `{"b": ${ok}}`, settings, []],
+    [
+      'at the top of a flat managed file, beside its policy',
+      `{"allowedMcpServers": [], "a": ${ok}}`,
+      managed,
+      ['a'],
+    ],
+    [
+      'at the top level of ~/.claude.json',
+      `{"mcpServers": {"a": ${ok}}, "projects": {"${ROOT}": {"mcpServers": {"b": ${ok}}}}}`,
+      source('claude-json', 'user'),
+      ['a'],
+    ],
+    [
+      'under the project of ~/.claude.json',
+      `{"mcpServers": {"a": ${ok}}, "projects": {"${ROOT}": {"mcpServers": {"b": ${ok}}}, "/q": {"mcpServers": {"c": ${ok}}}}}`,
+      source('claude-json-project', 'local'),
+      ['b'],
+    ],
+    ['nowhere in an empty file', '', mcpJson, []],
+    ['nowhere in a list of the wrong type', '{"projects": []}', source('claude-json-project', 'local'), []],
+    ['at the last of two equal names', `{"mcpServers": {"a": 1, "a": ${ok}}}`, mcpJson, ['a']],
+  ])('%s', (_, text, from, expected) => {
+    expect(names(text, from)).toEqual(expected)
+    expect(read(text, from).definitions.every(({ entry }) => entry)).toBe(true)
+  })
+})
+
+describe('a fault', () => {
+  it('of an entry names file, line, path and server, and spares the other entries', () => {
+    const text = `{\n  "mcpServers": {\n    "good": ${ok},\n    "bad": {\n      "command": "x",\n      "args": ["a",\n        null]\n    }\n  }\n}`
+    const [good, bad] = read(text, mcpJson).definitions
+    expect(good).toMatchObject({ name: 'good', line: 3, faults: [], entry: { command: 'x' } })
+    expect(bad).toMatchObject({ name: 'bad', line: 4 })
+    expect(bad?.entry).toBeUndefined()
+    expect(bad?.faults).toEqual([
+      {
+        severity: 'error',
+        file: '/x/mcp-json.json',
+        line: 7,
+        column: 9,
+        path: 'mcpServers.bad.args[1]',
+        server: 'bad',
+        message: 'expected a string, found null',
+        hint: expect.any(String),
+      },
+    ])
+  })
+
+  it.each([
+    ['codebase', 'reserved'],
+    ['a/b', 'names may not have'],
+    ['git\u0433ub', 'U+0433'],
+    ['', 'empty'],
+  ])('of the name %j skips that entry only', (name, word) => {
+    const { definitions } = read(`{"mcpServers": {${JSON.stringify(name)}: ${ok}, "fine": ${ok}}}`, mcpJson)
+    expect(definitions.map(({ entry }) => Boolean(entry))).toEqual([false, true])
+    expect(definitions[0]?.faults[0]).toMatchObject({ line: 1, message: expect.stringContaining(word) })
+  })
+
+  it('of the name is not excused by calling the entry an sdk one: only a program may choose any name', () => {
+    const text = '{"mcpServers": {"codebase": {"type": "sdk"}, "a/\\u001b[31m": {"type": "sdk"}}}'
+    expect(read(text, mcpJson).definitions.filter(({ entry }) => entry)).toEqual([])
+    expect(read(text, source('mcp-json', 'dynamic')).definitions.filter(({ entry }) => entry)).toHaveLength(2)
+  })
+
+  it.each([
+    ['mcpServers of the wrong type', '{\n "mcpServers": [] }', '"mcpServers" must be an object', 2],
+    ['a file that holds no object', '[1]', 'the file must hold an object', 1],
+    ['a syntax error', '{\n\n  "a": }', 'a value is missing', 3],
+  ])('%s leaves no servers and says where', (_, text, message, line) => {
+    const { definitions, diagnostics } = read(text, mcpJson)
+    expect(definitions).toEqual([])
+    expect(diagnostics).toMatchObject([{ severity: 'error', line, message }])
+  })
+
+  it('__proto__ defines nothing and is said', () => {
+    const { definitions, diagnostics } = read(`{"mcpServers": {"__proto__": ${ok}, "a": ${ok}}}`, mcpJson)
+    expect(definitions.map(({ name }) => name)).toEqual(['a'])
+    expect(diagnostics).toMatchObject([{ severity: 'warning', path: 'mcpServers.__proto__' }])
+  })
+
+  it('shows no character that could act on a terminal', () => {
+    const key = JSON.stringify('k\u001b[2J\u009b\u202e')
+    const text = `{"mcpServers": {"a": {"command": "x", ${key}: 1, ${key}: 1}, ${key}: {}}, ${key}: 1}`
+    const { diagnostics, definitions } = read(text, settings)
+    const shown = [...diagnostics, ...definitions.flatMap(({ faults }) => faults)]
+    expect(shown.length).toBeGreaterThanOrEqual(4)
+    for (const { message, path = '' } of shown) expect(message + path).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+    expect(shown[0]?.message).toContain('\\u{1b}[2J')
+  })
+
+  it('too many servers are cut off, and that is said', () => {
+    const many = Array.from({ length: CONFIG_LIMITS.entriesPerFile + 1 }, (_, index) => `"s${index}": ${ok}`)
+    const { definitions, diagnostics } = read(`{"mcpServers": {${many.join(',\n')}}}`, mcpJson)
+    expect(definitions).toHaveLength(CONFIG_LIMITS.entriesPerFile)
+    expect(diagnostics).toMatchObject([{ severity: 'error', line: CONFIG_LIMITS.entriesPerFile + 1 }])
+  })
+})

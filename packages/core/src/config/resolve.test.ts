@@ -1,0 +1,413 @@
+// Many documents → one verdict a name: precedence, exclusivity, suppression, reasons, rules; whatever the order.
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ServerNotFound } from '../errors.ts'
+import { type ConfigDocument, defineServer } from './document.ts'
+import { findResolution, pendingApprovals, type ResolveInput, resolveConfiguration } from './resolve.ts'
+import type { Settings } from './settings.ts'
+import { hashOf } from './sign.ts'
+import type { Source } from './sources.ts'
+import { SCOPES, type Scope } from './types.ts'
+
+const cmd = (command: string, more: object = {}) => ({ command, ...more })
+
+function doc(
+  scope: Scope,
+  servers: Record<string, unknown>,
+  settings: Settings = {},
+  more: Partial<Source> = {},
+): ConfigDocument {
+  const source: Source = {
+    id: scope === 'project' ? 'mcp-json' : scope,
+    scope,
+    shape: 'settings',
+    authorship: scope === 'project' ? 'repository' : scope === 'local' ? 'checkout' : 'user',
+    file: `/${scope}.json`,
+    product: 'plugboard',
+    rank: SCOPES.indexOf(scope),
+    ...more,
+  }
+  const definitions = Object.entries(servers).map(([name, written], at) =>
+    defineServer(name, written, source, { line: at + 1 }),
+  )
+  return { source, definitions, settings, diagnostics: [] }
+}
+
+const resolve = (documents: ConfigDocument[], more: Partial<ResolveInput> = {}) =>
+  resolveConfiguration({
+    documents,
+    root: '/p',
+    env: {},
+    approvals: new Map(),
+    approveProject: false,
+    trackedFiles: new Set(),
+    ...more,
+  })
+const stateOf = (resolved: ReturnType<typeof resolve>, name: string) => {
+  const server = resolved.servers.find((candidate) => candidate.name === name)
+  return server && (server.disabled ? `${server.disabled.kind}: ${server.disabled.text}` : 'on')
+}
+
+describe('precedence', () => {
+  const order: Scope[] = ['dynamic', 'local', 'project', 'user', 'plugin', 'managed', 'claudeai']
+  const pairs = order.flatMap((strong, at) => order.slice(at + 1).map((weak) => [strong, weak] as const))
+
+  it.each(pairs)('%s beats %s, by the whole entry', (strong, weak) => {
+    const { servers, resolutions } = resolve([
+      doc(weak, { a: cmd('weak', { env: { LEAK: '1' } }) }),
+      doc(strong, { a: cmd('strong') }),
+    ])
+    expect(servers).toMatchObject([
+      { name: 'a', scope: strong, source: `/${strong}.json`, entry: { command: 'strong', env: {} } },
+    ])
+    expect(resolutions.get('a')?.contenders.map(({ verdict }) => verdict)).toEqual([
+      { kind: 'winner' },
+      { kind: 'shadowed', by: `/${strong}.json` },
+    ])
+  })
+
+  it('inside a scope goes by the row in the table', () => {
+    const first = doc('user', { a: cmd('first') }, {}, { file: '/z.json', rank: 1 })
+    const second = doc('user', { a: cmd('second') }, {}, { file: '/b.json', rank: 2 })
+    expect(resolve([second, first]).servers).toMatchObject([{ source: '/z.json' }])
+  })
+
+  it('passes over an entry that is not valid, and says so', () => {
+    const { servers, resolutions, diagnostics } = resolve([
+      doc('local', { a: { command: 1 }, b: cmd('b') }),
+      doc('user', { a: cmd('fine') }),
+    ])
+    expect(servers.map(({ name, scope }) => [name, scope])).toEqual([
+      ['a', 'user'],
+      ['b', 'local'],
+    ])
+    expect(resolutions.get('a')?.contenders.map(({ verdict }) => verdict.kind)).toEqual(['invalid', 'winner'])
+    expect(diagnostics).toMatchObject([{ severity: 'error', server: 'a', file: '/local.json', line: 1 }])
+  })
+
+  it('a name that only invalid entries define is no server, but can be explained', () => {
+    const resolved = resolve([doc('user', { a: {} })])
+    expect(resolved.servers).toEqual([])
+    expect(findResolution(resolved, 'a').contenders).toHaveLength(1)
+    expect(() => findResolution(resolved, 'aa')).toThrow(ServerNotFound)
+    expect(() => findResolution(resolved, 'aa')).toThrow(expect.objectContaining({ hint: 'Did you mean a?' }))
+  })
+})
+
+describe('an enterprise file', () => {
+  const documents = [
+    doc('enterprise', { corp: cmd('c') }),
+    doc('dynamic', { given: cmd('d'), handed: { type: 'sdk' } }),
+    doc('user', { mine: cmd('u'), sly: { type: 'sdk' }, corp: cmd('imposter') }),
+    doc('plugin', { plug: cmd('p') }),
+  ]
+  it('is exclusive, but for what the program hands over, and names everything it hides', () => {
+    const resolved = resolve(documents, { exclusiveFile: '/managed-mcp.json' })
+    expect(resolved.servers.map(({ name }) => name).sort()).toEqual(['corp', 'handed'])
+    expect(resolved.hidden.map(({ name, scope }) => `${name} ${scope}`).sort()).toEqual([
+      'corp user',
+      'given dynamic',
+      'mine user',
+      'plug plugin',
+      'sly user',
+    ])
+    expect(resolved.hidden[0]?.reason).toContain('/managed-mcp.json')
+  })
+
+  it('that could not be read hides everything as well', () => {
+    expect(resolve([doc('user', { mine: cmd('u') })], { exclusiveFile: '/m' }).servers).toEqual([])
+  })
+
+  it('without it, all of them are there', () => {
+    expect(resolve(documents).servers.map(({ name }) => name)).toEqual([
+      'corp',
+      'given',
+      'handed',
+      'mine',
+      'plug',
+      'sly',
+    ])
+  })
+})
+
+describe('a repeated server', () => {
+  const weak: Scope[] = ['plugin', 'managed', 'claudeai']
+  it.each(weak)('of scope %s steps back behind a hand-written one under another name', (scope) => {
+    const resolved = resolve([
+      doc('user', { mine: cmd('same', { args: ['1'], timeout: 9 }) }),
+      doc(scope, { theirs: cmd('same', { args: ['1'] }), other: cmd('same', { args: ['2'] }) }),
+    ])
+    expect(stateOf(resolved, 'theirs')).toBe('suppressed: the same server as "mine"')
+    expect(stateOf(resolved, 'other')).toBe('on')
+  })
+
+  it('is compared after expansion, and by the URL alone for remote ones', () => {
+    const resolved = resolve(
+      [
+        doc('user', { mine: { url: 'https://${HOST}/mcp' } }),
+        doc('plugin', { theirs: { type: 'sse', url: 'https://A.example/mcp/', headers: { x: 'y' } } }),
+      ],
+      { env: { HOST: 'a.example' } },
+    )
+    expect(stateOf(resolved, 'theirs')).toBe('suppressed: the same server as "mine"')
+  })
+
+  it('of two hand-written names stays twice', () => {
+    const resolved = resolve([doc('user', { a: cmd('same') }), doc('dynamic', { b: cmd('same') })])
+    expect([stateOf(resolved, 'a'), stateOf(resolved, 'b')]).toEqual(['on', 'on'])
+  })
+
+  it('is not suppressed by one that may not run: a repository cannot switch a plugin off', () => {
+    const resolved = resolve([doc('project', { evil: cmd('same') }), doc('plugin', { good: cmd('same') })])
+    expect([stateOf(resolved, 'evil'), stateOf(resolved, 'good')]).toEqual(['trust: pending approval', 'on'])
+  })
+
+  it('does not come back through a plugin when the person switched it off', () => {
+    const resolved = resolve([
+      doc('user', { mine: cmd('same') }, { disabledServers: ['mine'] }),
+      doc('plugin', { theirs: cmd('same') }),
+    ])
+    expect(stateOf(resolved, 'theirs')).toContain('suppressed')
+  })
+
+  it('keeps the reason that policy gave it', () => {
+    const resolved = resolve([
+      doc('user', { mine: cmd('same') }, { deniedMcpServers: [{ serverName: 'theirs' }] }),
+      doc('plugin', { theirs: cmd('same') }),
+    ])
+    expect(stateOf(resolved, 'theirs')).toContain('policy: denied')
+  })
+
+  it('is not seen where there is no content to compare', () => {
+    const resolved = resolve([
+      doc('user', { a: { type: 'sdk' }, b: { type: 'sse-ide' } }),
+      doc('plugin', { c: { type: 'sdk' }, d: { type: 'sse-ide' } }),
+    ])
+    expect(['a', 'b', 'c', 'd'].map((name) => stateOf(resolved, name))).toEqual(['on', 'on', 'on', 'on'])
+  })
+})
+
+describe('why a server is off', () => {
+  const written = cmd('x')
+  it.each<[string, ConfigDocument[], string]>([
+    ['its entry', [doc('user', { a: cmd('x', { disabled: true }) })], 'config: disabled in its entry'],
+    ['a list', [doc('user', { a: written }, { disabledServers: ['a'] })], 'user: switched off in /user.json'],
+    [
+      'a list of another file',
+      [doc('dynamic', { a: written }), doc('local', {}, { disabledServers: ['a'] })],
+      'user: switched off in /local.json',
+    ],
+    [
+      'Claude Code’s list, for .mcp.json',
+      [doc('project', { a: written }), doc('user', {}, { disabledMcpjsonServers: ['a'] })],
+      'user: switched off in /user.json',
+    ],
+    [
+      'not Claude Code’s list, for another file',
+      [doc('user', { a: written }, { disabledMcpjsonServers: ['a'] })],
+      'on',
+    ],
+    ['trust', [doc('project', { a: written })], 'trust: pending approval'],
+    [
+      'policy before anything else',
+      [
+        doc('project', { a: cmd('x', { disabled: true }) }),
+        doc('user', {}, { allowedMcpServers: [], disabledServers: ['a'] }),
+      ],
+      'policy: not on the allow list, /user.json',
+    ],
+    [
+      'not a policy that a project brings',
+      [doc('user', { a: written }), doc('project', {}, { deniedMcpServers: [{ serverName: 'a' }] })],
+      'on',
+    ],
+  ])('%s', (_, documents, state) => expect(stateOf(resolve(documents), 'a')).toBe(state))
+
+  it('policy sees what the variables expand to', () => {
+    const documents = [
+      doc(
+        'user',
+        { a: { url: 'https://${HOST}/' } },
+        { deniedMcpServers: [{ serverUrl: 'https://evil.test/*' }] },
+      ),
+    ]
+    expect(stateOf(resolve(documents, { env: { HOST: 'evil.test' } }), 'a')).toContain('policy: denied')
+  })
+
+  it('an sdk entry in a file does not get past an allow list', () => {
+    const list = doc('enterprise', {}, { allowedMcpServers: [] })
+    expect(stateOf(resolve([list, doc('user', { a: { type: 'sdk' } })]), 'a')).toContain('policy')
+    expect(stateOf(resolve([list, doc('dynamic', { a: { type: 'sdk' } })]), 'a')).toBe('on')
+  })
+})
+
+describe('trust', () => {
+  const approvals = (name: string, written: unknown) =>
+    new Map([[name, { hash: hashOf(written), source: 's', approvedAt: '2026-01-01T00:00:00Z' }]])
+
+  it('is given to exactly the entry that was approved', () => {
+    const entry = cmd('x', { args: ['a'] })
+    expect(stateOf(resolve([doc('project', { a: entry })], { approvals: approvals('a', entry) }), 'a')).toBe(
+      'on',
+    )
+    const changed = resolve([doc('project', { a: cmd('x', { args: ['b'] }) })], {
+      approvals: approvals('a', entry),
+    })
+    expect(pendingApprovals(changed)).toMatchObject([
+      { name: 'a', because: 'the entry changed since it was approved' },
+    ])
+    const renamed = resolve([doc('project', { b: entry })], { approvals: approvals('a', entry) })
+    expect(stateOf(renamed, 'b')).toBe('trust: pending approval')
+  })
+
+  it('of a private file ends when version control brought it', () => {
+    const documents = [doc('local', { a: cmd('x') })]
+    expect(stateOf(resolve(documents), 'a')).toBe('on')
+    expect(stateOf(resolve(documents, { trackedFiles: new Set(['/local.json']) }), 'a')).toBe(
+      'trust: pending approval',
+    )
+    expect(
+      stateOf(resolve(documents, { trackedFiles: new Set(['/local.json']), approveProject: true }), 'a'),
+    ).toBe('on')
+  })
+})
+
+describe('permission rules', () => {
+  const permissions = { allow: ['mcp__a', 'Bash(ls)'], ask: ['mcp__b'], deny: ['mcp__c'] }
+  const actions = (document: ConfigDocument, tracked: string[] = []) =>
+    resolve([document], { trackedFiles: new Set(tracked) }).rules.map(
+      ({ action, rule }) => `${action} ${rule}`,
+    )
+
+  it('of the person all count, and only those that speak of MCP', () => {
+    expect(actions(doc('user', {}, { permissions }))).toEqual(['deny mcp__c', 'ask mcp__b', 'allow mcp__a'])
+    expect(actions(doc('local', {}, { permissions }))).toContain('allow mcp__a')
+  })
+
+  it('of a repository never allow', () => {
+    expect(actions(doc('project', {}, { permissions }))).toEqual(['deny mcp__c', 'ask mcp__b'])
+    expect(actions(doc('local', {}, { permissions }), ['/local.json'])).toEqual(['deny mcp__c', 'ask mcp__b'])
+  })
+})
+
+describe('variables', () => {
+  it('that are missing are warned of with their place, once the server would run', () => {
+    const warnings = (more: object) =>
+      resolve([doc('user', { a: cmd('${NOPE}', { args: ['${ALSO:-x}'], ...more }) })]).diagnostics
+    expect(warnings({})).toMatchObject([
+      {
+        severity: 'warning',
+        file: '/user.json',
+        line: 1,
+        path: 'mcpServers.a.command',
+        server: 'a',
+        message: expect.stringContaining('NOPE'),
+      },
+    ])
+    expect(warnings({ disabled: true })).toEqual([])
+  })
+
+  it('know the project folder, and paths are meant from there', () => {
+    const { servers } = resolve([
+      doc('user', { a: cmd('${PLUGBOARD_PROJECT_DIR}/run', { cwd: 'sub' }), b: cmd('x') }),
+    ])
+    expect(servers).toMatchObject([{ entry: { command: '/p/run', cwd: '/p/sub' } }, { entry: { cwd: '/p' } }])
+  })
+
+  it('a bare url says what it became', () => {
+    expect(resolve([doc('user', { a: { url: 'https://a/' } })]).resolutions.get('a')?.notes).toHaveLength(1)
+  })
+})
+
+describe('over any set of documents', () => {
+  const name = fc.constantFrom('a', 'b', 'c', 'd')
+  const written = fc.constantFrom<unknown>(
+    cmd('x'),
+    cmd('y'),
+    cmd('x', { disabled: true }),
+    { url: 'https://u/' },
+    { type: 'sdk' },
+    {},
+    3,
+  )
+  const names = fc.subarray(['a', 'b', 'c'])
+  const matcher = fc.constantFrom({ serverName: 'a' }, { serverCommand: ['x'] }, { serverUrl: 'https://*' })
+  const settings = fc.record(
+    {
+      disabledServers: names,
+      allowedMcpServers: fc.array(matcher, { maxLength: 2 }),
+      deniedMcpServers: fc.array(matcher, { maxLength: 1 }),
+      permissions: fc.record(
+        { allow: fc.constant(['mcp__a']), deny: fc.constant(['mcp__b']) },
+        { requiredKeys: [] },
+      ),
+    },
+    { requiredKeys: [] },
+  )
+  const documents = fc
+    .array(
+      fc.tuple(
+        fc.constantFrom(...SCOPES),
+        fc.dictionary(name, written, { maxKeys: 3, noNullPrototype: true }),
+        settings,
+      ),
+      { maxLength: 6 },
+    )
+    .map((rows) =>
+      rows.map(([scope, servers, more], rank) =>
+        doc(scope, servers, more as Settings, { rank, file: `/${rank}.json` }),
+      ),
+    )
+  const exclusiveFile = fc.option(fc.constant('/m.json'), { nil: undefined })
+
+  it('the outcome is the same in whatever order the files were read', () => {
+    fc.assert(
+      fc.property(
+        documents.chain((list) =>
+          fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+        ),
+        exclusiveFile,
+        ([list, shuffled], file) => {
+          expect(resolve(shuffled, { exclusiveFile: file })).toEqual(resolve(list, { exclusiveFile: file }))
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  it('every name has at most one winner, no weaker than any other valid definition, and is in one place only', () => {
+    fc.assert(
+      fc.property(documents, exclusiveFile, (list, file) => {
+        const { servers, resolutions, hidden } = resolve(list, { exclusiveFile: file })
+        expect(new Set(servers.map((server) => server.name)).size).toBe(servers.length)
+        for (const { contenders, server } of resolutions.values()) {
+          const winners = contenders.filter(({ verdict }) => verdict.kind === 'winner')
+          expect(winners).toHaveLength(server ? 1 : 0)
+          const rank = (scope: Scope) => SCOPES.indexOf(scope)
+          for (const { definition, verdict } of contenders)
+            if (server && verdict.kind === 'shadowed')
+              expect(rank(definition.source.scope)).toBeGreaterThanOrEqual(rank(server.scope))
+        }
+        // Nothing that was written is silently gone.
+        const written = list.flatMap(({ definitions }) => definitions).length
+        expect([...resolutions.values()].flatMap(({ contenders }) => contenders)).toHaveLength(written)
+        if (!file) expect(hidden).toEqual([])
+        else
+          for (const { scope, entry } of servers)
+            expect(scope === 'enterprise' || (scope === 'dynamic' && entry.type === 'sdk')).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('nothing of an unapproved project runs, and none of its rules allows', () => {
+    fc.assert(
+      fc.property(documents, (list) => {
+        const { servers, rules } = resolve(list)
+        expect(servers.filter(({ scope, disabled }) => scope === 'project' && !disabled)).toEqual([])
+        expect(rules.filter(({ action, scope }) => scope === 'project' && action === 'allow')).toEqual([])
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

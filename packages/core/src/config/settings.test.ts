@@ -1,0 +1,130 @@
+// The keys besides the servers: where they count, and that a fault in them never opens a door.
+import { describe, expect, it } from 'vitest'
+import { readDocument } from './document.ts'
+import type { Authorship, Shape, Source } from './sources.ts'
+import type { Scope } from './types.ts'
+
+const ROOT = '/work/project'
+const source = (shape: Shape, scope: Scope, more: Partial<Source> = {}): Source => ({
+  id: shape,
+  scope,
+  shape,
+  authorship: 'user' as Authorship,
+  file: `/x/${shape}.json`,
+  product: 'plugboard',
+  rank: 0,
+  ...more,
+})
+const settings = source('settings', 'user')
+const managed = source('managed-mcp', 'enterprise', { product: 'shared' })
+const policy = source('settings', 'enterprise', { product: 'claude' })
+const read = (text: string, from: Source) => readDocument(text, from, ROOT)
+
+describe('settings', () => {
+  it('are read whole from a file in order', () => {
+    const all = {
+      allowedMcpServers: [{ serverName: 'a' }, { serverCommand: ['x'] }, { serverUrl: 'https://*' }],
+      deniedMcpServers: [],
+      managedServers: { url: 'https://a', bearerEnv: 'T' },
+      claudeaiServers: { url: 'https://b' },
+      plugins: ['p', { path: 'q', userConfig: { k: 1 } }],
+      disabledServers: ['x'],
+      disabledMcpjsonServers: ['y'],
+      permissions: { allow: ['mcp__a'], ask: [], deny: ['mcp__b'] },
+    }
+    expect(read(JSON.stringify(all), settings)).toMatchObject({ settings: all, diagnostics: [] })
+  })
+
+  it.each<[Scope, string, boolean]>([
+    ['user', 'allowedMcpServers', true],
+    ['enterprise', 'allowedMcpServers', true],
+    ['project', 'allowedMcpServers', false],
+    ['local', 'deniedMcpServers', false],
+    ['project', 'managedServers', false],
+    ['local', 'claudeaiServers', false],
+    ['user', 'allowManagedMcpServersOnly', false],
+    ['project', 'disabledServers', true],
+  ])('of a %s file: %s counts → %s', (scope, key, counts) => {
+    const value = key.endsWith('Only')
+      ? true
+      : key.endsWith('McpServers') || key.startsWith('disabled')
+        ? []
+        : { url: 'https://a' }
+    const { settings: found, diagnostics } = read(JSON.stringify({ [key]: value }), source('settings', scope))
+    expect(key in found).toBe(counts)
+    expect(diagnostics.map(({ severity, path }) => [severity, path])).toEqual(
+      counts ? [] : [['warning', key]],
+    )
+  })
+
+  it('warn of an unknown key in our own files, and leave other products’ keys alone', () => {
+    const text = '{"$schema": "s", "toString": 1, "enabledMcpjsonServers": [], "colour": 2}'
+    expect(read(text, settings).diagnostics.map(({ path }) => path)).toEqual(['toString', 'colour'])
+    expect(read(text, source('settings', 'user', { product: 'claude' })).diagnostics).toEqual([])
+  })
+})
+
+describe('a fault never opens a door', () => {
+  it.each<[string, string, object]>([
+    [
+      'one bad matcher leaves the other bans',
+      '{"deniedMcpServers": [{"serverName": "a"}, {"serverNmae": "b"}]}',
+      { deniedMcpServers: [{ serverName: 'a' }] },
+    ],
+    [
+      'one bad matcher leaves a shorter allow list',
+      '{"allowedMcpServers": [{"serverName": "a"}, 3]}',
+      { allowedMcpServers: [{ serverName: 'a' }] },
+    ],
+    ['an allow list that is none admits nothing', '{"allowedMcpServers": "a"}', { allowedMcpServers: [] }],
+    [
+      'one bad rule leaves the other rules that restrict',
+      '{"permissions": {"deny": ["mcp__a", 1], "ask": ["mcp__b"], "allow": ["mcp__c"]}}',
+      { permissions: { deny: ['mcp__a'], ask: ['mcp__b'] } },
+    ],
+    [
+      'one bad name leaves the other servers off',
+      '{"disabledServers": ["a", 1]}',
+      { disabledServers: ['a'] },
+    ],
+  ])('%s', (_, text, expected) => {
+    const { settings: found, diagnostics } = read(text, settings)
+    expect(found).toEqual(expected)
+    expect(diagnostics).toHaveLength(1)
+    expect(diagnostics[0]).toMatchObject({ severity: 'error', line: 1, hint: expect.any(String) })
+  })
+
+  it('a fault is placed at the item, not at the key', () => {
+    const text = '{\n  "disabledServers": [\n    "a",\n    1\n  ]\n}'
+    expect(read(text, settings).diagnostics).toMatchObject([
+      { line: 4, column: 5, path: 'disabledServers.1' },
+    ])
+  })
+
+  it('what restricts still counts in a file with a syntax error, what grants does not', () => {
+    const text =
+      '{"deniedMcpServers": [{"serverName": "a"}], "permissions": {"deny": ["mcp__x"], "allow": ["mcp__y"]}, "plugins": ["p"], "oops": }'
+    expect(read(text, settings).settings).toEqual({
+      deniedMcpServers: [{ serverName: 'a' }],
+      permissions: { deny: ['mcp__x'] },
+    })
+  })
+
+  it.each<[string, string, Source]>([
+    ['a syntax error', '{"deniedMcpServers": [{"serverName": "a"}', policy],
+    ['no object', '[]', policy],
+    ['a deny list that is none', '{"deniedMcpServers": {"serverName": "a"}}', policy],
+    ['a syntax error in managed-mcp.json', '{"mcpServers": {', managed],
+  ])('an administrator’s file with %s admits nothing', (_, text, from) => {
+    expect(read(text, from).settings).toMatchObject({
+      allowManagedMcpServersOnly: true,
+      allowedMcpServers: [],
+    })
+  })
+
+  it('an administrator’s switch of the wrong type is on', () => {
+    expect(read('{"allowManagedMcpServersOnly": "true"}', policy).settings).toEqual({
+      allowManagedMcpServersOnly: true,
+    })
+  })
+})

@@ -1,0 +1,209 @@
+// Every real tool of the servers installed here, in every provider's form.
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { listAllTools } from '../../../../../bench/lib/servers.mjs'
+import { type JsonSchema, readToolList } from '../definition.ts'
+import { describeTool } from '../describe.ts'
+import { isRecord } from '../json.ts'
+import { compileSchema } from '../schema/index.ts'
+import type { OfferedTool } from '../tool.ts'
+import { toAnthropic } from './anthropic.ts'
+import { toGemini } from './gemini.ts'
+import { fromStrict, toOpenAiChat, toOpenAiResponses } from './openai.ts'
+import { portable } from './portable.ts'
+
+const hard: Record<string, JsonSchema> = {
+  nothing: {},
+  yes: true,
+  rootAnyOf: {
+    anyOf: [
+      { properties: { a: { type: 'string' }, k: {} }, required: ['a', 'k'] },
+      { properties: { b: { type: 'number' }, k: {} }, required: ['b', 'k'] },
+    ],
+  },
+  rootAllOf: {
+    allOf: [{ $ref: '#/$defs/x' }, { properties: { b: {} }, required: ['b'] }],
+    $defs: { x: { properties: { a: {} }, required: ['a'] } },
+  },
+  rootRef: { $ref: '#/$defs/x', $defs: { x: { type: 'object', properties: { a: { type: 'string' } } } } },
+  remote: {
+    type: 'object',
+    properties: { a: { $ref: 'https://example.com/x.json' }, b: { $ref: '#/$defs/none' } },
+  },
+  tuple: {
+    type: 'object',
+    properties: { pair: { type: 'array', items: [{ type: 'string' }, { type: 'number' }] } },
+  },
+  draft4: { type: 'object', properties: { n: { type: 'number', minimum: 0, exclusiveMinimum: true } } },
+  recursive: {
+    type: 'object',
+    properties: { child: { $ref: '#' }, list: { type: 'array', items: { $ref: '#' } } },
+  },
+  broken: {
+    type: 'objekt',
+    properties: { a: { type: 'string', pattern: '(' }, 'bad key!': { type: 'string' } },
+    required: 'a',
+  } as unknown as JsonSchema,
+  mixed: {
+    type: 'object',
+    properties: {
+      v: { type: ['string', 'number', 'null'] },
+      e: { enum: [1, 'a', null] },
+      c: { const: 'x' },
+      o: { type: 'object' },
+      n: { type: 'string', nullable: true },
+    },
+  },
+  proto: JSON.parse('{"type": "object", "properties": {"__proto__": {"type": "string"}}}'),
+  hidden: { type: 'object', properties: { a: { type: 'string', description: 'a\u200b\u202eb' } } },
+}
+const tools: OfferedTool[] = []
+beforeAll(async () => {
+  const lists = await listAllTools()
+  for (const [server, list] of lists)
+    for (const tool of readToolList(list).tools)
+      tools.push({
+        name: `mcp__${server}__${tool.name}`.slice(0, 64),
+        description: describeTool(tool.description),
+        inputJsonSchema: tool.inputSchema,
+      })
+  for (const [name, inputJsonSchema] of Object.entries(hard))
+    tools.push({ name, description: '', inputJsonSchema })
+})
+
+function* parts(value: unknown): Generator<Record<string, unknown>> {
+  if (Array.isArray(value)) for (const item of value) yield* parts(item)
+  else if (isRecord(value)) {
+    yield value as Record<string, unknown>
+    for (const part of Object.values(value)) yield* parts(part)
+  }
+}
+
+describe('every provider', () => {
+  it('has real tools to show', () => {
+    expect(tools.length).toBeGreaterThan(150)
+  })
+
+  it('gets valid 2020-12 with an object at the root, and the original stays as it was', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
+    for (const tool of tools) {
+      const before = JSON.stringify(tool.inputJsonSchema)
+      const schema = portable(tool.inputJsonSchema)
+      expect(schema.type, tool.name).toBe('object')
+      expect(
+        Object.keys(schema).filter((key) => ['anyOf', 'oneOf', 'allOf', 'enum', 'not', '$ref'].includes(key)),
+      ).toEqual([])
+      expect(() => ajv.compile(schema), tool.name).not.toThrow()
+      expect(JSON.stringify(tool.inputJsonSchema)).toBe(before)
+    }
+  })
+
+  it('gets no invisible text and nothing that leads elsewhere', () => {
+    expect(JSON.stringify(portable(hard.hidden ?? {}))).toContain('"ab"')
+    expect(portable(hard.remote ?? {}).properties).toEqual({ a: {}, b: {} })
+  })
+
+  it('gets one object for a choice of objects, with what all of them require', () => {
+    expect(portable(hard.rootAnyOf ?? {})).toMatchObject({
+      properties: { a: {}, b: {}, k: {} },
+      required: ['k'],
+    })
+    expect(portable(hard.rootAllOf ?? {})).toMatchObject({
+      properties: { a: {}, b: {} },
+      required: ['a', 'b'],
+    })
+    expect(portable(hard.rootRef ?? {})).toMatchObject({ properties: { a: { type: 'string' } } })
+  })
+})
+
+describe('Anthropic', () => {
+  it('gets property names of the characters it takes', () => {
+    for (const tool of tools)
+      for (const part of parts(toAnthropic(tool).input_schema))
+        if (isRecord(part.properties))
+          for (const key of Object.keys(part.properties)) expect(key).toMatch(/^[A-Za-z0-9_.-]{1,64}$/)
+  })
+})
+
+describe('OpenAI', () => {
+  it('gets both shapes, with descriptions it can hold', () => {
+    for (const tool of tools) {
+      const chat = toOpenAiChat(tool)
+      expect(chat.function.description.length).toBeLessThanOrEqual(1024)
+      expect(toOpenAiResponses(tool)).toEqual({ type: 'function', ...chat.function })
+      for (const part of parts(chat.function.parameters))
+        if (part.type === 'array') expect(part.items ?? part.prefixItems).toBeDefined()
+    }
+  })
+
+  it('gets strict schemas in which everything is required and nothing is extra, or a plain one', () => {
+    let strict = 0
+    for (const tool of tools) {
+      const { function: offered } = toOpenAiChat(tool, { strict: true })
+      if (!offered.strict) continue
+      strict++
+      for (const part of parts(offered.parameters))
+        if (isRecord(part.properties) && part.type !== undefined) {
+          expect(part.additionalProperties, tool.name).toBe(false)
+          expect(part.required).toEqual(Object.keys(part.properties))
+        }
+    }
+    expect(strict).toBeGreaterThan(100)
+  })
+
+  it('gives back arguments that fit the original', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        a: { type: 'string' },
+        b: { type: ['string', 'null'] },
+        c: { type: 'object', properties: { d: { type: 'number' } } },
+      },
+      required: ['a'],
+    }
+    const args = fromStrict({ a: 'x', b: null, c: { d: null } }, schema)
+    expect(args).toEqual({ a: 'x', b: null, c: {} })
+    expect(compileSchema(schema).check(args).kind).toBe('valid')
+  })
+})
+
+describe('Gemini', () => {
+  it('gets nothing outside its subset', () => {
+    const known = new Set([
+      'type',
+      'format',
+      'title',
+      'description',
+      'nullable',
+      'enum',
+      'maxItems',
+      'minItems',
+      'properties',
+      'required',
+      'minLength',
+      'maxLength',
+      'pattern',
+      'anyOf',
+      'minimum',
+      'maximum',
+      'items',
+    ])
+    const check = (schema: unknown, name: string): void => {
+      if (!isRecord(schema)) return
+      expect(
+        Object.keys(schema).filter((key) => !known.has(key)),
+        name,
+      ).toEqual([])
+      if (schema.type === 'object')
+        expect(Object.keys(schema.properties ?? {}).length, name).toBeGreaterThan(0)
+      if (schema.type === 'array') expect(schema.items, name).toBeDefined()
+      if (Array.isArray(schema.enum)) for (const value of schema.enum) expect(typeof value).toBe('string')
+      expect(Array.isArray(schema.type), name).toBe(false)
+      for (const part of Object.values(isRecord(schema.properties) ? schema.properties : {}))
+        check(part, name)
+      for (const part of Array.isArray(schema.anyOf) ? schema.anyOf : []) check(part, name)
+      check(schema.items, name)
+    }
+    for (const tool of tools) check(toGemini(tool).parameters, tool.name)
+  })
+})
