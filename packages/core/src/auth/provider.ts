@@ -135,6 +135,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     throw await asked(
       challenge,
       new AuthRequired(server.name, {
+        wider: true,
         hint: `It wants more than was granted${scope && ` (${scope})`}. Run \`plugboard login ${server.name}\`.`,
       }),
     )
