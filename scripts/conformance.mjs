@@ -24,6 +24,20 @@ const EXPECTED = new Map(
   ]),
 )
 
+/**
+ * Where the client must not get through, and what must have stopped it: the suite only sees that no token was asked for,
+ * which a client that crashed would achieve as well.
+ */
+const MUST_STOP = new Map([
+  ['auth/scope-retry-limit', 'AUTH_REQUIRED'],
+  ['auth/resource-mismatch', 'resource-mismatch'],
+  ['auth/iss-supported-missing', 'issuer-mismatch'],
+  ['auth/iss-wrong-issuer', 'issuer-mismatch'],
+  ['auth/iss-unexpected', 'issuer-mismatch'],
+  ['auth/iss-normalized', 'issuer-mismatch'],
+  ['auth/metadata-issuer-mismatch', 'issuer-mismatch'],
+])
+
 const { values: flags } = parseArgs({
   options: { only: { type: 'string' }, markdown: { type: 'boolean' }, verbose: { type: 'boolean' } },
 })
@@ -91,7 +105,7 @@ async function run(scenario) {
     const started = Date.now()
     const ended = await bounded([...args, ...version, '-o', results])
     const checks = checksIn(results)
-    return { ...scenario, ...judge(ended, checks), output: ended.output, ms: Date.now() - started }
+    return { ...scenario, ...judge(name, ended, checks), output: ended.output, ms: Date.now() - started }
   } finally {
     rmSync(results, { recursive: true, force: true })
   }
@@ -136,12 +150,15 @@ function checksIn(results) {
  * The suite passes a client that never does what a scenario is about. Here that is a failure: at least one check of
  * the scenario's own must have seen something.
  */
-function judge({ code, timedOut }, checks) {
+function judge(name, { code, timedOut, output }, checks) {
   const count = (status) => checks.filter((check) => check.status === status).length
   const facts = { passed: count('SUCCESS'), checks: count('SUCCESS') + count('FAILURE') + count('WARNING') }
   if (timedOut) return { ...facts, verdict: 'failed', why: `no end within ${SCENARIO_MS} ms` }
   if (code !== 0)
     return { ...facts, verdict: 'failed', why: firstComplaint(checks) ?? 'the client ended with an error' }
+  const [, stoppedBy] = output.match(/^ended with (\S+)$/m) ?? []
+  if (stoppedBy !== MUST_STOP.get(name))
+    return { ...facts, verdict: 'failed', why: `the client ended with ${stoppedBy ?? 'no error'}` }
   const seen = checks.some(({ id, status }) => status === 'SUCCESS' && !id.startsWith('wire-schema-'))
   if (!seen) return { ...facts, verdict: 'vacuous', why: firstComplaint(checks) ?? 'no check was made' }
   return { ...facts, verdict: 'passed', why: 'passes although it is not expected to' }

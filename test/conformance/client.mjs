@@ -39,6 +39,7 @@ try {
   await useEverything()
 } catch (error) {
   console.error(error)
+  console.error(`ended with ${error.refusal ?? error.code}`)
   process.exitCode = 1
 } finally {
   await board?.close()
