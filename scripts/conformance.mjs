@@ -42,6 +42,11 @@ const { values: flags } = parseArgs({
   options: { only: { type: 'string' }, markdown: { type: 'boolean' }, verbose: { type: 'boolean' } },
 })
 
+if (flags.only && flags.markdown) {
+  console.error('--markdown writes the whole table; it does not go with --only.')
+  process.exit(2)
+}
+
 ensureInstalled()
 await build()
 const suiteDir = onDemand('conformance-0.2.0-alpha.12', [SUITE, 'node@24'])
@@ -58,13 +63,13 @@ for (const scenario of wanted) {
   const outcome = await run(scenario)
   outcomes.push(outcome)
   const why = outcome.verdict === 'passed' ? '' : `  ${outcome.why}`
-  console.log(`${mark(outcome)} ${scenario.name} (${scenario.revision ?? 'extension'})${why}`)
+  console.log(`${mark(outcome)} ${scenario.name} (${scenario.revision ?? 'no revision'})${why}`)
   if (flags.verbose && outcome.verdict !== 'passed') console.log(indented(outcome.output))
 }
 console.log(`\n${table(outcomes).join('\n')}`)
 const surprises = outcomes.filter(isSurprise)
 for (const { name, revision, why } of surprises)
-  console.log(`unexpected: ${name} (${revision ?? 'extension'}): ${why}`)
+  console.log(`unexpected: ${name} (${revision ?? 'no revision'}): ${why}`)
 if (flags.markdown) writeMarkdown(outcomes)
 process.exit(surprises.length === 0 ? 0 : 1)
 
