@@ -9,7 +9,8 @@ import { authFor, login, memoryVault } from '@plugboard/core/auth'
 import { elicit, readElicitation } from '@plugboard/core/interaction'
 
 const SERVER = 'suite'
-const MAX_LOGINS = 3
+/** A first login, and one that grants more; who is asked a third time for the same thing gives up. */
+const MAX_LOGINS = 2
 const url = process.argv.at(-1)
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? ''
 const given = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}')
@@ -39,6 +40,7 @@ try {
   await useEverything()
 } catch (error) {
   console.error(error)
+  console.error(`ended with ${error.refusal ?? error.code}`)
   process.exitCode = 1
 } finally {
   await board?.close()
@@ -52,9 +54,8 @@ function entry() {
 
 async function useEverything() {
   await patiently(async () => {
-    const [server] = board.servers()
-    if (server.state === 'connected') return
-    const { error } = server.state === 'pending' ? await settled() : await board.reconnect(SERVER)
+    await board.ready()
+    const [{ error }] = board.servers()
     if (error) throw error
   })
   for (const { name, arguments: args } of toolCalls())
@@ -75,11 +76,6 @@ async function useEverything() {
 function bearToolError(error) {
   if (error.code !== 'TOOL_ERROR') throw error
   console.error(error.message)
-}
-
-async function settled() {
-  await board.ready()
-  return board.servers()[0]
 }
 
 /** As a person would: log in when asked to, and try again, but not for ever. */
