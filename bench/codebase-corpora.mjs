@@ -101,10 +101,14 @@ export function documentedFunctions(repository, { queries, bytes }) {
     for (const pair of found.pairs) pairs.push({ ...pair, file: name })
   }
   const folder = join(benchDir, `stripped-${repository.name}`)
-  rmSync(folder, { recursive: true, force: true })
+  if (existsSync(folder))
+    for (const path of walk(folder)) if (!texts.has(relative(folder, path))) rmSync(path)
   for (const [name, text] of texts) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text)
+    const path = join(folder, name)
+    // An untouched file keeps its time, and so its place in the index of an earlier run.
+    if (existsSync(path) && readFileSync(path, 'utf8') === text) continue
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
   }
   const chosen = pairs
     .sort((a, b) => order(`${a.file}:${a.line}`) - order(`${b.file}:${b.line}`))

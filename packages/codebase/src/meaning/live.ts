@@ -65,6 +65,9 @@ interface Open {
   fileOf: Uint32Array | undefined
 }
 
+/** Is there a file this segment still speaks for? */
+const speaks = ({ stale }: Open) => stale.some((flag) => flag === 0)
+
 export interface MeaningOptions {
   readonly root: Root
   readonly realRoot: string
@@ -133,7 +136,7 @@ export class MeaningIndex {
     let files = 0
     let chunks = 0
     let vectors = 0
-    for (const { segment, vectors: file, stale } of this.#open) {
+    for (const { segment, vectors: file, stale } of this.#open.filter(speaks)) {
       files += stale.reduce((sum, flag) => sum + (1 - flag), 0)
       chunks += segment.chunks
       vectors += this.model ? Math.min(file.count, segment.chunks) : 0
@@ -396,6 +399,7 @@ export class MeaningIndex {
       await this.#chunkSome(changed.slice(at, at + MEANING_LIMITS.filesPerSegment))
     }
     await this.#embedAll()
+    this.#dropStale()
   }
 
   /** New and changed files, source before other text, the latest edited first. Files that are gone turn stale. */
@@ -425,16 +429,22 @@ export class MeaningIndex {
     const name = `${Date.now().toString(36)}-${process.pid}-${Math.floor(performance.now())}.chk`
     await this.#thread(0).ask({ do: 'chunk', root: realRoot, target: join(store.folder, name), files })
     this.#load()
-    const current = this.#open
-      .filter(({ stale }) => !stale.every((flag) => flag === 1))
-      .map(({ segment }) => segment.name)
-    this.#commit([...current, name])
+    this.#commit([...this.#open.map(({ segment }) => segment.name), name])
     this.#load()
+  }
+
+  /** Segments that speak for no file any more go; until now their vectors could be re-used. */
+  #dropStale(): void {
+    const current = this.#open.filter(speaks)
+    if (current.length === this.#open.length) return
+    this.#commit(current.map(({ segment }) => segment.name))
+    this.#load()
+    this.#sweepLeftovers()
   }
 
   async #embedAll(): Promise<void> {
     if (!this.model) return
-    const pending = this.#open.filter(({ segment, vectors }) => vectors.count < segment.chunks)
+    const pending = this.#open.filter((open) => speaks(open) && open.vectors.count < open.segment.chunks)
     if (pending.length === 0) return
     const known = this.#knownVectors(pending)
     const { store, realRoot, choice, threads } = this.#options
