@@ -41,7 +41,7 @@ describe('a subscription of 2026-07-28', () => {
     expect(server.listening[0]?.asked.params['notifications']).toEqual({ toolsListChanged: true })
     server.toolName = 'climate'
     server.listening[0]?.tell('notifications/tools/list_changed')
-    await until('the list is new', () => made.tools()[0]?.tool.name === 'climate')
+    await until('the list is new', () => made.definitions()[0]?.tool.name === 'climate')
   })
 
   it('is opened again when it is cut, and what was missed meanwhile is read', async () => {
@@ -52,7 +52,7 @@ describe('a subscription of 2026-07-28', () => {
     // Changed while nobody can be told.
     server.toolName = 'climate'
     server.listening[0]?.cut()
-    await until('the list is new', () => made.tools()[0]?.tool.name === 'climate')
+    await until('the list is new', () => made.definitions()[0]?.tool.name === 'climate')
     expect(server.heard.filter(({ method }) => method === 'subscriptions/listen')).toHaveLength(2)
     expect(made.servers()[0]?.state).toBe('connected')
   })
