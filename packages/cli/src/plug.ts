@@ -3,9 +3,9 @@
 
 import { join } from 'node:path'
 import { type Board, type BoardOptions, boardSettings, Cancelled, openBoard } from '@plugboard/core'
-import { createBuiltins } from '@plugboard/core/builtin'
 import { type Configuration, plugboardHome, printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
+import type { Host } from '@plugboard/core/host'
 import type { Invocation } from './context.ts'
 import { EXIT } from './output.ts'
 
@@ -22,23 +22,17 @@ export async function withBoard<T>(
   options: Partial<BoardOptions> = {},
 ): Promise<T> {
   const configuration = await invocation.configuration()
-  const { host } = invocation
-  const cacheDir = join(plugboardHome(configuration.place), 'cache')
-  const builtins = createBuiltins({ root: configuration.place.root, host, cacheDir })
   const timeoutMs = timeoutOption(invocation)
-  const { warnings, ...settings } = boardSettings(configuration)
   const note = (text: string) => invocation.output.note(printable(text))
-  for (const text of warnings) note(text)
+  for (const text of boardSettings(configuration).warnings) note(text)
   const board = await openBoard({
-    ...settings,
-    host,
-    inProcess: builtins.servers,
+    host: invocation.host,
+    configuration,
     // Whoever types a command means it: that is consent wherever a rule says `ask`.
     caller: 'user',
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...options,
   })
-  board.beforeClose(() => builtins.close())
   board.on('warning', ({ text }) => note(text))
   const interrupt = new AbortController()
   const onSignal = () => {
@@ -69,4 +63,9 @@ export function timeoutOption(invocation: Invocation): number | undefined {
 export function connectTimeout(invocation: Invocation, fallback: number): number {
   const fromEnv = Number(invocation.host.env['MCP_TIMEOUT'])
   return timeoutOption(invocation) ?? (Number.isInteger(fromEnv) && fromEnv > 0 ? fromEnv : fallback)
+}
+
+/** Where boards keep logs, memories and logins. */
+export function stateDirOf(host: Host): string {
+  return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }

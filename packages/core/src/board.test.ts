@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { board, fixture, folder, isAlive, recorded, textOf, until } from './connection/fixtures/kit.ts'
+import { systemHost } from './host.ts'
 
 const stateOf = (made: Awaited<ReturnType<typeof board>>) =>
   Object.fromEntries(made.servers().map(({ name, state }) => [name, state]))
@@ -17,6 +18,14 @@ describe('a board', () => {
       ['same', 'test'],
       ['other', 'file'],
     ])
+  })
+
+  it('has the built-in servers when its configuration lists them, and only then', async () => {
+    const place = { cwd: folder(), host: systemHost({ home: folder() }) }
+    const plain = await board({ ...place, config: { strict: true } })
+    expect(plain.servers().map(({ name }) => name)).toEqual(['codebase'])
+    const bare = await board({ ...place, config: { strict: true, withoutBuiltins: true } })
+    expect(bare.servers()).toEqual([])
   })
 
   it('says what is not there', async () => {

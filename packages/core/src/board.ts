@@ -20,7 +20,7 @@ import { type FoundTool, type ToolOffer, ToolPool, type ToolSource } from './boa
 import { boardSettings } from './board/settings.ts'
 import { BUILTIN_ALLOWS, createBuiltins } from './builtin/index.ts'
 import { isLocal, type TransportType } from './config/entry.ts'
-import type { LoadOptions } from './config/load.ts'
+import type { Configuration, LoadOptions } from './config/load.ts'
 import type { PermissionRule } from './config/resolve.ts'
 import { plugboardHome } from './config/sources.ts'
 import type { ConfiguredServer, Scope } from './config/types.ts'
@@ -81,7 +81,9 @@ export interface BoardOptions {
     LoadOptions,
     'mcpConfig' | 'strict' | 'servers' | 'approveProject' | 'withoutBuiltins'
   >
-  /** Follow the files: servers that are added, changed or removed start, restart and stop. */
+  /** The configuration, when it has been read already. */
+  readonly configuration?: Configuration
+  /** Follow the files and logins: servers that are added, changed or removed start, restart and stop. */
   readonly watch?: boolean
   readonly inProcess?: Readonly<Record<string, InProcessServer>>
   /** Transports of `sdk` entries, by name. */
@@ -155,18 +157,27 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   if (options.servers || options.load) return boardOf(options)
   const host = options.host ?? systemHost()
   const loading: LoadOptions = { ...options.config, host, cwd: options.cwd ?? process.cwd() }
-  const { loadConfiguration } = await import('./config/load.ts')
-  const configuration = await loadConfiguration(loading)
-  const cacheDir = join(plugboardHome(configuration.place), 'cache')
-  const builtins = createBuiltins({ root: configuration.place.root, host, cacheDir })
+  const configuration =
+    options.configuration ?? (await (await import('./config/load.ts')).loadConfiguration(loading))
+  const { place, servers } = configuration
+  const stateDir = options.stateDir ?? stateFolder(host)
+  const builtins = createBuiltins({ root: place.root, host, cacheDir: join(plugboardHome(place), 'cache') })
+  // Logins are loaded only where there is something to log in to.
+  const remote = options.auth === undefined && (options.watch || servers.some(({ entry }) => 'url' in entry))
+  const logins = remote
+    ? (await import('./auth/index.ts')).loginsFor({ host, stateDir, settings: configuration.logins })
+    : undefined
   const { warnings, ...settings } = boardSettings(configuration)
   const board = await boardOf({
     ...settings,
+    ...(logins && { auth: logins.auth }),
     ...options,
     host,
-    servers: configuration.servers,
+    stateDir,
+    servers,
     hooks: [...settings.hooks, ...(options.hooks ?? [])],
-    inProcess: { ...builtins.servers, ...options.inProcess },
+    // Served where the configuration lists them, and only there: it may leave them out, or forbid them.
+    handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
   })
   board.beforeClose(() => builtins.close())
   for (const text of warnings) board.warn(text)
@@ -175,8 +186,13 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
     board.beforeClose(
       watchConfiguration(configuration, loading, (next) => board.apply(next.servers, next.rules)),
     )
+    if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))
   }
   return board
+}
+
+function stateFolder(host: Host): string {
+  return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }
 
 async function boardOf(options: BoardOptions): Promise<Board> {
@@ -212,8 +228,7 @@ export class Board {
     const { env } = host
     this.#options = options
     this.#host = host
-    this.#stateDir =
-      options.stateDir ?? env.PLUGBOARD_STATE_DIR ?? join(plugboardHome({ home: host.home, env }), 'state')
+    this.#stateDir = options.stateDir ?? stateFolder(host)
     this.#eras = new EraMemory(this.#stateDir, host, () => undefined)
     this.#slots = {
       local: new Slots(positive(env.MCP_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.localSlots),
@@ -422,6 +437,11 @@ export class Board {
     return snapshot(this.#servers.get(server) ?? connection.server, connection)
   }
 
+  /** Tries those servers again that `same` says were meant, e.g. because somebody logged in to them. */
+  reconnectSame(same: (server: ConfiguredServer) => boolean): void {
+    for (const [name, server] of this.#servers) if (same(server)) void this.reconnect(name)
+  }
+
   /** Takes a new set of servers over: added, changed and removed ones follow, the others are not touched. */
   async apply(servers: readonly ConfiguredServer[], rules?: readonly PermissionRule[]): Promise<void> {
     await this.#applying.run(() => this.#apply([...servers, ...inProcessEntries(this.#options)]))
@@ -486,7 +506,7 @@ export class Board {
   }
 
   #add(server: ConfiguredServer): Connection {
-    const { requestHandlers, auth, handOver, workspace, clientInfo, timeoutMs } = this.#options
+    const { requestHandlers, auth, handOver, inProcess, workspace, clientInfo, timeoutMs } = this.#options
     const host = this.#host
     const connection = new Connection({
       server,
@@ -502,7 +522,7 @@ export class Board {
       },
       clientInfo: clientInfo ?? CLIENT_INFO,
       auth: auth?.(server),
-      handOver: (name) => this.#inProcess(name) ?? handOver?.(name),
+      handOver: (name) => linkedTo(inProcess, name) ?? handOver?.(name),
       workspace,
       timeoutMs: timeoutMs ?? positive(host.env.MCP_TIMEOUT) ?? CONNECT_LIMITS.timeoutMs,
       callTimeoutMs: positive(host.env.MCP_TOOL_TIMEOUT) ?? CALL_LIMITS.timeoutMs,
@@ -544,17 +564,6 @@ export class Board {
       rules.map(({ action, rule, file }) => ({ effect: action, text: rule, source: file })),
     )
   }
-
-  #inProcess(name: string): Promise<Transport> | undefined {
-    const { inProcess } = this.#options
-    const serve = inProcess && Object.hasOwn(inProcess, name) ? inProcess[name] : undefined
-    if (!serve) return undefined
-    return (async () => {
-      const [ours, theirs] = linkedPair()
-      await serve(theirs)
-      return ours
-    })()
-  }
 }
 
 /** Hooks that were written for a project find it where they expect it. */
@@ -567,6 +576,20 @@ function isBuiltin({ name, entry, scope }: ConfiguredServer): boolean {
 }
 
 const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const
+
+/** A transport to a server of this very process. */
+function linkedTo(
+  servers: Readonly<Record<string, InProcessServer>> | undefined,
+  name: string,
+): Promise<Transport> | undefined {
+  const serve = servers && Object.hasOwn(servers, name) ? servers[name] : undefined
+  if (!serve) return undefined
+  return (async () => {
+    const [ours, theirs] = linkedPair()
+    await serve(theirs)
+    return ours
+  })()
+}
 
 function inProcessEntries(options: BoardOptions): ConfiguredServer[] {
   const named = new Set(options.servers?.map(({ name }) => name))

@@ -89,6 +89,9 @@ export const LOG_LIMITS = {
   followMs: 300,
 } as const
 
+/** `plugboard doctor`: one look-up, handshake or question, and how much it tells of one server. */
+export const DOCTOR_LIMITS = { stepMs: 10 * SECOND, findings: 200 } as const
+
 export const EVENT_LIMITS = { buffered: 10_000 } as const
 
 /** Streamable HTTP and the older SSE. */

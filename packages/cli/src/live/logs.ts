@@ -1,11 +1,11 @@
 // logs: what a server said beside the protocol, from any process that ran it.
 
-import { join } from 'node:path'
 import { followLog, type LogLine, readLog } from '@plugboard/core'
-import { findResolution, plugboardHome } from '@plugboard/core/config'
+import { findResolution } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
+import { stateDirOf } from '../plug.ts'
 import { write } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -13,7 +13,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { output, host } = invocation
   const configuration = await invocation.configuration()
   findResolution(configuration, name)
-  const stateDir = host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(configuration.place), 'state')
+  const stateDir = stateDirOf(host)
   const limit = countOption(invocation)
   const lines = (await readLog(stateDir, name)).slice(-limit)
   const print = (line: LogLine) =>

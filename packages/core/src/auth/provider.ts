@@ -7,7 +7,7 @@ import { type AuthChallenge, authChallenge } from './challenge.ts'
 import { type AuthContext, httpUrl, isRemote, type RemoteServer } from './context.ts'
 import { dpopProof } from './dpop.ts'
 import { type Login, loadLogin } from './logins.ts'
-import { rememberNeedsAuth } from './needs-auth.ts'
+import { needsAuth, rememberNeedsAuth } from './needs-auth.ts'
 import { quoted } from './refusal.ts'
 import { keeperFor, machineFor } from './renewers.ts'
 
@@ -67,10 +67,19 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     try {
       const login = met ? await keeper.get() : await currentLogin()
       met ||= login !== undefined
+      if (!login) await spareTheKnock()
       return login
     } catch (error) {
       throw error instanceof AuthRequired ? await asked({ dpop: false }, error) : error
     }
+  }
+
+  /** Somebody was refused a moment ago: then only a login helps, and nobody needs to ask again. Looked up once. */
+  let looked = false
+  async function spareTheKnock(): Promise<void> {
+    if (looked || unattended) return
+    looked = true
+    if (await needsAuth(server, context)) throw new AuthRequired(server.name)
   }
 
   async function authorize(headers: Headers, login: Login, method: string, url: URL): Promise<void> {
@@ -126,6 +135,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     throw await asked(
       challenge,
       new AuthRequired(server.name, {
+        wider: true,
         hint: `It wants more than was granted${scope && ` (${scope})`}. Run \`plugboard login ${server.name}\`.`,
       }),
     )
@@ -193,7 +203,10 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
         tried = await prepare(init, url)
         response = await next(url, { ...init, headers: tried.headers })
       }
-      return response.status === 401 ? stillRefused(response, tried) : response
+      if (response.status === 401) return stillRefused(response, tried)
+      // A login that lets us in may still be too narrow for this request.
+      if (response.status === 403) await afterRefusal(response, tried)
+      return response
     },
   }
 }

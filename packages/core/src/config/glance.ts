@@ -163,6 +163,7 @@ const CAREFUL = new Set([
   'allowManagedMcpServersOnly',
   'managedServers',
   'claudeaiServers',
+  'logins',
   'plugins',
   'permissions',
   'hooks',

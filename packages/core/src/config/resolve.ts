@@ -6,6 +6,7 @@ import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
+import type { LoginSettings } from './settings.ts'
 import { hashOf, signatureOf } from './sign.ts'
 import type { Source } from './sources.ts'
 import { type Approvals, type TrustVerdict, trust } from './trust.ts'
@@ -70,6 +71,8 @@ export interface Resolved {
     readonly reason: string
   }[]
   readonly rules: readonly PermissionRule[]
+  /** The administrator's word before the person's, part by part. */
+  readonly logins: LoginSettings
   readonly hooks: readonly WrittenHooks[]
   readonly diagnostics: readonly Diagnostic[]
 }
@@ -94,6 +97,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     resolutions,
     hidden: all.flatMap(hiddenOnes),
     rules: permissionRules(input),
+    logins: loginSettings(input.documents),
     hooks: writtenHooks(input),
     diagnostics,
   }
@@ -277,6 +281,15 @@ function policyParts(documents: readonly ConfigDocument[]): PolicyPart[] {
   return documents
     .filter(({ source }) => source.scope === 'enterprise' || source.scope === 'user')
     .map(({ source, settings }) => ({ file: source.file, scope: source.scope, settings }))
+}
+
+function loginSettings(documents: readonly ConfigDocument[]): LoginSettings {
+  const parts = documents.flatMap(({ source, settings }) =>
+    settings.logins ? [{ source, logins: settings.logins }] : [],
+  )
+  const weakestFirst = parts.sort((a, b) => SCOPES.indexOf(b.source.scope) - SCOPES.indexOf(a.source.scope))
+  const machines = Object.assign({}, ...weakestFirst.map(({ logins }) => logins.machines ?? {}))
+  return { ...Object.assign({}, ...weakestFirst.map(({ logins }) => logins)), machines }
 }
 
 /** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` does not count. */

@@ -25,6 +25,33 @@ export interface PluginSettings {
   readonly userConfig?: Readonly<Record<string, unknown>>
 }
 
+/** Single sign-on, machine logins and the client's own identity. Secrets are named here, never written. */
+export interface LoginSettings {
+  readonly xaa?: {
+    readonly issuer: string
+    readonly clientId: string
+    readonly callbackPort?: number | undefined
+    readonly scopes?: readonly string[] | undefined
+  }
+  /** Servers that a machine logs in to by itself, by name. */
+  readonly machines?: Readonly<Record<string, MachineLogin>>
+  readonly clientMetadataUrl?: string
+}
+
+export interface MachineLogin {
+  readonly clientId: string
+  readonly scopes?: readonly string[] | undefined
+  readonly issuer?: string | undefined
+  /** The file with the private key (PEM or JWK) that proves the client. */
+  readonly privateKeyFile?: string | undefined
+  /** The NAME of the environment variable with that key. */
+  readonly privateKeyEnv?: string | undefined
+  readonly alg?: string | undefined
+  readonly kid?: string | undefined
+  /** The NAME of the environment variable with the client secret. */
+  readonly clientSecretEnv?: string | undefined
+}
+
 export interface Settings {
   readonly allowedMcpServers?: readonly PolicyMatcher[]
   readonly deniedMcpServers?: readonly PolicyMatcher[]
@@ -39,6 +66,7 @@ export interface Settings {
     readonly ask?: readonly string[]
     readonly deny?: readonly string[]
   }
+  readonly logins?: LoginSettings
   /** Commands around calls and questions, by event. What is in it is read where hooks are run. */
   readonly hooks?: Readonly<Record<string, unknown>>
 }
@@ -59,7 +87,37 @@ const serverList = z.object(
   },
   'expected {"url": …, "bearerEnv"?: …}',
 )
+const logins = z.strictObject(
+  {
+    xaa: z.optional(
+      z.strictObject({
+        issuer: z.string('expected a URL'),
+        clientId: z.string('expected a string'),
+        callbackPort: z.optional(z.int('expected a port number').check(z.gte(1), z.lte(65535))),
+        scopes: z.optional(strings),
+      }),
+    ),
+    machines: z.optional(
+      z.record(
+        z.string(),
+        z.strictObject({
+          clientId: z.string('expected a string'),
+          scopes: z.optional(strings),
+          issuer: z.optional(z.string()),
+          privateKeyFile: z.optional(z.string()),
+          privateKeyEnv: z.optional(z.string()),
+          alg: z.optional(z.string()),
+          kid: z.optional(z.string()),
+          clientSecretEnv: z.optional(z.string()),
+        }),
+      ),
+    ),
+    clientMetadataUrl: z.optional(z.string('expected a URL')),
+  },
+  'expected {"xaa"?: …, "machines"?: …, "clientMetadataUrl"?: …}',
+)
 const keys = {
+  logins,
   allowedMcpServers: z.array(matcher, 'expected a list'),
   deniedMcpServers: z.array(matcher, 'expected a list'),
   allowManagedMcpServersOnly: z.boolean('expected true or false'),
@@ -84,6 +142,7 @@ type SettingsKey = keyof typeof keys
 
 /** Where a key counts. What decides over the person, or sends a secret somewhere, is not for a repository to say. */
 const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
+  logins: ['enterprise', 'user'],
   allowedMcpServers: ['enterprise', 'user'],
   deniedMcpServers: ['enterprise', 'user'],
   allowManagedMcpServersOnly: ['enterprise'],

@@ -34,7 +34,51 @@ function answersTogether(end: Transport): void {
   void end.start()
 }
 
+/** Refuses the version the first `times` times, naming the versions it takes; of the older era it knows nothing. */
+function refusesVersion(times: number, supported: readonly string[], asked: string[]) {
+  return (end: Transport): void => {
+    end.onmessage = (message) => {
+      if (!('method' in message) || !('id' in message)) return
+      const { id, method } = message
+      asked.push(method)
+      const refused = { code: -32022, message: 'Unsupported protocol version', data: { supported } }
+      if (method !== 'server/discover' || times-- > 0) void end.send({ jsonrpc: '2.0', id, error: refused })
+      else
+        void end.send({
+          jsonrpc: '2.0',
+          id,
+          result: { supportedVersions: ['2026-07-28'], capabilities: {} },
+        })
+    }
+    void end.start()
+  }
+}
+
 describe('finding the era of a server', () => {
+  it('asks once more when its version is refused and yet named as one that is taken', async () => {
+    const asked: string[] = []
+    const made = await board({
+      servers: [],
+      inProcess: { wavering: refusesVersion(1, ['2026-07-28'], asked) },
+    })
+    await made.ready()
+    expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28' })
+    expect(asked).toEqual(['server/discover', 'server/discover'])
+  })
+
+  it.each([
+    ['keeps refusing what it names', ['2026-07-28'], ['server/discover', 'server/discover', 'initialize']],
+    ['names only versions of the older era', ['2025-11-25'], ['server/discover', 'initialize']],
+  ])('goes back to initialize when the server %s', async (_what, supported, expected) => {
+    const asked: string[] = []
+    const made = await board({
+      servers: [],
+      inProcess: { refusing: refusesVersion(99, supported, asked) },
+    })
+    await made.ready()
+    expect(asked).toEqual(expected)
+  })
+
   it('meets a server of 2026-07-28 as one, without initialize', async () => {
     const modern = fixture('modern', 'modern')
     const made = await board({ servers: [modern.server] })
@@ -97,7 +141,7 @@ describe('finding the era of a server', () => {
   })
 
   it('goes by the answer to its first question when both answers come together', async () => {
-    const made = await board({ inProcess: { both: answersTogether }, host: hastyHost(20) })
+    const made = await board({ servers: [], inProcess: { both: answersTogether }, host: hastyHost(20) })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28' })
   })

@@ -1,17 +1,20 @@
 // greeting.ts: the first words with a server: which era it speaks, and what it says about itself.
+import { PlugboardError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { httpStatus } from '../transports/faults.ts'
-import { BadAnswer, ChannelClosed, neverLeft } from './faults.ts'
+import { BadAnswer, ChannelClosed, neverLeft, RpcFault, unwrapHttp } from './faults.ts'
 import {
   type Discovery,
   type Era,
+  isObject,
   type Json,
   LEGACY_VERSIONS,
   MODERN_VERSION,
   parseCapabilities,
   parseDiscovery,
   parseServerInfo,
+  RPC,
   type ServerCapabilities,
   type ServerInfo,
 } from './protocol.ts'
@@ -86,17 +89,20 @@ async function findEra(greeting: Greeting): Promise<Answered> {
   const onAbort = () => giveUp.abort(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
   let verdict: Probed | undefined
-  const probe: Promise<Probed> = wire
-    .request(
-      'server/discover',
-      { _meta: greeting.envelope },
-      {
-        timeoutMs,
-        signal: giveUp.signal,
-        quiet: true,
-      },
-    )
-    .then(probeAnswered, probeFailed)
+  const ask = () =>
+    wire
+      .request(
+        'server/discover',
+        { _meta: greeting.envelope },
+        {
+          timeoutMs,
+          signal: giveUp.signal,
+          quiet: true,
+        },
+      )
+      .then(probeAnswered, probeFailed)
+  const probe: Promise<Probed> = ask()
+    .then((found) => (found.kind === 'again' ? ask() : found))
     .then((found) => {
       verdict = found
       return found
@@ -129,6 +135,7 @@ async function conclude(greeting: Greeting, verdict: Probed): Promise<Answered> 
   switch (verdict.kind) {
     case 'modern':
       return modernFacts(verdict.discovery)
+    case 'again':
     case 'legacy':
       return await initialize(greeting)
     case 'closed':
@@ -141,6 +148,8 @@ async function conclude(greeting: Greeting, verdict: Probed): Promise<Answered> 
 type Probed =
   | { readonly kind: 'modern'; readonly discovery: Discovery }
   | { readonly kind: 'legacy' }
+  /** It refused the version, and named that very version among those it takes. */
+  | { readonly kind: 'again' }
   | { readonly kind: 'closed' }
   | { readonly kind: 'fatal'; readonly error: unknown }
 
@@ -155,8 +164,16 @@ function probeAnswered(result: Json): Probed {
 function probeFailed(error: unknown): Probed {
   if (error instanceof ChannelClosed) return { kind: 'closed' }
   const status = httpStatus(error)
-  if (status === 401 || status === 403 || neverLeft(error)) return { kind: 'fatal', error }
-  return { kind: 'legacy' }
+  // What the auth refuses or wants is no answer of the server's, and a second question would meet the same.
+  const isAuths = error instanceof PlugboardError && error.stage === 'auth'
+  if (status === 401 || status === 403 || isAuths || neverLeft(error)) return { kind: 'fatal', error }
+  return { kind: namesOurVersion(unwrapHttp(error)) ? 'again' : 'legacy' }
+}
+
+function namesOurVersion(error: unknown): boolean {
+  if (!(error instanceof RpcFault) || error.code !== RPC.unsupportedVersion) return false
+  const supported = isObject(error.data) ? error.data.supported : undefined
+  return Array.isArray(supported) && supported.includes(MODERN_VERSION)
 }
 
 export function modernFacts(discovery: Discovery): Answered {

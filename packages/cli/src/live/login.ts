@@ -1,0 +1,67 @@
+// login: brings a person and a server's authorization together, once.
+import { createInterface } from 'node:readline/promises'
+import { login, loginsFor } from '@plugboard/core/auth'
+import { findResolution } from '@plugboard/core/config'
+import { Disabled, InvalidInput } from '@plugboard/core/errors'
+import { type Invocation, words } from '../context.ts'
+import { EXIT, safe } from '../output.ts'
+import { stateDirOf, withBoard } from '../plug.ts'
+import { snapshotRow } from './list.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [name = ''] = words(invocation, ['NAME'])
+  const { output, host } = invocation
+  const server = await remoteServer(invocation, name)
+  const { logins: settings } = await invocation.configuration()
+  const { context } = loginsFor({ host, stateDir: stateDirOf(host), settings })
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  const browser = !invocation.flag('no-browser')
+  const done = await login(server, context, {
+    openBrowser: browser,
+    onUrl: (url, opened) => {
+      output.note(opened ? 'The browser is open. If it is not, go to:' : 'Open this in a browser:')
+      output.note(`  ${safe(String(url))}`)
+    },
+    ...(!browser && { readPasted: (signal: AbortSignal) => readPasted(signal) }),
+    signal: stop.signal,
+  })
+  // A login is worth what the server makes of it.
+  const row = await withBoard(invocation, async ({ board, signal }) => {
+    await board.connection(name).settled(signal)
+    return board
+      .servers()
+      .map(snapshotRow)
+      .find((one) => one.name === name)
+  })
+  output.result({ ...done, state: row?.state, tools: row?.tools }, () => {
+    const kept = `Logged in to ${name}; the login is kept in ${safe(String(done.vault))}.`
+    return row?.state === 'connected' ? `${kept}\n${name} is connected, with ${row.tools} tools.` : kept
+  })
+  return row?.state === 'connected' ? EXIT.done : EXIT.connect
+}
+
+export async function remoteServer(invocation: Invocation, name: string) {
+  const { server } = findResolution(await invocation.configuration(), name)
+  if (!server)
+    throw new InvalidInput(`"${name}" has no valid definition.`, {
+      server: name,
+      hint: `Run \`plugboard explain ${name}\`.`,
+    })
+  if (server.disabled) throw new Disabled(name, server.disabled.text)
+  const { entry } = server
+  if (entry.type !== 'http' && entry.type !== 'sse' && entry.type !== 'ws' && entry.type !== 'claudeai-proxy')
+    throw new InvalidInput(`"${name}" is a ${entry.type} server; there is nothing to log in to.`, {
+      server: name,
+    })
+  return { ...server, entry }
+}
+
+async function readPasted(signal: AbortSignal): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await terminal.question('After you agreed, paste the address the browser ended on: ', { signal })
+  } finally {
+    terminal.close()
+  }
+}

@@ -1,0 +1,59 @@
+// on-demand.mjs: packages that a check of ours needs and the project does not depend on. They are installed once, by
+// name, from the npm registry into a cache folder of the user's, never into the workspace.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+const INSTALL_MS = 10 * 60_000
+
+/** Where things live that can always be fetched again: `PLUGBOARD_CACHE_DIR`, else the user's cache folder. */
+export function cacheDir() {
+  const { PLUGBOARD_CACHE_DIR, XDG_CACHE_HOME, LOCALAPPDATA } = process.env
+  if (PLUGBOARD_CACHE_DIR) return PLUGBOARD_CACHE_DIR
+  if (process.platform === 'win32')
+    return join(LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local'), 'plugboard', 'cache')
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'plugboard')
+  return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'plugboard')
+}
+
+/** The folder whose node_modules holds exactly these packages; installed when it is not there yet. */
+export function onDemand(name, packages) {
+  const folder = join(cacheDir(), name)
+  const done = join(folder, 'installed.json')
+  if (existsSync(done)) return folder
+  console.error(`Installing ${packages.join(', ')} into ${folder} (once)…`)
+  mkdirSync(cacheDir(), { recursive: true })
+  // Beside its place and then moved there: an install that was interrupted is never taken for one that is whole.
+  const making = mkdtempSync(join(cacheDir(), `.${name}-`))
+  try {
+    writeFileSync(join(making, 'package.json'), '{"private":true}\n')
+    npm(['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages], making)
+    writeFileSync(join(making, 'installed.json'), JSON.stringify(packages))
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(making, folder)
+  } finally {
+    rmSync(making, { recursive: true, force: true })
+  }
+  return folder
+}
+
+/** A Node of the version that the `node` package brought along. */
+export function nodeIn(folder) {
+  return join(folder, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+}
+
+function npm(args, cwd) {
+  const script = process.env.npm_execpath
+  const options = { cwd, stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS }
+  const windows = process.platform === 'win32'
+  const run = script?.endsWith('.js')
+    ? spawnSync(process.execPath, [script, ...args], options)
+    : spawnSync(windows ? 'npm.cmd' : 'npm', args, { ...options, shell: windows })
+  if (run.error || run.status !== 0) {
+    console.error(
+      'The packages could not be installed; npm says why above. The npm registry must be reachable once.',
+    )
+    throw run.error ?? new Error(`npm ended with code ${run.status}`)
+  }
+}

@@ -1,0 +1,97 @@
+// Logging in and out with the built command, against a real authorization server, without a browser: by paste.
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import {
+  type AuthorizationServer,
+  startAuthorizationServer,
+} from '../../packages/core/src/auth/fixtures/authorization-server.ts'
+import {
+  type ResourceServer,
+  startResourceServer,
+} from '../../packages/core/src/auth/fixtures/resource-server.ts'
+import { COMMAND, makePlace, type Place } from '../support/cli.ts'
+
+let as: AuthorizationServer
+let rs: ResourceServer
+let place: Place
+beforeEach(async () => {
+  place = makePlace()
+  as = await startAuthorizationServer()
+  rs = await startResourceServer({ as })
+})
+afterEach(async () => {
+  await rs.close()
+  await as.close()
+  place.remove()
+})
+
+/** Types into the command what a person would: the address that the browser ended on. */
+function loginByPaste(name: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: place.home,
+    PLUGBOARD_MANAGED_DIR: join(place.home, 'none'),
+  }
+  const child = spawn(process.execPath, [COMMAND, 'login', name, '--no-browser', '--json'], {
+    cwd: place.project,
+    env,
+  })
+  let stdout = ''
+  let stderr = ''
+  let walked = false
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+    const url = /https?:\/\/\S+/.exec(stderr)?.[0]
+    if (url && !walked && stderr.includes('paste')) {
+      walked = true
+      void as.walk(url).then((redirect) => child.stdin.write(`${redirect}\n`))
+    }
+  })
+  return new Promise((done) => child.on('exit', (code) => done({ code, stdout, stderr })))
+}
+
+const everyFile = (folder: string): string[] =>
+  readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name)
+    return statSync(path).isDirectory() ? everyFile(path) : [path]
+  })
+
+it('asks for a login, completes it by paste, stays logged in, and logs out', async () => {
+  await place.run('add', '-s', 'user', 'guarded', rs.url)
+  const before = (await place.run('list', '--json')).json.servers.find(
+    (one: { name: string }) => one.name === 'guarded',
+  )
+  expect(before).toMatchObject({
+    state: 'needs-auth',
+    code: 'AUTH_REQUIRED',
+    hint: expect.stringContaining('plugboard login guarded'),
+  })
+
+  const login = await loginByPaste('guarded')
+  expect([login.code, login.stderr]).toEqual([0, expect.stringContaining('http')])
+  expect(JSON.parse(login.stdout)).toMatchObject({ server: 'guarded', state: 'connected' })
+
+  const after = await place.run('get', 'guarded', '--json')
+  expect(after.json).toMatchObject({ state: 'connected', tools: expect.any(Number) })
+  const token = /eyJ[\w-]+\.[\w-]+/
+  for (const file of everyFile(place.home)) expect(readFileSync(file, 'latin1')).not.toMatch(token)
+  expect(login.stdout + login.stderr + after.stdout).not.toMatch(token)
+
+  expect((await place.run('logout', 'guarded', '--json')).json).toMatchObject({
+    forgotten: true,
+    revoked: true,
+  })
+  expect((await place.run('get', 'guarded', '--json')).json.state).toBe('needs-auth')
+}, 60_000)
+
+it('says what cannot be logged in to', async () => {
+  await place.run('add', '-s', 'user', 'local', '--', 'node', '-e', '0')
+  const ran = await place.run('login', 'local')
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('nothing to log in to')])
+  expect((await place.run('login', 'nobody')).code).toBe(3)
+})
