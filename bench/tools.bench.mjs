@@ -18,11 +18,19 @@ import {
   toZod,
 } from '../packages/core/dist/tools/index.js'
 import { linkedPair } from '../packages/core/dist/transports/linked.js'
+import { report } from './lib/report.mjs'
 import { pairs } from './lib/schemas.mjs'
 import { listAllTools } from './lib/servers.mjs'
 
 const rows = []
-const row = (what, measured, wanted = '') => rows.push([what, measured, wanted])
+const row = (what, value, goal = '') => rows.push({ what, value, goal, met: isMet(value, goal) })
+const isMet = (value, goal) => {
+  const [, sign, limit] = /(≥|≤|<|^)\s*(\d+(?:\.\d+)?) (?:%|ms|µs)/.exec(goal) ?? []
+  if (limit === undefined) return undefined
+  const measured = Number.parseFloat(value)
+  if (sign === '≥' || sign === '') return measured >= Number(limit)
+  return sign === '<' ? measured < Number(limit) : measured <= Number(limit)
+}
 const percent = (part, whole) => `${((100 * part) / whole).toFixed(1)} % (${part}/${whole})`
 const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
 
@@ -242,13 +250,4 @@ agreement()
 await overhead()
 await wholeWay()
 
-const header = ['tools', 'measured', 'wanted']
-if (process.argv.includes('--markdown'))
-  for (const cells of [header, header.map(() => '---'), ...rows]) console.log(`| ${cells.join(' | ')} |`)
-else {
-  const widths = header.map((_, column) =>
-    Math.max(...[header, ...rows].map((cells) => cells[column].length)),
-  )
-  for (const cells of [header, ...rows])
-    console.log(cells.map((cell, column) => cell.padEnd(widths[column])).join('  '))
-}
+report('tools', 'Tools: finding, checking, calling', rows)
