@@ -353,9 +353,11 @@ export class Board {
   /** Accepts a server's tools as they are now: all of them, or these. */
   async acceptTools(server: string, names?: readonly string[]): Promise<void> {
     await this.connection(server).list('tools')
-    for (const tool of this.#toolsOf(server))
-      if (!names || names.includes(tool.definition.name)) this.#calls.accepted.accept(tool)
-    await this.#calls.accepted.flush()
+    const tools = this.#toolsOf(server)
+    const { accepted } = this.#calls
+    if (!names) return await accepted.acceptAll(server, tools)
+    for (const tool of tools) if (names.includes(tool.definition.name)) accepted.accept(tool)
+    await accepted.flush()
   }
 
   /** What servers list as resources; connects them first if need be. */

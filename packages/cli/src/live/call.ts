@@ -44,6 +44,10 @@ export async function run(invocation: Invocation): Promise<number> {
       } catch (error) {
         line.end()
         if (isPlugboardError(error) && error.code === 'CANCELLED') await letItSee(board, tool)
+        if (isPlugboardError(error) && error.code === 'TOOL_NOT_FOUND' && error.server && !person.elicit)
+          invocation.output.note(
+            'Servers keep some tools back when nobody is at a terminal to answer their questions.',
+          )
         throw error
       }
     },

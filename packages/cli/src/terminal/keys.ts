@@ -13,47 +13,53 @@ export class Left extends Error {
 
 export interface LineOptions {
   readonly prompt: string
-  /** What is typed already. */
-  readonly initial?: string
   readonly signal?: AbortSignal | undefined
 }
 
 /** One line, with the usual editing. */
-export function askLine({ prompt, initial, signal }: LineOptions): Promise<string> {
+export async function askLine(options: LineOptions): Promise<string> {
+  const [line = ''] = await askLines(options, () => true)
+  return line
+}
+
+/** Lines until there are enough; what is pasted is several of them at once. */
+export function askLines(
+  { prompt, signal }: LineOptions,
+  enough: (lines: readonly string[]) => boolean,
+): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(new Left())
-    const lines = createInterface({
-      input: process.stdin,
-      output: process.stderr,
-      terminal: true,
-      historySize: 0,
-    })
+    const { stdin, stderr } = process
+    const reader = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0, prompt })
+    const lines: string[] = []
     let answered = false
-    const leave = () => lines.close()
+    const leave = () => reader.close()
     const onKey = (_: string | undefined, key: Key | undefined) => {
       if (key?.name === 'escape') leave()
     }
-    process.stdin.on('keypress', onKey)
+    stdin.on('keypress', onKey)
     signal?.addEventListener('abort', leave, { once: true })
-    lines.on('SIGINT', () => {
+    reader.on('SIGINT', () => {
       leave()
       // The terminal is in raw mode and sends no signal by itself; the command's own way of ending is to be had.
       process.kill(process.pid, 'SIGINT')
     })
-    lines.on('close', () => {
-      process.stdin.off('keypress', onKey)
+    reader.on('close', () => {
+      stdin.off('keypress', onKey)
       signal?.removeEventListener('abort', leave)
-      process.stdin.pause()
-      if (answered) return
+      stdin.pause()
+      if (answered) return resolve(lines)
       write(2, '\n')
       reject(new Left())
     })
-    lines.question(prompt, (line) => {
-      answered = true
-      lines.close()
-      resolve(line)
+    reader.on('line', (line) => {
+      if (answered) return
+      lines.push(line)
+      answered = enough(lines)
+      if (answered) reader.close()
+      else reader.prompt()
     })
-    if (initial) lines.write(initial)
+    reader.prompt()
   })
 }
 

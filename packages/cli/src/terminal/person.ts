@@ -7,7 +7,7 @@ import type { Invocation } from '../context.ts'
 import { isTerminal, write } from '../streams.ts'
 import { oneLine } from '../use/shown.ts'
 import { askPerson } from './form.ts'
-import { askKey, askLine, Left } from './keys.ts'
+import { askKey, askLines, Left } from './keys.ts'
 
 /** Whatever else is drawn makes room for a question. */
 export interface Aside {
@@ -76,15 +76,13 @@ async function consent(
 
 async function answer(_request: SamplingRequest, signal?: AbortSignal) {
   write(2, '  Write the answer; an empty line ends it.\n')
-  const lines: string[] = []
-  for (;;) {
-    const line = await askLine({ prompt: '  › ', signal })
-    if (line === '' && lines.length > 0) break
-    lines.push(line)
-  }
+  const lines = await askLines(
+    { prompt: '  › ', signal },
+    (so) => so.at(-1) === '' && so.some((line) => line !== ''),
+  )
   return {
     role: 'assistant',
-    content: { type: 'text', text: lines.join('\n') },
+    content: { type: 'text', text: lines.join('\n').trim() },
     // It says what it was.
     model: 'a person at the terminal',
     stopReason: 'endTurn',

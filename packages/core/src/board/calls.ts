@@ -231,7 +231,13 @@ function unknownTool(
       hint: 'No server has that name: a tool is called `server.tool` or `mcp__server__tool`. Run `plugboard tools` to see them.',
     })
   const near = pool
-    .search(name, 20)
+    .search(
+      name
+        .replace(/^mcp__/, '')
+        .slice(server.length)
+        .replace(/^[._]+/, ''),
+      20,
+    )
     .filter(({ tool }) => servers.includes(tool.mcpInfo.serverName))
     .slice(0, 3)
     .map(({ tool }) => `${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`)
