@@ -10,7 +10,6 @@ import {
   callTool,
   compileSchema,
   describeTool,
-  Lanes,
   loadZod,
   NameRegistry,
   readToolList,
@@ -158,7 +157,6 @@ async function overhead() {
     connect: () => session,
     standing: () => ({ rules: [{ effect: 'allow', text: 'mcp__everything', source: 'bench' }] }),
     gate: new PermissionGate(),
-    lanes: new Lanes(),
     resultsFolder: join(tmpdir(), 'plugboard-bench'),
   }
   const audit = new AuditLog({ path: join(tmpdir(), `plugboard-bench-${process.pid}`, 'audit.jsonl'), host })

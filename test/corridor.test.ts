@@ -19,6 +19,7 @@ const CORRIDOR: readonly (readonly string[])[] = [
   ['core/connection'],
   ['core/permissions', 'core/interaction', 'core/builtin'],
   ['core/tools'],
+  ['core/doctor'],
   ['core/board'],
   ['core/index'],
   ['agent', 'gateway'],

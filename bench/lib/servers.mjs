@@ -32,20 +32,25 @@ function binOf(name) {
   return join(folder, typeof bin === 'string' ? bin : Object.values(bin)[0])
 }
 
+/** How to start one of them, for those who want to do it themselves; `folder` is where it may write. */
+export function serverCommand(entry, folder) {
+  const fill = (text) => text.replaceAll('$TMP', folder)
+  return {
+    args: [binOf(entry.package), ...(entry.args ?? []).map(fill)],
+    env: Object.fromEntries(Object.entries(entry.env ?? {}).map(([key, value]) => [key, fill(value)])),
+  }
+}
+
 /** Starts one server and shakes hands with it. */
 export async function startServer(name, { timeoutMs = 30_000, capabilities = {}, onRequest } = {}) {
   const entry = SERVERS[name]
   const folder = mkdtempSync(join(tmpdir(), 'mcp-server-'))
-  const fill = (text) => text.replaceAll('$TMP', folder)
-  const child = spawn(process.execPath, [binOf(entry.package), ...(entry.args ?? []).map(fill)], {
+  const { args, env } = serverCommand(entry, folder)
+  const child = spawn(process.execPath, args, {
     cwd: folder,
     detached: process.platform !== 'win32',
     stdio: ['pipe', 'pipe', 'ignore'],
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      ...Object.fromEntries(Object.entries(entry.env ?? {}).map(([key, value]) => [key, fill(value)])),
-    },
+    env: { PATH: process.env.PATH, HOME: folder, ...env },
   })
   const waiting = new Map()
   const seen = []

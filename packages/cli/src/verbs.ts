@@ -12,6 +12,11 @@ const SCOPE_OPTION: OptionSpec = {
 
 const NO_CONNECT: OptionSpec = { type: 'boolean', help: 'only what the files say; start nothing' }
 
+const SAMPLE: OptionSpec = {
+  type: 'boolean',
+  help: 'servers may ask for a model; you write its answers on the terminal',
+}
+
 const FORCE: OptionSpec = { type: 'boolean', short: 'f', help: 'replace a server that is already there' }
 
 export const VERBS: readonly VerbSpec[] = [
@@ -156,6 +161,15 @@ export const VERBS: readonly VerbSpec[] = [
     load: () => import('./verbs/explain.ts'),
   },
   {
+    name: 'doctor',
+    group: 'Look',
+    summary: 'how far each server gets, and what to do about it',
+    usage: '[NAME]',
+    completes: 'server',
+    examples: ['plugboard doctor', 'plugboard doctor github --json'],
+    load: (live) => live('doctor'),
+  },
+  {
     name: 'logs',
     group: 'Look',
     summary: 'what a server wrote beside the protocol',
@@ -183,6 +197,93 @@ export const VERBS: readonly VerbSpec[] = [
     usage: 'NAME',
     completes: 'server',
     load: (live) => live('logout'),
+  },
+  {
+    name: 'tools',
+    group: 'Use',
+    summary: 'what the servers can do',
+    usage: '[SERVER]',
+    options: {
+      search: { type: 'string', value: 'QUERY', help: 'only the tools that fit, best first' },
+      cost: { type: 'boolean', help: "what the definitions take of a model's context" },
+      changes: { type: 'boolean', help: 'tools that are not what they were when they were last used' },
+      accept: { type: 'boolean', help: 'show the changes and accept them' },
+      sample: SAMPLE,
+    },
+    completes: 'server',
+    examples: ['plugboard tools --search "read a file"'],
+    load: (live) => live('tools'),
+  },
+  {
+    name: 'call',
+    group: 'Use',
+    summary: 'call a tool',
+    usage: 'TOOL [KEY=VALUE | KEY:=JSON …]',
+    options: {
+      args: { type: 'string', value: 'JSON', help: 'the arguments as a JSON object; - reads it from stdin' },
+      full: { type: 'boolean', help: 'all of a long text, not only its beginning' },
+      sample: SAMPLE,
+    },
+    examples: [
+      'plugboard call codebase.search_code query=openBoard max_results=5',
+      `plugboard call mcp__files__read_file --args '{"path": "README.md"}'`,
+    ],
+    load: (live) => live('call'),
+  },
+  {
+    name: 'resources',
+    group: 'Use',
+    summary: 'what the servers offer to read',
+    usage: '[SERVER]',
+    completes: 'server',
+    load: (live) => live('resources'),
+  },
+  {
+    name: 'read',
+    group: 'Use',
+    summary: 'read a resource',
+    usage: 'SERVER URI',
+    options: {
+      output: { type: 'string', short: 'o', value: 'FILE', help: 'write it to a file; - is stdout' },
+    },
+    completes: 'server',
+    load: (live) => live('read'),
+  },
+  {
+    name: 'watch',
+    group: 'Use',
+    summary: 'say whenever a resource changes',
+    usage: 'SERVER URI',
+    options: { read: { type: 'boolean', help: 'read it again each time' } },
+    completes: 'server',
+    load: (live) => live('watch'),
+  },
+  {
+    name: 'prompts',
+    group: 'Use',
+    summary: 'the prompts that the servers offer',
+    usage: '[SERVER]',
+    completes: 'server',
+    load: (live) => live('prompts'),
+  },
+  {
+    name: 'prompt',
+    group: 'Use',
+    summary: 'fill in a prompt',
+    usage: 'SERVER NAME [KEY=VALUE …]',
+    completes: 'server',
+    load: (live) => live('prompt'),
+  },
+  {
+    name: 'audit',
+    group: 'Look',
+    summary: 'what was called, and which rule let it',
+    usage: '',
+    options: {
+      verify: { type: 'boolean', help: 'check that nobody changed the record' },
+      lines: { type: 'string', short: 'n', value: 'N', help: 'the last N lines (50)' },
+    },
+    load: (live) => live('audit'),
   },
   {
     name: 'codebase',

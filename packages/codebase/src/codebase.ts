@@ -11,13 +11,23 @@ import {
   listFolder,
   readBytes,
   readText,
+  slashed,
 } from './files.ts'
 import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
 import { type IndexPhase, LiveIndex } from './index/live.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
+import type { EmbeddingChoice } from './meaning/embedders.ts'
+import {
+  type Coverage,
+  type MeaningHit,
+  MeaningIndex,
+  type MeaningMode,
+  type MeaningQuery,
+} from './meaning/live.ts'
+import { rankOnTheSpot } from './meaning/on-the-spot.ts'
 import { NameSplitter, ripgrepPath, runRipgrep } from './ripgrep.ts'
 import { Root } from './root.ts'
-import { searchText, type TextAnswer, type TextQuery } from './text/search.ts'
+import { checkQuery, searchText, type TextAnswer, type TextQuery } from './text/search.ts'
 
 export interface CodebaseOptions {
   /** The folder that is searched; nothing outside it is ever read. */
@@ -28,6 +38,8 @@ export interface CodebaseOptions {
   readonly threads?: number
   /** False searches by scanning only; nothing is written. */
   readonly index?: boolean
+  /** Where vectors come from: the model that comes with the install (the default), an endpoint, or nowhere. */
+  readonly embeddings?: EmbeddingChoice
   /** Called when the index starts, progresses or ends its work. */
   readonly onProgress?: (phase: IndexPhase) => void
 }
@@ -43,6 +55,11 @@ export interface CodebaseStatus {
     readonly textBytes: number
     readonly indexBytes: number
     readonly tooLarge: number
+  }
+  readonly meaning: Coverage & {
+    readonly model: string | null
+    readonly working: boolean
+    readonly problem?: string
   }
   readonly cache: { readonly folder: string; readonly bytes: number }
 }
@@ -63,13 +80,24 @@ export interface FileChunks {
   readonly chunks: readonly ChunkInfo[]
 }
 
+export interface MeaningAnswer {
+  readonly results: MeaningHit[]
+  readonly mode: MeaningMode
+  readonly model: string | null
+  readonly coverage: Coverage
+  readonly notes: string[]
+}
+
+const NO_COVERAGE: Coverage = { files: 0, files_indexed: 0, chunks: 0, chunks_with_vectors: 0 }
+
 export class Codebase {
   readonly root: Root
   readonly #options: CodebaseOptions
   readonly #parsers = new Parsers()
   #ripgrep: Promise<string> | undefined
   #index: Promise<LiveIndex | undefined> | undefined
-  #store: FolderStore | undefined
+  #meanings: Promise<MeaningIndex | undefined> | undefined
+  #store: Promise<FolderStore> | undefined
 
   constructor(options: CodebaseOptions) {
     this.#options = options
@@ -79,13 +107,14 @@ export class Codebase {
   /** Starts indexing in the background; searches answer from a scan meanwhile. */
   warmUp(): void {
     void this.#live()
+    void this.#meaning().then((meaning) => meaning?.refresh())
   }
 
   async searchCode(query: TextQuery, signal?: AbortSignal): Promise<TextAnswer> {
     const [ripgrep, live] = await Promise.all([this.ripgrep(), this.#live()])
     const answer = await searchText(ripgrep, this.root, query, live, signal)
     const notes: string[] = []
-    if (live?.phase.kind === 'off' && this.#store?.unavailable) notes.push(`No index: ${live.phase.reason}.`)
+    if (live?.phase.kind === 'off' && live.isUnavailable) notes.push(`No index: ${live.phase.reason}.`)
     if (live && live.largeFiles > 0)
       notes.push(
         `${live.largeFiles} files over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB were not searched.`,
@@ -122,6 +151,7 @@ export class Codebase {
 
   async status(): Promise<CodebaseStatus> {
     const live = await this.#live(false)
+    const meaning = await this.#meaning()
     const store = await this.#openStore()
     const phase =
       live?.phase ??
@@ -138,69 +168,101 @@ export class Codebase {
         indexBytes: text?.indexBytes ?? 0,
         tooLarge: live?.largeFiles ?? 0,
       },
+      meaning: {
+        ...(meaning?.coverage() ?? NO_COVERAGE),
+        model: meaning?.model ?? null,
+        working: meaning?.isWorking ?? false,
+        ...(meaning?.failure !== undefined && { problem: meaning.failure }),
+      },
       cache: { folder: store.folder, bytes: store.bytes() },
     }
   }
 
   async reindex(_signal?: AbortSignal): Promise<CodebaseStatus> {
-    const live = await this.#live()
-    await live?.rebuild()
-    return this.status()
+    // Threads do not keep a process alive; whoever asked for this waits for it.
+    const hold = setInterval(() => undefined, 1000)
+    try {
+      const [live, meaning] = await Promise.all([this.#live(), this.#meaning()])
+      await live?.rebuild()
+      await meaning?.rebuild()
+      return await this.status()
+    } finally {
+      clearInterval(hold)
+    }
   }
 
   async drop(): Promise<void> {
-    const live = await this.#index
+    const [live, meaning] = await Promise.all([this.#index, this.#meanings])
+    await meaning?.close()
     await live?.close()
     this.#index = undefined
+    this.#meanings = undefined
     const store = await this.#openStore()
     store.drop()
     this.#store = undefined
   }
 
   async fileList(): Promise<string> {
+    return (await this.files()).sort().join('\n')
+  }
+
+  /** Every file the ignore rules leave, up to a bound. */
+  async files(signal?: AbortSignal): Promise<string[]> {
     const names: string[] = []
-    const splitter = new NameSplitter((raw) => names.push(raw.toString('utf8').replace(/^\.[\\/]/, '')))
+    const splitter = new NameSplitter((raw) => names.push(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
     const cwd = await this.root.real()
-    await runRipgrep(await this.ripgrep(), ['--files', '--null', '--', './'], { cwd }, (piece) => {
+    await runRipgrep(await this.ripgrep(), ['--files', '--null', '--', './'], { cwd, signal }, (piece) => {
       splitter.push(piece)
       return names.length < FILE_LIMITS.listed
     })
-    return names.sort().join('\n')
+    return names
   }
 
-  async searchByMeaning(
-    _query: {
-      query: string
-      mode: 'hybrid' | 'vector' | 'text'
-      language: string | undefined
-      path: string | undefined
-      maxResults: number
-    },
-    _signal?: AbortSignal,
-  ): Promise<{
-    results: never[]
-    mode: 'text'
-    model: null
-    coverage: { files: number; files_indexed: number; chunks: number; chunks_with_vectors: number }
-    notes: string[]
-  }> {
-    return {
-      results: [],
-      mode: 'text',
-      model: null,
-      coverage: { files: 0, files_indexed: 0, chunks: 0, chunks_with_vectors: 0 },
-      notes: [],
+  async searchByMeaning(query: MeaningQuery, signal?: AbortSignal): Promise<MeaningAnswer> {
+    checkQuery(query.query)
+    const path = query.path === undefined ? undefined : (await this.root.find(query.path)).relative
+    const placed = { ...query, path }
+    const meaning = await this.#meaning()
+    meaning?.refreshSoon()
+    const coverage = meaning?.coverage()
+    const notes: string[] = []
+    if (!meaning || !coverage || coverage.files_indexed === 0) {
+      const hits = await rankOnTheSpot(this, placed, signal)
+      notes.push('Nothing is indexed yet: these are the best of the files that contain the words.')
+      return { results: hits, mode: 'text', model: null, coverage: coverage ?? NO_COVERAGE, notes }
     }
+    const { hits, mode, problem } = await meaning.search(placed)
+    if (problem !== undefined) notes.push(`The model could not be asked (${problem}): ranked by words alone.`)
+    signal?.throwIfAborted()
+    if (coverage.files_indexed < coverage.files)
+      notes.push(`${coverage.files_indexed} of ${coverage.files} files are indexed so far.`)
+    if (meaning.model === undefined) notes.push('No model is installed: ranked by words alone.')
+    else if (coverage.chunks_with_vectors < coverage.chunks)
+      notes.push(
+        `${coverage.chunks_with_vectors} of ${coverage.chunks} chunks have vectors so far; the others are ranked by words alone.`,
+      )
+    if (meaning.failure !== undefined) notes.push(`Indexing stopped: ${meaning.failure}`)
+    return { results: hits, mode, model: meaning.model ?? null, coverage, notes }
   }
 
   async close(): Promise<void> {
     const live = await this.#index
+    const meaning = await this.#meanings
+    await meaning?.close()
     await live?.close()
-    this.#store?.close()
+    // A root that is gone never had a store to close.
+    await this.#store?.then((store) => store.close()).catch(() => undefined)
   }
 
-  async #openStore(): Promise<FolderStore> {
-    this.#store ??= new FolderStore(this.#options.cacheDir ?? defaultCacheDir(), await this.root.real())
+  #openStore(): Promise<FolderStore> {
+    this.#store ??= this.root.real().then(
+      (real) => new FolderStore(this.#options.cacheDir ?? defaultCacheDir(), real),
+      (error: unknown) => {
+        // The root is gone for now; the next call looks again.
+        this.#store = undefined
+        throw error
+      },
+    )
     return this.#store
   }
 
@@ -214,6 +276,28 @@ export class Codebase {
       })
     }
     return this.#index ?? Promise.resolve(undefined)
+  }
+
+  #meaning(): Promise<MeaningIndex | undefined> {
+    if (!this.#meanings && this.#options.index !== false) {
+      this.#meanings = this.#openMeaning().catch(() => {
+        // As with the text index: the search itself says what is wrong.
+        this.#meanings = undefined
+        return undefined
+      })
+    }
+    return this.#meanings ?? Promise.resolve(undefined)
+  }
+
+  async #openMeaning(): Promise<MeaningIndex> {
+    return new MeaningIndex({
+      root: this.root,
+      realRoot: await this.root.real(),
+      store: await this.#openStore(),
+      choice: this.#options.embeddings ?? { kind: 'built-in' },
+      threads: Math.max(1, (this.#options.threads ?? INDEX_LIMITS.threads) - 1),
+      list: (signal) => this.files(signal),
+    })
   }
 
   async #openIndex(): Promise<LiveIndex> {

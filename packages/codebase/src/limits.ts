@@ -29,6 +29,8 @@ export const FILE_LIMITS = {
   rangeBytes: 256 * MIB,
   answerChars: 1 * MIB,
   chunkBytes: 4 * MIB,
+  /** Larger files are left out of the search by meaning. */
+  meaningBytes: 512 * KIB,
   filesPerCall: 100,
   entries: 5000,
   /** Names in the list of all files. */
@@ -66,12 +68,14 @@ export const INDEX_LIMITS = {
 export const MEANING_LIMITS = {
   bm25K1: 1.2,
   bm25B: 0.75,
-  modelTokens: 192,
+  modelTokens: 128,
   queryTokens: 64,
   poolSize: 200,
   /** Files read and chunked on the spot while the index does not have them yet. */
   filesOnTheSpot: 60,
-  filesPerSegment: 400,
+  filesPerSegment: 100,
+  refreshMs: 5 * SECOND,
+  rankConstant: 60,
   endpointTimeoutMs: 30 * SECOND,
   endpointBatch: 32,
 } as const

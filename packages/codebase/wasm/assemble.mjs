@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import wabt from 'wabt'
 
-const NAMES = ['trigrams']
+const NAMES = ['trigrams', 'matmul']
 
 /** The text of src/kernels.ts, as the .wat files say now. */
 export async function kernelSource() {

@@ -1,10 +1,27 @@
-// board.ts: owns the connections of one program, their slots, memory and events. Everything hangs off a board, so two
-// boards in one process never meet. How a single server is kept alive is the connection room's business.
+// board.ts: owns the connections of one program, their slots, memory and events, and is the door to everything on them.
+// Everything hangs off a board, so two boards in one process never meet. How a single server is kept alive is the
+// connection room's business; how calls, questions and lists are served is in board/.
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { createBuiltins } from './builtin/index.ts'
+import { type AskOptions, handlersOf } from './board/asks.ts'
+import { Calls, findTool } from './board/calls.ts'
+import {
+  type BoardPrompt,
+  type BoardResource,
+  type BoardTemplate,
+  type Completion,
+  type CompletionOf,
+  Offers,
+  type OfRequest,
+  type PromptResult,
+  type ResourceContent,
+} from './board/offers.ts'
+import { type FoundTool, type ToolOffer, ToolPool, type ToolSource } from './board/pool.ts'
+import { boardSettings } from './board/settings.ts'
+import { BUILTIN_ALLOWS, createBuiltins } from './builtin/index.ts'
 import { isLocal, type TransportType } from './config/entry.ts'
 import type { Configuration, LoadOptions } from './config/load.ts'
+import type { PermissionRule } from './config/resolve.ts'
 import { plugboardHome } from './config/sources.ts'
 import type { ConfiguredServer, Scope } from './config/types.ts'
 import type { RequestHandlers } from './connection/asks.ts'
@@ -18,10 +35,35 @@ import type { RequestOptions } from './connection/requests.ts'
 import { Slots } from './connection/slots.ts'
 import type { ServerState } from './connection/states.ts'
 import { abortable, atMost } from './connection/waits.ts'
-import { Cancelled, IoError, type PlugboardError, ServerNotFound, type Stage } from './errors.ts'
+import {
+  Cancelled,
+  InvalidInput,
+  IoError,
+  type PlugboardError,
+  ServerNotFound,
+  type Stage,
+} from './errors.ts'
 import { type BoardEvent, type BoardEvents, Events, type EventType } from './events.ts'
 import { type Host, systemHost } from './host.ts'
+import {
+  type ElicitationPorts,
+  type Hook,
+  Hooks,
+  Sampling,
+  type SamplingOptions,
+} from './interaction/index.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from './limits.ts'
+import type { Answer, Caller, Question } from './permissions/index.ts'
+import type {
+  Args,
+  BoundTool,
+  CallContext,
+  Ledger,
+  LoadingOptions,
+  Tool,
+  ToolChange,
+  ToolResult,
+} from './tools/index.ts'
 import { linkedPair } from './transports/linked.ts'
 
 /** A server in this very process: it is given one end of a linked pair, anew for every connect. */
@@ -47,7 +89,25 @@ export interface BoardOptions {
   /** Transports of `sdk` entries, by name. */
   readonly handOver?: (name: string) => Promise<Transport> | Transport | undefined
   readonly auth?: (server: ConfiguredServer) => ConnectionOptions['auth']
-  /** What servers may ask of this program; what is missing is not advertised. */
+  /** Who calls when a call does not say: `agent` (the user is asked), `user` (typing it is consent) or `client`. */
+  readonly caller?: Caller
+  /** Asks the user whether a tool may be called. Without it nobody is there to ask, and what asks is denied. */
+  readonly ask?: (question: Question) => Promise<Answer>
+  /** A served board that asks its own user too, whatever the client in front of it does. */
+  readonly askForClients?: boolean
+  /** Permission rules; those of the settings files, when the board reads them. */
+  readonly rules?: readonly PermissionRule[]
+  /** Keeps an "always" as an allow rule, and says where; your settings for the project, when the board reads files. */
+  readonly saveRule?: (rule: string) => Promise<string>
+  /** Puts a server's question (a form, or a page to open) to the user. */
+  readonly elicit?: ElicitationPorts['ask']
+  /** Lets servers use a model, with the user's consent and within limits. */
+  readonly sample?: Omit<SamplingOptions, 'host'>
+  /** The folders that servers are told the work is in; the workspace, when left out. */
+  readonly roots?: readonly string[] | false
+  /** Code around calls and questions, after the hooks of the settings files. */
+  readonly hooks?: readonly Hook[]
+  /** Answers to servers' questions in the protocol's own terms; they win over `elicit`, `sample` and `roots`. */
   readonly requestHandlers?: RequestHandlers | ((server: ConfiguredServer) => RequestHandlers)
   readonly clientInfo?: { readonly name: string; readonly version: string }
   /** Folders an editor's server must have open. */
@@ -77,7 +137,8 @@ export interface ServerSnapshot {
   readonly instructions?: string
 }
 
-export interface BoardTool {
+/** A tool in its server's own words. */
+export interface BoardDefinition {
   readonly server: string
   readonly tool: ToolDefinition
   /** False while the server is away: the definition is the last one known. */
@@ -90,7 +151,7 @@ export interface BoardTool {
  * @example
  * await using board = await openBoard({ cwd: process.cwd() })
  * await board.ready()
- * for (const { server, tool } of board.tools()) console.log(server, tool.name)
+ * for (const tool of board.tools()) console.log(tool.name)
  */
 export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   if (options.servers || options.load) return boardOf(options)
@@ -103,21 +164,28 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   const builtins = createBuiltins({ root: place.root, host, cacheDir: join(plugboardHome(place), 'cache') })
   // Logins are loaded only where there is something to log in to.
   const remote = options.auth === undefined && (options.watch || servers.some(({ entry }) => 'url' in entry))
-  const logins = remote ? (await import('./auth/index.ts')).loginsFor({ host, stateDir }) : undefined
+  const logins = remote
+    ? (await import('./auth/index.ts')).loginsFor({ host, stateDir, settings: configuration.logins })
+    : undefined
+  const { warnings, ...settings } = boardSettings(configuration)
   const board = await boardOf({
-    workspace: [place.root],
+    ...settings,
     ...(logins && { auth: logins.auth }),
     ...options,
     host,
     stateDir,
     servers,
+    hooks: [...settings.hooks, ...(options.hooks ?? [])],
     // Served where the configuration lists them, and only there: it may leave them out, or forbid them.
     handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
   })
   board.beforeClose(() => builtins.close())
+  for (const text of warnings) board.warn(text)
   if (options.watch) {
     const { watchConfiguration } = await import('./config/watch.ts')
-    board.beforeClose(watchConfiguration(configuration, loading, (next) => board.apply(next.servers)))
+    board.beforeClose(
+      watchConfiguration(configuration, loading, (next) => board.apply(next.servers, next.rules)),
+    )
     if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))
   }
   return board
@@ -143,9 +211,14 @@ export class Board {
   readonly #slots: { readonly local: Slots; readonly remote: Slots }
   readonly #recent = new Recent<CachedList<unknown>>(LIST_LIMITS.cached, (list) => list.forget())
   readonly #applying = new Order()
+  readonly #pool: ToolPool
+  readonly #calls: Calls
+  readonly #offers: Offers
+  readonly #asks: AskOptions
   #connections = new Map<string, Connection>()
   #servers = new Map<string, ConfiguredServer>()
-  #calls = 0
+  #callCount = 0
+  #roots: readonly string[] | undefined
   #awake = false
   #closed: Promise<void> | undefined
   readonly #closers: (() => unknown)[] = []
@@ -161,6 +234,40 @@ export class Board {
       local: new Slots(positive(env.MCP_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.localSlots),
       remote: new Slots(positive(env.MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.remoteSlots),
     }
+    this.#roots =
+      (options.roots ?? options.workspace ?? (options.cwd === undefined ? false : [options.cwd])) || undefined
+    const cwd = options.cwd ?? process.cwd()
+    const warn = (text: string) => this.warn(text)
+    const hooks = new Hooks(options.hooks ?? [], { host: hookHost(host, cwd), cwd, warn })
+    const elicitation = { ask: options.elicit, hooks, warn }
+    const sampling = options.sample && new Sampling({ host, ...options.sample })
+    this.#asks = { elicitation, hooks, sampling, cwd, roots: () => this.#roots }
+    const connection = (name: string) => this.connection(name)
+    this.#calls = new Calls({
+      host,
+      stateDir: this.#stateDir,
+      events: this.#events,
+      caller: options.caller ?? 'agent',
+      ask: options.ask,
+      saveRule: options.saveRule,
+      askForClients: options.askForClients,
+      hooks,
+      elicitation: options.elicit || hooks.has('Elicitation') ? elicitation : undefined,
+      server: (name) => this.#servers.get(name),
+      connection,
+    })
+    this.#setRules(options.rules ?? [])
+    this.#pool = new ToolPool({
+      env,
+      actions: this.#calls,
+      sources: () => this.#toolSources(),
+      warn: (server, text) => this.#connections.get(server)?.log.add('plugboard', text),
+    })
+    this.#offers = new Offers({
+      connection,
+      connections: () => [...this.#connections],
+      permitRead: (server, uri, context) => this.#calls.permitRead(server, uri, context),
+    })
     for (const server of servers) this.#add(server)
   }
 
@@ -196,8 +303,119 @@ export class Board {
     return connection
   }
 
-  /** Every tool of every server that is, or was, connected. */
-  tools(): readonly BoardTool[] {
+  /** Every tool of every server that is, or was, connected; those of a server that is away are not `available`. */
+  tools(): readonly Tool[] {
+    return this.#pool.tools()
+  }
+
+  /** The tool of either spelling, `mcp__server__tool` or `server.tool`; connects the servers that can be meant. */
+  tool(name: string, options: { readonly signal?: AbortSignal } = {}): Promise<Tool> {
+    return this.#find(name, options.signal)
+  }
+
+  /**
+   * Calls a tool: checked against its schema, permitted, connected if need be, and made fit to be read.
+   *
+   * @example
+   * const result = await board.call('mcp__codebase__search_code', { query: 'openBoard' })
+   * for (const part of result.content) if (part.type === 'text') console.log(part.text)
+   */
+  async call(name: string, args: Args = {}, context: CallContext = {}): Promise<ToolResult> {
+    const known = this.#pool.resolve(name)
+    const tool = known.kind === 'found' ? known.tool : await this.#find(name, context.signal)
+    return await this.#calls.call(tool, args, context)
+  }
+
+  /** The tools that a request in plain words means, best first. */
+  searchTools(query: string, limit?: number): readonly FoundTool[] {
+    return this.#pool.search(query, limit)
+  }
+
+  /** What to give to a model of this context: all tools, or a search tool when they would take too much of it. */
+  toolsFor(options: LoadingOptions = {}): ToolOffer {
+    return this.#pool.offer(options)
+  }
+
+  /** What the definitions cost in a model's context, server by server; estimated. */
+  toolCosts(): Ledger {
+    return this.#pool.ledger()
+  }
+
+  /** How a server's tools differ from those that were accepted by using them. */
+  async changedTools(
+    server: string,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<readonly ToolChange[]> {
+    await this.connection(server).list('tools', options.signal)
+    return await this.#calls.accepted.review(server, this.#toolsOf(server))
+  }
+
+  /** Accepts a server's tools as they are now: all of them, or these. */
+  async acceptTools(server: string, names?: readonly string[]): Promise<void> {
+    await this.connection(server).list('tools')
+    for (const tool of this.#toolsOf(server))
+      if (!names || names.includes(tool.definition.name)) this.#calls.accepted.accept(tool)
+    await this.#calls.accepted.flush()
+  }
+
+  /** What servers list as resources; connects them first if need be. */
+  resources(of: OfRequest = {}): Promise<readonly BoardResource[]> {
+    return this.#offers.resources(of)
+  }
+
+  templates(of: OfRequest = {}): Promise<readonly BoardTemplate[]> {
+    return this.#offers.templates(of)
+  }
+
+  /** Reads a resource, if the server's channel permissions let it be read. */
+  read(server: string, uri: string, context: CallContext = {}): Promise<readonly ResourceContent[]> {
+    return this.#offers.read(server, uri, context)
+  }
+
+  /** From now on `resource-updated` events tell when it changed, also after a reconnect. */
+  subscribe(server: string, uri: string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    return this.#offers.subscribe(server, uri, options.signal)
+  }
+
+  unsubscribe(server: string, uri: string): Promise<void> {
+    return this.connection(server).unsubscribe(uri)
+  }
+
+  prompts(of: OfRequest = {}): Promise<readonly BoardPrompt[]> {
+    return this.#offers.prompts(of)
+  }
+
+  prompt(
+    server: string,
+    name: string,
+    args: Readonly<Record<string, string>> = {},
+    context: CallContext = {},
+  ): Promise<PromptResult> {
+    return this.#offers.prompt(server, name, args, context)
+  }
+
+  /** What could follow in an argument; `given` are the other arguments so far. */
+  complete(
+    server: string,
+    of: CompletionOf,
+    given: Readonly<Record<string, string>> = {},
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<Completion> {
+    return this.#offers.complete(server, of, given, options.signal)
+  }
+
+  /** The workspace is elsewhere now; servers that were told of it hear so. */
+  async setRoots(folders: readonly string[]): Promise<void> {
+    if (!this.#roots) throw new InvalidInput('This board was opened without roots.')
+    this.#roots = folders
+    const told = [...this.#connections.values()].filter(
+      ({ state }) => state.kind === 'connected' && state.session.era === 'legacy',
+    )
+    await Promise.allSettled(told.map((one) => one.notify('notifications/roots/list_changed')))
+  }
+
+  /** Every tool in its server's own words, for those who pass them on. */
+  definitions(): readonly BoardDefinition[] {
     return [...this.#connections].flatMap(([server, { catalog, state }]) => {
       if (state.kind === 'disabled') return []
       const available = state.kind === 'connected'
@@ -223,8 +441,10 @@ export class Board {
   }
 
   /** Takes a new set of servers over: added, changed and removed ones follow, the others are not touched. */
-  async apply(servers: readonly ConfiguredServer[]): Promise<void> {
+  async apply(servers: readonly ConfiguredServer[], rules?: readonly PermissionRule[]): Promise<void> {
     await this.#applying.run(() => this.#apply([...servers, ...inProcessEntries(this.#options)]))
+    if (rules) this.#setRules(rules)
+    else this.#calls.forget()
   }
 
   on<T extends EventType>(type: T, listener: (event: BoardEvents[T]) => void): () => void {
@@ -240,6 +460,7 @@ export class Board {
   close(): Promise<void> {
     this.#closed ??= (async () => {
       await Promise.all([...this.#connections.values()].map((connection) => connection.close()))
+      await atMost(this.#host, CONNECT_LIMITS.closeMs, this.#calls.flush())
       const owned = Promise.allSettled(this.#closers.map(async (closer) => closer()))
       await atMost(this.#host, CONNECT_LIMITS.closeMs, owned)
       await atMost(this.#host, CONNECT_LIMITS.closeMs, this.#eras.flush())
@@ -250,6 +471,11 @@ export class Board {
   /** Ends something together with the board. */
   beforeClose(closer: () => unknown): void {
     this.#closers.push(closer)
+  }
+
+  /** Tells listeners of something that went on without being right; also those who listen a moment later. */
+  warn(text: string, server?: string): void {
+    this.#host.timer(0, () => this.#events.emit('warning', { text, ...(server !== undefined && { server }) }))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -288,19 +514,63 @@ export class Board {
       eras: this.#eras,
       recent: this.#recent,
       slots: isLocal(server.entry) ? this.#slots.local : this.#slots.remote,
-      handlers: (typeof requestHandlers === 'function' ? requestHandlers(server) : requestHandlers) ?? {},
+      handlers: {
+        ...handlersOf(this.#asks),
+        ...(typeof requestHandlers === 'function' ? requestHandlers(server) : requestHandlers),
+      },
       clientInfo: clientInfo ?? CLIENT_INFO,
       auth: auth?.(server),
       handOver: (name) => linkedTo(inProcess, name) ?? handOver?.(name),
       workspace,
       timeoutMs: timeoutMs ?? positive(host.env.MCP_TIMEOUT) ?? CONNECT_LIMITS.timeoutMs,
       callTimeoutMs: positive(host.env.MCP_TOOL_TIMEOUT) ?? CALL_LIMITS.timeoutMs,
-      nextCall: () => ++this.#calls,
+      nextCall: () => ++this.#callCount,
     })
     this.#connections.set(server.name, connection)
     this.#servers.set(server.name, server)
     return connection
   }
+
+  #find(name: string, signal: AbortSignal | undefined): Promise<BoundTool> {
+    const servers = [...this.#connections.keys()]
+    return findTool({ pool: this.#pool, servers, connection: (one) => this.connection(one) }, name, signal)
+  }
+
+  #toolsOf(server: string): readonly BoundTool[] {
+    return this.#pool.tools().filter((tool) => tool.server === server)
+  }
+
+  #toolSources(): readonly ToolSource[] {
+    const sources: ToolSource[] = []
+    for (const [server, { catalog, state }] of this.#connections) {
+      if (state.kind === 'disabled') continue
+      const configured = this.#servers.get(server)
+      sources.push({
+        server,
+        items: catalog.tools.items,
+        // What runs inside this program is its own word; everybody else's hints only ever tighten.
+        trusted: configured?.entry.type === 'sdk',
+        alwaysLoad: configured?.entry.alwaysLoad ?? false,
+        allows: configured && isBuiltin(configured) ? BUILTIN_ALLOWS[server] : undefined,
+      })
+    }
+    return sources
+  }
+
+  #setRules(rules: readonly PermissionRule[]): void {
+    this.#calls.setRules(
+      rules.map(({ action, rule, file }) => ({ effect: action, text: rule, source: file })),
+    )
+  }
+}
+
+/** Hooks that were written for a project find it where they expect it. */
+function hookHost(host: Host, cwd: string): Host {
+  return { ...host, env: { CLAUDE_PROJECT_DIR: cwd, PLUGBOARD_PROJECT_DIR: cwd, ...host.env } }
+}
+
+function isBuiltin({ name, entry, scope }: ConfiguredServer): boolean {
+  return scope === 'dynamic' && entry.type === 'sdk' && Object.hasOwn(BUILTIN_ALLOWS, name)
 }
 
 const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const

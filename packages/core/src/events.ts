@@ -41,6 +41,8 @@ export interface BoardEvents {
   readonly 'resource-updated': { readonly server: string; readonly uri: string }
   /** A notification the library has no meaning for. */
   readonly notification: { readonly server: string; readonly method: string; readonly params: unknown }
+  /** Something that went on without being right: a hook that failed, a list with a bad entry. */
+  readonly warning: { readonly text: string; readonly server?: string }
   readonly progress: CallFacts & Progress
   readonly 'call-started': CallFacts
   readonly 'call-ended': CallFacts & {

@@ -1,9 +1,22 @@
 // The public API of @plugboard/core, and nothing else.
 
+export { auditPath } from './board/calls.ts'
+export type {
+  BoardPrompt,
+  BoardResource,
+  BoardTemplate,
+  Completion,
+  CompletionOf,
+  PromptMessage,
+  PromptResult,
+  ResourceContent,
+} from './board/offers.ts'
+export type { FoundTool, ToolOffer } from './board/pool.ts'
+export { boardSettings, saveRule } from './board/settings.ts'
 export {
   Board,
+  type BoardDefinition,
   type BoardOptions,
-  type BoardTool,
   type InProcessServer,
   openBoard,
   type ServerSnapshot,
@@ -29,3 +42,13 @@ export type { RequestOptions } from './connection/requests.ts'
 export * from './errors.ts'
 export type { BoardEvent, BoardEvents, EventType, LogLine, Progress, StateSummary } from './events.ts'
 export { type Host, systemHost } from './host.ts'
+export type {
+  Hook,
+  HookInput,
+  Prompt,
+  RawAnswer,
+  SamplingRequest,
+  SamplingResult,
+} from './interaction/index.ts'
+export type { Answer, Caller, Decision, Question } from './permissions/index.ts'
+export type { CallContext, SavedFile, Tool, ToolChange, ToolResult } from './tools/index.ts'

@@ -9,9 +9,10 @@ interface HeavyModules {
   'node:tty': typeof import('node:tty')
 }
 
-let require: NodeJS.Require | undefined
+let load: NodeJS.Require | undefined
 
 export function lazyModule<Name extends keyof HeavyModules>(name: Name): HeavyModules[Name] {
-  require ??= createRequire(import.meta.url)
-  return require(name)
+  // A CommonJS bundle has the real thing at hand; making another one costs a millisecond.
+  load ??= typeof require === 'function' ? require : createRequire(import.meta.url)
+  return load(name)
 }

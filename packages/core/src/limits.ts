@@ -89,6 +89,9 @@ export const LOG_LIMITS = {
   followMs: 300,
 } as const
 
+/** `plugboard doctor`: one look-up, handshake or question, and how much it tells of one server. */
+export const DOCTOR_LIMITS = { stepMs: 10 * SECOND, findings: 200 } as const
+
 export const EVENT_LIMITS = { buffered: 10_000 } as const
 
 /** Streamable HTTP and the older SSE. */
@@ -146,6 +149,17 @@ export const CALL_LIMITS = {
   inputsPerRound: 16,
   /** Requests of one server that may be open with us at a time. */
   inbound: 32,
+} as const
+
+/** Tools that run as tasks. */
+export const TASK_LIMITS = {
+  /** How long the server is asked to keep the task. */
+  ttlMs: 10 * MINUTE,
+  resultMs: 10 * MINUTE,
+  pollMs: SECOND,
+  pollMaxMs: 10 * SECOND,
+  statusMs: 10 * SECOND,
+  cancelMs: SECOND,
 } as const
 
 export const AUTH_LIMITS = {
@@ -224,6 +238,8 @@ export const RESULT_LIMITS = {
   decodedPixels: 64_000_000,
   imageMs: 10 * SECOND,
   linkChars: 2048,
+  /** Saved parts of results are removed after this. */
+  keepMs: 7 * 24 * HOUR,
 } as const
 
 export const AUDIT_LIMITS = {
@@ -251,6 +267,9 @@ export const INTERACTION_LIMITS = {
   answerChars: 64 * KIB,
   answerTries: 3,
   urlChars: 4096,
+  /** How long a call waits to hear that what happens behind a URL is done, before it is tried again anyway. */
+  urlDoneMs: 30 * SECOND,
+  urlsRemembered: 1000,
   samplingTokens: 4096,
   samplingInputChars: 400_000,
   samplingPerMinute: 10,

@@ -12,7 +12,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const { output, host } = invocation
   const server = await remoteServer(invocation, name)
-  const { context } = loginsFor({ host, stateDir: stateDirOf(host) })
+  const { logins: settings } = await invocation.configuration()
+  const { context } = loginsFor({ host, stateDir: stateDirOf(host), settings })
   const stop = new AbortController()
   process.once('SIGINT', () => stop.abort())
   const browser = !invocation.flag('no-browser')

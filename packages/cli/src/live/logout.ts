@@ -9,7 +9,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const { output, host } = invocation
   const server = await remoteServer(invocation, name)
-  const { context } = loginsFor({ host, stateDir: stateDirOf(host) })
+  const { logins: settings } = await invocation.configuration()
+  const { context } = loginsFor({ host, stateDir: stateDirOf(host), settings })
   const done = await logout(server, context)
   output.result(done, () => {
     if (!done.forgotten) return `There was no login for ${name}.`

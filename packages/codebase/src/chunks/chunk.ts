@@ -117,21 +117,21 @@ function methodIn(kind: ChunkKind, label: Label): ChunkKind {
   return kind === 'function' && (label.kind === 'class' || label.kind === 'interface') ? 'method' : kind
 }
 
-/** A class has its members in a body node; a wrapper has one child that matters. */
+const BODY = /body$|^block$|declaration_list$|^statement_block$/
+
+/** A class has its members in a body node, which a wrapper may hold in turn; a file has them itself. */
 function childrenOf(node: Node): Node[] {
+  const named = (of: Node) => of.namedChildren.filter((child): child is Node => child !== null)
+  if (!node.parent) return named(node)
   let current = node
   for (let hop = 0; hop < 4; hop++) {
-    const inner: Node | null =
-      current.childForFieldName('body') ??
-      current.namedChildren.find(
-        (child) => child !== null && /body$|^block$|declaration_list$|^statement_block$/.test(child.type),
-      ) ??
-      (current.namedChildCount === 1 ? current.namedChild(0) : null)
-    if (!inner) break
-    current = inner
-    if (current.namedChildCount > 1) break
+    const body = current.childForFieldName('body') ?? named(current).find((child) => BODY.test(child.type))
+    if (body) return named(body)
+    const only = current.namedChildCount === 1 ? current.namedChild(0) : null
+    if (!only) break
+    current = only
   }
-  return current.namedChildren.filter((child): child is Node => child !== null)
+  return named(current)
 }
 
 const lineStart = (text: string, at: number) => text.lastIndexOf('\n', at - 1) + 1

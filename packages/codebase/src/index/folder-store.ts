@@ -2,11 +2,8 @@
 // manifest is replaced in one step, so a crash at any moment leaves the old index or the new one.
 import { createHash, randomBytes } from 'node:crypto'
 import {
-  closeSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -20,6 +17,7 @@ import { homedir, hostname } from 'node:os'
 import { join } from 'node:path'
 import { errno } from '../errors.ts'
 import { INDEX_LIMITS } from '../limits.ts'
+import { replaceFile } from './durable.ts'
 import type { WrittenSegment } from './indexing.ts'
 import { SegmentSet } from './segment-set.ts'
 import type { IndexStore } from './storage.ts'
@@ -75,6 +73,7 @@ export class FolderStore implements IndexStore {
   }
 
   text(): SegmentSet | undefined {
+    if (this.unavailable) return undefined
     const now = this.#stamp()
     if (now === this.#seen) return this.#set
     const manifest = this.manifest()
@@ -93,24 +92,24 @@ export class FolderStore implements IndexStore {
 
   commit(segments: readonly WrittenSegment[]): void {
     const manifest: Manifest = { version: INDEX_VERSION, root: this.root, segments, savedAt: Date.now() }
-    const draft = `${this.#manifestPath}.${this.#token}.draft`
-    const fd = openSync(draft, 'w', 0o600)
-    try {
-      writeFileSync(fd, JSON.stringify(manifest))
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(draft, this.#manifestPath)
+    replaceFile(this.#manifestPath, JSON.stringify(manifest))
   }
 
   /** Removes what no manifest names: leftovers of a crash and segments that were replaced. Only under the lock. */
   sweepLeftovers(keep: readonly string[] = []): void {
     const named = new Set([...(this.manifest()?.segments ?? []).map((segment) => segment.name), ...keep])
     for (const name of readdirSync(this.folder)) {
-      if (!/\.(tri|draft)$/.test(name) || named.has(name)) continue
+      if (!/\.(tri|draft)$/.test(name) || named.has(name) || this.#isYoungDraft(name)) continue
       rmSync(join(this.folder, name), { force: true })
     }
+  }
+
+  /** The meaning index writes beside this one; its drafts are not leftovers while they are being written. */
+  #isYoungDraft(name: string): boolean {
+    const found = statSync(join(this.folder, name), { throwIfNoEntry: false })
+    return (
+      name.endsWith('.draft') && found !== undefined && Date.now() - found.mtimeMs < INDEX_LIMITS.lockStaleMs
+    )
   }
 
   tryLock(): boolean {
@@ -151,7 +150,7 @@ export class FolderStore implements IndexStore {
   }
 
   bytes(): number {
-    if (!existsSync(this.folder)) return 0
+    if (this.unavailable || !existsSync(this.folder)) return 0
     let total = 0
     for (const name of readdirSync(this.folder))
       total += statSync(join(this.folder, name), { throwIfNoEntry: false })?.size ?? 0

@@ -88,6 +88,9 @@ function indexFile(root: string, path: string, collector: TrigramCollector): Fil
 
 const nothing = (path: string) => ({ path, size: 0, mtimeMs: -1, ctimeMs: -1, flags: FLAG.gone })
 
+/** ripgrep reads this much at first; a NUL byte in it makes the whole file binary. */
+export const FIRST_LOOK_BYTES = 65536
+
 function collectFile(fd: number, collector: TrigramCollector): number {
   let flags = 0
   let isCut = false
@@ -99,9 +102,9 @@ function collectFile(fd: number, collector: TrigramCollector): number {
     if (position === 0 && hasOtherEncoding(piece)) flags |= FLAG.encoded
     if (!isCut) {
       const nul = piece.indexOf(0)
-      collector.piece(nul < 0 ? length : nul)
       isCut = nul >= 0
-      if (isCut) flags |= FLAG.nul
+      if (isCut) flags |= position + nul < FIRST_LOOK_BYTES ? FLAG.binary : FLAG.lateNul
+      collector.piece(nul < 0 ? length : position + nul < FIRST_LOOK_BYTES ? 0 : nul)
     }
     if (!isAscii(piece)) {
       if (FOLDING.some((letter) => piece.includes(letter)) || length === PIECE_BYTES) flags |= FLAG.folds

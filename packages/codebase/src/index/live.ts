@@ -10,13 +10,17 @@ import { FILE_LIMITS, INDEX_LIMITS } from '../limits.ts'
 import { NameSplitter, runRipgrep } from '../ripgrep.ts'
 import type { CandidateSource, Candidates, TextQuery } from '../text/search.ts'
 import type { FolderStore } from './folder-store.ts'
-import type { WrittenSegment } from './indexing.ts'
+import { FIRST_LOOK_BYTES, type WrittenSegment } from './indexing.ts'
 import { literalQuery } from './query.ts'
 import { regexQuery } from './regex.ts'
 import { isRuleFile, rulesStamp } from './rules.ts'
 import { FLAG } from './segment.ts'
 import type { Candidate } from './storage.ts'
-import { IndexWorker } from './threads.ts'
+import { Thread } from './threads.ts'
+import type { Reply, Request } from './worker.ts'
+
+type IndexWorker = Thread<Request, Reply>
+const newWorker = (): IndexWorker => new Thread('index/worker')
 
 export type IndexPhase =
   | { readonly kind: 'off'; readonly reason: string }
@@ -55,6 +59,9 @@ export class LiveIndex implements CandidateSource {
   #globs = new Map<string, Set<string>>()
   #settle: NodeJS.Timeout | undefined
   #work: Promise<void> = Promise.resolve()
+  #step: Promise<unknown> = Promise.resolve()
+  /** While an update runs: what changed since it began. */
+  #touched: Set<string> | undefined
   #largeFiles = 0
 
   constructor(options: LiveOptions) {
@@ -63,6 +70,11 @@ export class LiveIndex implements CandidateSource {
 
   get phase(): IndexPhase {
     return this.#phase
+  }
+
+  /** Nothing can be kept on this disk. */
+  get isUnavailable(): boolean {
+    return this.#options.store.unavailable !== undefined
   }
 
   /** Files that count but are too large to search. */
@@ -96,35 +108,45 @@ export class LiveIndex implements CandidateSource {
       ? regexQuery(query.query, query.caseSensitive)
       : { query: literalQuery(query.query, query.caseSensitive), ignoresCase: !query.caseSensitive }
     if (parsed.query.kind === 'any') return undefined
-    if (!(await this.#catchUp())) return undefined
-    const found = this.#options.store.text()?.candidates(parsed.query, parsed.ignoresCase)
-    if (!found || this.#dirty.size > DIRTY_MAX) return undefined
-    if (query.path && !this.#knows(query.path)) return undefined
     const inGlob = query.glob.length > 0 ? await this.#globbed(query.glob) : undefined
-    const wanted = (path: string) =>
-      !this.#absent.has(path) && (!inGlob || inGlob.has(path)) && (!query.path || isWithin(path, query.path))
-    return this.#sorted(found, wanted)
+    if (!(await this.#catchUp())) return undefined
+    // A new file may have come after the glob was asked about; the next line asks again if so.
+    if (inGlob && this.#globs.get(JSON.stringify(query.glob)) !== inGlob) return undefined
+    if (query.path && !this.#knows(query.path)) return undefined
+    // From here to the end nothing waits, so that what is known of changes stays as it is.
+    const found = this.#options.store.text()?.candidates(parsed.query, parsed.ignoresCase)
+    if (!found) return undefined
+    const inPath = (path: string) => !query.path || isWithin(path, query.path)
+    // A glob names files, as in ripgrep, even those that the rules would leave out; the index has not read these.
+    const unread = new Set(this.#dirty)
+    const text = this.#options.store.text()
+    for (const path of inGlob ?? []) if (this.#absent.has(path) || !text?.has(path)) unread.add(path)
+    if (unread.size > DIRTY_MAX) return undefined
+    const wanted = (path: string) => (inGlob ? inGlob.has(path) : !this.#absent.has(path)) && inPath(path)
+    return this.#sorted(found, unread, wanted)
   }
 
-  #sorted(found: readonly Candidate[], wanted: (path: string) => boolean): Candidates {
+  #sorted(
+    found: readonly Candidate[],
+    unread: ReadonlySet<string>,
+    wanted: (path: string) => boolean,
+  ): Candidates {
     const files: string[] = []
-    const cutAtNul: { path: string; bytes: Uint8Array }[] = []
-    const addCut = (path: string) => {
-      const bytes = this.#bytes(path)
-      if (bytes) cutAtNul.push({ path, bytes: bytes.subarray(0, Math.max(0, bytes.indexOf(0))) })
-    }
+    const byWalk: string[] = []
     for (const { path, flags } of found) {
-      if (this.#dirty.has(path) || flags & FLAG.large || !wanted(path)) continue
-      if (flags & FLAG.nul && !(flags & FLAG.encoded)) addCut(path)
-      else files.push(path)
+      if (unread.has(path) || flags & FLAG.large || !wanted(path)) continue
+      if (flags & FLAG.encoded) files.push(path)
+      else if (flags & FLAG.lateNul) byWalk.push(path)
+      else if (!(flags & FLAG.binary)) files.push(path)
     }
-    for (const path of this.#dirty) {
-      if (!wanted(path)) continue
-      const bytes = this.#bytes(path)
-      if (bytes && !isUtf16(bytes) && bytes.includes(0)) addCut(path)
-      else if (bytes) files.push(path)
+    for (const path of unread) {
+      const bytes = wanted(path) ? this.#bytes(path) : undefined
+      if (!bytes) continue
+      const nul = isUtf16(bytes) ? -1 : bytes.indexOf(0)
+      if (nul < 0) files.push(path)
+      else if (nul >= FIRST_LOOK_BYTES) byWalk.push(path)
     }
-    return { files: files.sort(), cutAtNul }
+    return { files: files.sort(), byWalk }
   }
 
   #bytes(path: string): Buffer | undefined {
@@ -144,11 +166,17 @@ export class LiveIndex implements CandidateSource {
 
   /** Takes in what the watcher saw. False when the index cannot be trusted for this query. */
   async #catchUp(): Promise<boolean> {
-    if (rulesStamp(this.#options.root) !== this.#rules) return this.#distrust()
-    const paths = await this.#changes()
-    if (!paths || paths.some(isRuleFile)) return this.#distrust()
-    await this.#note(paths)
-    return this.#isLive
+    const inStep = this.#step.then(async () => {
+      if (!this.#isLive) return false
+      if (rulesStamp(this.#options.root) !== this.#rules) return this.#distrust()
+      const paths = await this.#changes()
+      if (!paths || paths.some(isRuleFile)) return this.#distrust()
+      await this.#note(paths)
+      return this.#isLive
+    })
+    // One at a time: what one has taken from the watcher, the next must find noted.
+    this.#step = inStep.catch(() => false)
+    return inStep
   }
 
   async #changes(): Promise<readonly string[] | undefined> {
@@ -174,6 +202,7 @@ export class LiveIndex implements CandidateSource {
     const text = this.#options.store.text()
     const unknown: string[] = []
     for (const path of paths) {
+      this.#touched?.add(path)
       if (this.#dirty.has(path) || this.#ignored.has(path) || this.#folders.has(path)) continue
       if (text?.has(path) && !this.#absent.has(path)) this.#dirty.add(path)
       else unknown.push(path)
@@ -293,7 +322,7 @@ export class LiveIndex implements CandidateSource {
       this.#enter({ kind: 'building', done: done.reduce((a, b) => a + b, 0), of: sorted.length })
     report()
     const workers = [this.#thread()]
-    while (workers.length < Math.min(threads, slices.length)) workers.push(new IndexWorker())
+    while (workers.length < Math.min(threads, slices.length)) workers.push(newWorker())
     let next = 0
     try {
       await Promise.all(
@@ -325,7 +354,7 @@ export class LiveIndex implements CandidateSource {
   }
 
   #thread(): IndexWorker {
-    this.#worker ??= new IndexWorker()
+    this.#worker ??= newWorker()
     return this.#worker
   }
 
@@ -339,6 +368,7 @@ export class LiveIndex implements CandidateSource {
         kind: 'off',
         reason: 'changes cannot be followed on this system yet, so the tree is scanned',
       })
+    this.#isLive = false
     this.#rules = rulesStamp(root)
     this.#dirty = new Set()
     this.#absent = new Set()
@@ -397,20 +427,19 @@ export class LiveIndex implements CandidateSource {
     const files = [...new Set([...this.#dirty, ...merge.flatMap(({ name }) => text.livePaths(name))])].sort()
     const prefix = `${Date.now().toString(36)}-${process.pid}-u`
     const job = { root, folder: store.folder, prefix, files, filesPerSegment: INDEX_LIMITS.filesPerSegment }
+    this.#touched = new Set()
     const reply = await this.#thread().ask({ do: 'index', job })
     if (reply.type !== 'indexed') return
     store.commit([...text.written.filter((segment) => !merge.includes(segment)), ...reply.segments])
     if (merge.length > 0) store.sweepLeftovers()
-    const since = await this.#changes()
-    if (!since || since.some(isRuleFile)) {
-      this.#distrust()
-      return
-    }
-    this.#dirty = new Set()
+    const isKnown = await this.#catchUp()
+    const touched = this.#touched
+    this.#touched = undefined
+    if (!isKnown) return
     const after = store.text()
-    // What was too warm to trust, or changed again meanwhile, is looked at once more.
-    for (const path of files) if (after?.state(path)?.mtimeMs === -1) this.#dirty.add(path)
-    await this.#note(since)
+    // What changed again meanwhile, or was too warm to trust, is looked at once more.
+    for (const path of files)
+      if (!touched.has(path) && after?.state(path)?.mtimeMs !== -1) this.#dirty.delete(path)
     this.#updateSoon()
   }
 }

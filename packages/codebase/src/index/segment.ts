@@ -16,14 +16,16 @@ export interface FileState {
 }
 
 export const FLAG = {
-  /** Has a NUL byte: only what stands before it is searched, as ripgrep does. */
-  nul: 1,
+  /** Has a NUL byte where ripgrep looks first, and is passed over as binary. */
+  binary: 1,
   /** In another encoding than UTF-8 by its byte order mark: the index cannot answer for it. */
   encoded: 2,
   /** Too large to be searched at all. */
   large: 4,
   /** Holds letters that fold to ASCII `k` or `s`: a search that ignores case must look inside. */
   folds: 8,
+  /** Has a NUL byte further on: ripgrep searches up to about there, and has to be asked in its own way. */
+  lateNul: 32,
   /** Gone since an earlier segment listed it. */
   gone: 16,
 } as const

@@ -1,32 +1,36 @@
 // index/threads.ts: the calling side of a worker thread: asks, waits for the answer with that number, ends with its owner.
 import { Worker } from 'node:worker_threads'
 import { CodebaseError } from '../errors.ts'
-import type { Reply, Request } from './worker.ts'
 
 type Unnumbered<T> = T extends { readonly id: number } ? Omit<T, 'id'> : never
-type Asked = Unnumbered<Request>
 
-interface Waiting {
-  readonly done: (reply: Reply) => void
-  readonly fail: (error: Error) => void
-  readonly onProgress: ((files: number) => void) | undefined
+interface AnyReply {
+  readonly type: string
+  readonly id: number
 }
 
-export class IndexWorker {
+interface Waiting<Reply> {
+  readonly done: (reply: Reply) => void
+  readonly fail: (error: Error) => void
+  readonly onProgress: ((count: number) => void) | undefined
+}
+
+/** `name` is the thread's file under the package's build, without its ending. */
+export class Thread<Request extends { readonly id: number }, Reply extends AnyReply> {
   readonly #worker: Worker
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, Waiting<Reply>>()
   #next = 1
   #ended: Error | undefined
 
-  constructor() {
-    this.#worker = new Worker(threadFile('index/worker', import.meta.url), { stdout: false, stderr: false })
+  constructor(name: string) {
+    this.#worker = new Worker(threadFile(name, import.meta.url), { stdout: false, stderr: false })
     this.#worker.unref()
     this.#worker.on('message', (reply: Reply) => this.#onReply(reply))
     this.#worker.on('error', (error) => this.#end(error))
     this.#worker.on('exit', () => this.#end(new CodebaseError('IO', 'The index thread has ended.')))
   }
 
-  ask(request: Asked, onProgress?: (files: number) => void): Promise<Reply> {
+  ask(request: Unnumbered<Request>, onProgress?: (count: number) => void): Promise<Reply> {
     if (this.#ended) return Promise.reject(this.#ended)
     const id = this.#next++
     return new Promise((done, fail) => {
@@ -42,13 +46,19 @@ export class IndexWorker {
   #onReply(reply: Reply): void {
     const waiting = this.#waiting.get(reply.id)
     if (!waiting) return
-    if (reply.type === 'progress') {
-      waiting.onProgress?.(reply.files)
+    // Both kinds of thread report progress and failure in the same words.
+    const said = reply as AnyReply & {
+      readonly files?: number
+      readonly code?: string
+      readonly message?: string
+    }
+    if (said.type === 'progress') {
+      waiting.onProgress?.(said.files ?? 0)
       return
     }
     this.#waiting.delete(reply.id)
-    if (reply.type === 'failed')
-      waiting.fail(new CodebaseError('IO', `Indexing failed (${reply.code}): ${reply.message}`))
+    if (said.type === 'failed')
+      waiting.fail(new CodebaseError('IO', `Indexing failed (${said.code}): ${said.message}`))
     else waiting.done(reply)
   }
 
@@ -60,6 +70,6 @@ export class IndexWorker {
 }
 
 /** A thread runs built JavaScript; sources under test run the build of themselves. */
-export function threadFile(name: string, from: string): URL {
+function threadFile(name: string, from: string): URL {
   return from.endsWith('.ts') ? new URL(`../../dist/${name}.js`, from) : new URL(`../${name}.js`, from)
 }

@@ -36,14 +36,11 @@ export class MatchCollector {
   readonly matches: TextMatch[] = []
   readonly #max: number
   readonly #context: number
-  readonly #name: string | undefined
   #chars = 0
 
-  /** `name` stands for the file when the run reads standard input. */
-  constructor(max: number, context: number, name?: string) {
+  constructor(max: number, context: number) {
     this.#max = max
     this.#context = context
-    this.#name = name
   }
 
   get full(): boolean {
@@ -65,7 +62,7 @@ export class MatchCollector {
       for (const raw of splitter.lines(piece)) {
         const event = JSON.parse(raw.toString('utf8')) as JsonEvent
         const number = event.data.line_number
-        if (event.type === 'begin') file = this.#name ?? pathOf(event.data.path)
+        if (event.type === 'begin') file = pathOf(event.data.path)
         else if (event.type === 'end') flush()
         else if (number !== undefined && number !== null && event.data.lines) {
           lines.set(number, lineOf(event.data.lines))

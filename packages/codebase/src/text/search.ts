@@ -30,11 +30,11 @@ export interface TextAnswer {
   readonly notes: readonly string[]
 }
 
-/** What an index says about a query: every file that could match is in `files`, or the prefix of one with a NUL byte. */
+/** What an index says about a query: every file that could match is in one of the lists. */
 export interface Candidates {
   readonly files: readonly string[]
-  /** Files with a NUL byte: as ripgrep does, only what stands before it is searched. */
-  readonly cutAtNul: readonly { readonly path: string; readonly bytes: Uint8Array }[]
+  /** Files that ripgrep treats otherwise when it comes upon them than when they are named: they are not named. */
+  readonly byWalk: readonly string[]
 }
 
 export interface CandidateSource {
@@ -113,7 +113,7 @@ async function searchFiles(
   signal: AbortSignal | undefined,
 ): Promise<TextAnswer> {
   const plain =
-    query.regex || !query.caseSensitive || named.cutAtNul.length > 0
+    query.regex || !query.caseSensitive || named.byWalk.length > 0
       ? undefined
       : searchLiteral(
           { root: cwd, text: query.query, max: query.maxResults + 1, context: query.contextLines },
@@ -130,7 +130,7 @@ async function searchFiles(
     }
   const batches = inBatches(named.files)
   // A pattern is judged even when no file can match it: a faulty one must not pass for "nothing found".
-  if (batches.length === 0 && named.cutAtNul.length === 0 && query.regex) batches.push([])
+  if (batches.length === 0 && query.regex) batches.push([])
   const found: TextMatch[] = []
   let truncated = false
   let timedOut = false
@@ -149,14 +149,21 @@ async function searchFiles(
     truncated ||= part.full
     if (truncated || timedOut) break
   }
-  for (const file of named.cutAtNul) {
+  for (const file of named.byWalk) {
     if (truncated || timedOut) break
-    const part = new MatchCollector(query.maxResults + 1 - found.length, query.contextLines, file.path)
-    await runRipgrep(binary, [...patternArgs(query), '-'], { cwd, signal, stdin: file.bytes }, part.reader())
+    const part = new MatchCollector(query.maxResults + 1 - found.length, query.contextLines)
+    const folder = file.slice(0, file.lastIndexOf('/') + 1)
+    const only = ['--max-depth=1', `--glob=/${file.replaceAll(/[\\*?[\]{}!]/g, '\\$&')}`]
+    await runRipgrep(
+      binary,
+      [...patternArgs(query), ...only, '--', `./${folder}`],
+      { cwd, signal },
+      part.reader(),
+    )
     found.push(...part.matches)
     truncated ||= part.full
   }
-  const filesRead = named.files.length + named.cutAtNul.length
+  const filesRead = named.files.length + named.byWalk.length
   return {
     matches: inOrder(found).slice(0, query.maxResults),
     truncated,

@@ -4,6 +4,18 @@ import { join } from 'node:path'
 import { InitError } from '../errors.ts'
 import type { Host } from '../host.ts'
 
+/** What each built-in lets anybody use without asking: all of these only read, and only below the project's folder. */
+export const BUILTIN_ALLOWS: Readonly<Record<string, readonly string[]>> = {
+  codebase: [
+    'search_code',
+    'search_by_embedding',
+    'list_directory',
+    'read_file',
+    'chunk_file',
+    'chunk_files',
+  ],
+}
+
 export interface BuiltinContext {
   /** The folder they serve. */
   readonly root: string

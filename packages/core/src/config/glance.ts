@@ -163,8 +163,10 @@ const CAREFUL = new Set([
   'allowManagedMcpServersOnly',
   'managedServers',
   'claudeaiServers',
+  'logins',
   'plugins',
   'permissions',
+  'hooks',
 ])
 
 function isObject(value: unknown): value is Json {

@@ -7,7 +7,7 @@ export { type Configuration, type LoadOptions, loadConfiguration } from './load.
 export { isSecret, maskEntry, maskUrl, maskValue } from './mask.ts'
 export { nameFault, RESERVED_NAMES } from './names.ts'
 export { printable } from './printable.ts'
-export type { Contender, PermissionRule, Resolution } from './resolve.ts'
+export type { Contender, PermissionRule, Resolution, WrittenHooks } from './resolve.ts'
 export { findResolution, type PendingApproval, pendingApprovals } from './resolve.ts'
 export { plugboardHome, type Source, type WritableScope } from './sources.ts'
 export { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'

@@ -27,7 +27,7 @@ const servers = (...names: string[]) => ({
 })
 function load(options: Partial<Omit<LoadOptions, 'host'>> = {}, env: Record<string, string> = {}) {
   const host = systemHost({ env: { HOME: at('home'), PLUGBOARD_MANAGED_DIR: at('managed'), ...env } })
-  return loadConfiguration({ host, cwd: at('p'), ...options })
+  return loadConfiguration({ host, cwd: at('p'), withoutBuiltins: true, withLines: true, ...options })
 }
 type Loaded = Awaited<ReturnType<typeof load>>
 const shown = ({ servers: list }: Loaded) =>

@@ -225,6 +225,7 @@ async function trackedOnes(documents: readonly ConfigDocument[], approvals: Appr
     ({ source, definitions, settings }) =>
       source.authorship === 'checkout' &&
       (settings.plugins !== undefined ||
+        settings.hooks !== undefined ||
         settings.permissions?.allow !== undefined ||
         definitions.some(({ name, written }) => approvals.get(name)?.hash !== hashOf(written))),
   )

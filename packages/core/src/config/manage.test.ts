@@ -38,7 +38,8 @@ function put(path: string, data: unknown): void {
   mkdirSync(dirname(at(path)), { recursive: true })
   writeFileSync(at(path), typeof data === 'string' ? data : JSON.stringify(data))
 }
-const load = (more: Partial<LoadOptions> = {}) => loadConfiguration({ host, cwd: at('p'), ...more })
+const load = (more: Partial<LoadOptions> = {}) =>
+  loadConfiguration({ host, cwd: at('p'), withoutBuiltins: true, ...more })
 const add = async (
   name: string,
   scope: WritableScope,
@@ -242,9 +243,9 @@ describe('switching off and on', () => {
   })
 
   it('works for a built-in', async () => {
-    await setEnabled(await load(), host, 'codebase', false)
+    await setEnabled(await load({ withoutBuiltins: false }), host, 'codebase', false)
     expect(JSON.parse(text(USER))).toMatchObject({ disabledServers: ['codebase'] })
-    await setEnabled(await load(), host, 'codebase', true)
+    await setEnabled(await load({ withoutBuiltins: false }), host, 'codebase', true)
     expect(JSON.parse(text(USER))).toMatchObject({ disabledServers: [] })
   })
 

@@ -6,6 +6,7 @@ import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
+import type { LoginSettings } from './settings.ts'
 import { hashOf, signatureOf } from './sign.ts'
 import type { Source } from './sources.ts'
 import { type Approvals, type TrustVerdict, trust } from './trust.ts'
@@ -53,6 +54,12 @@ export interface PermissionRule {
   readonly scope: Scope
 }
 
+/** The `hooks` of one settings file, as they are written there. */
+export interface WrittenHooks {
+  readonly file: string
+  readonly hooks: Readonly<Record<string, unknown>>
+}
+
 export interface Resolved {
   readonly servers: readonly ConfiguredServer[]
   readonly resolutions: ReadonlyMap<string, Resolution>
@@ -64,6 +71,9 @@ export interface Resolved {
     readonly reason: string
   }[]
   readonly rules: readonly PermissionRule[]
+  /** The administrator's word before the person's, part by part. */
+  readonly logins: LoginSettings
+  readonly hooks: readonly WrittenHooks[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -87,6 +97,8 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     resolutions,
     hidden: all.flatMap(hiddenOnes),
     rules: permissionRules(input),
+    logins: loginSettings(input.documents),
+    hooks: writtenHooks(input),
     diagnostics,
   }
 }
@@ -271,6 +283,15 @@ function policyParts(documents: readonly ConfigDocument[]): PolicyPart[] {
     .map(({ source, settings }) => ({ file: source.file, scope: source.scope, settings }))
 }
 
+function loginSettings(documents: readonly ConfigDocument[]): LoginSettings {
+  const parts = documents.flatMap(({ source, settings }) =>
+    settings.logins ? [{ source, logins: settings.logins }] : [],
+  )
+  const weakestFirst = parts.sort((a, b) => SCOPES.indexOf(b.source.scope) - SCOPES.indexOf(a.source.scope))
+  const machines = Object.assign({}, ...weakestFirst.map(({ logins }) => logins.machines ?? {}))
+  return { ...Object.assign({}, ...weakestFirst.map(({ logins }) => logins)), machines }
+}
+
 /** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` does not count. */
 function permissionRules({ documents, trackedFiles }: ResolveInput): PermissionRule[] {
   return documents.flatMap(({ source, settings }) =>
@@ -282,6 +303,14 @@ function permissionRules({ documents, trackedFiles }: ResolveInput): PermissionR
         .map((rule) => ({ action, rule, file: source.file, scope: source.scope }))
     }),
   )
+}
+
+/** A hook is a command on the person's machine: a file that a repository brought has none. */
+function writtenHooks({ documents, trackedFiles }: ResolveInput): WrittenHooks[] {
+  return documents.flatMap(({ source, settings }) => {
+    const foreign = source.authorship === 'repository' || trackedFiles.has(source.file)
+    return settings.hooks && !foreign ? [{ file: source.file, hooks: settings.hooks }] : []
+  })
 }
 
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {

@@ -25,6 +25,33 @@ export interface PluginSettings {
   readonly userConfig?: Readonly<Record<string, unknown>>
 }
 
+/** Single sign-on, machine logins and the client's own identity. Secrets are named here, never written. */
+export interface LoginSettings {
+  readonly xaa?: {
+    readonly issuer: string
+    readonly clientId: string
+    readonly callbackPort?: number | undefined
+    readonly scopes?: readonly string[] | undefined
+  }
+  /** Servers that a machine logs in to by itself, by name. */
+  readonly machines?: Readonly<Record<string, MachineLogin>>
+  readonly clientMetadataUrl?: string
+}
+
+export interface MachineLogin {
+  readonly clientId: string
+  readonly scopes?: readonly string[] | undefined
+  readonly issuer?: string | undefined
+  /** The file with the private key (PEM or JWK) that proves the client. */
+  readonly privateKeyFile?: string | undefined
+  /** The NAME of the environment variable with that key. */
+  readonly privateKeyEnv?: string | undefined
+  readonly alg?: string | undefined
+  readonly kid?: string | undefined
+  /** The NAME of the environment variable with the client secret. */
+  readonly clientSecretEnv?: string | undefined
+}
+
 export interface Settings {
   readonly allowedMcpServers?: readonly PolicyMatcher[]
   readonly deniedMcpServers?: readonly PolicyMatcher[]
@@ -39,6 +66,9 @@ export interface Settings {
     readonly ask?: readonly string[]
     readonly deny?: readonly string[]
   }
+  readonly logins?: LoginSettings
+  /** Commands around calls and questions, by event. What is in it is read where hooks are run. */
+  readonly hooks?: Readonly<Record<string, unknown>>
 }
 
 const strings = z.array(z.string('expected a string'), 'expected a list of strings')
@@ -57,7 +87,37 @@ const serverList = z.object(
   },
   'expected {"url": …, "bearerEnv"?: …}',
 )
+const logins = z.strictObject(
+  {
+    xaa: z.optional(
+      z.strictObject({
+        issuer: z.string('expected a URL'),
+        clientId: z.string('expected a string'),
+        callbackPort: z.optional(z.int('expected a port number').check(z.gte(1), z.lte(65535))),
+        scopes: z.optional(strings),
+      }),
+    ),
+    machines: z.optional(
+      z.record(
+        z.string(),
+        z.strictObject({
+          clientId: z.string('expected a string'),
+          scopes: z.optional(strings),
+          issuer: z.optional(z.string()),
+          privateKeyFile: z.optional(z.string()),
+          privateKeyEnv: z.optional(z.string()),
+          alg: z.optional(z.string()),
+          kid: z.optional(z.string()),
+          clientSecretEnv: z.optional(z.string()),
+        }),
+      ),
+    ),
+    clientMetadataUrl: z.optional(z.string('expected a URL')),
+  },
+  'expected {"xaa"?: …, "machines"?: …, "clientMetadataUrl"?: …}',
+)
 const keys = {
+  logins,
   allowedMcpServers: z.array(matcher, 'expected a list'),
   deniedMcpServers: z.array(matcher, 'expected a list'),
   allowManagedMcpServersOnly: z.boolean('expected true or false'),
@@ -76,11 +136,13 @@ const keys = {
     { allow: z.optional(strings), ask: z.optional(strings), deny: z.optional(strings) },
     'expected {"allow"?: […], "ask"?: […], "deny"?: […]}',
   ),
+  hooks: z.record(z.string(), z.unknown(), 'expected {"PreToolUse"?: […], …}'),
 }
 type SettingsKey = keyof typeof keys
 
 /** Where a key counts. What decides over the person, or sends a secret somewhere, is not for a repository to say. */
 const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
+  logins: ['enterprise', 'user'],
   allowedMcpServers: ['enterprise', 'user'],
   deniedMcpServers: ['enterprise', 'user'],
   allowManagedMcpServersOnly: ['enterprise'],
@@ -90,6 +152,7 @@ const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
   disabledServers: ['enterprise', 'user', 'local', 'project'],
   disabledMcpjsonServers: ['enterprise', 'user', 'local', 'project'],
   permissions: ['enterprise', 'user', 'local', 'project'],
+  hooks: ['enterprise', 'user', 'local'],
 }
 /** Keys that only take something away still count in a file with a syntax error: failing must not open a door. */
 const RESTRICTING: readonly SettingsKey[] = [
@@ -137,7 +200,7 @@ export function readSettings(
 
   for (const key of Object.keys(keys) as SettingsKey[]) {
     const found = member(root, key)
-    if (!found?.value) continue
+    if (!found?.value || (key === 'hooks' && isForOthers(source))) continue
     if (!HONOURED[key].includes(source.scope)) {
       warn(
         'warning',
@@ -205,6 +268,11 @@ function rightPart(key: SettingsKey, given: unknown): unknown {
     default:
       return undefined
   }
+}
+
+/** Another product's hooks expect its tools and its words; only what an administrator wrote is for everyone. */
+function isForOthers(source: Source): boolean {
+  return source.product === 'claude' && source.scope !== 'enterprise'
 }
 
 function restrictingPart(key: SettingsKey, value: unknown): unknown {

@@ -34,11 +34,9 @@ describe('bringing a server up', () => {
         instructions: 'Be kind.',
       },
     ])
-    expect(made.tools().map(({ server, tool, available }) => [server, tool.name, available])[0]).toEqual([
-      'raw',
-      'echo',
-      true,
-    ])
+    expect(
+      made.definitions().map(({ server, tool, available }) => [server, tool.name, available])[0],
+    ).toEqual(['raw', 'echo', true])
     const states = events.flatMap((event) => (event.type === 'state' ? [event.state] : []))
     expect(states.map((state) => (state.kind === 'pending' ? state.stage : state.kind))).toEqual([
       'client',

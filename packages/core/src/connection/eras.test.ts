@@ -262,7 +262,7 @@ describe('a session of 2026-07-28', () => {
       return true
     })
     await made.request('modern', 'tools/call', { name: 'grow', arguments: {} })
-    await until('the new tool is listed', () => made.tools().some(({ tool }) => tool.name === 'grown'))
+    await until('the new tool is listed', () => made.definitions().some(({ tool }) => tool.name === 'grown'))
     expect(
       events.filter((event) => event.type === 'list-changed' && event.list === 'tools').length,
     ).toBeGreaterThan(1)

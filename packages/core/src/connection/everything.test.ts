@@ -74,7 +74,7 @@ describe('the reference server', () => {
   it('does not offer what needs a capability that we do not advertise', async () => {
     const made = await board({ servers: [stdio] })
     await made.ready()
-    const names = made.tools().map(({ tool }) => tool.name)
+    const names = made.definitions().map(({ tool }) => tool.name)
     expect(names).not.toContain('trigger-sampling-request')
     expect(names).not.toContain('trigger-elicitation-request')
   })

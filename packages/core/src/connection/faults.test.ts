@@ -111,9 +111,9 @@ describe('a server that is lost', () => {
     process.kill(raw.pids().at(-1) ?? 0, 'SIGKILL')
     await until('the loss is noticed', () => only(made)?.state === 'pending')
     expect(only(made)).toMatchObject({ attempt: 1, of: 3 })
-    expect(made.tools()[0]).toMatchObject({ tool: { name: 'echo' }, available: false })
+    expect(made.definitions()[0]).toMatchObject({ tool: { name: 'echo' }, available: false })
     await until('it is back', () => only(made)?.state === 'connected')
-    expect(made.tools()[0]).toMatchObject({ tool: { name: 'echo' }, available: true })
+    expect(made.definitions()[0]).toMatchObject({ tool: { name: 'echo' }, available: true })
     expect(raw.pids()).toHaveLength(2)
   })
 

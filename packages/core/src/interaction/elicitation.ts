@@ -20,10 +20,12 @@ export type Elicitation =
       readonly message: string
       readonly url: string
       readonly elicitationId?: string | undefined
+      /** A call waits for it and is made again afterwards. */
+      readonly retry?: boolean | undefined
     }
 
 export type ElicitationAnswer =
-  | { readonly action: 'accept'; readonly content?: Content }
+  | { readonly action: 'accept'; readonly content?: Content; readonly done?: boolean }
   | { readonly action: 'decline' }
   | { readonly action: 'cancel' }
 
@@ -43,12 +45,16 @@ export type Prompt =
       readonly message: string
       readonly url: URL
       readonly warnings: readonly string[]
+      /** A call waits for what happens there: an answer with `done` says that it has happened. */
+      readonly retry: boolean
     }
 
 /** What comes back from the person; the content is not trusted to fit. */
 export interface RawAnswer {
   readonly action: 'accept' | 'decline' | 'cancel'
   readonly content?: unknown
+  /** For a URL: the person is through with it, not only on the way. */
+  readonly done?: boolean
 }
 
 export interface ElicitationPorts {
@@ -120,11 +126,13 @@ async function askOnce(
   }
   if (!ports.ask) return CANCEL
   if (url) {
-    const { action } = await ports.ask(
-      { mode: 'url', server: request.server, message: request.message, url: url.url, warnings: url.warnings },
+    const { server, message } = request
+    const retry = request.mode === 'url' && request.retry === true
+    const { action, done } = await ports.ask(
+      { mode: 'url', server, message, url: url.url, warnings: url.warnings, retry },
       signal,
     )
-    return { action }
+    return action === 'accept' && done ? { action, done } : { action }
   }
   return form ? askForm(request, form.form, ports, ports.ask, signal) : CANCEL
 }

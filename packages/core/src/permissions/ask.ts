@@ -78,7 +78,7 @@ export class PermissionGate {
   #settled(request: ToolRequest, decision: Decision, caller: Caller): Verdict | undefined {
     const { outcome, reason } = decision
     if (outcome !== 'ask') return { outcome, reason }
-    if (this.#granted.has(grantKey(request)))
+    if (!request.changes && this.#granted.has(grantKey(request)))
       return { outcome: 'allow', reason: { kind: 'grant', text: 'the user allowed it for this session' } }
     if (caller === 'user')
       return { outcome: 'allow', reason: { ...reason, kind: 'user', text: 'the user called it directly' } }

@@ -1,6 +1,6 @@
 // decide.ts: one decision from the channel, the rules, what the user granted and who is calling. Pure.
 import type { ChannelPermissions } from '../config/entry.ts'
-import { channelVerdict } from './channel.ts'
+import { channelVerdict, resourceVerdict } from './channel.ts'
 import type { Decision, ToolRequest } from './request.ts'
 import { type Rule, ruleVerdict } from './rules.ts'
 
@@ -17,13 +17,21 @@ export interface Standing {
  * a built-in server's own list answers instead.
  */
 export function decide(request: ToolRequest, standing: Standing): Decision {
+  if (request.resource)
+    return resourceVerdict(request.server, request.tool, standing.channel, standing.channelSource)
+  const decision = spoken(request, standing)
+  if (decision.outcome !== 'allow' || !request.changes) return decision
+  return { outcome: 'ask', reason: { kind: 'changed', text: 'its definition changed since it was accepted' } }
+}
+
+function spoken(request: ToolRequest, standing: Standing): Decision {
   const channel = channelVerdict(request, standing.channel, standing.channelSource)
   if (channel?.outcome === 'deny') return channel
   const rule = ruleVerdict(request, standing.rules)
   if (rule?.outcome === 'deny') return rule
   if (channel?.outcome === 'ask') return channel
-  const spoken = rule ?? channel
-  if (spoken) return spoken
+  const said = rule ?? channel
+  if (said) return said
   if (request.builtin?.allowedTools.includes(request.tool))
     return {
       outcome: 'allow',
@@ -36,5 +44,8 @@ export function decide(request: ToolRequest, standing: Standing): Decision {
 export function explainDecision(request: ToolRequest, decision: Decision): string {
   const verb = { allow: 'is allowed', ask: 'asks first', deny: 'is denied' }[decision.outcome]
   const where = decision.reason.source === undefined ? '' : ` (${decision.reason.source})`
-  return `${request.server}.${request.tool} ${verb}: ${decision.reason.text}${where}.`
+  const what = request.resource
+    ? `Reading ${request.tool} of ${request.server}`
+    : `${request.server}.${request.tool}`
+  return `${what} ${verb}: ${decision.reason.text}${where}.`
 }

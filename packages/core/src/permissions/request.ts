@@ -16,6 +16,10 @@ export interface ToolRequest {
   readonly traits: ClaimedTraits
   /** Whether the server's claims may loosen anything. They may always tighten. */
   readonly trusted: boolean
+  /** How its definition differs from the one that was accepted, line by line; then nothing but the user opens it. */
+  readonly changes?: readonly string[] | undefined
+  /** Not a tool but a resource is to be read; `tool` is its address then. */
+  readonly resource?: boolean
   /** A server of our own, which brings its own list of allowed tools. */
   readonly builtin?: { readonly allowedTools: readonly string[] } | undefined
 }
@@ -24,7 +28,17 @@ export type Outcome = 'allow' | 'ask' | 'deny'
 
 /** What made a decision, in words and by place. */
 export interface Reason {
-  readonly kind: 'channel' | 'rule' | 'builtin' | 'default' | 'grant' | 'user' | 'client' | 'nobody' | 'hook'
+  readonly kind:
+    | 'channel'
+    | 'rule'
+    | 'builtin'
+    | 'default'
+    | 'grant'
+    | 'user'
+    | 'client'
+    | 'nobody'
+    | 'hook'
+    | 'changed'
   /** One sentence without the final stop, e.g. `the rule "mcp__git__*" denies it`. */
   readonly text: string
   /** The file or label the rule stands in. */

@@ -14,9 +14,8 @@ import {
   readAudit,
   verifyAudit,
 } from '../permissions/index.ts'
-import { type CallPorts, callByName, callTool } from './call.ts'
+import { callByName, callTool, type NamedCallPorts } from './call.ts'
 import { readToolList, type ToolDefinition } from './definition.ts'
-import { Lanes } from './lanes.ts'
 import { NameRegistry } from './names.ts'
 import { loadZod, type Zod } from './schema/index.ts'
 import { BoundTool, type ToolActions } from './tool.ts'
@@ -74,7 +73,7 @@ function board(setup: Setup = {}) {
       ]
     }),
   )
-  const ports: CallPorts = {
+  const ports: NamedCallPorts = {
     host,
     resolve: (spelling) => {
       const found = registry.resolve(spelling)
@@ -92,7 +91,6 @@ function board(setup: Setup = {}) {
     },
     standing: () => ({ rules: setup.rules ?? [allow] }),
     gate: new PermissionGate(setup.gate),
-    lanes: new Lanes(),
     hooks: new Hooks(setup.hooks ?? [], { host }),
     audit,
     resultsFolder: join(folder, 'results'),
@@ -361,53 +359,5 @@ describe('a URL the user has to visit first', () => {
       code: 'TOOL_ERROR',
     })
     expect(endless.sent).toHaveLength(4)
-  })
-})
-
-describe('lanes', () => {
-  const gate = () => {
-    let open = () => {}
-    const opened = new Promise<void>((resolve) => {
-      open = resolve
-    })
-    return { open, opened }
-  }
-
-  it('let unsafe calls to one server through one at a time, in order, and nothing else waits', async () => {
-    const lanes = new Lanes()
-    const first = gate()
-    const order: string[] = []
-    const run = (server: string, safe: boolean, name: string, wait?: Promise<void>) =>
-      lanes.run(server, safe, async () => {
-        order.push(name)
-        await wait
-      })
-    const one = run('s', false, 'one', first.opened)
-    const two = run('s', false, 'two')
-    await run('s', true, 'safe')
-    await run('t', false, 'other')
-    expect(order).toEqual(['one', 'safe', 'other'])
-    first.open()
-    await Promise.all([one, two])
-    expect(order).toEqual(['one', 'safe', 'other', 'two'])
-  })
-
-  it('do not break when a call fails or is cancelled while it waits', async () => {
-    const lanes = new Lanes()
-    const first = gate()
-    const abort = new AbortController()
-    const order: number[] = []
-    const one = lanes.run('s', false, () => first.opened)
-    const two = lanes.run('s', false, async () => order.push(2), abort.signal)
-    const three = lanes.run('s', false, async () => order.push(3))
-    abort.abort()
-    await expect(two).rejects.toMatchObject({ code: 'CANCELLED' })
-    expect(order).toEqual([])
-    first.open()
-    await Promise.all([one, three])
-    expect(order).toEqual([3])
-    await expect(lanes.run('s', false, () => Promise.reject(new Error('x')))).rejects.toThrow('x')
-    await lanes.run('s', false, async () => order.push(4))
-    expect(order).toEqual([3, 4])
   })
 })

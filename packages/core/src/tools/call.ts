@@ -1,6 +1,6 @@
 // call.ts: one call of one tool, from the name to the result: resolve, validate, permission, hooks, connect if needed,
 // request with progress and cancel, URL elicitation and retry, result policy, hooks, audit. It knows no transport: the
-// board plugs in how a server is reached.
+// board plugs in how a server is reached, and the connection keeps calls that may not overlap in order.
 import { Cancelled, InvalidInput, NotFound, PermissionDenied, PlugboardError, ToolError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { type ElicitationPorts, elicit, type Hooks } from '../interaction/index.ts'
@@ -16,7 +16,6 @@ import {
 } from '../permissions/index.ts'
 import { unfitArguments } from './arguments.ts'
 import { isRecord } from './json.ts'
-import type { Lanes } from './lanes.ts'
 import { presentResult, type ToolResult } from './result.ts'
 import { resultFiles } from './result-files.ts'
 import { type BoundTool, type CallContext, issueText, type Progress } from './tool.ts'
@@ -38,12 +37,12 @@ export interface RequestOptions {
 /** What the board plugs in. */
 export interface CallPorts {
   readonly host: Host
-  resolve(name: string): Resolution
   /** The session of a connected server, or a promise of it after connecting. */
   connect(server: string, signal?: AbortSignal): ToolSession | Promise<ToolSession>
   standing(server: string): Standing
   readonly gate: PermissionGate
-  readonly lanes: Lanes
+  /** The tool definitions that were accepted before. */
+  readonly accepted?: AcceptedTools | undefined
   readonly hooks?: Hooks | undefined
   readonly elicitation?: ElicitationPorts | undefined
   /** Resolves when the server has said that what happened behind the URL is done. Without it the call is retried at once. */
@@ -55,13 +54,25 @@ export interface CallPorts {
   readonly resultsFolder: string
 }
 
+/** Knows which definitions somebody has agreed to use; a tool that changed since is asked about again. */
+export interface AcceptedTools {
+  /** What differs from the accepted definition, line by line; nothing when it is the same, or new. */
+  changes(tool: BoundTool): readonly string[] | undefined | Promise<readonly string[] | undefined>
+  accept(tool: BoundTool): void
+}
+
 export type Resolution =
   | { readonly kind: 'found'; readonly tool: BoundTool }
   | { readonly kind: 'none' }
   | { readonly kind: 'ambiguous'; readonly names: readonly string[] }
 
+/** For callers that know a name instead of a tool. */
+export interface NamedCallPorts extends CallPorts {
+  resolve(name: string): Resolution
+}
+
 export function callByName(
-  ports: CallPorts,
+  ports: NamedCallPorts,
   name: string,
   args: Args,
   context: CallContext = {},
@@ -91,7 +102,7 @@ export async function callTool(
     sent = await hooksBefore(ports, tool, args, context)
     const session = await ports.connect(tool.server, context.signal)
     const raw = await requestWithRetry(ports, session, tool, sent, context)
-    const result = await present(ports, tool, raw)
+    const result = await present(ports, tool, raw, context)
     const seen = await hooksAfter(ports, tool, sent, result, context)
     audit(ports, tool, sent, context, verdict, seen.isError ? 'tool-error' : 'ok', started)
     return seen
@@ -134,13 +145,19 @@ export function permissionRequest(tool: BoundTool): ToolRequest {
 }
 
 async function permit(ports: CallPorts, tool: BoundTool, args: Args, context: CallContext): Promise<Verdict> {
-  const request = permissionRequest(tool)
+  const known = ports.accepted?.changes(tool)
+  const changes = known instanceof Promise ? await known : known
+  const request = changes ? { ...permissionRequest(tool), changes } : permissionRequest(tool)
   const standing = ports.standing(tool.server)
   const caller = context.caller ?? 'agent'
   const verdict =
     ports.gate.quick(request, standing, caller) ??
     (await ports.gate.check(request, standing, caller, args, context.signal))
-  if (verdict.outcome === 'allow') return verdict
+  if (verdict.outcome === 'allow') {
+    // A client in front of a served board answers for itself, not for the user of this one.
+    if (caller !== 'client') ports.accepted?.accept(tool)
+    return verdict
+  }
   throw new Refused(explainDecision(request, verdict), tool.server, verdict)
 }
 
@@ -182,16 +199,9 @@ async function requestWithRetry(
   args: Args,
   context: CallContext,
 ): Promise<unknown> {
-  const request = () =>
-    ports.lanes.run(
-      tool.server,
-      tool.traits.concurrencySafe,
-      () => session.callTool(tool.definition.name, args, context),
-      context.signal,
-    )
   for (let round = 1; ; round++) {
     try {
-      return await request()
+      return await session.callTool(tool.definition.name, args, context)
     } catch (error) {
       const urls = urlElicitations(error)
       if (urls.length === 0 || !ports.elicitation || round > TOOL_LIMITS.urlElicitationRounds) throw error
@@ -237,7 +247,11 @@ async function sendToUrl(
   required: RequiredUrl,
   context: CallContext,
 ): Promise<void> {
-  const answer = await elicit({ mode: 'url', server: tool.server, ...required }, elicitation, context.signal)
+  const answer = await elicit(
+    { mode: 'url', server: tool.server, ...required, retry: true },
+    elicitation,
+    context.signal,
+  )
   if (answer.action !== 'accept')
     throw new PermissionDenied(
       `${tool.server}.${tool.definition.name} needs you to open ${hostOf(required.url)}, and that was not done.`,
@@ -246,7 +260,7 @@ async function sendToUrl(
         stage: 'call',
       },
     )
-  if (required.elicitationId !== undefined)
+  if (required.elicitationId !== undefined && !answer.done)
     await ports.urlDone?.(tool.server, required.elicitationId, context.signal)
 }
 
@@ -254,14 +268,22 @@ function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'a URL'
 }
 
-async function present(ports: CallPorts, tool: BoundTool, raw: unknown): Promise<ToolResult> {
+async function present(
+  ports: CallPorts,
+  tool: BoundTool,
+  raw: unknown,
+  context: CallContext,
+): Promise<ToolResult> {
   const files = resultFiles({
     folder: ports.resultsFolder,
     host: ports.host,
     server: tool.server,
     tool: tool.definition.name,
   })
-  const result = await presentResult(raw, { maxChars: tool.maxResultSizeChars, files })
+  const result = await presentResult(raw, {
+    maxChars: context.maxResultChars ?? tool.maxResultSizeChars,
+    files,
+  })
   if (result.structuredContent === undefined || tool.outputJsonSchema === undefined) return result
   const verdict = tool.checkOutput(result.structuredContent)
   if (verdict.kind !== 'invalid') return result

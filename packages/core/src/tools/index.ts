@@ -1,10 +1,12 @@
 // tools: from what servers list to what an agent holds.
 export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 export {
+  type AcceptedTools,
   type Args,
   type CallPorts,
   callByName,
   callTool,
+  type NamedCallPorts,
   permissionRequest,
   type RequestOptions,
   type Resolution,
@@ -20,7 +22,6 @@ export {
 export { cleanLine, cleanText, describeTool } from './describe.ts'
 export * from './formats/index.ts'
 export { type HiddenSign, hiddenSigns } from './hidden.ts'
-export { Lanes } from './lanes.ts'
 export {
   type CountedTool,
   type Ledger,
@@ -42,6 +43,7 @@ export {
   toolHash,
   updateLock,
 } from './lock.ts'
+export { identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
 export { type ModelBlock, presentResult, type ResultOptions, resultLimit, type ToolResult } from './result.ts'
 export { pruneResults, type ResultFiles, resultFiles, type SavedFile } from './result-files.ts'

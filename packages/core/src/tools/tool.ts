@@ -7,7 +7,14 @@ import type { JsonSchema, ToolDefinition } from './definition.ts'
 import { describeTool } from './describe.ts'
 import type { ToolResult } from './result.ts'
 import { resultLimit } from './result.ts'
-import { type CompiledSchema, compileSchema, toZod, type Verdict, type Zod } from './schema/index.ts'
+import {
+  type CompiledSchema,
+  compileSchema,
+  requireZod,
+  toZod,
+  type Verdict,
+  type Zod,
+} from './schema/index.ts'
 
 /** As much of a tool as a model is told. */
 export interface OfferedTool {
@@ -30,6 +37,8 @@ export interface CallContext {
   readonly onProgress?: (progress: Progress) => void
   /** Milliseconds for this call, instead of the server's. */
   readonly timeoutMs?: number
+  /** How much text may come back, instead of the tool's own limit. */
+  readonly maxResultChars?: number
 }
 
 export interface Tool extends OfferedTool {
@@ -37,6 +46,8 @@ export interface Tool extends OfferedTool {
   /** The input schema as a Zod type, made when first asked for. */
   readonly inputSchema: ZodType
   readonly maxResultSizeChars: number
+  /** False while its server is away: the definition is the last one known. */
+  readonly available: boolean
   /** Sent to the model whatever the budget. */
   readonly alwaysLoad: boolean
   readonly mcpInfo: { readonly serverName: string; readonly toolName: string }
@@ -65,14 +76,16 @@ export interface BoundToolOptions {
   /** The tools a built-in server allows by itself. */
   readonly builtinAllows?: readonly string[] | undefined
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Loaded with the first connection; only `inputSchema` needs it. */
-  readonly zod: Zod
+  /** Only `inputSchema` needs it; loaded then when it is not given. */
+  readonly zod?: Zod
 }
 
 /** How a tool reaches the pipeline; the board brings it. */
 export interface ToolActions {
   call(tool: BoundTool, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ToolResult>
   decide(tool: BoundTool): Decision
+  /** True when left out. */
+  isAvailable?(tool: BoundTool): boolean
 }
 
 /** One tool of one server. Everything costly is made once, when first needed. */
@@ -85,7 +98,7 @@ export class BoundTool implements Tool {
   readonly alwaysLoad: boolean
   readonly builtinAllows: readonly string[] | undefined
   readonly maxResultSizeChars: number
-  readonly #zod: Zod
+  readonly #zod: Zod | undefined
   readonly #actions: ToolActions
   #description: string | undefined
   #input: CompiledSchema | undefined
@@ -120,8 +133,12 @@ export class BoundTool implements Tool {
   }
 
   get inputSchema(): ZodType {
-    this.#inputSchema ??= toZod(this.#zod, this.definition.inputSchema, this.#compiledInput())
+    this.#inputSchema ??= toZod(this.#zod ?? requireZod(), this.definition.inputSchema, this.#compiledInput())
     return this.#inputSchema
+  }
+
+  get available(): boolean {
+    return this.#actions.isAvailable?.(this) ?? true
   }
 
   get mcpInfo(): { readonly serverName: string; readonly toolName: string } {

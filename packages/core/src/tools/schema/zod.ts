@@ -1,6 +1,7 @@
 // zod.ts: the same schema as a Zod type, for callers that speak Zod. Zod's own converter gives the shape wherever it is
 // faithful; the compiled checker is laid over it, so both always say yes and no to the same values.
 // zod itself is handed in: loading it costs tens of milliseconds, and a connection has it loaded anyway.
+import { createRequire } from 'node:module'
 import type { ZodType } from 'zod'
 import type { JsonSchema } from '../definition.ts'
 import { isRecord, put } from '../json.ts'
@@ -10,6 +11,11 @@ export type Zod = typeof import('zod')
 
 export function loadZod(): Promise<Zod> {
   return import('zod')
+}
+
+/** For those who have no time to wait: a property cannot be a promise. */
+export function requireZod(): Zod {
+  return createRequire(import.meta.url)('zod')
 }
 
 /** Keywords that Zod's converter turns into the same yes and no as JSON Schema means. */

@@ -1,0 +1,211 @@
+// The trees the codebase benchmark measures, fetched by package name from Debian or npm and kept in a cache outside the
+// repository (PLUGBOARD_BENCH_DIR). What cannot be had is said, and the part that needs it is left out.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+
+export const benchDir = process.env.PLUGBOARD_BENCH_DIR || join(tmpdir(), 'plugboard-bench')
+
+function run(command, args, cwd) {
+  const done = spawnSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 1 << 26 })
+  if (done.status !== 0)
+    throw new Error(
+      `${command} ${args.join(' ')} failed: ${(done.stderr || done.error?.message || '').trim().split('\n').at(-1)}`,
+    )
+  return done.stdout
+}
+
+/** A folder made by `fill` once; a half-made one is made again. */
+function once(name, fill) {
+  const folder = join(benchDir, name)
+  if (existsSync(folder)) return folder
+  const draft = `${folder}.draft`
+  rmSync(draft, { recursive: true, force: true })
+  mkdirSync(draft, { recursive: true })
+  fill(draft)
+  renameSync(draft, folder)
+  return folder
+}
+
+/** Unpacks a Debian package, and the archives of source code inside it. */
+function debian(name, folder) {
+  run('apt-get', ['download', name], folder)
+  const file = readdirSync(folder).find((entry) => entry.endsWith('.deb'))
+  run('dpkg-deb', ['-x', file, 'package'], folder)
+  rmSync(join(folder, file))
+  for (const path of walk(join(folder, 'package')))
+    if (/\.tar\.(xz|gz|bz2)$/.test(path) && !path.includes('/testdata/')) {
+      run('tar', ['-xf', path], dirname(path))
+      rmSync(path)
+    }
+}
+
+function npm(name, folder) {
+  run('npm', ['pack', '--silent', name], folder)
+  const file = readdirSync(folder).find((entry) => entry.endsWith('.tgz'))
+  run('tar', ['-xzf', file], folder)
+  rmSync(join(folder, file))
+}
+
+export function* walk(folder) {
+  for (const item of readdirSync(folder, { withFileTypes: true }).sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )) {
+    const path = join(folder, item.name)
+    if (item.isDirectory()) yield* walk(path)
+    else if (item.isFile()) yield path
+  }
+}
+
+/** A real tree of more than 100,000 files: the sources of Linux and of GCC. */
+export function largeTree() {
+  return once('large-tree', (folder) => {
+    for (const name of ['linux-source-6.1', 'gcc-12-source']) {
+      mkdirSync(join(folder, name))
+      debian(name, join(folder, name))
+    }
+  })
+}
+
+/** Where the documented functions of three languages come from. */
+export const REPOSITORIES = [
+  { name: 'django', language: 'python', ending: '.py', fetch: (folder) => debian('python3-django', folder) },
+  { name: 'go', language: 'go', ending: '.go', fetch: (folder) => debian('golang-1.19-src', folder) },
+  { name: 'effect', language: 'typescript', ending: '.ts', fetch: (folder) => npm('effect@3.18.4', folder) },
+]
+
+/**
+ * Documented functions and a copy of their files without the documentation. Which files are taken is fixed by a hash of their
+ * path, so that every run asks the same questions.
+ */
+export function documentedFunctions(repository, { queries, bytes }) {
+  const source = once(`source-${repository.name}`, repository.fetch)
+  const files = [...walk(source)]
+    .filter(
+      (path) =>
+        path.endsWith(repository.ending) &&
+        !/[._-]test\.|\/tests?\/|\/testdata\/|\/dist\/|\.d\.ts$|\/build\//.test(path),
+    )
+    .sort((a, b) => order(relative(source, a)) - order(relative(source, b)))
+  const pairs = []
+  const texts = new Map()
+  let total = 0
+  for (const path of files) {
+    const text = readFileSync(path, 'utf8')
+    if (text.length > 200_000 || total + text.length > bytes) continue
+    total += text.length
+    const name = relative(source, path)
+    const found = STRIP[repository.language](text)
+    texts.set(name, found.text)
+    for (const pair of found.pairs) pairs.push({ ...pair, file: name })
+  }
+  const folder = join(benchDir, `stripped-${repository.name}`)
+  if (existsSync(folder))
+    for (const path of walk(folder)) if (!texts.has(relative(folder, path))) rmSync(path)
+  for (const [name, text] of texts) {
+    const path = join(folder, name)
+    // An untouched file keeps its time, and so its place in the index of an earlier run.
+    if (existsSync(path) && readFileSync(path, 'utf8') === text) continue
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  const chosen = pairs
+    .sort((a, b) => order(`${a.file}:${a.line}`) - order(`${b.file}:${b.line}`))
+    .slice(0, queries)
+  return { folder, pairs: chosen, files: texts.size }
+}
+
+function order(text) {
+  let hash = 2166136261
+  for (let n = 0; n < text.length; n++) hash = Math.imul(hash ^ text.charCodeAt(n), 16777619)
+  hash ^= hash >>> 15
+  hash = Math.imul(hash, 0x2c1b3c6d)
+  return (hash ^ (hash >>> 12)) >>> 0
+}
+
+/** The first sentence, if it says something: four words or more. */
+function question(text) {
+  const plain = text.replace(/\s+/g, ' ').trim()
+  const sentence = /^.*?[.!?](?=\s|$)/.exec(plain)?.[0] ?? plain
+  const words = sentence.split(' ')
+  return words.length >= 4 && words.length <= 60 && /^[\x20-\x7e]+$/.test(sentence) ? sentence : undefined
+}
+
+/** Removes [start, end) of each pair from the text; `line` becomes the line its function begins on afterwards. */
+function without(text, found) {
+  let result = ''
+  let from = 0
+  const pairs = []
+  for (const { start, end, at, query } of found) {
+    if (start < from) continue
+    result += text.slice(from, start)
+    const gone = text.slice(start, end)
+    from = end
+    pairs.push({
+      query,
+      position: at < start ? result.length - (start - at) : result.length + (at - end),
+      gone,
+    })
+  }
+  result += text.slice(from)
+  return {
+    text: result,
+    pairs: pairs.map(({ query, position }) => ({
+      query,
+      line: result.slice(0, position).split('\n').length,
+    })),
+  }
+}
+
+const STRIP = {
+  python(text) {
+    const found = []
+    for (const match of text.matchAll(
+      /^([ \t]*)(?:async )?def \w+\([^)]*\)[^:\n]*:\n([ \t]+(?:r|u)?"""([\s\S]*?)"""[ \t]*\n)/gm,
+    )) {
+      const query = question(match[3].split(/\n\s*\n/)[0])
+      const start = match.index + match[0].length - match[2].length
+      if (query)
+        found.push({ start, end: match.index + match[0].length, at: match.index + match[1].length, query })
+    }
+    return without(text, found)
+  },
+  go(text) {
+    const found = []
+    for (const match of text.matchAll(/((?:^\/\/[^\n]*\n)+)^func (?:\([^)]*\) )?(\w+)/gm)) {
+      const name = match[2]
+      const words = match[1]
+        .replace(/^\/\/ ?/gm, '')
+        .split(/\n\s*\n/)[0]
+        .replace(new RegExp(`^${name} `), '')
+      const query = question(words)
+      if (query)
+        found.push({
+          start: match.index,
+          end: match.index + match[1].length,
+          at: match.index + match[1].length,
+          query,
+        })
+    }
+    return without(text, found)
+  },
+  typescript(text) {
+    const found = []
+    for (const match of text.matchAll(
+      /(^[ \t]*\/\*\*([\s\S]*?)\*\/\n)[ \t]*(?:export )?(?:async )?(?:function |const \w+\s*[:=]|\w+\([^)]*\)[^;\n]*\{)/gm,
+    )) {
+      if (match[2].includes('/**')) continue
+      const words = match[2].replace(/^\s*\* ?/gm, '').split(/\n\s*\n|\n\s*@|\*\*/)[0]
+      const query = question(words)
+      if (query)
+        found.push({
+          start: match.index,
+          end: match.index + match[1].length,
+          at: match.index + match[1].length,
+          query,
+        })
+    }
+    return without(text, found)
+  },
+}

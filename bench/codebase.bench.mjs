@@ -1,0 +1,356 @@
+// `npm run bench -- codebase [--text] [--meaning] [--markdown]`: search_code against ripgrep on a tree of more than 100,000 files,
+// and search_by_embedding on documented functions of three languages. Every figure is a ratio or a rank taken in this one run.
+// PLUGBOARD_BENCH_DIR keeps the trees and indexes; PLUGBOARD_BENCH_BYTES is how much source of each repository is asked about.
+import { spawn, spawnSync } from 'node:child_process'
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rgPath } from '@vscode/ripgrep'
+import { Codebase } from '../packages/codebase/dist/codebase.js'
+import { benchDir, documentedFunctions, largeTree, REPOSITORIES } from './codebase-corpora.mjs'
+
+const flags = new Set(process.argv.slice(2))
+const wants = (part) => flags.has(part) || (!flags.has('--text') && !flags.has('--meaning'))
+const rows = []
+const row = (what, value, goal, met) =>
+  rows.push([what, value, goal, met === undefined ? '' : met ? 'met' : 'not met'])
+
+const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN
+const plain = {
+  regex: false,
+  caseSensitive: true,
+  glob: [],
+  path: undefined,
+  contextLines: 0,
+  maxResults: 10_000,
+}
+const ms = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
+
+/** A generator with a fixed seed: the same queries in every run. */
+function seeded(seed) {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+function ripgrepMs(root, args) {
+  const start = performance.now()
+  const done = spawnSync(rgPath, ['--no-config', '-n', ...args, './'], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    maxBuffer: 1 << 28,
+  })
+  return { ms: performance.now() - start, hits: done.stdout.toString('latin1').split('\n').length - 1 }
+}
+
+async function until(check, what, limitMs = 3_600_000) {
+  const end = Date.now() + limitMs
+  for (;;) {
+    if (await check()) return
+    if (Date.now() > end) throw new Error(`${what} took too long`)
+    await new Promise((done) => setTimeout(done, 100))
+  }
+}
+
+async function timed(work) {
+  const start = performance.now()
+  const value = await work()
+  return { ms: performance.now() - start, value }
+}
+
+/** Words of the tree: identifiers of four characters or more from files picked at random. */
+function wordsOf(root, files, count) {
+  const random = seeded(7)
+  const words = new Set()
+  while (words.size < count) {
+    const text = readFileSync(join(root, files[Math.floor(random() * files.length)]), 'latin1')
+    const found = text.match(/[A-Za-z_][A-Za-z0-9_]{3,30}/g)
+    if (found) words.add(found[Math.floor(random() * found.length)])
+  }
+  return [...words]
+}
+
+async function measureQueries(code, root, files) {
+  const ratios = { literal: [], none: [], regex: [], other: [] }
+  const times = { literal: [], none: [], rg: [] }
+  for (const word of wordsOf(root, files, 60)) {
+    const rg = ripgrepMs(root, ['-F', '-e', word])
+    times.rg.push(rg.ms)
+    const ours = await timed(() => code.searchCode({ ...plain, query: word }))
+    if (rg.hits > 0 && rg.hits < 200) {
+      ratios.literal.push(ours.ms / rg.ms)
+      times.literal.push(ours.ms)
+    }
+  }
+  for (let n = 0; n < 10; n++) {
+    const word = `zq${n}xv_no_such_name`
+    const rg = ripgrepMs(root, ['-F', '-e', word])
+    const ours = await timed(() => code.searchCode({ ...plain, query: word }))
+    ratios.none.push(ours.ms / rg.ms)
+    times.none.push(ours.ms)
+  }
+  for (const query of [
+    'sched_[a-z]+_balance',
+    'kmalloc\\(sizeof\\(\\w+\\)',
+    'static\\s+int\\s+__init\\s+acpi_\\w+',
+    'tree_[a-z]+_hash',
+    'EXPORT_SYMBOL_GPL\\(usb_[a-z]+\\)',
+  ]) {
+    const rg = ripgrepMs(root, ['-e', query])
+    ratios.regex.push((await timed(() => code.searchCode({ ...plain, query, regex: true }))).ms / rg.ms)
+  }
+  for (const query of ['[a-z]{3}_[0-9]{5}x', '\\b[A-Z]{2}[0-9]{7}\\b', '[0-9]{4}-[0-9]{2}-3[2-9]']) {
+    const rg = ripgrepMs(root, ['-e', query])
+    ratios.other.push((await timed(() => code.searchCode({ ...plain, query, regex: true }))).ms / rg.ms)
+  }
+  return { ratios, times }
+}
+
+async function benchText() {
+  const root = largeTree()
+  const cacheDir = join(benchDir, 'text-cache')
+  rmSync(cacheDir, { recursive: true, force: true })
+  ripgrepMs(root, ['-F', '-e', 'zqxv_warm_up'])
+  const scan = median([1, 2, 3].map(() => ripgrepMs(root, ['-F', '-e', 'zqxv_no_such_name']).ms))
+  const memory = await indexInOwnProcess(root, cacheDir)
+  row('files in the tree', memory.files, 'at least 100,000', memory.files >= 100_000)
+  row('one ripgrep scan without a match', ms(scan), '', undefined)
+  row('first index ÷ one scan', (memory.buildMs / scan).toFixed(2), 'at most 6', memory.buildMs <= 6 * scan)
+  row(
+    'index ÷ text',
+    (memory.indexBytes / memory.textBytes).toFixed(3),
+    'at most 0.4',
+    memory.indexBytes <= 0.4 * memory.textBytes,
+  )
+  row(
+    'memory while indexing',
+    `${memory.peakMb} MB`,
+    `under 600 MB (${(memory.textBytes / 1e9).toFixed(1)} GB of text)`,
+    memory.peakMb < 600,
+  )
+  row('memory when idle', `${memory.idleMb} MB`, 'under 250 MB', memory.idleMb < 250)
+  const code = new Codebase({ root, cacheDir, embeddings: { kind: 'none' } })
+  try {
+    await code.searchCode({ ...plain, query: 'warm' })
+    await until(async () => (await code.status()).text.state === 'ready', 'opening the index')
+    const files = await code.files()
+    const { ratios } = await measureQueries(code, root, files)
+    row(
+      `literal, under 200 hits ÷ ripgrep, p50 of ${ratios.literal.length}`,
+      median(ratios.literal).toFixed(3),
+      'at most 0.05',
+      median(ratios.literal) <= 0.05,
+    )
+    row(
+      'no match ÷ ripgrep, p50',
+      median(ratios.none).toFixed(4),
+      'at most 0.01',
+      median(ratios.none) <= 0.01,
+    )
+    row(
+      'regex with a literal ÷ ripgrep, p50',
+      median(ratios.regex).toFixed(3),
+      'at most 0.25',
+      median(ratios.regex) <= 0.25,
+    )
+    row(
+      'any other query ÷ ripgrep, p50',
+      median(ratios.other).toFixed(2),
+      'at most 1.0',
+      median(ratios.other) <= 1,
+    )
+    row(
+      're-index after one changed file, CPU',
+      ms(await reindexCpu(code, root, files)),
+      'under 50 ms',
+      undefined,
+    )
+  } finally {
+    await code.close()
+  }
+  await growth(root)
+}
+
+/** CPU of the whole process from the change until the index is settled again, less what the same wait costs without one. */
+async function reindexCpu(code, root, files) {
+  const path = join(
+    root,
+    files.find((file) => file.endsWith('.c')),
+  )
+  const before = readFileSync(path)
+  const cost = async (change) => {
+    const start = process.cpuUsage()
+    change()
+    await code.searchCode({ ...plain, query: 'zqxv_no_such_name' })
+    await new Promise((done) => setTimeout(done, 900))
+    const { user, system } = process.cpuUsage(start)
+    return (user + system) / 1000
+  }
+  const idle = await cost(() => undefined)
+  const changed = await cost(() => appendFileSync(path, '\n'))
+  writeFileSync(path, before)
+  rows.at(-1)
+  return Math.max(0, changed - idle)
+}
+
+/** Builds the index in a process of its own, so that its memory is its own. */
+async function indexInOwnProcess(root, cacheDir) {
+  const script = `
+    import { Codebase } from ${JSON.stringify(new URL('../packages/codebase/dist/codebase.js', import.meta.url).href)}
+    const code = new Codebase({ root: ${JSON.stringify(root)}, cacheDir: ${JSON.stringify(cacheDir)}, embeddings: { kind: 'none' },
+      onProgress: (phase) => { if (phase.kind === 'building' && phase.done === 0) start ??= performance.now() } })
+    let start, peak = 0, built
+    const watch = setInterval(() => { peak = Math.max(peak, process.memoryUsage.rss()) }, 20)
+    const began = performance.now()
+    await code.searchCode({ query: 'zqxv', regex: false, caseSensitive: true, glob: [], path: undefined, contextLines: 0, maxResults: 1 })
+    for (;;) {
+      const { text } = await code.status()
+      if (text.files > 0 && built === undefined) built = performance.now()
+      if (text.state === 'ready' || text.state === 'failed' || text.state === 'off') break
+      await new Promise((done) => setTimeout(done, 20))
+    }
+    clearInterval(watch)
+    await new Promise((done) => setTimeout(done, 5000))
+    const { text } = await code.status()
+    process.stdout.write(JSON.stringify({ files: text.files, textBytes: text.textBytes, indexBytes: text.indexBytes,
+      buildMs: built - (start ?? began), peakMb: Math.round(peak / 1e6), idleMb: Math.round(process.memoryUsage.rss() / 1e6) }))
+    await code.close()
+    process.exit(0)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let out = ''
+  child.stdout.on('data', (piece) => {
+    out += piece
+  })
+  await new Promise((done) => child.on('close', done))
+  return JSON.parse(out)
+}
+
+/** How both grow with the tree. */
+async function growth(root) {
+  const all = []
+  for (const size of [5_000, 20_000, 50_000, 100_000]) {
+    const folder = join(benchDir, `tree-${size}`)
+    if (!existsSync(folder)) {
+      if (all.length === 0) {
+        const lister = new Codebase({ root, index: false })
+        all.push(...(await lister.files()).sort())
+        await lister.close()
+      }
+      const step = all.length / size
+      for (let n = 0; n < size && n < all.length; n++) {
+        const file = all[Math.floor(n * Math.max(1, step))]
+        if (file) cpSync(join(root, file), join(folder, file))
+      }
+    }
+    const cacheDir = join(benchDir, `tree-cache-${size}`)
+    rmSync(cacheDir, { recursive: true, force: true })
+    const code = new Codebase({ root: folder, cacheDir, embeddings: { kind: 'none' } })
+    try {
+      await code.searchCode({ ...plain, query: 'warm' })
+      await until(async () => (await code.status()).text.state === 'ready', 'indexing')
+      const { times } = await measureQueries(code, folder, await code.files())
+      row(
+        `${size.toLocaleString('en')} files: literal · no match · ripgrep, p50`,
+        `${ms(median(times.literal))} · ${ms(median(times.none))} · ${ms(median(times.rg))}`,
+        '',
+        undefined,
+      )
+    } finally {
+      await code.close()
+    }
+  }
+}
+
+async function benchMeaning() {
+  const bytes = Number(process.env.PLUGBOARD_BENCH_BYTES) || 2_000_000
+  const queryMs = []
+  let most = 0
+  for (const repository of REPOSITORIES) {
+    let corpus
+    try {
+      corpus = documentedFunctions(repository, { queries: 500, bytes })
+    } catch (error) {
+      console.error(`${repository.name} could not be fetched, so it is left out: ${error.message}`)
+      continue
+    }
+    const code = new Codebase({ root: corpus.folder, cacheDir: join(benchDir, 'meaning-cache'), threads: 3 })
+    try {
+      code.warmUp()
+      const ready = async () => {
+        const { meaning } = await code.status()
+        if (meaning.model === null)
+          throw new Error('the model is not installed (optional dependency), so there is nothing to compare')
+        return !meaning.working && meaning.chunks > 0 && meaning.chunks_with_vectors >= meaning.chunks
+      }
+      await until(ready, 'embedding')
+      const { chunks } = (await code.status()).meaning
+      most = Math.max(most, chunks)
+      const score = {
+        text: { mrr: 0, recall: 0 },
+        vector: { mrr: 0, recall: 0 },
+        hybrid: { mrr: 0, recall: 0 },
+      }
+      for (const { query, file, line } of corpus.pairs)
+        for (const mode of ['text', 'vector', 'hybrid']) {
+          const answer = await timed(() =>
+            code.searchByMeaning({ query, mode, language: undefined, path: undefined, maxResults: 10 }),
+          )
+          if (mode === 'hybrid') queryMs.push(answer.ms)
+          const place = answer.value.results.findIndex(
+            (hit) => hit.file_path === file && hit.start_line <= line && hit.end_line >= line,
+          )
+          if (place < 0) continue
+          score[mode].mrr += 1 / (place + 1) / corpus.pairs.length
+          score[mode].recall += 1 / corpus.pairs.length
+        }
+      const show = ({ mrr, recall }) => `${mrr.toFixed(3)} (${recall.toFixed(3)})`
+      row(
+        `${repository.name}, ${repository.language}, ${chunks} chunks, ${corpus.pairs.length} queries: MRR@10 (recall@10) BM25 · vectors · hybrid`,
+        `${show(score.text)} · ${show(score.vector)} · ${show(score.hybrid)}`,
+        '',
+        undefined,
+      )
+      const gain = score.hybrid.mrr / score.text.mrr
+      row(`${repository.name}: hybrid ÷ BM25`, gain.toFixed(2), 'at least 1.10', gain >= 1.1)
+    } finally {
+      await code.close()
+    }
+  }
+  if (queryMs.length > 0)
+    row(
+      `query, p50 (largest collection ${most} chunks)`,
+      ms(median(queryMs)),
+      'under 60 ms',
+      median(queryMs) < 60,
+    )
+}
+
+mkdirSync(benchDir, { recursive: true })
+for (const [part, work] of [
+  ['--meaning', benchMeaning],
+  ['--text', benchText],
+]) {
+  if (!wants(part)) continue
+  try {
+    await work()
+  } catch (error) {
+    console.error(`${part.slice(2)}: not measured. ${error.message}`)
+    process.exitCode = 1
+  }
+}
+if (flags.has('--markdown')) {
+  console.log('| what | measured | goal | |\n|---|---|---|---|')
+  for (const cells of rows) console.log(`| ${cells.join(' | ')} |`)
+} else {
+  const widths = [0, 1, 2].map((n) => Math.max(...rows.map((cells) => String(cells[n]).length), 0))
+  for (const cells of rows)
+    console.log(
+      cells
+        .map((cell, n) => String(cell).padEnd(widths[n] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+}

@@ -1,0 +1,240 @@
+// What the board costs on top of a connection: calls through the whole of it against the bare SDK client and against the
+// raw floor, large results, bringing up twelve servers, second connects, and an idle board.
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { configured, core, openBoard, stdioEntry } from './lib/board-only.mjs'
+import { httpContenders, inProcessContenders, rawPipe, stdioContenders } from './lib/contenders.mjs'
+import { cpuOf, interleave, median, timed } from './lib/measure.mjs'
+import { report } from './lib/report.mjs'
+import { SERVERS, serverCommand } from './lib/servers.mjs'
+
+const ROUNDS = 20
+const LANES = 64
+const folder = mkdtempSync(join(tmpdir(), 'plugboard-bench-'))
+// The SDK's HTTP transport leaks abort listeners and Node warns of each; the table is what this prints.
+process.removeAllListeners('warning')
+
+const { childEnvironment } = await core('transports/environment.js')
+const rows = []
+try {
+  await calls('stdio', stdioContenders, { batch: 200, many: 1920, p50: 1.0, throughput: 1.0 })
+  await calls('http', httpContenders, { batch: 60, many: 384, p50: 0.9, throughput: 1.2 })
+  await calls('in-process', inProcessContenders, { batch: 300, many: 1920, p50: 1.15 })
+  await bigResult()
+  await twelveServers()
+  await secondConnect()
+  idleBoard()
+  report('connections', 'Connections: the whole board against the bare SDK client', rows, [
+    `Medians of ${ROUNDS} interleaved rounds (7 for twelve servers, 3 for the large result); a shared machine, so read the ratios.`,
+    'One echo server without a library behind stdio and http, one of the SDK in-process. "Board" is name resolved, arguments checked, call made.',
+    'The floor is hand-written JSON on the same pipe, or a node:http POST: nothing is checked, timed, ordered or cancelled.',
+  ])
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function calls(kind, open, { batch, many, p50, throughput }) {
+  const contenders = await open()
+  const names = Object.keys(contenders)
+  const each = (work) =>
+    Object.fromEntries(
+      names.map((name) => [
+        name,
+        async () => {
+          await contenders[name].fresh?.()
+          for (let n = 0; n < 20; n++) await contenders[name].call('hello')
+          return work(contenders[name])
+        },
+      ]),
+    )
+  try {
+    for (const name of names) for (let n = 0; n < 200; n++) await contenders[name].call('hello')
+    const sequential = await interleave(
+      each(async ({ call }) => {
+        const took = []
+        for (let n = 0; n < batch; n++) took.push(await timed(() => call('hello')))
+        return median(took)
+      }),
+      ROUNDS,
+    )
+    const concurrent = await interleave(
+      each(async ({ call }) => {
+        let left = many
+        const lane = async () => {
+          while (left-- > 0) await call('hello')
+        }
+        return (many / (await timed(() => Promise.all(Array.from({ length: LANES }, lane))))) * 1000
+      }),
+      ROUNDS,
+    )
+    const us = (name) => `${(median(sequential[name]) * 1000).toFixed(0)} µs`
+    const rate = (name) => `${(median(concurrent[name]) / 1000).toFixed(1)} k/s`
+    const floor = (shown) => (names.includes('raw') ? `, floor ${shown('raw')}` : '')
+    // The median of the rounds' own ratios: a slow moment hits both halves of one.
+    const ratio = (samples) => median(samples.board.map((value, round) => value / samples.sdk[round]))
+    rows.push({
+      what: `${kind}, one call at a time (p50)`,
+      value: us('board'),
+      against: `SDK ${us('sdk')}${floor(us)}`,
+      ratio: ratio(sequential),
+      goal: `≤ ${p50}`,
+      met: ratio(sequential) <= p50,
+    })
+    rows.push({
+      what: `${kind}, ${LANES} at a time (throughput)`,
+      value: rate('board'),
+      against: `SDK ${rate('sdk')}${floor(rate)}`,
+      ratio: ratio(concurrent),
+      ...(throughput && { goal: `≥ ${throughput}`, met: ratio(concurrent) >= throughput }),
+    })
+  } finally {
+    for (const name of names) await contenders[name].close()
+  }
+}
+
+async function bigResult() {
+  const { board, sdk, raw } = await stdioContenders()
+  const MB = 1024 * 1024
+  try {
+    const samples = await interleave(
+      {
+        board: () => cpuOf(() => board.big(40 * MB)),
+        raw: () => cpuOf(() => raw.big(40 * MB)),
+        // Past 10 MiB the SDK closes the connection, and what it costs grows with the square.
+        sdk: () => cpuOf(() => sdk.big(9 * MB)),
+      },
+      3,
+    )
+    const ms = (name) => `${median(samples[name]).toFixed(0)} ms`
+    rows.push({
+      what: 'a result of 40 MB over stdio (CPU)',
+      value: ms('board'),
+      against: `SDK with 9 MB ${ms('sdk')}, floor ${ms('raw')}`,
+      ratio: median(samples.board) / median(samples.raw),
+      goal: '< 1000 ms',
+      met: median(samples.board) < 1000,
+    })
+  } finally {
+    for (const contender of [board, sdk, raw]) await contender.close()
+  }
+}
+
+/** Real servers from npm, each three times. */
+async function twelveServers() {
+  const names = ['everything', 'filesystem', 'memory', 'thinking']
+  const commands = Array.from({ length: 12 }, (_, n) => {
+    const name = names[n % names.length]
+    return { name: `${name}-${n}`, ...serverCommand(SERVERS[name], folder) }
+  })
+  const stateDir = join(folder, 'state')
+  const servers = commands.map(({ name, args, env }) =>
+    configured(name, { type: 'stdio', command: process.execPath, args, env, cwd: folder }),
+  )
+  const withBoard = async () => {
+    const { board, close } = await openBoard({ servers, stateDir })
+    const took = await timed(() => board.ready())
+    const failed = board.servers().filter(({ state }) => state !== 'connected')
+    await close()
+    if (failed.length > 0) throw new Error(`${failed[0].name}: ${failed[0].error}`)
+    return took
+  }
+  const byHand = async () => {
+    const children = []
+    const queue = [...commands]
+    const slot = async () => {
+      for (let next = queue.shift(); next; next = queue.shift()) children.push(await bringUp(next))
+    }
+    const took = await timed(() => Promise.all([slot(), slot(), slot()]))
+    await Promise.all(children.map(ended))
+    return took
+  }
+  await withBoard() // From now on it knows which protocol each of them speaks, as the script does.
+  const samples = await interleave({ board: withBoard, byHand }, 7)
+  const ratio = median(samples.board.map((took, round) => took / samples.byHand[round]))
+  rows.push({
+    what: '`board.ready()` with 12 stdio servers from npm',
+    value: `${median(samples.board).toFixed(0)} ms`,
+    against: `by hand, same slots and handshakes: ${median(samples.byHand).toFixed(0)} ms`,
+    ratio,
+    goal: '≤ 1.15',
+    met: ratio <= 1.15,
+  })
+}
+
+function ended(child) {
+  return new Promise((done) => {
+    child.once('exit', done)
+    process.kill(-child.pid, 'SIGKILL')
+  })
+}
+
+async function bringUp({ args, env }) {
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    // The same as the board gives: an extra certificate file alone makes every start of Node half as long again.
+    env: childEnvironment({ env }, process),
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  })
+  const pipe = rawPipe(child)
+  const clientInfo = { name: 'bench', version: '1' }
+  const { capabilities } = await pipe.request('initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo,
+  })
+  pipe.notify('notifications/initialized')
+  await Promise.all(
+    ['tools', 'resources', 'prompts'].map((kind) => capabilities[kind] && pipe.request(`${kind}/list`, {})),
+  )
+  return child
+}
+
+async function secondConnect() {
+  const starts = join(folder, 'starts')
+  const servers = [configured('it', stdioEntry({ STARTS: starts }))]
+  const stateDir = join(folder, 'known')
+  const count = async () => {
+    const { board, close } = await openBoard({ servers, stateDir })
+    await board.ready()
+    await close()
+    return readFileSync(starts, 'utf8').trim().split('\n').length
+  }
+  const first = await count()
+  const second = (await count()) - first
+  rows.push({
+    what: 'processes for a second connect to a known server',
+    value: `${second}`,
+    against: `first connect ${first}`,
+    goal: '1',
+    met: second === 1,
+  })
+}
+
+function idleBoard() {
+  const seconds = 10
+  const script = fileURLToPath(new URL('lib/idle.mjs', import.meta.url))
+  const idle = (who) =>
+    JSON.parse(execFileSync(process.execPath, ['--expose-gc', script, who, String(seconds)]).toString())
+  const board = idle('board')
+  const sdk = idle('sdk')
+  const mib = ({ rss }) => `${(rss / 2 ** 20).toFixed(0)} MiB`
+  rows.push({
+    what: 'an idle board with 12 servers, memory (RSS)',
+    value: mib(board),
+    against: `SDK ${mib(sdk)}`,
+    ratio: board.rss / sdk.rss,
+    goal: '≤ 1.3',
+    met: board.rss / sdk.rss <= 1.3,
+  })
+  rows.push({
+    what: 'timers that fire in it, each second',
+    value: (board.fired / seconds).toFixed(1),
+    against: `SDK ${(sdk.fired / seconds).toFixed(1)}`,
+    goal: '≤ 1',
+    met: board.fired / seconds <= 1,
+  })
+}

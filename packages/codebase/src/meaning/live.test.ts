@@ -1,0 +1,217 @@
+import { rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Codebase, type CodebaseOptions } from '../codebase.ts'
+import { eventually, type Scratch, scratch } from '../test-support.ts'
+import { modelFolder } from './model/weights.ts'
+import { stem, termsOf } from './terms.ts'
+
+const ask = (query: string, extra: object = {}) => ({
+  query,
+  mode: 'hybrid' as const,
+  language: undefined,
+  path: undefined,
+  maxResults: 5,
+  ...extra,
+})
+
+const pad = '  // filler so that this function stands alone in a chunk of its own\n'.repeat(4)
+
+const FILES = {
+  'src/net.ts': `export function openSocket(host: string) {\n${pad}  return connect(host)\n}\n\nexport function closeSocket() {\n${pad}  return end()\n}\n`,
+  'src/auth.py': `def verify_password(user, secret):\n${pad.replaceAll('//', '#').replaceAll('  #', '    #')}    return hash(secret) == user.digest\n`,
+  'docs/guide.md': `# Deploying\n\n${'Ship the container to production with one command. '.repeat(8)}\n`,
+}
+
+describe('search by meaning', () => {
+  let tree: Scratch
+  let cache: Scratch
+  let code: Codebase
+  const open = (extra: Partial<CodebaseOptions> = {}) =>
+    new Codebase({ root: tree.folder, cacheDir: cache.folder, ...extra })
+  const whole = () =>
+    eventually(async () => {
+      const { meaning } = await code.status()
+      return !meaning.working && meaning.files_indexed === meaning.files && meaning.files > 0
+    }, 'the meaning index')
+
+  beforeEach(() => {
+    tree = scratch(FILES)
+    cache = scratch()
+    code = open()
+  })
+  afterEach(async () => {
+    await code.close()
+    tree.remove()
+    cache.remove()
+  })
+
+  it('answers by words at once, before anything is indexed, and says so', async () => {
+    const answer = await code.searchByMeaning(ask('verify the password of a user'))
+    expect(answer.mode).toBe('text')
+    expect(answer.results[0]).toMatchObject({ file_path: 'src/auth.py', name: 'verify_password' })
+    expect(answer.notes.join()).toContain('Nothing is indexed yet')
+  })
+
+  it.skipIf(modelFolder() === undefined)(
+    'finds by meaning what shares no word with the question, and tells its coverage',
+    async () => {
+      code.warmUp()
+      await whole()
+      const answer = await code.searchByMeaning(ask('credential checking at login', { mode: 'vector' }))
+      expect(answer.results[0]).toMatchObject({
+        file_path: 'src/auth.py',
+        language: 'python',
+        kind: 'function',
+      })
+      const { coverage, model } = await code.searchByMeaning(ask('socket'))
+      expect(model).toContain('MiniLM')
+      expect(coverage.chunks_with_vectors).toBe(coverage.chunks)
+    },
+  )
+
+  it('filters by language and folder, ranks by words alone when told to', async () => {
+    code.warmUp()
+    await whole()
+    for (const mode of ['text', 'hybrid'] as const) {
+      const python = await code.searchByMeaning(
+        ask('password container socket', { mode, language: 'python' }),
+      )
+      expect(new Set(python.results.map(({ language }) => language))).toEqual(new Set(['python']))
+      const docs = await code.searchByMeaning(ask('password container socket', { mode, path: 'docs' }))
+      expect(new Set(docs.results.map(({ file_path }) => file_path))).toEqual(new Set(['docs/guide.md']))
+    }
+    await expect(code.searchByMeaning(ask('x', { path: '../' }))).rejects.toMatchObject({
+      code: 'OUTSIDE_ROOT',
+    })
+  })
+
+  it('never returns what is no longer in the file, and takes changes in', async () => {
+    code.warmUp()
+    await whole()
+    tree.write('src/auth.py', 'def nothing():\n    return None\n')
+    rmSync(join(tree.folder, 'docs'), { recursive: true })
+    const stale = await code.searchByMeaning(ask('verify_password', { mode: 'text' }))
+    expect(stale.results.map(({ file_path }) => file_path)).not.toContain('src/auth.py')
+    tree.write('src/later.ts', `export function renewCertificate() {\n${pad}}\n`)
+    await code.reindex()
+    const fresh = await code.searchByMeaning(ask('renewCertificate'))
+    expect(fresh.results[0]).toMatchObject({ file_path: 'src/later.ts', name: 'renewCertificate' })
+  })
+
+  it('keeps its work across a restart', async () => {
+    code.warmUp()
+    await whole()
+    const before = (await code.status()).meaning
+    await code.close()
+    code = open()
+    expect((await code.status()).meaning).toMatchObject({
+      chunks: before.chunks,
+      chunks_with_vectors: before.chunks_with_vectors,
+    })
+    const answer = await code.searchByMeaning(ask('openSocket'))
+    expect(answer.results[0]).toMatchObject({
+      file_path: 'src/net.ts',
+      name: expect.stringContaining('openSocket'),
+    })
+  })
+
+  it('asks the model again only about chunks that changed', async () => {
+    const asked: string[] = []
+    const endpoint = createServer((req, res) => {
+      let body = ''
+      req.on('data', (piece) => {
+        body += piece
+      })
+      req.on('end', () => {
+        const { input } = JSON.parse(body) as { input: string[] }
+        asked.push(...input)
+        res.end(JSON.stringify({ data: input.map((_, index) => ({ index, embedding: [1, 0] })) }))
+      })
+    })
+    await new Promise<void>((done) => endpoint.listen(0, '127.0.0.1', done))
+    const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`
+    const embeddings = { kind: 'endpoint', url, model: 'tiny', dimensions: 2 } as const
+    await code.close()
+    code = open({ embeddings })
+    code.warmUp()
+    await whole()
+    expect(asked.length).toBeGreaterThanOrEqual(3)
+    asked.length = 0
+    await code.close()
+    // Every file is touched, one of them changes.
+    for (const [path, text] of Object.entries(FILES))
+      tree.write(path, text.replace('hash(secret)', 'digestOf(secret)'))
+    code = open({ embeddings })
+    code.warmUp()
+    await whole()
+    expect(asked).toEqual([expect.stringContaining('digest Of')])
+    endpoint.close()
+  })
+
+  it('works by words when there is no model, and says that', async () => {
+    await code.close()
+    code = open({ embeddings: { kind: 'none' } })
+    code.warmUp()
+    await whole()
+    const answer = await code.searchByMeaning(ask('openSocket'))
+    expect(answer).toMatchObject({ mode: 'text', model: null })
+    expect(answer.results[0]).toMatchObject({ file_path: 'src/net.ts' })
+    expect(answer.notes.join()).toContain('No model')
+  })
+
+  it('uses an OpenAI-compatible endpoint when given one, and survives its failure', async () => {
+    let isBroken = false
+    const endpoint = createServer((req, res) => {
+      let body = ''
+      req.on('data', (piece) => {
+        body += piece
+      })
+      req.on('end', () => {
+        if (isBroken) return void res.writeHead(500).end()
+        const { input } = JSON.parse(body) as { input: string[] }
+        // As simple as a model can be: does the text speak of passwords?
+        const data = input.map((text, index) => ({
+          index,
+          embedding: /password|secret/.test(text) ? [1, 0.1] : [0.1, 1],
+        }))
+        res.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ data }))
+      })
+    })
+    await new Promise<void>((done) => endpoint.listen(0, '127.0.0.1', done))
+    const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`
+    await code.close()
+    code = open({ embeddings: { kind: 'endpoint', url, model: 'tiny', dimensions: 2 } })
+    code.warmUp()
+    await whole()
+    const answer = await code.searchByMeaning(ask('secret', { mode: 'vector' }))
+    expect(answer.results[0]).toMatchObject({ file_path: 'src/auth.py' })
+    isBroken = true
+    const without = await code.searchByMeaning(ask('openSocket'))
+    expect(without.mode).toBe('text')
+    expect(without.results[0]).toMatchObject({ file_path: 'src/net.ts' })
+    expect(without.notes.join()).toContain('could not be asked')
+    endpoint.close()
+  })
+})
+
+describe('words', () => {
+  it('are the parts of identifiers, stemmed, and the whole', () => {
+    expect(termsOf('getHTTPResponse max_retry_count')).toEqual([
+      'get',
+      'http',
+      'respons',
+      'gethttpresponse',
+      'max',
+      'retri',
+      'count',
+      'maxretrycount',
+    ])
+  })
+  it('meet in their near forms', () => {
+    expect(new Set(['connect', 'connects', 'connected', 'connecting', 'connection'].map(stem)).size).toBe(1)
+    expect(stem('class')).toBe('class')
+  })
+})

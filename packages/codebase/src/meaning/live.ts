@@ -1,0 +1,487 @@
+// meaning/live.ts: the search by meaning over a tree that keeps changing. Files are chunked and embedded in the background,
+// likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { languageOf } from '../chunks/languages.ts'
+import { CodebaseError } from '../errors.ts'
+import { decodeText, readBytes } from '../files.ts'
+import { replaceFile } from '../index/durable.ts'
+import type { FolderStore } from '../index/folder-store.ts'
+import { Thread } from '../index/threads.ts'
+import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
+import type { Root } from '../root.ts'
+import { type ChunkMeta, ChunkSegment, hashOf, type TermHit } from './chunk-segment.ts'
+import { dimensionsOf, type EmbeddingChoice, modelName } from './embedders.ts'
+import { best, bm25, fuse, Nearest, type Ranked } from './rank.ts'
+import { termKey, termsOf } from './terms.ts'
+import { VectorFile } from './vectors.ts'
+import type { MeaningReply, MeaningRequest } from './worker.ts'
+
+export type MeaningMode = 'hybrid' | 'vector' | 'text'
+
+export interface MeaningQuery {
+  readonly query: string
+  readonly mode: MeaningMode
+  readonly language: string | undefined
+  readonly path: string | undefined
+  readonly maxResults: number
+}
+
+export interface MeaningHit {
+  readonly file_path: string
+  readonly start_line: number
+  readonly end_line: number
+  readonly kind: string
+  readonly name?: string
+  readonly within?: string[]
+  readonly language: string
+  readonly text: string
+  readonly score: number
+}
+
+export interface Coverage {
+  readonly files: number
+  readonly files_indexed: number
+  readonly chunks: number
+  readonly chunks_with_vectors: number
+}
+
+interface Manifest {
+  readonly version: number
+  readonly root: string
+  readonly model: string | null
+  readonly segments: readonly string[]
+}
+
+const VERSION = 1
+
+interface Open {
+  readonly segment: ChunkSegment
+  readonly vectors: VectorFile
+  /** The number of this segment's first chunk among all. */
+  readonly base: number
+  /** 1 for files that a later segment, or nothing any more, speaks for. */
+  readonly stale: Uint8Array
+  fileOf: Uint32Array | undefined
+}
+
+/** Is there a file this segment still speaks for? */
+const speaks = ({ stale }: Open) => stale.some((flag) => flag === 0)
+
+export interface MeaningOptions {
+  readonly root: Root
+  readonly realRoot: string
+  readonly store: FolderStore
+  readonly choice: EmbeddingChoice
+  /** Threads that embed, at most. */
+  readonly threads: number
+  /** Every file that counts. */
+  readonly list: (signal: AbortSignal) => Promise<string[]>
+}
+
+type MeaningThread = Thread<MeaningRequest, MeaningReply>
+
+export class MeaningIndex {
+  readonly #options: MeaningOptions
+  readonly model: string | undefined
+  readonly #stop = new AbortController()
+  readonly #dimensions: number
+  #threads: MeaningThread[] = []
+  #open: Open[] = []
+  #stamp = ''
+  #files = 0
+  #refreshed = 0
+  #work: Promise<void> = Promise.resolve()
+  #isWorking = false
+  #failure: string | undefined
+
+  constructor(options: MeaningOptions) {
+    this.#options = options
+    this.model = modelName(options.choice)
+    this.#dimensions = dimensionsOf(options.choice)
+  }
+
+  get failure(): string | undefined {
+    return this.#failure
+  }
+
+  get isWorking(): boolean {
+    return this.#isWorking
+  }
+
+  /** Settles when everything is chunked and embedded, or could not be. */
+  refresh(): Promise<void> {
+    this.#refreshed = Date.now()
+    if (this.#isWorking || this.#stop.signal.aborted) return this.#work
+    this.#isWorking = true
+    this.#work = this.#bringUp()
+      .then(() => {
+        this.#failure = undefined
+      })
+      .catch((error: unknown) => {
+        if (!this.#stop.signal.aborted) this.#failure = error instanceof Error ? error.message : String(error)
+      })
+      .finally(() => {
+        this.#isWorking = false
+      })
+    return this.#work
+  }
+
+  refreshSoon(): void {
+    if (Date.now() - this.#refreshed > MEANING_LIMITS.refreshMs) void this.refresh()
+  }
+
+  coverage(): Coverage {
+    this.#load()
+    let files = 0
+    let chunks = 0
+    let vectors = 0
+    for (const { segment, vectors: file, stale } of this.#open.filter(speaks)) {
+      files += stale.reduce((sum, flag) => sum + (1 - flag), 0)
+      chunks += segment.chunks
+      vectors += this.model ? Math.min(file.count, segment.chunks) : 0
+    }
+    return { files: Math.max(this.#files, files), files_indexed: files, chunks, chunks_with_vectors: vectors }
+  }
+
+  /** Stops what is under way, forgets everything and starts from nothing. */
+  async rebuild(): Promise<void> {
+    await this.#endThreads()
+    await this.#work
+    if (!this.#options.store.tryLock())
+      throw new CodebaseError('IO', 'Another process is indexing this folder.')
+    for (const { segment } of this.#open) segment.close()
+    this.#open = []
+    this.#stamp = ''
+    rmSync(this.#manifestPath, { force: true })
+    this.#sweepLeftovers()
+    await this.refresh()
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#endThreads()
+    await this.#work
+    for (const { segment } of this.#open) segment.close()
+    this.#open = []
+  }
+
+  async search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
+    this.#load()
+    const hasVectors = this.model !== undefined && this.#open.some(({ vectors }) => vectors.count > 0)
+    const asked = hasVectors && query.mode !== 'text' ? await this.#vectorOf(query.query) : undefined
+    const mode = asked?.vector ? query.mode : 'text'
+    const accepts = this.#filter(query)
+    const byWords = mode === 'vector' ? [] : this.#byWords(query.query, accepts)
+    const byVectors = mode !== 'text' && asked?.vector ? this.#byVectors(asked.vector, accepts) : []
+    const { chunks, chunks_with_vectors } = this.coverage()
+    // While few chunks have vectors, having one must not count as being near.
+    const trust = chunks_with_vectors / Math.max(1, chunks)
+    const ranked = mode === 'hybrid' ? fuse(byWords, byVectors, trust) : best([...byWords, ...byVectors])
+    const hits = await this.#present(ranked, query.maxResults)
+    return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
+  }
+
+  #filter({ language, path }: MeaningQuery): (open: Open, chunk: number) => boolean {
+    const folder = path === undefined || path === '.' || path === '' ? undefined : path
+    const wanted = language?.toLowerCase()
+    const verdicts = new Map<Open, Uint8Array>()
+    return (open, chunk) => {
+      let verdict = verdicts.get(open)
+      if (!verdict) {
+        verdict = Uint8Array.from(open.segment.files, (file, n) => {
+          if (open.stale[n]) return 0
+          if (folder !== undefined && file.path !== folder && !file.path.startsWith(`${folder}/`)) return 0
+          return wanted === undefined || languageOf(file.path).name === wanted ? 1 : 0
+        })
+        verdicts.set(open, verdict)
+      }
+      return verdict[this.#fileOf(open, chunk)] === 1
+    }
+  }
+
+  #fileOf(open: Open, chunk: number): number {
+    open.fileOf ??= Uint32Array.from(open.segment.metas(), (meta) => meta.file)
+    return open.fileOf[chunk] as number
+  }
+
+  #byWords(text: string, accepts: (open: Open, chunk: number) => boolean): Ranked[] {
+    let count = 0
+    let words = 0
+    for (const { segment } of this.#open) {
+      count += segment.chunks
+      for (const length of segment.lengths) words += length
+    }
+    const keys = [...new Set(termsOf(text).map(termKey))]
+    const lists = keys.map((key) => {
+      const all: TermHit[] = []
+      for (const open of this.#open)
+        for (const hit of open.segment.hits(key))
+          if (accepts(open, hit.chunk)) all.push({ chunk: open.base + hit.chunk, count: hit.count })
+      return all
+    })
+    return bm25(
+      { count, averageLength: words / Math.max(1, count), lengthOf: (id) => this.#lengthOf(id) },
+      lists,
+    )
+  }
+
+  /** A model that fails costs its half of the answer, not the answer. */
+  async #vectorOf(text: string): Promise<{ vector?: Float32Array; problem?: string }> {
+    try {
+      const reply = await this.#thread(0).ask({ do: 'query', text, choice: this.#options.choice })
+      return reply.type === 'vector' ? { vector: reply.vector } : {}
+    } catch (error) {
+      return { problem: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  #byVectors(vector: Float32Array, accepts: (open: Open, chunk: number) => boolean): Ranked[] {
+    const nearest = new Nearest()
+    for (const open of this.#open)
+      open.vectors.nearness(vector, open.segment.chunks, (chunk, score) => {
+        if (accepts(open, chunk)) nearest.add(open.base + chunk, score)
+      })
+    return nearest.ranked()
+  }
+
+  #openOf(id: number): Open | undefined {
+    let found: Open | undefined
+    for (const open of this.#open) if (open.base <= id) found = open
+    return found
+  }
+
+  #lengthOf(id: number): number {
+    const open = this.#openOf(id)
+    return open?.segment.lengths[id - open.base] ?? 1
+  }
+
+  /** Reads each result's file; one whose text is no longer there is left out. */
+  async #present(ranked: readonly Ranked[], most: number): Promise<MeaningHit[]> {
+    const hits: MeaningHit[] = []
+    for (const { id, score } of ranked) {
+      if (hits.length >= most) break
+      const open = this.#openOf(id)
+      if (!open) continue
+      const meta = open.segment.meta(id - open.base)
+      const path = open.segment.files[meta.file]?.path ?? ''
+      const text = await this.#textOf(path, meta)
+      if (text === undefined) {
+        open.stale[meta.file] = 1
+        continue
+      }
+      hits.push({
+        file_path: path,
+        start_line: meta.startLine,
+        end_line: meta.endLine,
+        kind: meta.kind,
+        ...(meta.name !== undefined && { name: meta.name }),
+        ...(meta.within && { within: [...meta.within] }),
+        language: meta.language,
+        text,
+        score: Math.round(score * 1e6) / 1e6,
+      })
+    }
+    return hits
+  }
+
+  async #textOf(path: string, meta: ChunkMeta): Promise<string | undefined> {
+    try {
+      const { bytes } = await readBytes(this.#options.root, path, FILE_LIMITS.meaningBytes)
+      const { text } = decodeText(bytes, path)
+      let from = 0
+      for (let line = 1; line < meta.startLine; line++) from = text.indexOf('\n', from) + 1
+      let to = from
+      for (let line = meta.startLine; line <= meta.endLine; line++) {
+        const next = text.indexOf('\n', to)
+        to = next < 0 ? text.length : next + 1
+      }
+      const found = text.slice(from, to)
+      return hashOf(found) === meta.hash ? found : undefined
+    } catch (error) {
+      if (error instanceof CodebaseError) return undefined
+      throw error
+    }
+  }
+
+  async #endThreads(): Promise<void> {
+    const threads = this.#threads
+    this.#threads = []
+    await Promise.all(threads.map((thread) => thread.close()))
+  }
+
+  /** Removes segments that no manifest names. Only under the lock. */
+  #sweepLeftovers(): void {
+    const { folder } = this.#options.store
+    const named = this.#manifest()?.segments ?? []
+    for (const name of readdirSync(folder)) {
+      const segment = /^(.+\.chk)(?:\.vec)?$/.exec(name)?.[1]
+      if (segment !== undefined && !named.includes(segment)) rmSync(join(folder, name), { force: true })
+    }
+  }
+
+  #thread(n: number): MeaningThread {
+    while (this.#threads.length <= n) this.#threads.push(new Thread('meaning/worker'))
+    return this.#threads[n] as MeaningThread
+  }
+
+  get #manifestPath(): string {
+    return join(this.#options.store.folder, 'meaning.json')
+  }
+
+  #manifest(): Manifest | undefined {
+    try {
+      const found = JSON.parse(readFileSync(this.#manifestPath, 'utf8')) as Manifest
+      const fits = found.version === VERSION && found.root === this.#options.realRoot
+      return fits && found.model === (this.model ?? null) ? found : undefined
+    } catch {
+      // Missing or not readable: nothing was chunked yet.
+      return undefined
+    }
+  }
+
+  #commit(segments: readonly string[]): void {
+    const manifest: Manifest = {
+      version: VERSION,
+      root: this.#options.realRoot,
+      model: this.model ?? null,
+      segments,
+    }
+    replaceFile(this.#manifestPath, JSON.stringify(manifest))
+  }
+
+  /** Opens what the manifest names, if it changed. */
+  #load(): void {
+    const manifest = this.#manifest()
+    const stamp = JSON.stringify(manifest?.segments ?? [])
+    if (stamp === this.#stamp) return
+    const known = new Map(this.#open.map((open) => [open.segment.name, open]))
+    const next: Open[] = []
+    let base = 0
+    for (const name of manifest?.segments ?? []) {
+      const path = join(this.#options.store.folder, name)
+      if (!existsSync(path)) continue
+      const segment = known.get(name)?.segment ?? ChunkSegment.open(path, name)
+      known.delete(name)
+      next.push({
+        segment,
+        vectors: new VectorFile(`${path}.vec`, this.#dimensions),
+        base,
+        stale: new Uint8Array(segment.files.length),
+        fileOf: undefined,
+      })
+      base += segment.chunks
+    }
+    for (const { segment } of known.values()) segment.close()
+    const seen = new Set<string>()
+    for (const open of [...next].reverse())
+      open.segment.files.forEach((file, n) => {
+        if (seen.has(file.path)) open.stale[n] = 1
+        seen.add(file.path)
+      })
+    this.#open = next
+    this.#stamp = stamp
+  }
+
+  async #bringUp(): Promise<void> {
+    const { store, realRoot, list } = this.#options
+    if (store.unavailable) throw new CodebaseError('IO', store.unavailable)
+    this.#load()
+    const all = await list(this.#stop.signal)
+    const reply = await this.#thread(0).ask({ do: 'stat', root: realRoot, paths: all })
+    if (reply.type !== 'stats') return
+    this.#files = all.length
+    const changed = this.#changedFiles(all, reply.numbers)
+    if (!store.tryLock()) return
+    this.#sweepLeftovers()
+    for (let at = 0; at < changed.length; at += MEANING_LIMITS.filesPerSegment) {
+      this.#stop.signal.throwIfAborted()
+      await this.#chunkSome(changed.slice(at, at + MEANING_LIMITS.filesPerSegment))
+    }
+    await this.#embedAll()
+    this.#dropStale()
+  }
+
+  /** New and changed files, source before other text, the latest edited first. Files that are gone turn stale. */
+  #changedFiles(all: readonly string[], numbers: Float64Array): string[] {
+    const states = new Map<string, { size: number; mtimeMs: number }>()
+    const here = new Set(all)
+    for (const open of this.#open)
+      open.segment.files.forEach((file, n) => {
+        if (!here.has(file.path)) open.stale[n] = 1
+        if (!open.stale[n]) states.set(file.path, file)
+      })
+    const changed: { path: string; mtimeMs: number; source: number }[] = []
+    all.forEach((path, n) => {
+      const size = numbers[n * 2] as number
+      const mtimeMs = numbers[n * 2 + 1] as number
+      const state = states.get(path)
+      if (state?.size === size && state.mtimeMs === mtimeMs) return
+      changed.push({ path, mtimeMs, source: languageOf(path).grammar ? 1 : 0 })
+    })
+    return changed
+      .sort((a, b) => b.source - a.source || b.mtimeMs - a.mtimeMs || (a.path < b.path ? -1 : 1))
+      .map(({ path }) => path)
+  }
+
+  async #chunkSome(files: readonly string[]): Promise<void> {
+    const { store, realRoot } = this.#options
+    const name = `${Date.now().toString(36)}-${process.pid}-${Math.floor(performance.now())}.chk`
+    await this.#thread(0).ask({ do: 'chunk', root: realRoot, target: join(store.folder, name), files })
+    this.#load()
+    this.#commit([...this.#open.map(({ segment }) => segment.name), name])
+    this.#load()
+  }
+
+  /** Segments that speak for no file any more go; until now their vectors could be re-used. */
+  #dropStale(): void {
+    const current = this.#open.filter(speaks)
+    if (current.length === this.#open.length) return
+    this.#commit(current.map(({ segment }) => segment.name))
+    this.#load()
+    this.#sweepLeftovers()
+  }
+
+  async #embedAll(): Promise<void> {
+    if (!this.model) return
+    const pending = this.#open.filter((open) => speaks(open) && open.vectors.count < open.segment.chunks)
+    if (pending.length === 0) return
+    const known = this.#knownVectors(pending)
+    const { store, realRoot, choice, threads } = this.#options
+    let next = 0
+    await Promise.all(
+      Array.from({ length: Math.min(threads, pending.length) }, async (_, n) => {
+        for (let open = pending[next++]; open; open = pending[next++]) {
+          this.#stop.signal.throwIfAborted()
+          const path = join(store.folder, open.segment.name)
+          await this.#thread(n).ask({
+            do: 'embed',
+            root: realRoot,
+            segment: path,
+            vectors: `${path}.vec`,
+            choice,
+            known,
+          })
+        }
+      }),
+    )
+  }
+
+  /** Vectors of chunks whose text did not change when their file did. */
+  #knownVectors(pending: readonly Open[]): Map<string, Uint8Array> {
+    const wanted = new Set(pending.flatMap(({ segment }) => segment.metas().map(({ hash }) => hash)))
+    const known = new Map<string, Uint8Array>()
+    for (const { segment, vectors } of this.#open) {
+      if (vectors.count === 0) continue
+      const hashes = segment.metas().map(({ hash }) => hash)
+      const record = this.#dimensions + 4
+      vectors.scan(segment.chunks, (first, records) => {
+        for (let n = 0; n * record < records.length; n++) {
+          const hash = hashes[first + n] ?? ''
+          if (wanted.has(hash)) known.set(hash, records.slice(n * record, (n + 1) * record))
+        }
+      })
+    }
+    return known
+  }
+}

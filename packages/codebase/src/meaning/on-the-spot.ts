@@ -1,0 +1,121 @@
+// meaning/on-the-spot.ts: an answer in words before anything is indexed: ripgrep names the files that contain the rarest words of
+// the question, the best of them are chunked at once, and BM25 ranks their chunks.
+
+import { languageOf } from '../chunks/languages.ts'
+import { CodebaseError } from '../errors.ts'
+import { slashed } from '../files.ts'
+import { MEANING_LIMITS } from '../limits.ts'
+import { NameSplitter, runRipgrep } from '../ripgrep.ts'
+import { chunkTerms, type TermHit } from './chunk-segment.ts'
+import type { MeaningHit, MeaningQuery } from './live.ts'
+import { bm25 } from './rank.ts'
+import { termsOf } from './terms.ts'
+
+/** What it needs of a codebase. */
+export interface Readable {
+  readonly root: { real(): Promise<string> }
+  ripgrep(): Promise<string>
+  chunkFile(path: string): Promise<{
+    file_path: string
+    chunks: readonly Omit<MeaningHit, 'file_path' | 'score'>[] | readonly FileChunk[]
+  }>
+}
+
+interface FileChunk {
+  readonly start_line: number
+  readonly end_line: number
+  readonly kind: string
+  readonly name?: string
+  readonly within?: readonly string[]
+  readonly language: string
+  readonly text: string
+}
+
+const WORDS_MAX = 6
+
+export async function rankOnTheSpot(
+  code: Readable,
+  query: MeaningQuery,
+  signal?: AbortSignal,
+): Promise<MeaningHit[]> {
+  const terms = [...new Set(termsOf(query.query))]
+  const searched = [...terms]
+    .filter((term) => term.length > 2)
+    .sort((a, b) => b.length - a.length)
+    .slice(0, WORDS_MAX)
+  const scores = new Map<string, number>()
+  for (const term of searched) {
+    const files = await filesWith(code, term, query.path, signal)
+    for (const file of files) scores.set(file, (scores.get(file) ?? 0) + 1 / Math.log(2 + files.length))
+  }
+  const wanted = query.language?.toLowerCase()
+  const best = [...scores]
+    .filter(([file]) => wanted === undefined || languageOf(file).name === wanted)
+    .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+    .slice(0, MEANING_LIMITS.filesOnTheSpot)
+  const chunks: { path: string; chunk: FileChunk; terms: string[] }[] = []
+  for (const [path] of best) {
+    signal?.throwIfAborted()
+    for (const chunk of await chunksOf(code, path))
+      chunks.push({
+        path,
+        chunk,
+        terms: chunkTerms(path, { ...chunk, name: chunk.name, within: chunk.within ?? [] }),
+      })
+  }
+  const lists = terms.map((term) =>
+    chunks.flatMap(({ terms: own }, id): TermHit[] => {
+      const count = own.reduce((sum, other) => sum + (other === term ? 1 : 0), 0)
+      return count > 0 ? [{ chunk: id, count }] : []
+    }),
+  )
+  const words = chunks.reduce((sum, { terms: own }) => sum + own.length, 0)
+  const collection = {
+    count: chunks.length,
+    averageLength: words / Math.max(1, chunks.length),
+    lengthOf: (id: number) => chunks[id]?.terms.length ?? 1,
+  }
+  return bm25(collection, lists)
+    .slice(0, query.maxResults)
+    .flatMap(({ id, score }) => {
+      const found = chunks[id]
+      if (!found) return []
+      const { within, ...chunk } = found.chunk
+      return [{ file_path: found.path, ...chunk, ...(within && { within: [...within] }), score }]
+    })
+}
+
+/** A stem matches as a part of a word, which is what a stem is for. */
+async function filesWith(
+  code: Readable,
+  term: string,
+  path: string | undefined,
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const names: string[] = []
+  const splitter = new NameSplitter((raw) => names.push(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
+  const args = [
+    '--files-with-matches',
+    '--null',
+    '--ignore-case',
+    '--fixed-strings',
+    `--regexp=${term}`,
+    '--',
+    `./${path ?? ''}`,
+  ]
+  await runRipgrep(await code.ripgrep(), args, { cwd: await code.root.real(), signal }, (piece) => {
+    splitter.push(piece)
+    return true
+  })
+  return names
+}
+
+async function chunksOf(code: Readable, path: string): Promise<readonly FileChunk[]> {
+  try {
+    return (await code.chunkFile(path)).chunks
+  } catch (error) {
+    // Binary, too large or gone: the other files still answer.
+    if (error instanceof CodebaseError) return []
+    throw error
+  }
+}

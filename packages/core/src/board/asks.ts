@@ -1,0 +1,58 @@
+// asks.ts: what servers may ask of this program, from what the program gave the board: somebody to fill in forms, a
+// model, the workspace, hooks. What is not given is not offered to any server.
+import type { AskHandler, RequestHandlers } from '../connection/asks.ts'
+import { RpcFault } from '../connection/faults.ts'
+import { RPC } from '../connection/protocol.ts'
+import { PermissionDenied } from '../errors.ts'
+import {
+  type ElicitationPorts,
+  elicit,
+  type Hooks,
+  readElicitation,
+  rootsOf,
+  type Sampling,
+} from '../interaction/index.ts'
+
+export interface AskOptions {
+  readonly elicitation: ElicitationPorts
+  readonly hooks: Hooks
+  readonly sampling?: Sampling | undefined
+  /** The folders of the workspace now; nothing when it is not told. */
+  roots(): readonly string[] | undefined
+  readonly cwd: string
+}
+
+/** JSON-RPC's code for a person who said no, as the protocol has it. */
+const USER_REJECTED = -1
+
+export function handlersOf(options: AskOptions): RequestHandlers {
+  const { elicitation, hooks, sampling } = options
+  const answers = elicitation.ask !== undefined || hooks.has('Elicitation')
+  return {
+    ...(answers && { elicitForm: elicitHandler(elicitation), elicitUrl: elicitHandler(elicitation) }),
+    ...(sampling && { sampling: samplingHandler(sampling) }),
+    ...(options.roots() && { roots: () => ({ roots: rootsOf(options.roots() ?? [], options.cwd) }) }),
+  }
+}
+
+function elicitHandler(ports: ElicitationPorts): AskHandler {
+  return async (params, { server, signal }) => {
+    const request = readElicitation(server, params)
+    if ('problem' in request) throw new RpcFault(RPC.invalidParams, request.problem)
+    const answer = await elicit(request, ports, signal)
+    const content = answer.action === 'accept' ? answer.content : undefined
+    return { action: answer.action, ...(content && { content }) }
+  }
+}
+
+function samplingHandler(sampling: Sampling): AskHandler {
+  return async (params, { server, signal }) => {
+    try {
+      const { role, content, model, stopReason } = await sampling.createMessage(server, params, signal)
+      return { role, content, model, ...(stopReason !== undefined && { stopReason }) }
+    } catch (error) {
+      if (error instanceof PermissionDenied) throw new RpcFault(USER_REJECTED, error.message)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,255 @@
+// calls.ts: plugs the call pipeline of the tools room into one board: who decides, who is asked, what is remembered and
+// written down. The steps of a call themselves are in tools/call.ts.
+import { join } from 'node:path'
+import type { ConfiguredServer, DisabledReason } from '../config/types.ts'
+import type { Connection } from '../connection/connection.ts'
+import { Disabled, NotFound, PermissionDenied } from '../errors.ts'
+import type { Events } from '../events.ts'
+import type { Host } from '../host.ts'
+import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
+import { INTERACTION_LIMITS, RESULT_LIMITS } from '../limits.ts'
+import {
+  type Answer,
+  AuditLog,
+  type Caller,
+  type Decision,
+  decide,
+  explainDecision,
+  PermissionGate,
+  type Question,
+  type Rule,
+  type Standing,
+} from '../permissions/index.ts'
+import {
+  type Args,
+  type BoundTool,
+  type CallContext,
+  type CallPorts,
+  callTool,
+  permissionRequest,
+  pruneResults,
+  type Resolution,
+  type ToolActions,
+  type ToolResult,
+  type ToolSession,
+} from '../tools/index.ts'
+import { AcceptedDefinitions } from './accepted.ts'
+import { possibleServers, type ToolPool } from './pool.ts'
+import { callAsTask, runsAsTask } from './tasks.ts'
+import { UrlsDone } from './urls-done.ts'
+
+export interface CallOptions {
+  readonly host: Host
+  readonly stateDir: string
+  readonly events: Events
+  readonly caller: Caller
+  readonly ask?: ((question: Question) => Promise<Answer>) | undefined
+  readonly saveRule?: ((rule: string) => Promise<string>) | undefined
+  readonly askForClients?: boolean | undefined
+  readonly hooks: Hooks
+  readonly elicitation?: ElicitationPorts | undefined
+  server(name: string): ConfiguredServer | undefined
+  connection(name: string): Connection
+}
+
+export class Calls implements ToolActions {
+  readonly #options: CallOptions
+  readonly #ports: CallPorts
+  readonly #gate: PermissionGate
+  readonly #audit: AuditLog
+  readonly #standings = new Map<string, Standing>()
+  readonly #sessions = new WeakMap<Connection, ToolSession>()
+  readonly #urls: UrlsDone
+  readonly accepted: AcceptedDefinitions
+  #rules: readonly Rule[] = []
+  #pruning: Promise<unknown> | undefined
+
+  constructor(options: CallOptions) {
+    const { host, stateDir, events, hooks, elicitation } = options
+    this.#options = options
+    const trouble = (what: string) => (error: unknown) =>
+      events.emit('warning', { text: `${what}: ${error instanceof Error ? error.message : String(error)}` })
+    this.accepted = new AcceptedDefinitions(
+      join(stateDir, 'tools.lock.json'),
+      trouble('Accepted tools could not be saved'),
+    )
+    this.#audit = new AuditLog({
+      path: auditPath(stateDir),
+      host,
+      onProblem: trouble('The audit log could not be written'),
+    })
+    this.#gate = new PermissionGate({
+      ask: options.ask,
+      save: options.saveRule,
+      askForClients: options.askForClients,
+    })
+    this.#urls = new UrlsDone(host, events)
+    this.#ports = {
+      host,
+      connect: (server) => this.#session(options.connection(server)),
+      standing: (server) => this.#standing(server),
+      gate: this.#gate,
+      accepted: this.accepted,
+      hooks,
+      ...(elicitation && { elicitation }),
+      urlDone: (server, id, signal) => this.#urls.wait(server, id, INTERACTION_LIMITS.urlDoneMs, signal),
+      audit: this.#audit,
+      resultsFolder: join(stateDir, 'results'),
+    }
+  }
+
+  setRules(rules: readonly Rule[]): void {
+    this.#rules = rules
+    this.#standings.clear()
+  }
+
+  /** The servers changed: what is known about their permissions is read anew. */
+  forget(): void {
+    this.#standings.clear()
+  }
+
+  call(tool: BoundTool, args: Args, context: CallContext): Promise<ToolResult> {
+    this.#pruning ??= pruneResults(this.#ports.resultsFolder, this.#options.host, RESULT_LIMITS.keepMs).catch(
+      // Old files that stay are no reason to bother anybody.
+      () => undefined,
+    )
+    return callTool(
+      this.#ports,
+      tool,
+      args,
+      context.caller ? context : { ...context, caller: this.#options.caller },
+    )
+  }
+
+  decide(tool: BoundTool): Decision {
+    return decide(permissionRequest(tool), this.#standing(tool.server))
+  }
+
+  isAvailable(tool: BoundTool): boolean {
+    return this.#options.connection(tool.server).state.kind === 'connected'
+  }
+
+  /** May this resource be read? Asked, answered and written down like a call. */
+  async permitRead(server: string, uri: string, context: CallContext): Promise<void> {
+    const request = {
+      server,
+      tool: uri,
+      name: `${server}:${uri}`,
+      traits: { readOnly: true, destructive: false },
+      trusted: false,
+      resource: true,
+    }
+    const caller = context.caller ?? this.#options.caller
+    const standing = this.#standing(server)
+    const verdict =
+      this.#gate.quick(request, standing, caller) ??
+      (await this.#gate.check(request, standing, caller, { uri }, context.signal))
+    this.#audit.record({
+      server,
+      tool: 'resources/read',
+      caller,
+      decision: verdict,
+      outcome: verdict.outcome === 'allow' ? 'ok' : 'refused',
+      arguments: { uri },
+    })
+    if (verdict.outcome === 'deny')
+      throw new PermissionDenied(explainDecision(request, verdict), { server, stage: 'call' })
+  }
+
+  /** Everything that is still on its way to the disk. */
+  async flush(): Promise<void> {
+    this.#urls.close()
+    await Promise.all([this.#audit.flush(), this.accepted.flush()])
+  }
+
+  #session(connection: Connection): ToolSession {
+    const known = this.#sessions.get(connection)
+    if (known) return known
+    const session: ToolSession = {
+      callTool: (name, args, { signal, onProgress, timeoutMs }) =>
+        runsAsTask(connection, name)
+          ? callAsTask(connection, this.#options.host, name, args, { signal, onProgress, timeoutMs })
+          : connection.request('tools/call', { name, arguments: args }, { signal, onProgress, timeoutMs }),
+    }
+    this.#sessions.set(connection, session)
+    return session
+  }
+
+  #standing(server: string): Standing {
+    const known = this.#standings.get(server)
+    if (known) return known
+    const configured = this.#options.server(server)
+    const standing: Standing = {
+      channel: configured?.entry.permissions,
+      channelSource: configured?.source,
+      rules: this.#rules,
+    }
+    this.#standings.set(server, standing)
+    return standing
+  }
+}
+
+export function auditPath(stateDir: string): string {
+  return join(stateDir, 'audit.jsonl')
+}
+
+/** Finds a tool by either spelling, connecting the servers it can mean and no others. */
+export async function findTool(
+  on: { pool: ToolPool; servers: readonly string[]; connection(server: string): Connection },
+  name: string,
+  signal?: AbortSignal,
+): Promise<BoundTool> {
+  const { pool } = on
+  const known = pool.resolve(name)
+  if (known.kind === 'found') return known.tool
+  const servers = possibleServers(name, on.servers)
+  const states = await Promise.all(servers.map((server) => on.connection(server).settled(signal)))
+  const found = pool.resolve(name)
+  if (found.kind === 'found') return found.tool
+  for (const [at, state] of states.entries()) {
+    if (state.kind === 'failed' || state.kind === 'needs-auth') throw state.error
+    if (state.kind === 'disabled') throw disabledError(servers[at] ?? '', state.reason)
+  }
+  throw unknownTool(name, found, servers, pool)
+}
+
+function unknownTool(
+  name: string,
+  found: Exclude<Resolution, { kind: 'found' }>,
+  servers: readonly string[],
+  pool: ToolPool,
+): NotFound {
+  const [server] = servers
+  if (found.kind === 'ambiguous')
+    return new NotFound('tool', name, {
+      stage: 'call',
+      hint: `It could be any of ${found.names.join(', ')}.`,
+    })
+  if (server === undefined)
+    return new NotFound('tool', name, {
+      stage: 'call',
+      hint: 'No server has that name: a tool is called `server.tool` or `mcp__server__tool`. Run `plugboard tools` to see them.',
+    })
+  const near = pool
+    .search(name, 20)
+    .filter(({ tool }) => servers.includes(tool.mcpInfo.serverName))
+    .slice(0, 3)
+    .map(({ tool }) => `${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`)
+  return new NotFound('tool', name, {
+    server,
+    stage: 'call',
+    hint:
+      near.length > 0
+        ? `Did you mean ${near.join(', ')}?`
+        : `Run \`plugboard tools ${server}\` to see what it has.`,
+  })
+}
+
+export function disabledError(server: string, reason: DisabledReason): Disabled {
+  const hints: Readonly<Partial<Record<DisabledReason['kind'], string>>> = {
+    trust: `It came with this project: run \`plugboard approve ${server}\` to let it start.`,
+    user: `Run \`plugboard enable ${server}\` to switch it on.`,
+    config: `Run \`plugboard enable ${server}\` to switch it on.`,
+  }
+  return new Disabled(server, reason.text, { hint: hints[reason.kind] })
+}

@@ -1,0 +1,249 @@
+// diagnose.ts: walks one server up its ladder and says where it stopped and what to do. It reads what the configuration
+// decided, looks how far the way to the server holds, and then connects it as anybody would.
+import type { RemoteEntry, ServerEntry } from '../config/entry.ts'
+import { maskUrl } from '../config/mask.ts'
+import type { Resolution } from '../config/resolve.ts'
+import type { ConfiguredServer } from '../config/types.ts'
+import type { Connection } from '../connection/connection.ts'
+import { BadAnswer, ChannelClosed, RpcFault } from '../connection/faults.ts'
+import type { Connected, ServerState } from '../connection/states.ts'
+import type { ErrorCode, PlugboardError } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { cleanText, cutText } from '../tools/describe.ts'
+import { httpStatus } from '../transports/faults.ts'
+import { type Finding, toolFindings } from './findings.ts'
+import { askOnce, findCommand, reachHost } from './reach.ts'
+import { broke, held, type Rung, type RungName } from './rungs.ts'
+
+export interface Diagnosis {
+  readonly name: string
+  readonly ok: boolean
+  readonly rungs: readonly Rung[]
+  readonly findings: readonly Finding[]
+  readonly stoppedAt?: RungName
+  /** Switched off on purpose: nothing was tried, and nothing is wrong. */
+  readonly disabled?: string
+  /** What kind of failure it was, when connecting failed. */
+  readonly code?: ErrorCode
+}
+
+export interface Patient {
+  readonly resolution: Resolution
+  readonly host: Host
+  /** Connects the server; asked only when nothing before it broke. */
+  connection(): Connection
+  readonly signal?: AbortSignal | undefined
+}
+
+export async function diagnose(patient: Patient): Promise<Diagnosis> {
+  const { resolution } = patient
+  const { name, server } = resolution
+  const settled = decided(resolution)
+  const done = (rungs: readonly Rung[], more: Partial<Diagnosis> = {}): Diagnosis => {
+    const failed = rungs.find(({ ok }) => !ok)
+    return {
+      name,
+      ok: !failed,
+      rungs: rungs.map(shown),
+      findings: [],
+      ...(failed && { stoppedAt: failed.rung }),
+      ...more,
+    }
+  }
+  if (!server || settled.some(({ ok }) => !ok)) return done(settled)
+  if (server.disabled) return done(settled, { disabled: server.disabled.text })
+
+  const way = await theWay(server, patient)
+  if (way.some(({ ok }) => !ok)) return done([...settled, ...way])
+  const connection = patient.connection()
+  const state = await connection.settled(patient.signal)
+  if (state.kind === 'connected')
+    return done([...settled, ...way, ...climbed(server.entry, state, connection)], {
+      findings: [...toolFindings(name, connection.catalog.tools.items), ...listFindings(connection)],
+    })
+  const failure = await whereItStopped(server, state, patient.host)
+  return done([...settled, ...way, ...failure], 'error' in state ? { code: state.error.code } : {})
+}
+
+/** What the configuration decided, before anything is started. */
+function decided({ name, contenders, server, expansions, policy, trust }: Resolution): Rung[] {
+  if (!server) {
+    const hidden = contenders.find(({ verdict }) => verdict.kind === 'hidden')
+    if (hidden?.verdict.kind === 'hidden')
+      return [
+        held('config', hidden.definition.source.file),
+        broke('policy', `${hidden.verdict.by} allows its own servers only.`, 'Ask who manages this machine.'),
+      ]
+    const fault = contenders
+      .flatMap(({ definition }) => definition.faults)
+      .find(({ severity }) => severity === 'error')
+    return [
+      broke(
+        'config',
+        fault?.message ?? 'No definition of it is valid.',
+        `Run \`plugboard explain ${name}\`.`,
+      ),
+    ]
+  }
+  const { disabled } = server
+  const missing = [
+    ...new Set(expansions.filter(({ from }) => from === 'missing').map(({ variable }) => variable)),
+  ]
+  const config: Rung = {
+    ...held(
+      'config',
+      missing.length > 0 ? `${server.source}; not set: ${missing.join(', ')}` : server.source,
+    ),
+    ...(missing.length > 0 && { hint: `Set ${missing.join(', ')}, or give a default as \${NAME:-default}.` }),
+  }
+  if (disabled && disabled.kind !== 'trust' && disabled.kind !== 'policy')
+    return [
+      {
+        ...config,
+        detail: `switched off: ${disabled.text}`,
+        hint: `Run \`plugboard enable ${name}\` to use it.`,
+      },
+    ]
+  if (disabled?.kind === 'trust')
+    return [
+      config,
+      broke(
+        'trust',
+        `Pending approval: ${trust?.because ?? 'nobody approved it yet'}.`,
+        `Look at it with \`plugboard get ${name}\`, then run \`plugboard approve ${name}\`.`,
+      ),
+    ]
+  const trusted = held('trust', trust?.because)
+  if (disabled?.kind === 'policy')
+    return [
+      config,
+      trusted,
+      broke('policy', `${disabled.text}.`, 'Change the policy in that file, or ask who manages it.'),
+    ]
+  return [config, trusted, held('policy', policy?.admitted ? policy.by : undefined)]
+}
+
+async function theWay({ entry }: ConfiguredServer, { host, signal }: Patient): Promise<readonly Rung[]> {
+  if (entry.type === 'stdio') return [findCommand(entry, host)]
+  if (!('url' in entry) || entry.url === undefined) return []
+  if (!URL.canParse(entry.url))
+    return [broke('dns', `"${maskUrl(entry.url)}" is not a URL.`, 'Correct `url` of this server.')]
+  return reachHost(new URL(entry.url), host, signal)
+}
+
+/** The rungs of a server that came up. */
+function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connection): Rung[] {
+  const { era, protocolVersion, serverInfo, capabilities } = session
+  const who = serverInfo ? `${serverInfo.name} ${serverInfo.version ?? ''}`.trimEnd() : 'It'
+  const { tools, resources, prompts } = catalog
+  return [
+    ...firstRung(entry, 'answers'),
+    held('era', `${who} speaks ${protocolVersion} (${era === 'modern' ? 'server/discover' : 'initialize'})`),
+    ...(entry.type === 'stdio' || entry.type === 'sdk' ? [] : [held('auth', 'accepted as we are')]),
+    held('capabilities', Object.keys(capabilities).slice(0, 20).join(', ') || 'none'),
+    held('lists', `${tools.count} tools, ${resources.count} resources, ${prompts.count} prompts`),
+  ]
+}
+
+/** The first rung that only connecting can tell about. */
+function firstRung(entry: ServerEntry, detail: string): Rung[] {
+  return [held(meets(entry), detail)]
+}
+
+function meets(entry: ServerEntry): RungName {
+  return entry.type === 'stdio' || entry.type === 'sdk' || entry.type.endsWith('-ide') ? 'start' : 'http'
+}
+
+/** A list other than the tools that could not be read costs only itself, so it is told and not counted. */
+function listFindings({ catalog }: Connection): Finding[] {
+  return (['resources', 'prompts'] as const).flatMap((kind) => {
+    const { error } = catalog[kind]
+    if (error === undefined) return []
+    const why = error instanceof Error ? error.message : String(error)
+    return [{ kind: 'list' as const, message: cut(`its ${kind} could not be listed: ${why}`) }]
+  })
+}
+
+async function whereItStopped(
+  { name, entry }: ConfiguredServer,
+  state: Exclude<ServerState, Connected>,
+  host: Host,
+): Promise<readonly Rung[]> {
+  if (!('error' in state))
+    return [broke(meets(entry), `It is ${state.kind}.`, `Try again, or run \`plugboard logs ${name}\`.`)]
+  const { error } = state
+  const up = firstRung(entry, meets(entry) === 'start' ? 'runs' : 'answers')
+  if (state.kind === 'needs-auth' || error.code === 'PERMISSION_DENIED' || error.stage === 'auth')
+    return [...up, broke('auth', error.message, authHint(entry, error))]
+  if (error.stage === 'tools' || error.stage === 'resources' || error.stage === 'prompts')
+    return [...up, held('era'), held('auth'), held('capabilities'), broke('lists', error.message, error.hint)]
+  if (answeredWrongly(error)) return [...up, broke('era', error.message, error.hint)]
+  if (meets(entry) === 'start') {
+    // It lives and says nothing; one that has left says so.
+    if (error.code === 'TIMEOUT') return [...up, broke('era', error.message, SILENT_HINT)]
+    return [broke('start', error.message, error.hint)]
+  }
+  return [await httpRung(entry as RemoteEntry, name, error, host)]
+}
+
+const SILENT_HINT =
+  'It runs but does not answer: check that its arguments make it an MCP server on stdio, or raise MCP_TIMEOUT.'
+
+function authHint(entry: ServerEntry, error: PlugboardError): string | undefined {
+  const given = 'headers' in entry && Object.keys(entry.headers).some((name) => /^authorization$/i.test(name))
+  if (error.code !== 'AUTH_REQUIRED' || !given) return error.hint
+  return `${error.hint ?? ''} Or renew the token in its \`Authorization\` header, which was refused.`.trim()
+}
+
+/** It spoke JSON-RPC, and refused or said what is not MCP. */
+function answeredWrongly(error: PlugboardError): boolean {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    if (at instanceof RpcFault || at instanceof BadAnswer) return true
+    if (at instanceof ChannelClosed) return false
+  }
+  return false
+}
+
+async function httpRung(entry: RemoteEntry, name: string, error: PlugboardError, host: Host): Promise<Rung> {
+  if (error.code === 'TIMEOUT') return broke('http', error.message, STUCK_HINT)
+  const told = httpStatus(error)
+  const asked = await askOnce(entry, name, host)
+  const status = told !== undefined && told >= 300 ? told : asked?.status
+  const url = maskUrl(entry.url)
+  if (asked?.isPage && (status === undefined || status < 300))
+    return broke(
+      'http',
+      `${url} answers with a web page (${asked.mediaType || 'HTML'}), not with MCP.`,
+      'Correct the path: many servers have theirs at /mcp or /sse.',
+    )
+  if (status !== undefined && status >= 300)
+    return broke('http', `${url} answered HTTP ${status}.`, statusHint(entry, status))
+  if (asked && status !== undefined)
+    return broke(
+      'http',
+      `${url} answers (${asked.mediaType || 'no content type'}), but not as an MCP server.`,
+      error.hint,
+    )
+  return broke('http', error.message, error.hint)
+}
+
+const STUCK_HINT = 'It takes connections but does not answer: see whether it is stuck, or raise MCP_TIMEOUT.'
+
+function statusHint(entry: RemoteEntry, status: number): string {
+  if (status < 400) return 'It points elsewhere: put the address it points to into `url`.'
+  if (status === 404) return 'Nothing is at this path: correct it (many servers have theirs at /mcp or /sse).'
+  if (status === 405 || status === 406)
+    return `This path does not take what a "${entry.type}" client sends: set \`type\` to ${entry.type === 'sse' ? '"http"' : '"sse"'}, or correct the path.`
+  if (status === 429) return 'It is asked too often: wait and try again.'
+  if (status >= 500) return 'The server itself fails, or the gateway before it: look at its own log.'
+  return 'Check the URL and the headers of this server.'
+}
+
+/** What a stranger wrote goes to a terminal: without what a terminal would obey. */
+function shown({ rung, ok, detail, hint }: Rung): Rung {
+  return { rung, ok, ...(detail && { detail: cut(detail) }), ...(hint && { hint: cut(hint) }) }
+}
+
+function cut(text: string): string {
+  return cutText(cleanText(text), 2000, ' …')
+}

@@ -1,0 +1,287 @@
+// reach.ts: how far one gets towards a server without speaking MCP to it: its command on the child's own PATH, or its
+// host by name, port, certificate and HTTP. Every step has a time limit and leaves nothing open.
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { isAbsolute, join, resolve } from 'node:path'
+import type { RemoteEntry, StdioEntry } from '../config/entry.ts'
+import type { Host } from '../host.ts'
+import { DOCTOR_LIMITS } from '../limits.ts'
+import { childEnvironment } from '../transports/environment.ts'
+import { tlsCode } from '../transports/faults.ts'
+import { EntryHeaders } from '../transports/headers.ts'
+import { openNetwork, proxySettings, trustedCertificates } from '../transports/network.ts'
+import { plainFetch } from '../transports/response.ts'
+import { isExcepted } from '../transports/tunnel.ts'
+import { resolveWindowsCommand } from '../transports/windows.ts'
+import { broke, held, type Rung } from './rungs.ts'
+
+/** Whether the command is there for the child, whose PATH need not be ours. */
+export function findCommand(entry: StdioEntry, host: Host): Rung {
+  const { command, cwd } = entry
+  if (cwd !== undefined && !isFolder(cwd))
+    return broke('command', `The folder "${cwd}" does not exist.`, 'Correct `cwd` of this server.')
+  const env = childEnvironment(entry, host)
+  if (host.platform === 'win32') {
+    const { file, verbatim } = resolveWindowsCommand(command, entry.args, env, existsSync)
+    return verbatim || existsSync(file) ? held('command', file) : notOnPath(command)
+  }
+  const base = cwd ?? process.cwd()
+  const named = command.includes('/')
+  const folders = named ? [''] : (env['PATH'] ?? '/usr/bin:/bin').split(':')
+  let forbidden: string | undefined
+  for (const folder of folders) {
+    const path = named
+      ? resolve(base, command)
+      : join(isAbsolute(folder) ? folder : resolve(base, folder), command)
+    if (!isFile(path)) continue
+    if (isExecutable(path)) return held('command', path)
+    forbidden ??= path
+  }
+  if (forbidden !== undefined)
+    return broke(
+      'command',
+      `"${forbidden}" may not be executed.`,
+      'Make the file executable, or name the program that runs it as `command`.',
+    )
+  return named
+    ? broke('command', `"${resolve(base, command)}" does not exist.`, 'Correct `command` of this server.')
+    : notOnPath(command)
+}
+
+function notOnPath(command: string): Rung {
+  return broke(
+    'command',
+    `"${command}" was not found on the PATH that the server gets.`,
+    'Install the program, give its full path as `command`, or set PATH in `env` of this server.',
+  )
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    // The question was only whether.
+    return false
+  }
+}
+
+/** By name, port and certificate; the last rung of the list is the one that broke, if one did. */
+export async function reachHost(url: URL, host: Host, signal?: AbortSignal): Promise<readonly Rung[]> {
+  const secure = url.protocol === 'https:' || url.protocol === 'wss:'
+  const proxy = proxyFor(url, secure, host)
+  const target = proxy ?? url
+  const by = proxy ? `the proxy ${proxy.host}: ` : ''
+  const name = target.hostname.replace(/^\[|\]$/g, '')
+  const port = Number(target.port) || (target.protocol === 'https:' || target.protocol === 'wss:' ? 443 : 80)
+
+  const found = await lookUp(name, host)
+  if ('fault' in found)
+    return [
+      broke(
+        'dns',
+        `${by}the name "${name}" leads nowhere (${found.fault}).`,
+        proxy ? 'Check HTTPS_PROXY and HTTP_PROXY.' : 'Check the spelling of the host, and your network.',
+      ),
+    ]
+  const rungs = [
+    held('dns', `${by}${name === found.addresses[0] ? name : `${name} is ${found.addresses.join(', ')}`}`),
+  ]
+  const met = await meet(name, port, host, signal)
+  if ('fault' in met) {
+    const what = met.fault === 'ECONNREFUSED' ? 'refused the connection' : `was not reached (${met.fault})`
+    const hint =
+      met.fault === 'ECONNREFUSED'
+        ? 'Nothing listens there: start the server, or correct the port.'
+        : 'Check the port, a firewall in between, and whether the server is running.'
+    return [...rungs, broke('tcp', `${by}${name} port ${port} ${what}.`, proxy ? 'Check the proxy.' : hint)]
+  }
+  rungs.push(held('tcp', `${by}port ${port} answers`))
+  // Behind a proxy the certificate is met inside the tunnel; the HTTP rung tells of it.
+  if (!secure || proxy) {
+    met.socket.destroy()
+    return rungs
+  }
+  return [...rungs, await shakeHands(met.socket, name, host)]
+}
+
+function proxyFor(url: URL, secure: boolean, host: Host): URL | undefined {
+  const settings = proxySettings(host.env)
+  const proxy = secure ? settings.https : settings.http
+  if (proxy === undefined || isExcepted(url, settings.except)) return undefined
+  try {
+    return new URL(proxy)
+  } catch {
+    // What is no URL is no proxy; connecting will say so with its own words.
+    return undefined
+  }
+}
+
+async function lookUp(name: string, host: Host): Promise<{ addresses: string[] } | { fault: string }> {
+  const { lookup } = await import('node:dns/promises')
+  return new Promise((done) => {
+    const stop = host.timer(DOCTOR_LIMITS.stepMs, () => done({ fault: 'ETIMEDOUT' }))
+    lookup(name, { all: true }).then(
+      (found) => {
+        stop()
+        done({ addresses: found.map(({ address }) => address).slice(0, 4) })
+      },
+      (error: NodeJS.ErrnoException) => {
+        stop()
+        done({ fault: error.code ?? 'unknown' })
+      },
+    )
+  })
+}
+
+async function meet(
+  name: string,
+  port: number,
+  host: Host,
+  signal?: AbortSignal,
+): Promise<{ socket: Socket } | { fault: string }> {
+  const { connect } = await import('node:net')
+  return new Promise((done) => {
+    const socket = connect({ host: name, port })
+    const end = (outcome: { socket: Socket } | { fault: string }) => {
+      stop()
+      signal?.removeEventListener('abort', onAbort)
+      if ('fault' in outcome) socket.destroy()
+      done(outcome)
+    }
+    const onAbort = () => end({ fault: 'interrupted' })
+    const stop = host.timer(DOCTOR_LIMITS.stepMs, () => end({ fault: 'ETIMEDOUT' }))
+    signal?.addEventListener('abort', onAbort, { once: true })
+    socket.once('connect', () => end({ socket }))
+    // Stays: a socket that is destroyed later may still have something to say, and nobody else listens.
+    socket.on('error', (error: NodeJS.ErrnoException) => end({ fault: firstCode(error) }))
+  })
+}
+
+/** Several addresses that all failed come as one error with many inside. */
+function firstCode(error: NodeJS.ErrnoException): string {
+  const inner = error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException) : error
+  return error.code ?? inner?.code ?? 'unknown'
+}
+
+const TLS_HINTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'The certificate has expired: the server must renew it.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another name: correct the host in the URL.',
+  HOSTNAME_MISMATCH: 'The certificate is for another name: correct the host in the URL.',
+}
+
+async function shakeHands(socket: Socket, name: string, host: Host): Promise<Rung> {
+  const { connect } = await import('node:tls')
+  const { isIP } = await import('node:net')
+  const ca = trustedCertificates(host.env)
+  return new Promise((done) => {
+    const secured = connect({
+      socket,
+      ...(isIP(name) === 0 && { servername: name }),
+      host: name,
+      ...(ca !== undefined && { ca }),
+    })
+    const end = (rung: Rung) => {
+      stop()
+      secured.destroy()
+      socket.destroy()
+      done(rung)
+    }
+    const stop = host.timer(DOCTOR_LIMITS.stepMs, () =>
+      end(
+        broke('tls', `${name} did not answer the handshake.`, 'Is it https at all? Try the URL with http:.'),
+      ),
+    )
+    secured.once('secureConnect', () => {
+      const { issuer } = secured.getPeerCertificate()
+      end(held('tls', `${secured.getProtocol()}, issued by ${issuer?.O ?? issuer?.CN ?? 'unknown'}`))
+    })
+    secured.on('error', (error: NodeJS.ErrnoException) => {
+      const code = tlsCode(error) ?? error.code ?? 'unknown'
+      end(broke('tls', `The certificate or handshake of ${name} does not hold (${code}).`, tlsHint(code)))
+    })
+  })
+}
+
+function tlsHint(code: string): string {
+  if (Object.hasOwn(TLS_HINTS, code)) return TLS_HINTS[code] ?? ''
+  if (code.startsWith('ERR_SSL_') || code === 'EPROTO' || code === 'ECONNRESET')
+    return 'The port may not speak https at all: try the URL with http:.'
+  return 'If you trust its authority, name the certificate file in NODE_EXTRA_CA_CERTS.'
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly mediaType: string
+  /** A page for people, not an answer for programs. */
+  readonly isPage: boolean
+}
+
+/** What the URL answers to the first words of a client; nothing when it answers not at all. */
+export async function askOnce(
+  entry: RemoteEntry,
+  server: string,
+  host: Host,
+): Promise<HttpAnswer | undefined> {
+  const { dispatcher } = await openNetwork(host)
+  const stop = new AbortController()
+  const cancel = host.timer(DOCTOR_LIMITS.stepMs, () => stop.abort())
+  try {
+    const extra = await new EntryHeaders(entry, { host, server, log: () => undefined }).current()
+    const url = entry.url.replace(/^ws/, 'http')
+    const answer = await plainFetch(dispatcher, url, {
+      headers: new Headers({ ...extra, ...firstWords(entry).headers }),
+      ...firstWords(entry).request,
+      redirect: 'manual',
+      signal: stop.signal,
+    })
+    const mediaType = (answer.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+    const start = await firstBytes(answer)
+    return {
+      status: answer.status,
+      mediaType,
+      isPage: mediaType === 'text/html' || /^\s*<(?:!doctype|html)/i.test(start),
+    }
+  } catch {
+    // The connection's own error says what is wrong; this was only asked to say more.
+    return undefined
+  } finally {
+    cancel()
+    stop.abort()
+    await dispatcher.destroy()
+  }
+}
+
+function firstWords(entry: RemoteEntry): {
+  headers: Record<string, string>
+  request: Pick<RequestInit, 'method' | 'body'>
+} {
+  if (entry.type === 'sse' || entry.type === 'ws')
+    return { headers: { accept: 'text/event-stream' }, request: { method: 'GET' } }
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'plugboard-doctor', version: '1' },
+  }
+  return {
+    headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+    request: {
+      method: 'POST',
+      body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params }),
+    },
+  }
+}
+
+async function firstBytes(answer: Response): Promise<string> {
+  const reader = answer.body?.getReader()
+  const { value } = (await reader?.read()) ?? {}
+  return value ? Buffer.from(value).toString('utf8', 0, 512) : ''
+}

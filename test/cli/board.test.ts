@@ -1,0 +1,306 @@
+// The board as a user meets it: real servers on every transport, sick ones beside healthy ones, and no process left
+// behind however the command ends.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openBoard } from '@plugboard/core'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { COMMAND, makePlace, type Place, type Ran } from '../support/cli.ts'
+
+const fixture = (path: string) => fileURLToPath(new URL(`../../packages/core/src/${path}`, import.meta.url))
+const RAW = fixture('connection/fixtures/raw.mjs')
+const MODERN = fixture('connection/fixtures/modern.mjs')
+const MODERN_HTTP = fixture('transports/fixtures/sdk-http.mjs')
+const EVERYTHING = createRequire(import.meta.url).resolve(
+  '@modelcontextprotocol/server-everything/dist/index.js',
+)
+
+let place: Place
+const started: ChildProcess[] = []
+beforeEach(() => {
+  place = makePlace()
+})
+afterEach(async () => {
+  await Promise.all(started.splice(0).map(ended))
+  place.remove()
+})
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise((done) => child.once('exit', done))
+  child.kill('SIGKILL')
+  await gone
+}
+
+const configure = (mcpServers: object) =>
+  place.write('~/.plugboard/settings.json', { mcpServers, disabledServers: ['codebase'] })
+const node = (...args: string[]) => ({ command: process.execPath, args })
+const named = (ran: Ran, name: string) =>
+  ran.json.servers.find((server: { name: string }) => server.name === name)
+
+async function until(what: string, check: () => boolean, ms = 15_000): Promise<void> {
+  const end = Date.now() + ms
+  while (!check()) {
+    if (Date.now() > end) throw new Error(`waited ${ms} ms in vain until ${what}`)
+    await new Promise((done) => setTimeout(done, 20))
+  }
+}
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  // A dead process whose parent has not looked yet is still in the table, and is no process any more.
+  const stat = `/proc/${pid}/stat`
+  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
+}
+
+/** A server that never answers, takes only SIGKILL, and has a child that does likewise. Both tell their pids. */
+function hangingServer() {
+  const pids = join(place.project, 'pids')
+  const stubborn = `for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
+setInterval(() => {}, 1000)`
+  const grandchild = place.write('grandchild.mjs', stubborn)
+  const script = place.write(
+    'hangs.mjs',
+    `import { spawn } from 'node:child_process'
+import { appendFileSync } from 'node:fs'
+${stubborn}
+const child = spawn(process.execPath, [${JSON.stringify(grandchild)}], { stdio: 'ignore' })
+setTimeout(() => appendFileSync(${JSON.stringify(pids)}, process.pid + '\\n' + child.pid + '\\n'), 300)`,
+  )
+  return {
+    entry: node(script),
+    pids: () => (existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n').map(Number) : []),
+  }
+}
+
+/** The command as a process that a test can send signals to. */
+function start(...args: string[]) {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: place.home,
+    PLUGBOARD_MANAGED_DIR: join(place.home, 'none'),
+  }
+  const child = spawn(process.execPath, [COMMAND, ...args], {
+    cwd: place.project,
+    env: { ...env, MCP_TIMEOUT: '60000' },
+    stdio: ['ignore', 'ignore', 'ignore'],
+  })
+  started.push(child)
+  const exit = new Promise<{ code: number | null; signal: string | null }>((done) =>
+    child.once('exit', (code, signal) => done({ code, signal })),
+  )
+  return { child, exit }
+}
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const address = server.address()
+  await new Promise((done) => server.close(done))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+async function spawnListening(args: string[], env: Record<string, string>, ready: RegExp): Promise<string> {
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  started.push(child)
+  return new Promise((done, fail) => {
+    let said = ''
+    const timer = setTimeout(() => fail(new Error(`it did not start: ${said}`)), 15_000)
+    const hear = (chunk: Buffer) => {
+      said += chunk
+      const match = ready.exec(said)
+      if (!match) return
+      clearTimeout(timer)
+      done(match[1] ?? '')
+    }
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+  })
+}
+
+async function everythingOver(mode: 'sse' | 'streamableHttp'): Promise<number> {
+  const port = await freePort()
+  await spawnListening([EVERYTHING, mode], { PORT: String(port) }, /(listening|running) on port/i)
+  return port
+}
+
+describe('plugboard list', () => {
+  it('shows the reference server on each of its transports, and SDK servers of 2026-07-28', async () => {
+    const [http, sse, modern] = await Promise.all([
+      everythingOver('streamableHttp'),
+      everythingOver('sse'),
+      spawnListening([MODERN_HTTP, 'modern'], {}, /port (\d+)/),
+    ])
+    configure({
+      stdio: node(EVERYTHING),
+      http: { type: 'http', url: `http://127.0.0.1:${http}/mcp` },
+      sse: { type: 'sse', url: `http://127.0.0.1:${sse}/sse` },
+      modern: node(MODERN),
+      'modern-http': { type: 'http', url: `http://127.0.0.1:${modern}/mcp` },
+    })
+    const ran = await place.run('list', '--json')
+    expect(ran.code).toBe(0)
+    for (const name of ['stdio', 'http', 'sse']) {
+      const row = named(ran, name)
+      expect(row).toMatchObject({ name, type: name, state: 'connected', protocolVersion: '2025-11-25' })
+      expect(row.tools).toBeGreaterThan(10)
+      expect(row.resources).toBeGreaterThan(0)
+      expect(row.prompts).toBeGreaterThan(0)
+      expect(row.connectMs).toBeGreaterThan(0)
+    }
+    for (const name of ['modern', 'modern-http']) {
+      expect(named(ran, name)).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28' })
+      expect(named(ran, name).tools).toBeGreaterThan(0)
+    }
+  })
+
+  it('spawns exactly one process for a server that it has met before', async () => {
+    const count = join(place.project, 'starts')
+    const wrapper = place.write(
+      'wrapper.mjs',
+      `import { appendFileSync } from 'node:fs'
+appendFileSync(${JSON.stringify(count)}, process.pid + '\\n')
+await import(${JSON.stringify(RAW)})`,
+    )
+    configure({ old: { ...node(wrapper), env: { FAULT: 'exit-on-probe' } } })
+    expect(named(await place.run('list', '--json'), 'old').state).toBe('connected')
+    const starts = () => readFileSync(count, 'utf8').trim().split('\n').length
+    // This one falls over the question of the newer era, so that meeting it costs a second start.
+    expect(starts()).toBe(2)
+    expect(named(await place.run('list', '--json'), 'old').state).toBe('connected')
+    expect(starts()).toBe(3)
+  })
+})
+
+describe('sick servers beside healthy ones', () => {
+  const TIMEOUT = 4000
+  const sickAndWell = async () => ({
+    ...Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`well-${n}`, node(RAW)])),
+    dead: { type: 'http', url: `http://127.0.0.1:${await freePort()}/mcp` },
+    missing: { command: 'no-such-program-anywhere' },
+    silent: node('-e', 'process.stdin.resume(); setInterval(() => {}, 1000)'),
+  })
+
+  it('cost the command one MCP_TIMEOUT at most', async () => {
+    configure(await sickAndWell())
+    const began = Date.now()
+    const ran = await place.runWith({ MCP_TIMEOUT: String(TIMEOUT) }, 'list', '--json')
+    const took = Date.now() - began
+    for (let n = 0; n < 5; n++)
+      expect(named(ran, `well-${n}`)).toMatchObject({ state: 'connected', tools: 6 })
+    expect(named(ran, 'dead')).toMatchObject({ state: 'failed', stage: 'connect' })
+    expect(named(ran, 'missing')).toMatchObject({ state: 'failed', stage: 'transport' })
+    expect(named(ran, 'silent').state).not.toBe('connected')
+    // Not a claim about speed: the two that fail late must not add up.
+    expect(took).toBeLessThan(TIMEOUT * 2)
+  })
+
+  it('do not keep the healthy ones from being used', async () => {
+    configure(await sickAndWell())
+    const { systemHost } = await import('@plugboard/core/host')
+    const host = systemHost({ env: { PATH: process.env['PATH'], HOME: place.home, MCP_TIMEOUT: '60000' } })
+    await using board = await openBoard({ cwd: place.project, host })
+    const ready = board.ready({ timeoutMs: 60_000 })
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, (_, n) =>
+        board.request(`well-${n}`, 'tools/call', { name: 'echo', arguments: { n } }),
+      ),
+    )
+    expect(answers.map(({ content }) => content)).toEqual(
+      Array.from({ length: 5 }, (_, n) => [{ type: 'text', text: JSON.stringify({ n }) }]),
+    )
+    // The silent one is still being waited for while the others have answered.
+    const states = Object.fromEntries(board.servers().map(({ name, state }) => [name, state]))
+    expect(states).toMatchObject({ silent: 'pending', missing: 'failed' })
+    await board.close()
+    await ready
+  })
+})
+
+describe('the end of the command', () => {
+  it('leaves no child and no grandchild behind a kill -9', async () => {
+    const server = hangingServer()
+    configure({ hangs: server.entry })
+    const { child, exit } = start('list')
+    await until('the server and its child are up', () => server.pids().length === 2)
+    expect(server.pids().map(alive)).toEqual([true, true])
+    child.kill('SIGKILL')
+    expect(await exit).toEqual({ code: null, signal: 'SIGKILL' })
+    const killed = Date.now()
+    await until('both are gone', () => !server.pids().some(alive), 2000)
+    expect(Date.now() - killed).toBeLessThan(2000)
+  })
+
+  it('is clean after one Ctrl-C: exit code 130, and nobody left', async () => {
+    const server = hangingServer()
+    configure({ hangs: server.entry, well: node(RAW) })
+    const { child, exit } = start('list')
+    await until('the server and its child are up', () => server.pids().length === 2)
+    child.kill('SIGINT')
+    expect(await exit).toEqual({ code: 130, signal: null })
+    await until('both are gone', () => !server.pids().some(alive), 2000)
+  })
+
+  it('does not wait for anything after a second Ctrl-C', async () => {
+    const server = hangingServer()
+    configure({ hangs: server.entry })
+    const { child, exit } = start('list')
+    await until('the server and its child are up', () => server.pids().length === 2)
+    child.kill('SIGINT')
+    child.kill('SIGINT')
+    expect(await exit).toEqual({ code: 130, signal: null })
+    await until('both are gone', () => !server.pids().some(alive), 2000)
+  })
+
+  it('comes by itself when all is told, though a server is stubborn', async () => {
+    const server = hangingServer()
+    configure({ hangs: server.entry })
+    const ran = await place.runWith({ MCP_TIMEOUT: '1500' }, 'list', '--json')
+    expect(named(ran, 'hangs').state).not.toBe('connected')
+    expect(ran.code).toBe(0)
+    await until('both are gone', () => !server.pids().some(alive), 2000)
+  })
+})
+
+describe('plugboard logs', () => {
+  it('shows what a server wrote beside the protocol, after it is gone', async () => {
+    const script = place.write(
+      'chatty.mjs',
+      `process.stderr.write('a warning on stderr\\n')
+process.stdout.write('Welcome! This is not JSON-RPC.\\n')
+await import(${JSON.stringify(RAW)})`,
+    )
+    configure({ chatty: node(script), quiet: node(RAW) })
+    expect(named(await place.run('list', '--json'), 'chatty').state).toBe('connected')
+    const { lines } = (await place.run('logs', 'chatty', '--json')).json
+    expect(lines).toContainEqual(expect.objectContaining({ stream: 'stderr', text: 'a warning on stderr' }))
+    expect(lines).toContainEqual(
+      expect.objectContaining({ stream: 'stdout', text: 'Welcome! This is not JSON-RPC.' }),
+    )
+    const text = (await place.run('logs', 'chatty')).stdout
+    expect(text).toMatch(/stderr\s+a warning on stderr/)
+    expect((await place.run('logs', 'quiet')).stderr).toContain('said nothing')
+    expect((await place.run('logs', 'nobody')).code).toBe(3)
+  })
+
+  it('holds the last words of one that failed, and list shows them', async () => {
+    configure({ broken: { ...node(RAW), env: { FAULT: 'exit-at-once' } } })
+    const ran = await place.run('list', '--json')
+    expect(named(ran, 'broken')).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('no licence found'),
+    })
+    expect((await place.run('logs', 'broken')).stdout).toContain('no licence found')
+  })
+})
