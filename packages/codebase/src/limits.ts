@@ -59,6 +59,8 @@ export const INDEX_LIMITS = {
   /** Changed files past this share of the index: build it anew instead of adding to it. */
   rebuildShare: 0.3,
   settleMs: 300,
+  /** How soon to look again for an index that another process is building. */
+  retryMs: 3 * SECOND,
   watchedFolders: 60_000,
   barrierMs: 250,
   lockStaleMs: 30 * SECOND,
