@@ -13,6 +13,7 @@ export default defineConfig({
       },
       { find: /^@plugboard\/core\/(.+)$/, replacement: source('./packages/core/src/$1.ts') },
       { find: /^@plugboard\/codebase$/, replacement: source('./packages/codebase/src/index.ts') },
+      { find: /^@plugboard\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },
     ],
   },
   test: {
