@@ -305,10 +305,34 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'chat',
     group: 'Use',
-    summary: 'talk to a model that has every tool (not in this version)',
+    summary: 'talk to a model that has every tool',
     usage: '[-p PROMPT]',
-    options: { prompt: { type: 'string', short: 'p', value: 'PROMPT', help: 'one question, one answer' } },
-    load: () => import('./verbs/later.ts'),
+    options: {
+      prompt: {
+        type: 'string',
+        short: 'p',
+        value: 'PROMPT',
+        help: 'one question, one answer (- reads stdin)',
+      },
+      model: { type: 'string', short: 'm', value: 'NAME', help: 'which model' },
+      'base-url': { type: 'string', value: 'URL', help: 'where the model is, e.g. a local server' },
+      api: {
+        type: 'string',
+        value: 'anthropic|openai',
+        choices: ['anthropic', 'openai'],
+        help: "the model's wire format, when its name does not say",
+      },
+      allow: { type: 'string', multiple: true, value: 'RULE', help: 'tools that need no asking in this run' },
+      'max-turns': { type: 'string', value: 'N', help: 'requests to the model for one message, at most' },
+      record: { type: 'string', value: 'FILE', help: 'write the conversation down' },
+      replay: { type: 'string', value: 'FILE', help: 'play a recording, without model and servers' },
+    },
+    examples: [
+      'ANTHROPIC_API_KEY=… plugboard chat',
+      'plugboard chat -p "Which tests are slow?" --json',
+      'plugboard chat --base-url http://127.0.0.1:11434/v1 --model qwen3',
+    ],
+    load: (live) => live('chat'),
   },
   {
     name: 'serve',
