@@ -18,32 +18,24 @@ import {
 } from './board/offers.ts'
 import { type FoundTool, type ToolOffer, ToolPool, type ToolSource } from './board/pool.ts'
 import { boardSettings } from './board/settings.ts'
+import { type ServerSnapshot, snapshot } from './board/snapshot.ts'
 import { BUILTIN_ALLOWS, createBuiltins } from './builtin/index.ts'
-import { isLocal, type TransportType } from './config/entry.ts'
+import { isLocal } from './config/entry.ts'
 import type { Configuration, LoadOptions } from './config/load.ts'
 import type { PermissionRule } from './config/resolve.ts'
 import { plugboardHome } from './config/sources.ts'
-import type { ConfiguredServer, Scope } from './config/types.ts'
+import type { ConfiguredServer } from './config/types.ts'
 import type { RequestHandlers } from './connection/asks.ts'
 import { Connection, type ConnectionOptions } from './connection/connection.ts'
 import { EraMemory } from './connection/eras.ts'
 import type { CachedList, ToolDefinition } from './connection/lists.ts'
 import { Order } from './connection/order.ts'
-import type { Json, ServerInfo, Transport } from './connection/protocol.ts'
+import type { Json, Transport } from './connection/protocol.ts'
 import { Recent } from './connection/recent.ts'
 import type { RequestOptions } from './connection/requests.ts'
 import { Slots } from './connection/slots.ts'
-import type { ServerState } from './connection/states.ts'
 import { abortable, atMost } from './connection/waits.ts'
-import {
-  Cancelled,
-  InvalidInput,
-  IoError,
-  NotFound,
-  type PlugboardError,
-  ServerNotFound,
-  type Stage,
-} from './errors.ts'
+import { Cancelled, InvalidInput, IoError, NotFound, ServerNotFound } from './errors.ts'
 import { type BoardEvent, type BoardEvents, Events, type EventType } from './events.ts'
 import { type Host, systemHost } from './host.ts'
 import {
@@ -116,26 +108,6 @@ export interface BoardOptions {
   readonly stateDir?: string
   /** How long a connect may take; `MCP_TIMEOUT` otherwise. */
   readonly timeoutMs?: number
-}
-
-export interface ServerSnapshot {
-  readonly name: string
-  readonly scope: Scope
-  readonly source: string
-  readonly type: TransportType
-  readonly state: ServerState['kind']
-  readonly attempt?: number
-  readonly of?: number
-  readonly stage?: Stage
-  readonly error?: PlugboardError
-  readonly reason?: string
-  readonly tools: number
-  readonly resources: number
-  readonly prompts: number
-  readonly protocolVersion?: string
-  readonly connectMs?: number
-  readonly serverInfo?: ServerInfo
-  readonly instructions?: string
 }
 
 /** A tool in its server's own words. */
@@ -634,41 +606,4 @@ function sameServer(a: ConfiguredServer, b: ConfiguredServer): boolean {
 function positive(text: string | undefined): number | undefined {
   const value = Number(text)
   return text && Number.isInteger(value) && value > 0 ? value : undefined
-}
-
-function snapshot(server: ConfiguredServer, connection: Connection): ServerSnapshot {
-  const { state, catalog } = connection
-  return {
-    name: server.name,
-    scope: server.scope,
-    source: server.source,
-    type: connection.type,
-    state: state.kind,
-    tools: catalog.tools.count,
-    resources: catalog.resources.count,
-    prompts: catalog.prompts.count,
-    ...stateFacts(state),
-  }
-}
-
-function stateFacts(state: ServerState): Partial<ServerSnapshot> {
-  switch (state.kind) {
-    case 'pending':
-      return { attempt: state.attempt, of: state.of, ...(state.attempt > 0 && { stage: state.stage }) }
-    case 'connected': {
-      const { protocolVersion, serverInfo, instructions } = state.session
-      return {
-        protocolVersion,
-        connectMs: state.connectMs,
-        ...(serverInfo && { serverInfo }),
-        ...(instructions !== undefined && { instructions }),
-      }
-    }
-    case 'failed':
-      return { stage: state.stage, error: state.error }
-    case 'needs-auth':
-      return { stage: 'auth', error: state.error }
-    case 'disabled':
-      return { reason: state.reason.text }
-  }
 }
