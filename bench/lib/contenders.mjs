@@ -18,6 +18,8 @@ async function throughTheBoard(options, server) {
   if (state !== 'connected') throw new Error(`the board did not connect: ${error}`)
   return {
     call: (text) => board.call(`mcp__${server}__echo`, { text }),
+    /** The connection alone, for whoever wants to know where the time goes. */
+    bare: (text) => board.request(server, 'tools/call', { name: 'echo', arguments: { text } }),
     /** Without what a large result is cut and saved for: the transport is what is looked at. */
     big: (bytes) => board.request(server, 'tools/call', { name: 'big', arguments: { bytes } }),
     close,
