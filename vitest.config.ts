@@ -12,7 +12,9 @@ export default defineConfig({
         replacement: source('./packages/core/src/$1/index.ts'),
       },
       { find: /^@plugboard\/core\/(.+)$/, replacement: source('./packages/core/src/$1.ts') },
+      { find: /^@plugboard\/agent$/, replacement: source('./packages/agent/src/index.ts') },
       { find: /^@plugboard\/codebase$/, replacement: source('./packages/codebase/src/index.ts') },
+      { find: /^@plugboard\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },
     ],
   },
   test: {

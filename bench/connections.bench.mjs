@@ -11,7 +11,8 @@ import { cpuOf, interleave, median, timed } from './lib/measure.mjs'
 import { report } from './lib/report.mjs'
 import { SERVERS, serverCommand } from './lib/servers.mjs'
 
-const ROUNDS = 20
+/** Many short ones: a busy moment of the machine spoils few of them, and hits all contenders alike. */
+const ROUNDS = 50
 const LANES = 64
 const folder = mkdtempSync(join(tmpdir(), 'plugboard-bench-'))
 // The SDK's HTTP transport leaks abort listeners and Node warns of each; the table is what this prints.
@@ -20,16 +21,16 @@ process.removeAllListeners('warning')
 const { childEnvironment } = await core('transports/environment.js')
 const rows = []
 try {
-  await calls('stdio', stdioContenders, { batch: 200, many: 1920, p50: 1.0, throughput: 1.0 })
-  await calls('http', httpContenders, { batch: 60, many: 384, p50: 0.9, throughput: 1.2 })
-  await calls('in-process', inProcessContenders, { batch: 300, many: 1920, p50: 1.15 })
+  await calls('stdio', stdioContenders, { batch: 50, many: 960, p50: 1.0, throughput: 1.0 })
+  await calls('http', httpContenders, { batch: 30, many: 320, p50: 0.9, throughput: 1.2 })
+  await calls('in-process', inProcessContenders, { batch: 100, many: 960, p50: 1.15 })
   await bigResult()
   await twelveServers()
   await secondConnect()
   idleBoard()
   report('connections', 'Connections: the whole board against the bare SDK client', rows, [
     `Medians of ${ROUNDS} interleaved rounds (7 for twelve servers, 3 for the large result); a shared machine, so read the ratios.`,
-    'One echo server without a library behind stdio and http, one of the SDK in-process. "Board" is name resolved, arguments checked, call made.',
+    'One echo server without a library behind stdio and http, one of the SDK in-process. The board does `board.call`: name, schema, permission, order, call, result and audit.',
     'The floor is hand-written JSON on the same pipe, or a node:http POST: nothing is checked, timed, ordered or cancelled.',
   ])
 } finally {

@@ -251,7 +251,10 @@ function writeMarkdown(list) {
       ),
     ]),
   ]
-  writeFileSync(join(root, 'docs', 'conformance.md'), `${lines.join('\n')}\n`)
+  const page = join(root, 'docs', 'conformance.md')
+  writeFileSync(page, `${lines.join('\n')}\n`)
+  const biome = join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome')
+  spawnSync(process.execPath, [biome, 'format', '--write', page], { stdio: 'ignore', timeout: LIST_MS })
 }
 
 function indented(text) {

@@ -22,3 +22,9 @@ export function startServer(
   },
 ): Promise<TestServer>
 export function listAllTools(names?: readonly string[]): Promise<Map<string, readonly unknown[]>>
+
+/** How to start one of them; `folder` is where it may write. */
+export function serverCommand(
+  entry: unknown,
+  folder: string,
+): { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }

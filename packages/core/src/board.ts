@@ -39,6 +39,7 @@ import {
   Cancelled,
   InvalidInput,
   IoError,
+  NotFound,
   type PlugboardError,
   ServerNotFound,
   type Stage,
@@ -428,6 +429,27 @@ export class Board {
   /** Sends one request to one server, connecting it first if need be. */
   async request(server: string, method: string, params?: Json, options?: RequestOptions): Promise<Json> {
     return await this.connection(server).request(method, params, options)
+  }
+
+  /**
+   * Calls a tool for a client of its own mind: permissions, hooks and the audit log apply, and the answer is passed on
+   * whole. `params` are those of `tools/call`, without the name.
+   */
+  async pass(
+    server: string,
+    tool: string,
+    params: Json,
+    context: CallContext = {},
+    options: Pick<RequestOptions, 'concurrent' | 'totalMs'> = {},
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const known = this.#pool.find(server, tool)
+    if (!known) throw new NotFound('tool', tool, { server, stage: 'call' })
+    return await this.#calls.pass(known, params, context, options)
+  }
+
+  /** Rejects when the permissions do not let the resource be read. */
+  permitRead(server: string, uri: string, context: CallContext = {}): Promise<void> {
+    return this.#calls.permitRead(server, uri, context)
   }
 
   /** Tries a server again that failed, needs a login or should start afresh. */

@@ -9,10 +9,10 @@ interface HeavyModules {
   'node:tty': typeof import('node:tty')
 }
 
-let load: NodeJS.Require | undefined
+/** Node 20.16 and newer hand their own modules out directly; before that, a `require` has to be made. */
+const builtin = (process as { getBuiltinModule?: (name: string) => unknown }).getBuiltinModule
 
 export function lazyModule<Name extends keyof HeavyModules>(name: Name): HeavyModules[Name] {
-  // A CommonJS bundle has the real thing at hand; making another one costs a millisecond.
-  load ??= typeof require === 'function' ? require : createRequire(import.meta.url)
-  return load(name)
+  // The table above says what each name stands for.
+  return (builtin?.(name) ?? createRequire(import.meta.url)(name)) as HeavyModules[Name]
 }

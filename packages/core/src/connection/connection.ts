@@ -416,8 +416,10 @@ export class Connection {
     if (this.catalog.notified(method)) return
     const { events } = this.#options
     const server = this.server.name
-    if (method === 'notifications/message') this.#log.add('server', logText(params))
-    else if (method !== 'notifications/resources/updated')
+    if (method === 'notifications/message') {
+      this.#log.add('server', logText(params))
+      events.emit('notification', { server, method, params })
+    } else if (method !== 'notifications/resources/updated')
       events.emit('notification', { server, method, params })
     else if (typeof params.uri === 'string') events.emit('resource-updated', { server, uri: params.uri })
   }

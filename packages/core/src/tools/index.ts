@@ -7,6 +7,7 @@ export {
   callByName,
   callTool,
   type NamedCallPorts,
+  passTool,
   permissionRequest,
   type RequestOptions,
   type Resolution,

@@ -1,0 +1,263 @@
+// board-tools.ts: a board as a toolbox. Servers start with the first message and join when they are up; past a budget
+// the model gets a search instead of every definition.
+import type { Board, Tool } from '@plugboard/core'
+import { type Host, systemHost } from '@plugboard/core/host'
+import {
+  type CountedTool,
+  cleanText,
+  type Loading,
+  ledgerOf,
+  type OfferedTool,
+  planLoading,
+  type SearchableTool,
+  TOOL_SEARCH_NAME,
+  type ToolSearch,
+  toolSearch,
+  toolTokens,
+} from '@plugboard/core/tools'
+import type { Emit, ToolFigures } from './events.ts'
+import { AGENT_LIMITS } from './limits.ts'
+import type { ToolCall } from './messages.ts'
+import { type AgentTool, type Batch, type Offer, runCalls, type Toolbox } from './toolbox.ts'
+
+/** As much of a board as a run needs. */
+export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'>
+
+export interface BoardToolsOptions {
+  readonly board: ToolBoard
+  readonly host?: Host
+  /** Tools of the program itself. */
+  readonly own?: readonly AgentTool[]
+  /** Which of the board's tools: full names, `server`, `server.tool` or a beginning with `*`. All when left out. */
+  readonly only?: readonly string[] | undefined
+  /** How long the first request waits for servers. */
+  readonly graceMs?: number
+  /** `ENABLE_TOOL_SEARCH`, when not from the environment. */
+  readonly toolSearch?: string | undefined
+}
+
+interface Counted extends CountedTool {
+  readonly tool: Tool
+}
+
+interface Plan {
+  readonly tools: readonly Tool[]
+  readonly loading: Loading<Counted>
+  readonly known: ReadonlyMap<string, Counted>
+  readonly tokens: number
+  /** Made when first asked: an index of many tools takes its time. */
+  search?: ToolSearch
+}
+
+const INSTRUCTION_CHARS = 2000
+const NOTES_CHARS = 12_000
+
+export class BoardTools implements Toolbox {
+  readonly #options: BoardToolsOptions
+  readonly #host: Host
+  readonly #found = new Set<string>()
+  #waking: Promise<void> | undefined
+  #plan: Plan | undefined
+  #contextTokens = 0
+
+  constructor(options: BoardToolsOptions) {
+    this.#options = options
+    this.#host = options.host ?? systemHost()
+  }
+
+  async offer(contextTokens: number, signal: AbortSignal): Promise<Offer> {
+    await this.#wake(signal)
+    this.#contextTokens = contextTokens
+    const plan = this.#planFor()
+    const { loading, known } = plan
+    const starting = this.#starting()
+    const own = this.#options.own ?? []
+    const sent: OfferedTool[] = [...own]
+    if (loading.kind === 'search' || starting.length > 0) sent.push(this.#searchTool(plan, starting))
+    if (loading.kind === 'all') sent.push(...loading.tools.map(({ tool }) => tool))
+    else {
+      sent.push(...loading.loaded.map(({ tool }) => tool))
+      for (const name of this.#found) {
+        const found = known.get(name)
+        if (found && !found.alwaysLoad) sent.push(found.tool)
+      }
+    }
+    const ownTokens = own.reduce((sum, tool) => sum + toolTokens(tool), 0)
+    const figures: ToolFigures = {
+      sent: sent.length,
+      sentTokens:
+        loading.kind === 'all' && starting.length === 0
+          ? plan.tokens + ownTokens
+          : sent.reduce((sum, tool) => sum + toolTokens(tool), 0),
+      known: known.size + own.length,
+      knownTokens: plan.tokens + ownTokens,
+      ...(loading.kind === 'search' && { why: loading.why }),
+      starting,
+    }
+    return { tools: sent, figures, notes: this.#notes(starting) }
+  }
+
+  run(calls: readonly ToolCall[], emit: Emit, signal: AbortSignal): Promise<Batch> {
+    const found = new Map<string, AgentTool>()
+    const find = (name: string) => {
+      const known = found.get(name) ?? this.#find(name)
+      found.set(name, known)
+      return known
+    }
+    return runCalls(calls, find, { host: this.#host, emit, signal })
+  }
+
+  /** Starts every server with the first request, and waits a blink for those that are quick. */
+  async #wake(signal: AbortSignal): Promise<void> {
+    if (this.#waking) return
+    const { board, graceMs = AGENT_LIMITS.graceMs } = this.#options
+    // Nobody waits for all of them: one that fails costs only its own tools.
+    this.#waking = board.ready().catch(() => undefined)
+    await board.ready({ signal, timeoutMs: graceMs })
+  }
+
+  #starting(): readonly string[] {
+    return this.#options.board
+      .servers()
+      .filter(({ name, state }) => state === 'pending' && this.#serverWanted(name))
+      .map(({ name }) => name)
+  }
+
+  /** The same tools make the same plan; counting hundreds of definitions at every turn would be felt. */
+  #planFor(): Plan {
+    const tools = this.#options.board.tools().filter((tool) => tool.available && this.#wanted(tool))
+    const before = this.#plan
+    if (
+      before &&
+      tools.length === before.tools.length &&
+      tools.every((tool, at) => tool === before.tools[at])
+    )
+      return before
+    const counted = tools.map(
+      (tool): Counted => ({
+        name: tool.name,
+        description: tool.description,
+        inputJsonSchema: tool.inputJsonSchema,
+        server: tool.mcpInfo.serverName,
+        alwaysLoad: tool.alwaysLoad,
+        tool,
+      }),
+    )
+    const mode = this.#options.toolSearch ?? this.#host.env.ENABLE_TOOL_SEARCH
+    this.#plan = {
+      tools,
+      loading: planLoading(counted, {
+        contextTokens: this.#contextTokens,
+        ...(mode !== undefined && { mode }),
+      }),
+      known: new Map(counted.map((tool) => [tool.name, tool])),
+      tokens: ledgerOf(counted).tokens,
+    }
+    return this.#plan
+  }
+
+  #searchOf(plan: Plan): ToolSearch {
+    const { loading } = plan
+    plan.search ??= toolSearch((loading.kind === 'search' ? loading.deferred : loading.tools).map(searchable))
+    return plan.search
+  }
+
+  #searchTool(plan: Plan, starting: readonly string[]): AgentTool {
+    const { definition } = this.#searchOf(plan)
+    const later =
+      starting.length === 0
+        ? ''
+        : ` These servers are still starting, and a search waits for them: ${starting.slice(0, 40).join(', ')}.`
+    return {
+      ...definition,
+      description:
+        (plan.loading.kind === 'search' ? definition.description : 'Finds tools that are not listed yet.') +
+        later,
+      title: 'Search tools',
+      concurrencySafe: true,
+      call: async (args, { signal }) => {
+        if (this.#starting().length > 0)
+          await this.#options.board.ready({ signal, timeoutMs: AGENT_LIMITS.searchWaitMs })
+        const { names, text } = this.#searchOf(this.#planFor()).search(args)
+        for (const name of names) this.#remember(name)
+        return { isError: false, content: [{ type: 'text', text }] }
+      },
+    }
+  }
+
+  #remember(name: string): void {
+    this.#found.delete(name)
+    this.#found.add(name)
+    for (const oldest of this.#found) {
+      if (this.#found.size <= AGENT_LIMITS.foundTools) return
+      this.#found.delete(oldest)
+    }
+  }
+
+  /** Own tools first; a name that nobody has goes to the board, which connects who could have it, or says so. */
+  #find(name: string): AgentTool {
+    const own = this.#options.own?.find((tool) => tool.name === name)
+    if (own) return own
+    if (name === TOOL_SEARCH_NAME && this.#plan) return this.#searchTool(this.#plan, [])
+    const { board } = this.#options
+    const tool = board.tools().find((one) => one.name === name)
+    return {
+      name,
+      description: '',
+      inputJsonSchema: {},
+      title: tool ? `${tool.mcpInfo.serverName}: ${tool.userFacingName()}` : name,
+      concurrencySafe: tool?.isConcurrencySafe() ?? false,
+      call: async (args, { signal, onProgress }) => {
+        if (tool ? !this.#wanted(tool) : this.#options.only !== undefined)
+          return { isError: true, content: [{ type: 'text', text: `There is no tool named "${name}".` }] }
+        const { isError, content } = await board.call(name, args, { signal, onProgress, caller: 'agent' })
+        return { isError, content }
+      },
+    }
+  }
+
+  #wanted(tool: Tool): boolean {
+    const { only } = this.#options
+    if (!only) return true
+    const { serverName, toolName } = tool.mcpInfo
+    return only.some((pattern) => fits(pattern, [tool.name, `${serverName}.${toolName}`, serverName]))
+  }
+
+  #serverWanted(server: string): boolean {
+    const { only } = this.#options
+    return !only || only.some((pattern) => pattern.includes(server) || pattern.includes('*'))
+  }
+
+  /** Servers' own words on how to use them: given to the model as theirs, and not at any length. */
+  #notes(starting: readonly string[]): string {
+    const lines: string[] = []
+    if (starting.length > 0)
+      lines.push(`Still starting, their tools are not listed yet: ${starting.slice(0, 40).join(', ')}.`)
+    let room = NOTES_CHARS
+    for (const { name, instructions } of this.#options.board.servers()) {
+      if (!instructions || room <= 0 || !this.#serverWanted(name)) continue
+      const text = cleanText(instructions).slice(0, Math.min(INSTRUCTION_CHARS, room))
+      room -= text.length
+      lines.push(`The server "${name}" says about its tools:\n${text}`)
+    }
+    return lines.join('\n\n')
+  }
+}
+
+function fits(pattern: string, names: readonly string[]): boolean {
+  return pattern.endsWith('*')
+    ? names.some((name) => name.startsWith(pattern.slice(0, -1)))
+    : names.includes(pattern)
+}
+
+function searchable({ tool, ...counted }: Counted): SearchableTool {
+  const { name, server, description, inputJsonSchema } = counted
+  return {
+    name,
+    server,
+    tool: tool.mcpInfo.toolName,
+    title: tool.userFacingName(),
+    description,
+    inputJsonSchema,
+  }
+}

@@ -1,0 +1,47 @@
+// channel.ts: from work that tells things at any time to a reader that takes them one by one.
+
+export class Channel<T> {
+  readonly #most: number
+  #items: T[] = []
+  #closed = false
+  #wakeReader: (() => void) | undefined
+  #wakeWriter: (() => void) | undefined
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  push(item: T): void {
+    if (this.#closed) return
+    this.#items.push(item)
+    this.#wakeReader?.()
+  }
+
+  /** Resolves when the reader has caught up; who produces much waits here now and then. */
+  async room(): Promise<void> {
+    while (this.#items.length >= this.#most && !this.#closed)
+      await new Promise<void>((resolve) => {
+        this.#wakeWriter = resolve
+      })
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#wakeReader?.()
+    this.#wakeWriter?.()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    while (true) {
+      const items = this.#items
+      this.#items = []
+      this.#wakeWriter?.()
+      for (const item of items) yield item
+      if (this.#items.length > 0) continue
+      if (this.#closed) return
+      await new Promise<void>((resolve) => {
+        this.#wakeReader = resolve
+      })
+    }
+  }
+}

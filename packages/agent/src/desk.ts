@@ -1,0 +1,188 @@
+// desk.ts: where questions to the person arrive, one at a time, and are told to whoever follows the run.
+// It asks nobody itself: the program says how a person is asked, and what it leaves out is not offered to servers.
+import type {
+  Answer,
+  BoardOptions,
+  Prompt,
+  Question,
+  RawAnswer,
+  SamplingRequest,
+  SamplingResult,
+} from '@plugboard/core'
+import type { SamplingConsent } from '@plugboard/core/interaction'
+import type { AskedQuestion, Emit } from './events.ts'
+import type { ContentBlock, Message } from './messages.ts'
+import { record, text } from './models/json.ts'
+import { type Model, ModelFailure } from './models/model.ts'
+import { abortable } from './waits.ts'
+
+/** How a person is asked. */
+export interface Person {
+  readonly permit?: (question: Question) => Promise<Answer>
+  readonly elicit?: (prompt: Prompt, signal?: AbortSignal) => Promise<RawAnswer>
+  readonly consent?: (request: SamplingRequest, signal?: AbortSignal) => Promise<SamplingConsent>
+}
+
+export class Desk {
+  readonly #person: Person
+  readonly #listeners = new Set<Emit>()
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(person: Person) {
+    this.#person = person
+  }
+
+  /** What `openBoard` takes: with a model, servers may use it when the person agrees. */
+  ports(model?: Model): Pick<BoardOptions, 'ask' | 'elicit' | 'sample'> {
+    const { permit, elicit, consent } = this.#person
+    return {
+      ...(permit && { ask: (question) => this.#permit(permit, question) }),
+      ...(elicit && { elicit: (prompt, signal) => this.#elicit(elicit, prompt, signal) }),
+      ...(consent &&
+        model && {
+          sample: {
+            model: (request, signal) => sampleWith(model, request, signal),
+            consent: (request, signal) => this.#consent(consent, request, signal),
+          },
+        }),
+    }
+  }
+
+  /** Tells of questions and answers; the answer stops it. */
+  listen(listener: Emit): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async #permit(permit: NonNullable<Person['permit']>, question: Question): Promise<Answer> {
+    const { request, reason, answers, signal } = question
+    return await this.#inTurn(
+      {
+        kind: 'permission',
+        server: request.server,
+        tool: request.name,
+        arguments: question.arguments,
+        reason: reason.text,
+        answers,
+      },
+      () => permit(question),
+      (answer) => answer,
+      signal,
+    )
+  }
+
+  async #elicit(
+    elicit: NonNullable<Person['elicit']>,
+    prompt: Prompt,
+    signal: AbortSignal | undefined,
+  ): Promise<RawAnswer> {
+    const { server, message } = prompt
+    const asked: AskedQuestion =
+      prompt.mode === 'form'
+        ? { kind: 'form', server, message, fields: prompt.form.fields.map(({ name }) => name) }
+        : { kind: 'url', server, message, url: prompt.url.href }
+    return await this.#inTurn(
+      asked,
+      () => elicit(prompt, signal),
+      ({ action }) => action,
+      signal,
+    )
+  }
+
+  async #consent(
+    consent: NonNullable<Person['consent']>,
+    request: SamplingRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<SamplingConsent> {
+    return await this.#inTurn(
+      { kind: 'sampling', server: request.server, maxTokens: request.maxTokens },
+      () => consent(request, signal),
+      (answer) => answer,
+      signal,
+    )
+  }
+
+  /** A person reads one question at a time; one that nobody waits for any more is not asked. */
+  async #inTurn<T>(
+    question: AskedQuestion,
+    ask: () => Promise<T>,
+    said: (answer: T) => string,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const before = this.#last
+    let free: () => void = () => undefined
+    this.#last = new Promise<void>((resolve) => {
+      free = resolve
+    })
+    try {
+      await abortable(before, signal)
+      this.#tell({ type: 'ask', question })
+      const answer = await abortable(ask(), signal)
+      this.#tell({ type: 'answer', kind: question.kind, answer: said(answer) })
+      return answer
+    } finally {
+      // Who gave up waiting must not let the next one in before the question on the screen is answered.
+      before.then(free, free)
+    }
+  }
+
+  #tell(event: Parameters<Emit>[0]): void {
+    for (const listener of this.#listeners) listener(event)
+  }
+}
+
+/** A server's request to the model: no tools, no conversation of ours. */
+async function sampleWith(
+  model: Model,
+  request: SamplingRequest,
+  signal?: AbortSignal,
+): Promise<SamplingResult> {
+  const { systemPrompt, temperature, stopSequences, maxTokens } = request
+  let answer = ''
+  const events = model.stream(
+    {
+      messages: request.messages.map(sampledMessage),
+      tools: [],
+      maxTokens,
+      ...(systemPrompt !== undefined && { system: systemPrompt }),
+      ...(temperature !== undefined && { temperature }),
+      ...(stopSequences !== undefined && { stopSequences }),
+    },
+    signal,
+  )
+  for await (const event of events) {
+    if (event.type === 'text') answer += event.text
+    if (event.type === 'stop')
+      return {
+        role: 'assistant',
+        content: { type: 'text', text: answer },
+        model: model.id,
+        stopReason: SAMPLING_STOPS[event.reason] ?? 'endTurn',
+        ...(event.usage && { tokens: event.usage.inputTokens + event.usage.outputTokens }),
+      }
+  }
+  throw new ModelFailure('cut', 'The answer of the model broke off.')
+}
+
+const SAMPLING_STOPS: Readonly<Record<string, string>> = {
+  length: 'maxTokens',
+  'stop-sequence': 'stopSequence',
+}
+
+function sampledMessage({ role, content }: SamplingRequest['messages'][number]): Message {
+  const blocks = (Array.isArray(content) ? content : [content]).flatMap(sampledBlock)
+  if (role === 'user') return { role, content: blocks }
+  return {
+    role,
+    text: blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n'),
+    calls: [],
+  }
+}
+
+function sampledBlock(value: unknown): ContentBlock[] {
+  const block = record(value)
+  if (block.type === 'text') return [{ type: 'text', text: text(block.text) }]
+  if (block.type === 'image' && typeof block.data === 'string')
+    return [{ type: 'image', data: block.data, mimeType: text(block.mimeType) || 'image/png' }]
+  return [{ type: 'text', text: `[${text(block.type) || 'something'} that this model cannot take]` }]
+}

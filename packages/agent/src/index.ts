@@ -1,0 +1,28 @@
+// @plugboard/agent: a loop between a model and every plugged-in tool.
+export { BoardTools, type BoardToolsOptions, type ToolBoard } from './board-tools.ts'
+export { Desk, type Person } from './desk.ts'
+export type { AgentEvent, AskedQuestion, DoneReason, Emit, ToolFigures } from './events.ts'
+export { AGENT_LIMITS, MODEL_LIMITS } from './limits.ts'
+export { type RunOptions, runAgent } from './loop.ts'
+export {
+  type CallResult,
+  type ContentBlock,
+  type Message,
+  type ToolCall,
+  type Usage,
+  userMessage,
+} from './messages.ts'
+export { type AnthropicOptions, anthropicModel } from './models/anthropic.ts'
+export { type Api, chooseModel, type ModelChoice } from './models/choose.ts'
+export {
+  type FailureKind,
+  type Model,
+  type ModelEvent,
+  ModelFailure,
+  type ModelRequest,
+  type StopReason,
+} from './models/model.ts'
+export { type OpenAiOptions, openAiModel } from './models/openai.ts'
+export { type Recorded, type RecordedItem, type Replay, recorded, replay } from './recording.ts'
+export { AGENT_TOOL_NAME, type AgentKind, type AgentToolOptions, agentTool } from './sub-agent.ts'
+export type { AgentTool, Batch, CallOutcome, Offer, Toolbox } from './toolbox.ts'

@@ -1,0 +1,44 @@
+// limits.ts: the numbers of the agent, named, in one place. Units are in the names.
+
+const SECOND = 1000
+const MIB = 1024 * 1024
+
+export const AGENT_LIMITS = {
+  /** Requests to the model for one message of the user. */
+  turns: 50,
+  callsPerTurn: 100,
+  parallelCalls: 8,
+  /** How long the first request waits for servers; later ones join at the next turn. */
+  graceMs: 40,
+  /** How long a search for tools waits for servers that are still starting. */
+  searchWaitMs: 30 * SECOND,
+  /** Tools found by search stay in the requests; beyond this the oldest go. */
+  foundTools: 32,
+  /** Of a conversation this long, as a share of the context, the older part becomes a summary. */
+  compactShare: 0.8,
+  /** As much of the context, at the end, is kept word for word. */
+  keepShare: 0.25,
+  summaryTokens: 4096,
+  /** Of one message, when it is given to the model to be summarised. */
+  summaryPartChars: 4000,
+  answerTokens: 8192,
+  subAgentTurns: 25,
+  /** Events that wait for a slow reader before the loop waits for it. */
+  bufferedEvents: 256,
+} as const
+
+export const MODEL_LIMITS = {
+  attempts: 5,
+  retryMs: 1 * SECOND,
+  retryMostMs: 30 * SECOND,
+  /** A wish to stay away longer than this is no use to somebody who waits. */
+  retryAfterMostMs: 120 * SECOND,
+  /** Until the first byte of an answer. */
+  answerMs: 600 * SECOND,
+  /** Between two pieces of an answer. */
+  silenceMs: 120 * SECOND,
+  streamBytes: 64 * MIB,
+  eventBytes: 16 * MIB,
+  errorBytes: 64 * 1024,
+  messageChars: 500,
+} as const

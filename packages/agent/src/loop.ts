@@ -1,0 +1,210 @@
+// loop.ts: the conversation between a model and its tools: ask, call, give back, until the model has nothing to call.
+// It owns the order of things; what a model, a tool or a question is lives beside it.
+import { Cancelled, isPlugboardError, PlugboardError } from '@plugboard/core/errors'
+import { type Host, systemHost } from '@plugboard/core/host'
+import { type Asking, askModel, type Partial } from './answer.ts'
+import { BoardTools, type ToolBoard } from './board-tools.ts'
+import { Channel } from './channel.ts'
+import { conversationTokens, cutFor, summaryRequest, withSummary } from './compaction.ts'
+import type { Desk } from './desk.ts'
+import type { AgentEvent, DoneReason, Emit } from './events.ts'
+import { AGENT_LIMITS } from './limits.ts'
+import type { Message, Usage } from './messages.ts'
+import type { Model } from './models/model.ts'
+import { type AgentKind, agentTool } from './sub-agent.ts'
+import type { AgentTool, Offer, Toolbox } from './toolbox.ts'
+import { linked } from './waits.ts'
+
+export interface RunOptions {
+  readonly model: Model
+  /** The conversation so far, with what the user says now at its end. */
+  readonly messages: readonly Message[]
+  readonly system?: string
+  /** Where the tools come from; or give a `toolbox` that is kept from message to message. */
+  readonly board?: ToolBoard
+  readonly toolbox?: Toolbox
+  /** Tools of the program itself, beside the board's. */
+  readonly tools?: readonly AgentTool[]
+  /** Only these of the board's tools. */
+  readonly only?: readonly string[]
+  /** What the `agent` tool may start; `false` leaves it out. */
+  readonly subAgents?: readonly AgentKind[] | false
+  /** Who answers questions; its questions become events of this run. */
+  readonly desk?: Desk
+  readonly signal?: AbortSignal
+  readonly maxTurns?: number
+  readonly host?: Host
+  /** How a retry waits. */
+  readonly pause?: Asking['pause']
+}
+
+/**
+ * Runs a conversation until the model has answered, as a stream of events that ends with `done`. It does not throw for
+ * what a model, a tool or a server does; leaving the loop early stops the calls that are running.
+ *
+ * @example
+ * const model = chooseModel({ host: systemHost() })
+ * for await (const event of runAgent({ board, model, messages: [userMessage('Which tests are slow?')] }))
+ *   if (event.type === 'text') process.stdout.write(event.text)
+ */
+export async function* runAgent(options: RunOptions): AsyncGenerator<AgentEvent, void, void> {
+  const channel = new Channel<AgentEvent>(AGENT_LIMITS.bufferedEvents)
+  const stop = linked(options.signal)
+  const emit: Emit = (event) => channel.push(event)
+  const unlisten = options.desk?.listen(emit)
+  const run = new Run(options, emit, stop.signal, () => channel.room())
+  const work = run.go().finally(() => {
+    unlisten?.()
+    stop.release()
+    channel.close()
+  })
+  try {
+    yield* channel
+  } finally {
+    stop.abort()
+    channel.close()
+    await work
+  }
+}
+
+class Run {
+  readonly #options: RunOptions
+  readonly #emit: Emit
+  readonly #signal: AbortSignal
+  readonly #asking: Asking
+  readonly #toolbox: Toolbox
+  #messages: readonly Message[]
+  #usage: Usage = { inputTokens: 0, outputTokens: 0 }
+  #turn = 0
+  #text = ''
+  /** How full the window was at the last request, as the model counted. */
+  #contextUsed = 0
+
+  constructor(options: RunOptions, emit: Emit, signal: AbortSignal, room: () => Promise<void>) {
+    const host = options.host ?? systemHost()
+    this.#options = options
+    this.#emit = emit
+    this.#signal = signal
+    this.#asking = { host, emit, signal, room, ...(options.pause && { pause: options.pause }) }
+    this.#toolbox = options.toolbox ?? toolboxOf(options, host)
+    this.#messages = options.messages
+  }
+
+  async go(): Promise<void> {
+    let reason: DoneReason
+    try {
+      reason = await this.#turns()
+    } catch (error) {
+      reason = this.#signal.aborted || error instanceof Cancelled ? 'aborted' : 'error'
+      if (reason === 'error') this.#emit({ type: 'error', error: errorJson(error) })
+    }
+    this.#emit({
+      type: 'done',
+      reason,
+      text: this.#text,
+      turns: this.#turn,
+      usage: this.#usage,
+      messages: this.#messages,
+    })
+  }
+
+  async #turns(): Promise<DoneReason> {
+    const { model, maxTurns = AGENT_LIMITS.turns } = this.#options
+    while (this.#turn < maxTurns) {
+      if (this.#signal.aborted) return 'aborted'
+      const offer = await this.#toolbox.offer(model.contextTokens, this.#signal)
+      await this.#compactIfFull(offer)
+      this.#turn++
+      this.#emit({ type: 'turn', turn: this.#turn, model: model.id, tools: offer.figures })
+      const { message, stop } = await this.#ask(offer)
+      this.#messages = [...this.#messages, message]
+      this.#text = message.text
+      if (message.calls.length === 0) return stop === 'length' || stop === 'refusal' ? stop : 'end'
+      const { results, aborted } = await this.#toolbox.run(message.calls, this.#emit, this.#signal)
+      this.#messages = [...this.#messages, { role: 'results', results }]
+      if (aborted) return 'aborted'
+    }
+    return 'turn-limit'
+  }
+
+  async #ask(offer: Offer) {
+    const { model, system } = this.#options
+    const parts = [system, offer.notes].filter((part) => part !== undefined && part !== '')
+    const partial: Partial = { text: '' }
+    try {
+      const answer = await askModel(
+        model,
+        {
+          messages: this.#messages,
+          tools: offer.tools,
+          ...(parts.length > 0 && { system: parts.join('\n\n') }),
+        },
+        this.#asking,
+        partial,
+      )
+      this.#count(answer.usage)
+      return answer
+    } catch (error) {
+      // What was said before it was stopped is part of the conversation.
+      if (partial.text.trim() !== '') {
+        this.#text = partial.text
+        this.#messages = [...this.#messages, { role: 'assistant', text: partial.text, calls: [] }]
+      }
+      throw error
+    }
+  }
+
+  #count(usage: Usage | undefined): void {
+    if (!usage) return
+    this.#contextUsed = usage.inputTokens + usage.outputTokens
+    this.#usage = {
+      inputTokens: this.#usage.inputTokens + usage.inputTokens,
+      outputTokens: this.#usage.outputTokens + usage.outputTokens,
+    }
+    this.#emit({ type: 'usage', usage, contextTokens: this.#options.model.contextTokens })
+  }
+
+  async #compactIfFull(offer: Offer): Promise<void> {
+    const { model } = this.#options
+    const limit = model.contextTokens * AGENT_LIMITS.compactShare
+    const estimated = conversationTokens(this.#messages) + offer.figures.sentTokens
+    if (Math.max(estimated, this.#contextUsed) <= limit) return
+    const cut = cutFor(this.#messages, model.contextTokens)
+    if (!cut) return
+    const silent = {
+      ...this.#asking,
+      emit: (event: AgentEvent) => event.type === 'retry' && this.#emit(event),
+    }
+    const summary = await askModel(model, summaryRequest(cut.older, model.contextTokens), silent)
+    this.#count(summary.usage)
+    const tokensBefore = conversationTokens(this.#messages)
+    this.#messages = withSummary(summary.message.text, cut.kept)
+    this.#contextUsed = 0
+    this.#emit({ type: 'compacted', tokensBefore, tokensAfter: conversationTokens(this.#messages) })
+  }
+}
+
+/** No board and no toolbox means a plain talk, with the program's own tools if it has any. */
+function toolboxOf(options: RunOptions, host: Host): Toolbox {
+  const { board = NO_BOARD, model, only, subAgents, tools = [] } = options
+  const starts = options.board !== undefined && subAgents !== false
+  const own = starts
+    ? [...tools, agentTool({ board, model, host, run: runAgent, ...(subAgents && { kinds: subAgents }) })]
+    : tools
+  return new BoardTools({ board, host, own, ...(only && { only }) })
+}
+
+const NO_BOARD: ToolBoard = {
+  tools: () => [],
+  servers: () => [],
+  ready: async () => undefined,
+  call: async () => {
+    throw new PlugboardError('TOOL_NOT_FOUND', 'There is no such tool.')
+  },
+}
+
+function errorJson(error: unknown) {
+  if (isPlugboardError(error)) return error.toJSON()
+  const message = error instanceof Error ? error.message : String(error)
+  return new PlugboardError('IO_ERROR', message).toJSON()
+}

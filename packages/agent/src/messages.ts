@@ -1,0 +1,67 @@
+// messages.ts: a conversation in words that belong to no provider. The adapters in models/ translate it.
+
+export type ContentBlock =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
+
+/** A call as the model wrote it; `problem` says why the arguments cannot be used. */
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  readonly problem?: string
+}
+
+export interface CallResult {
+  readonly id: string
+  readonly name: string
+  readonly isError: boolean
+  readonly content: readonly ContentBlock[]
+}
+
+export type Message =
+  | { readonly role: 'user'; readonly content: readonly ContentBlock[] }
+  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ToolCall[] }
+  /** The results of all calls of the message before it, in their order. */
+  | { readonly role: 'results'; readonly results: readonly CallResult[] }
+
+export interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+export function userMessage(text: string): Message {
+  return { role: 'user', content: [{ type: 'text', text }] }
+}
+
+export function textResult(call: Pick<ToolCall, 'id' | 'name'>, text: string, isError = false): CallResult {
+  return { id: call.id, name: call.name, isError, content: [{ type: 'text', text }] }
+}
+
+export function textOf(content: readonly ContentBlock[]): string {
+  return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
+}
+
+const CHARS_PER_TOKEN = 3.6
+/** A picture of common size; providers count by area. */
+const IMAGE_TOKENS = 1500
+
+/** About how much of the context a message takes; an estimate, and used as one. */
+export function messageTokens(message: Message): number {
+  switch (message.role) {
+    case 'user':
+      return blockTokens(message.content)
+    case 'assistant':
+      return Math.ceil((message.text.length + JSON.stringify(message.calls).length) / CHARS_PER_TOKEN)
+    case 'results':
+      return message.results.reduce((sum, { content }) => sum + blockTokens(content), 0)
+  }
+}
+
+function blockTokens(content: readonly ContentBlock[]): number {
+  return content.reduce(
+    (sum, block) =>
+      sum + (block.type === 'text' ? Math.ceil(block.text.length / CHARS_PER_TOKEN) : IMAGE_TOKENS),
+    0,
+  )
+}

@@ -1,0 +1,207 @@
+// http.ts: one streaming request to a provider: sent, refused by status, read as server-sent events, ended by a signal
+// or by silence. It knows nothing of what the events mean, and never tries twice; the loop does.
+import { Cancelled } from '@plugboard/core/errors'
+import type { Host } from '@plugboard/core/host'
+import { MODEL_LIMITS } from '../limits.ts'
+import { type FailureKind, ModelFailure } from './model.ts'
+
+export interface HttpRequest {
+  readonly host: Host
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+  readonly signal?: AbortSignal | undefined
+  /** What to set when the key is refused. */
+  readonly keyHint: string
+}
+
+/** The `data` of every event. Ends when the body does. */
+export async function* eventData(request: HttpRequest): AsyncGenerator<string> {
+  const clock = new Silence(request.host, request.signal)
+  try {
+    const response = await send(request, clock)
+    const type = response.headers.get('content-type') ?? ''
+    if (!response.ok) throw await refusal(request, response)
+    if (!response.body || !type.includes('text/event-stream')) {
+      await response.body?.cancel().catch(() => undefined)
+      throw new ModelFailure(
+        'garbage',
+        `The model answered with ${type || 'no content type'}, not with a stream.`,
+      )
+    }
+    clock.expect(MODEL_LIMITS.silenceMs)
+    yield* readEvents(response.body, clock)
+  } catch (error) {
+    throw clock.explain(error)
+  } finally {
+    clock.end()
+  }
+}
+
+async function send(request: HttpRequest, clock: Silence): Promise<Response> {
+  clock.expect(MODEL_LIMITS.answerMs)
+  const response = await request.host.fetch(request.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...request.headers },
+    body: JSON.stringify(request.body),
+    signal: clock.signal,
+    // A key goes where the user sent it, and nowhere else.
+    redirect: 'manual',
+  })
+  if (response.status >= 300 && response.status < 400)
+    throw new ModelFailure('request', `The model's address redirects elsewhere (${response.status}).`, {
+      status: response.status,
+      hint: 'Set the base URL to where it leads, if you trust that.',
+    })
+  return response
+}
+
+async function* readEvents(body: ReadableStream<Uint8Array>, clock: Silence): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  const reader = body.getReader()
+  let rest = ''
+  let data: string[] = []
+  let total = 0
+  let size = 0
+  try {
+    while (true) {
+      const { done, value } = await reader.read()
+      if (done) return
+      clock.heard()
+      total += value.length
+      if (total > MODEL_LIMITS.streamBytes) throw tooLong()
+      const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
+      rest = lines.pop() ?? ''
+      if (rest.length > MODEL_LIMITS.eventBytes) throw tooLong()
+      for (const line of lines) {
+        if (line === '') {
+          if (data.length > 0) yield data.join('\n')
+          data = []
+          size = 0
+        } else if (line.startsWith('data:')) {
+          const text = line.slice(line[5] === ' ' ? 6 : 5)
+          size += text.length
+          if (size > MODEL_LIMITS.eventBytes) throw tooLong()
+          data.push(text)
+        }
+      }
+    }
+  } finally {
+    // Whoever stops reading closes the connection; one that is already broken cannot be.
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+function tooLong(): ModelFailure {
+  return new ModelFailure('garbage', 'The answer of the model is longer than any answer should be.')
+}
+
+async function refusal(request: HttpRequest, response: Response): Promise<ModelFailure> {
+  const { status } = response
+  const kind = kindOf(status)
+  const text = await errorText(response)
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return new ModelFailure(kind, `The model answered ${status}${text === '' ? '.' : `: ${text}`}`, {
+    status,
+    ...(Number.isFinite(retryAfter) && retryAfter >= 0 && { retryAfterMs: retryAfter * 1000 }),
+    ...(kind === 'auth' && { hint: request.keyHint }),
+    ...(status === 404 && { hint: 'Check the model name and the base URL.' }),
+  })
+}
+
+function kindOf(status: number): FailureKind {
+  if (status === 429) return 'busy'
+  if (status === 529 || status === 503) return 'overloaded'
+  if (status === 408) return 'timeout'
+  if (status >= 500) return 'server'
+  return status === 401 || status === 403 ? 'auth' : 'request'
+}
+
+/** The provider's own sentence, out of a body that may be anything. */
+async function errorText(response: Response): Promise<string> {
+  const reader = response.body?.getReader()
+  if (!reader) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  while (text.length < MODEL_LIMITS.errorBytes) {
+    const { done, value } = await reader.read()
+    if (done) break
+    text += decoder.decode(value, { stream: true })
+  }
+  await reader.cancel().catch(() => undefined)
+  return (messageIn(text) ?? text).replace(/\s+/g, ' ').trim().slice(0, MODEL_LIMITS.messageChars)
+}
+
+function messageIn(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } | string }
+    if (typeof error === 'string') return error
+    return typeof error?.message === 'string' ? error.message : undefined
+  } catch {
+    // Not JSON: then the text itself is what there is to say.
+    return undefined
+  }
+}
+
+/** Ends a request that nobody wants any more, or that has gone silent, and knows which it was. */
+class Silence {
+  readonly #host: Host
+  readonly #outer: AbortSignal | undefined
+  readonly #controller = new AbortController()
+  readonly #onAbort = () => this.#controller.abort(new Cancelled())
+  #stop: (() => void) | undefined
+  #ms = 0
+  #since = 0
+  #expired = false
+
+  constructor(host: Host, outer: AbortSignal | undefined) {
+    this.#host = host
+    this.#outer = outer
+    if (outer?.aborted) this.#onAbort()
+    outer?.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  expect(ms: number): void {
+    this.#ms = ms
+    this.#since = this.#host.now()
+    this.#stop?.()
+    this.#stop = this.#host.timer(ms, () => this.#check())
+  }
+
+  /** Cheap, because it comes with every piece: the timer that runs looks again later. */
+  heard(): void {
+    this.#since = this.#host.now()
+  }
+
+  explain(error: unknown): unknown {
+    if (this.#outer?.aborted) return new Cancelled(undefined, { cause: error })
+    if (this.#expired)
+      return new ModelFailure('timeout', `The model said nothing for ${Math.round(this.#ms / 1000)} s.`)
+    if (error instanceof ModelFailure) return error
+    // Whatever fetch and its streams throw is a connection that is not there, or no longer.
+    return new ModelFailure('network', 'The model cannot be reached, or the connection broke.', {
+      cause: error,
+      hint: 'Check the base URL and the network.',
+    })
+  }
+
+  end(): void {
+    this.#stop?.()
+    this.#outer?.removeEventListener('abort', this.#onAbort)
+    this.#controller.abort()
+  }
+
+  #check(): void {
+    const left = this.#since + this.#ms - this.#host.now()
+    if (left > 0) {
+      this.#stop = this.#host.timer(left, () => this.#check())
+      return
+    }
+    this.#expired = true
+    this.#controller.abort()
+  }
+}

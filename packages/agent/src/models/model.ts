@@ -1,0 +1,84 @@
+// model.ts: what the loop needs of a model, and how a model fails. How bytes become these events is in the adapters.
+import { type ErrorCode, PlugboardError } from '@plugboard/core/errors'
+import type { OfferedTool } from '@plugboard/core/tools'
+import type { Message, Usage } from '../messages.ts'
+
+export interface ModelRequest {
+  readonly system?: string
+  readonly messages: readonly Message[]
+  readonly tools: readonly OfferedTool[]
+  readonly maxTokens?: number
+  readonly temperature?: number
+  readonly stopSequences?: readonly string[]
+}
+
+export type StopReason = 'end' | 'calls' | 'length' | 'refusal' | 'stop-sequence'
+
+export type ModelEvent =
+  | { readonly type: 'text'; readonly text: string }
+  /** A whole call; the arguments are still the model's own text. */
+  | { readonly type: 'call'; readonly id: string; readonly name: string; readonly argumentsText: string }
+  | { readonly type: 'stop'; readonly reason: StopReason; readonly usage?: Usage }
+
+export interface Model {
+  readonly id: string
+  /** How much fits into one request, in tokens. */
+  readonly contextTokens: number
+  /** One request. The stream ends after `stop`; anything else is a `ModelFailure`. */
+  stream(request: ModelRequest, signal?: AbortSignal): AsyncIterable<ModelEvent>
+}
+
+export type FailureKind =
+  /** 429. */
+  | 'busy'
+  /** 529, 503. */
+  | 'overloaded'
+  /** Any other 5xx. */
+  | 'server'
+  /** No connection. */
+  | 'network'
+  /** It was silent for too long. */
+  | 'timeout'
+  /** The stream ended before the answer did. */
+  | 'cut'
+  /** Something that is not the format it should be. */
+  | 'garbage'
+  | 'auth'
+  /** Refused as wrong: trying again cannot help. */
+  | 'request'
+
+const CODES: Readonly<Record<FailureKind, ErrorCode>> = {
+  busy: 'IO_ERROR',
+  overloaded: 'IO_ERROR',
+  server: 'IO_ERROR',
+  network: 'IO_ERROR',
+  timeout: 'TIMEOUT',
+  cut: 'IO_ERROR',
+  garbage: 'PARSE_ERROR',
+  auth: 'AUTH_REQUIRED',
+  request: 'INVALID_INPUT',
+}
+
+export interface FailureDetails {
+  readonly status?: number | undefined
+  readonly retryAfterMs?: number | undefined
+  readonly hint?: string | undefined
+  readonly cause?: unknown
+}
+
+export class ModelFailure extends PlugboardError {
+  readonly kind: FailureKind
+  readonly status: number | undefined
+  readonly retryAfterMs: number | undefined
+
+  constructor(kind: FailureKind, message: string, details: FailureDetails = {}) {
+    super(CODES[kind], message, { hint: details.hint, cause: details.cause })
+    this.kind = kind
+    this.status = details.status
+    this.retryAfterMs = details.retryAfterMs
+  }
+
+  get retryable(): boolean {
+    return this.kind !== 'auth' && this.kind !== 'request'
+  }
+}

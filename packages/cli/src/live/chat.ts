@@ -1,0 +1,118 @@
+// chat: talk to a model that has every tool of the board: at a terminal, or one question and one answer with -p.
+import { resolve } from 'node:path'
+import { type Api, chooseModel, Desk, type Model, type Person, userMessage } from '@plugboard/agent'
+import { InvalidInput } from '@plugboard/core/errors'
+import { Session } from '../chat/session.ts'
+import { type Invocation, words } from '../context.ts'
+import { type Plugged, withBoard } from '../plug.ts'
+import { isTerminal } from '../streams.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  words(invocation, [])
+  const replayed = invocation.option('replay')
+  if (replayed !== undefined) return await playBack(invocation, resolve(invocation.cwd, replayed))
+  const prompt = await promptOf(invocation)
+  if (prompt === undefined && (!isTerminal(0) || !isTerminal(1)))
+    throw new InvalidInput('A conversation needs a terminal.', {
+      hint: 'Ask one question with `plugboard chat -p "…"`; `-p -` reads it from stdin.',
+    })
+  const model = chosenModel(invocation)
+  if (prompt === undefined) {
+    const { talk } = await import('../chat/talk.ts')
+    return await talk({
+      invocation,
+      model,
+      session: (plugged, desk) => sessionOf(invocation, model, plugged, desk),
+    })
+  }
+  const { printRun } = await import('../chat/print.ts')
+  const person = await personFor(invocation)
+  const desk = new Desk(person)
+  return await withBoard(
+    invocation,
+    (plugged) =>
+      printRun(
+        sessionOf(invocation, model, plugged, desk).say([userMessage(prompt)], plugged.signal),
+        invocation.output,
+      ),
+    { ...desk.ports(model), ...(await allowed(invocation)) },
+  )
+}
+
+async function playBack(invocation: Invocation, path: string): Promise<number> {
+  const [{ play }, { printRun }] = await Promise.all([import('../chat/play.ts'), import('../chat/print.ts')])
+  return await printRun(play(path, invocation.host, new AbortController().signal), invocation.output)
+}
+
+function chosenModel(invocation: Invocation): Model {
+  return chooseModel({
+    host: invocation.host,
+    model: invocation.option('model'),
+    baseUrl: invocation.option('base-url'),
+    // The parser has checked the choices.
+    api: invocation.option('api') as Api | undefined,
+  })
+}
+
+function sessionOf(
+  invocation: Invocation,
+  model: Model,
+  { board, configuration }: Plugged,
+  desk: Desk,
+): Session {
+  const maxTurns = maxTurnsOf(invocation)
+  const record = invocation.option('record')
+  return new Session({
+    board,
+    model,
+    desk,
+    host: invocation.host,
+    cwd: configuration.place.root,
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(record !== undefined && { record: resolve(invocation.cwd, record) }),
+  })
+}
+
+/** With a terminal there is somebody to ask, also when the answer goes into a pipe. */
+async function personFor(invocation: Invocation): Promise<Person> {
+  if (invocation.output.json || !isTerminal(0) || !isTerminal(2)) return {}
+  const { personAtTerminal } = await import('../chat/questions.ts')
+  return personAtTerminal(invocation.output)
+}
+
+/** `--allow` stands beside the rules of the settings, for this run. */
+export async function allowed(invocation: Invocation) {
+  const allow = invocation.options('allow')
+  if (allow.length === 0) return {}
+  const { rules } = await invocation.configuration()
+  return {
+    rules: [
+      ...rules,
+      ...allow.map((rule) => ({
+        action: 'allow' as const,
+        rule,
+        scope: 'dynamic' as const,
+        file: '--allow',
+      })),
+    ],
+  }
+}
+
+async function promptOf(invocation: Invocation): Promise<string | undefined> {
+  const given = invocation.option('prompt')
+  if (given !== '-') {
+    if (given?.trim() === '') throw new InvalidInput('The prompt is empty.')
+    return given
+  }
+  let text = ''
+  for await (const chunk of process.stdin) text += chunk
+  if (text.trim() === '') throw new InvalidInput('There is no prompt on stdin.')
+  return text
+}
+
+function maxTurnsOf(invocation: Invocation): number | undefined {
+  const text = invocation.option('max-turns')
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidInput(`--max-turns "${text}" is not a number of turns.`)
+  return Number(text)
+}
