@@ -194,6 +194,36 @@ describe('resources and prompts', () => {
     expect((await place.run('read', 'ghost', 'x:y')).code).toBe(3)
   })
 
+  it('are watched until the command is interrupted', async () => {
+    use({ odd: odd() })
+    const ran = await place.interrupt(
+      (shown) => shown.includes('tick'),
+      'watch',
+      'odd',
+      'odd:clock',
+      '--read',
+      '--json',
+    )
+    expect(ran.code).toBe(130)
+    expect(
+      ran.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([
+      {
+        server: 'odd',
+        uri: 'odd:clock',
+        at: expect.any(String),
+        contents: [{ uri: 'odd:clock', text: 'tick 1' }],
+      },
+    ])
+    expect((await place.run('read', 'odd', 'odd:broken', '--json')).json.error.message).toContain(
+      'not base64',
+    )
+    use({ ev: everything })
+  })
+
   it('fill in a prompt, and say what it lacks', async () => {
     const ran = await place.run('prompt', 'ev', 'args-prompt', 'city=Paris', '--json')
     expect(ran.json.messages[0]).toMatchObject({

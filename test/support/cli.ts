@@ -23,8 +23,8 @@ export interface Place {
   runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran>
   /** With something on standard input. */
   runPiped(stdin: string, ...args: string[]): Promise<Ran>
-  /** Presses Ctrl-C as soon as it is time. */
-  interrupt(when: () => boolean, ...args: string[]): Promise<Ran>
+  /** Presses Ctrl-C as soon as it is time, which what it printed so far may tell. */
+  interrupt(when: (stdout: string) => boolean, ...args: string[]): Promise<Ran>
   /** Writes a file below the project (or below the home with `~/`); objects become JSON. */
   write(path: string, content: unknown): string
   read(path: string): string
@@ -80,8 +80,12 @@ export function makePlace(): Place {
     interrupt: (when, ...args) =>
       start({}, args, (child) => {
         child.stdin?.end()
+        let printed = ''
+        child.stdout?.on('data', (chunk) => {
+          printed += chunk
+        })
         const look = setInterval(() => {
-          if (!when()) return
+          if (!when(printed)) return
           clearInterval(look)
           child.kill('SIGINT')
         }, 20)

@@ -74,13 +74,25 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
       id,
       result: {
         protocolVersion: '2025-11-25',
-        capabilities: { tools: {} },
+        capabilities: { tools: {}, resources: { subscribe: true } },
         serverInfo: { name: 'odd', version: '0' },
       },
     })
   else if (method === 'tools/list') send({ id, result: { tools } })
   else if (method === 'ping') send({ id, result: {} })
-  else if (method === 'tools/call') {
+  else if (method === 'resources/list')
+    send({ id, result: { resources: [{ uri: 'odd:clock', name: 'clock' }] } })
+  else if (method === 'resources/read') {
+    const blob = params.uri === 'odd:broken' ? '!!!' : undefined
+    send({
+      id,
+      result: { contents: [{ uri: params.uri, ...(blob ? { blob } : { text: `tick ${next++}` }) }] },
+    })
+  } else if (method === 'resources/subscribe') {
+    send({ id, result: {} })
+    send({ method: 'notifications/resources/updated', params: { uri: params.uri } })
+    send({ method: 'notifications/resources/updated', params: { uri: 'odd:other' } })
+  } else if (method === 'tools/call') {
     const result = await call(params)
     if (result !== undefined) send({ id, result })
   } else send({ id, error: { code: -32601, message: 'no such method' } })
