@@ -1,5 +1,6 @@
 // offers.ts: what clients are shown: every server's lists under names and addresses that lead back, for one exposure at a
 // time. It follows the board's events and never waits for a server.
+import { isDeepStrictEqual } from 'node:util'
 import type { Board } from '@plugboard/core'
 import { NameRegistry } from '@plugboard/core/tools'
 import { type Address, fitsTemplate, fromPublic, STATUS_URI, toPublic } from './addresses.ts'
@@ -29,12 +30,14 @@ export interface View {
   readonly collisions: readonly string[]
 }
 
+type ListKind = 'tools' | 'resources' | 'templates' | 'prompts'
 interface Lists {
+  readonly tools: readonly Json[]
   readonly resources: readonly Json[]
   readonly templates: readonly Json[]
   readonly prompts: readonly Json[]
 }
-const NOTHING: Lists = { resources: [], templates: [], prompts: [] }
+const NOTHING: Lists = { tools: [], resources: [], templates: [], prompts: [] }
 
 export interface OffersOptions {
   readonly board: Board
@@ -59,11 +62,11 @@ export class Offers {
       this.#board.on('list-changed', ({ server, list }) => this.#listed(server, list)),
       this.#board.on('state', ({ server, state }) => {
         if (state.kind === 'connected') this.#readTemplates(server)
-        this.#forget('resources')
+        if (state.kind === 'disabled') this.#views = new WeakMap()
       }),
     ]
     for (const { name, state } of this.#board.servers()) {
-      for (const list of ['resources', 'templates', 'prompts'] as const) this.#take(name, list)
+      for (const list of ['tools', 'resources', 'templates', 'prompts'] as const) this.#take(name, list)
       if (state === 'connected') this.#readTemplates(name)
     }
   }
@@ -91,21 +94,18 @@ export class Offers {
     this.#views = new WeakMap()
   }
 
-  #listed(server: string, list: 'tools' | 'resources' | 'templates' | 'prompts'): void {
-    if (list === 'tools') {
-      this.#forget('tools')
-      return
-    }
-    const before = this.#lists.get(server)
+  /** A list is also read again when a server comes back; only one that is different is news. */
+  #listed(server: string, list: ListKind): void {
+    const before = this.#lists.get(server)?.[list]
     this.#take(server, list)
     if (list === 'resources') this.#readTemplates(server)
-    const same =
-      JSON.stringify(before?.[list] ?? []) === JSON.stringify(this.#lists.get(server)?.[list] ?? [])
-    if (!same) this.#forget(list === 'templates' ? 'resources' : list)
+    if (isDeepStrictEqual(before ?? [], this.#lists.get(server)?.[list])) return
+    this.#views = new WeakMap()
+    this.#options.changed(list === 'templates' ? 'resources' : list)
   }
 
   /** The board may let long lists go; what clients were shown stays. */
-  #take(server: string, list: 'resources' | 'templates' | 'prompts'): void {
+  #take(server: string, list: ListKind): void {
     const items = this.#board.connection(server).catalog[list].items as readonly Json[]
     this.#lists.set(server, { ...(this.#lists.get(server) ?? NOTHING), [list]: items })
   }
@@ -116,11 +116,6 @@ export class Offers {
     if (state.kind !== 'connected' || !state.session.capabilities.resources) return
     // The list tells by an event when it is there; a server without templates is no news.
     connection.list('templates').catch(() => undefined)
-  }
-
-  #forget(shown: Shown): void {
-    this.#views = new WeakMap()
-    this.#options.changed(shown)
   }
 
   #build(exposure: Exposure): View {
