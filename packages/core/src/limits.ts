@@ -247,6 +247,9 @@ export const AUDIT_LIMITS = {
   files: 8,
   lineBytes: 16 * KIB,
   queued: 10_000,
+  /** Lines are gathered for this long, or until there are so many. */
+  gatherMs: 200,
+  gathered: 1000,
   argumentChars: 200,
   lockWaitMs: 10 * SECOND,
   lockStaleMs: 10 * SECOND,
