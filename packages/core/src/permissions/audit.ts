@@ -33,7 +33,7 @@ interface Entry {
 
 export interface AuditOptions {
   readonly path: string
-  readonly host: Pick<Host, 'now'>
+  readonly host: Pick<Host, 'now' | 'timer'>
   readonly fileBytes?: number
   readonly files?: number
   /** Told when lines could not be written; the calls go on. */
