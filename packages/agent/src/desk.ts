@@ -117,6 +117,8 @@ export class Desk {
     try {
       await abortable(before, signal)
       this.#tell({ type: 'ask', question })
+      // Whoever follows the run reads up to the question before it stands on the screen.
+      await new Promise((read) => setImmediate(read))
       const answer = await abortable(ask(), signal)
       this.#tell({ type: 'answer', kind: question.kind, answer: said(answer) })
       return answer

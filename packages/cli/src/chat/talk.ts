@@ -1,18 +1,222 @@
-// talk.ts: the conversation at a terminal.
-import type { Desk, Model } from '@plugboard/agent'
-import { InvalidInput } from '@plugboard/core/errors'
+// talk.ts: the conversation at a terminal: reads a line, does what it says, shows what comes of it. Ctrl-C stops what is
+// running; a second one, or one at an empty line twice, leaves.
+import { Desk, type Message, type Model } from '@plugboard/agent'
+import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
+import { isPlugboardError } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
-import type { Plugged } from '../plug.ts'
+import { rowsOf } from '../live/list.ts'
+import { EXIT, reportError, safe, table } from '../output.ts'
+import { type Plugged, stateDirOf, timeoutOption } from '../plug.ts'
+import { rowsAsText } from '../servers.ts'
+import { History } from './history.ts'
+import { Keyboard } from './keyboard.ts'
+import { completions, fromPrompt, withMentions } from './mentions.ts'
+import { personAsked } from './questions.ts'
 import type { Session } from './session.ts'
+import { Stage } from './stage.ts'
 
 export interface TalkOptions {
   readonly invocation: Invocation
   readonly model: Model
+  /** Rules for this run. */
+  readonly rules: Partial<Pick<BoardOptions, 'rules'>>
   session(plugged: Plugged, desk: Desk): Session
 }
 
-export async function talk(_options: TalkOptions): Promise<number> {
-  throw new InvalidInput('The interactive chat is not in this version yet.', {
-    hint: 'Ask one question with `plugboard chat -p "…"`.',
+const COMMANDS: Readonly<Record<string, string>> = {
+  '/help': 'what can be said here',
+  '/mcp': 'the board: every server and how it is',
+  '/tools': 'the tools, and what they cost in the context',
+  '/clear': 'forget the conversation',
+  '/exit': 'leave (Ctrl-D too)',
+}
+const BOARD_MS = 5000
+const TOOLS_SHOWN = 200
+
+export async function talk(options: TalkOptions): Promise<number> {
+  const { invocation, model, rules } = options
+  const { output, host } = invocation
+  const configuration = await invocation.configuration()
+  const keyboard = new Keyboard()
+  const stage = new Stage({
+    color: output.color,
+    now: host.now,
+    columns: () => process.stdout.columns || 80,
+    write: (text) => process.stdout.write(text),
+  })
+  const desk = new Desk(personAt(keyboard, stage, output.color))
+  const timeoutMs = timeoutOption(invocation)
+  const board = await openBoard({
+    host,
+    configuration,
+    watch: true,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...desk.ports(model),
+    ...rules,
+  })
+  const leave = new AbortController()
+  const onTerm = () => leave.abort(new Cancelled())
+  process.on('SIGTERM', onTerm)
+  process.on('SIGHUP', onTerm)
+  try {
+    const session = options.session({ board, configuration, signal: leave.signal }, desk)
+    const { bold, dim } = output.color
+    process.stdout.write(
+      `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help for what can be said, Ctrl-D to leave`)}\n`,
+    )
+    const room = new Room({ invocation, board, session, keyboard, stage, left: leave.signal })
+    return await room.stay()
+  } finally {
+    stage.stop()
+    keyboard.close()
+    process.off('SIGTERM', onTerm)
+    process.off('SIGHUP', onTerm)
+    await board.close()
+  }
+}
+
+function personAt(keyboard: Keyboard, stage: Stage, color: Invocation['output']['color']) {
+  return personAsked({
+    color,
+    show: (text) => {
+      stage.hide(true)
+      process.stdout.write(`${text}\n`)
+    },
+    line: async (prompt, signal) => {
+      stage.hide(true)
+      const line = await keyboard.line(prompt, { signal })
+      stage.hide(false)
+      if (line.kind === 'line') return line.text
+      process.stdout.write('\n')
+      return undefined
+    },
   })
 }
+
+interface RoomOptions {
+  readonly invocation: Invocation
+  readonly board: Board
+  readonly session: Session
+  readonly keyboard: Keyboard
+  readonly stage: Stage
+  readonly left: AbortSignal
+}
+
+class Room {
+  readonly #on: RoomOptions
+  readonly #history: History
+
+  constructor(options: RoomOptions) {
+    this.#on = options
+    this.#history = new History(stateDirOf(options.invocation.host))
+  }
+
+  async stay(): Promise<number> {
+    const { keyboard, board, left } = this.#on
+    const { cyan, dim } = this.#on.invocation.output.color
+    let warned = false
+    while (!left.aborted) {
+      const line = await keyboard.line(`${cyan('›')} `, {
+        history: this.#history.lines,
+        complete: (typed) => completions(board, typed, Object.keys(COMMANDS)),
+        signal: left,
+      })
+      if (line.kind === 'end') break
+      if (line.kind === 'interrupt') {
+        process.stdout.write('\n')
+        if (line.empty && warned) return EXIT.interrupted
+        warned = line.empty
+        if (line.empty) process.stdout.write(`${dim('Ctrl-C again to leave.')}\n`)
+        continue
+      }
+      warned = false
+      const text = line.text.trim()
+      if (text === '') continue
+      this.#history.add(text)
+      if (text === '/exit' || text === '/quit') break
+      if (!(await this.#stoppable((signal) => this.#heed(text, signal)))) return EXIT.interrupted
+    }
+    process.stdout.write('\n')
+    return EXIT.done
+  }
+
+  /** False when the person wants to leave rather than wait for the end. */
+  async #stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+    const { keyboard, stage, left, invocation } = this.#on
+    const stop = new AbortController()
+    let interrupt: () => void = () => undefined
+    const leaving = new Promise<false>((resolve) => {
+      interrupt = () => {
+        if (stop.signal.aborted) resolve(false)
+        else stop.abort(new Cancelled())
+      }
+    })
+    left.addEventListener('abort', interrupt, { once: true })
+    const unwatch = keyboard.watch(interrupt)
+    const worked = work(stop.signal).then(
+      () => true as const,
+      (error: unknown) => {
+        stage.stop()
+        if (!isPlugboardError(error)) throw error
+        reportError(invocation.output, error)
+        return true as const
+      },
+    )
+    try {
+      return await Promise.race([worked, leaving])
+    } finally {
+      left.removeEventListener('abort', interrupt)
+      unwatch()
+    }
+  }
+
+  async #heed(text: string, signal: AbortSignal): Promise<void> {
+    const { board, session } = this.#on
+    const [command = ''] = text.split(/\s/, 1)
+    if (command.startsWith('/mcp__')) return await this.#say(await fromPrompt(board, text, signal), signal)
+    switch (command) {
+      case '/help':
+        return this.#print(table(Object.entries(COMMANDS).map(([name, what]) => [`  ${name}`, what])), HELP)
+      case '/mcp':
+        await board.ready({ signal, timeoutMs: BOARD_MS })
+        return this.#print(rowsAsText(rowsOf(board), this.#on.invocation.output.color))
+      case '/tools':
+        await board.ready({ signal, timeoutMs: BOARD_MS })
+        return this.#print(this.#tools())
+      case '/clear':
+        session.forget()
+        return this.#print('Forgotten.')
+    }
+    if (/^\/[a-z-]+$/.test(command))
+      return this.#print(`There is no ${safe(command)}; /help lists what there is.`)
+    await this.#say([await withMentions(board, text, signal)], signal)
+  }
+
+  async #say(messages: readonly Message[], signal: AbortSignal): Promise<void> {
+    const { session, stage } = this.#on
+    for await (const event of session.say(messages, signal)) stage.show(event)
+  }
+
+  #tools(): string {
+    const { board, invocation } = this.#on
+    const { bold, dim } = invocation.output.color
+    const tools = board.tools()
+    const { tokens, servers } = board.toolCosts()
+    const rows = tools
+      .slice(0, TOOLS_SHOWN)
+      .map((tool) => [
+        `  ${bold(safe(tool.name))}`,
+        dim(safe(tool.description.split('\n')[0] ?? '').slice(0, 80)),
+      ])
+    const costs = servers.map(({ server, tokens: cost }) => `${safe(server)} ${cost}`).join(', ')
+    const more = tools.length > TOOLS_SHOWN ? `\n  … and ${tools.length - TOOLS_SHOWN} more` : ''
+    return `${table(rows)}${more}\n${dim(`${tools.length} tools, about ${tokens} tokens (${costs})`)}`
+  }
+
+  #print(...texts: readonly string[]): void {
+    for (const text of texts) process.stdout.write(`${text}\n`)
+  }
+}
+
+const HELP =
+  '  /mcp__server__prompt ARGS  a prompt of a server (Tab completes)\n  @server:uri                a resource of a server, in any sentence (Tab completes)'

@@ -1,6 +1,7 @@
 // chat: talk to a model that has every tool of the board: at a terminal, or one question and one answer with -p.
 import { resolve } from 'node:path'
 import { type Api, chooseModel, Desk, type Model, type Person, userMessage } from '@plugboard/agent'
+import type { BoardOptions } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import { Session } from '../chat/session.ts'
 import { type Invocation, words } from '../context.ts'
@@ -22,6 +23,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return await talk({
       invocation,
       model,
+      rules: await allowed(invocation),
       session: (plugged, desk) => sessionOf(invocation, model, plugged, desk),
     })
   }
@@ -81,7 +83,7 @@ async function personFor(invocation: Invocation): Promise<Person> {
 }
 
 /** `--allow` stands beside the rules of the settings, for this run. */
-export async function allowed(invocation: Invocation) {
+async function allowed(invocation: Invocation): Promise<Pick<BoardOptions, 'rules'>> {
   const allow = invocation.options('allow')
   if (allow.length === 0) return {}
   const { rules } = await invocation.configuration()
