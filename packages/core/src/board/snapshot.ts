@@ -1,4 +1,4 @@
-// snapshot.ts: one server as the outside sees it, at this moment.
+// snapshot.ts: how one server is right now, as plain data.
 import type { TransportType } from '../config/entry.ts'
 import type { ConfiguredServer, Scope } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
