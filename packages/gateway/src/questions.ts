@@ -83,14 +83,14 @@ export class Questions {
   #handlers({ name }: ConfiguredServer): RequestHandlers {
     const pass =
       (method: string): AskHandler =>
-      (params, { signal }) =>
-        this.#pass(name, method, params, signal)
+      (params, { signal, key }) =>
+        this.#pass(name, method, params, signal, key)
     return {
       elicitForm: pass('elicitation/create'),
       elicitUrl: pass('elicitation/create'),
       sampling: pass('sampling/createMessage'),
       samplingTools: true,
-      roots: (params, { signal }) => this.#rootsFor(name, params, signal),
+      roots: (params, { signal, key }) => this.#rootsFor(name, params, signal, key),
       together: true,
     }
   }
@@ -104,7 +104,13 @@ export class Questions {
     return undefined
   }
 
-  async #pass(server: string, method: string, params: Json, signal: AbortSignal): Promise<Json> {
+  async #pass(
+    server: string,
+    method: string,
+    params: Json,
+    signal: AbortSignal,
+    key?: string,
+  ): Promise<Json> {
     const asker = this.#asker(server)
     if (!asker)
       throw new RpcFault(
@@ -116,12 +122,12 @@ export class Questions {
       throw new RpcFault(RPC.missingCapability, 'The client does not support what this needs.', {
         requiredCapabilities: missing,
       })
-    return await asker.ask(method, params, signal)
+    return await asker.ask(method, params, signal, key)
   }
 
-  async #rootsFor(server: string, params: Json, signal: AbortSignal): Promise<Json> {
+  async #rootsFor(server: string, params: Json, signal: AbortSignal, key?: string): Promise<Json> {
     const asker = this.#asker(server)
-    if (asker?.client.capabilities.roots) return await asker.ask('roots/list', params, signal)
+    if (asker?.client.capabilities.roots) return await asker.ask('roots/list', params, signal, key)
     // A server of the newer era was told what the client has, and asks for roots all the same.
     if (asker && this.isModern(server))
       throw new RpcFault(RPC.missingCapability, 'The client has no roots.', {
