@@ -271,6 +271,8 @@ export const GATEWAY_LIMITS = {
   receiveMs: 30 * SECOND,
   /** How long a list waits for servers that are still coming up. */
   listWaitMs: 3 * SECOND,
+  /** How long a call of an unknown name waits for them. */
+  callWaitMs: 15 * SECOND,
   /** A call that says nothing for this long gets a stream, kept alive at the same pace. */
   keepAliveMs: 10 * SECOND,
   /** A question that went to a client of 2026-07-28 is given up after this. */

@@ -19,6 +19,6 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** Tells the client something about this request. */
   notify(method: string, params: Json): void
-  /** Asks the client something on behalf of this request. */
-  ask(method: string, params: Json, signal: AbortSignal): Promise<Json>
+  /** Asks the client something on behalf of this request; `key` is what the server calls the question. */
+  ask(method: string, params: Json, signal: AbortSignal, key?: string): Promise<Json>
 }

@@ -130,6 +130,12 @@ export class Gateway {
     return this.view(client)
   }
 
+  /** The same for who asked for something that is not there yet: it may come with a server that is slow to start. */
+  async settled({ client, signal }: Exchange): Promise<View> {
+    await this.board.ready({ signal, timeoutMs: GATEWAY_LIMITS.callWaitMs })
+    return await this.lists(client)
+  }
+
   publicUri(address: Address): string {
     return this.#names === 'plain' ? address.uri : toPublic(address)
   }
@@ -227,7 +233,7 @@ const ANSWERS: Readonly<Record<string, Answerer>> = {
     if (params.arguments !== undefined && !isObject(params.arguments))
       throw new InvalidInput('The arguments of a tool are an object.')
     // A client may call what it saw in an earlier run, before the servers are up.
-    const ref = view().tool(name) ?? (await gateway.lists(exchange.client)).tool(name)
+    const ref = view().tool(name) ?? (await gateway.settled(exchange)).tool(name)
     if (!ref) throw new NotFound('tool', name)
     try {
       return await gateway.callTool(ref, params, exchange)

@@ -15,6 +15,7 @@ import {
   isObject,
   type Json,
   LEGACY_VERSIONS,
+  META,
   type Notification,
   type Reply,
   type Request,
@@ -207,6 +208,7 @@ export class LegacySession implements Client {
 /** An answer of the newer era without the words that the older one does not have. */
 function asLegacy(result: Json): Json {
   if (!('resultType' in result)) return result
-  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest } = result
-  return rest
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = result
+  const { [META.serverInfo]: _info, ...meta } = isObject(_meta) ? _meta : {}
+  return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest
 }

@@ -116,15 +116,21 @@ export class ModernDesk {
   #start(id: Id, method: string, params: Json, client: Client, channel: Channel): Call {
     const stop = new AbortController()
     const questions = new Map<string, OpenQuestion>()
+    const given: Json = isObject(params.inputResponses) ? { ...params.inputResponses } : {}
+    const { inputResponses: _, ...asked } = params
     let count = 0
     const exchange: Exchange = {
       client,
       id,
       signal: stop.signal,
       notify: (name, what) => call.channel?.notify(name, what),
-      ask: (name, what, signal) =>
+      ask: (name, what, signal, called) =>
         new Promise((settle, fail) => {
-          const key = `input-${++count}`
+          const key = called !== undefined && !questions.has(called) ? called : `input-${++count}`
+          // A client that knows what will be asked may bring the answer along.
+          const brought = Object.hasOwn(given, key) ? given[key] : undefined
+          delete given[key]
+          if (isObject(brought)) return settle(brought)
           const withdraw = () => {
             questions.delete(key)
             fail(new RpcFault(RPC.internal, 'The question was withdrawn.'))
@@ -144,7 +150,7 @@ export class ModernDesk {
       asked: undefined,
       stop,
       result: Promise.resolve()
-        .then(() => this.#gateway.answer(method, params, exchange))
+        .then(() => this.#gateway.answer(method, asked, exchange))
         .then(
           (result) => ({ result }),
           (error: unknown) => ({ error }),

@@ -20,6 +20,7 @@ export type AskPolicy = 'client' | 'elicit' | 'deny'
 interface Flight {
   readonly server: string
   readonly exchange: Exchange
+  over: boolean
 }
 
 export class Questions {
@@ -55,14 +56,28 @@ export class Questions {
 
   /** Runs work for an exchange; questions that come out of it go to its client. */
   async during<T>(server: string, exchange: Exchange, work: () => Promise<T>): Promise<T> {
-    const flight = { server, exchange }
+    const flight: Flight = { server, exchange, over: false }
     const flights = this.#flights.get(server) ?? new Set()
     this.#flights.set(server, flights)
     flights.add(flight)
     try {
       return await this.#here.run(flight, work)
     } finally {
+      flight.over = true
       flights.delete(flight)
+    }
+  }
+
+  /** A server that asks inside its answer has stopped working on the call until it is asked again. */
+  async #resting<T>(server: string, work: () => Promise<T>): Promise<T> {
+    const flight = this.isModern(server) ? this.#here.getStore() : undefined
+    const flights = this.#flights.get(server)
+    if (!flight || !flights || flight.server !== server) return await work()
+    flights.delete(flight)
+    try {
+      return await work()
+    } finally {
+      if (!flight.over) flights.add(flight)
     }
   }
 
@@ -83,14 +98,14 @@ export class Questions {
   #handlers({ name }: ConfiguredServer): RequestHandlers {
     const pass =
       (method: string): AskHandler =>
-      (params, { signal }) =>
-        this.#pass(name, method, params, signal)
+      (params, { signal, key }) =>
+        this.#pass(name, method, params, signal, key)
     return {
       elicitForm: pass('elicitation/create'),
       elicitUrl: pass('elicitation/create'),
       sampling: pass('sampling/createMessage'),
       samplingTools: true,
-      roots: (params, { signal }) => this.#rootsFor(name, params, signal),
+      roots: (params, { signal, key }) => this.#rootsFor(name, params, signal, key),
       together: true,
     }
   }
@@ -104,7 +119,13 @@ export class Questions {
     return undefined
   }
 
-  async #pass(server: string, method: string, params: Json, signal: AbortSignal): Promise<Json> {
+  async #pass(
+    server: string,
+    method: string,
+    params: Json,
+    signal: AbortSignal,
+    key?: string,
+  ): Promise<Json> {
     const asker = this.#asker(server)
     if (!asker)
       throw new RpcFault(
@@ -116,12 +137,13 @@ export class Questions {
       throw new RpcFault(RPC.missingCapability, 'The client does not support what this needs.', {
         requiredCapabilities: missing,
       })
-    return await asker.ask(method, params, signal)
+    return await this.#resting(server, () => asker.ask(method, params, signal, key))
   }
 
-  async #rootsFor(server: string, params: Json, signal: AbortSignal): Promise<Json> {
+  async #rootsFor(server: string, params: Json, signal: AbortSignal, key?: string): Promise<Json> {
     const asker = this.#asker(server)
-    if (asker?.client.capabilities.roots) return await asker.ask('roots/list', params, signal)
+    if (asker?.client.capabilities.roots)
+      return await this.#resting(server, () => asker.ask('roots/list', params, signal, key))
     // A server of the newer era was told what the client has, and asks for roots all the same.
     if (asker && this.isModern(server))
       throw new RpcFault(RPC.missingCapability, 'The client has no roots.', {

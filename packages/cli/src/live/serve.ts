@@ -59,6 +59,13 @@ async function open(invocation: Invocation): Promise<Gateway> {
       openBoard({
         host: invocation.host,
         configuration,
+        cwd: invocation.cwd,
+        // What is read again when a file changes is read with the same words as the first time.
+        config: {
+          mcpConfig: invocation.options('mcp-config'),
+          strict: invocation.flag('strict-mcp-config'),
+          approveProject: invocation.flag('approve-project'),
+        },
         watch: true,
         ...(timeoutMs !== undefined && { timeoutMs }),
         ...wiring,

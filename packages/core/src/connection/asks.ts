@@ -7,6 +7,8 @@ export interface Asking {
   readonly server: string
   /** Aborted when the server withdraws the question or the connection is lost. */
   readonly signal: AbortSignal
+  /** What the server calls the question, when it asks inside an answer. */
+  readonly key?: string
 }
 export type AskHandler = (params: Json, asking: Asking) => Promise<Json> | Json
 
@@ -52,11 +54,11 @@ export class Asks {
     return this.#handlers.together === true
   }
 
-  async answer(method: string, params: Json, signal: AbortSignal): Promise<Json> {
+  async answer(method: string, params: Json, signal: AbortSignal, key?: string): Promise<Json> {
     if (method === 'ping') return {}
     const handler = this.#handlerFor(method, params)
     if (!handler) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
-    return await handler(params, { server: this.#server, signal })
+    return await handler(params, { server: this.#server, signal, ...(key !== undefined && { key }) })
   }
 
   #handlerFor(method: string, params: Json): AskHandler | undefined {

@@ -286,7 +286,7 @@ class WireSession implements Session {
       if (!isObject(entry) || typeof entry.method !== 'string')
         throw new RpcFault(RPC.internal, `The server asked for an input "${key}" that is no request`)
       const asked = isObject(entry.params) ? entry.params : {}
-      return [key, await this.#asks.answer(entry.method, asked, signal ?? new AbortController().signal)]
+      return [key, await this.#asks.answer(entry.method, asked, signal ?? new AbortController().signal, key)]
     }
     const responses: [string, Json][] = []
     if (this.#asks.together) responses.push(...(await Promise.all(wanted.map(answer))))

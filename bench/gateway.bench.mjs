@@ -1,0 +1,261 @@
+// What the gateway costs in front of a server: one call at a time, 64 clients at once, every answer to its asker, and
+// memory over many calls; beside the same server without it, and beside mcp-proxy in front of one.
+import { fork, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { interleave, median, percentile, timed } from './lib/measure.mjs'
+import { report } from './lib/report.mjs'
+
+const ROUNDS = 9
+const CLIENTS = 64
+const MANY = 1280
+const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'plugboard-bench-'))
+const children = []
+const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+
+function host(kind) {
+  const child = fork(here('./lib/gateway-host.mjs'), [kind, folder], {
+    stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
+    execArgv: ['--expose-gc'],
+  })
+  children.push(child)
+  return new Promise((done, fail) => {
+    child.stdout.once('data', (chunk) => done({ url: String(chunk).trim(), child }))
+    child.once('exit', (code) => fail(new Error(`${kind} ended with ${code}`)))
+  })
+}
+
+/** mcp-proxy from npm in front of the same bare stdio echo; undefined when it cannot be had. */
+async function proxy() {
+  const port = await freePort()
+  const args = ['-y', 'mcp-proxy', '--port', String(port), '--host', '127.0.0.1', '--', process.execPath]
+  const child = spawn('npx', [...args, here('./lib/echo-server.mjs')], { stdio: 'ignore', detached: true })
+  children.push(child)
+  const url = `http://127.0.0.1:${port}/mcp`
+  for (let tries = 0; tries < 120; tries++) {
+    try {
+      await client(url)
+      return { url }
+    } catch {
+      await new Promise((done) => setTimeout(done, 500))
+    }
+  }
+  return undefined
+}
+
+function freePort() {
+  return new Promise((done) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => done(port))
+    })
+  })
+}
+
+function post(url, body, headers = {}) {
+  return new Promise((done, fail) => {
+    const text = JSON.stringify(body)
+    const req = request(url, {
+      method: 'POST',
+      agent,
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+    })
+    req.on('response', (res) => {
+      const chunks = []
+      res.on('data', (chunk) => chunks.push(chunk))
+      res.on('end', () => done({ res, text: Buffer.concat(chunks).toString() }))
+      res.on('error', fail)
+    })
+    req.on('error', fail)
+    req.end(text)
+  })
+}
+
+/** A client without a library, so that what is measured is the server. */
+async function client(url) {
+  const version = '2025-11-25'
+  const clientInfo = { name: 'bench', version: '1' }
+  const params = { protocolVersion: version, capabilities: {}, clientInfo }
+  const { res } = await post(url, { jsonrpc: '2.0', id: 0, method: 'initialize', params })
+  if (res.statusCode !== 200) throw new Error(`initialize: ${res.statusCode}`)
+  const session = res.headers['mcp-session-id']
+  const headers = { 'mcp-protocol-version': version, ...(session && { 'mcp-session-id': session }) }
+  await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, headers)
+  let id = 0
+  return async (text) => {
+    const call = { name: 'echo', arguments: { text } }
+    const answer = await post(url, { jsonrpc: '2.0', id: ++id, method: 'tools/call', params: call }, headers)
+    if (!answer.text.includes(`"${text}"`)) throw new Error(`"${text}" was answered with ${answer.text}`)
+  }
+}
+
+async function contend({ url }) {
+  const clients = []
+  for (let n = 0; n < CLIENTS; n++) clients.push(await client(url))
+  for (let n = 0; n < 300; n++) await clients[n % CLIENTS]('warm')
+  return clients
+}
+
+const rows = []
+try {
+  const hosts = {
+    direct: await host('direct'),
+    gateway: await host('gateway'),
+    stdio: await host('gateway-stdio'),
+  }
+  const peer = await proxy()
+  if (peer) hosts['mcp-proxy'] = peer
+  const lanes = {}
+  for (const [name, one] of Object.entries(hosts)) lanes[name] = await contend(one)
+  const each = (work) => Object.fromEntries(Object.keys(lanes).map((name) => [name, () => work(lanes[name])]))
+  const alone = await interleave(
+    each(async ([call]) => {
+      const took = []
+      for (let n = 0; n < 200; n++) took.push(await timed(() => call('hello')))
+      return median(took)
+    }),
+    ROUNDS,
+  )
+  const tails = Object.fromEntries(Object.keys(lanes).map((name) => [name, []]))
+  const together = await interleave(
+    Object.fromEntries(
+      Object.keys(lanes).map((name) => [
+        name,
+        async () => {
+          let left = MANY
+          const lane = async (call, who) => {
+            while (left-- > 0) tails[name].push(await timed(() => call(`${who} of ${left}`)))
+          }
+          return (MANY / (await timed(() => Promise.all(lanes[name].map(lane))))) * 1000
+        },
+      ]),
+    ),
+    ROUNDS,
+  )
+  const ratio = (samples, one, other) => median(samples[one].map((value, at) => value / samples[other][at]))
+  const us = (name) => `${(median(alone[name]) * 1000).toFixed(0)} µs`
+  const rate = (name) => `${(median(together[name]) / 1000).toFixed(2)} k/s`
+  const p99 = (name) => percentile(tails[name], 0.99)
+  const row = (what, value, against, measured, goal, met) =>
+    rows.push({ what, value, against, ratio: measured, goal, met })
+  const added = ratio(alone, 'gateway', 'direct')
+  row(
+    'in-process echo, one call at a time (p50)',
+    us('gateway'),
+    `direct ${us('direct')}`,
+    added,
+    '≤ 1.6',
+    added <= 1.6,
+  )
+  const kept = ratio(together, 'gateway', 'direct')
+  row(
+    `in-process echo, ${CLIENTS} clients`,
+    rate('gateway'),
+    `direct ${rate('direct')}`,
+    kept,
+    '≥ 0.6',
+    kept >= 0.6,
+  )
+  if (peer) {
+    const faster = ratio(together, 'stdio', 'mcp-proxy')
+    row(
+      `stdio echo, ${CLIENTS} clients`,
+      rate('stdio'),
+      `mcp-proxy ${rate('mcp-proxy')}`,
+      faster,
+      '≥ 1.5',
+      faster >= 1.5,
+    )
+    const tail = p99('mcp-proxy') / p99('stdio')
+    const ms = (name) => `${p99(name).toFixed(0)} ms`
+    row(
+      `stdio echo, ${CLIENTS} clients (p99)`,
+      ms('stdio'),
+      `mcp-proxy ${ms('mcp-proxy')}`,
+      tail,
+      '≥ 1.5',
+      tail >= 1.5,
+    )
+  }
+  await isolation(hosts.stdio.url)
+  await memory(hosts.gateway)
+  report('gateway', 'The gateway: in front of a server against the server alone', rows, [
+    `Medians of ${ROUNDS} interleaved rounds on a shared machine, so read the ratios. The client is node:http without a library.`,
+    'Direct is the SDK serving the same echo over HTTP. mcp-proxy serves the same bare stdio echo as the gateway beside it.',
+  ])
+} finally {
+  for (const child of children) {
+    try {
+      if (child.spawnargs?.[0] === 'npx') process.kill(-child.pid)
+      else child.kill()
+    } catch {
+      // It is gone already.
+    }
+  }
+  agent.destroy()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** Unique payloads of 50 clients: `client` throws when an answer is not its own. */
+async function isolation(url) {
+  const clients = []
+  for (let n = 0; n < 50; n++) clients.push(await client(url))
+  let answered = 0
+  await Promise.all(
+    clients.map(async (call, who) => {
+      for (let n = 0; n < 200; n++) {
+        await call(`client ${who} call ${n}`)
+        answered++
+      }
+    }),
+  )
+  rows.push({
+    what: '10,000 calls of 50 clients',
+    value: `${answered} right`,
+    goal: '10000',
+    met: answered === 10_000,
+  })
+}
+
+async function memory({ url, child }) {
+  const rss = () =>
+    new Promise((done) => {
+      child.once('message', done)
+      child.send('rss')
+    })
+  const clients = []
+  for (let n = 0; n < 32; n++) clients.push(await client(url))
+  const run = async (calls) => {
+    let left = calls
+    await Promise.all(
+      clients.map(async (call) => {
+        while (left-- > 0) await call('hello')
+      }),
+    )
+  }
+  const calls = process.argv.includes('--quick') ? 20_000 : 100_000
+  await run(calls / 5)
+  const before = await rss()
+  await run(calls)
+  const after = await rss()
+  const grown = after / before
+  const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB`
+  rows.push({
+    what: `RSS after ${calls / 1000} k more calls`,
+    value: mib(after),
+    against: `before ${mib(before)}`,
+    ratio: grown,
+    goal: '≤ 1.1',
+    met: grown <= 1.1,
+  })
+}

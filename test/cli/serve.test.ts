@@ -1,0 +1,95 @@
+// `plugboard serve` as a client starts it: over stdio in both eras, and over HTTP with its token, to the end.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterEach, describe, expect, it } from 'vitest'
+import { COMMAND, makePlace, type Place } from '../support/cli.ts'
+
+const FIXTURE = fileURLToPath(new URL('../../packages/gateway/src/fixtures/server.mjs', import.meta.url))
+const config = (...names: string[]) =>
+  JSON.stringify({
+    mcpServers: Object.fromEntries(
+      names.map((name) => [name, { command: process.execPath, args: [FIXTURE] }]),
+    ),
+  })
+
+let place: Place | undefined
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+  place?.remove()
+})
+
+function surroundings(): { cwd: string; env: Record<string, string> } {
+  place = makePlace()
+  return { cwd: place.project, env: { PATH: process.env['PATH'] ?? '', HOME: place.home } }
+}
+
+function words(...more: string[]): string[] {
+  return [COMMAND, 'serve', '--strict-mcp-config', '--mcp-config', config('one'), ...more]
+}
+
+async function startHttp(...more: string[]): Promise<{ child: ChildProcess; url: string; token: string }> {
+  const child = spawn(process.execPath, words('--http', '--json', ...more), {
+    ...surroundings(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  ends.push(async () => {
+    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit')
+  })
+  let said = ''
+  for await (const chunk of child.stdout) {
+    said += String(chunk)
+    if (said.trimEnd().endsWith('}')) break
+  }
+  return { child, ...JSON.parse(said) }
+}
+
+describe('plugboard serve', () => {
+  it.each(['legacy', 'auto'] as const)(
+    'answers over stdio (%s)',
+    async (mode) => {
+      const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+      ends.push(() => client.close())
+      await client.connect(
+        new StdioClientTransport({
+          command: process.execPath,
+          args: words(),
+          ...surroundings(),
+          stderr: 'ignore',
+        }),
+      )
+      expect(client.getProtocolEra()).toBe(mode === 'auto' ? 'modern' : 'legacy')
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('mcp__one__echo')
+      const said = await client.callTool({ name: 'mcp__one__echo', arguments: { text: 'hi' } })
+      expect(said.content).toEqual([{ type: 'text', text: 'hi' }])
+    },
+    60_000,
+  )
+
+  it('answers over HTTP with the token it prints, and lets a running call finish on SIGTERM', async () => {
+    const { child, url, token } = await startHttp()
+    const client = new Client({ name: 'test', version: '1' })
+    const headers = { Authorization: `Bearer ${token}` }
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+    const call = client.callTool({ name: 'mcp__one__work', arguments: { ms: 1500 } })
+    await new Promise((done) => setTimeout(done, 500))
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    expect((await call).content).toEqual([{ type: 'text', text: 'done' }])
+    expect((await exited)[0]).toBe(0)
+    await client.close()
+  }, 60_000)
+
+  it('refuses names that collide, and strangers without a token', async () => {
+    surroundings()
+    const plain = ['--names=plain', '--strict-mcp-config', '--mcp-config', config('one', 'two')]
+    const collided = await place?.run('serve', '--http', ...plain)
+    expect(collided).toMatchObject({ code: 2 })
+    expect(collided?.stderr).toContain('collide')
+    const open = await place?.run('serve', '--http', '--no-auth', '--host', '0.0.0.0')
+    expect(open).toMatchObject({ code: 2 })
+  }, 60_000)
+})
