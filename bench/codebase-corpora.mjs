@@ -72,6 +72,14 @@ export function largeTree() {
 export const REPOSITORIES = [
   { name: 'django', language: 'python', ending: '.py', fetch: (folder) => debian('python3-django', folder) },
   { name: 'go', language: 'go', ending: '.go', fetch: (folder) => debian('golang-1.19-src', folder) },
+  {
+    name: 'three',
+    language: 'javascript',
+    ending: '.js',
+    within: 'package/src/',
+    fetch: (folder) => npm('three@0.180.0', folder),
+  },
+  // Mostly overloaded declarations without a body: the hard case, kept because it is one.
   { name: 'effect', language: 'typescript', ending: '.ts', fetch: (folder) => npm('effect@3.18.4', folder) },
 ]
 
@@ -101,10 +109,14 @@ export function documentedFunctions(repository, { queries, bytes }) {
     for (const pair of found.pairs) pairs.push({ ...pair, file: name })
   }
   const folder = join(benchDir, `stripped-${repository.name}`)
-  rmSync(folder, { recursive: true, force: true })
+  if (existsSync(folder))
+    for (const path of walk(folder)) if (!texts.has(relative(folder, path))) rmSync(path)
   for (const [name, text] of texts) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text)
+    const path = join(folder, name)
+    // An untouched file keeps its time, and so its place in the index of an earlier run.
+    if (existsSync(path) && readFileSync(path, 'utf8') === text) continue
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
   }
   const chosen = pairs
     .sort((a, b) => order(`${a.file}:${a.line}`) - order(`${b.file}:${b.line}`))
@@ -176,6 +188,28 @@ const STRIP = {
         .split(/\n\s*\n/)[0]
         .replace(new RegExp(`^${name} `), '')
       const query = question(words)
+      if (query)
+        found.push({
+          start: match.index,
+          end: match.index + match[1].length,
+          at: match.index + match[1].length,
+          query,
+        })
+    }
+    return without(text, found)
+  },
+  /** Functions and methods with a body. */
+  javascript(text) {
+    const found = []
+    for (const match of text.matchAll(
+      /(^[ \t]*\/\*\*([\s\S]*?)\*\/\n)[ \t]*(?:export )?(?:static )?(?:async )?(?:function )?(?:get |set )?(?!if|for|while|switch|return|constructor)\w+\s*\([^)]*\)\s*\{/gm,
+    )) {
+      if (match[2].includes('/**')) continue
+      const words = match[2]
+        .replace(/^\s*\* ?/gm, '')
+        .trim()
+        .split(/\n\s*\n|\n\s*@/)[0]
+      const query = words.startsWith('@') ? undefined : question(words)
       if (query)
         found.push({
           start: match.index,

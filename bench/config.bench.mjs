@@ -48,7 +48,11 @@ try {
   const listed = JSON.parse(node(command, 'list', '--json').toString()).servers.length
   if (listed < SERVERS) throw new Error(`only ${listed} of ${SERVERS} servers were listed`)
   const samples = await interleave(
-    { node: () => timed(() => node('-e', '0')), list: () => timed(() => node(command, 'list')) },
+    {
+      node: () => timed(() => node('-e', '0')),
+      list: () => timed(() => node(command, 'list')),
+      version: () => timed(() => node(command, '--version')),
+    },
     ROUNDS,
   )
   const floor = median(samples.node)
@@ -75,6 +79,12 @@ try {
         met: list / floor <= 2,
       },
       {
+        what: '`plugboard --version`',
+        value: `${median(samples.version).toFixed(0)} ms`,
+        against: `node -e 0: ${floor.toFixed(0)} ms`,
+        ratio: median(samples.version) / floor,
+      },
+      {
         what: 'the pipeline, first load in a process (CPU)',
         value: `${first.toFixed(1)} ms`,
         against: `node -e 0: ${floor.toFixed(0)} ms`,
@@ -91,7 +101,9 @@ try {
         met: median(cpu) < 30,
       },
     ],
-    [`Medians of ${ROUNDS} interleaved rounds; a shared machine, so read the ratios.`],
+    [
+      `Medians of ${ROUNDS} interleaved rounds; a shared machine, so read the ratios. The built-in is switched off too: with it on, the command also connects it.`,
+    ],
   )
 } finally {
   rmSync(folder, { recursive: true, force: true })

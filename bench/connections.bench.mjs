@@ -5,38 +5,40 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { configured, openBoard, stdioEntry } from './lib/board-only.mjs'
+import { configured, core, openBoard, stdioEntry } from './lib/board-only.mjs'
 import { httpContenders, inProcessContenders, rawPipe, stdioContenders } from './lib/contenders.mjs'
 import { cpuOf, interleave, median, timed } from './lib/measure.mjs'
 import { report } from './lib/report.mjs'
 import { SERVERS, serverCommand } from './lib/servers.mjs'
 
-const ROUNDS = 20
 const LANES = 64
 const folder = mkdtempSync(join(tmpdir(), 'plugboard-bench-'))
 // The SDK's HTTP transport leaks abort listeners and Node warns of each; the table is what this prints.
 process.removeAllListeners('warning')
 
+const { childEnvironment } = await core('transports/environment.js')
 const rows = []
 try {
-  await calls('stdio', stdioContenders, { batch: 200, many: 1920, p50: 1.0, throughput: 1.0 })
-  await calls('http', httpContenders, { batch: 60, many: 384, p50: 0.9, throughput: 1.2 })
-  await calls('in-process', inProcessContenders, { batch: 300, many: 1920, p50: 1.15 })
+  await calls('stdio', stdioContenders, { rounds: 120, batch: 50, many: 960, p50: 1.0, throughput: 1.0 })
+  await calls('http', httpContenders, { rounds: 30, batch: 30, many: 320, p50: 0.9, throughput: 1.2 })
+  await calls('in-process', inProcessContenders, { rounds: 60, batch: 100, many: 960, p50: 1.15 })
   await bigResult()
   await twelveServers()
   await secondConnect()
   idleBoard()
   report('connections', 'Connections: the whole board against the bare SDK client', rows, [
-    `Medians of ${ROUNDS} interleaved rounds (3 for twelve servers); a shared machine, so read the ratios.`,
-    'One echo server without a library behind stdio and http, one of the SDK in-process. "Board" is name resolved, arguments checked, call made.',
+    'Medians of 30 to 120 short interleaved rounds (7 for twelve servers, 3 for the large result); a shared machine, so read the ratios.',
+    'One echo server without a library behind stdio and http, one of the SDK in-process. The board does `board.call`: name, schema, permission, order, call, result and audit.',
     'The floor is hand-written JSON on the same pipe, or a node:http POST: nothing is checked, timed, ordered or cancelled.',
   ])
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function calls(kind, open, { batch, many, p50, throughput }) {
+/** Many short rounds: a busy moment of the machine spoils few of them, and hits all contenders alike. */
+async function calls(kind, open, { rounds, batch, many, p50, throughput }) {
   const contenders = await open()
+  contenders.bare = { call: contenders.board.bare, close: async () => undefined }
   const names = Object.keys(contenders)
   const each = (work) =>
     Object.fromEntries(
@@ -57,7 +59,7 @@ async function calls(kind, open, { batch, many, p50, throughput }) {
         for (let n = 0; n < batch; n++) took.push(await timed(() => call('hello')))
         return median(took)
       }),
-      ROUNDS,
+      rounds,
     )
     const concurrent = await interleave(
       each(async ({ call }) => {
@@ -67,13 +69,13 @@ async function calls(kind, open, { batch, many, p50, throughput }) {
         }
         return (many / (await timed(() => Promise.all(Array.from({ length: LANES }, lane))))) * 1000
       }),
-      ROUNDS,
+      Math.min(rounds, 30),
     )
     const us = (name) => `${(median(sequential[name]) * 1000).toFixed(0)} µs`
     const rate = (name) => `${(median(concurrent[name]) / 1000).toFixed(1)} k/s`
-    const floor = (shown) => (names.includes('raw') ? `, floor ${shown('raw')}` : '')
-    // The median of the rounds' own ratios: a slow moment hits both halves of one.
-    const ratio = (samples) => median(samples.board.map((value, round) => value / samples.sdk[round]))
+    const floor = (shown) =>
+      `, connection alone ${shown('bare')}${names.includes('raw') ? `, floor ${shown('raw')}` : ''}`
+    const ratio = (samples) => median(samples.board) / median(samples.sdk)
     rows.push({
       what: `${kind}, one call at a time (p50)`,
       value: us('board'),
@@ -147,11 +149,11 @@ async function twelveServers() {
       for (let next = queue.shift(); next; next = queue.shift()) children.push(await bringUp(next))
     }
     const took = await timed(() => Promise.all([slot(), slot(), slot()]))
-    for (const child of children) process.kill(-child.pid, 'SIGKILL')
+    await Promise.all(children.map(ended))
     return took
   }
   await withBoard() // From now on it knows which protocol each of them speaks, as the script does.
-  const samples = await interleave({ board: withBoard, byHand }, 5)
+  const samples = await interleave({ board: withBoard, byHand }, 7)
   const ratio = median(samples.board.map((took, round) => took / samples.byHand[round]))
   rows.push({
     what: '`board.ready()` with 12 stdio servers from npm',
@@ -163,10 +165,18 @@ async function twelveServers() {
   })
 }
 
+function ended(child) {
+  return new Promise((done) => {
+    child.once('exit', done)
+    process.kill(-child.pid, 'SIGKILL')
+  })
+}
+
 async function bringUp({ args, env }) {
   const child = spawn(process.execPath, args, {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    // The same as the board gives: an extra certificate file alone makes every start of Node half as long again.
+    env: childEnvironment({ env }, process),
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   })

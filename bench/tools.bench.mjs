@@ -1,8 +1,9 @@
 // `npm run bench -- tools`: how well tools are found, how the checker agrees with Ajv, and what a call costs beside the
 // request itself. Everything runs on the real tools of the servers installed for the tests.
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openBoard } from '../packages/core/dist/board.js'
 import { systemHost } from '../packages/core/dist/host.js'
 import { AuditLog, PermissionGate } from '../packages/core/dist/permissions/index.js'
 import {
@@ -16,11 +17,20 @@ import {
   ToolIndex,
   toZod,
 } from '../packages/core/dist/tools/index.js'
+import { linkedPair } from '../packages/core/dist/transports/linked.js'
+import { report } from './lib/report.mjs'
 import { pairs } from './lib/schemas.mjs'
 import { listAllTools } from './lib/servers.mjs'
 
 const rows = []
-const row = (what, measured, wanted = '') => rows.push([what, measured, wanted])
+const row = (what, value, goal = '') => rows.push({ what, value, goal, met: isMet(value, goal) })
+const isMet = (value, goal) => {
+  const [, sign, limit] = /(≥|≤|<|^)\s*(\d+(?:\.\d+)?) (?:%|ms|µs)/.exec(goal) ?? []
+  if (limit === undefined) return undefined
+  const measured = Number.parseFloat(value)
+  if (sign === '≥' || sign === '') return measured >= Number(limit)
+  return sign === '<' ? measured < Number(limit) : measured <= Number(limit)
+}
 const percent = (part, whole) => `${((100 * part) / whole).toFixed(1)} % (${part}/${whole})`
 const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
 
@@ -182,19 +192,62 @@ async function overhead() {
   row('call: the same with the audit log', `${(audited - bare).toFixed(1)} µs`, '≤ 25 µs')
 }
 
+/** The whole way on a real board: an echo server in this very process, called three ways in turn. */
+async function wholeWay() {
+  const { McpServer } = await import('@modelcontextprotocol/server')
+  const { Client } = await import('@modelcontextprotocol/client')
+  const serve = async (end) => {
+    const server = new McpServer({ name: 'echo', version: '1' })
+    const inputSchema = zod.object({ message: zod.string() })
+    server.registerTool('echo', { inputSchema }, async ({ message }) => ({
+      content: [{ type: 'text', text: `Echo: ${message}` }],
+    }))
+    await server.connect(end)
+  }
+  const stateDir = mkdtempSync(join(tmpdir(), 'plugboard-bench-'))
+  const rules = [{ action: 'allow', rule: 'mcp__echo', file: 'bench', scope: 'user' }]
+  const board = await openBoard({ servers: [], inProcess: { echo: serve }, stateDir, rules })
+  const [ours, theirs] = linkedPair()
+  await serve(theirs)
+  const client = new Client({ name: 'bench', version: '1' })
+  await client.connect(ours)
+  const params = { name: 'echo', arguments: { message: 'hi' } }
+  const ways = {
+    sdk: () => client.callTool(params),
+    request: () => board.request('echo', 'tools/call', params),
+    call: () => board.call('mcp__echo__echo', params.arguments),
+  }
+  const times = { sdk: [], request: [], call: [] }
+  try {
+    for (let round = 0; round < 4000; round++)
+      for (const [name, way] of Object.entries(ways)) {
+        const from = performance.now()
+        await way()
+        if (round >= 1000) times[name].push((performance.now() - from) * 1000)
+      }
+  } finally {
+    await client.close()
+    await board.close()
+    rmSync(stateDir, { recursive: true, force: true })
+  }
+  const p50 = (name) =>
+    quantile(
+      times[name].sort((a, b) => a - b),
+      0.5,
+    )
+  const [sdk, request, call] = [p50('sdk'), p50('request'), p50('call')]
+  row('board: callTool of the SDK client, in-process, p50', `${sdk.toFixed(0)} µs`)
+  row('board: a bare request of the board, in-process, p50', `${request.toFixed(0)} µs`)
+  row('board: board.call, in-process, with audit, p50', `${call.toFixed(0)} µs`)
+  row('board: board.call beside its bare request', `${(call - request).toFixed(1)} µs`, '≤ 25 µs')
+  row('board: board.call beside callTool of the SDK client', `${(call - sdk).toFixed(1)} µs`, '≤ 25 µs')
+}
+
 const labelled = recall()
 searchTime(labelled)
 conversion()
 agreement()
 await overhead()
+await wholeWay()
 
-const header = ['tools', 'measured', 'wanted']
-if (process.argv.includes('--markdown'))
-  for (const cells of [header, header.map(() => '---'), ...rows]) console.log(`| ${cells.join(' | ')} |`)
-else {
-  const widths = header.map((_, column) =>
-    Math.max(...[header, ...rows].map((cells) => cells[column].length)),
-  )
-  for (const cells of [header, ...rows])
-    console.log(cells.map((cell, column) => cell.padEnd(widths[column])).join('  '))
-}
+report('tools', 'Tools: finding, checking, calling', rows)

@@ -24,9 +24,28 @@ const EXPECTED = new Map(
   ]),
 )
 
+/**
+ * Where the client must not get through, and what must have stopped it: the suite only sees that no token was asked for,
+ * which a client that crashed would achieve as well.
+ */
+const MUST_STOP = new Map([
+  ['auth/scope-retry-limit', 'AUTH_REQUIRED'],
+  ['auth/resource-mismatch', 'resource-mismatch'],
+  ['auth/iss-supported-missing', 'issuer-mismatch'],
+  ['auth/iss-wrong-issuer', 'issuer-mismatch'],
+  ['auth/iss-unexpected', 'issuer-mismatch'],
+  ['auth/iss-normalized', 'issuer-mismatch'],
+  ['auth/metadata-issuer-mismatch', 'issuer-mismatch'],
+])
+
 const { values: flags } = parseArgs({
   options: { only: { type: 'string' }, markdown: { type: 'boolean' }, verbose: { type: 'boolean' } },
 })
+
+if (flags.only && flags.markdown) {
+  console.error('--markdown writes the whole table; it does not go with --only.')
+  process.exit(2)
+}
 
 ensureInstalled()
 await build()
@@ -44,13 +63,13 @@ for (const scenario of wanted) {
   const outcome = await run(scenario)
   outcomes.push(outcome)
   const why = outcome.verdict === 'passed' ? '' : `  ${outcome.why}`
-  console.log(`${mark(outcome)} ${scenario.name} (${scenario.revision ?? 'extension'})${why}`)
+  console.log(`${mark(outcome)} ${scenario.name} (${scenario.revision ?? 'no revision'})${why}`)
   if (flags.verbose && outcome.verdict !== 'passed') console.log(indented(outcome.output))
 }
 console.log(`\n${table(outcomes).join('\n')}`)
 const surprises = outcomes.filter(isSurprise)
 for (const { name, revision, why } of surprises)
-  console.log(`unexpected: ${name} (${revision ?? 'extension'}): ${why}`)
+  console.log(`unexpected: ${name} (${revision ?? 'no revision'}): ${why}`)
 if (flags.markdown) writeMarkdown(outcomes)
 process.exit(surprises.length === 0 ? 0 : 1)
 
@@ -91,7 +110,7 @@ async function run(scenario) {
     const started = Date.now()
     const ended = await bounded([...args, ...version, '-o', results])
     const checks = checksIn(results)
-    return { ...scenario, ...judge(ended, checks), output: ended.output, ms: Date.now() - started }
+    return { ...scenario, ...judge(name, ended, checks), output: ended.output, ms: Date.now() - started }
   } finally {
     rmSync(results, { recursive: true, force: true })
   }
@@ -136,12 +155,15 @@ function checksIn(results) {
  * The suite passes a client that never does what a scenario is about. Here that is a failure: at least one check of
  * the scenario's own must have seen something.
  */
-function judge({ code, timedOut }, checks) {
+function judge(name, { code, timedOut, output }, checks) {
   const count = (status) => checks.filter((check) => check.status === status).length
   const facts = { passed: count('SUCCESS'), checks: count('SUCCESS') + count('FAILURE') + count('WARNING') }
   if (timedOut) return { ...facts, verdict: 'failed', why: `no end within ${SCENARIO_MS} ms` }
   if (code !== 0)
     return { ...facts, verdict: 'failed', why: firstComplaint(checks) ?? 'the client ended with an error' }
+  const [, stoppedBy] = output.match(/^ended with (\S+)$/m) ?? []
+  if (stoppedBy !== MUST_STOP.get(name))
+    return { ...facts, verdict: 'failed', why: `the client ended with ${stoppedBy ?? 'no error'}` }
   const seen = checks.some(({ id, status }) => status === 'SUCCESS' && !id.startsWith('wire-schema-'))
   if (!seen) return { ...facts, verdict: 'vacuous', why: firstComplaint(checks) ?? 'no check was made' }
   return { ...facts, verdict: 'passed', why: 'passes although it is not expected to' }
@@ -229,7 +251,10 @@ function writeMarkdown(list) {
       ),
     ]),
   ]
-  writeFileSync(join(root, 'docs', 'conformance.md'), `${lines.join('\n')}\n`)
+  const page = join(root, 'docs', 'conformance.md')
+  writeFileSync(page, `${lines.join('\n')}\n`)
+  const biome = join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome')
+  spawnSync(process.execPath, [biome, 'format', '--write', page], { stdio: 'ignore', timeout: LIST_MS })
 }
 
 function indented(text) {

@@ -6,31 +6,22 @@ import { Client, InMemoryTransport, StreamableHTTPClientTransport } from '@model
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { McpServer } from '@modelcontextprotocol/server'
 import * as z from 'zod'
-import { configured, core, ECHO, openBoard, stdioEntry } from './board-only.mjs'
+import { configured, ECHO, openBoard, stdioEntry } from './board-only.mjs'
 
 const env = { PATH: process.env.PATH }
 
-/** Everything between a model's words and the wire: the name resolved, the arguments checked, the call made. */
+/** Everything between a model's words and its answer: name, schema, permission, order, the call, its result and the audit. */
 async function throughTheBoard(options, server) {
-  const { board, close } = await openBoard(options)
+  const { board, close } = await openBoard({ ...options, caller: 'user' })
   await board.ready()
-  const { NameRegistry } = await core('tools/names.js')
-  const { compileSchema } = await core('tools/schema/index.js')
-  const names = new NameRegistry()
-  const listed = board.tools()
-  if (listed.length === 0) throw new Error(`the board did not connect: ${board.servers()[0]?.error}`)
-  names.update(listed.map(({ tool }) => ({ server, tool: tool.name })))
-  const schemas = new Map(listed.map(({ tool }) => [tool.name, compileSchema(tool.inputSchema)]))
-  const call = (name, args) => {
-    const found = names.resolve(name)
-    if (found.kind !== 'found') throw new Error(`${name} was not found`)
-    const { tool } = found.ref
-    if (schemas.get(tool).check(args).kind !== 'valid') throw new Error('the arguments do not fit')
-    return board.request(found.ref.server, 'tools/call', { name: tool, arguments: args })
-  }
+  const [{ state, error }] = board.servers()
+  if (state !== 'connected') throw new Error(`the board did not connect: ${error}`)
   return {
-    call: (text) => call(`mcp__${server}__echo`, { text }),
-    big: (bytes) => call(`mcp__${server}__big`, { bytes }),
+    call: (text) => board.call(`mcp__${server}__echo`, { text }),
+    /** The connection alone, for whoever wants to know where the time goes. */
+    bare: (text) => board.request(server, 'tools/call', { name: 'echo', arguments: { text } }),
+    /** Without what a large result is cut and saved for: the transport is what is looked at. */
+    big: (bytes) => board.request(server, 'tools/call', { name: 'big', arguments: { bytes } }),
     close,
   }
 }

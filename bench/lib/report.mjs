@@ -31,8 +31,11 @@ export function report(name, title, rows, notes = []) {
 }
 
 function keep(name, title, cells, notes) {
-  const line = (cells_) => `| ${cells_.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  const [head, ...body] = cells
+  const escaped = cells.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
+  const widths = escaped[0].map((_, column) => Math.max(3, ...escaped.map((row) => [...row[column]].length)))
+  // As the formatter would have it.
+  const line = (row, fill = ' ') => `| ${row.map((cell, at) => cell.padEnd(widths[at], fill)).join(' | ')} |`
+  const [head, ...body] = escaped
   const machine = `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`
   const section = [
     `<!-- bench:${name} -->`,
@@ -41,8 +44,11 @@ function keep(name, title, cells, notes) {
     `\`npm run bench -- ${name}\` (${machine})`,
     '',
     line(head),
-    line(head.map(() => '---')),
-    ...body.map(line),
+    line(
+      head.map(() => ''),
+      '-',
+    ),
+    ...body.map((row) => line(row)),
     '',
     ...notes.map((note) => `${note}\n`),
     `<!-- /bench:${name} -->`,

@@ -20,11 +20,14 @@ const EVERYTHING = createRequire(import.meta.url).resolve(
 
 let place: Place
 const started: ChildProcess[] = []
+/** What the command started; there is something left of it only when a test has failed. */
+const orphans: (() => number[])[] = []
 beforeEach(() => {
   place = makePlace()
 })
 afterEach(async () => {
   await Promise.all(started.splice(0).map(ended))
+  for (const pid of orphans.splice(0).flatMap((pids) => pids())) if (alive(pid)) process.kill(pid, 'SIGKILL')
   place.remove()
 })
 
@@ -74,10 +77,9 @@ ${stubborn}
 const child = spawn(process.execPath, [${JSON.stringify(grandchild)}], { stdio: 'ignore' })
 setTimeout(() => appendFileSync(${JSON.stringify(pids)}, process.pid + '\\n' + child.pid + '\\n'), 300)`,
   )
-  return {
-    entry: node(script),
-    pids: () => (existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n').map(Number) : []),
-  }
+  const read = () => (existsSync(pids) ? readFileSync(pids, 'utf8').trim().split('\n').map(Number) : [])
+  orphans.push(read)
+  return { entry: node(script), pids: read }
 }
 
 /** The command as a process that a test can send signals to. */

@@ -6,10 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AuthRequired, openBoard, systemHost } from '@plugboard/core'
 import { authFor, login, memoryVault } from '@plugboard/core/auth'
-import { elicit, readElicitation } from '@plugboard/core/interaction'
 
 const SERVER = 'suite'
-const MAX_LOGINS = 3
+/** A first login, and one that grants more; who is asked a third time for the same thing gives up. */
+const MAX_LOGINS = 2
+const SAMPLE = {
+  role: 'assistant',
+  content: { type: 'text', text: 'text' },
+  model: 'none',
+  stopReason: 'endTurn',
+}
 const url = process.argv.at(-1)
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? ''
 const given = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}')
@@ -33,12 +39,15 @@ try {
     stateDir: auth.stateDir,
     config: { servers: { [SERVER]: entry() }, strict: true, withoutBuiltins: true },
     auth: (server) => authFor(server, auth),
-    requestHandlers: { elicitForm: answerForm, sampling: answerSampling, roots: () => ({ roots: [] }) },
+    caller: 'user',
+    elicit: acceptAsItStands,
+    sample: { consent: async () => 'session', model: async () => SAMPLE },
     clientInfo: { name: 'plugboard-conformance', version: '1.0.0' },
   })
   await useEverything()
 } catch (error) {
   console.error(error)
+  console.error(`ended with ${error.refusal ?? error.code}`)
   process.exitCode = 1
 } finally {
   await board?.close()
@@ -52,34 +61,38 @@ function entry() {
 
 async function useEverything() {
   await patiently(async () => {
-    const [server] = board.servers()
-    if (server.state === 'connected') return
-    const { error } = server.state === 'pending' ? await settled() : await board.reconnect(SERVER)
+    await board.ready()
+    const [{ error }] = board.servers()
     if (error) throw error
   })
-  for (const { name, arguments: args } of toolCalls())
-    await patiently(() => board.request(SERVER, 'tools/call', { name, arguments: args })).catch(bearToolError)
-  const connection = board.connection(SERVER)
-  const { capabilities } = connection.state.session
-  if (capabilities.resources)
-    for (const { uri } of await connection.list('resources'))
-      await patiently(() => board.request(SERVER, 'resources/read', { uri }))
-  if (capabilities.prompts)
-    for (const { name, arguments: wanted = [] } of await connection.list('prompts')) {
-      const args = Object.fromEntries(wanted.map(({ name }) => [name, 'text']))
-      await patiently(() => board.request(SERVER, 'prompts/get', { name, arguments: args }))
-    }
+  await useTools()
+  for (const { resource } of await board.resources({ server: SERVER }))
+    await patiently(() => board.read(SERVER, resource.uri))
+  for (const { prompt } of await board.prompts({ server: SERVER })) {
+    const args = Object.fromEntries((prompt.arguments ?? []).map(({ name }) => [name, 'text']))
+    await patiently(() => board.prompt(SERVER, prompt.name, args))
+  }
+}
+
+/** The calls that the suite asks for word by word, or else every tool on the board. */
+async function useTools() {
+  // Some of the suite's arguments are not what the tool's own schema takes; `request` sends them all the same.
+  for (const { name, arguments: args } of given.toolCalls ?? [])
+    await patiently(() => board.request(SERVER, 'tools/call', { name, arguments: args }))
+  if (given.toolCalls) return
+  const tools = board.tools()
+  for (const tool of tools) {
+    const args = madeUp(tool.inputJsonSchema, tools)
+    // What takes more than made-up arguments is for a model to call.
+    if (tool.argumentProblem(args)) continue
+    await patiently(() => tool.call(args)).catch(bearToolError)
+  }
 }
 
 /** A tool that fails is the model's business; the program goes on. */
 function bearToolError(error) {
   if (error.code !== 'TOOL_ERROR') throw error
   console.error(error.message)
-}
-
-async function settled() {
-  await board.ready()
-  return board.servers()[0]
 }
 
 /** As a person would: log in when asked to, and try again, but not for ever. */
@@ -108,13 +121,7 @@ async function logIn() {
   })
 }
 
-/** Every tool on the board with arguments that its schema takes, or the calls that the suite asks for. */
-function toolCalls() {
-  if (given.toolCalls) return given.toolCalls
-  const tools = board.tools().map(({ tool }) => tool)
-  return tools.map((tool) => ({ name: tool.name, arguments: madeUp(tool.inputSchema, tools) }))
-}
-
+/** Arguments that a schema takes. */
 function madeUp(schema, tools) {
   const wanted = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name))
   return Object.fromEntries(wanted.map(([name, property]) => [name, madeUpValue(name, property, tools)]))
@@ -122,20 +129,14 @@ function madeUp(schema, tools) {
 
 function madeUpValue(name, { type }, tools) {
   // The suite wants to see the schema of the first tool as our caller sees it.
-  if (type === 'object' && name === 'schema') return tools[0].inputSchema
+  if (type === 'object' && name === 'schema') return tools[0].inputJsonSchema
   const values = { string: 'text', number: 1.5, integer: 1, boolean: true, array: [], object: {} }
   return Object.hasOwn(values, type) ? values[type] : null
 }
 
 /** A person who accepts every form as it stands. */
-async function answerForm(params, { server, signal }) {
-  const question = readElicitation(server, params)
-  if ('problem' in question) throw new Error(question.problem)
-  return await elicit(question, { ask: async () => ({ action: 'accept', content: {} }) }, signal)
-}
-
-function answerSampling() {
-  return { role: 'assistant', content: { type: 'text', text: 'text' }, model: 'none', stopReason: 'endTurn' }
+async function acceptAsItStands() {
+  return { action: 'accept', content: {} }
 }
 
 function authSettings() {

@@ -1,5 +1,5 @@
 // cli.ts: runs the built command as a user would, in a folder and a home of its own.
-import { execFile } from 'node:child_process'
+import { type ChildProcess, execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -21,6 +21,10 @@ export interface Place {
   readonly project: string
   run(...args: string[]): Promise<Ran>
   runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran>
+  /** With something on standard input. */
+  runPiped(stdin: string, ...args: string[]): Promise<Ran>
+  /** Presses Ctrl-C as soon as it is time, which what it printed so far may tell. */
+  interrupt(when: (stdout: string) => boolean, ...args: string[]): Promise<Ran>
   /** Writes a file below the project (or below the home with `~/`); objects become JSON. */
   write(path: string, content: unknown): string
   read(path: string): string
@@ -34,7 +38,11 @@ export function makePlace(): Place {
   mkdirSync(home)
   mkdirSync(project)
   const where = (path: string) => (path.startsWith('~/') ? join(home, path.slice(2)) : join(project, path))
-  const runWith: Place['runWith'] = (env, ...args) =>
+  const start = (
+    env: Readonly<Record<string, string>>,
+    args: readonly string[],
+    drive: (child: ChildProcess) => void,
+  ): Promise<Ran> =>
     new Promise((done) => {
       const surroundings = {
         PATH: process.env['PATH'] ?? '',
@@ -44,7 +52,7 @@ export function makePlace(): Place {
         ...env,
       }
       const options = { cwd: project, env: surroundings, timeout: 60_000, maxBuffer: 64 * 1024 * 1024 }
-      execFile(process.execPath, [COMMAND, ...args], options, (error, stdout, stderr) => {
+      const child = execFile(process.execPath, [COMMAND, ...args], options, (error, stdout, stderr) => {
         const code = error ? (typeof error.code === 'number' ? error.code : 1) : 0
         done({
           code,
@@ -54,13 +62,35 @@ export function makePlace(): Place {
             return JSON.parse(stdout)
           },
         })
-      }).stdin?.end()
+      })
+      drive(child)
     })
+  const runWith: Place['runWith'] = (env, ...args) => start(env, args, (child) => child.stdin?.end())
   return {
     home,
     project,
     runWith,
     run: (...args) => runWith({}, ...args),
+    runPiped: (stdin, ...args) =>
+      start({}, args, (child) => {
+        // A command that has read enough hangs up.
+        child.stdin?.on('error', () => undefined)
+        child.stdin?.end(stdin)
+      }),
+    interrupt: (when, ...args) =>
+      start({}, args, (child) => {
+        child.stdin?.end()
+        let printed = ''
+        child.stdout?.on('data', (chunk) => {
+          printed += chunk
+        })
+        const look = setInterval(() => {
+          if (!when(printed)) return
+          clearInterval(look)
+          child.kill('SIGINT')
+        }, 20)
+        child.on('exit', () => clearInterval(look))
+      }),
     write: (path, content) => {
       const file = where(path)
       mkdirSync(dirname(file), { recursive: true })

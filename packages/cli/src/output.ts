@@ -146,5 +146,6 @@ export function table(rows: readonly (readonly string[])[]): string {
 const COLOR_CODE = /\x1b\[[0-9;]*m/g
 
 function width(cell: string): number {
-  return [...cell.replace(COLOR_CODE, '')].length
+  const plain = cell.includes('\x1b') ? cell.replace(COLOR_CODE, '') : cell
+  return /[^ -~]/.test(plain) ? [...plain].length : plain.length
 }

@@ -2,8 +2,8 @@
 // once by Ctrl-C. A second Ctrl-C does not wait.
 
 import { join } from 'node:path'
-import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
-import { type Configuration, plugboardHome } from '@plugboard/core/config'
+import { type Board, type BoardOptions, boardSettings, Cancelled, openBoard } from '@plugboard/core'
+import { type Configuration, plugboardHome, printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
 import type { Invocation } from './context.ts'
@@ -23,12 +23,17 @@ export async function withBoard<T>(
 ): Promise<T> {
   const configuration = await invocation.configuration()
   const timeoutMs = timeoutOption(invocation)
+  const note = (text: string) => invocation.output.note(printable(text))
+  for (const text of boardSettings(configuration).warnings) note(text)
   const board = await openBoard({
     host: invocation.host,
     configuration,
+    // Whoever types a command means it: that is consent wherever a rule says `ask`.
+    caller: 'user',
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...options,
   })
+  board.on('warning', ({ text }) => note(text))
   const interrupt = new AbortController()
   const onSignal = () => {
     if (interrupt.signal.aborted) process.exit(EXIT.interrupted)

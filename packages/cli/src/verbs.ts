@@ -12,6 +12,11 @@ const SCOPE_OPTION: OptionSpec = {
 
 const NO_CONNECT: OptionSpec = { type: 'boolean', help: 'only what the files say; start nothing' }
 
+const SAMPLE: OptionSpec = {
+  type: 'boolean',
+  help: 'servers may ask for a model; you write its answers on the terminal',
+}
+
 const FORCE: OptionSpec = { type: 'boolean', short: 'f', help: 'replace a server that is already there' }
 
 export const VERBS: readonly VerbSpec[] = [
@@ -194,6 +199,93 @@ export const VERBS: readonly VerbSpec[] = [
     load: (live) => live('logout'),
   },
   {
+    name: 'tools',
+    group: 'Use',
+    summary: 'what the servers can do',
+    usage: '[SERVER]',
+    options: {
+      search: { type: 'string', value: 'QUERY', help: 'only the tools that fit, best first' },
+      cost: { type: 'boolean', help: "what the definitions take of a model's context" },
+      changes: { type: 'boolean', help: 'tools that are not what they were when they were last used' },
+      accept: { type: 'boolean', help: 'show the changes and accept them' },
+      sample: SAMPLE,
+    },
+    completes: 'server',
+    examples: ['plugboard tools --search "read a file"'],
+    load: (live) => live('tools'),
+  },
+  {
+    name: 'call',
+    group: 'Use',
+    summary: 'call a tool',
+    usage: 'TOOL [KEY=VALUE | KEY:=JSON …]',
+    options: {
+      args: { type: 'string', value: 'JSON', help: 'the arguments as a JSON object; - reads it from stdin' },
+      full: { type: 'boolean', help: 'all of a long text, not only its beginning' },
+      sample: SAMPLE,
+    },
+    examples: [
+      'plugboard call codebase.search_code query=openBoard max_results=5',
+      `plugboard call mcp__files__read_file --args '{"path": "README.md"}'`,
+    ],
+    load: (live) => live('call'),
+  },
+  {
+    name: 'resources',
+    group: 'Use',
+    summary: 'what the servers offer to read',
+    usage: '[SERVER]',
+    completes: 'server',
+    load: (live) => live('resources'),
+  },
+  {
+    name: 'read',
+    group: 'Use',
+    summary: 'read a resource',
+    usage: 'SERVER URI',
+    options: {
+      output: { type: 'string', short: 'o', value: 'FILE', help: 'write it to a file; - is stdout' },
+    },
+    completes: 'server',
+    load: (live) => live('read'),
+  },
+  {
+    name: 'watch',
+    group: 'Use',
+    summary: 'say whenever a resource changes',
+    usage: 'SERVER URI',
+    options: { read: { type: 'boolean', help: 'read it again each time' } },
+    completes: 'server',
+    load: (live) => live('watch'),
+  },
+  {
+    name: 'prompts',
+    group: 'Use',
+    summary: 'the prompts that the servers offer',
+    usage: '[SERVER]',
+    completes: 'server',
+    load: (live) => live('prompts'),
+  },
+  {
+    name: 'prompt',
+    group: 'Use',
+    summary: 'fill in a prompt',
+    usage: 'SERVER NAME [KEY=VALUE …]',
+    completes: 'server',
+    load: (live) => live('prompt'),
+  },
+  {
+    name: 'audit',
+    group: 'Look',
+    summary: 'what was called, and which rule let it',
+    usage: '',
+    options: {
+      verify: { type: 'boolean', help: 'check that nobody changed the record' },
+      lines: { type: 'string', short: 'n', value: 'N', help: 'the last N lines (50)' },
+    },
+    load: (live) => live('audit'),
+  },
+  {
     name: 'codebase',
     group: 'Use',
     summary: 'the code search server alone, over stdio or HTTP',
@@ -245,13 +337,35 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'serve',
     group: 'Use',
-    summary: 'every server behind one endpoint (not in this version)',
+    summary: 'every server behind one endpoint',
     usage: '',
     options: {
-      http: { type: 'boolean', help: 'serve HTTP instead of stdio' },
-      port: { type: 'string', value: 'N', help: 'the port' },
+      http: { type: 'boolean', help: 'serve HTTP on loopback instead of stdio' },
+      port: { type: 'string', value: 'N', help: 'the port (a free one when left out)' },
+      host: { type: 'string', value: 'ADDRESS', help: 'where to listen (127.0.0.1)' },
+      names: {
+        type: 'string',
+        value: 'mcp|server.tool|plain',
+        choices: ['mcp', 'server.tool', 'plain'],
+        help: 'how tools are called: mcp__server__tool, server.tool or as their server calls them',
+      },
+      expose: { type: 'string', multiple: true, value: 'PATTERN', help: 'only this server or server.tool' },
+      ask: {
+        type: 'string',
+        value: 'client|elicit|deny',
+        choices: ['client', 'elicit', 'deny'],
+        help: 'who answers for calls that ask: the client in front, its user by a form, or nobody',
+      },
+      'token-file': { type: 'string', value: 'FILE', help: 'tokens that may come in, one a line' },
+      'no-auth': { type: 'boolean', help: 'no token, on loopback only' },
+      'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },
+      'allow-host': { type: 'string', multiple: true, value: 'NAME', help: 'another host name to answer to' },
     },
-    load: () => import('./verbs/later.ts'),
+    examples: [
+      'claude mcp add board -- plugboard serve',
+      'plugboard serve --http --port 7337 --expose codebase --expose github.get_*',
+    ],
+    load: (live) => live('serve'),
   },
   {
     name: 'config',

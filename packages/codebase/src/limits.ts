@@ -59,6 +59,8 @@ export const INDEX_LIMITS = {
   /** Changed files past this share of the index: build it anew instead of adding to it. */
   rebuildShare: 0.3,
   settleMs: 300,
+  /** How soon to look again for an index that another process is building. */
+  retryMs: 3 * SECOND,
   watchedFolders: 60_000,
   barrierMs: 250,
   lockStaleMs: 30 * SECOND,
@@ -70,12 +72,13 @@ export const MEANING_LIMITS = {
   bm25B: 0.75,
   modelTokens: 128,
   queryTokens: 64,
-  poolSize: 200,
+  poolSize: 100,
   /** Files read and chunked on the spot while the index does not have them yet. */
   filesOnTheSpot: 60,
   filesPerSegment: 100,
   refreshMs: 5 * SECOND,
-  rankConstant: 60,
+  /** What the nearest vector is worth beside the best match by words. */
+  vectorWeight: 0.8,
   endpointTimeoutMs: 30 * SECOND,
   endpointBatch: 32,
 } as const

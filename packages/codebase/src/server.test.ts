@@ -24,7 +24,7 @@ let cache: Scratch
 beforeAll(() => {
   tree = scratch({
     'src/greet.ts':
-      '/** Greets a person. */\nexport function greet(name: string) {\n  return `hello ${name}`\n}\n',
+      '/** Greets a person. */\nexport function greet(name: string) {\n  return "hello " + name\n}\n',
     'README.md': '# Greeter\n\nSays hello.\n',
   })
   cache = scratch()

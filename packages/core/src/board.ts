@@ -16,44 +16,30 @@ import {
   type PromptResult,
   type ResourceContent,
 } from './board/offers.ts'
+import type { BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
 import { type FoundTool, type ToolOffer, ToolPool, type ToolSource } from './board/pool.ts'
 import { boardSettings } from './board/settings.ts'
+import { type ServerSnapshot, snapshot } from './board/snapshot.ts'
 import { BUILTIN_ALLOWS, createBuiltins } from './builtin/index.ts'
-import { isLocal, type TransportType } from './config/entry.ts'
-import type { Configuration, LoadOptions } from './config/load.ts'
+import { isLocal } from './config/entry.ts'
+import type { LoadOptions } from './config/load.ts'
 import type { PermissionRule } from './config/resolve.ts'
 import { plugboardHome } from './config/sources.ts'
-import type { ConfiguredServer, Scope } from './config/types.ts'
-import type { RequestHandlers } from './connection/asks.ts'
-import { Connection, type ConnectionOptions } from './connection/connection.ts'
+import type { ConfiguredServer } from './config/types.ts'
+import { Connection } from './connection/connection.ts'
 import { EraMemory } from './connection/eras.ts'
-import type { CachedList, ToolDefinition } from './connection/lists.ts'
+import type { CachedList } from './connection/lists.ts'
 import { Order } from './connection/order.ts'
-import type { Json, ServerInfo, Transport } from './connection/protocol.ts'
+import type { Json, Transport } from './connection/protocol.ts'
 import { Recent } from './connection/recent.ts'
 import type { RequestOptions } from './connection/requests.ts'
 import { Slots } from './connection/slots.ts'
-import type { ServerState } from './connection/states.ts'
 import { abortable, atMost } from './connection/waits.ts'
-import {
-  Cancelled,
-  InvalidInput,
-  IoError,
-  type PlugboardError,
-  ServerNotFound,
-  type Stage,
-} from './errors.ts'
+import { Cancelled, InvalidInput, IoError, NotFound, ServerNotFound } from './errors.ts'
 import { type BoardEvent, type BoardEvents, Events, type EventType } from './events.ts'
 import { type Host, systemHost } from './host.ts'
-import {
-  type ElicitationPorts,
-  type Hook,
-  Hooks,
-  Sampling,
-  type SamplingOptions,
-} from './interaction/index.ts'
+import { Hooks, Sampling } from './interaction/index.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from './limits.ts'
-import type { Answer, Caller, Question } from './permissions/index.ts'
 import type {
   Args,
   BoundTool,
@@ -66,84 +52,8 @@ import type {
 } from './tools/index.ts'
 import { linkedPair } from './transports/linked.ts'
 
-/** A server in this very process: it is given one end of a linked pair, anew for every connect. */
-export type InProcessServer = (end: Transport) => unknown
-
-export interface BoardOptions {
-  readonly cwd?: string
-  readonly host?: Host
-  /** The servers, when the program knows them itself; then no file is read unless `load` says so. */
-  readonly servers?: readonly ConfiguredServer[]
-  /** Where the other servers come from: called once, after `servers`, whose names win. The files, when left out. */
-  readonly load?: () => Promise<readonly ConfiguredServer[]>
-  /** More servers as they would be written in a file, and what else `plugboard` takes on its command line. */
-  readonly config?: Pick<
-    LoadOptions,
-    'mcpConfig' | 'strict' | 'servers' | 'approveProject' | 'withoutBuiltins'
-  >
-  /** The configuration, when it has been read already. */
-  readonly configuration?: Configuration
-  /** Follow the files and logins: servers that are added, changed or removed start, restart and stop. */
-  readonly watch?: boolean
-  readonly inProcess?: Readonly<Record<string, InProcessServer>>
-  /** Transports of `sdk` entries, by name. */
-  readonly handOver?: (name: string) => Promise<Transport> | Transport | undefined
-  readonly auth?: (server: ConfiguredServer) => ConnectionOptions['auth']
-  /** Who calls when a call does not say: `agent` (the user is asked), `user` (typing it is consent) or `client`. */
-  readonly caller?: Caller
-  /** Asks the user whether a tool may be called. Without it nobody is there to ask, and what asks is denied. */
-  readonly ask?: (question: Question) => Promise<Answer>
-  /** A served board that asks its own user too, whatever the client in front of it does. */
-  readonly askForClients?: boolean
-  /** Permission rules; those of the settings files, when the board reads them. */
-  readonly rules?: readonly PermissionRule[]
-  /** Keeps an "always" as an allow rule, and says where; your settings for the project, when the board reads files. */
-  readonly saveRule?: (rule: string) => Promise<string>
-  /** Puts a server's question (a form, or a page to open) to the user. */
-  readonly elicit?: ElicitationPorts['ask']
-  /** Lets servers use a model, with the user's consent and within limits. */
-  readonly sample?: Omit<SamplingOptions, 'host'>
-  /** The folders that servers are told the work is in; the workspace, when left out. */
-  readonly roots?: readonly string[] | false
-  /** Code around calls and questions, after the hooks of the settings files. */
-  readonly hooks?: readonly Hook[]
-  /** Answers to servers' questions in the protocol's own terms; they win over `elicit`, `sample` and `roots`. */
-  readonly requestHandlers?: RequestHandlers | ((server: ConfiguredServer) => RequestHandlers)
-  readonly clientInfo?: { readonly name: string; readonly version: string }
-  /** Folders an editor's server must have open. */
-  readonly workspace?: readonly string[]
-  readonly stateDir?: string
-  /** How long a connect may take; `MCP_TIMEOUT` otherwise. */
-  readonly timeoutMs?: number
-}
-
-export interface ServerSnapshot {
-  readonly name: string
-  readonly scope: Scope
-  readonly source: string
-  readonly type: TransportType
-  readonly state: ServerState['kind']
-  readonly attempt?: number
-  readonly of?: number
-  readonly stage?: Stage
-  readonly error?: PlugboardError
-  readonly reason?: string
-  readonly tools: number
-  readonly resources: number
-  readonly prompts: number
-  readonly protocolVersion?: string
-  readonly connectMs?: number
-  readonly serverInfo?: ServerInfo
-  readonly instructions?: string
-}
-
-/** A tool in its server's own words. */
-export interface BoardDefinition {
-  readonly server: string
-  readonly tool: ToolDefinition
-  /** False while the server is away: the definition is the last one known. */
-  readonly available: boolean
-}
+export type { BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
+export type { ServerSnapshot } from './board/snapshot.ts'
 
 /**
  * Opens a board. Nothing connects until it is needed.
@@ -353,9 +263,11 @@ export class Board {
   /** Accepts a server's tools as they are now: all of them, or these. */
   async acceptTools(server: string, names?: readonly string[]): Promise<void> {
     await this.connection(server).list('tools')
-    for (const tool of this.#toolsOf(server))
-      if (!names || names.includes(tool.definition.name)) this.#calls.accepted.accept(tool)
-    await this.#calls.accepted.flush()
+    const tools = this.#toolsOf(server)
+    const { accepted } = this.#calls
+    if (!names) return await accepted.acceptAll(server, tools)
+    for (const tool of tools) if (names.includes(tool.definition.name)) accepted.accept(tool)
+    await accepted.flush()
   }
 
   /** What servers list as resources; connects them first if need be. */
@@ -426,6 +338,27 @@ export class Board {
   /** Sends one request to one server, connecting it first if need be. */
   async request(server: string, method: string, params?: Json, options?: RequestOptions): Promise<Json> {
     return await this.connection(server).request(method, params, options)
+  }
+
+  /**
+   * Calls a tool for a client of its own mind: permissions, hooks and the audit log apply, and the answer is passed on
+   * whole. `params` are those of `tools/call`, without the name.
+   */
+  async pass(
+    server: string,
+    tool: string,
+    params: Json,
+    context: CallContext = {},
+    options: Pick<RequestOptions, 'concurrent' | 'totalMs'> = {},
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const known = this.#pool.find(server, tool)
+    if (!known) throw new NotFound('tool', tool, { server, stage: 'call' })
+    return await this.#calls.pass(known, params, context, options)
+  }
+
+  /** Rejects when the permissions do not let the resource be read. */
+  permitRead(server: string, uri: string, context: CallContext = {}): Promise<void> {
+    return this.#calls.permitRead(server, uri, context)
   }
 
   /** Tries a server again that failed, needs a login or should start afresh. */
@@ -610,41 +543,4 @@ function sameServer(a: ConfiguredServer, b: ConfiguredServer): boolean {
 function positive(text: string | undefined): number | undefined {
   const value = Number(text)
   return text && Number.isInteger(value) && value > 0 ? value : undefined
-}
-
-function snapshot(server: ConfiguredServer, connection: Connection): ServerSnapshot {
-  const { state, catalog } = connection
-  return {
-    name: server.name,
-    scope: server.scope,
-    source: server.source,
-    type: connection.type,
-    state: state.kind,
-    tools: catalog.tools.count,
-    resources: catalog.resources.count,
-    prompts: catalog.prompts.count,
-    ...stateFacts(state),
-  }
-}
-
-function stateFacts(state: ServerState): Partial<ServerSnapshot> {
-  switch (state.kind) {
-    case 'pending':
-      return { attempt: state.attempt, of: state.of, ...(state.attempt > 0 && { stage: state.stage }) }
-    case 'connected': {
-      const { protocolVersion, serverInfo, instructions } = state.session
-      return {
-        protocolVersion,
-        connectMs: state.connectMs,
-        ...(serverInfo && { serverInfo }),
-        ...(instructions !== undefined && { instructions }),
-      }
-    }
-    case 'failed':
-      return { stage: state.stage, error: state.error }
-    case 'needs-auth':
-      return { stage: 'auth', error: state.error }
-    case 'disabled':
-      return { reason: state.reason.text }
-  }
 }

@@ -158,13 +158,20 @@ export class IoError extends PlugboardError {
 }
 
 export class AuthRequired extends PlugboardError {
-  constructor(server: string, details: ErrorDetails = {}) {
+  /** There is a login and it holds, only not for this request: the server's other tools still work. */
+  readonly wider: boolean
+
+  constructor(
+    server: string,
+    { wider = false, ...details }: ErrorDetails & { readonly wider?: boolean } = {},
+  ) {
     super('AUTH_REQUIRED', `"${server}" needs a login.`, {
       stage: 'auth',
       hint: `Run \`plugboard login ${server}\`.`,
       ...details,
       server,
     })
+    this.wider = wider
   }
 }
 

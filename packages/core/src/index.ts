@@ -13,13 +13,13 @@ export type {
 } from './board/offers.ts'
 export type { FoundTool, ToolOffer } from './board/pool.ts'
 export { boardSettings, saveRule } from './board/settings.ts'
+export type { ServerSnapshot } from './board/snapshot.ts'
 export {
   Board,
   type BoardDefinition,
   type BoardOptions,
   type InProcessServer,
   openBoard,
-  type ServerSnapshot,
 } from './board.ts'
 export type { ServerEntry, TransportType } from './config/entry.ts'
 export type {

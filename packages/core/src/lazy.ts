@@ -9,9 +9,10 @@ interface HeavyModules {
   'node:tty': typeof import('node:tty')
 }
 
-let require: NodeJS.Require | undefined
+/** Node 20.16 and newer hand their own modules out directly; before that, a `require` has to be made. */
+const builtin = (process as { getBuiltinModule?: (name: string) => unknown }).getBuiltinModule
 
 export function lazyModule<Name extends keyof HeavyModules>(name: Name): HeavyModules[Name] {
-  require ??= createRequire(import.meta.url)
-  return require(name)
+  // The table above says what each name stands for.
+  return (builtin?.(name) ?? createRequire(import.meta.url)(name)) as HeavyModules[Name]
 }

@@ -247,6 +247,9 @@ export const AUDIT_LIMITS = {
   files: 8,
   lineBytes: 16 * KIB,
   queued: 10_000,
+  /** Lines are gathered for this long, or until there are so many. */
+  gatherMs: 200,
+  gathered: 1000,
   argumentChars: 200,
   lockWaitMs: 10 * SECOND,
   lockStaleMs: 10 * SECOND,
@@ -257,6 +260,32 @@ export const HOOK_LIMITS = {
   outputBytes: 1 * MIB,
   matcherChars: 512,
   perEvent: 100,
+} as const
+
+/** What a served board takes from its clients. */
+export const GATEWAY_LIMITS = {
+  /** One POST, or one line on stdin. */
+  bodyBytes: 10 * MIB,
+  headersMs: 10 * SECOND,
+  /** From the first byte of a request to its last. */
+  receiveMs: 30 * SECOND,
+  /** How long a list waits for servers that are still coming up. */
+  listWaitMs: 3 * SECOND,
+  /** A call that says nothing for this long gets a stream, kept alive at the same pace. */
+  keepAliveMs: 10 * SECOND,
+  /** A question that went to a client of 2026-07-28 is given up after this. */
+  parkedMs: 10 * MINUTE,
+  parked: 1000,
+  sessions: 1000,
+  sessionIdleMs: 30 * MINUTE,
+  listens: 1000,
+  subscriptionsPerClient: 1000,
+  /** Requests of one session that may be open at a time. */
+  openPerClient: 1000,
+  /** What a slow reader may leave unread before it is cut off. */
+  unreadBytes: 64 * MIB,
+  /** How long running calls may go on after the goodbye. */
+  drainMs: 10 * SECOND,
 } as const
 
 /** What a server may ask of the user and of the model. */

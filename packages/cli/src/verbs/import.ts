@@ -94,13 +94,12 @@ async function addOne(
 ): Promise<Item> {
   if (invocation.flag('dry-run')) return { name, entry, from, outcome: 'planned' }
   try {
-    const request = { name, written: entry, scope, replace: invocation.flag('force') }
+    const request = { name, written: entry, scope, replace: invocation.flag('force'), keep: true }
     const { outcome, file } = await addServer(await invocation.configuration(), invocation.host, request)
     return { name, entry, from, outcome, file }
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
-    const there = error.message.includes('is already in')
-    return { name, entry, from, outcome: there ? 'kept' : 'refused', message: error.message }
+    return { name, entry, from, outcome: 'refused', message: error.message }
   }
 }
 
@@ -119,7 +118,9 @@ function report(
         const where = item.file ? ` → ${shortPath(item.file)}` : ''
         const mark =
           item.outcome === 'kept' || item.outcome === 'refused' ? yellow(item.outcome) : green(item.outcome)
-        const why = item.message ? `\n    ${item.message}` : ''
+        const kept = item.outcome === 'kept' ? 'It is there already; --force replaces it.' : undefined
+        const told = item.message ?? kept
+        const why = told ? `\n    ${told}` : ''
         return `  ${mark} ${item.name}${where}${why}\n    ${dim(JSON.stringify(maskEntry(item.entry)))}`
       }),
       ...(items.length === 0 ? ['  no servers in it'] : []),

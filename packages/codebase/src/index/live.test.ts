@@ -122,6 +122,15 @@ describe('an index that two share', () => {
       EXPECTED,
       EXPECTED,
     ])
+    await state(a, 'ready')
+    await state(b, 'ready')
+    await eventually(async () => {
+      const answers = [
+        await a.searchCode(textQuery('marker_13_end')),
+        await b.searchCode(textQuery('marker_13_end')),
+      ]
+      return answers.every(({ source, matches }) => source === 'index' && matches.length === EXPECTED)
+    }, 'both answering from the one index')
     await a.close()
     await b.close()
     cache.remove()

@@ -15,7 +15,7 @@ import { literalQuery } from './query.ts'
 import { regexQuery } from './regex.ts'
 import { isRuleFile, rulesStamp } from './rules.ts'
 import { FLAG } from './segment.ts'
-import type { Candidate } from './storage.ts'
+import type { Candidate, TextSnapshot } from './storage.ts'
 import { Thread } from './threads.ts'
 import type { Reply, Request } from './worker.ts'
 
@@ -353,6 +353,19 @@ export class LiveIndex implements CandidateSource {
     store.sweepLeftovers()
   }
 
+  /** Another process keeps the index: what it has taken in since is no longer different. A later change is an event again. */
+  #followWriter(text: TextSnapshot): void {
+    for (const path of this.#dirty) {
+      const state = text.state(path)
+      const found = lstatSync(join(this.#options.root, path), { throwIfNoEntry: false })
+      if (!found && !state) this.#dirty.delete(path)
+      if (!found || !state) continue
+      const isSame =
+        state.size === found.size && state.mtimeMs === found.mtimeMs && state.ctimeMs === found.ctimeMs
+      if (isSame) this.#dirty.delete(path)
+    }
+  }
+
   #thread(): IndexWorker {
     this.#worker ??= newWorker()
     return this.#worker
@@ -362,7 +375,13 @@ export class LiveIndex implements CandidateSource {
   async #compare(): Promise<void> {
     const { store, root } = this.#options
     const text = store.text()
-    if (!text) return this.#enter({ kind: 'off', reason: 'another process is building the index' })
+    if (!text) {
+      this.#settle ??= setTimeout(() => {
+        this.#settle = undefined
+        void this.start()
+      }, INDEX_LIMITS.retryMs).unref()
+      return this.#enter({ kind: 'off', reason: 'another process is building the index' })
+    }
     if (process.platform !== 'linux')
       return this.#enter({
         kind: 'off',
@@ -417,7 +436,8 @@ export class LiveIndex implements CandidateSource {
   async #update(): Promise<void> {
     const { store, root } = this.#options
     const text = store.text()
-    if (!this.#isLive || this.#dirty.size === 0 || !text || !store.tryLock()) return
+    if (!this.#isLive || this.#dirty.size === 0 || !text) return
+    if (!store.tryLock()) return this.#followWriter(text)
     if (text.staleShare > INDEX_LIMITS.rebuildShare || this.#dirty.size > DIRTY_MAX) {
       await this.#build(await this.#list([''], []))
       return this.#compare()

@@ -118,6 +118,39 @@ describe('search by meaning', () => {
     })
   })
 
+  it('asks the model again only about chunks that changed', async () => {
+    const asked: string[] = []
+    const endpoint = createServer((req, res) => {
+      let body = ''
+      req.on('data', (piece) => {
+        body += piece
+      })
+      req.on('end', () => {
+        const { input } = JSON.parse(body) as { input: string[] }
+        asked.push(...input)
+        res.end(JSON.stringify({ data: input.map((_, index) => ({ index, embedding: [1, 0] })) }))
+      })
+    })
+    await new Promise<void>((done) => endpoint.listen(0, '127.0.0.1', done))
+    const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`
+    const embeddings = { kind: 'endpoint', url, model: 'tiny', dimensions: 2 } as const
+    await code.close()
+    code = open({ embeddings })
+    code.warmUp()
+    await whole()
+    expect(asked.length).toBeGreaterThanOrEqual(3)
+    asked.length = 0
+    await code.close()
+    // Every file is touched, one of them changes.
+    for (const [path, text] of Object.entries(FILES))
+      tree.write(path, text.replace('hash(secret)', 'digestOf(secret)'))
+    code = open({ embeddings })
+    code.warmUp()
+    await whole()
+    expect(asked).toEqual([expect.stringContaining('digest Of')])
+    endpoint.close()
+  })
+
   it('works by words when there is no model, and says that', async () => {
     await code.close()
     code = open({ embeddings: { kind: 'none' } })

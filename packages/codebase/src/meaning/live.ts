@@ -1,6 +1,6 @@
 // meaning/live.ts: the search by meaning over a tree that keeps changing. Files are chunked and embedded in the background,
 // likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { languageOf } from '../chunks/languages.ts'
 import { CodebaseError } from '../errors.ts'
@@ -10,10 +10,10 @@ import type { FolderStore } from '../index/folder-store.ts'
 import { Thread } from '../index/threads.ts'
 import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
-import { type ChunkMeta, ChunkSegment, hashOf, type TermHit } from './chunk-segment.ts'
+import { type ChunkMeta, ChunkSegment, hashOf } from './chunk-segment.ts'
+import { ChunkCollection, type Open, speaks } from './collection.ts'
 import { dimensionsOf, type EmbeddingChoice, modelName } from './embedders.ts'
-import { best, bm25, fuse, Nearest, type Ranked } from './rank.ts'
-import { termKey, termsOf } from './terms.ts'
+import { best, fuse, type Ranked } from './rank.ts'
 import { VectorFile } from './vectors.ts'
 import type { MeaningReply, MeaningRequest } from './worker.ts'
 
@@ -55,16 +55,6 @@ interface Manifest {
 
 const VERSION = 1
 
-interface Open {
-  readonly segment: ChunkSegment
-  readonly vectors: VectorFile
-  /** The number of this segment's first chunk among all. */
-  readonly base: number
-  /** 1 for files that a later segment, or nothing any more, speaks for. */
-  readonly stale: Uint8Array
-  fileOf: Uint32Array | undefined
-}
-
 export interface MeaningOptions {
   readonly root: Root
   readonly realRoot: string
@@ -84,7 +74,9 @@ export class MeaningIndex {
   readonly #stop = new AbortController()
   readonly #dimensions: number
   #threads: MeaningThread[] = []
-  #open: Open[] = []
+  #collection = new ChunkCollection([])
+  /** Segments that were replaced; a search may still be reading them. */
+  readonly #retired: ChunkSegment[] = []
   #stamp = ''
   #files = 0
   #refreshed = 0
@@ -130,15 +122,13 @@ export class MeaningIndex {
 
   coverage(): Coverage {
     this.#load()
-    let files = 0
-    let chunks = 0
-    let vectors = 0
-    for (const { segment, vectors: file, stale } of this.#open) {
-      files += stale.reduce((sum, flag) => sum + (1 - flag), 0)
-      chunks += segment.chunks
-      vectors += this.model ? Math.min(file.count, segment.chunks) : 0
+    const { files, chunks, vectors } = this.#collection.counts()
+    return {
+      files: Math.max(this.#files, files),
+      files_indexed: files,
+      chunks,
+      chunks_with_vectors: this.model ? vectors : 0,
     }
-    return { files: Math.max(this.#files, files), files_indexed: files, chunks, chunks_with_vectors: vectors }
   }
 
   /** Stops what is under way, forgets everything and starts from nothing. */
@@ -147,9 +137,7 @@ export class MeaningIndex {
     await this.#work
     if (!this.#options.store.tryLock())
       throw new CodebaseError('IO', 'Another process is indexing this folder.')
-    for (const { segment } of this.#open) segment.close()
-    this.#open = []
-    this.#stamp = ''
+    this.#retireAll()
     rmSync(this.#manifestPath, { force: true })
     this.#sweepLeftovers()
     await this.refresh()
@@ -159,68 +147,25 @@ export class MeaningIndex {
     this.#stop.abort()
     await this.#endThreads()
     await this.#work
-    for (const { segment } of this.#open) segment.close()
-    this.#open = []
+    this.#retireAll()
+    for (const segment of this.#retired.splice(0)) segment.close()
   }
 
   async search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
     this.#load()
-    const hasVectors = this.model !== undefined && this.#open.some(({ vectors }) => vectors.count > 0)
-    const asked = hasVectors && query.mode !== 'text' ? await this.#vectorOf(query.query) : undefined
+    const collection = this.#collection
+    const canAsk = this.model !== undefined && query.mode !== 'text' && collection.hasVectors
+    const asked = canAsk ? await this.#vectorOf(query.query) : undefined
     const mode = asked?.vector ? query.mode : 'text'
-    const accepts = this.#filter(query)
-    const byWords = mode === 'vector' ? [] : this.#byWords(query.query, accepts)
-    const byVectors = mode !== 'text' && asked?.vector ? this.#byVectors(asked.vector, accepts) : []
-    const { chunks, chunks_with_vectors } = this.coverage()
+    const accepts = collection.filter(query.language, query.path)
+    const byWords = mode === 'vector' ? [] : collection.byWords(query.query, accepts)
+    const byVectors = mode !== 'text' && asked?.vector ? collection.byVectors(asked.vector, accepts) : []
+    const { chunks, vectors } = collection.counts()
     // While few chunks have vectors, having one must not count as being near.
-    const trust = chunks_with_vectors / Math.max(1, chunks)
+    const trust = vectors / Math.max(1, chunks)
     const ranked = mode === 'hybrid' ? fuse(byWords, byVectors, trust) : best([...byWords, ...byVectors])
-    const hits = await this.#present(ranked, query.maxResults)
+    const hits = await this.#present(collection, ranked, query.maxResults)
     return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
-  }
-
-  #filter({ language, path }: MeaningQuery): (open: Open, chunk: number) => boolean {
-    const folder = path === undefined || path === '.' || path === '' ? undefined : path
-    const wanted = language?.toLowerCase()
-    const verdicts = new Map<Open, Uint8Array>()
-    return (open, chunk) => {
-      let verdict = verdicts.get(open)
-      if (!verdict) {
-        verdict = Uint8Array.from(open.segment.files, (file, n) => {
-          if (open.stale[n]) return 0
-          if (folder !== undefined && file.path !== folder && !file.path.startsWith(`${folder}/`)) return 0
-          return wanted === undefined || languageOf(file.path).name === wanted ? 1 : 0
-        })
-        verdicts.set(open, verdict)
-      }
-      return verdict[this.#fileOf(open, chunk)] === 1
-    }
-  }
-
-  #fileOf(open: Open, chunk: number): number {
-    open.fileOf ??= Uint32Array.from(open.segment.metas(), (meta) => meta.file)
-    return open.fileOf[chunk] as number
-  }
-
-  #byWords(text: string, accepts: (open: Open, chunk: number) => boolean): Ranked[] {
-    let count = 0
-    let words = 0
-    for (const { segment } of this.#open) {
-      count += segment.chunks
-      for (const length of segment.lengths) words += length
-    }
-    const keys = [...new Set(termsOf(text).map(termKey))]
-    const lists = keys.map((key) => {
-      const all: TermHit[] = []
-      for (const open of this.#open)
-        for (const hit of open.segment.hits(key))
-          if (accepts(open, hit.chunk)) all.push({ chunk: open.base + hit.chunk, count: hit.count })
-      return all
-    })
-    return bm25(
-      { count, averageLength: words / Math.max(1, count), lengthOf: (id) => this.#lengthOf(id) },
-      lists,
-    )
   }
 
   /** A model that fails costs its half of the answer, not the answer. */
@@ -233,32 +178,16 @@ export class MeaningIndex {
     }
   }
 
-  #byVectors(vector: Float32Array, accepts: (open: Open, chunk: number) => boolean): Ranked[] {
-    const nearest = new Nearest()
-    for (const open of this.#open)
-      open.vectors.nearness(vector, open.segment.chunks, (chunk, score) => {
-        if (accepts(open, chunk)) nearest.add(open.base + chunk, score)
-      })
-    return nearest.ranked()
-  }
-
-  #openOf(id: number): Open | undefined {
-    let found: Open | undefined
-    for (const open of this.#open) if (open.base <= id) found = open
-    return found
-  }
-
-  #lengthOf(id: number): number {
-    const open = this.#openOf(id)
-    return open?.segment.lengths[id - open.base] ?? 1
-  }
-
   /** Reads each result's file; one whose text is no longer there is left out. */
-  async #present(ranked: readonly Ranked[], most: number): Promise<MeaningHit[]> {
+  async #present(
+    collection: ChunkCollection,
+    ranked: readonly Ranked[],
+    most: number,
+  ): Promise<MeaningHit[]> {
     const hits: MeaningHit[] = []
     for (const { id, score } of ranked) {
       if (hits.length >= most) break
-      const open = this.#openOf(id)
+      const open = collection.openOf(id)
       if (!open) continue
       const meta = open.segment.meta(id - open.base)
       const path = open.segment.files[meta.file]?.path ?? ''
@@ -347,37 +276,38 @@ export class MeaningIndex {
     replaceFile(this.#manifestPath, JSON.stringify(manifest))
   }
 
-  /** Opens what the manifest names, if it changed. */
+  /** Opens what the manifest names, if it changed. A segment that is torn is left out, and its files are chunked again. */
   #load(): void {
     const manifest = this.#manifest()
     const stamp = JSON.stringify(manifest?.segments ?? [])
     if (stamp === this.#stamp) return
-    const known = new Map(this.#open.map((open) => [open.segment.name, open]))
+    const known = new Map(this.#collection.opens.map(({ segment }) => [segment.name, segment]))
     const next: Open[] = []
     let base = 0
     for (const name of manifest?.segments ?? []) {
       const path = join(this.#options.store.folder, name)
-      if (!existsSync(path)) continue
-      const segment = known.get(name)?.segment ?? ChunkSegment.open(path, name)
+      const segment = known.get(name) ?? openSegment(path, name)
+      if (!segment) continue
       known.delete(name)
-      next.push({
-        segment,
-        vectors: new VectorFile(`${path}.vec`, this.#dimensions),
-        base,
-        stale: new Uint8Array(segment.files.length),
-        fileOf: undefined,
-      })
+      const vectors = new VectorFile(`${path}.vec`, this.#dimensions)
+      next.push({ segment, vectors, base, stale: new Uint8Array(segment.files.length), fileOf: undefined })
       base += segment.chunks
     }
-    for (const { segment } of known.values()) segment.close()
+    this.#retired.push(...known.values())
     const seen = new Set<string>()
     for (const open of [...next].reverse())
       open.segment.files.forEach((file, n) => {
         if (seen.has(file.path)) open.stale[n] = 1
         seen.add(file.path)
       })
-    this.#open = next
+    this.#collection = new ChunkCollection(next)
     this.#stamp = stamp
+  }
+
+  #retireAll(): void {
+    this.#retired.push(...this.#collection.opens.map(({ segment }) => segment))
+    this.#collection = new ChunkCollection([])
+    this.#stamp = ''
   }
 
   async #bringUp(): Promise<void> {
@@ -396,13 +326,14 @@ export class MeaningIndex {
       await this.#chunkSome(changed.slice(at, at + MEANING_LIMITS.filesPerSegment))
     }
     await this.#embedAll()
+    this.#dropStale()
   }
 
   /** New and changed files, source before other text, the latest edited first. Files that are gone turn stale. */
   #changedFiles(all: readonly string[], numbers: Float64Array): string[] {
     const states = new Map<string, { size: number; mtimeMs: number }>()
     const here = new Set(all)
-    for (const open of this.#open)
+    for (const open of this.#collection.opens)
       open.segment.files.forEach((file, n) => {
         if (!here.has(file.path)) open.stale[n] = 1
         if (!open.stale[n]) states.set(file.path, file)
@@ -425,16 +356,24 @@ export class MeaningIndex {
     const name = `${Date.now().toString(36)}-${process.pid}-${Math.floor(performance.now())}.chk`
     await this.#thread(0).ask({ do: 'chunk', root: realRoot, target: join(store.folder, name), files })
     this.#load()
-    const current = this.#open
-      .filter(({ stale }) => !stale.every((flag) => flag === 1))
-      .map(({ segment }) => segment.name)
-    this.#commit([...current, name])
+    this.#commit([...this.#collection.opens.map(({ segment }) => segment.name), name])
     this.#load()
+  }
+
+  /** Segments that speak for no file any more go; until now their vectors could be re-used. */
+  #dropStale(): void {
+    const current = this.#collection.opens.filter(speaks)
+    if (current.length === this.#collection.opens.length) return
+    this.#commit(current.map(({ segment }) => segment.name))
+    this.#load()
+    this.#sweepLeftovers()
   }
 
   async #embedAll(): Promise<void> {
     if (!this.model) return
-    const pending = this.#open.filter(({ segment, vectors }) => vectors.count < segment.chunks)
+    const pending = this.#collection.opens.filter(
+      (open) => speaks(open) && open.vectors.count < open.segment.chunks,
+    )
     if (pending.length === 0) return
     const known = this.#knownVectors(pending)
     const { store, realRoot, choice, threads } = this.#options
@@ -461,7 +400,7 @@ export class MeaningIndex {
   #knownVectors(pending: readonly Open[]): Map<string, Uint8Array> {
     const wanted = new Set(pending.flatMap(({ segment }) => segment.metas().map(({ hash }) => hash)))
     const known = new Map<string, Uint8Array>()
-    for (const { segment, vectors } of this.#open) {
+    for (const { segment, vectors } of this.#collection.opens) {
       if (vectors.count === 0) continue
       const hashes = segment.metas().map(({ hash }) => hash)
       const record = this.#dimensions + 4
@@ -473,5 +412,14 @@ export class MeaningIndex {
       })
     }
     return known
+  }
+}
+
+function openSegment(path: string, name: string): ChunkSegment | undefined {
+  try {
+    return ChunkSegment.open(path, name)
+  } catch {
+    // Missing, torn or of another format: the files are the truth.
+    return undefined
   }
 }

@@ -56,15 +56,20 @@ export class Nearest {
   }
 }
 
-/** Both rankings as one, by place rather than score: their scores have no common measure. `trust` weighs the vectors. */
+/**
+ * Both rankings as one: each spreads its scores from 0 to 1, so that a clear winner counts for more than a place among equals,
+ * and the two are added. `trust` weighs the vectors.
+ */
 export function fuse(byWords: readonly Ranked[], byVectors: readonly Ranked[], trust = 1): Ranked[] {
   const fused = new Map<number, number>()
   const add = (ranking: readonly Ranked[], weight: number) => {
-    ranking.forEach(({ id }, place) => {
-      fused.set(id, (fused.get(id) ?? 0) + weight / (MEANING_LIMITS.rankConstant + place + 1))
-    })
+    const top = ranking[0]?.score ?? 0
+    // A short list of words has no tail to measure from: there, 0 is what has none of them.
+    const floor = ranking.length < MEANING_LIMITS.poolSize ? 0 : (ranking.at(-1)?.score ?? 0)
+    for (const { id, score } of ranking)
+      fused.set(id, (fused.get(id) ?? 0) + (weight * (score - floor)) / (top - floor || 1))
   }
   add(byWords, 1)
-  add(byVectors, trust)
+  add(byVectors, trust * MEANING_LIMITS.vectorWeight)
   return best([...fused].map(([id, score]) => ({ id, score })))
 }

@@ -76,6 +76,19 @@ describe('a server that wants more', () => {
     expect(rs.counts.forbidden).toBe(2)
   })
 
+  it('says so as well when the login is found only after a first refusal', async () => {
+    const rs = await serve({ as, toolScope: 'tools:write' })
+    const server = remote('stepwise', rs.url)
+    const auth = authFor(server, desk.context)
+    await expect(ping(auth, rs.url)).rejects.toBeInstanceOf(AuthRequired)
+    await login(server, desk.context, pasting(as))
+    const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"}}'
+    const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+    const call = auth?.fetch(fetch)(rs.url, { method: 'POST', headers, body })
+    await expect(call).rejects.toMatchObject({ code: 'AUTH_REQUIRED', wider: true })
+    expect(await needsAuth(server, desk.context)).toMatchObject({ scope: 'tools:write' })
+  })
+
   it('is tried again with the login of a sibling that has stepped up already', async () => {
     const rs = await serve({ as, toolScope: 'tools:write' })
     const server = remote('stepwise', rs.url)

@@ -135,6 +135,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     throw await asked(
       challenge,
       new AuthRequired(server.name, {
+        wider: true,
         hint: `It wants more than was granted${scope && ` (${scope})`}. Run \`plugboard login ${server.name}\`.`,
       }),
     )
@@ -202,7 +203,10 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
         tried = await prepare(init, url)
         response = await next(url, { ...init, headers: tried.headers })
       }
-      return response.status === 401 ? stillRefused(response, tried) : response
+      if (response.status === 401) return stillRefused(response, tried)
+      // A login that lets us in may still be too narrow for this request.
+      if (response.status === 403) await afterRefusal(response, tried)
+      return response
     },
   }
 }

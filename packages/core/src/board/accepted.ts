@@ -39,9 +39,20 @@ export class AcceptedDefinitions implements AcceptedTools {
     this.#writing ??= this.#write()
   }
 
-  /** Everything about one server's tools that differs from what was accepted. */
+  /** What of one server's accepted tools is different now, or gone. Tools that nobody used yet are not news. */
   async review(server: string, tools: readonly BoundTool[]): Promise<readonly ToolChange[]> {
-    return toolChanges(await this.#read(), server, definitions(tools))
+    await this.flush()
+    const changes = toolChanges(await this.#read(), server, definitions(tools))
+    return changes.filter(({ kind }) => kind !== 'added')
+  }
+
+  /** Takes all of a server's tools over as they are now, and forgets those it no longer has. */
+  async acceptAll(server: string, tools: readonly BoundTool[]): Promise<void> {
+    await this.flush()
+    const written = updateLock(this.#path, (lock) => accept(lock, server, definitions(tools)))
+    await written
+    this.#lock = written
+    for (const { definition } of tools) this.#same.add(definition)
   }
 
   async flush(): Promise<void> {
@@ -93,7 +104,7 @@ export class AcceptedDefinitions implements AcceptedTools {
   }
 }
 
-/** `accept` forgets tools that are not in the list it is given, so the ones it already holds come along by name. */
+/** `accept` forgets tools that are not in the list it is given; those that were accepted before stay. */
 function withAccepted(lock: LockFile, batch: ReadonlyMap<string, ReadonlyMap<string, BoundTool>>): LockFile {
   let next = lock
   for (const [server, tools] of batch) {

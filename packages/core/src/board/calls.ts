@@ -3,6 +3,8 @@
 import { join } from 'node:path'
 import type { ConfiguredServer, DisabledReason } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
+import { isObject, type Json } from '../connection/protocol.ts'
+import type { RequestOptions } from '../connection/requests.ts'
 import { Disabled, NotFound, PermissionDenied } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
@@ -26,6 +28,7 @@ import {
   type CallContext,
   type CallPorts,
   callTool,
+  passTool,
   permissionRequest,
   pruneResults,
   type Resolution,
@@ -118,6 +121,33 @@ export class Calls implements ToolActions {
       tool,
       args,
       context.caller ? context : { ...context, caller: this.#options.caller },
+    )
+  }
+
+  /** A call whose answer is passed on as it came. */
+  pass(
+    tool: BoundTool,
+    params: Json,
+    context: CallContext,
+    options: RequestOptions,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const { signal, onProgress, timeoutMs } = context
+    const connection = this.#options.connection(tool.server)
+    const { name } = tool.definition
+    const args = isObject(params.arguments) ? params.arguments : {}
+    return passTool(
+      this.#ports,
+      tool,
+      args,
+      context.caller ? context : { ...context, caller: this.#options.caller },
+      (sent) =>
+        runsAsTask(connection, name)
+          ? callAsTask(connection, this.#options.host, name, sent, { signal, onProgress, timeoutMs })
+          : connection.request(
+              'tools/call',
+              { ...params, name, ...((sent !== args || 'arguments' in params) && { arguments: sent }) },
+              { ...options, signal, onProgress, timeoutMs },
+            ),
     )
   }
 
@@ -231,7 +261,13 @@ function unknownTool(
       hint: 'No server has that name: a tool is called `server.tool` or `mcp__server__tool`. Run `plugboard tools` to see them.',
     })
   const near = pool
-    .search(name, 20)
+    .search(
+      name
+        .replace(/^mcp__/, '')
+        .slice(server.length)
+        .replace(/^[._]+/, ''),
+      20,
+    )
     .filter(({ tool }) => servers.includes(tool.mcpInfo.serverName))
     .slice(0, 3)
     .map(({ tool }) => `${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`)

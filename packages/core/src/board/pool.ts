@@ -87,6 +87,13 @@ export class ToolPool {
     return named ? { kind: 'found', tool: named } : { kind: 'none' }
   }
 
+  /** The tool that its server calls so. */
+  find(server: string, tool: string): BoundTool | undefined {
+    this.#refresh()
+    const name = this.#names.nameOf({ server, tool })
+    return name === undefined ? undefined : this.#byName.get(name)
+  }
+
   search(query: string, limit?: number): readonly FoundTool[] {
     const tools = this.tools()
     this.#index ??= new ToolIndex(tools.map(searchable))

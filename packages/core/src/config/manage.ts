@@ -16,7 +16,7 @@ export interface Added {
   readonly name: string
   readonly file: string
   readonly scope: WritableScope
-  readonly outcome: 'added' | 'replaced' | 'unchanged'
+  readonly outcome: 'added' | 'replaced' | 'unchanged' | 'kept'
 }
 
 /** Writes one server; its author is the person, so what it adds to a project is approved for this person at once. */
@@ -28,15 +28,22 @@ export async function addServer(
     readonly written: unknown
     readonly scope: WritableScope
     readonly replace?: boolean
+    /** Leave a server of that name as it is, instead of refusing. */
+    readonly keep?: boolean
   },
 ): Promise<Added> {
   const { name, written, scope } = request
   const source = writableSource(configuration.place, scope)
   assertAddable(name, written, source, configuration)
-  let outcome: Added['outcome'] = 'added'
+  // Set inside the edit, which runs under the lock.
+  let outcome = 'added' as Added['outcome']
   const changed = await editSource(source, (text) => {
     const path = serverPath(text, source, name)
     const existing = nodeAt(parseDocument(text, source.file).root, path)
+    if (existing && request.keep && !request.replace) {
+      outcome = 'kept'
+      return []
+    }
     if (existing && !request.replace)
       throw new InvalidInput(`"${name}" is already in ${source.file}.`, {
         server: name,
@@ -45,6 +52,8 @@ export async function addServer(
     if (existing) outcome = 'replaced'
     return [{ do: 'set', path, value: written }]
   })
+  const added = { name, file: source.file, scope }
+  if (outcome === 'kept') return { ...added, outcome }
   if (!changed) outcome = 'unchanged'
   if (scope !== 'user')
     await recordApprovals(
@@ -52,7 +61,7 @@ export async function addServer(
       [{ name, hash: hashOf(written), source: source.file }],
       host.now(),
     )
-  return { name, file: source.file, scope, outcome }
+  return { ...added, outcome }
 }
 
 function assertAddable(name: string, written: unknown, source: Source, configuration: Configuration): void {

@@ -18,6 +18,8 @@ export interface RequestHandlers {
   /** The sampling handler understands `tools` and `toolChoice`. */
   readonly samplingTools?: boolean
   readonly roots?: AskHandler
+  /** The questions of one answer may be put at once; one after the other otherwise, as for a person at a terminal. */
+  readonly together?: boolean
   /** Extensions that are served, by their identifier. */
   readonly extensions?: Readonly<Record<string, object>>
 }
@@ -44,6 +46,10 @@ export class Asks {
     this.#server = options.server
     this.#handlers = options.handlers
     this.capabilities = Object.freeze(capabilitiesOf(options.handlers))
+  }
+
+  get together(): boolean {
+    return this.#handlers.together === true
   }
 
   async answer(method: string, params: Json, signal: AbortSignal): Promise<Json> {

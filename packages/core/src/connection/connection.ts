@@ -5,10 +5,9 @@ import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts
 import type { Events, ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { httpStatus } from '../transports/faults.ts'
 import { type BringUp, bringUp } from './bringup.ts'
 import { Catalog } from './catalog.ts'
-import { ChannelClosed, isSessionExpired, toPlugboardError } from './faults.ts'
+import { ChannelClosed, isLoggedOut, isSessionExpired, toPlugboardError } from './faults.ts'
 import { Health } from './health.ts'
 import type { CachedList } from './lists.ts'
 import { ServerLog } from './logs.ts'
@@ -368,7 +367,7 @@ export class Connection {
       retire(this.#options.host, state.session)
     } catch (error) {
       if (this.#state !== state) return
-      if (httpStatus(error) === 401) throw this.#unauthorised(error)
+      if (isLoggedOut(error)) throw this.#unauthorised(error)
       this.#lose(state, error)
     }
   }
@@ -417,8 +416,10 @@ export class Connection {
     if (this.catalog.notified(method)) return
     const { events } = this.#options
     const server = this.server.name
-    if (method === 'notifications/message') this.#log.add('server', logText(params))
-    else if (method !== 'notifications/resources/updated')
+    if (method === 'notifications/message') {
+      this.#log.add('server', logText(params))
+      events.emit('notification', { server, method, params })
+    } else if (method !== 'notifications/resources/updated')
       events.emit('notification', { server, method, params })
     else if (typeof params.uri === 'string') events.emit('resource-updated', { server, uri: params.uri })
   }

@@ -98,6 +98,11 @@ export function isSessionExpired(error: unknown, hadSession: boolean): boolean {
   return httpStatus(error) === 404
 }
 
+/** The server wants a login before anything else, said by itself or by the auth that speaks for it. */
+export function isLoggedOut(error: unknown): boolean {
+  return error instanceof AuthRequired ? !error.wider : httpStatus(error) === 401
+}
+
 export interface FaultPlace {
   readonly server: string
   readonly stage: Stage

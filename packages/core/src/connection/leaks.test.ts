@@ -1,6 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { openBoard } from '../board.ts'
-import { fixture, folder, isAlive, until } from './fixtures/kit.ts'
+import { httpFixture } from './fixtures/http.ts'
+import { configured, fixture, folder, isAlive, until } from './fixtures/kit.ts'
 import { build } from './fixtures/tools.mjs'
 
 /** How many children, pipes and sockets keep this process busy. */
@@ -60,5 +64,44 @@ describe('connecting and closing over and over', () => {
     const before = timers()
     for (let i = 0; i < 100; i++) await cycle()
     expect(timers()).toBeLessThanOrEqual(before + 2)
+  })
+
+  // PLUGBOARD_LONG=1 for the thousand that are promised; every day a hundred, which show a leak as well.
+  const CYCLES = process.env['PLUGBOARD_LONG'] ? 1000 : 100
+
+  it(`leaves nothing behind after ${CYCLES} boards with a process and a socket each`, {
+    timeout: CYCLES * 1200,
+  }, async () => {
+    const dir = folder()
+    const pidFile = join(dir, 'pids')
+    const http = await httpFixture()
+    const tiny = fileURLToPath(new URL('fixtures/tiny.sh', import.meta.url))
+    const servers = [
+      configured('tiny', { type: 'stdio', command: 'sh', args: [tiny], env: { PIDS: pidFile } }),
+      configured('remote', { type: 'http', url: http.url, headers: {} }),
+    ]
+    const cycle = async () => {
+      const board = await openBoard({ servers, stateDir: dir })
+      await board.ready()
+      const states = board.servers().map(({ state }) => state)
+      await board.close()
+      return states
+    }
+    const listeners = () =>
+      process.eventNames().reduce((sum, name) => sum + process.listenerCount(name as string), 0)
+    const pids = () =>
+      existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim().split('\n').map(Number) : []
+    // The first rounds load what is loaded lazily.
+    for (let i = 0; i < 3; i++) await cycle()
+    await until('the first ones are gone', () => !pids().some(isAlive))
+    const before = { handles: handles(), listeners: listeners(), started: pids().length }
+    for (let i = 0; i < CYCLES; i += 2) {
+      const both = await Promise.all([cycle(), cycle()])
+      expect(both.flat()).toEqual(['connected', 'connected', 'connected', 'connected'])
+    }
+    expect(pids().length - before.started).toBe(CYCLES)
+    await until('all processes are gone', () => !pids().some(isAlive))
+    await until('no more handles are open than before', () => handles() <= before.handles)
+    expect(listeners()).toBe(before.listeners)
   })
 })

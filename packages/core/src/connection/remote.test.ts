@@ -7,6 +7,7 @@ import { createMcpHandler } from '@modelcontextprotocol/server'
 import { afterEach, describe, expect, it } from 'vitest'
 import { authFor, memoryVault } from '../auth/index.ts'
 import type { HttpEntry } from '../config/entry.ts'
+import type { ConfiguredServer } from '../config/types.ts'
 import { systemHost } from '../host.ts'
 import { httpFixture } from './fixtures/http.ts'
 import { board, configured, folder, hastyHost, recorded, textOf, until } from './fixtures/kit.ts'
@@ -25,6 +26,11 @@ const remote = (url: string, more: Partial<HttpEntry> = {}) =>
     reconnect: { maxAttempts: 3, delayMs: 20 },
     ...more,
   })
+/** A real auth that knows of no login. */
+const emptyVault = () => {
+  const context = { host: systemHost(), stateDir: folder(), vault: memoryVault() }
+  return (server: ConfiguredServer) => authFor(server, context)
+}
 const call = (name: string) => ['remote', 'tools/call', { name, arguments: {} }] as const
 const count = (seen: readonly { method?: string }[], method: string) =>
   seen.filter((message) => message.method === method).length
@@ -136,11 +142,37 @@ describe('a remote server that wants a login', () => {
       response.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
       return true
     }
-    const context = { host: systemHost(), stateDir: folder(), vault: memoryVault() }
-    const made = await board({ servers: [remote(http.url)], auth: (server) => authFor(server, context) })
+    const made = await board({ servers: [remote(http.url)], auth: emptyVault() })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'needs-auth', error: { code: 'AUTH_REQUIRED' } })
     expect(http.seen.map(({ method }) => method)).toEqual(['server/discover'])
+  })
+
+  it('is shown as such when the auth finds out in the middle', async () => {
+    const http = await httpFixture()
+    const made = await board({ servers: [remote(http.url)], auth: emptyVault() })
+    await made.ready()
+    http.intercept = (_message, _request, response) => {
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
+      return true
+    }
+    await expect(made.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
+    expect(made.servers()[0]?.state).toBe('needs-auth')
+  })
+
+  it('stays connected when only one tool wants a wider login', async () => {
+    const http = await httpFixture()
+    const made = await board({ servers: [remote(http.url)], auth: emptyVault() })
+    await made.ready()
+    http.intercept = ({ method }, _request, response) => {
+      if (method !== 'tools/call') return false
+      const wanted = 'Bearer error="insufficient_scope", scope="files:write"'
+      response.writeHead(403, { 'www-authenticate': wanted }).end()
+      return true
+    }
+    await expect(made.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
+    expect(made.servers()[0]?.state).toBe('connected')
+    expect(await made.request('remote', 'tools/list')).toMatchObject({ tools: expect.any(Array) })
   })
 
   it('is shown as such when the token ends in the middle', async () => {

@@ -4,10 +4,10 @@ import type { ServerEntry } from '../config/entry.ts'
 import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
 import type { Events, Progress } from '../events.ts'
 import type { Host } from '../host.ts'
-import { httpStatus } from '../transports/faults.ts'
 import type { Catalog } from './catalog.ts'
 import {
   isInterruption,
+  isLoggedOut,
   isSessionExpired,
   neverLeft,
   RequestAborted,
@@ -130,7 +130,7 @@ export class Requests {
         on.bad(error)
         if (error instanceof RequestAborted) throw error
         if (isSessionExpired(error, session.hasHttpSession) && once('renewed')) await on.renew(session)
-        else if (httpStatus(error) === 401) throw on.unauthorised(error)
+        else if (isLoggedOut(error)) throw on.unauthorised(error)
         else if (isHeaderMismatch(error) && once('relisted')) await on.catalog.relist()
         else if (neverLeft(error) && session !== on.current() && once('replayed')) continue
         else if (!isInterruption(error)) throw error

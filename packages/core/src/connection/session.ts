@@ -282,17 +282,16 @@ class WireSession implements Session {
     const wanted = isObject(result.inputRequests) ? Object.entries(result.inputRequests) : []
     if (wanted.length > CALL_LIMITS.inputsPerRound)
       throw new RpcFault(RPC.internal, `The server asked for ${wanted.length} inputs at once`)
-    const responses: [string, Json][] = []
-    // One at a time: each may be a question to the same person.
-    for (const [key, entry] of wanted) {
+    const answer = async ([key, entry]: [string, unknown]): Promise<[string, Json]> => {
       if (!isObject(entry) || typeof entry.method !== 'string')
         throw new RpcFault(RPC.internal, `The server asked for an input "${key}" that is no request`)
       const asked = isObject(entry.params) ? entry.params : {}
-      responses.push([
-        key,
-        await this.#asks.answer(entry.method, asked, signal ?? new AbortController().signal),
-      ])
+      return [key, await this.#asks.answer(entry.method, asked, signal ?? new AbortController().signal)]
     }
+    const responses: [string, Json][] = []
+    if (this.#asks.together) responses.push(...(await Promise.all(wanted.map(answer))))
+    // One at a time: each may be a question to the same person.
+    else for (const one of wanted) responses.push(await answer(one))
     const state = result.requestState
     return {
       ...params,

@@ -33,7 +33,7 @@ interface Entry {
 
 export interface AuditOptions {
   readonly path: string
-  readonly host: Pick<Host, 'now'>
+  readonly host: Pick<Host, 'now' | 'timer'>
   readonly fileBytes?: number
   readonly files?: number
   /** Told when lines could not be written; the calls go on. */
@@ -48,12 +48,13 @@ export class AuditLog {
   #waiting: Record<string, unknown>[] = []
   #writing: Promise<void> | undefined
   #dropped = 0
+  #hurry: (() => void) | undefined
 
   constructor(options: AuditOptions) {
     this.#options = { fileBytes: AUDIT_LIMITS.fileBytes, files: AUDIT_LIMITS.files, ...options }
   }
 
-  /** Notes the event and returns at once; the line is written soon after. */
+  /** Notes the event and returns at once; the line is on disk within a fraction of a second, and after `flush`. */
   record(event: AuditEvent): void {
     if (this.#waiting.length >= AUDIT_LIMITS.queued) {
       this.#dropped++
@@ -71,16 +72,19 @@ export class AuditLog {
       ...(args !== undefined && { arguments: redact(args) }),
     })
     this.#writing ??= this.#drain()
+    if (this.#waiting.length >= AUDIT_LIMITS.gathered) this.#hurry?.()
   }
 
   /** Resolves when everything recorded so far is on disk, or could not be put there. */
   async flush(): Promise<void> {
-    while (this.#writing) await this.#writing
+    while (this.#writing) {
+      this.#hurry?.()
+      await this.#writing
+    }
   }
 
   async #drain(): Promise<void> {
-    // Let the calls of this moment share one lock and one write.
-    await new Promise((done) => setImmediate(done))
+    await this.#gather()
     try {
       while (this.#waiting.length > 0) {
         const batch = this.#waiting
@@ -94,6 +98,18 @@ export class AuditLog {
     } finally {
       this.#writing = undefined
     }
+  }
+
+  /** Calls that come one after the other share one lock, one sync and one head; a line waits for a moment at most. */
+  async #gather(): Promise<void> {
+    await new Promise<void>((done) => {
+      const stop = this.#options.host.timer(AUDIT_LIMITS.gatherMs, done)
+      this.#hurry = () => {
+        stop()
+        done()
+      }
+    })
+    this.#hurry = undefined
   }
 
   #time(): string {

@@ -114,6 +114,53 @@ export async function callTool(
   }
 }
 
+/**
+ * A call on behalf of a client that reads the answer itself: permitted, hooked and written down like any other, but the
+ * answer is passed on whole. Whether the arguments fit is the server's to say, in its own words.
+ */
+export async function passTool(
+  ports: CallPorts,
+  tool: BoundTool,
+  args: Args,
+  context: CallContext,
+  send: (args: Args) => Promise<Readonly<Record<string, unknown>>>,
+): Promise<Readonly<Record<string, unknown>>> {
+  const started = ports.host.now()
+  let verdict: Verdict | undefined
+  let sent = args
+  try {
+    if (context.signal?.aborted) throw new Cancelled()
+    verdict = await permit(ports, tool, args, context)
+    sent = await hooksBefore(ports, tool, args, context)
+    const result = await send(sent)
+    const seen = await hooksAfterPassing(ports, tool, sent, result, context)
+    audit(ports, tool, sent, context, verdict, seen.isError === true ? 'tool-error' : 'ok', started)
+    return seen
+  } catch (raw) {
+    const error = asOurs(raw, tool, context.signal)
+    await hooksAfterFailure(ports, tool, sent, error, context)
+    audit(ports, tool, sent, context, verdict ?? refusalOf(error), outcomeOf(error), started, error.code)
+    throw error
+  }
+}
+
+async function hooksAfterPassing(
+  ports: CallPorts,
+  tool: BoundTool,
+  args: Args,
+  result: Readonly<Record<string, unknown>>,
+  context: CallContext,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { content, structuredContent } = result
+  if (result.isError === true || !ports.hooks?.has('PostToolUse')) return result
+  const after = await ports.hooks.after(hooked(tool, args), { content, structuredContent }, context.signal)
+  if (after.output === undefined && after.context.length === 0) return result
+  const kept = after.output === undefined && Array.isArray(content) ? content : []
+  const replaced = after.output === undefined ? [] : blocksOf(after.output)
+  const added = after.context.map((text) => ({ type: 'text', text }))
+  return { ...result, content: [...kept, ...replaced, ...added] }
+}
+
 function validate(tool: BoundTool, args: unknown): void {
   const unfit = unfitArguments(args)
   if (unfit !== undefined) throw badArguments(tool, unfit)

@@ -7,6 +7,7 @@ export {
   callByName,
   callTool,
   type NamedCallPorts,
+  passTool,
   permissionRequest,
   type RequestOptions,
   type Resolution,
@@ -43,6 +44,7 @@ export {
   toolHash,
   updateLock,
 } from './lock.ts'
+export { identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
 export { type ModelBlock, presentResult, type ResultOptions, resultLimit, type ToolResult } from './result.ts'
 export { pruneResults, type ResultFiles, resultFiles, type SavedFile } from './result-files.ts'

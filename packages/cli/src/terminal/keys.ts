@@ -1,0 +1,179 @@
+// keys.ts: the keyboard, one key or one line at a time. Questions go to stderr, so that stdout stays the result's.
+// Leaving a question (Esc, Ctrl-D, Ctrl-C) is an error of its own, which the form turns into an answer.
+import { createInterface, emitKeypressEvents, type Key } from 'node:readline'
+import { write } from '../streams.ts'
+
+/** The person left the question. */
+export class Left extends Error {
+  constructor() {
+    super('The question was left.')
+    this.name = 'Left'
+  }
+}
+
+export interface LineOptions {
+  readonly prompt: string
+  readonly signal?: AbortSignal | undefined
+}
+
+/** One line, with the usual editing. */
+export async function askLine(options: LineOptions): Promise<string> {
+  const [line = ''] = await askLines(options, () => true)
+  return line
+}
+
+/** Lines until there are enough; what is pasted is several of them at once. */
+export function askLines(
+  { prompt, signal }: LineOptions,
+  enough: (lines: readonly string[]) => boolean,
+): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(new Left())
+    const { stdin, stderr } = process
+    const reader = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0, prompt })
+    const lines: string[] = []
+    let answered = false
+    const leave = () => reader.close()
+    const onKey = (_: string | undefined, key: Key | undefined) => {
+      if (key?.name === 'escape') leave()
+    }
+    stdin.on('keypress', onKey)
+    signal?.addEventListener('abort', leave, { once: true })
+    reader.on('SIGINT', () => {
+      leave()
+      // The terminal is in raw mode and sends no signal by itself; the command's own way of ending is to be had.
+      process.kill(process.pid, 'SIGINT')
+    })
+    reader.on('close', () => {
+      stdin.off('keypress', onKey)
+      signal?.removeEventListener('abort', leave)
+      stdin.pause()
+      if (answered) return resolve(lines)
+      write(2, '\n')
+      reject(new Left())
+    })
+    reader.on('line', (line) => {
+      if (answered) return
+      lines.push(line)
+      answered = enough(lines)
+      if (answered) reader.close()
+      else reader.prompt()
+    })
+    reader.prompt()
+  })
+}
+
+/** Keys until the handler has an answer. */
+export function readKeys<T>(
+  handle: (key: { readonly name: string; readonly text: string }) => { readonly answer: T } | undefined,
+  signal?: AbortSignal,
+): Promise<T> {
+  const { stdin } = process
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(new Left())
+    const end = (settle: () => void) => {
+      stdin.off('keypress', onKey)
+      signal?.removeEventListener('abort', onAbort)
+      stdin.setRawMode(false)
+      stdin.pause()
+      settle()
+    }
+    const onAbort = () => end(() => reject(new Left()))
+    const onKey = (text: string | undefined, key: Key | undefined) => {
+      const name = key?.ctrl ? `ctrl-${key.name}` : (key?.name ?? '')
+      if (name === 'ctrl-c') {
+        onAbort()
+        process.kill(process.pid, 'SIGINT')
+      } else if (name === 'escape' || name === 'ctrl-d') onAbort()
+      else {
+        const done = handle({ name, text: text ?? '' })
+        if (done) end(() => resolve(done.answer))
+      }
+    }
+    emitKeypressEvents(stdin)
+    stdin.setRawMode(true)
+    stdin.on('keypress', onKey)
+    stdin.resume()
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+/** One of a few keys; Enter takes the first. */
+export async function askKey<K extends string>(
+  choices: readonly { readonly key: string; readonly means: K; readonly label: string }[],
+  signal?: AbortSignal,
+): Promise<K> {
+  const shown = choices.map(({ key, label }, at) => `[${at === 0 ? 'Enter' : key}] ${label}`)
+  write(2, `  ${[...shown, '[Esc] cancel'].join('   ')} `)
+  try {
+    return await readKeys(({ name, text }) => {
+      const first = name === 'return' || name === 'enter' ? choices[0] : undefined
+      const chosen = first ?? choices.find(({ key }) => key === text.toLowerCase())
+      return chosen && { answer: chosen.means }
+    }, signal)
+  } finally {
+    write(2, '\n')
+  }
+}
+
+/** A list to go through with the arrow keys; with `several`, the space bar marks and Enter takes what is marked. */
+export async function pick(
+  options: readonly string[],
+  settings: {
+    readonly start: readonly number[]
+    readonly several: boolean
+    /** What is wrong with a choice, if anything. */
+    readonly problem?: (chosen: readonly number[]) => string | undefined
+    readonly signal?: AbortSignal | undefined
+  },
+): Promise<readonly number[]> {
+  const { several, signal } = settings
+  const height = Math.max(3, Math.min(options.length, (process.stderr.rows || 24) - 4))
+  const marked = new Set(settings.start)
+  let at = settings.start[0] ?? 0
+  let top = 0
+  let lines = 0
+  let complaint = ''
+  const draw = () => {
+    if (at < top) top = at
+    if (at >= top + height) top = at - height + 1
+    const rows = options.slice(top, top + height).map((label, row) => {
+      const index = top + row
+      const box = several ? (marked.has(index) ? '[x] ' : '[ ] ') : ''
+      return `  ${index === at ? '❯' : ' '} ${box}${label}`
+    })
+    const more = options.length > height ? ` (${at + 1} of ${options.length})` : ''
+    const help = several ? '↑↓ move · space marks · Enter takes' : '↑↓ move · Enter takes'
+    const text = [...rows, `    ${complaint || `${help}${more}`}`]
+    write(2, `${lines > 0 ? `\x1b[${lines}A\x1b[0J` : ''}${text.map(fit).join('\n')}\n`)
+    lines = text.length
+  }
+  const wipe = () => write(2, lines > 0 ? `\x1b[${lines}A\x1b[0J` : '')
+  draw()
+  try {
+    const chosen = await readKeys(({ name, text }) => {
+      complaint = ''
+      if (name === 'up' || name === 'k') at = (at + options.length - 1) % options.length
+      else if (name === 'down' || name === 'j' || name === 'tab') at = (at + 1) % options.length
+      else if (/^[1-9]$/.test(text) && Number(text) <= options.length) at = Number(text) - 1
+      else if (several && name === 'space') {
+        if (!marked.delete(at)) marked.add(at)
+      } else if (name === 'return' || name === 'enter') {
+        const answer = several ? [...marked].sort((a, b) => a - b) : [at]
+        complaint = settings.problem?.(answer) ?? ''
+        if (complaint === '') return { answer }
+      }
+      draw()
+      return undefined
+    }, signal)
+    wipe()
+    return chosen
+  } catch (error) {
+    wipe()
+    throw error
+  }
+}
+
+function fit(line: string): string {
+  return [...line].slice(0, (process.stderr.columns || 80) - 1).join('')
+}

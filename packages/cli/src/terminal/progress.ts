@@ -1,0 +1,86 @@
+// progress.ts: one line on stderr that says how far a call is, when somebody is looking; it leaves no trace.
+import type { Progress } from '@plugboard/core/tools'
+import type { Output } from '../output.ts'
+import { isTerminal, write } from '../streams.ts'
+import { oneLine } from '../use/shown.ts'
+
+const QUIET_MS = 700
+const FRAME_MS = 100
+const BAR = 24
+
+export class ProgressLine {
+  readonly #output: Output
+  readonly #visible: boolean
+  #timer: NodeJS.Timeout | undefined
+  #label = ''
+  #since = 0
+  #last: Progress | undefined
+  #drawn = false
+  #hidden = 0
+
+  constructor(output: Output) {
+    this.#output = output
+    this.#visible = isTerminal(2) && !output.quiet
+  }
+
+  /** A call that is over in a moment shows nothing. */
+  start(label: string): void {
+    this.#label = oneLine(label, 60)
+    this.#since = Date.now()
+    if (this.#visible) this.#timer = setInterval(() => this.#draw(), FRAME_MS).unref()
+  }
+
+  progress(progress: Progress): void {
+    this.#last = progress
+    if (this.#visible) this.#draw()
+    else if (this.#output.verbose) this.#output.note(this.#text(80))
+  }
+
+  /** Makes room for a question, and comes back after it. */
+  async aside<T>(work: () => Promise<T>): Promise<T> {
+    this.#hidden++
+    this.#clear()
+    try {
+      return await work()
+    } finally {
+      this.#hidden--
+    }
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    this.#clear()
+  }
+
+  #draw(): void {
+    if (this.#hidden > 0 || !this.#timer) return
+    if (!this.#last && Date.now() - this.#since < QUIET_MS) return
+    const columns = process.stderr.columns || 80
+    write(2, `\r\x1b[2K${this.#text(columns - 1)}`)
+    this.#drawn = true
+  }
+
+  #clear(): void {
+    if (this.#drawn) write(2, '\r\x1b[2K')
+    this.#drawn = false
+  }
+
+  #text(columns: number): string {
+    const seconds = `${((Date.now() - this.#since) / 1000).toFixed(1)} s`
+    const { progress = 0, total, message } = this.#last ?? {}
+    const said = message === undefined ? '' : ` ${oneLine(message, 80)}`
+    if (total === undefined || !(total > 0))
+      return `${this.#label} … ${this.#last && message === undefined ? `${progress} ` : ''}${seconds}${said}`.slice(
+        0,
+        columns,
+      )
+    const share = Math.min(1, Math.max(0, progress / total))
+    const full = Math.round(share * BAR)
+    const bar = `${'█'.repeat(full)}${'░'.repeat(BAR - full)}`
+    return `${this.#label} ${bar} ${Math.round(share * 100)} % (${progress}/${total}) ${seconds}${said}`.slice(
+      0,
+      columns,
+    )
+  }
+}

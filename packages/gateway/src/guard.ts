@@ -1,0 +1,93 @@
+// guard.ts: who may talk to the gateway over HTTP: the right host name, no stranger's web page, and a token. It looks at
+// headers only, before a byte of the body is read.
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Exposure } from './exposure.ts'
+
+/** A client that may come in, and what it is shown. */
+export interface Grant {
+  readonly token: string
+  readonly exposure: Exposure
+}
+
+export interface GuardOptions {
+  readonly host: string
+  /** Empty: nobody is asked for a token. */
+  readonly grants: readonly Grant[]
+  readonly open: Exposure
+  readonly allowedHosts?: readonly string[]
+  readonly allowedOrigins?: readonly string[]
+}
+
+export interface Visitor {
+  /** A digest of the token: the same client shows the same one. */
+  readonly owner: string
+  readonly exposure: Exposure
+}
+export interface Refusal {
+  readonly status: number
+  readonly message: string
+}
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
+const CORS_HEADERS =
+  'Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID'
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+export class Guard {
+  readonly #hosts: ReadonlySet<string>
+  readonly #origins: ReadonlySet<string>
+  readonly #grants: readonly { readonly digest: Buffer; readonly visitor: Visitor }[]
+  readonly #open: Visitor | undefined
+
+  constructor({ host, grants, open, allowedHosts = [], allowedOrigins = [] }: GuardOptions) {
+    const own = host.includes(':') ? `[${host}]` : host
+    this.#hosts = new Set([...LOOPBACK_NAMES, own, ...allowedHosts].map((name) => name.toLowerCase()))
+    this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
+    this.#grants = grants.map(({ token, exposure }) => {
+      const digest = digestOf(token)
+      return { digest, visitor: { owner: digest.toString('hex'), exposure } }
+    })
+    this.#open = grants.length === 0 ? { owner: 'anybody', exposure: open } : undefined
+  }
+
+  /** Host and origin; a web page that may call gets its CORS headers. */
+  place(req: IncomingMessage, res: ServerResponse): Refusal | undefined {
+    if (!this.#hosts.has(hostName(req.headers.host)))
+      return { status: 403, message: 'This host name is not served here.' }
+    const { origin } = req.headers
+    if (origin === undefined) return undefined
+    res.setHeader('Vary', 'Origin')
+    const isOwn = origin.toLowerCase() === `http://${(req.headers.host ?? '').toLowerCase()}`
+    if (!isOwn && !this.#origins.has(origin.toLowerCase()))
+      return { status: 403, message: 'This origin may not call.' }
+    res.setHeader('Access-Control-Allow-Origin', origin)
+    res.setHeader('Access-Control-Allow-Methods', 'GET, POST, DELETE, OPTIONS')
+    res.setHeader('Access-Control-Allow-Headers', CORS_HEADERS)
+    res.setHeader('Access-Control-Expose-Headers', 'Mcp-Session-Id, MCP-Protocol-Version')
+    return undefined
+  }
+
+  visitor(req: IncomingMessage): Visitor | undefined {
+    if (this.#open) return this.#open
+    const [, token] = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? []
+    if (token === undefined) return undefined
+    const digest = digestOf(token)
+    // Every token is compared, so that the time tells nothing about which one was nearly right.
+    let found: Visitor | undefined
+    for (const grant of this.#grants) if (timingSafeEqual(grant.digest, digest)) found = grant.visitor
+    return found
+  }
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+function hostName(header: string | undefined): string {
+  const host = (header ?? '').toLowerCase()
+  return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':', 1)[0] ?? '')
+}

@@ -1,0 +1,320 @@
+// modern.ts: requests of 2026-07-28, each complete in itself. A question that comes up while a call runs becomes the
+// answer "input required"; the call waits, parked, until the client comes back with what was asked.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { InvalidInput, NotFound, RpcFault } from '@plugboard/core'
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { type Address, STATUS_URI } from './addresses.ts'
+import type { Client, Exchange } from './client.ts'
+import type { Exposure } from './exposure.ts'
+import { type WireError, wireError } from './faults.ts'
+import { type Gateway, serverInfo } from './gateway.ts'
+import {
+  ASKING,
+  CACHEABLE,
+  errorReply,
+  type Id,
+  isObject,
+  type Json,
+  LOG_LEVELS,
+  META,
+  MODERN_VERSION,
+  metaOf,
+  type Reply,
+  type Request,
+  RPC,
+  readCapabilities,
+} from './protocol.ts'
+
+/** The way back to the client for one request. */
+export interface Channel {
+  readonly signal: AbortSignal
+  /** Whose request it is, as far as the transport can tell; a parked call is only given back to its owner. */
+  readonly owner: string
+  readonly exposure: Exposure
+  notify(method: string, params: Json): void
+}
+
+interface OpenQuestion {
+  readonly method: string
+  readonly params: Json
+  readonly settle: (answer: Json) => void
+  readonly fail: (error: Error) => void
+}
+
+/** A call that is under way, whether a client waits for it at the moment or not. */
+interface Call {
+  readonly fingerprint: string
+  readonly owner: string
+  readonly questions: Map<string, OpenQuestion>
+  readonly result: Promise<{ readonly result: Json } | { readonly error: unknown }>
+  channel: Channel | undefined
+  asked: (() => void) | undefined
+  readonly stop: AbortController
+}
+
+export class ModernDesk {
+  readonly #gateway: Gateway
+  readonly #parked = new Map<string, { readonly call: Call; readonly timer: NodeJS.Timeout }>()
+  readonly #closing = new AbortController()
+  #listens = 0
+
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway
+  }
+
+  /** The answer; nothing when the client is gone. */
+  async request(message: Request, channel: Channel): Promise<Reply | undefined> {
+    const { id, method, params } = message
+    try {
+      const client = readClient(params, channel)
+      this.#gateway.restrict(client, channel.exposure)
+      const result =
+        method === 'subscriptions/listen'
+          ? await this.#listen(id, params, client, channel)
+          : await this.#answer(message, client, channel)
+      if (channel.signal.aborted) return undefined
+      return { jsonrpc: '2.0', id, result: stamped(method, result) }
+    } catch (error) {
+      if (channel.signal.aborted) return undefined
+      const { code, message: words, data }: WireError = wireError(error, 'modern')
+      return errorReply(id, code, words, data)
+    }
+  }
+
+  close(): void {
+    this.#closing.abort()
+    for (const { call, timer } of this.#parked.values()) {
+      clearTimeout(timer)
+      call.stop.abort()
+    }
+    this.#parked.clear()
+  }
+
+  async #answer({ id, method, params }: Request, client: Client, channel: Channel): Promise<Json> {
+    if (method === 'server/discover') return await this.#discover()
+    if (!ASKING.has(method)) {
+      const ask = () => Promise.reject(new RpcFault(RPC.internal, 'Nothing can be asked here.'))
+      return await this.#gateway.answer(method, params, { ...channel, client, id, ask })
+    }
+    const state = params.requestState
+    const call =
+      state === undefined
+        ? this.#start(id, method, params, client, channel)
+        : this.#resume(method, params, channel)
+    return await this.#wait(call, channel)
+  }
+
+  async #discover(): Promise<Json> {
+    await this.#gateway.wake()
+    return {
+      supportedVersions: [MODERN_VERSION],
+      capabilities: this.#gateway.capabilities(),
+      instructions: this.#gateway.instructions(),
+    }
+  }
+
+  #start(id: Id, method: string, params: Json, client: Client, channel: Channel): Call {
+    const stop = new AbortController()
+    const questions = new Map<string, OpenQuestion>()
+    let count = 0
+    const exchange: Exchange = {
+      client,
+      id,
+      signal: stop.signal,
+      notify: (name, what) => call.channel?.notify(name, what),
+      ask: (name, what, signal) =>
+        new Promise((settle, fail) => {
+          const key = `input-${++count}`
+          const withdraw = () => {
+            questions.delete(key)
+            fail(new RpcFault(RPC.internal, 'The question was withdrawn.'))
+          }
+          const until = AbortSignal.any([signal, stop.signal])
+          if (until.aborted) return withdraw()
+          until.addEventListener('abort', withdraw, { once: true })
+          questions.set(key, { method: name, params: what, settle, fail })
+          call.asked?.()
+        }),
+    }
+    const call: Call = {
+      fingerprint: fingerprint(method, params),
+      owner: channel.owner,
+      questions,
+      channel,
+      asked: undefined,
+      stop,
+      result: Promise.resolve()
+        .then(() => this.#gateway.answer(method, params, exchange))
+        .then(
+          (result) => ({ result }),
+          (error: unknown) => ({ error }),
+        ),
+    }
+    return call
+  }
+
+  #resume(method: string, params: Json, channel: Channel): Call {
+    const { requestState, inputResponses } = params
+    const parked = typeof requestState === 'string' ? this.#parked.get(requestState) : undefined
+    if (
+      !parked ||
+      parked.call.owner !== channel.owner ||
+      parked.call.fingerprint !== fingerprint(method, params)
+    )
+      throw new RpcFault(
+        RPC.invalidParams,
+        'There is no such requestState, or it belongs to another request.',
+      )
+    const { call, timer } = parked
+    clearTimeout(timer)
+    this.#parked.delete(String(requestState))
+    const given = isObject(inputResponses) ? inputResponses : {}
+    for (const [key, question] of [...call.questions]) {
+      const answer = Object.hasOwn(given, key) ? given[key] : undefined
+      if (!isObject(answer)) continue
+      call.questions.delete(key)
+      question.settle(answer)
+    }
+    return call
+  }
+
+  /** Waits for the result or for a question, whichever comes first. */
+  async #wait(call: Call, channel: Channel): Promise<Json> {
+    call.channel = channel
+    const onGone = () => call.stop.abort()
+    if (channel.signal.aborted) onGone()
+    channel.signal.addEventListener('abort', onGone, { once: true })
+    try {
+      const asked = new Promise<undefined>((resolve) => {
+        // Questions of one answer come together; those of one moment go out together.
+        call.asked = () => setImmediate(() => resolve(undefined))
+        if (call.questions.size > 0) call.asked()
+      })
+      const settled = await Promise.race([call.result, asked])
+      if (settled && 'error' in settled) throw settled.error
+      return settled ? settled.result : this.#park(call)
+    } finally {
+      channel.signal.removeEventListener('abort', onGone)
+      call.asked = undefined
+      call.channel = undefined
+    }
+  }
+
+  #park(call: Call): Json {
+    if (this.#parked.size >= GATEWAY_LIMITS.parked) {
+      call.stop.abort()
+      throw new RpcFault(RPC.internal, 'Too many calls are waiting for input.')
+    }
+    const token = randomBytes(24).toString('base64url')
+    const timer = setTimeout(() => {
+      this.#parked.delete(token)
+      call.stop.abort()
+    }, GATEWAY_LIMITS.parkedMs)
+    timer.unref()
+    this.#parked.set(token, { call, timer })
+    return {
+      resultType: 'input_required',
+      inputRequests: Object.fromEntries(
+        [...call.questions].map(([key, { method, params }]) => [key, { method, params }]),
+      ),
+      requestState: token,
+    }
+  }
+
+  async #listen(id: Id, params: Json, client: Client, channel: Channel): Promise<Json> {
+    const { notifications } = params
+    if (!isObject(notifications)) throw new InvalidInput('"notifications" says what to listen to.')
+    if (this.#listens >= GATEWAY_LIMITS.listens)
+      throw new RpcFault(RPC.internal, 'Too many subscriptions are open.')
+    const wanted = notifications.resourceSubscriptions
+    const list = Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === 'string') : []
+    if (list.length > GATEWAY_LIMITS.subscriptionsPerClient)
+      throw new InvalidInput('Too many resources are followed.')
+    const { feed } = this.#gateway
+    const uris = new Map<string, Address>()
+    const stops: (() => unknown)[] = []
+    this.#listens++
+    try {
+      const view = list.length > 0 ? await this.#gateway.lists(client) : undefined
+      for (const uri of new Set(list)) {
+        if (uri === STATUS_URI) continue
+        const address = view?.resource(uri)
+        if (!address) throw new NotFound('resource', uri)
+        stops.push(await feed.follow(address, channel.signal))
+        uris.set(uri, address)
+      }
+      const interest = {
+        tools: notifications.toolsListChanged === true,
+        resources: notifications.resourcesListChanged === true,
+        prompts: notifications.promptsListChanged === true,
+        uris,
+      }
+      const notify = (method: string, what: Json) =>
+        channel.notify(method, { ...what, _meta: { ...metaOf(what), [META.subscriptionId]: id } })
+      notify('notifications/subscriptions/acknowledged', {
+        notifications: {
+          ...(interest.tools && { toolsListChanged: true }),
+          ...(interest.resources && { resourcesListChanged: true }),
+          ...(interest.prompts && { promptsListChanged: true }),
+          ...(list.length > 0 && { resourceSubscriptions: list }),
+        },
+      })
+      stops.push(feed.add({ interest, notify }))
+      const hears = interest.tools || interest.resources || interest.prompts || list.length > 0
+      if (hears) await over(channel.signal, this.#closing.signal)
+      return { _meta: { [META.subscriptionId]: id } }
+    } finally {
+      this.#listens--
+      for (const stop of stops) void stop()
+    }
+  }
+}
+
+function over(...signals: AbortSignal[]): Promise<void> {
+  return new Promise((done) => {
+    const any = AbortSignal.any(signals)
+    if (any.aborted) return done()
+    any.addEventListener('abort', () => done(), { once: true })
+  })
+}
+
+/** What a retry must repeat to the letter. */
+function fingerprint(method: string, params: Json): string {
+  const { _meta, inputResponses, requestState, ...rest } = params
+  return JSON.stringify([method, rest])
+}
+
+function readClient(params: Json, channel: Channel): Client {
+  const meta = metaOf(params)
+  const requested = meta[META.protocolVersion]
+  if (typeof requested !== 'string')
+    throw new RpcFault(RPC.invalidParams, `"${META.protocolVersion}" is not a text.`)
+  if (requested !== MODERN_VERSION)
+    throw new RpcFault(RPC.unsupportedVersion, `The protocol version "${requested}" is not served.`, {
+      supported: [MODERN_VERSION],
+      requested,
+    })
+  if (!isObject(meta[META.clientCapabilities]))
+    throw new RpcFault(RPC.invalidParams, `"${META.clientCapabilities}" is missing in _meta.`)
+  const level = meta[META.logLevel]
+  return {
+    id: randomUUID(),
+    era: 'modern',
+    capabilities: readCapabilities(meta[META.clientCapabilities]),
+    logLevel: typeof level === 'string' && LOG_LEVELS.includes(level) ? level : undefined,
+    notify: (method, what) => channel.notify(method, what),
+  }
+}
+
+/** The words that every answer of this era carries. */
+function stamped(method: string, result: Json): Json {
+  const asks = result.resultType === 'input_required'
+  const cached = CACHEABLE.has(method) && !asks
+  return {
+    ...(cached && { ttlMs: 0 }),
+    ...result,
+    ...(cached && { cacheScope: 'private' }),
+    resultType: asks ? 'input_required' : 'complete',
+    _meta: { ...metaOf(result), [META.serverInfo]: serverInfo() },
+  }
+}

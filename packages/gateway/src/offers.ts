@@ -1,0 +1,243 @@
+// offers.ts: what clients are shown: every server's lists under names and addresses that lead back, for one exposure at a
+// time. It follows the board's events and never waits for a server.
+import { isDeepStrictEqual } from 'node:util'
+import type { Board } from '@plugboard/core'
+import { NameRegistry } from '@plugboard/core/tools'
+import { type Address, fitsTemplate, fromPublic, STATUS_URI, toPublic } from './addresses.ts'
+import type { Exposure } from './exposure.ts'
+import { isObject, type Json } from './protocol.ts'
+
+export type Naming = 'mcp' | 'server.tool' | 'plain'
+export type Shown = 'tools' | 'resources' | 'prompts'
+
+export interface Ref {
+  readonly server: string
+  readonly name: string
+}
+
+/** Everything one exposure shows, frozen until something changes. */
+export interface View {
+  readonly tools: readonly Json[]
+  readonly prompts: readonly Json[]
+  readonly resources: readonly Json[]
+  readonly templates: readonly Json[]
+  tool(name: string): Ref | undefined
+  prompt(name: string): Ref | undefined
+  /** Where a resource lives, by its public address, or by its own where that is clear. */
+  resource(uri: string): Address | undefined
+  template(uriTemplate: string): Address | undefined
+  /** Names that two servers want, in naming schemes that cannot tell them apart. */
+  readonly collisions: readonly string[]
+}
+
+type ListKind = 'tools' | 'resources' | 'templates' | 'prompts'
+interface Lists {
+  readonly tools: readonly Json[]
+  readonly resources: readonly Json[]
+  readonly templates: readonly Json[]
+  readonly prompts: readonly Json[]
+}
+const NOTHING: Lists = { tools: [], resources: [], templates: [], prompts: [] }
+
+export interface OffersOptions {
+  readonly board: Board
+  readonly naming: Naming
+  /** A list that some client may see is different now. */
+  changed(shown: Shown): void
+}
+
+export class Offers {
+  readonly #board: Board
+  readonly #options: OffersOptions
+  readonly #lists = new Map<string, Lists>()
+  readonly #promptNames = new NameRegistry()
+  #views = new WeakMap<Exposure, View>()
+  #servers = ''
+  readonly #stops: (() => void)[]
+
+  constructor(options: OffersOptions) {
+    this.#options = options
+    this.#board = options.board
+    this.#stops = [
+      this.#board.on('list-changed', ({ server, list }) => this.#listed(server, list)),
+      this.#board.on('state', ({ server, state }) => {
+        if (state.kind === 'connected') this.#readTemplates(server)
+        if (state.kind === 'disabled') this.#views = new WeakMap()
+      }),
+    ]
+    for (const { name, state } of this.#board.servers()) {
+      for (const list of ['tools', 'resources', 'templates', 'prompts'] as const) this.#take(name, list)
+      if (state === 'connected') this.#readTemplates(name)
+    }
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
+  }
+
+  view(exposure: Exposure): View {
+    const known = this.#views.get(exposure)
+    if (known) return known
+    const made = this.#build(exposure)
+    this.#views.set(exposure, made)
+    return made
+  }
+
+  /** Servers come and go without a word when the configuration changes; who lists looks first. */
+  lookAgain(): void {
+    const servers = this.#board
+      .servers()
+      .map(({ name, state }) => `${name}\n${state === 'disabled'}`)
+      .join('\n')
+    if (servers === this.#servers) return
+    this.#servers = servers
+    this.#views = new WeakMap()
+  }
+
+  /** A list is also read again when a server comes back; only one that is different is news. */
+  #listed(server: string, list: ListKind): void {
+    const before = this.#lists.get(server)?.[list]
+    this.#take(server, list)
+    if (list === 'resources') this.#readTemplates(server)
+    if (isDeepStrictEqual(before ?? [], this.#lists.get(server)?.[list])) return
+    this.#views = new WeakMap()
+    this.#options.changed(list === 'templates' ? 'resources' : list)
+  }
+
+  /** The board may let long lists go; what clients were shown stays. */
+  #take(server: string, list: ListKind): void {
+    const items = this.#board.connection(server).catalog[list].items as readonly Json[]
+    this.#lists.set(server, { ...(this.#lists.get(server) ?? NOTHING), [list]: items })
+  }
+
+  #readTemplates(server: string): void {
+    const connection = this.#board.connection(server)
+    const { state } = connection
+    if (state.kind !== 'connected' || !state.session.capabilities.resources) return
+    // The list tells by an event when it is there; a server without templates is no news.
+    connection.list('templates').catch(() => undefined)
+  }
+
+  #build(exposure: Exposure): View {
+    const { naming } = this.#options
+    const collisions: string[] = []
+    const tools = new Map<string, Ref>()
+    const toolList: Json[] = []
+    const definitions = new Map(
+      this.#board.definitions().map(({ server, tool }) => [pair(server, tool.name), tool]),
+    )
+    for (const tool of this.#board.tools()) {
+      const { serverName: server, toolName: name } = tool.mcpInfo
+      const definition = definitions.get(pair(server, name))
+      if (!definition || !exposure.tool(server, name)) continue
+      if (tool.checkPermissions().outcome === 'deny') continue
+      const shown = naming === 'mcp' ? tool.name : naming === 'plain' ? name : `${server}.${name}`
+      const taken = tools.get(shown)
+      if (taken) {
+        collisions.push(`the tool "${shown}" of "${taken.server}" and "${server}"`)
+        continue
+      }
+      tools.set(shown, { server, name })
+      toolList.push({ ...definition, name: shown })
+    }
+    return {
+      ...this.#buildRest(exposure, collisions),
+      tools: toolList,
+      tool: (name) => tools.get(name),
+      collisions,
+    }
+  }
+
+  #buildRest(exposure: Exposure, collisions: string[]): Omit<View, 'tools' | 'tool' | 'collisions'> {
+    const { naming } = this.#options
+    const open = new Set(
+      this.#board
+        .servers()
+        .filter(({ state }) => state !== 'disabled')
+        .map(({ name }) => name),
+    )
+    const lists = [...this.#lists].filter(([server]) => open.has(server) && exposure.whole(server))
+    const refs = lists.flatMap(([server, { prompts }]) =>
+      prompts.map((prompt) => ({ server, tool: String(prompt.name), prompt })),
+    )
+    const names = this.#promptNames.update(refs)
+    const prompts = new Map<string, Ref>()
+    const promptList: Json[] = []
+    for (const [at, { server, tool: name, prompt }] of refs.entries()) {
+      const shown = naming === 'mcp' ? (names[at] ?? name) : naming === 'plain' ? name : `${server}.${name}`
+      const taken = prompts.get(shown)
+      if (taken) {
+        collisions.push(`the prompt "${shown}" of "${taken.server}" and "${server}"`)
+        continue
+      }
+      prompts.set(shown, { server, name })
+      promptList.push({ ...prompt, name: shown })
+    }
+    const spread = this.#addresses(lists, 'resources', 'uri', collisions)
+    const templates = this.#addresses(lists, 'templates', 'uriTemplate', collisions)
+    const served = new Set(lists.map(([server]) => server))
+    const plain = (uri: string): Address | undefined => {
+      const exact = spread.own.get(uri)
+      if (exact) return exact.length === 1 ? exact[0] : naming === 'plain' ? exact[0] : undefined
+      const fitting = [...templates.own.values()].flat().filter((one) => fitsTemplate(uri, one.uri))
+      const [first] = fitting
+      if (first) return { server: first.server, uri }
+      const withResources = lists.filter(([server]) => hasResources(this.#board, server))
+      const [only] = withResources
+      return withResources.length === 1 && only ? { server: only[0], uri } : undefined
+    }
+    return {
+      prompts: promptList,
+      resources: [STATUS, ...spread.list],
+      templates: templates.list,
+      prompt: (name) => prompts.get(name),
+      resource: (uri) => {
+        const address = fromPublic(uri)
+        return address && served.has(address.server) ? address : plain(uri)
+      },
+      template: (uriTemplate) => {
+        const address = fromPublic(uriTemplate)
+        if (address && served.has(address.server)) return address
+        return templates.own.get(uriTemplate)?.[0]
+      },
+    }
+  }
+
+  #addresses(
+    lists: readonly (readonly [string, Lists])[],
+    kind: 'resources' | 'templates',
+    field: 'uri' | 'uriTemplate',
+    collisions: string[],
+  ) {
+    const own = new Map<string, Address[]>()
+    const list: Json[] = []
+    for (const [server, items] of lists)
+      for (const item of items[kind]) {
+        const address = { server, uri: String(item[field]) }
+        const same = own.get(address.uri)
+        if (same) same.push(address)
+        else own.set(address.uri, [address])
+        if (this.#options.naming !== 'plain') list.push({ ...item, [field]: toPublic(address) })
+        else if (!same) list.push(item)
+        else collisions.push(`the resource "${address.uri}" of "${same[0]?.server}" and "${server}"`)
+      }
+    return { own, list }
+  }
+}
+
+const STATUS: Json = {
+  uri: STATUS_URI,
+  name: 'plugboard-status',
+  title: 'Servers behind this endpoint',
+  description: 'The state of every server behind this endpoint, and what to do about those that are away.',
+  mimeType: 'application/json',
+}
+
+function pair(server: string, name: string): string {
+  return JSON.stringify([server, name])
+}
+
+function hasResources(board: Board, server: string): boolean {
+  const { state } = board.connection(server)
+  return state.kind === 'connected' && isObject(state.session.capabilities.resources)
+}

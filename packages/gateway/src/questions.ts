@@ -1,0 +1,174 @@
+// questions.ts: leads a server's question (elicitation, sampling, roots) to the client whose call it belongs to, and to
+// nobody else. Where that cannot be told, the question is refused: an answer of the wrong person is worse than none.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  type Answer,
+  type AskHandler,
+  type BoardOptions,
+  type ConfiguredServer,
+  type Question,
+  type RequestHandlers,
+  RpcFault,
+} from '@plugboard/core'
+import type { Client, Exchange } from './client.ts'
+import { declared, type Json, RPC, readCapabilities } from './protocol.ts'
+
+/** What a board must be opened with to stand behind a gateway. */
+export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
+export type AskPolicy = 'client' | 'elicit' | 'deny'
+
+interface Flight {
+  readonly server: string
+  readonly exchange: Exchange
+}
+
+export class Questions {
+  readonly #policy: AskPolicy
+  /** Set by a transport that has one client for good: then everything is its business. */
+  #only: Client | undefined
+  #onlyAsk: Exchange['ask'] | undefined
+  readonly #flights = new Map<string, Set<Flight>>()
+  readonly #here = new AsyncLocalStorage<Flight>()
+  /** Whether a server puts its questions inside answers, so that the call they belong to is known. */
+  isModern: (server: string) => boolean = () => false
+  /** The roots of the board itself, for servers that ask outside any call. */
+  readonly #roots: () => Json
+
+  constructor(policy: AskPolicy, roots: () => Json) {
+    this.#policy = policy
+    this.#roots = roots
+  }
+
+  wiring(): Wiring {
+    return {
+      caller: 'client',
+      askForClients: this.#policy !== 'client',
+      ...(this.#policy === 'elicit' && { ask: (question) => this.#askPermission(question) }),
+      requestHandlers: (server) => this.#handlers(server),
+    }
+  }
+
+  setOnly(client: Client, ask: Exchange['ask']): void {
+    this.#only = client
+    this.#onlyAsk = ask
+  }
+
+  /** Runs work for an exchange; questions that come out of it go to its client. */
+  async during<T>(server: string, exchange: Exchange, work: () => Promise<T>): Promise<T> {
+    const flight = { server, exchange }
+    const flights = this.#flights.get(server) ?? new Set()
+    this.#flights.set(server, flights)
+    flights.add(flight)
+    try {
+      return await this.#here.run(flight, work)
+    } finally {
+      flights.delete(flight)
+    }
+  }
+
+  /** The one client that something a server says can be about. */
+  clientOf(server: string): Client | undefined {
+    const [first, ...more] = this.#flights.get(server) ?? []
+    if (!first) return this.#only
+    const { client } = first.exchange
+    return more.every(({ exchange }) => exchange.client.id === client.id) ? client : undefined
+  }
+
+  /** The request a server's notification can be about: the only one it is working on. */
+  exchangeOf(server: string): Exchange | undefined {
+    const flights = [...(this.#flights.get(server) ?? [])]
+    return this.clientOf(server) === undefined ? undefined : flights.at(-1)?.exchange
+  }
+
+  #handlers({ name }: ConfiguredServer): RequestHandlers {
+    const pass =
+      (method: string): AskHandler =>
+      (params, { signal }) =>
+        this.#pass(name, method, params, signal)
+    return {
+      elicitForm: pass('elicitation/create'),
+      elicitUrl: pass('elicitation/create'),
+      sampling: pass('sampling/createMessage'),
+      samplingTools: true,
+      roots: (params, { signal }) => this.#rootsFor(name, params, signal),
+      together: true,
+    }
+  }
+
+  #asker(server: string): Pick<Exchange, 'client' | 'ask'> | undefined {
+    // In the older era a question arrives on its own: only what is under way tells whose it may be.
+    const here = this.isModern(server) ? this.#here.getStore() : undefined
+    const exchange = here?.server === server ? here.exchange : this.exchangeOf(server)
+    if (exchange) return exchange
+    if (this.#only && this.#onlyAsk) return { client: this.#only, ask: this.#onlyAsk }
+    return undefined
+  }
+
+  async #pass(server: string, method: string, params: Json, signal: AbortSignal): Promise<Json> {
+    const asker = this.#asker(server)
+    if (!asker)
+      throw new RpcFault(
+        RPC.internal,
+        'It is not clear which client this question is for: several are calling this server.',
+      )
+    const missing = missingFor(method, params, asker.client)
+    if (missing)
+      throw new RpcFault(RPC.missingCapability, 'The client does not support what this needs.', {
+        requiredCapabilities: missing,
+      })
+    return await asker.ask(method, params, signal)
+  }
+
+  async #rootsFor(server: string, params: Json, signal: AbortSignal): Promise<Json> {
+    const asker = this.#asker(server)
+    if (asker?.client.capabilities.roots) return await asker.ask('roots/list', params, signal)
+    // A server of the newer era was told what the client has, and asks for roots all the same.
+    if (asker && this.isModern(server))
+      throw new RpcFault(RPC.missingCapability, 'The client has no roots.', {
+        requiredCapabilities: { roots: {} },
+      })
+    return this.#roots()
+  }
+
+  async #askPermission({ request, reason, arguments: args, signal }: Question): Promise<Answer> {
+    const exchange = this.#here.getStore()?.exchange
+    if (!exchange?.client.capabilities.elicitForm) return 'no'
+    const shown = JSON.stringify(args) ?? ''
+    const answer = await exchange.ask(
+      'elicitation/create',
+      {
+        mode: 'form',
+        message: `May ${request.server}.${request.tool} be called? (${reason.text})\n${shown.slice(0, 2000)}`,
+        requestedSchema: {
+          type: 'object',
+          properties: {
+            answer: {
+              type: 'string',
+              title: 'Answer',
+              oneOf: [
+                { const: 'once', title: 'Yes, this time' },
+                { const: 'no', title: 'No' },
+              ],
+            },
+          },
+          required: ['answer'],
+        },
+      },
+      signal ?? exchange.signal,
+    )
+    const content = answer.action === 'accept' ? (answer.content as Json | undefined) : undefined
+    return content?.answer === 'once' ? 'once' : 'no'
+  }
+}
+
+function missingFor(method: string, params: Json, { capabilities }: Client): Json | undefined {
+  const lacks = (needed: Json) => declared(readCapabilities(needed))
+  if (method === 'sampling/createMessage') {
+    if (!capabilities.sampling) return lacks({ sampling: {} })
+    return params.tools !== undefined && !capabilities.samplingTools
+      ? lacks({ sampling: { tools: {} } })
+      : undefined
+  }
+  if (params.mode === 'url') return capabilities.elicitUrl ? undefined : { elicitation: { url: {} } }
+  return capabilities.elicitForm ? undefined : { elicitation: { form: {} } }
+}

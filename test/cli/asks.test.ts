@@ -1,0 +1,222 @@
+// What a person at a terminal gets when a server asks back, and what happens when nobody is there.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { makePlace, type Place } from '../support/cli.ts'
+import { everything, odd, overheard } from '../support/servers.ts'
+import { noTerminal, openTerminal, type Terminal } from '../support/terminal.ts'
+
+let place: Place
+let terminal: Terminal | undefined
+beforeEach(() => {
+  place = makePlace()
+  place.write('~/.plugboard/settings.json', { mcpServers: { ev: everything } })
+})
+afterEach(async () => {
+  await terminal?.close()
+  terminal = undefined
+  place.remove()
+})
+
+const missing = noTerminal()
+if (missing) console.warn(`The terminal tests are skipped: ${missing}`)
+
+const open = async (...args: string[]) => {
+  terminal = await openTerminal(place, ...args)
+  return terminal
+}
+
+describe.skipIf(missing)('in a terminal', () => {
+  it('a form is filled in field by field, held to its formats, and sent', { timeout: 60_000 }, async () => {
+    const { see, press, type } = await open('call', 'ev.trigger-elicitation-request')
+    await see('Please provide inputs')
+    await see('Your full, legal name')
+    await type('Ann Example')
+    await press('Enter')
+    await see('Agree to the terms')
+    await press('Up', 'Up', 'Enter')
+    await see('Favorite first line')
+    await press('Enter')
+    await see('Your email address')
+    await type('nonsense')
+    await press('Enter')
+    await see('must be a valid email')
+    await type('ann@example.com')
+    await press('Enter')
+    await see('Portfolio')
+    await press('Enter')
+    await see('date of birth')
+    await type('2001-02-03')
+    await press('Enter')
+    await see('favorite integer')
+    await type('101')
+    await press('Enter')
+    await see('must be at most 100')
+    await type('7')
+    await press('Enter')
+    await see('Favorite number')
+    await press('Enter')
+    await see('favorite friend')
+    await press('Down', 'Down', 'Enter')
+    await see('favorite instruments')
+    await press('Down', 'Space', 'Enter')
+    await see('favorite hero')
+    await press('3', 'Enter')
+    await see('types of fish')
+    await press('Enter')
+    await see('type of pet')
+    await press('Enter')
+    await see(/Enter\] send to ev/)
+    await press('Enter')
+    const shown = await see('exit 0')
+    for (const line of ['Ann Example', 'ann@example.com', '2001-02-03', 'Joey', 'hero-3', 'Piano'])
+      expect(shown).toContain(line)
+  })
+
+  it('a question is left with Esc, and the server hears that it was cancelled', async () => {
+    const { see, press } = await open('call', 'ev.trigger-elicitation-request')
+    await see('Your full, legal name')
+    await press('Escape')
+    expect(await see('exit 0')).toMatch(/cancelled[\s\S]*User cancelled/)
+  })
+
+  it('a form that asks for a password says so, and is declined unless one insists', async () => {
+    place.write('~/.plugboard/settings.json', { mcpServers: { odd: odd() } })
+    const params = {
+      message: 'Who are \u001b[31myou?',
+      requestedSchema: {
+        type: 'object',
+        properties: { password: { type: 'string', title: 'Your password' } },
+      },
+    }
+    const { see, press, type } = await open('call', 'odd.ask', `params:=${JSON.stringify(params)}`)
+    await see('looks like a secret')
+    await type('hunter2')
+    await press('Enter')
+    await see('[Enter] decline')
+    await press('Enter')
+    expect(await see('exit 0')).toContain('{"action":"decline"}')
+  })
+
+  it('a page is opened only when the person says so, and the call goes on when they are done', async () => {
+    const url = 'https://example.com/authorise'
+    const { see, press } = await open('call', 'ev.trigger-url-elicitation', `url=${url}`, 'errorPath=true')
+    await see('open a page at modelcontextprotocol.io')
+    await press('m')
+    await see('done, try again')
+    await press('Enter')
+    await see(url)
+    await press('m')
+    expect(await see('exit 0')).toContain('accept')
+  })
+
+  it('a person may answer in a model’s place, and it says who answered', async () => {
+    const { see, press, type } = await open(
+      'call',
+      'ev.trigger-sampling-request',
+      'prompt=What is the answer?',
+      'maxTokens=50',
+      '--sample',
+    )
+    await see("ev wants a model's answer")
+    expect(await see('What is the answer?')).toContain('answer in its place')
+    await press('Enter')
+    await see('an empty line ends it')
+    await type('Forty-two')
+    await press('Enter')
+    await press('Enter')
+    const shown = await see('exit 0')
+    expect(shown).toContain('Forty-two')
+    expect(shown).toContain('a person at the terminal')
+  })
+
+  it('a long call shows how far it is, and Ctrl-C reaches the server before the command ends', async () => {
+    const log = join(place.project, 'sent.jsonl')
+    place.write('~/.plugboard/settings.json', {
+      mcpServers: { ev: overheard('@modelcontextprotocol/server-everything', log) },
+    })
+    const { see, press } = await open('call', 'ev.trigger-long-running-operation', 'duration=20', 'steps=40')
+    await see(/█+░+ +\d+ % \(\d+\/40\)/)
+    await press('C-c')
+    const shown = await see('exit 130')
+    expect(shown).toContain('cancelled')
+    const sent = readFileSync(log, 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+    const call = sent.find(({ method }) => method === 'tools/call')
+    expect(sent).toContainEqual(
+      expect.objectContaining({
+        method: 'notifications/cancelled',
+        params: expect.objectContaining({ requestId: call.id }),
+      }),
+    )
+  })
+})
+
+describe('with nobody at a terminal', () => {
+  it('servers are told so, and the tools that need somebody are not there', async () => {
+    const ran = await place.run('call', 'ev.trigger-elicitation-request', '--json')
+    expect(ran.code).toBe(3)
+    expect(ran.json.error).toMatchObject({ code: 'TOOL_NOT_FOUND', server: 'ev' })
+    expect(ran.stderr).toContain('nobody is at a terminal')
+    expect((await place.run('call', 'ev.echo', 'message=x', '--sample')).code).toBe(2)
+  })
+
+  it('a server that asks all the same gets an error, and the call goes on', async () => {
+    place.write('~/.plugboard/settings.json', { mcpServers: { odd: odd() } })
+    const ran = await place.run(
+      'call',
+      'odd.ask',
+      'params:={"message":"hm?","requestedSchema":{"type":"object"}}',
+    )
+    expect(ran).toMatchObject({ code: 0 })
+    expect(ran.stdout).toContain('-32601')
+  })
+
+  it('a hook of the user answers instead', async () => {
+    const answer = {
+      hookSpecificOutput: {
+        hookEventName: 'Elicitation',
+        action: 'accept',
+        content: { name: 'Hook', check: true, email: 'hook@example.com' },
+      },
+    }
+    const answering = place.write('answer.json', answer)
+    place.write('~/.plugboard/settings.json', {
+      mcpServers: { ev: everything },
+      hooks: {
+        Elicitation: [{ matcher: 'ev', hooks: [{ type: 'command', command: `cat '${answering}'` }] }],
+      },
+    })
+    const ran = await place.run('call', 'ev.trigger-elicitation-request')
+    expect(ran).toMatchObject({ code: 0 })
+    expect(ran.stdout).toContain('hook@example.com')
+  })
+
+  it('a hook that a repository brings is not run', async () => {
+    const marker = join(place.project, 'ran')
+    const hooks = { PreToolUse: [{ hooks: [{ type: 'command', command: `touch '${marker}'; exit 2` }] }] }
+    place.write('.plugboard/settings.json', { hooks })
+    place.write('.claude/settings.json', { hooks })
+    const ran = await place.run('call', 'ev.echo', 'message=hi')
+    expect(ran).toMatchObject({ code: 0, stdout: 'Echo: hi\n' })
+    expect(ran.stderr).toContain('"hooks" has no effect in a project file')
+    expect(existsSync(marker)).toBe(false)
+  })
+
+  it('a hook may refuse a call, and its reason is told', async () => {
+    const hooks = {
+      PreToolUse: [
+        { matcher: 'mcp__ev__.*', hooks: [{ type: 'command', command: 'echo not today >&2; exit 2' }] },
+      ],
+    }
+    place.write('~/.plugboard/settings.json', { mcpServers: { ev: everything }, hooks })
+    const ran = await place.run('call', 'ev.echo', 'message=hi', '--json')
+    expect(ran.code).toBe(6)
+    expect(ran.json.error).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      message: expect.stringContaining('not today'),
+    })
+  })
+})

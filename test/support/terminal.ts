@@ -1,0 +1,71 @@
+// terminal.ts: a real terminal for the command, by tmux: what a person would see and press.
+import { execFile, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { COMMAND, type Place } from './cli.ts'
+
+const script = fileURLToPath(new URL('../../scripts/ensure-system.mjs', import.meta.url))
+
+/** Why there can be no terminal here, if there cannot. */
+export function noTerminal(): string | undefined {
+  const done = spawnSync(process.execPath, [script, 'tmux'], { encoding: 'utf8', timeout: 300_000 })
+  return done.status === 0 ? undefined : done.stderr.trim()
+}
+
+export interface Terminal {
+  /** What is on the screen. */
+  screen(): Promise<string>
+  /** Waits until it shows, and returns the screen. */
+  see(what: string | RegExp, ms?: number): Promise<string>
+  /** Keys by their tmux names (`Enter`, `Down`, `C-c`, `Escape`). */
+  press(...keys: string[]): Promise<void>
+  type(text: string): Promise<void>
+  close(): Promise<void>
+}
+
+let count = 0
+
+/** Runs the command in a terminal of its own; when it ends, its exit code shows as `exit N`. */
+export async function openTerminal(place: Place, ...args: string[]): Promise<Terminal> {
+  const socket = `plugboard-test-${process.pid}-${++count}`
+  const tmux = (...words: string[]) =>
+    new Promise<string>((done, fail) => {
+      execFile('tmux', ['-L', socket, ...words], { timeout: 10_000 }, (error, stdout) =>
+        error ? fail(error) : done(stdout),
+      )
+    })
+  const line = [process.execPath, COMMAND, ...args].map(quoted).join(' ')
+  const env = [
+    `HOME=${place.home}`,
+    `PATH=${process.env['PATH']}`,
+    'TERM=screen',
+    'LANG=C.UTF-8',
+    `PLUGBOARD_MANAGED_DIR=${place.home}/managed`,
+  ]
+  // The shell outlives a Ctrl-C that is meant for the command, to say how the command ended.
+  const shell = `trap : INT; cd ${quoted(place.project)}; env -i ${env.map(quoted).join(' ')} ${line}; echo "exit $?"; exec sleep 600`
+  await tmux('-u', 'new-session', '-d', '-x', '110', '-y', '50', '-s', 'main', 'sh', '-c', shell)
+  const screen = () => tmux('capture-pane', '-p', '-S', '-200', '-t', 'main')
+  return {
+    screen,
+    see: async (what, ms = 20_000) => {
+      const end = Date.now() + ms
+      for (;;) {
+        const shown = await screen()
+        if (typeof what === 'string' ? shown.includes(what) : what.test(shown)) return shown
+        if (Date.now() > end)
+          throw new Error(`waited ${ms} ms in vain for ${what}; the screen shows:\n${shown}`)
+        await new Promise((done) => setTimeout(done, 60))
+      }
+    },
+    press: async (...keys) => void (await tmux('send-keys', '-t', 'main', ...keys)),
+    type: async (text) => void (await tmux('send-keys', '-t', 'main', '-l', text)),
+    close: async () => {
+      // The server of this socket is ours alone, and ends with everything in it.
+      await tmux('kill-server').catch(() => undefined)
+    },
+  }
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`
+}
