@@ -156,7 +156,7 @@ describe.skipIf(!hasTmux)('plugboard chat at a terminal', () => {
     await shows('RESULT true')
     await idle()
     press('Up')
-    await shows(/› first/)
+    await shows(/› first *\n*$/)
     press('C-c')
     await idle()
     press('C-d')

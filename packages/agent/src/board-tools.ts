@@ -21,7 +21,8 @@ import type { ToolCall } from './messages.ts'
 import { type AgentTool, type Batch, type Offer, runCalls, type Toolbox } from './toolbox.ts'
 
 /** As much of a board as a run needs. */
-export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'>
+export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'> &
+  Partial<Pick<Board, 'connection'>>
 
 export interface BoardToolsOptions {
   readonly board: ToolBoard
@@ -30,7 +31,7 @@ export interface BoardToolsOptions {
   readonly own?: readonly AgentTool[]
   /** Which of the board's tools: full names, `server`, `server.tool` or a beginning with `*`. All when left out. */
   readonly only?: readonly string[] | undefined
-  /** How long the first request waits for servers. */
+  /** How long the first request waits for servers that run in this process. */
   readonly graceMs?: number
   /** `ENABLE_TOOL_SEARCH`, when not from the environment. */
   readonly toolSearch?: string | undefined
@@ -56,7 +57,7 @@ export class BoardTools implements Toolbox {
   readonly #options: BoardToolsOptions
   readonly #host: Host
   readonly #found = new Set<string>()
-  #waking: Promise<void> | undefined
+  #wakeAll: (() => void) | undefined
   #plan: Plan | undefined
   #contextTokens = 0
 
@@ -107,13 +108,34 @@ export class BoardTools implements Toolbox {
     return runCalls(calls, find, { host: this.#host, emit, signal })
   }
 
-  /** Starts every server with the first request, and waits a blink for those that are quick. */
+  /**
+   * The first request waits a blink for what runs in this very process, and goes out; the servers that are processes or
+   * far away are started right behind it, so that starting them costs the first word of an answer nothing.
+   */
   async #wake(signal: AbortSignal): Promise<void> {
-    if (this.#waking) return
+    if (this.#wakeAll) {
+      this.#wakeAll()
+      return
+    }
     const { board, graceMs = AGENT_LIMITS.graceMs } = this.#options
-    // Nobody waits for all of them: one that fails costs only its own tools.
-    this.#waking = board.ready().catch(() => undefined)
-    await board.ready({ signal, timeoutMs: graceMs })
+    let awake = false
+    this.#wakeAll = () => {
+      if (awake) return
+      awake = true
+      // Nobody waits for all of them: one that fails costs only its own tools.
+      board.ready().catch(() => undefined)
+    }
+    this.#host.timer(AGENT_LIMITS.wakeAfterMs, this.#wakeAll)
+    const near = board
+      .servers()
+      .filter(({ type, state }) => type === 'sdk' && state === 'pending')
+      .map(({ name }) => board.connection?.(name).settled(signal))
+    if (near.length === 0) return
+    let stop: (() => void) | undefined
+    const grace = new Promise<void>((resolve) => {
+      stop = this.#host.timer(graceMs, resolve)
+    })
+    await Promise.race([Promise.allSettled(near), grace]).finally(() => stop?.())
   }
 
   #starting(): readonly string[] {

@@ -8,8 +8,10 @@ export const AGENT_LIMITS = {
   turns: 50,
   callsPerTurn: 100,
   parallelCalls: 8,
-  /** How long the first request waits for servers; later ones join at the next turn. */
+  /** How long the first request waits for servers in this process; the others join at a later turn. */
   graceMs: 40,
+  /** Between the first request and the start of the servers. */
+  wakeAfterMs: 30,
   /** How long a search for tools waits for servers that are still starting. */
   searchWaitMs: 30 * SECOND,
   /** Tools found by search stay in the requests; beyond this the oldest go. */

@@ -73,6 +73,8 @@ export function agentTool(options: AgentToolOptions): AgentTool {
         : []
       const brought = await kind.openBoard?.()
       try {
+        // Servers that were opened for this task are waited for: it was given them to use them.
+        await brought?.ready({ signal, timeoutMs: AGENT_LIMITS.searchWaitMs })
         const board = brought ? joined(options.board, brought) : options.board
         return await follow(options, kind, board, asked, task, {
           signal,
