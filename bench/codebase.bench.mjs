@@ -1,4 +1,4 @@
-// `npm run bench -- codebase [--text] [--meaning] [--markdown]`: search_code against ripgrep on a tree of more than 100,000 files,
+// `npm run bench -- codebase [--text] [--meaning] [--quick] [--markdown]`: search_code against ripgrep on a tree of more than 100,000 files,
 // and search_by_embedding on documented functions of three languages. Every figure is a ratio or a rank taken in this one run.
 // PLUGBOARD_BENCH_DIR keeps the trees and indexes; PLUGBOARD_BENCH_BYTES is how much source of each repository is asked about.
 import { spawn, spawnSync } from 'node:child_process'
@@ -59,14 +59,17 @@ async function timed(work) {
   return { ms: performance.now() - start, value }
 }
 
-/** Words of the tree: identifiers of four characters or more from files picked at random. */
-function wordsOf(root, files, count) {
+/** Identifiers of four characters or more with 1 to 199 hits, from files picked at random. */
+async function wordsOf(code, root, files, count) {
   const random = seeded(7)
   const words = new Set()
-  while (words.size < count) {
+  for (let tries = 0; words.size < count && tries < count * 40; tries++) {
     const text = readFileSync(join(root, files[Math.floor(random() * files.length)]), 'latin1')
     const found = text.match(/[A-Za-z_][A-Za-z0-9_]{3,30}/g)
-    if (found) words.add(found[Math.floor(random() * found.length)])
+    const word = found?.[Math.floor(random() * found.length)]
+    if (word === undefined || words.has(word)) continue
+    const hits = (await code.searchCode({ ...plain, query: word, maxResults: 200 })).matches.length
+    if (hits > 0 && hits < 200) words.add(word)
   }
   return [...words]
 }
@@ -74,14 +77,14 @@ function wordsOf(root, files, count) {
 async function measureQueries(code, root, files, count) {
   const ratios = { literal: [], none: [], regex: [], other: [] }
   const times = { literal: [], none: [], rg: [] }
-  for (const word of wordsOf(root, files, count)) {
+  for (const word of await wordsOf(code, root, files, count)) {
     const rg = ripgrepMs(root, ['-F', '-e', word])
     times.rg.push(rg.ms)
     const ours = await timed(() => code.searchCode({ ...plain, query: word }))
-    if (rg.hits > 0 && rg.hits < 200) {
-      ratios.literal.push(ours.ms / rg.ms)
-      times.literal.push(ours.ms)
-    }
+    if (ours.value.matches.length !== rg.hits)
+      throw new Error(`${word}: ${ours.value.matches.length} lines, ripgrep has ${rg.hits}`)
+    ratios.literal.push(ours.ms / rg.ms)
+    times.literal.push(ours.ms)
   }
   for (let n = 0; n < 10; n++) {
     const word = `zq${n}xv_no_such_name`
@@ -135,7 +138,7 @@ async function benchText() {
     await code.searchCode({ ...plain, query: 'warm' })
     await until(async () => (await code.status()).text.state === 'ready', 'opening the index')
     const files = await code.files()
-    const { ratios } = await measureQueries(code, root, files, 50)
+    const { ratios } = await measureQueries(code, root, files, flags.has('--quick') ? 25 : 50)
     row(
       `literal, under 200 hits ÷ ripgrep, p50 of ${ratios.literal.length}`,
       median(ratios.literal).toFixed(3),
@@ -165,7 +168,7 @@ async function benchText() {
   } finally {
     await code.close()
   }
-  await growth(root)
+  if (!flags.has('--quick')) await growth(root)
 }
 
 /** CPU of the whole process from the change until the index is settled again, less what the same wait costs without one. */

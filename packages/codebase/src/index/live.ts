@@ -346,7 +346,9 @@ export class LiveIndex implements CandidateSource {
         }),
       )
     } finally {
-      await Promise.all(workers.slice(1).map((worker) => worker.close()))
+      // A thread that built segments keeps their memory; the watcher gets a fresh one.
+      this.#worker = undefined
+      await Promise.all(workers.map((worker) => worker.close()))
     }
     store.commit(results.flat())
     store.text()
@@ -400,7 +402,9 @@ export class LiveIndex implements CandidateSource {
     const hidden = [...this.#folders].filter((folder) => /(^|\/)\./.test(folder))
     await this.#thread().ask({ do: 'watch', root, sentinels: this.#sentinels, hidden })
     const listed = await this.#list([''], [])
-    const reply = await this.#thread().ask({ do: 'stat', root, paths: listed })
+    // A thread of its own, because what it takes to look at every file should not stay.
+    const looker = newWorker()
+    const reply = await looker.ask({ do: 'stat', root, paths: listed }).finally(() => looker.close())
     if (reply.type !== 'stats') throw new CodebaseError('IO', 'The index thread answered out of turn.')
     this.#largeFiles = 0
     listed.forEach((path, n) => {

@@ -23,7 +23,12 @@ export class Thread<Request extends { readonly id: number }, Reply extends AnyRe
   #ended: Error | undefined
 
   constructor(name: string) {
-    this.#worker = new Worker(threadFile(name, import.meta.url), { stdout: false, stderr: false })
+    this.#worker = new Worker(threadFile(name, import.meta.url), {
+      stdout: false,
+      stderr: false,
+      // The flags this process was started with (an --input-type, an inspector port) are not for its threads.
+      execArgv: [],
+    })
     this.#worker.unref()
     this.#worker.on('message', (reply: Reply) => this.#onReply(reply))
     this.#worker.on('error', (error) => this.#end(error))
