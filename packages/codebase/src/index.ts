@@ -1,10 +1,9 @@
 // index.ts: the public API of @plugboard/codebase, nothing else. Importing it costs next to nothing: the protocol, the
 // parsers and the model are loaded when they are first used.
 import type { Transport } from '@modelcontextprotocol/server'
-import { Codebase, type CodebaseOptions, type CodebaseStatus } from './codebase.ts'
+import type { Codebase, CodebaseOptions, CodebaseStatus } from './codebase.ts'
 import type { HttpHandle, HttpOptions } from './transports/http.ts'
 import { linkedPair } from './transports/linked.ts'
-import { LineTransport } from './transports/stdio.ts'
 
 export type { CodebaseOptions, CodebaseStatus } from './codebase.ts'
 export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
@@ -46,9 +45,14 @@ export interface CodebaseServer {
  * ```
  */
 export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
-  const code = new Codebase(options)
+  // Loaded on first use: importing this module, and making a server that is never asked, should cost nothing.
+  let loaded: Promise<Codebase> | undefined
+  const code = () => {
+    loaded ??= import('./codebase.ts').then((module) => new module.Codebase(options))
+    return loaded
+  }
   const closers = new Set<() => Promise<void>>()
-  const factory = async () => (await import('./mcp.ts')).buildServer(code)
+  const factory = async () => (await import('./mcp.ts')).buildServer(await code())
 
   const connect = async (transport: Transport) => {
     const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
@@ -60,16 +64,18 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
     inProcess() {
       const [client, server] = linkedPair()
       // A failure to load the protocol closes the pair; the client sees a closed connection.
-      connect(server).catch(() => server.close())
-      code.warmUp()
+      connect(server)
+        .then(async () => (await code()).warmUp())
+        .catch(() => server.close())
       return client
     },
     async serveStdio(streams) {
+      const { LineTransport } = await import('./transports/stdio.ts')
       const transport = new LineTransport(
         (streams?.input ?? process.stdin) as import('node:stream').Readable,
         (streams?.output ?? process.stdout) as import('node:stream').Writable,
       )
-      code.warmUp()
+      void code().then((codebase) => codebase.warmUp())
       let settle: () => void = () => undefined
       const closed = new Promise<void>((done) => {
         settle = done
@@ -89,19 +95,19 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
         import('./transports/http.ts'),
         import('./schemas.ts'),
       ])
-      code.warmUp()
+      void code().then((codebase) => codebase.warmUp())
       const handle = await serveHttp(factory, badArguments, http)
       closers.add(() => handle.close())
       return handle
     },
-    status: () => code.status(),
-    reindex: (how) => code.reindex(how?.signal),
-    drop: () => code.drop(),
+    status: async () => (await code()).status(),
+    reindex: async (how) => (await code()).reindex(how?.signal),
+    drop: async () => (await code()).drop(),
     async close() {
       const all = [...closers]
       closers.clear()
       await Promise.allSettled(all.map((close) => close()))
-      await code.close()
+      await (await loaded)?.close()
     },
   }
 }

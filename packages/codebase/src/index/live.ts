@@ -77,6 +77,10 @@ export class LiveIndex implements CandidateSource {
     return this.#options.store.unavailable !== undefined
   }
 
+  get mayHaveLargeFiles(): boolean {
+    return this.#phase.kind !== 'ready' || this.#largeFiles > 0
+  }
+
   /** Files that count but are too large to search. */
   get largeFiles(): number {
     return this.#largeFiles

@@ -9,39 +9,19 @@ import type { Candidate, TextSnapshot } from './storage.ts'
 const SHIFT = 65536
 
 export class SegmentSet implements TextSnapshot {
-  readonly indexBytes: number
-  readonly textBytes: number
-  readonly written: readonly WrittenSegment[]
-  readonly #segments: readonly Segment[]
+  #written: readonly WrittenSegment[] = []
+  readonly #segments: Segment[] = []
   readonly #places = new Map<string, number>()
   /** Files a search must always read: in another encoding, or (when case does not matter) with letters that fold. */
-  readonly #always: readonly { readonly path: string; readonly place: number; readonly flags: number }[]
+  #always: { readonly path: string; readonly place: number; readonly flags: number }[] = []
   #staleCount = 0
 
-  private constructor(segments: readonly Segment[], written: readonly WrittenSegment[]) {
-    this.#segments = segments
-    this.written = written
-    this.indexBytes = written.reduce((sum, segment) => sum + segment.bytes, 0)
-    this.textBytes = written.reduce((sum, segment) => sum + segment.textBytes, 0)
-    const always: { path: string; place: number; flags: number }[] = []
-    segments.forEach((segment, s) => {
-      segment.paths.forEach((path, n) => {
-        const flags = segment.flags[n] as number
-        if (this.#places.has(path)) this.#staleCount++
-        if (flags & FLAG.gone) {
-          this.#places.delete(path)
-          this.#staleCount++
-          return
-        }
-        const place = s * SHIFT + n
-        this.#places.set(path, place)
-        if (flags & (FLAG.encoded | FLAG.folds)) always.push({ path, place, flags })
-      })
-    })
-    this.#always = always.filter(({ path, place }) => this.#places.get(path) === place)
-  }
+  private constructor() {}
 
-  /** Segments that `before` has open already are taken over from it. */
+  /**
+   * Segments that `before` has open are taken over from it. When the new list only adds to the old one, `before` itself grows:
+   * taking in one changed file must not cost a walk over all the others.
+   */
   static open(folder: string, written: readonly WrittenSegment[], before?: SegmentSet): SegmentSet {
     const known = new Map((before ? before.#segments : []).map((segment) => [segment.name, segment]))
     const opened: Segment[] = []
@@ -53,11 +33,45 @@ export class SegmentSet implements TextSnapshot {
         opened.push(segment)
         return segment
       })
-      return new SegmentSet(segments, written)
+      const grows = before?.written.every(({ name }, n) => written[n]?.name === name)
+      const set = before && grows ? before : new SegmentSet()
+      set.#add(segments.slice(set.#segments.length))
+      set.#written = written
+      return set
     } catch (error) {
       for (const segment of opened) segment.close()
       throw error
     }
+  }
+
+  #add(segments: readonly Segment[]): void {
+    for (const segment of segments) {
+      const first = this.#segments.push(segment) * SHIFT - SHIFT
+      segment.paths.forEach((path, n) => {
+        const flags = segment.flags[n] as number
+        if (this.#places.has(path)) this.#staleCount++
+        if (flags & FLAG.gone) {
+          this.#places.delete(path)
+          this.#staleCount++
+          return
+        }
+        this.#places.set(path, first + n)
+        if (flags & (FLAG.encoded | FLAG.folds)) this.#always.push({ path, place: first + n, flags })
+      })
+    }
+    this.#always = this.#always.filter(({ path, place }) => this.#places.get(path) === place)
+  }
+
+  get written(): readonly WrittenSegment[] {
+    return this.#written
+  }
+
+  get indexBytes(): number {
+    return this.#written.reduce((sum, segment) => sum + segment.bytes, 0)
+  }
+
+  get textBytes(): number {
+    return this.#written.reduce((sum, segment) => sum + segment.textBytes, 0)
   }
 
   closeExcept(next: SegmentSet | undefined): void {

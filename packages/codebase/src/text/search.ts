@@ -38,6 +38,8 @@ export interface Candidates {
 }
 
 export interface CandidateSource {
+  /** False when it is known that no file is too large, which saves a scan from asking each. */
+  readonly mayHaveLargeFiles: boolean
   /** Undefined when a scan is the better or the only way. */
   candidates(query: TextQuery): Promise<Candidates | undefined>
 }
@@ -77,7 +79,13 @@ export async function searchText(
   const found = new MatchCollector(query.maxResults + 1, query.contextLines)
   const end = await runRipgrep(
     binary,
-    [...patternArgs(placed), ...placed.glob.map((glob) => `--glob=${glob}`), '--', `./${placed.path ?? ''}`],
+    [
+      ...patternArgs(placed),
+      ...(index?.mayHaveLargeFiles === false ? [] : [`--max-filesize=${FILE_LIMITS.searchBytes}`]),
+      ...placed.glob.map((glob) => `--glob=${glob}`),
+      '--',
+      `./${placed.path ?? ''}`,
+    ],
     { cwd, signal },
     found.reader(),
   )
@@ -94,7 +102,6 @@ export async function searchText(
 function patternArgs(query: TextQuery): string[] {
   return [
     '--json',
-    `--max-filesize=${FILE_LIMITS.searchBytes}`,
     query.regex ? '--no-fixed-strings' : '--fixed-strings',
     query.caseSensitive ? '--case-sensitive' : '--ignore-case',
     `--regex-size-limit=${SEARCH_LIMITS.regexBytes}`,
