@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { openBoard } from '@plugboard/core'
+import { type ConfiguredServer, openBoard, type ServerEntry } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import {
   type AskPolicy,
@@ -23,6 +23,13 @@ import { write } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
+  if (invocation.host.env['PLUGBOARD_CHILD'])
+    throw new InvalidInput(
+      'This `plugboard serve` was started by a board, which would then serve itself without end.',
+      {
+        hint: 'Leave it out of that board: `plugboard disable NAME`. To nest one on purpose, give it "env": {"PLUGBOARD_CHILD": ""} and other servers.',
+      },
+    )
   const stop = new AbortController()
   const onSignal = () => {
     if (stop.signal.aborted) process.exit(EXIT.interrupted)
@@ -30,7 +37,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   // The grants are read first: a wrong file is told before any server starts.
   const http = invocation.flag('http') ? httpOptions(invocation) : undefined
-  const gateway = await open(invocation)
+  const gateway = await open(invocation, http?.port)
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   try {
@@ -49,8 +56,13 @@ export async function run(invocation: Invocation): Promise<number> {
   }
 }
 
-async function open(invocation: Invocation): Promise<Gateway> {
-  const configuration = await invocation.configuration()
+async function open(invocation: Invocation, port: number | undefined): Promise<Gateway> {
+  const read = await invocation.configuration()
+  const own = new Set(read.servers.filter(({ entry }) => isOwnAddress(entry, port)))
+  const configuration = {
+    ...read,
+    servers: read.servers.map((server) => (own.has(server) ? notItself(server) : server)),
+  }
   const timeoutMs = timeoutOption(invocation)
   const patterns = invocation.options('expose')
   const root = configuration.place.root
@@ -66,7 +78,8 @@ async function open(invocation: Invocation): Promise<Gateway> {
           strict: invocation.flag('strict-mcp-config'),
           approveProject: invocation.flag('approve-project'),
         },
-        watch: true,
+        // Read again, the files would bring the entry back that points here.
+        watch: own.size === 0,
         ...(timeoutMs !== undefined && { timeoutMs }),
         ...wiring,
       }),
@@ -78,6 +91,17 @@ async function open(invocation: Invocation): Promise<Gateway> {
       roots: () => ({ roots: [{ uri: pathToFileURL(root).href, name: root }] }),
     },
   )
+}
+
+/** The client that reads this endpoint may have it in a file that we read too. */
+function isOwnAddress(entry: ServerEntry, port: number | undefined): boolean {
+  if (!port || !('url' in entry) || !entry.url || !URL.canParse(entry.url)) return false
+  const url = new URL(entry.url)
+  return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) && url.port === String(port)
+}
+
+function notItself(server: ConfiguredServer): ConfiguredServer {
+  return { ...server, disabled: { kind: 'config', text: 'it is the endpoint that is being served' } }
 }
 
 function refuseCollisions(gateway: Gateway): void {

@@ -52,6 +52,9 @@ const INHERITED: ReadonlySet<string> = new Set([
   'USERPROFILE',
 ])
 
+/** Tells a child that a board started it; a board that serves itself would go on for ever. */
+export const CHILD_MARK = 'PLUGBOARD_CHILD'
+
 function isInherited(name: string): boolean {
   const upper = name.toUpperCase()
   return INHERITED.has(upper) || upper.startsWith('LC_')
@@ -70,6 +73,7 @@ export function childEnvironment(
     if (value.startsWith('()')) continue
     if (entry.inheritEnv === true || isInherited(name)) env[name] = value
   }
+  env[CHILD_MARK] = '1'
   for (const [name, value] of Object.entries(entry.env)) {
     // Windows names have no case: `Path` and `PATH` side by side would be a coin toss.
     if (host.platform === 'win32')
