@@ -15,10 +15,11 @@ export async function run(invocation: Invocation): Promise<number> {
     const stop = screen && board.on('state', () => screen.soon())
     screen?.draw()
     // Servers that wait for a slot behind slow ones do not make the command longer than one connect may take.
-    await board.ready({ signal, timeoutMs: connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) })
+    const timeoutMs = connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) + SETTLE_MS
+    await board.ready({ signal, timeoutMs })
     stop?.()
-    const rows = rowsOf(board)
-    if (screen) screen.draw()
+    const rows = rowsOf(board).map((row) => givenUp(row, timeoutMs))
+    if (screen) screen.draw(rowsAsText(rows, output.color))
     else output.result(listAsData(configuration, rows), () => rowsAsText(rows, output.color))
     const note = hiddenNote(configuration)
     if (note && !output.json) output.note(note)
@@ -51,6 +52,22 @@ export function snapshotRow(server: ServerSnapshot): ServerRow {
   }
 }
 
+/** The command ends here, and with it the attempt: whatever has not answered by now has failed, as far as this run goes. */
+function givenUp(row: ServerRow, waitedMs: number): ServerRow {
+  if (row.state !== 'pending') return row
+  return {
+    ...row,
+    state: 'failed',
+    stage: row.stage ?? 'connect',
+    code: 'TIMEOUT',
+    error: `"${row.name}" did not answer within ${waitedMs} ms.`,
+    hint: `Give it longer with MCP_TIMEOUT or --timeout, or run \`plugboard doctor ${row.name}\`.`,
+  }
+}
+
+/** A connect that runs out of time says so itself, a moment after it could have succeeded. */
+const SETTLE_MS = 500
+
 const FRAME_MS = 60
 
 /** Draws over what it drew before. */
@@ -67,10 +84,9 @@ class Screen {
     this.#timer ??= setTimeout(() => this.draw(), FRAME_MS)
   }
 
-  draw(): void {
+  draw(text = this.#text()): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const text = this.#text()
     const back = this.#lines > 0 ? `\x1b[${this.#lines}A\x1b[0J` : ''
     write(1, `${back}${text}\n`)
     this.#lines = screenLines(text)
