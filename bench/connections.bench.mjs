@@ -76,7 +76,17 @@ async function calls(kind, open, { rounds, batch, many, p50, throughput }) {
     const floor = (shown) =>
       `, connection alone ${shown('bare')}${names.includes('raw') ? `, floor ${shown('raw')}` : ''}`
     const ratio = (samples) => median(samples.board) / median(samples.sdk)
+    const contest = (samples, unit, better, scale) => ({
+      unit,
+      better,
+      of: {
+        Plugboard: median(samples.board) * scale,
+        'bare SDK': median(samples.sdk) * scale,
+        ...(samples.raw && { 'raw floor': median(samples.raw) * scale }),
+      },
+    })
     rows.push({
+      contest: contest(sequential, 'µs', 'less', 1000),
       what: `${kind}, one call at a time (p50)`,
       value: us('board'),
       against: `SDK ${us('sdk')}${floor(us)}`,
@@ -85,6 +95,7 @@ async function calls(kind, open, { rounds, batch, many, p50, throughput }) {
       met: ratio(sequential) <= p50,
     })
     rows.push({
+      contest: contest(concurrent, '/s', 'more', 1),
       what: `${kind}, ${LANES} at a time (throughput)`,
       value: rate('board'),
       against: `SDK ${rate('sdk')}${floor(rate)}`,
@@ -110,7 +121,9 @@ async function bigResult() {
       3,
     )
     const ms = (name) => `${median(samples[name]).toFixed(0)} ms`
+    const of = { Plugboard: median(samples.board), 'raw floor': median(samples.raw) }
     rows.push({
+      contest: { unit: 'ms', better: 'less', of },
       what: 'a result of 40 MB over stdio (CPU)',
       value: ms('board'),
       against: `SDK with 9 MB ${ms('sdk')}, floor ${ms('raw')}`,
@@ -155,7 +168,9 @@ async function twelveServers() {
   await withBoard() // From now on it knows which protocol each of them speaks, as the script does.
   const samples = await interleave({ board: withBoard, byHand }, 7)
   const ratio = median(samples.board.map((took, round) => took / samples.byHand[round]))
+  const of = { Plugboard: median(samples.board), 'raw floor': median(samples.byHand) }
   rows.push({
+    contest: { unit: 'ms', better: 'less', of },
     what: '`board.ready()` with 12 stdio servers from npm',
     value: `${median(samples.board).toFixed(0)} ms`,
     against: `by hand, same slots and handshakes: ${median(samples.byHand).toFixed(0)} ms`,
@@ -223,7 +238,9 @@ function idleBoard() {
   const board = idle('board')
   const sdk = idle('sdk')
   const mib = ({ rss }) => `${(rss / 2 ** 20).toFixed(0)} MiB`
+  const of = { Plugboard: board.rss / 2 ** 20, 'bare SDK': sdk.rss / 2 ** 20 }
   rows.push({
+    contest: { unit: 'MiB', better: 'less', of },
     what: 'an idle board with 12 servers, memory (RSS)',
     value: mib(board),
     against: `SDK ${mib(sdk)}`,

@@ -1,14 +1,30 @@
-// report.mjs: one way to print a benchmark, and to keep it in docs/performance.md.
-import { readFileSync, writeFileSync } from 'node:fs'
+// report.mjs: one way to print a benchmark, and to keep it: its section of docs/performance.md, and its contests (who
+// else did the same work in the same run) in docs/performance.json, which the overview and the charts are made of.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { markdownTable, plainTable } from '../../scripts/lib/table.mjs'
 
-const page = join(fileURLToPath(new URL('../..', import.meta.url)), 'docs', 'performance.md')
+const docs = join(fileURLToPath(new URL('../..', import.meta.url)), 'docs')
+const page = join(docs, 'performance.md')
+const data = join(docs, 'performance.json')
+
+/** Who is compared, in the order of the overview's columns. A new peer is one more name. */
+export const PEERS = [
+  'Plugboard',
+  'bare SDK',
+  'raw floor',
+  'mcporter',
+  'Claude Code',
+  'mcp-proxy',
+  'ripgrep',
+  'BM25',
+]
 
 /**
- * `rows`: [{ what, value, against?, ratio?, goal?, met? }]. Prints a table; with --markdown also replaces the section
- * `name` of docs/performance.md.
+ * `rows`: [{ what, value, against?, ratio?, goal?, met?, contest? }]. Prints a table; with --markdown also replaces the
+ * section `name` of docs/performance.md. `contest`: { unit, better: 'less'|'more', of: { [peer]: number } }.
  */
 export function report(name, title, rows, notes = []) {
   const cells = [
@@ -22,41 +38,89 @@ export function report(name, title, rows, notes = []) {
       row.met === undefined ? '' : row.met ? 'met' : 'NOT MET',
     ]),
   ]
-  const widths = cells[0].map((_, column) => Math.max(...cells.map((line) => [...line[column]].length)))
-  console.log(`\n${title}`)
-  for (const line of cells)
-    console.log(`  ${line.map((cell, column) => cell.padEnd(widths[column])).join('  ')}`.trimEnd())
+  console.log(`\n${title}\n${plainTable(cells)}`)
   for (const note of notes) console.log(`  ${note}`)
-  if (process.argv.includes('--markdown')) keep(name, title, cells, notes)
+  const contests = contestsOf(rows)
+  const { PLUGBOARD_BENCH_CONTESTS } = process.env
+  if (PLUGBOARD_BENCH_CONTESTS) remember(PLUGBOARD_BENCH_CONTESTS, name, contests)
+  if (!process.argv.includes('--markdown')) return
+  keepSection(name, [`## ${title}`, '', ...ranBy(name), '', markdownTable(cells), '', ...spaced(notes)])
+  remember(data, name, contests)
+  keepSection('overview', overviewSection())
 }
 
-function keep(name, title, cells, notes) {
-  const escaped = cells.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
-  const widths = escaped[0].map((_, column) => Math.max(3, ...escaped.map((row) => [...row[column]].length)))
-  // As the formatter would have it.
-  const line = (row, fill = ' ') => `| ${row.map((cell, at) => cell.padEnd(widths[at], fill)).join(' | ')} |`
-  const [head, ...body] = escaped
-  const machine = `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`
-  const section = [
-    `<!-- bench:${name} -->`,
-    `## ${title}`,
+/** The contests a file holds, by benchmark; without a name, those that earlier runs kept in docs/. */
+export function contestsIn(file = data) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+}
+
+function remember(file, name, contests) {
+  const all = { ...contestsIn(file), [name]: { date: today(), contests } }
+  writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`)
+}
+
+/** Everything that was done by more than one, as the cells of one table. */
+export function overviewCells(kept) {
+  const contests = Object.values(kept).flatMap(({ contests }) => contests)
+  const peers = PEERS.filter((peer) => contests.some(({ of }) => of[peer] !== undefined))
+  const line = ({ what, unit, of }) => [
+    what,
+    ...peers.map((peer) => (of[peer] === undefined ? '' : shown(of[peer], unit))),
+  ]
+  return [['what', ...peers], ...contests.map(line)]
+}
+
+/** A figure short enough for a column: `1.9 s`, `155 µs`, `5.4 k/s`. */
+export function shown(value, unit) {
+  if (unit === 'ms' && value >= 1000) return `${(value / 1000).toFixed(1)} s`
+  if (unit === '/s' && value >= 1000) return `${(value / 1000).toFixed(1)} k/s`
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3
+  return `${value.toFixed(digits)} ${unit}`.trim()
+}
+
+const today = () => new Date().toISOString().slice(0, 10)
+const spaced = (notes) => notes.flatMap((note) => [note, ''])
+
+function ranBy(name) {
+  const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`
+  return [`\`npm run bench -- ${name}\` (${today()}, ${machine})`]
+}
+
+function contestsOf(rows) {
+  const rounded = (of) =>
+    Object.fromEntries(Object.entries(of).map(([peer, value]) => [peer, Number(value.toPrecision(4))]))
+  return rows
+    .filter(({ contest }) => contest)
+    .map(({ what, contest }) => ({ what, ...contest, of: rounded(contest.of) }))
+}
+
+function overviewSection() {
+  return [
+    '## Side by side',
     '',
-    `\`npm run bench -- ${name}\` (${machine})`,
+    '`npm run bench -- --markdown` (all of them; the sections below have the dates, the goals and the method)',
     '',
-    line(head),
-    line(
-      head.map(() => ''),
-      '-',
-    ),
-    ...body.map((row) => line(row)),
+    markdownTable(overviewCells(contestsIn())),
     '',
-    ...notes.map((note) => `${note}\n`),
-    `<!-- /bench:${name} -->`,
-  ].join('\n')
+    'Rounds are interleaved and figures are medians, so a slow moment of the machine hits all columns of a row alike. Rows',
+    'come from different runs: compare within a row only. An empty cell means that the peer was not measured, or does not do it.',
+    '',
+  ]
+}
+
+function keepSection(name, lines) {
+  const section = [`<!-- bench:${name} -->`, ...lines, `<!-- /bench:${name} -->`].join('\n')
   const text = readFileSync(page, 'utf8')
   const pattern = new RegExp(`<!-- bench:${name} -->[\\s\\S]*?<!-- /bench:${name} -->`)
-  writeFileSync(
-    page,
-    pattern.test(text) ? text.replace(pattern, () => section) : `${text.trimEnd()}\n\n${section}\n`,
-  )
+  if (pattern.test(text))
+    writeFileSync(
+      page,
+      text.replace(pattern, () => section),
+    )
+  else if (name === 'overview')
+    writeFileSync(
+      page,
+      text.replace('<!-- bench:', () => `${section}\n\n<!-- bench:`),
+    )
+  else writeFileSync(page, `${text.trimEnd()}\n\n${section}\n`)
 }

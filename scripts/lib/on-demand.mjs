@@ -1,7 +1,7 @@
 // on-demand.mjs: packages that a check of ours needs and the project does not depend on. They are installed once, by
 // name, from the npm registry into a cache folder of the user's, never into the workspace.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -21,7 +21,7 @@ export function cacheDir() {
 export function onDemand(name, packages) {
   const folder = join(cacheDir(), name)
   const done = join(folder, 'installed.json')
-  if (existsSync(done)) return folder
+  if (existsSync(done) && readFileSync(done, 'utf8') === JSON.stringify(packages)) return folder
   console.error(`Installing ${packages.join(', ')} into ${folder} (once)…`)
   mkdirSync(cacheDir(), { recursive: true })
   // Beside its place and then moved there: an install that was interrupted is never taken for one that is whole.
