@@ -250,6 +250,8 @@ export const AUDIT_LIMITS = {
   /** Lines are gathered for this long, or until there are so many. */
   gatherMs: 200,
   gathered: 1000,
+  /** Cleaned texts of decisions that are remembered. */
+  reasons: 200,
   argumentChars: 200,
   lockWaitMs: 10 * SECOND,
   lockStaleMs: 10 * SECOND,

@@ -19,10 +19,14 @@ const URL_PASSWORD = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/?#@]{0,128}):[^\s/?#@]
 const ASSIGNMENT =
   /\b((?:password|passwd|secret|token|api[-_]?key|access[-_]?token|client[-_]?secret)["']?\s{0,3}[=:]\s{0,3}["']?)[^\s"'&,;]{3,256}/gi
 
+/** No shape above fits into fewer characters (`a://:b@`): most keys and many values need no look at all. */
+const SHORTEST_SECRET = 7
+
 const DEPTH = 6
 const ENTRIES = 40
 
 export function redactText(text: string): string {
+  if (text.length < SHORTEST_SECRET) return text
   let clean =
     text.length > 4 * AUDIT_LIMITS.argumentChars ? text.slice(0, 4 * AUDIT_LIMITS.argumentChars) : text
   for (const shape of SECRET_TEXT) clean = clean.replace(shape, HIDDEN)
