@@ -72,3 +72,36 @@ it('starts, restarts and stops servers as the files say, without touching the ot
   expect(events.filter((event) => event.startsWith('steady'))).toEqual([])
   expect(stateOf('steady')).toBe('connected')
 }, 60_000)
+
+it('takes over hooks and rules that are written while it runs', async () => {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: join(top, 'home'),
+    PLUGBOARD_MANAGED_DIR: join(top, 'none'),
+  }
+  const settings = { mcpServers: { steady: memory('1') }, disabledServers: ['codebase'] }
+  write('home/.plugboard/settings.json', settings)
+  board = await openBoard({
+    cwd: join(top, 'project'),
+    host: systemHost({ env }),
+    watch: true,
+    caller: 'user',
+  })
+  const outcome = () =>
+    board.call('steady.read_graph').then(
+      () => 'answered',
+      (error: Error) => error.message,
+    )
+  expect(await outcome()).toBe('answered')
+
+  const command = `${process.execPath} -e "console.error('not today'); process.exit(2)"`
+  const hooks = { PreToolUse: [{ matcher: 'mcp__steady__.*', hooks: [{ type: 'command', command }] }] }
+  write('home/.plugboard/settings.json', { ...settings, hooks })
+  await expect.poll(outcome, settled).toContain('not today')
+
+  write('home/.plugboard/settings.json', { ...settings, permissions: { deny: ['mcp__steady'] } })
+  await expect.poll(outcome, settled).toContain('mcp__steady')
+
+  write('home/.plugboard/settings.json', settings)
+  await expect.poll(outcome, settled).toBe('answered')
+}, 60_000)

@@ -22,7 +22,7 @@ import { boardSettings } from './board/settings.ts'
 import { type ServerSnapshot, snapshot } from './board/snapshot.ts'
 import { BUILTIN_ALLOWS, createBuiltins } from './builtin/index.ts'
 import { isLocal } from './config/entry.ts'
-import type { LoadOptions } from './config/load.ts'
+import type { Configuration, LoadOptions } from './config/load.ts'
 import type { PermissionRule } from './config/resolve.ts'
 import { plugboardHome } from './config/sources.ts'
 import type { ConfiguredServer } from './config/types.ts'
@@ -38,7 +38,7 @@ import { abortable, atMost } from './connection/waits.ts'
 import { Cancelled, InvalidInput, IoError, NotFound, ServerNotFound } from './errors.ts'
 import { type BoardEvent, type BoardEvents, Events, type EventType } from './events.ts'
 import { type Host, systemHost } from './host.ts'
-import { Hooks, Sampling } from './interaction/index.ts'
+import { type Hook, Hooks, Sampling } from './interaction/index.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from './limits.ts'
 import type {
   Args,
@@ -93,9 +93,12 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   for (const text of warnings) board.warn(text)
   if (options.watch) {
     const { watchConfiguration } = await import('./config/watch.ts')
-    board.beforeClose(
-      watchConfiguration(configuration, loading, (next) => board.apply(next.servers, next.rules)),
-    )
+    const follow = (next: Configuration) => {
+      const { servers, rules, hooks, warnings } = boardSettings(next)
+      for (const text of warnings) board.warn(text)
+      return board.apply(servers, rules, [...hooks, ...(options.hooks ?? [])])
+    }
+    board.beforeClose(watchConfiguration(configuration, loading, follow))
     if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))
   }
   return board
@@ -373,11 +376,19 @@ export class Board {
     for (const [name, server] of this.#servers) if (same(server)) void this.reconnect(name)
   }
 
-  /** Takes a new set of servers over: added, changed and removed ones follow, the others are not touched. */
-  async apply(servers: readonly ConfiguredServer[], rules?: readonly PermissionRule[]): Promise<void> {
-    await this.#applying.run(() => this.#apply([...servers, ...inProcessEntries(this.#options)]))
+  /**
+   * Takes a new set of servers over: added, changed and removed ones follow, the others are not touched. New rules and
+   * hooks count first: what was forbidden a moment ago must not slip through while a server starts.
+   */
+  async apply(
+    servers: readonly ConfiguredServer[],
+    rules?: readonly PermissionRule[],
+    hooks?: readonly Hook[],
+  ): Promise<void> {
     if (rules) this.#setRules(rules)
-    else this.#calls.forget()
+    if (hooks) this.#asks.hooks.replace(hooks)
+    await this.#applying.run(() => this.#apply([...servers, ...inProcessEntries(this.#options)]))
+    this.#calls.forget()
   }
 
   on<T extends EventType>(type: T, listener: (event: BoardEvents[T]) => void): () => void {

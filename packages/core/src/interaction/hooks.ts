@@ -74,16 +74,21 @@ interface Ready {
 }
 
 export class Hooks {
-  readonly #ready: ReadonlyMap<HookEvent, readonly Ready[]>
+  #ready: ReadonlyMap<HookEvent, readonly Ready[]> = new Map()
   readonly #options: HooksOptions
 
   constructor(hooks: readonly Hook[], options: HooksOptions) {
     this.#options = options
+    this.replace(hooks)
+  }
+
+  /** These from now on; a call that is under way keeps those it started with. */
+  replace(hooks: readonly Hook[]): void {
     const ready = new Map<HookEvent, Ready[]>()
     for (const hook of hooks) {
       const list = ready.get(hook.event) ?? []
       if (list.length >= HOOK_LIMITS.perEvent) continue
-      list.push({ hook, matches: matcherOf(hook.matcher, options.warn) })
+      list.push({ hook, matches: matcherOf(hook.matcher, this.#options.warn) })
       ready.set(hook.event, list)
     }
     this.#ready = ready
