@@ -2,11 +2,12 @@
 // demand, each through the public API. It ends with a table, and with 1 when a server does not do what is expected of it.
 import { fork, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { closeSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { isAsExpected, markdownPage, terminalTable } from '../test/compat/page.mjs'
 import { endAll, familyOf } from '../test/compat/processes.mjs'
+import { programIn } from '../test/compat/program.mjs'
 import { SERVERS } from '../test/compat/servers.mjs'
 import { build } from './build.mjs'
 import { ensureInstalled, root } from './ensure-install.mjs'
@@ -104,31 +105,14 @@ function programOf(server) {
   const folder = onDemand(`compat-${slug}-${server.version}`, [`${server.package}@${server.version}`], {
     scripts,
   })
-  const home = join(folder, 'node_modules', server.package)
-  const { bin, name } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
-  const commands = typeof bin === 'string' ? { [name.split('/').at(-1)]: bin } : bin
-  const command = server.bin ?? Object.keys(commands)[0]
-  const inner = server.inner && commandLine(programOf(server.inner))
-  if (server.npx) return { command: 'npx', args: ['--no', '--prefix', folder, command] }
-  const file = join(home, commands[command])
-  if (!isScript(file)) return { command: file, args: [] }
-  return { command: server.node ? nodeOf(server.node) : process.execPath, args: [file], inner }
-}
-
-function commandLine({ command, args }) {
-  return [command, ...args]
+  const program = programIn(folder, server, server.node && nodeOf(server.node))
+  if (!server.inner) return program
+  const inner = programOf(server.inner)
+  return { ...program, inner: [inner.command, ...inner.args] }
 }
 
 function nodeOf(major) {
   return nodeIn(onDemand(`compat-node-${major}`, [`node@${major}`]))
-}
-
-function isScript(file) {
-  const head = Buffer.alloc(64)
-  const opened = openSync(file, 'r')
-  readSync(opened, head)
-  closeSync(opened)
-  return head.toString('latin1').startsWith('#!') ? head.includes('node') : /\.[cm]?js$/.test(file)
 }
 
 function writePage(rows) {

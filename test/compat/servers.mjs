@@ -24,7 +24,6 @@ const memory = {
   env: ({ work }) => ({ MEMORY_FILE_PATH: `${work}/memory.jsonl` }),
 }
 
-/** @type {readonly import('./check.mjs').CompatServer[]} */
 export const SERVERS = [
   { name: 'everything', ...everything, call: echo },
   { name: 'everything-npx', ...everything, npx: true, call: echo },
@@ -326,18 +325,6 @@ export const SERVERS = [
     env: { MAPBOX_ACCESS_TOKEN: 'pk.eyJ1Ijoibm9uZSJ9.none' },
   },
   {
-    name: 'stripe',
-    package: '@stripe/mcp',
-    version: '0.3.3',
-    args: ['--tools=all', '--api-key=sk_test_none'],
-  },
-  {
-    name: 'supabase',
-    package: '@supabase/mcp-server-supabase',
-    version: '0.13.0',
-    args: ['--access-token=none'],
-  },
-  {
     name: 'firecrawl',
     package: 'firecrawl-mcp',
     version: '3.26.0',
@@ -371,14 +358,7 @@ export const SERVERS = [
     files: { kubeconfig: KUBECONFIG },
     call: { tool: 'ping', answer: /./ },
   },
-  {
-    name: 'upstash',
-    package: '@upstash/mcp-server',
-    version: '0.3.0',
-    args: ['--email', 'none@example.com', '--api-key', 'none'],
-  },
   { name: 'mermaid', package: 'mcp-mermaid', version: '0.4.1' },
-  { name: 'svelte', package: '@sveltejs/mcp', version: '0.1.26' },
   { name: 'mui', package: '@mui/mcp', version: '0.1.6', node: 24 },
   {
     name: 'postman',
