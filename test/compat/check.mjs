@@ -65,7 +65,7 @@ async function useEverything({ server, place, mark, entry, found, problem }) {
     const [{ state, error, protocolVersion, connectMs }] = board.servers()
     if (state !== 'connected') throw error ?? new Error(`it is ${state} after ${patienceMs} ms`)
     Object.assign(found, { protocolVersion, era: protocolVersion >= MODERN ? 'modern' : 'legacy', connectMs })
-    Object.assign(found, await lists(board))
+    Object.assign(found, await lists(board, problem))
     for (const complaint of await schemaComplaints(board.tools())) problem(complaint)
     if (server.call) found.called = await callHarmless(board, server.call, place, problem)
   } finally {
@@ -74,16 +74,27 @@ async function useEverything({ server, place, mark, entry, found, problem }) {
   }
 }
 
-async function lists(board) {
-  const of = () => ({ server: NAME, signal: AbortSignal.timeout(LIST_MS) })
-  const resources = await board.resources(of())
-  const templates = await board.templates(of())
-  const prompts = await board.prompts(of())
+async function lists(board, problem) {
+  const signal = AbortSignal.timeout(LIST_MS)
+  // One list that a server cannot give must not hide the others.
+  const count = async (what) => {
+    try {
+      return (await board[what]({ server: NAME, signal })).length
+    } catch (error) {
+      problem(`${what} cannot be listed: ${told(error)}`)
+      return undefined
+    }
+  }
+  const tools = board.tools()
+  const listed = await board.request(NAME, 'tools/list', {}, { signal })
+  for (const { name } of listed.tools)
+    if (!tools.some(({ mcpInfo }) => mcpInfo.toolName === name))
+      problem(`its tool ${name} is not on the board`)
   return {
-    tools: board.tools().length,
-    resources: resources.length,
-    templates: templates.length,
-    prompts: prompts.length,
+    tools: tools.length,
+    resources: await count('resources'),
+    templates: await count('templates'),
+    prompts: await count('prompts'),
   }
 }
 
