@@ -10,6 +10,7 @@ import { aiSdkComplaints, anthropicComplaints, openAiComplaints } from './accept
 
 const DEEPEST = 12
 const TOLERANT = { strict: false, logger: false }
+const REFERENCES = { draft7: formats.default(new Ajv(TOLERANT)), modern: formats.default(new Ajv2020(TOLERANT)) }
 
 /** What is wrong, one line a fault; nothing when every form of every tool is good. */
 export async function schemaComplaints(tools) {
@@ -62,7 +63,7 @@ function verdictComplaints(tool) {
 function referenceFor(schema) {
   const modern = String(schema?.$schema ?? '').includes('2020-12')
   try {
-    return formats.default(modern ? new Ajv2020(TOLERANT) : new Ajv(TOLERANT)).compile(schema)
+    return (modern ? REFERENCES.modern : REFERENCES.draft7).compile(schema)
   } catch {
     return undefined // A reference that leads nowhere, a dialect it has not: then there is nothing to compare with.
   }
