@@ -50,7 +50,7 @@ async function checkAll(servers) {
   const queue = servers.entries()
   const work = async () => {
     for (const [index, server] of queue) {
-      const outcome = judged({ ...server, ...(await checkOne(server)) })
+      const outcome = { ...server, ...(await checkPatiently(server)) }
       found[index] = outcome
       const good = outcome.problems.length === 0
       console.error(`${good ? 'pass' : 'FAIL'} ${server.name}  ${outcome.problems.join('; ')}`)
@@ -75,6 +75,8 @@ function checkOne({ name }) {
     child.once('message', (message) => {
       outcome = message
     })
+    // A channel that broke: the exit that follows says more.
+    child.on('error', () => undefined)
     child.once('exit', (code) => {
       clearTimeout(timer)
       endAll(familyOf(mark))
@@ -84,9 +86,19 @@ function checkOne({ name }) {
   })
 }
 
-function judged(outcome) {
-  const slow = outcome.closeMs > CLOSE_MS ? [`closing took ${outcome.closeMs} ms`] : []
-  return { ...outcome, problems: [...outcome.problems, ...slow] }
+/** A busy machine can make anybody late: who was only slow to close is tried once more. */
+async function checkPatiently(server) {
+  const first = await checkOne(server)
+  if (first.problems.length > 0 || !isSlow(first)) return first
+  const { problems, ...second } = await checkOne(server)
+  return {
+    ...second,
+    problems: isSlow(second) ? [...problems, `closing took ${second.closeMs} ms`] : problems,
+  }
+}
+
+function isSlow({ closeMs }) {
+  return closeMs > CLOSE_MS
 }
 
 function installed(server) {

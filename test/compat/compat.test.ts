@@ -51,7 +51,7 @@ describe('a real server', () => {
       const server = { name: 'odd', package: '', version: '', env }
       expect(await checkServer(server, program)).toMatchObject({ problems: [], tools: 2 })
       expect(await checkWithSdk(server, program)).toMatch(/^fails: Invalid result for tools/)
-      expect(await checkWithSdk(named('memory'), programIn(root, named('memory')))).toBe('9 tools')
+      expect(await checkWithSdk(named('memory'), programIn(root, named('memory')))).toBe('lists 9')
     },
     LIMIT_MS,
   )

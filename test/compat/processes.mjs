@@ -26,11 +26,11 @@ export function familyOf(mark) {
 }
 
 /**
- * What lives on of a server that was ended. Its own process group has to be gone at once; what made a group of its own
- * left on purpose, and is given a moment to notice that it is alone.
+ * What lives on of a server that was ended. Its own process group has to be gone at once; what is in another group left
+ * on purpose, and is given a moment to notice that it is alone.
  */
 export async function leftRunning(mark, before = []) {
-  const group = before.find(({ parent }) => parent === process.pid)?.group
+  const group = before.find((one) => one.parent === process.pid && one.group === one.pid)?.group
   const start = performance.now()
   for (;;) {
     const living = stillThere(mark, before)

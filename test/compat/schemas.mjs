@@ -10,7 +10,10 @@ import { aiSdkComplaints, anthropicComplaints, openAiComplaints } from './accept
 
 const DEEPEST = 12
 const TOLERANT = { strict: false, logger: false }
-const REFERENCES = { draft7: formats.default(new Ajv(TOLERANT)), modern: formats.default(new Ajv2020(TOLERANT)) }
+const REFERENCES = {
+  draft7: formats.default(new Ajv(TOLERANT)),
+  modern: formats.default(new Ajv2020(TOLERANT)),
+}
 
 /** What is wrong, one line a fault; nothing when every form of every tool is good. */
 export async function schemaComplaints(tools) {

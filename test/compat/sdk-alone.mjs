@@ -19,9 +19,12 @@ export async function sdkAlone({ server, place, mark, entry, found }) {
   try {
     await client.connect(transportFor(entry, place), { timeout })
     const { tools } = await client.listTools(undefined, { timeout })
-    said = `${tools.length} tools`
+    said = `lists ${tools.length}`
   } catch (error) {
-    said = `fails: ${error.message.replace(/\s+/g, ' ').slice(0, 160)}`
+    said = `fails: ${error.message
+      .replace(/\s+/g, ' ')
+      .replace(/: \[.*/, '')
+      .slice(0, 160)}`
   }
   const before = familyOf(mark)
   const start = performance.now()

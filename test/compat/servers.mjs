@@ -25,7 +25,12 @@ const memory = {
 }
 
 export const SERVERS = [
-  { name: 'everything', ...everything, call: echo },
+  {
+    name: 'everything',
+    ...everything,
+    call: echo,
+    note: 'offers more tools the more a client can do for it: one more to us, who tell it the roots.',
+  },
   { name: 'everything-npx', ...everything, npx: true, call: echo },
   { name: 'everything-http', ...everything, over: 'http', args: ['streamableHttp'], env: port, call: echo },
   { name: 'everything-sse', ...everything, over: 'sse', args: ['sse'], env: port, call: echo },
@@ -44,7 +49,7 @@ export const SERVERS = [
       inner.join(' '),
     ],
     call: echo,
-    note: '`server-everything` behind a gateway, since no server on npm speaks WebSocket itself.',
+    note: '`server-everything` behind a gateway, since none of the others speaks WebSocket itself.',
   },
   {
     name: 'filesystem',
@@ -76,6 +81,7 @@ export const SERVERS = [
     package: '@modelcontextprotocol/server-gitlab',
     version: '2025.4.25',
     env: { GITLAB_PERSONAL_ACCESS_TOKEN: 'none' },
+    note: 'lists schemas without a type, over which the SDK throws the whole list away.',
   },
   {
     name: 'slack',
@@ -286,6 +292,7 @@ export const SERVERS = [
       args: { languageId: 'javascript', code: 'console.log(6 * 7)' },
       answer: /42/,
     },
+    note: 'prints text on stdout between its messages.',
   },
   { name: 'fetcher', package: 'fetcher-mcp', version: '0.3.9' },
   {
@@ -295,6 +302,7 @@ export const SERVERS = [
     args: ({ work }) => ['--kubeconfig', `${work}/kubeconfig`],
     files: { kubeconfig: KUBECONFIG },
     call: { tool: 'configuration_view', answer: /127\.0\.0\.1/ },
+    note: 'speaks the newest protocol over stdio and the one before over HTTP.',
   },
   {
     name: 'kubernetes-go-http',
@@ -310,12 +318,14 @@ export const SERVERS = [
     package: '@twilio-alpha/mcp',
     version: '0.7.0',
     args: ['AC00000000000000000000000000000000/SK00000000000000000000000000000000:none'],
+    note: 'sends requests of a name that the protocol does not have.',
   },
   {
     name: 'elasticsearch',
     package: '@elastic/mcp-server-elasticsearch',
     version: '0.3.1',
     env: { ES_URL: 'http://127.0.0.1:9', ES_API_KEY: 'none' },
+    note: 'prints JSON on stdout that is no message.',
   },
   {
     name: 'mapbox',
