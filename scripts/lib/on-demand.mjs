@@ -17,8 +17,11 @@ export function cacheDir() {
   return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'plugboard')
 }
 
-/** The folder whose node_modules holds exactly these packages; installed when it is not there yet. */
-export function onDemand(name, packages) {
+/**
+ * The folder whose node_modules holds exactly these packages; installed when it is not there yet. Their install scripts
+ * run unless `scripts` is false.
+ */
+export function onDemand(name, packages, { scripts = true } = {}) {
   const folder = join(cacheDir(), name)
   const done = join(folder, 'installed.json')
   if (existsSync(done) && readFileSync(done, 'utf8') === JSON.stringify(packages)) return folder
@@ -28,7 +31,8 @@ export function onDemand(name, packages) {
   const making = mkdtempSync(join(cacheDir(), `.${name}-`))
   try {
     writeFileSync(join(making, 'package.json'), '{"private":true}\n')
-    npm(['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages], making)
+    const quiet = ['--no-audit', '--no-fund', '--loglevel=error', ...(scripts ? [] : ['--ignore-scripts'])]
+    npm(['install', ...quiet, ...packages], making)
     writeFileSync(join(making, 'installed.json'), JSON.stringify(packages))
     rmSync(folder, { recursive: true, force: true })
     renameSync(making, folder)
