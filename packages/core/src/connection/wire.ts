@@ -51,6 +51,9 @@ export class Wire {
   readonly #hooks: WireHooks
   readonly #pending = new Map<Id, Pending>()
   readonly #inbound = new Map<Id, AbortController>()
+  /** How many questions of the peer we think about, and since when there has been one. */
+  #owed = 0
+  #owedSince = 0
   #nextId = 0
   #closed = false
   #closing: Promise<void> | undefined
@@ -120,7 +123,7 @@ export class Wire {
       const arm = (ms: number) => {
         stopTimer = this.#host.timer(ms, () => {
           // While the server waits for an answer of ours, the silence is ours too.
-          if (this.#inbound.size > 0) return arm(timeoutMs)
+          if (this.#owed > 0) return arm(timeoutMs)
           const now = this.#host.now()
           const deadline = Math.min(
             pending.lastSign + timeoutMs,
@@ -254,7 +257,7 @@ export class Wire {
     const controller = new AbortController()
     this.#inbound.set(id, controller)
     try {
-      const result = await this.#hooks.request(method, params, controller.signal)
+      const result = await this.#consider(method, params, controller.signal)
       if (!controller.signal.aborted) await this.#answer({ jsonrpc: '2.0', id, result })
     } catch (error) {
       if (controller.signal.aborted) return
@@ -263,8 +266,21 @@ export class Wire {
       await this.#answer({ jsonrpc: '2.0', id, error: { code, message } })
     } finally {
       if (this.#inbound.get(id) === controller) this.#inbound.delete(id)
-      const now = this.#host.now()
-      for (const pending of this.#pending.values()) pending.lastSign = now
+    }
+  }
+
+  /** Gives the open requests back the time that we took, and no more: a peer that only pings is not working on them. */
+  async #consider(method: string, params: Json, signal: AbortSignal): Promise<Json> {
+    if (this.#owed++ === 0) this.#owedSince = this.#host.now()
+    try {
+      return await this.#hooks.request(method, params, signal)
+    } finally {
+      if (--this.#owed === 0) {
+        const now = this.#host.now()
+        const taken = now - this.#owedSince
+        for (const pending of this.#pending.values())
+          pending.lastSign = Math.min(now, pending.lastSign + taken)
+      }
     }
   }
 
