@@ -41,6 +41,7 @@ export interface Fault {
   readonly after?: PerKind<Wanted>
   /** The longest a call may take, as the entry says. */
   readonly timeoutMs?: number
+  readonly connectMs?: number
   readonly reconnects?: number
   /** What the process may grow by at its peak. */
   readonly peakMiB?: number

@@ -26,6 +26,8 @@ const BOUNDS = {
   goneMs: 2000,
 }
 const NEIGHBOUR_MS = 5000
+/** What a call may take beyond its own time, for a reconnect and a slow machine. */
+const SLACK_MS = 5000
 const MIB = 1024 * 1024
 
 export interface Stage {
@@ -155,7 +157,7 @@ function openOn(
     host,
     stateDir: join(dir, 'state'),
     caller: 'user',
-    timeoutMs: BOUNDS.connectMs * quicker,
+    timeoutMs: (fault.connectMs ?? BOUNDS.connectMs) * quicker,
     servers: [named('odd', entry), named('beside', beside)],
     inProcess: { inside },
   })
@@ -220,21 +222,29 @@ async function act(fault: Fault, scene: Scene): Promise<void> {
   const up: Up = forKind(fault.up, kind) ?? 'connected'
   checkUp(up, scene)
   if (fault.line) await peer?.line(fault.line)
+  const limit = 2 * (fault.timeoutMs ?? BOUNDS.callMs) + SLACK_MS
   const expect = (what: string, got: Outcome, wanted: Wanted) =>
     check([wanted].flat().includes(got), `${what} ended with ${got}, not ${[wanted].flat().join(' or ')}`)
   const call = forKind(fault.call, kind)
-  if (call !== undefined) expect('the call', await scene.call('odd'), call)
+  const timed = async (tool: string, args?: Record<string, unknown>) => {
+    const from = Date.now()
+    const outcome = await scene.call(tool, args)
+    const ms = Date.now() - from
+    check(ms <= limit, `a call took ${ms} ms, longer than ${limit}`)
+    return outcome
+  }
+  if (call !== undefined) expect('the call', await timed('odd'), call)
   const write = forKind(fault.write, kind)
   if (write !== undefined) {
     const ranBefore = scene.noted('ran').filter((line) => line === 'odd-write').length
-    expect('the write', await scene.call('odd-write'), write)
+    expect('the write', await timed('odd-write'), write)
     const ran = scene.noted('ran').filter((line) => line === 'odd-write').length - ranBefore
     check(ran <= 1, `a tool that may not be repeated ran ${ran} times`)
   }
   if (fault.also) await fault.also[1](scene)
   if (up !== 'connected') return
   if (fault.line) await peer?.line({ mode: 'good' })
-  expect('a call afterwards', await scene.call('echo', { still: 'here' }), forKind(fault.after, kind) ?? 'ok')
+  expect('a call afterwards', await timed('echo', { still: 'here' }), forKind(fault.after, kind) ?? 'ok')
 }
 
 function checkUp(up: Up, { server, check }: Scene): void {

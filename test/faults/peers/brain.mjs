@@ -37,16 +37,16 @@ export function brain(habitName, channel) {
     const fail = (code, text) => send({ jsonrpc: '2.0', id, error: { code, message: text } })
     const reach = (name) => point(name, message, { ...ways, send, answer, fail })
     if (method === undefined) return reach('answered')
-    note('seen', method)
+    if (!habit.discreet) note('seen', method)
     if (id === undefined) return reach(method)
     const isCall = method === 'tools/call'
     if (isCall && params.name.startsWith('odd')) note('ran', params.name)
     if (isCall ? params.name.startsWith('odd') && reach('call') : reach(method)) return
-    serve({ id, method, params, answer, fail, note })
+    serve({ method, params, answer, fail, note, by: channel.argument })
   }
 }
 
-function serve({ id, method, params, answer, fail, note }) {
+function serve({ method, params, answer, fail, note, by }) {
   switch (method) {
     case 'initialize':
       return answer({
@@ -59,15 +59,15 @@ function serve({ id, method, params, answer, fail, note }) {
     case 'ping':
       return answer({})
     case 'tools/call':
-      return call(id, params, answer, note)
+      return call(params, answer, note, by)
     default:
       return fail(-32601, 'Method not found')
   }
 }
 
-function call(_id, { name, arguments: args = {} }, answer, note) {
-  const text = (value) => answer({ content: [{ type: 'text', text: value }] })
-  if (name === 'wait') return setTimeout(() => text('waited'), args.ms ?? 100)
-  if (name === 'write') note('ran', `write ${args.n ?? ''}`)
-  return text(JSON.stringify(args))
+/** Says who answers: two servers must never be taken for each other. */
+function call({ name, arguments: args = {} }, answer, note, by) {
+  if (name === 'write') note('ran', `write ${args.nonce}`)
+  const text = JSON.stringify({ by, ...args })
+  setTimeout(() => answer({ content: [{ type: 'text', text }] }), args.ms ?? 0)
 }

@@ -29,7 +29,11 @@ export async function chaosProxy(targetPort) {
     keep(upstream)
     client.on('data', (bytes) => fromClient(bytes, client, upstream))
     upstream.on('data', (bytes) => fromServer(bytes, client, upstream))
-    client.on('end', () => upstream.end())
+    client.on('end', () => {
+      upstream.end()
+      // A server that does not hang up in turn must not look like a client that did not.
+      setTimeout(() => client.destroy(), 200)
+    })
     upstream.on('end', () => client.end())
     client.on('close', () => upstream.destroy())
     upstream.on('close', () => plan.mode !== 'half-open' && client.destroySoon())

@@ -101,7 +101,7 @@ export const GREETINGS = {
   })),
   'tools-deep-schema': tools(() => {
     let schema = { type: 'string' }
-    for (let i = 0; i < 5000; i++) schema = { type: 'object', properties: { a: schema } }
+    for (let i = 0; i < 1500; i++) schema = { type: 'object', properties: { a: schema } }
     return { tools: [{ name: 'deep', inputSchema: schema }, ...TOOLS] }
   }),
   'tools-many': tools(() => ({

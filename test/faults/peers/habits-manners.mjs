@@ -67,7 +67,10 @@ export const MANNERS = {
   'closes-stdout': { ...onCall(({ closeOutput }) => closeOutput()), stubborn: true },
   stubborn: { stubborn: true },
   deaf: { deaf: true },
-  'stops-reading': onCall(() => process.stdin.pause()),
+  'stops-reading': onCall(() => {
+    process.stdin.pause()
+    setInterval(() => {}, 1000)
+  }),
   grandchildren: { start: ({ grandchild }) => grandchild() },
   'grandchildren-outlive': {
     start: ({ grandchild }) => grandchild(),
@@ -111,9 +114,10 @@ export const MANNERS = {
     answer(text('ok'))
   }),
   'ping-silent': { ping: () => true },
-  'dies-after-initialize': {
-    'notifications/initialized': ({ die, once, kind }) => {
-      if (once('died')) setTimeout(die, kind === 'stdio' ? 150 : 0)
+  'dies-when-up': {
+    'tools/list': ({ die, once }) => {
+      if (once('died')) setTimeout(die, 100)
+      return false
     },
   },
   'never-stays': {

@@ -12,6 +12,7 @@ let interrupted
 const post = (method, work, { first = false } = {}) => ({
   request: (ways) => {
     if (method !== undefined && ways.message?.method !== method) return false
+    if (method === 'tools/call' && !ways.message.params.name.startsWith('odd')) return false
     if (first && !ways.once('request')) return false
     work(ways)
     return true
@@ -92,7 +93,7 @@ export const WEB = {
   'gzip-bomb': onCall(({ response }) => {
     response
       .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
-      .end(gzipSync(Buffer.alloc(200 * MIB, 'x')))
+      .end(gzipSync(Buffer.alloc(100 * MIB, 'x')))
   }),
   'sse-duplicated': onCall(({ response, message, event }) => {
     const one = event(JSON.parse(rpc(message.id, text('first'))), 'e1')
@@ -118,7 +119,7 @@ export const WEB = {
         response.end(event({ jsonrpc: '2.0', id: interrupted, result: text('resumed') }, 'e2'))
         return true
       }
-      if (message?.method !== 'tools/call' || !once('cut')) return false
+      if (message?.method !== 'tools/call' || message.params.name !== 'odd' || !once('cut')) return false
       interrupted = message.id
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.end('id: e1\nretry: 10\ndata: \n\n')
@@ -131,7 +132,7 @@ export const WEB = {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 10\n\n')
         return true
       }
-      if (message?.method !== 'tools/call') return false
+      if (message?.method !== 'tools/call' || !message.params.name.startsWith('odd')) return false
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: e1\nretry: 10\ndata: \n\n')
       return true
     },

@@ -6,4 +6,7 @@ import { GREETINGS } from './habits-greetings.mjs'
 import { MANNERS } from './habits-manners.mjs'
 import { WEB } from './habits-web.mjs'
 
-export const HABITS = { good: {}, ...GREETINGS, ...ANSWERS, ...MANNERS, ...WEB }
+/** A good server that keeps no diary, for runs of hours. */
+const soak = { discreet: true }
+
+export const HABITS = { good: {}, soak, ...GREETINGS, ...ANSWERS, ...MANNERS, ...WEB }

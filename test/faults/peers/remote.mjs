@@ -61,7 +61,7 @@ function http(server, habitName, habit, channel) {
       const session = request.headers['mcp-session-id']
       if (message.method !== 'initialize' && !sessions.has(session)) return response.writeHead(404).end()
       if (message.id === undefined || message.method === undefined) {
-        receive(message, { send: () => {} })
+        receive(message, { send: () => {}, raw: () => {}, die: () => response.socket?.destroy() })
         return response.writeHead(202).end()
       }
       receive(message, ways(message, response, sessions))

@@ -79,6 +79,7 @@ export const COMING_UP: readonly Fault[] = [
     how: 'capabilities, server info and instructions of the wrong types',
     on: KINDS,
     habit: 'initialize-no-capabilities',
+    after: 'TOOL_NOT_FOUND',
   },
   {
     name: 'silent on the era probe',
@@ -137,6 +138,7 @@ export const COMING_UP: readonly Fault[] = [
     how: 'every page names another one',
     on: ['stdio', 'http', 'ws'],
     habit: 'cursor-endless',
+    connectMs: 15_000,
     call: 'ok',
     also: [
       'stops at 1000 pages',
@@ -184,8 +186,8 @@ export const COMING_UP: readonly Fault[] = [
     ],
   },
   {
-    name: 'a schema 5000 deep',
-    how: 'one tool whose schema nests five thousand objects',
+    name: 'a schema 3000 deep',
+    how: 'one tool whose schema nests fifteen hundred objects',
     on: ['stdio', 'ws'],
     habit: 'tools-deep-schema',
     call: 'ok',
@@ -199,6 +201,7 @@ export const COMING_UP: readonly Fault[] = [
     how: 'more than the limit of one list',
     on: ['stdio', 'http'],
     habit: 'tools-many',
+    connectMs: 15_000,
     call: 'ok',
     peakMiB: 500,
     also: [
@@ -207,10 +210,10 @@ export const COMING_UP: readonly Fault[] = [
     ],
   },
   {
-    name: 'dies right after the greeting',
-    how: 'ends once after notifications/initialized',
+    name: 'dies as soon as it is up',
+    how: 'ends once, 100 ms after its tools were listed',
     on: KINDS,
-    habit: 'dies-after-initialize',
-    up: { stdio: 'connected', http: 'connected', sse: failed('INIT_ERROR'), ws: failed('INIT_ERROR') },
+    habit: 'dies-when-up',
+    also: ['is brought back', () => new Promise((done) => setTimeout(done, 300))],
   },
 ]

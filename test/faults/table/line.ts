@@ -72,7 +72,7 @@ export const LINE: readonly Fault[] = [
     how: 'the same, and the call may not be repeated',
     on: REMOTE,
     line: { mode: 'cut', bytes: 10, times: 1 },
-    write: 'OUTCOME_UNKNOWN',
+    write: { http: 'OUTCOME_UNKNOWN', ws: 'OUTCOME_UNKNOWN', sse: ['ok', 'OUTCOME_UNKNOWN'] },
   },
   {
     name: 'reset mid-answer, once',
@@ -86,7 +86,7 @@ export const LINE: readonly Fault[] = [
     how: 'the same, and the call may not be repeated',
     on: REMOTE,
     line: { mode: 'reset', bytes: 10, times: 1 },
-    write: 'OUTCOME_UNKNOWN',
+    write: { http: 'OUTCOME_UNKNOWN', ws: 'OUTCOME_UNKNOWN', sse: ['ok', 'OUTCOME_UNKNOWN'] },
   },
   {
     name: 'reset on the request',

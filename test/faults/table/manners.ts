@@ -123,7 +123,7 @@ export const MANNERS: readonly Fault[] = [
     habit: 'grandchildren-outlive',
     reconnects: 5,
     call: 'ok',
-    write: 'ok',
+    write: ['ok', 'OUTCOME_UNKNOWN'],
   },
   {
     name: 'log flood',

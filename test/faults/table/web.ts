@@ -121,7 +121,8 @@ const CALLS: readonly Fault[] = [
     call: 'IO_ERROR',
     write: 'OUTCOME_UNKNOWN',
   }),
-  http('gzip bomb', '200 kB that unpack to 200 MiB', 'gzip-bomb', {
+  http('gzip bomb', '100 kB that unpack to 100 MiB', 'gzip-bomb', {
+    timeoutMs: 8000,
     call: ['IO_ERROR', 'PARSE_ERROR'],
     peakMiB: 300,
   }),
