@@ -14,7 +14,6 @@ const wrong = (name: string, how: string, habit: string): Fault =>
 
 export const ANSWERS: readonly Fault[] = [
   odd('never answers the call', 'keeps the call open for ever', 'call-silent', {
-    quick: true,
     call: 'TIMEOUT',
     write: 'TIMEOUT',
     also: [
@@ -59,7 +58,6 @@ export const ANSWERS: readonly Fault[] = [
     write: ['ok', 'OUTCOME_UNKNOWN'],
   }),
   odd('answers twice', 'the same id twice', 'answers-twice', {
-    quick: true,
     call: 'ok',
     also: [
       'the first answer counts',

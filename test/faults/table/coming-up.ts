@@ -130,7 +130,6 @@ export const COMING_UP: readonly Fault[] = [
     how: 'every page names the same next page',
     on: KINDS,
     habit: 'cursor-repeats',
-    quick: true,
     call: 'ok',
   },
   {

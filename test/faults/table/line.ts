@@ -30,7 +30,6 @@ export const LINE: readonly Fault[] = [
     how: 'a proxy answers for a server that is away',
     on: REMOTE,
     lineFirst: { mode: 'bad-gateway' },
-    quick: true,
     up: { state: 'failed', code: 'INIT_ERROR' },
   },
   {
@@ -45,7 +44,6 @@ export const LINE: readonly Fault[] = [
     how: 'answers stop coming; the line is good again later',
     on: REMOTE,
     line: { mode: 'stall' },
-    quick: true,
     timeoutMs: 600,
     call: 'TIMEOUT',
     write: 'TIMEOUT',
