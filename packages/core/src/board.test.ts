@@ -37,6 +37,14 @@ describe('a board', () => {
     })
   })
 
+  it('gives a call up that is cancelled while its server is still coming up', async () => {
+    const made = await board({ servers: [fixture('slow', 'raw', { fault: 'hang:connect' }).server] })
+    const stop = new AbortController()
+    const call = made.call('slow.echo', {}, { signal: stop.signal })
+    stop.abort()
+    await expect(call).rejects.toMatchObject({ code: 'CANCELLED', stage: 'call' })
+  })
+
   it('never starts a disabled server, and says why', async () => {
     const raw = fixture('raw', 'raw')
     const made = await board({

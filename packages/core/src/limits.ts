@@ -48,6 +48,8 @@ export const CONNECT_LIMITS = {
   heartbeatMs: 30 * SECOND,
   heartbeatTimeoutMs: 10 * SECOND,
   closeMs: 2 * SECOND,
+  /** How long a request that is made again gives its connection to notice that the line broke. */
+  noticeMs: 50,
   /** A server that is slow to come up gives its slot back after this, so that it delays nobody else. */
   slotHoldMs: 5 * SECOND,
   /** How much longer than its tools a server may take to list its resources and prompts. */
@@ -149,6 +151,8 @@ export const CALL_LIMITS = {
   inputsPerRound: 16,
   /** Requests of one server that may be open with us at a time. */
   inbound: 32,
+  /** What is kept of the message of a server's error. */
+  errorChars: 64 * KIB,
 } as const
 
 /** Tools that run as tasks. */

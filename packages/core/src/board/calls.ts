@@ -5,7 +5,7 @@ import type { ConfiguredServer, DisabledReason } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
 import { isObject, type Json } from '../connection/protocol.ts'
 import type { RequestOptions } from '../connection/requests.ts'
-import { Disabled, NotFound, PermissionDenied } from '../errors.ts'
+import { Cancelled, Disabled, NotFound, PermissionDenied } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
@@ -233,7 +233,10 @@ export async function findTool(
   const known = pool.resolve(name)
   if (known.kind === 'found') return known.tool
   const servers = possibleServers(name, on.servers)
-  const states = await Promise.all(servers.map((server) => on.connection(server).settled(signal)))
+  const settled = Promise.all(servers.map((server) => on.connection(server).settled(signal)))
+  const states = await settled.catch((cause: unknown) => {
+    throw signal?.aborted ? new Cancelled(undefined, { stage: 'call', cause }) : cause
+  })
   const found = pool.resolve(name)
   if (found.kind === 'found') return found.tool
   for (const [at, state] of states.entries()) {

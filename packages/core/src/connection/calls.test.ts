@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { systemHost } from '../host.ts'
 import { board, fixture, recorded, textOf, until } from './fixtures/kit.ts'
 
 const write = (n: number, ms: number) => ({ name: 'write', arguments: { n, ms } })
@@ -16,6 +17,19 @@ describe('the time a call may take', () => {
       stage: 'call',
     })
     await until('the server is told', () => raw.seenText().includes('notifications/cancelled'))
+  })
+
+  it('ends though the clock is set back meanwhile', async () => {
+    const real = systemHost()
+    let setBack = 0
+    const made = await board({
+      servers: [fixture('raw', 'raw', { entry: { timeout: 200 } }).server],
+      host: { ...real, now: () => real.now() - setBack },
+    })
+    await made.ready()
+    const call = made.request('raw', 'tools/call', { name: 'slow', arguments: { ms: 15_000 } })
+    setBack = 3_600_000
+    await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
   it('is MCP_TOOL_TIMEOUT without one', async () => {

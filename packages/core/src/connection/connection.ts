@@ -115,10 +115,10 @@ export class Connection {
   /** A person's wish to try again, whatever the state: after a login, or when the server is back. */
   async reconnect(): Promise<ServerState> {
     const state = this.#state
-    if (state.kind === 'connected') {
-      await this.#leave(state)
-      this.#start({ state: states.begin(states.idle), afterMs: 0 })
-    } else if (state.kind === 'failed' || state.kind === 'needs-auth')
+    // Leaving is part of the new attempt: whoever comes meanwhile waits for it instead of starting another.
+    if (state.kind === 'connected')
+      this.#start({ state: states.begin(states.idle), afterMs: 0 }, this.#leave(state))
+    else if (state.kind === 'failed' || state.kind === 'needs-auth')
       this.#start({ state: states.begin(state), afterMs: 0 })
     return this.settled()
   }
@@ -170,13 +170,14 @@ export class Connection {
     this.#closing.abort()
     this.#quiet()
     this.catalog.end()
-    const session = this.#session
+    // The one in use, and the one on its way there if that is another.
+    const sessions = new Set([
+      this.#session,
+      this.#state.kind === 'connected' ? this.#state.session : undefined,
+    ])
     this.#session = undefined
-    await atMost(
-      host,
-      CONNECT_LIMITS.closeMs,
-      Promise.allSettled([session?.close(), this.#loop, this.#renewing]),
-    )
+    const ends = [...sessions].map((session) => session?.close())
+    await atMost(host, CONNECT_LIMITS.closeMs, Promise.allSettled([...ends, this.#loop, this.#renewing]))
     await atMost(host, CONNECT_LIMITS.closeMs, this.#log.flush())
   }
 
@@ -186,9 +187,10 @@ export class Connection {
       this.#options.events.emit('state', { server: this.server.name, state: states.summary(state) })
   }
 
-  #start(first: { readonly state: states.Pending; readonly afterMs: number }): void {
+  #start(first: { readonly state: states.Pending; readonly afterMs: number }, after?: Promise<void>): void {
     this.#become(first.state)
-    const loop = this.#connectLoop(first.state, first.afterMs).finally(() => {
+    const connecting = () => this.#connectLoop(first.state, first.afterMs)
+    const loop = (after ? after.then(connecting) : connecting()).finally(() => {
       if (this.#loop === loop) this.#loop = undefined
     })
     this.#loop = loop

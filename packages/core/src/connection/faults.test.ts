@@ -139,6 +139,18 @@ describe('a server that is lost', () => {
     expect(await made.reconnect('raw')).toMatchObject({ state: 'connected' })
   })
 
+  it('is started once, however many want it afresh or call it meanwhile', async () => {
+    const raw = fixture('raw', 'raw')
+    const made = await board({ servers: [raw.server] })
+    await made.ready()
+    const echo = () => made.request('raw', 'tools/call', { name: 'echo', arguments: {} })
+    const again = [made.reconnect('raw'), echo(), made.reconnect('raw'), echo()]
+    await Promise.all(again)
+    expect(raw.pids()).toHaveLength(2)
+    await made.close()
+    expect(raw.pids().some(isAlive)).toBe(false)
+  })
+
   it('is not brought back by a board that closed meanwhile', async () => {
     const raw = fixture('raw', 'raw', { entry: { reconnect: { maxAttempts: 3, delayMs: 300 } } })
     const made = await board({ servers: [raw.server] })

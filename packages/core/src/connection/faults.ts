@@ -12,6 +12,7 @@ import {
   Timeout,
   ToolError,
 } from '../errors.ts'
+import { CALL_LIMITS } from '../limits.ts'
 import { httpStatus, isTerminalFault } from '../transports/faults.ts'
 import { isObject, RPC } from './protocol.ts'
 
@@ -20,7 +21,7 @@ export class RpcFault extends Error {
   readonly code: number
   readonly data: unknown
   constructor(code: number, message: string, data?: unknown) {
-    super(message)
+    super(message.length > CALL_LIMITS.errorChars ? `${message.slice(0, CALL_LIMITS.errorChars)}…` : message)
     this.name = 'RpcFault'
     this.code = code
     this.data = data
@@ -115,7 +116,10 @@ export interface FaultPlace {
 
 export function toPlugboardError(error: unknown, place: FaultPlace): PlugboardError {
   const { server, stage } = place
-  if (error instanceof PlugboardError) return atStage(error, place)
+  const status = httpStatus(error)
+  // A handshake that was refused is an I/O error to its transport; what matters is why.
+  const isRefusal = error instanceof IoError && (status === 401 || status === 403)
+  if (error instanceof PlugboardError && !isRefusal) return atStage(error, place)
   const details = { server, stage, cause: error }
   if (error instanceof RequestAborted) return new Cancelled(undefined, details)
   if (error instanceof RequestTimedOut) return timedOut(error, place)
@@ -125,7 +129,6 @@ export function toPlugboardError(error: unknown, place: FaultPlace): PlugboardEr
       ...details,
       hint: 'Check that the command or URL is an MCP server.',
     })
-  const status = httpStatus(error)
   if (status === 401) return new AuthRequired(server, { cause: error })
   if (status !== undefined) return refused(status, error, place)
   if (error instanceof ChannelClosed) return closed(error, place)

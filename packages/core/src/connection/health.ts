@@ -50,7 +50,8 @@ export class Health {
     const everyMs = this.#options.heartbeatMs ?? CONNECT_LIMITS.heartbeatMs
     this.#stopTimer = this.#options.host.timer(everyMs, () => {
       const quietFor = this.#options.host.now() - session.lastHeard
-      if (quietFor < everyMs) this.#arm(session)
+      // Less than nothing means that the clock was set back: then a ping says more than the clock.
+      if (quietFor >= 0 && quietFor < everyMs) this.#arm(session)
       else void this.#ping(session)
     })
   }

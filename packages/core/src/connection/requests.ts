@@ -4,6 +4,7 @@ import type { ServerEntry } from '../config/entry.ts'
 import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
 import type { Events, Progress } from '../events.ts'
 import type { Host } from '../host.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
 import type { Catalog } from './catalog.ts'
 import {
   isInterruption,
@@ -18,6 +19,7 @@ import { Order } from './order.ts'
 import { type Json, READING_METHODS, RPC } from './protocol.ts'
 import type { Session } from './session.ts'
 import type { RequestTrace } from './trace.ts'
+import { sleep } from './waits.ts'
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
@@ -136,6 +138,8 @@ export class Requests {
         else if (!isInterruption(error)) throw error
         else if (!this.#replayable(asked)) throw this.#unknown(asked, error)
         else if (!once('replayed')) throw error
+        // A line that just broke is noticed in a moment; before that a second try would meet the same.
+        else if (session === on.current()) await sleep(on.host, CONNECT_LIMITS.noticeMs, options.signal)
       }
     }
   }

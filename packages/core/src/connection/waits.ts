@@ -15,15 +15,15 @@ export function atMost(host: Host, ms: number, work: Promise<unknown>): Promise<
 }
 
 /** Waits; the signal ends it early. */
-export function sleep(host: Host, ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(host: Host, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       stop()
-      signal.removeEventListener('abort', done)
+      signal?.removeEventListener('abort', done)
       resolve()
     }
     const stop = host.timer(ms, done)
-    signal.addEventListener('abort', done, { once: true })
+    signal?.addEventListener('abort', done, { once: true })
   })
 }
 

@@ -51,6 +51,12 @@ export class Wire {
   readonly #hooks: WireHooks
   readonly #pending = new Map<Id, Pending>()
   readonly #inbound = new Map<Id, AbortController>()
+  /** How many questions of the peer we think about, and since when there has been one. */
+  #owed = 0
+  #owedSince = 0
+  /** The clock when it was last looked at, and by how much it was set back so far. */
+  #clock = 0
+  #setBack = 0
   #nextId = 0
   #closed = false
   #closing: Promise<void> | undefined
@@ -98,7 +104,7 @@ export class Wire {
       const id: Id = options.id ?? ++this.#nextId
       const { signal, timeoutMs } = options
       const stream = this.transport.hasPerRequestStream ? new AbortController() : undefined
-      const started = this.#host.now()
+      const started = this.#steadyNow()
       let stopTimer: (() => void) | undefined
 
       const finish = (): boolean => {
@@ -120,8 +126,8 @@ export class Wire {
       const arm = (ms: number) => {
         stopTimer = this.#host.timer(ms, () => {
           // While the server waits for an answer of ours, the silence is ours too.
-          if (this.#inbound.size > 0) return arm(timeoutMs)
-          const now = this.#host.now()
+          if (this.#owed > 0) return arm(timeoutMs)
+          const now = this.#steadyNow()
           const deadline = Math.min(
             pending.lastSign + timeoutMs,
             started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs),
@@ -225,7 +231,7 @@ export class Wire {
       const token = params.progressToken
       const pending = this.#pending.get(token as Id) ?? this.#pending.get(Number(token))
       if (!pending || typeof params.progress !== 'number') return
-      pending.lastSign = this.#host.now()
+      pending.lastSign = this.#steadyNow()
       const { progress, total, message } = params
       pending.onProgress?.({
         progress,
@@ -254,7 +260,7 @@ export class Wire {
     const controller = new AbortController()
     this.#inbound.set(id, controller)
     try {
-      const result = await this.#hooks.request(method, params, controller.signal)
+      const result = await this.#consider(method, params, controller.signal)
       if (!controller.signal.aborted) await this.#answer({ jsonrpc: '2.0', id, result })
     } catch (error) {
       if (controller.signal.aborted) return
@@ -263,8 +269,29 @@ export class Wire {
       await this.#answer({ jsonrpc: '2.0', id, error: { code, message } })
     } finally {
       if (this.#inbound.get(id) === controller) this.#inbound.delete(id)
-      const now = this.#host.now()
-      for (const pending of this.#pending.values()) pending.lastSign = now
+    }
+  }
+
+  /** The time for measuring how long something takes: when the clock is set back, it goes on from where it was. */
+  #steadyNow(): number {
+    const clock = this.#host.now()
+    if (clock < this.#clock) this.#setBack += this.#clock - clock
+    this.#clock = clock
+    return clock + this.#setBack
+  }
+
+  /** Gives the open requests back the time that we took, and no more: a peer that only pings is not working on them. */
+  async #consider(method: string, params: Json, signal: AbortSignal): Promise<Json> {
+    if (this.#owed++ === 0) this.#owedSince = this.#steadyNow()
+    try {
+      return await this.#hooks.request(method, params, signal)
+    } finally {
+      if (--this.#owed === 0) {
+        const now = this.#steadyNow()
+        const taken = now - this.#owedSince
+        for (const pending of this.#pending.values())
+          pending.lastSign = Math.min(now, pending.lastSign + taken)
+      }
     }
   }
 

@@ -31,8 +31,8 @@ describe('what counts as a message', () => {
     ]
     for (const value of [
       ...bad,
-      rpc({ id: 1, error: 'no' }),
-      rpc({ id: 1 }),
+      rpc({ id: null }),
+      rpc({ error: 'no' }),
       { jsonrpc: '1.0', id: 1, result: {} },
     ])
       expect(messagesIn(value)).toBeUndefined()
@@ -41,5 +41,10 @@ describe('what counts as a message', () => {
   it('is an answer even when its result is not an object: nobody waits for another', () => {
     expect(messagesIn(rpc({ id: 1, result: null }))).toEqual([rpc({ id: 1, result: {} })])
     expect(messagesIn(rpc({ id: 1, result: 'ok' }))).toMatchObject([{ id: 1, error: { code: -32603 } }])
+    expect(messagesIn(rpc({ id: 1 }))).toMatchObject([{ id: 1, error: { code: -32603 } }])
+    expect(messagesIn(rpc({ id: 1, error: 'no' }))).toMatchObject([{ error: { message: 'no' } }])
+    expect(messagesIn(rpc({ id: 1, error: { code: 'E', message: 'why' } }))).toMatchObject([
+      { error: { code: -32603, message: 'why' } },
+    ])
   })
 })

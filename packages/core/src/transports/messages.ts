@@ -11,17 +11,27 @@ export function messagesIn(value: unknown): JSONRPCMessage[] | undefined {
   return messages.length > 0 && messages.every((each) => each !== undefined) ? messages : undefined
 }
 
-/** An answer whose result is not an object is still an answer: the caller must not wait for another until its timer ends. */
+/** An answer with a wrong result or error is still an answer: the caller must not wait for another until its timer ends. */
 function mended(value: unknown): JSONRPCMessage | undefined {
-  if (typeof value !== 'object' || value === null || !('result' in value) || 'method' in value)
-    return undefined
-  if (value.result === null) {
+  if (typeof value !== 'object' || value === null || 'method' in value || !('id' in value)) return undefined
+  const { id } = value
+  if ('result' in value && value.result === null) {
     const empty = { ...value, result: {} }
     return isMessage(empty) ? empty : undefined
   }
-  const error = { code: -32603, message: 'The server answered with a result that is not an object.' }
-  const refused = { jsonrpc: '2.0', id: 'id' in value ? value.id : undefined, error }
-  return 'id' in value && isMessage(refused) && typeof value.result !== 'object' ? refused : undefined
+  const refused = { ...value, id, result: undefined, error: { code: -32603, message: complaint(value) } }
+  return id !== null && isMessage(refused) ? refused : undefined
+}
+
+/** What is wrong with an answer, in the server's words if it found any. */
+function complaint(answer: object): string {
+  const error = 'error' in answer ? answer.error : undefined
+  if (typeof error === 'string' && error !== '') return error
+  if (typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string')
+    return error.message
+  if (error !== undefined) return 'The server answered with an error that says nothing.'
+  if ('result' in answer) return 'The server answered with a result that is not an object.'
+  return 'The server answered with neither a result nor an error.'
 }
 
 export function isMessage(value: unknown): value is JSONRPCMessage {

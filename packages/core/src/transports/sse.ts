@@ -1,5 +1,5 @@
 // sse.ts: the older transport with two endpoints: a stream to listen on and a place to post to.
-// The SDK's transport on our connections. A stream that ends is a lost connection: a new one would be a new session.
+// The SDK's transport finds out where to post, on our connections; the messages are read here. A stream that ends is a lost connection: a new one would be a new session.
 import type {
   JSONRPCMessage,
   SSEClientTransport,
@@ -7,10 +7,12 @@ import type {
   TransportSendOptions,
 } from '@modelcontextprotocol/client'
 import type { SseEntry } from '../config/entry.ts'
-import { Cancelled, IoError } from '../errors.ts'
+import { Cancelled, IoError, ParseError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
+import { EventStream } from './event-stream.ts'
 import { faultCode } from './faults.ts'
 import { EntryHeaders, type HeaderMap } from './headers.ts'
+import { messagesIn } from './messages.ts'
 import { type Network, openNetwork } from './network.ts'
 import type { TransportContext } from './open.ts'
 import { plainFetch } from './response.ts'
@@ -58,9 +60,6 @@ class SseTransport implements Transport {
     this.#network = network
     this.#headers = new EntryHeaders(entry, context)
     this.#inner = createInner((url, init) => this.#fetch(url, init))
-    this.#inner.onmessage = (message) => {
-      if (this.#state !== 'closed') this.onmessage?.(message)
-    }
     this.#inner.onerror = (error) => {
       if (this.#state !== 'closed') this.onerror?.(error)
     }
@@ -99,8 +98,9 @@ class SseTransport implements Transport {
     this.#state = 'closed'
     this.#abandon?.(this.#lostError())
     await this.#inner.close()
-    await this.#network.dispatcher.destroy()
+    // At once: what is asked of us from now on must not be tried on this line.
     this.onclose?.()
+    await this.#network.dispatcher.destroy()
   }
 
   #lost(cause?: unknown): void {
@@ -152,32 +152,69 @@ class SseTransport implements Transport {
     }
   }
 
-  /** The same answer, with eyes on its end and on the size of an event. */
+  /**
+   * The stream for the SDK, which learns from it where to post. The messages are taken out and read here, as on every
+   * other transport: the SDK drops an answer that is not quite right, and its caller would wait in vain.
+   */
   #watched(answer: Response, body: ReadableStream<Uint8Array>): Response {
     const reader = body.getReader()
-    let unfinished = 0
     const watched = new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        try {
-          const { done, value } = await reader.read()
-          if (done) {
-            controller.close()
-            return this.#lost()
-          }
-          unfinished = unfinishedBytes(value, unfinished)
-          if (unfinished > HTTP_LIMITS.messageBytes)
-            throw new IoError(
-              `"${this.#context.server}" sent an event of more than ${HTTP_LIMITS.messageBytes} bytes.`,
-            )
-          controller.enqueue(value)
-        } catch (error) {
-          controller.error(error)
-          this.#lost(error)
-        }
+      start: (controller) => {
+        void this.#pump(reader, controller)
       },
       cancel: (reason) => reader.cancel(reason),
     })
     return new Response(watched, { status: answer.status, headers: [...answer.headers] })
+  }
+
+  async #pump(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+    controller: ReadableStreamDefaultController<Uint8Array>,
+  ): Promise<void> {
+    const events = new EventStream({
+      maxBytes: HTTP_LIMITS.messageBytes,
+      // A lost stream is a lost session here; when to come back is the connection's affair.
+      onRetry: () => {},
+      onOverflow: () => {
+        throw new IoError(
+          `"${this.#context.server}" sent an event of more than ${HTTP_LIMITS.messageBytes} bytes.`,
+        )
+      },
+      onEvent: (event) => {
+        if (event.event === undefined || event.event === 'message') this.#receive(event.data)
+        else controller.enqueue(encoded(event.event, event.data))
+      },
+    })
+    try {
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) break
+        events.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
+      }
+      controller.close()
+      this.#lost()
+    } catch (error) {
+      controller.error(error)
+      this.#lost(error)
+      reader.cancel(error).catch(() => {
+        // It is over either way.
+      })
+    }
+  }
+
+  #receive(data: string): void {
+    if (data === '' || this.#state === 'closed') return
+    const messages = messagesIn(parsed(data))
+    if (messages === undefined)
+      this.#context.log({ stream: 'transport', text: 'An event was not a JSON-RPC message.' })
+    for (const message of messages ?? [])
+      try {
+        this.onmessage?.(message)
+      } catch (cause) {
+        this.onerror?.(
+          new ParseError('A message could not be handled.', { server: this.#context.server, cause }),
+        )
+      }
   }
 
   #lostError(cause?: unknown): IoError {
@@ -201,9 +238,16 @@ function withExtra(headers: Headers, extra: HeaderMap): Headers {
   return all
 }
 
-/** How much has come since the last blank line, which ends an event. */
-function unfinishedBytes(chunk: Uint8Array, before: number): number {
-  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-  const end = Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\r\n\r\n'))
-  return end === -1 ? before + bytes.length : bytes.length - end
+function encoded(event: string, data: string): Uint8Array {
+  const lines = data.split('\n').map((line) => `data: ${line}\n`)
+  return Buffer.from(`event: ${event}\n${lines.join('')}\n`)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // What is no JSON is no message either.
+    return undefined
+  }
 }

@@ -1,0 +1,51 @@
+// main.ts: plays the whole table, one scene after the other, prints what did not hold and writes docs/reliability.md.
+// `--only TEXT` plays the faults whose name has the text, `--on KIND` one transport; neither writes the page.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Fault, KINDS, type Kind } from './fault.ts'
+import { Lab } from './lab.ts'
+import { writeFaults } from './report.ts'
+import { play, type Verdict } from './scene.ts'
+import { GROUPS } from './table.ts'
+
+const root = process.cwd()
+const word = (flag: string) => {
+  const at = process.argv.indexOf(flag)
+  return at === -1 ? undefined : process.argv[at + 1]
+}
+const only = word('--only')
+const on = word('--on')
+const wanted = (fault: Fault, kind: Kind) =>
+  (only === undefined || fault.name.includes(only)) && (on === undefined || on === kind)
+
+const began = Date.now()
+const home = mkdtempSync(join(tmpdir(), 'plugboard-faults-'))
+const lab = new Lab(root)
+// A process of its own: what keeps a misbehaving peer busy must not look like a neighbour that fails.
+const next = new Lab(root)
+const verdicts: Verdict[] = []
+try {
+  const stage = { root, lab, beside: await next.open('http', 'good', home) }
+  for (const { faults } of GROUPS)
+    for (const fault of faults)
+      for (const kind of KINDS) {
+        if (!fault.on.includes(kind) || !wanted(fault, kind)) continue
+        const verdict = await play(fault, kind, stage)
+        verdicts.push(verdict)
+        const { problems, ms } = verdict
+        console.log(`${problems.length === 0 ? '✔' : '✘'} ${fault.name} · ${kind} · ${ms} ms`)
+        for (const problem of problems) console.log(`    ${problem.slice(0, 400)}`)
+      }
+  await stage.beside.close()
+} finally {
+  await Promise.all([lab.close(), next.close()])
+  rmSync(home, { recursive: true, force: true })
+}
+const bad = verdicts.filter(({ problems }) => problems.length > 0).length
+const seconds = Math.round((Date.now() - began) / 1000)
+console.log(`\n${verdicts.length} scenes, ${bad} did not hold, ${seconds} s`)
+if (only === undefined && on === undefined) writeFaults(root, verdicts, seconds)
+if (verdicts.length === 0) console.log('No fault has such a name.')
+process.exitCode = bad > 0 || verdicts.length === 0 ? 1 : 0

@@ -1,0 +1,73 @@
+// brain.mjs: a small MCP server without any library, the same on every transport. What it does wrong is one entry of
+// habits.mjs, looked up at named points; everything else it does right. It knows messages, not how they travel.
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { HABITS } from './habits.mjs'
+import { TOOLS } from './tools.mjs'
+
+/** What a habit shares with those who watch it: files of one folder, so that a second life remembers the first. */
+export function memory(dir) {
+  return {
+    /** True the first time in all lives of this server. */
+    once(key) {
+      const file = join(dir, `once-${key}`)
+      if (existsSync(file)) return false
+      writeFileSync(file, '')
+      return true
+    },
+    note: (file, text) => appendFileSync(join(dir, file), `${text}\n`),
+  }
+}
+
+/**
+ * @param channel `kind`, `dir`, `argument`, and the ways out: `send(message)`, `raw(text)`, `die(how)`.
+ * @returns what is to be called with every message that arrives
+ */
+export function brain(habitName, channel) {
+  const habit = HABITS[habitName]
+  if (!habit) throw new Error(`There is no habit named ${habitName}.`)
+  const { once, note } = memory(channel.dir)
+  const point = (name, message, ways) =>
+    habit[name]?.({ ...channel, ...ways, once, note, message, params: message.params ?? {} })
+
+  return (message, ways = {}) => {
+    const send = ways.send ?? channel.send
+    const { id, method, params = {} } = message
+    const answer = (result) => send({ jsonrpc: '2.0', id, result })
+    const fail = (code, text) => send({ jsonrpc: '2.0', id, error: { code, message: text } })
+    const reach = (name) => point(name, message, { ...ways, send, answer, fail })
+    if (method === undefined) return reach('answered')
+    if (!habit.discreet) note('seen', method)
+    if (id === undefined) return reach(method)
+    const isCall = method === 'tools/call'
+    if (isCall && params.name.startsWith('odd')) note('ran', params.name)
+    if (isCall ? params.name.startsWith('odd') && reach('call') : reach(method)) return
+    serve({ method, params, answer, fail, note, by: channel.argument })
+  }
+}
+
+function serve({ method, params, answer, fail, note, by }) {
+  switch (method) {
+    case 'initialize':
+      return answer({
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: 'peer', version: '1' },
+      })
+    case 'tools/list':
+      return answer({ tools: TOOLS })
+    case 'ping':
+      return answer({})
+    case 'tools/call':
+      return call(params, answer, note, by)
+    default:
+      return fail(-32601, 'Method not found')
+  }
+}
+
+/** Says who answers: two servers must never be taken for each other. */
+function call({ name, arguments: args = {} }, answer, note, by) {
+  if (name === 'write') note('ran', `write ${args.nonce}`)
+  const text = JSON.stringify({ by, ...args })
+  setTimeout(() => answer({ content: [{ type: 'text', text }] }), args.ms ?? 0)
+}

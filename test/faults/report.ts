@@ -1,0 +1,45 @@
+// report.ts: docs/reliability.md, of which each run rewrites its own part between two marks and leaves the rest.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { expectation, KINDS } from './fault.ts'
+import type { Verdict } from './scene.ts'
+import { GROUPS } from './table.ts'
+
+export type Part = 'faults' | 'soak'
+
+/** Puts the text between the marks of a part; the page must have them. */
+export function writePart(root: string, part: Part, text: string): void {
+  const file = join(root, 'docs/reliability.md')
+  const page = readFileSync(file, 'utf8')
+  const [open, close] = [`<!-- ${part} -->`, `<!-- /${part} -->`]
+  const from = page.indexOf(open)
+  const to = page.indexOf(close)
+  if (from === -1 || to < from) throw new Error(`docs/reliability.md has no marks for ${part}.`)
+  writeFileSync(file, `${page.slice(0, from + open.length)}\n\n${text.trim()}\n\n${page.slice(to)}`)
+}
+
+export function circumstances(): string {
+  return `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${process.platform}, ${cpus().length} cores`
+}
+
+export function writeFaults(root: string, verdicts: readonly Verdict[], seconds: number): void {
+  const bad = verdicts.filter(({ problems }) => problems.length > 0)
+  const worst = (of: (verdict: Verdict) => number) => Math.max(...verdicts.map(of))
+  const lines = [
+    `\`npm run faults\` on ${circumstances()}: **${verdicts.length} scenes, ${bad.length} did not hold**, ${seconds} s.`,
+    `Slowest close ${worst(({ closeMs }) => closeMs)} ms; largest growth in one scene ${worst(({ peakMiB }) => peakMiB)} MiB.`,
+  ]
+  for (const { title, faults } of GROUPS) {
+    lines.push('', `### ${title}`, '', '| fault | how | what must hold | stdio | http | sse | ws |')
+    lines.push('| --- | --- | --- | --- | --- | --- | --- |')
+    for (const fault of faults) {
+      const cells = KINDS.map((kind) => {
+        const verdict = verdicts.find((one) => one.fault === fault && one.kind === kind)
+        return verdict === undefined ? '' : verdict.problems.length === 0 ? '✔' : '✘'
+      })
+      lines.push(`| ${[fault.name, fault.how, expectation(fault), ...cells].join(' | ')} |`)
+    }
+  }
+  writePart(root, 'faults', lines.join('\n'))
+}

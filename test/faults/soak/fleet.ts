@@ -1,0 +1,121 @@
+// fleet.ts: fifty servers of every transport, what can be done to each, and the list of them as the board is to have it.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ConfiguredServer, InProcessServer, ServerEntry } from '@plugboard/core'
+import { isRunning } from '../kit.ts'
+import type { Lab, RemoteKind, RemotePeer } from '../lab.ts'
+import { insideServer } from '../neighbours.ts'
+import { pidsIn } from './ledger.ts'
+
+export const FLEET = { stdio: 8, http: 14, sse: 8, ws: 8, inside: 12 } as const
+type FleetKind = keyof typeof FLEET
+
+export interface Member {
+  readonly name: string
+  readonly kind: FleetKind
+  readonly dir: string
+  readonly peer?: RemotePeer
+  /** Missing for those inside the process, which the board lists by itself. */
+  readonly entry?: ServerEntry
+}
+
+const COMMON = { timeout: 1500, reconnect: { maxAttempts: 4, delayMs: 30 } }
+const hints = { echo: { readOnlyHint: true }, wait: { readOnlyHint: true }, write: {} }
+const TOOLS = Object.entries(hints).map(([name, annotations]) => ({
+  name,
+  description: name,
+  inputSchema: { type: 'object' },
+  annotations,
+}))
+
+export class Fleet {
+  readonly members: Member[] = []
+  readonly inProcess: Record<string, InProcessServer> = {}
+  readonly off = new Set<string>()
+  readonly away = new Set<string>()
+  readonly #changed = new Map<string, number>()
+  readonly #ends = new Map<string, { close(): Promise<void> }>()
+
+  static async open(root: string, home: string, lab: Lab, ran: (line: string) => void): Promise<Fleet> {
+    const fleet = new Fleet()
+    for (const [kind, count] of Object.entries(FLEET))
+      for (let i = 0; i < count; i++) {
+        const name = `${kind}${i}`
+        const dir = join(home, name)
+        mkdirSync(dir)
+        // The keys of FLEET are the kinds.
+        await fleet.#add(kind as FleetKind, name, dir, root, lab, ran)
+      }
+    return fleet
+  }
+
+  async #add(
+    kind: FleetKind,
+    name: string,
+    dir: string,
+    root: string,
+    lab: Lab,
+    ran: (line: string) => void,
+  ) {
+    if (kind === 'inside') {
+      const serve = insideServer(async (tool, args) => {
+        if (tool === 'write') ran(`write ${String(args['nonce'])}`)
+        if (typeof args['ms'] === 'number') await new Promise((done) => setTimeout(done, Number(args['ms'])))
+        return JSON.stringify({ by: name, ...args })
+      }, TOOLS)
+      this.inProcess[name] = (end) => {
+        this.#ends.set(name, end)
+        return serve(end)
+      }
+      this.members.push({ name, kind, dir })
+      return
+    }
+    if (kind === 'stdio') {
+      const args = [join(root, 'test/faults/peers/stdio.mjs'), 'soak', dir, name]
+      const entry = { ...COMMON, type: 'stdio', command: process.execPath, args, env: {} } as const
+      this.members.push({ name, kind, dir, entry })
+      return
+    }
+    const peer = await lab.open(kind satisfies RemoteKind, 'soak', dir, name)
+    this.members.push({ name, kind, dir, peer, entry: { ...COMMON, type: kind, url: peer.url, headers: {} } })
+  }
+
+  /** What the configuration says now. */
+  configured(): ConfiguredServer[] {
+    return this.members.flatMap(({ name, entry }) => {
+      if (!entry || this.away.has(name)) return []
+      const changed = { ...entry, timeout: COMMON.timeout + (this.#changed.get(name) ?? 0) }
+      return [
+        {
+          name,
+          scope: 'dynamic',
+          source: 'soak',
+          entry: changed,
+          signature: JSON.stringify(changed),
+          ...(this.off.has(name) && {
+            disabled: { kind: 'user', text: 'switched off by the soak' } as const,
+          }),
+        },
+      ]
+    })
+  }
+
+  /** The entry is another from now on, so that the board has to start the server anew. */
+  change(name: string): void {
+    this.#changed.set(name, ((this.#changed.get(name) ?? 0) + 1) % 100)
+  }
+
+  /** Ends the linked pair from the server's side. */
+  async hangUp(name: string): Promise<void> {
+    await this.#ends.get(name)?.close()
+  }
+
+  /** The process that serves now, if one does. */
+  pid(member: Member): number | undefined {
+    return pidsIn(member.dir).filter(isRunning).at(-1)
+  }
+
+  processes(): number[] {
+    return this.members.flatMap(({ dir }) => pidsIn(dir)).filter(isRunning)
+  }
+}
