@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from './ensure-install.mjs'
+import { noticesFor } from './lib/notices.mjs'
 
 const stampFile = join(root, 'node_modules', '.plugboard-build')
 
@@ -69,16 +70,22 @@ async function bundleCommand() {
     target: 'node20',
     mainFields: ['module', 'main'],
     minify: true,
+    // The terms of what is inside go along in one file.
     legalComments: 'none',
+    metafile: true,
     logLevel: 'warning',
     // What carries native code or data files stays a dependency; the rest is inside the bundle.
     external: ['@plugboard/codebase', '@napi-rs/keyring', 'sharp'],
   }
   const define = { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) }
   const parts = new Map([['main', 'packages/cli/src/main.ts']])
+  const inputs = new Set()
+  const bundle = async (options) => {
+    const { metafile } = await esbuild.build({ ...common, ...options })
+    for (const input of Object.keys(metafile.inputs)) inputs.add(input)
+  }
   for (const [name, entry] of parts)
-    await esbuild.build({
-      ...common,
+    await bundle({
       entryPoints: [entry],
       outfile: join(outdir, `${name}.cjs`),
       format: 'cjs',
@@ -88,9 +95,7 @@ async function bundleCommand() {
       plugins: [{ name: 'parts', setup: (build) => splitDynamicImports(build, parts) }],
     })
   const live = join(root, 'packages/cli/src/live')
-  if (!existsSync(live)) return
-  await esbuild.build({
-    ...common,
+  await bundle({
     entryPoints: readdirSync(live)
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
       .map((file) => join(live, file)),
@@ -101,6 +106,7 @@ async function bundleCommand() {
     define,
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
   })
+  writeFileSync(join(outdir, 'THIRD-PARTY.txt'), noticesFor(inputs, root))
 }
 
 /** esbuild splits ESM only; a dynamic import here becomes a `require` of a bundle of its own. */

@@ -12,7 +12,7 @@ const CORRIDOR: readonly (readonly string[])[] = [
   ['codebase', 'core/errors', 'core/lazy', 'core/limits'],
   ['core/host'],
   ['core/files'],
-  ['core/events'],
+  ['core/events', 'core/skills'],
   ['core/config'],
   ['core/auth'],
   ['core/transports'],

@@ -47,17 +47,23 @@ export function nodeIn(folder) {
   return join(folder, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
 }
 
-function npm(args, cwd) {
+/** Runs npm, the one that runs us if there is one; what it prints on stdout is given back. */
+export function npm(args, cwd) {
   const script = process.env.npm_execpath
-  const options = { cwd, stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS }
+  const options = {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: INSTALL_MS,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  }
   const windows = process.platform === 'win32'
   const run = script?.endsWith('.js')
     ? spawnSync(process.execPath, [script, ...args], options)
     : spawnSync(windows ? 'npm.cmd' : 'npm', args, { ...options, shell: windows })
   if (run.error || run.status !== 0) {
-    console.error(
-      'The packages could not be installed; npm says why above. The npm registry must be reachable once.',
-    )
+    console.error('npm could not do it, and says why above. An install needs the npm registry, once.')
     throw run.error ?? new Error(`npm ended with code ${run.status}`)
   }
+  return run.stdout
 }

@@ -47,7 +47,7 @@ try {
   await useEverything()
 } catch (error) {
   console.error(error)
-  console.error(`ended with ${error.refusal ?? error.code}`)
+  console.error(`ended with ${error.refusal ?? error.reason ?? error.code}`)
   process.exitCode = 1
 } finally {
   await board?.close()
@@ -66,12 +66,21 @@ async function useEverything() {
     if (error) throw error
   })
   await useTools()
+  await useSkills()
   for (const { resource } of await board.resources({ server: SERVER }))
     await patiently(() => board.read(SERVER, resource.uri))
   for (const { prompt } of await board.prompts({ server: SERVER })) {
     const args = Object.fromEntries((prompt.arguments ?? []).map(({ name }) => [name, 'text']))
     await patiently(() => board.prompt(SERVER, prompt.name, args))
   }
+}
+
+/** Looks at the skills, and loads each of them whole, unless the scenario is about only looking. */
+async function useSkills() {
+  const skills = await board.skills({ server: SERVER })
+  if (scenario === 'sep-2640-client-no-prefetch') return
+  for (const { name, files = ['SKILL.md'] } of skills)
+    for (const file of files) await patiently(() => board.readSkill(SERVER, name, { file }))
 }
 
 /** The calls that the suite asks for word by word, or else every tool on the board. */

@@ -18,11 +18,13 @@ import {
 import type { Emit, ToolFigures } from './events.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { ToolCall } from './messages.ts'
+import { READ_SKILL_NAME, Shelf, type SkillBoard } from './skills.ts'
 import { type AgentTool, type Batch, type Offer, runCalls, type Toolbox } from './toolbox.ts'
 
 /** As much of a board as a run needs. */
 export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'> &
-  Partial<Pick<Board, 'connection'>>
+  Partial<Pick<Board, 'connection'>> &
+  SkillBoard
 
 export interface BoardToolsOptions {
   readonly board: ToolBoard
@@ -56,6 +58,7 @@ const NOTES_CHARS = 12_000
 export class BoardTools implements Toolbox {
   readonly #options: BoardToolsOptions
   readonly #host: Host
+  readonly #shelf: Shelf
   readonly #found = new Set<string>()
   #wakeAll: (() => void) | undefined
   #plan: Plan | undefined
@@ -64,15 +67,17 @@ export class BoardTools implements Toolbox {
   constructor(options: BoardToolsOptions) {
     this.#options = options
     this.#host = options.host ?? systemHost()
+    this.#shelf = new Shelf(options.board, this.#host, (server) => this.#serverWanted(server))
   }
 
   async offer(contextTokens: number, signal: AbortSignal): Promise<Offer> {
     await this.#wake(signal)
+    await this.#shelf.look(signal)
     this.#contextTokens = contextTokens
     const plan = this.#planFor()
     const { loading, known } = plan
     const starting = this.#starting()
-    const own = this.#options.own ?? []
+    const own = this.#own()
     const sent: OfferedTool[] = [...own]
     if (loading.kind === 'search' || starting.length > 0) sent.push(this.#searchTool(plan, starting))
     if (loading.kind === 'all') sent.push(...loading.tools.map(({ tool }) => tool))
@@ -216,9 +221,16 @@ export class BoardTools implements Toolbox {
     }
   }
 
+  #own(): readonly AgentTool[] {
+    const own = this.#options.own ?? []
+    const reader = this.#shelf.tool()
+    // A program that has a tool of that name means its own.
+    return !reader || own.some(({ name }) => name === READ_SKILL_NAME) ? own : [...own, reader]
+  }
+
   /** Own tools first; a name that nobody has goes to the board, which connects who could have it, or says so. */
   #find(name: string): AgentTool {
-    const own = this.#options.own?.find((tool) => tool.name === name)
+    const own = this.#own().find((tool) => tool.name === name)
     if (own) return own
     if (name === TOOL_SEARCH_NAME && this.#plan) return this.#searchTool(this.#plan, [])
     const { board } = this.#options
@@ -262,6 +274,8 @@ export class BoardTools implements Toolbox {
       room -= text.length
       lines.push(`The server "${name}" says about its tools:\n${text}`)
     }
+    const skills = this.#shelf.notes()
+    if (skills !== '') lines.push(skills)
     return lines.join('\n\n')
   }
 }

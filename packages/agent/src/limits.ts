@@ -14,6 +14,13 @@ export const AGENT_LIMITS = {
   wakeAfterMs: 30,
   /** How long a search for tools waits for servers that are still starting. */
   searchWaitMs: 30 * SECOND,
+  /** How long a request waits for servers to list their skills. */
+  skillsMs: 300,
+  /** Skills that a model is told of, and of each so much. */
+  skills: 100,
+  skillLineChars: 300,
+  /** Of one file of a skill. */
+  skillChars: 100_000,
   /** Tools found by search stay in the requests; beyond this the oldest go. */
   foundTools: 32,
   /** Of a conversation this long, as a share of the context, the older part becomes a summary. */

@@ -64,6 +64,8 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   TOOL_NOT_FOUND: EXIT.notFound,
   RESOURCE_NOT_FOUND: EXIT.notFound,
   PROMPT_NOT_FOUND: EXIT.notFound,
+  SKILL_NOT_FOUND: EXIT.notFound,
+  SKILL_UNVERIFIED: EXIT.denied,
   INIT_ERROR: EXIT.connect,
   TOOL_ERROR: EXIT.toolError,
   PARSE_ERROR: EXIT.usage,

@@ -21,12 +21,16 @@ export function write(fd: Fd, text: string): void {
 }
 
 /** Where scripts send what they do not read; a character device too. */
-const DEV_NULL = 0x103
+const DEV_NULL = 0x103n
 
-/** Asked of the descriptor first: only a character device can be a terminal, and the module that knows is heavy. */
+/**
+ * Asked of the descriptor first: only a character device can be a terminal, and the module that knows is heavy. Asked in
+ * big integers: after the other kind of answer about a pipe, Node 20 takes symbolic links in `node_modules` for folders,
+ * and then a package that pnpm installed does not find its own.
+ */
 export function isTerminal(fd: 0 | 1 | 2): boolean {
   try {
-    const device = lazyModule('node:fs').fstatSync(fd)
+    const device = lazyModule('node:fs').fstatSync(fd, { bigint: true })
     if (!device.isCharacterDevice() || (process.platform === 'linux' && device.rdev === DEV_NULL))
       return false
   } catch {

@@ -275,6 +275,29 @@ export const VERBS: readonly VerbSpec[] = [
     load: (live) => live('prompt'),
   },
   {
+    name: 'skills',
+    group: 'Use',
+    summary: 'the skills that the servers offer',
+    usage: '[SERVER]',
+    completes: 'server',
+    load: (live) => live('skills'),
+  },
+  {
+    name: 'skill',
+    group: 'Use',
+    summary: 'read a skill, verified',
+    usage: 'SERVER NAME [FILE]',
+    options: {
+      output: { type: 'string', short: 'o', value: 'FILE', help: 'write it to a file; - is stdout' },
+    },
+    completes: 'server',
+    examples: [
+      'plugboard skill docs pdf-processing',
+      'plugboard skill docs pdf-processing references/FORMS.md',
+    ],
+    load: (live) => live('skill'),
+  },
+  {
     name: 'audit',
     group: 'Look',
     summary: 'what was called, and which rule let it',

@@ -19,6 +19,7 @@ import {
 import type { BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
 import { type FoundTool, type ToolOffer, ToolPool, type ToolSource } from './board/pool.ts'
 import { boardSettings } from './board/settings.ts'
+import { type BoardSkill, type ReadSkillOptions, Skills } from './board/skills.ts'
 import { type ServerSnapshot, snapshot } from './board/snapshot.ts'
 import { BUILTIN_ALLOWS, createBuiltins } from './builtin/index.ts'
 import { isLocal } from './config/entry.ts'
@@ -40,6 +41,7 @@ import { type BoardEvent, type BoardEvents, Events, type EventType } from './eve
 import { type Host, systemHost } from './host.ts'
 import { type Hook, Hooks, Sampling } from './interaction/index.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from './limits.ts'
+import type { SkillFile } from './skills/index.ts'
 import type {
   Args,
   BoundTool,
@@ -127,6 +129,7 @@ export class Board {
   readonly #pool: ToolPool
   readonly #calls: Calls
   readonly #offers: Offers
+  readonly #skills: Skills
   readonly #asks: AskOptions
   #connections = new Map<string, Connection>()
   #servers = new Map<string, ConfiguredServer>()
@@ -181,6 +184,7 @@ export class Board {
       connections: () => [...this.#connections],
       permitRead: (server, uri, context) => this.#calls.permitRead(server, uri, context),
     })
+    this.#skills = new Skills(this.#offers, connection)
     for (const server of servers) this.#add(server)
   }
 
@@ -307,6 +311,24 @@ export class Board {
     context: CallContext = {},
   ): Promise<PromptResult> {
     return this.#offers.prompt(server, name, args, context)
+  }
+
+  /** The skills that servers list; connects them first if need be, and reads nothing of any skill. */
+  skills(of: OfRequest = {}): Promise<readonly BoardSkill[]> {
+    return this.#skills.list(of)
+  }
+
+  /**
+   * Reads one file of a skill, if the server's channel permissions let it be read, and verifies it: size, SHA-256 and
+   * the head of `SKILL.md` must be what the server listed. Rejects with `SkillUnverified` otherwise.
+   *
+   * @example
+   * for (const { server, name, description } of await board.skills()) console.log(server, name, description)
+   * const { body } = await board.readSkill('docs', 'pdf-processing')
+   * const forms = await board.readSkill('docs', 'pdf-processing', { file: 'references/FORMS.md' })
+   */
+  readSkill(server: string, name: string, options: ReadSkillOptions = {}): Promise<SkillFile> {
+    return this.#skills.read(server, name, options)
   }
 
   /** What could follow in an argument; `given` are the other arguments so far. */

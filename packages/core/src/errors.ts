@@ -23,6 +23,8 @@ export type ErrorCode =
   | 'TOOL_NOT_FOUND'
   | 'RESOURCE_NOT_FOUND'
   | 'PROMPT_NOT_FOUND'
+  | 'SKILL_NOT_FOUND'
+  | 'SKILL_UNVERIFIED'
   | 'INIT_ERROR'
   | 'TOOL_ERROR'
   | 'PARSE_ERROR'
@@ -58,6 +60,8 @@ const NAMES: Readonly<Record<ErrorCode, string>> = {
   TOOL_NOT_FOUND: 'NotFound',
   RESOURCE_NOT_FOUND: 'NotFound',
   PROMPT_NOT_FOUND: 'NotFound',
+  SKILL_NOT_FOUND: 'NotFound',
+  SKILL_UNVERIFIED: 'SkillUnverified',
   INIT_ERROR: 'InitError',
   TOOL_ERROR: 'ToolError',
   PARSE_ERROR: 'ParseError',
@@ -115,15 +119,50 @@ export class ServerNotFound extends PlugboardError {
   }
 }
 
-/** A tool, resource or prompt that its server does not have. */
+/** A tool, resource, prompt or skill (or a file of one) that its server does not have. */
 export class NotFound extends PlugboardError {
-  constructor(kind: 'tool' | 'resource' | 'prompt', name: string, details: ErrorDetails = {}) {
+  constructor(
+    kind: 'tool' | 'resource' | 'prompt' | 'skill' | 'skill file',
+    name: string,
+    details: ErrorDetails = {},
+  ) {
     const codes = {
       tool: 'TOOL_NOT_FOUND',
       resource: 'RESOURCE_NOT_FOUND',
       prompt: 'PROMPT_NOT_FOUND',
+      skill: 'SKILL_NOT_FOUND',
+      'skill file': 'SKILL_NOT_FOUND',
     } as const
     super(codes[kind], `There is no ${kind} named "${name}".`, details)
+  }
+}
+
+/** In what a file of a skill differs from what its server listed. */
+export type SkillFault = 'missing' | 'encoding' | 'size' | 'digest' | 'frontmatter'
+
+/** A file of a skill that is not what its server listed; nothing of it is given out. */
+export class SkillUnverified extends PlugboardError {
+  readonly reason: SkillFault
+  readonly uri: string
+  /** Of the head of its SKILL.md: what is not the same, a line each. */
+  readonly differences: readonly string[]
+
+  constructor(
+    server: string,
+    skill: string,
+    reason: SkillFault,
+    message: string,
+    details: ErrorDetails & { readonly uri: string; readonly differences?: readonly string[] | undefined },
+  ) {
+    super('SKILL_UNVERIFIED', `The skill "${skill}" cannot be used. ${message}.`, {
+      stage: 'call',
+      hint: 'Its server lists one thing and sends another; ask who runs it.',
+      ...details,
+      server,
+    })
+    this.reason = reason
+    this.uri = details.uri
+    this.differences = details.differences ?? []
   }
 }
 

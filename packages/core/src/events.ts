@@ -10,7 +10,7 @@ export type StateSummary =
   | { readonly kind: 'needs-auth'; readonly since: number; readonly error: PlugboardError }
   | { readonly kind: 'disabled'; readonly reason: string }
 
-export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts'
+export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts' | 'skills'
 
 export interface LogLine {
   /** Milliseconds since the epoch. */

@@ -13,6 +13,7 @@ export type {
 } from './board/offers.ts'
 export type { FoundTool, ToolOffer } from './board/pool.ts'
 export { boardSettings, saveRule } from './board/settings.ts'
+export type { BoardSkill, ReadSkillOptions } from './board/skills.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
 export {
   Board,
@@ -51,4 +52,5 @@ export type {
   SamplingResult,
 } from './interaction/index.ts'
 export type { Answer, Caller, Decision, Question } from './permissions/index.ts'
+export type { SkillFile } from './skills/index.ts'
 export type { CallContext, SavedFile, Tool, ToolChange, ToolResult } from './tools/index.ts'

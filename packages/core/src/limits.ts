@@ -268,6 +268,19 @@ export const HOOK_LIMITS = {
   perEvent: 100,
 } as const
 
+/** Skills over MCP: the first two are what every host has to accept. */
+export const SKILL_LIMITS = {
+  files: 512,
+  /** All files of one skill together. */
+  bytes: 16 * MIB,
+  nameChars: 64,
+  descriptionChars: 1024,
+  uriChars: 4096,
+  /** The head of a SKILL.md. */
+  frontmatterChars: 64 * KIB,
+  frontmatterDepth: 32,
+} as const
+
 /** What a served board takes from its clients. */
 export const GATEWAY_LIMITS = {
   /** One POST, or one line on stdin. */

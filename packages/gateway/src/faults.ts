@@ -35,6 +35,7 @@ function codeOf(error: PlugboardError, era: Era): number {
       return era === 'modern' ? RPC.invalidParams : RPC.resourceNotFound
     case 'TOOL_NOT_FOUND':
     case 'PROMPT_NOT_FOUND':
+    case 'SKILL_NOT_FOUND':
     case 'SERVER_NOT_FOUND':
     case 'INVALID_INPUT':
       return RPC.invalidParams

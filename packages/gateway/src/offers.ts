@@ -59,7 +59,10 @@ export class Offers {
     this.#options = options
     this.#board = options.board
     this.#stops = [
-      this.#board.on('list-changed', ({ server, list }) => this.#listed(server, list)),
+      this.#board.on('list-changed', ({ server, list }) => {
+        // Skills are read through the resources they are made of.
+        if (list !== 'skills') this.#listed(server, list)
+      }),
       this.#board.on('state', ({ server, state }) => {
         if (state.kind === 'connected') this.#readTemplates(server)
         if (state.kind === 'disabled') this.#views = new WeakMap()

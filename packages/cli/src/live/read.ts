@@ -1,13 +1,13 @@
 // read: one resource. Text goes to stdout; bytes go to a file, unless they are sent somewhere with -o.
-import { writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { ResourceContent } from '@plugboard/core'
-import { InvalidInput, IoError } from '@plugboard/core/errors'
+import { IoError } from '@plugboard/core/errors'
 import { identifyBytes, resultFiles, type SavedFile } from '@plugboard/core/tools'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { timeoutOption, withBoard } from '../plug.ts'
 import { personOptions } from '../terminal/person.ts'
+import { writeTarget } from '../use/save.ts'
 import { forStdout } from '../use/shown.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -84,15 +84,8 @@ async function write(
   at: number,
   content: ResourceContent,
   bytes: Buffer,
-  { cwd }: Invocation,
+  invocation: Invocation,
 ): Promise<SavedFile> {
-  const path = resolve(cwd, at === 0 ? target : `${target}-${at + 1}`)
-  try {
-    await writeFile(path, bytes)
-  } catch (error) {
-    throw new InvalidInput(`${path} could not be written (${(error as NodeJS.ErrnoException).code}).`, {
-      cause: error,
-    })
-  }
+  const path = await writeTarget(at === 0 ? target : `${target}-${at + 1}`, bytes, invocation)
   return { path, mimeType: content.mimeType ?? 'application/octet-stream', bytes: bytes.length }
 }

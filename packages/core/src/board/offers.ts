@@ -66,17 +66,17 @@ export class Offers {
   }
 
   async resources(of: OfRequest): Promise<readonly BoardResource[]> {
-    const lists = await this.#each(of, 'resources', (one, signal) => one.list('resources', signal))
+    const lists = await this.each(of, has('resources'), (one, signal) => one.list('resources', signal))
     return lists.flatMap(({ server, items }) => items.map((resource) => ({ server, resource })))
   }
 
   async templates(of: OfRequest): Promise<readonly BoardTemplate[]> {
-    const lists = await this.#each(of, 'resources', (one, signal) => one.list('templates', signal))
+    const lists = await this.each(of, has('resources'), (one, signal) => one.list('templates', signal))
     return lists.flatMap(({ server, items }) => items.map((template) => ({ server, template })))
   }
 
   async prompts(of: OfRequest): Promise<readonly BoardPrompt[]> {
-    const lists = await this.#each(of, 'prompts', (one, signal) => one.list('prompts', signal))
+    const lists = await this.each(of, has('prompts'), (one, signal) => one.list('prompts', signal))
     return lists.flatMap(({ server, items }) => items.map((prompt) => ({ server, prompt })))
   }
 
@@ -159,19 +159,24 @@ export class Offers {
     }
   }
 
-  async #each<T>(
+  /** What each server that has such things lists, or the one that is asked for. */
+  async each<T>(
     of: OfRequest,
-    capability: 'resources' | 'prompts',
+    offered: (capabilities: ServerCapabilities) => boolean,
     list: (connection: Connection, signal?: AbortSignal) => Promise<readonly T[]>,
   ): Promise<readonly { readonly server: string; readonly items: readonly T[] }[]> {
     const read = async (server: string, connection: Connection) => {
       const capabilities = await capabilitiesOf(server, connection, of.signal)
-      return { server, items: capabilities[capability] ? await list(connection, of.signal) : [] }
+      return { server, items: offered(capabilities) ? await list(connection, of.signal) : [] }
     }
     if (of.server !== undefined) return [await read(of.server, this.#on.connection(of.server))]
     const all = await Promise.allSettled(this.#on.connections().map(([name, one]) => read(name, one)))
     return all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   }
+}
+
+function has(capability: 'resources' | 'prompts') {
+  return (capabilities: ServerCapabilities) => capabilities[capability] !== undefined
 }
 
 async function capabilitiesOf(

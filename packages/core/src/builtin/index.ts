@@ -1,6 +1,7 @@
 // builtin: the servers that come with the program and run inside it, each loaded when it is first needed and closed
 // with its board. A package that is not installed costs only its own server.
 import { join } from 'node:path'
+import type { Transport } from '../connection/protocol.ts'
 import { InitError } from '../errors.ts'
 import type { Host } from '../host.ts'
 
@@ -24,11 +25,9 @@ export interface BuiltinContext {
   readonly cacheDir: string
 }
 
-/** One end of a linked pair, as the protocol's packages know it. */
-type End = Parameters<import('@plugboard/codebase').CodebaseServer['connect']>[0]
-
 export interface Builtins {
-  readonly servers: Readonly<Record<string, (end: End) => Promise<void>>>
+  /** Each serves the other end of a linked pair. Its type is not the optional package's: declarations must stand alone. */
+  readonly servers: Readonly<Record<string, (end: Transport) => Promise<void>>>
   close(): Promise<void>
 }
 

@@ -1,8 +1,9 @@
-// catalog.ts: the four lists of one server together: their first reading, their refreshing, and what the tool list says
+// catalog.ts: the lists of one server together: their first reading, their refreshing, and what the tool list says
 // about a single tool. lists.ts knows how one list is read.
 import type { ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
+import type { SkillEntry } from '../skills/index.ts'
 import { type HeaderScan, paramHeaders, scanHeaders } from './headers.ts'
 import {
   CachedList,
@@ -11,6 +12,7 @@ import {
   type PromptDefinition,
   RESOURCES,
   type ResourceDefinition,
+  SKILLS,
   TEMPLATES,
   type TemplateDefinition,
   TOOLS,
@@ -40,6 +42,8 @@ export class Catalog {
   readonly resources: CachedList<ResourceDefinition>
   readonly templates: CachedList<TemplateDefinition>
   readonly prompts: CachedList<PromptDefinition>
+  /** Read only when somebody asks for them. */
+  readonly skills: CachedList<SkillEntry>
   readonly #options: CatalogOptions
   #byName = new Map<string, KnownTool>()
 
@@ -49,6 +53,7 @@ export class Catalog {
     this.resources = this.#list(RESOURCES)
     this.templates = this.#list(TEMPLATES)
     this.prompts = this.#list(PROMPTS)
+    this.skills = this.#list(SKILLS)
   }
 
   tool(name: string | undefined): ToolDefinition | undefined {
@@ -85,7 +90,9 @@ export class Catalog {
         this.prompts.invalidate()
         return true
       case 'notifications/resources/list_changed':
+        // Skills are made of resources, and have no word of their own for this.
         this.templates.drop()
+        this.skills.drop()
         this.resources.invalidate()
         return true
       default:
@@ -111,7 +118,7 @@ export class Catalog {
 
   /** The tools are the pool everybody works with and are always kept; the others may be let go and read again. */
   get #side(): readonly CachedList<unknown>[] {
-    return [this.resources, this.templates, this.prompts]
+    return [this.resources, this.templates, this.prompts, this.skills]
   }
 
   #list<T>(spec: ListSpec<T>): CachedList<T> {

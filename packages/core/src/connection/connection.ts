@@ -132,7 +132,7 @@ export class Connection {
   async list<K extends ListKind>(kind: K, signal?: AbortSignal): Promise<Catalog[K]['items']> {
     try {
       await this.#ready(signal)
-      return await abortable(this.catalog[kind].get(), signal)
+      return await abortable<Catalog[K]['items']>(this.catalog[kind].get(), signal)
     } catch (error) {
       throw toPlugboardError(error, { server: this.server.name, stage: 'call', method: `${kind}/list` })
     }

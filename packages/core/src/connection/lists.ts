@@ -1,8 +1,9 @@
-// lists.ts: one cached list, for tools, resources, templates and prompts alike: read page by page with bounds, refreshed
+// lists.ts: one cached list, for tools, resources, templates, prompts and skills alike: read page by page with bounds, refreshed
 // once however often it is asked for, and kept through errors. It does not know what the items mean.
 import type { ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { LIST_LIMITS } from '../limits.ts'
+import { parseSkill, type SkillEntry } from '../skills/index.ts'
 import { BadAnswer, RequestAborted, RpcFault } from './faults.ts'
 import { isObject, type Json, RPC } from './protocol.ts'
 
@@ -229,6 +230,13 @@ export const PROMPTS: ListSpec<PromptDefinition> = {
   method: 'prompts/list',
   field: 'prompts',
   parse: (item) => missing('prompt', item, 'name') ?? (item as PromptDefinition),
+}
+
+export const SKILLS: ListSpec<SkillEntry> = {
+  kind: 'skills',
+  method: 'skills/list',
+  field: 'skills',
+  parse: parseSkill,
 }
 
 function missing(what: string, item: unknown, key: string): string | undefined {

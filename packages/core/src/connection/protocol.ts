@@ -41,6 +41,7 @@ export const READING_METHODS: ReadonlySet<string> = new Set([
   'resources/read',
   'prompts/list',
   'prompts/get',
+  'skills/list',
   'completion/complete',
   'server/discover',
   'ping',

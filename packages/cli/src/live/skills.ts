@@ -1,0 +1,31 @@
+// skills: what servers teach, by name and description. Nothing of a skill is read for it.
+import { CONNECT_LIMITS } from '@plugboard/core/limits'
+import { type Invocation, words } from '../context.ts'
+import { EXIT, table } from '../output.ts'
+import { connectTimeout, withBoard } from '../plug.ts'
+import { noteAbsent } from '../use/absent.ts'
+import { oneLine } from '../use/shown.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [server] = words(invocation, ['SERVER'], 1)
+  const { output } = invocation
+  return withBoard(invocation, async ({ board, signal }) => {
+    if (server === undefined) {
+      await board.ready({ signal, timeoutMs: connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) })
+      noteAbsent(invocation, board)
+    }
+    const skills = await board.skills({ server, signal })
+    output.result({ skills }, () =>
+      table(
+        skills.map(({ server: of, name, description, files }) => [
+          of,
+          output.color.bold(oneLine(name, 64)),
+          files ? `${files.length} file${files.length === 1 ? '' : 's'}` : 'unlisted files',
+          output.color.dim(oneLine(description, 90)),
+        ]),
+      ),
+    )
+    if (skills.length === 0 && !output.json) output.note('No skills.')
+    return EXIT.done
+  })
+}

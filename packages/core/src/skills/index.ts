@@ -1,0 +1,11 @@
+// skills: what a skill is, and when a file of it may be used.
+export {
+  folderOf,
+  parseSkill,
+  pathBelow,
+  SKILL_FILE,
+  SKILLS_EXTENSION,
+  type SkillEntry,
+  type SkillFileEntry,
+} from './entry.ts'
+export { type SkillFile, verifyFile, type WantedFile } from './verify.ts'
