@@ -81,6 +81,10 @@ export const MEANING_LIMITS = {
   vectorWeight: 0.8,
   endpointTimeoutMs: 30 * SECOND,
   endpointBatch: 32,
+  endpointTries: 4,
+  endpointPauseMs: 500,
+  endpointPauseMaxMs: 10 * SECOND,
+  endpointBytes: 64 * MIB,
 } as const
 
 export const HTTP_LIMITS = {

@@ -12,7 +12,7 @@ import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import { type ChunkMeta, ChunkSegment, hashOf } from './chunk-segment.ts'
 import { ChunkCollection, type Open, speaks } from './collection.ts'
-import { dimensionsOf, type EmbeddingChoice, modelName } from './embedders.ts'
+import type { EmbeddingChoice, ModelIdentity } from './embedders.ts'
 import { best, fuse, type Ranked } from './rank.ts'
 import { VectorFile } from './vectors.ts'
 import type { MeaningReply, MeaningRequest } from './worker.ts'
@@ -53,13 +53,15 @@ interface Manifest {
   readonly segments: readonly string[]
 }
 
-const VERSION = 1
+const VERSION = 2
 
 export interface MeaningOptions {
   readonly root: Root
   readonly realRoot: string
   readonly store: FolderStore
   readonly choice: EmbeddingChoice
+  /** The model that `choice` means; undefined when there is none. */
+  readonly model: ModelIdentity | undefined
   /** Threads that embed, at most. */
   readonly threads: number
   /** Every file that counts. */
@@ -86,8 +88,8 @@ export class MeaningIndex {
 
   constructor(options: MeaningOptions) {
     this.#options = options
-    this.model = modelName(options.choice)
-    this.#dimensions = dimensionsOf(options.choice)
+    this.model = options.model?.name
+    this.#dimensions = options.model?.dimensions ?? 0
   }
 
   get failure(): string | undefined {
@@ -259,7 +261,7 @@ export class MeaningIndex {
     try {
       const found = JSON.parse(readFileSync(this.#manifestPath, 'utf8')) as Manifest
       const fits = found.version === VERSION && found.root === this.#options.realRoot
-      return fits && found.model === (this.model ?? null) ? found : undefined
+      return fits && found.model === (this.#options.model?.id ?? null) ? found : undefined
     } catch {
       // Missing or not readable: nothing was chunked yet.
       return undefined
@@ -270,7 +272,7 @@ export class MeaningIndex {
     const manifest: Manifest = {
       version: VERSION,
       root: this.#options.realRoot,
-      model: this.model ?? null,
+      model: this.#options.model?.id ?? null,
       segments,
     }
     replaceFile(this.#manifestPath, JSON.stringify(manifest))
@@ -389,6 +391,7 @@ export class MeaningIndex {
             segment: path,
             vectors: `${path}.vec`,
             choice,
+            dimensions: this.#dimensions,
             known,
           })
         }

@@ -88,3 +88,11 @@ export function packVector(vector: Float32Array): Uint8Array {
   })
   return record
 }
+
+/** The same direction, at length 1. */
+export function unit(vector: Float32Array): Float32Array {
+  let squares = 0
+  for (const value of vector) squares += value * value
+  const factor = 1 / Math.sqrt(squares || 1)
+  return vector.map((value) => value * factor)
+}

@@ -8,7 +8,7 @@ import { Parsers } from '../chunks/parsers.ts'
 import { decodeText } from '../files.ts'
 import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
 import { type ChunkedFile, ChunkSegment, hashOf, writeChunkSegment } from './chunk-segment.ts'
-import { dimensionsOf, type Embedder, type EmbeddingChoice, makeEmbedder } from './embedders.ts'
+import { type Embedder, type EmbeddingChoice, makeEmbedder } from './embedders.ts'
 import { passageOf } from './passage.ts'
 import { packVector, VectorFile } from './vectors.ts'
 
@@ -27,6 +27,7 @@ export type MeaningRequest =
       readonly segment: string
       readonly vectors: string
       readonly choice: EmbeddingChoice
+      readonly dimensions: number
       /** Vectors known from before, by the hash of the chunk they belong to. */
       readonly known: ReadonlyMap<string, Uint8Array>
     }
@@ -116,7 +117,7 @@ class MeaningThread {
 
   async #embed(request: MeaningRequest & { readonly do: 'embed' }): Promise<void> {
     const segment = ChunkSegment.open(request.segment, 'segment')
-    const vectors = new VectorFile(request.vectors, dimensionsOf(request.choice))
+    const vectors = new VectorFile(request.vectors, request.dimensions)
     const batch = request.choice.kind === 'endpoint' ? MEANING_LIMITS.endpointBatch : 1
     try {
       vectors.repair()
@@ -144,9 +145,7 @@ class MeaningThread {
         }
         const made = wanted.length > 0 ? await (await this.#model(request.choice)).embed(wanted, 'chunk') : []
         vectors.append(
-          records.map(
-            (record) => record ?? packVector(made.shift() ?? new Float32Array(dimensionsOf(request.choice))),
-          ),
+          records.map((record) => record ?? packVector(made.shift() ?? new Float32Array(request.dimensions))),
         )
         this.#port.postMessage({
           type: 'progress',
