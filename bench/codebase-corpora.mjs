@@ -161,7 +161,7 @@ export function documentedFunctions(repository, { queries, bytes }) {
     texts.set(name, found.text)
     for (const pair of found.pairs) pairs.push({ ...pair, file: name })
   }
-  const folder = join(benchDir, `stripped-${repository.name}`)
+  const folder = join(benchDir, `stripped-${repository.folder ?? repository.name}`)
   if (existsSync(folder))
     for (const path of walk(folder)) if (!texts.has(relative(folder, path))) rmSync(path)
   for (const [name, text] of texts) {

@@ -4,6 +4,7 @@ import { MEANING_LIMITS } from '../limits.ts'
 import { type EndpointChoice, EndpointEmbedder, endpointAddress } from './endpoint.ts'
 import { digestOf, readOnnxFolder } from './model/onnx-folder.ts'
 import { MODEL, modelFolder, readModel } from './model/weights.ts'
+import { embedInParts, type Passage, wholeOf } from './passage.ts'
 
 export type EmbeddingChoice =
   | { readonly kind: 'built-in' }
@@ -19,7 +20,10 @@ export type EmbeddingChoice =
 
 export interface Embedder {
   readonly dimensions: number
-  embed(texts: readonly string[], purpose: 'chunk' | 'query'): Promise<Float32Array[]>
+  /** How many chunks are best given at once. */
+  readonly batch: number
+  chunks(passages: readonly Passage[]): Promise<Float32Array[]>
+  query(text: string): Promise<Float32Array>
 }
 
 export interface ModelIdentity {
@@ -53,15 +57,40 @@ export async function identify(choice: EmbeddingChoice): Promise<ModelIdentity |
 }
 
 export async function makeEmbedder(choice: EmbeddingChoice): Promise<Embedder> {
-  if (choice.kind === 'endpoint') return new EndpointEmbedder(choice)
+  if (choice.kind === 'endpoint') return endpoint(choice)
   if (choice.kind === 'onnx') return onnx(choice.folder, choice.runtime)
   const folder = choice.kind === 'built-in' ? modelFolder() : undefined
   if (folder === undefined) throw new Error('no model is installed')
   const { Encoder } = await import('./model/encoder.ts')
   const encoder = new Encoder(readModel(folder))
+  return local(
+    MODEL.dimensions,
+    (text) => encoder.count(text),
+    (text, purpose) => encoder.embed(text, tokensFor(purpose)),
+  )
+}
+
+type Purpose = 'chunk' | 'query'
+
+const tokensFor = (purpose: Purpose) =>
+  purpose === 'chunk' ? MEANING_LIMITS.modelTokens : MEANING_LIMITS.queryTokens
+
+/** A model that runs here, in this thread, and reads little at once. */
+function local(
+  dimensions: number,
+  count: (text: string) => number,
+  embed: (text: string, purpose: Purpose) => Float32Array | Promise<Float32Array>,
+): Embedder {
   return {
-    dimensions: MODEL.dimensions,
-    embed: async (texts, purpose) => texts.map((text) => encoder.embed(text, tokensFor(purpose))),
+    dimensions,
+    batch: 1,
+    async chunks(passages) {
+      const vectors: Float32Array[] = []
+      for (const passage of passages)
+        vectors.push(await embedInParts(passage, count, (text) => embed(text, 'chunk')))
+      return vectors
+    },
+    query: async (text) => embed(text, 'query'),
   }
 }
 
@@ -69,15 +98,23 @@ async function onnx(folder: string, runtime: string | undefined): Promise<Embedd
   const { OnnxEncoder } = await import('./model/onnx.ts')
   const found = readOnnxFolder(folder)
   const encoder = await OnnxEncoder.open(found, runtime)
+  return local(
+    found.dimensions,
+    (text) => encoder.count(text),
+    (text, purpose) => encoder.embed(text, purpose, tokensFor(purpose)),
+  )
+}
+
+/** Served models read a whole chunk at once, and every text costs. */
+function endpoint(choice: EndpointChoice): Embedder {
+  const served = new EndpointEmbedder(choice)
   return {
-    dimensions: found.dimensions,
-    async embed(texts, purpose) {
-      const vectors: Float32Array[] = []
-      for (const text of texts) vectors.push(await encoder.embed(text, purpose, tokensFor(purpose)))
-      return vectors
+    dimensions: choice.dimensions,
+    batch: MEANING_LIMITS.endpointBatch,
+    chunks: (passages) => served.embed(passages.map(wholeOf)),
+    async query(text) {
+      const [vector] = await served.embed([text])
+      return vector ?? new Float32Array(choice.dimensions)
     },
   }
 }
-
-const tokensFor = (purpose: 'chunk' | 'query') =>
-  purpose === 'chunk' ? MEANING_LIMITS.modelTokens : MEANING_LIMITS.queryTokens

@@ -159,13 +159,8 @@ export class MeaningIndex {
     const canAsk = this.model !== undefined && query.mode !== 'text' && collection.hasVectors
     const asked = canAsk ? await this.#vectorOf(query.query) : undefined
     const mode = asked?.vector ? query.mode : 'text'
-    const accepts = collection.filter(query.language, query.path)
-    const byWords = mode === 'vector' ? [] : collection.byWords(query.query, accepts)
-    const byVectors = mode !== 'text' && asked?.vector ? collection.byVectors(asked.vector, accepts) : []
-    const { chunks, vectors } = collection.counts()
-    // While few chunks have vectors, having one must not count as being near.
-    const trust = vectors / Math.max(1, chunks)
-    const ranked = mode === 'hybrid' ? fuse(byWords, byVectors, trust) : best([...byWords, ...byVectors])
+    const accepted = collection.accepted(query.language, query.path)
+    const ranked = rankedBy(mode, collection, query.query, asked?.vector, accepted)
     const hits = await this.#present(collection, ranked, query.maxResults)
     return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
   }
@@ -425,4 +420,17 @@ function openSegment(path: string, name: string): ChunkSegment | undefined {
     // Missing, torn or of another format: the files are the truth.
     return undefined
   }
+}
+
+function rankedBy(
+  mode: MeaningMode,
+  collection: ChunkCollection,
+  query: string,
+  vector: Float32Array | undefined,
+  accepted: Uint8Array,
+): Ranked[] {
+  if (mode === 'text' || !vector) return best(collection.byWords(query, accepted), 0)
+  const byVectors = collection.byVectors(vector, accepted)
+  if (mode === 'vector') return best(byVectors)
+  return best(fuse(collection.byWords(query, accepted), byVectors, accepted))
 }

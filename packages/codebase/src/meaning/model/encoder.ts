@@ -164,6 +164,10 @@ export class Encoder {
     }
   }
 
+  count(text: string): number {
+    return this.#tokenizer.count(text)
+  }
+
   /** A vector of length 1. */
   embed(text: string, tokens: number): Float32Array {
     const ids = this.#tokenizer.encode(text, Math.min(tokens, TOKENS_MAX))

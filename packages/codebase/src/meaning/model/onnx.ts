@@ -104,6 +104,10 @@ export class OnnxEncoder {
     return new OnnxEncoder(runtime, session, tokenizer, folder)
   }
 
+  count(text: string): number {
+    return this.#tokenizer.count(text)
+  }
+
   /** A vector of length 1. */
   async embed(text: string, purpose: 'chunk' | 'query', tokens: number): Promise<Float32Array> {
     const { queryPrefix, chunkPrefix, maxTokens } = this.#folder

@@ -57,6 +57,13 @@ export class Tokenizer {
     return ids
   }
 
+  /** How many numbers the text alone takes. */
+  count(text: string): number {
+    let count = 0
+    for (const [word] of this.#plain(text).matchAll(WORD)) count += this.#pieces(word).length
+    return count
+  }
+
   #plain(text: string): string {
     const { lowercase, stripAccents, splitChinese } = this.#rules
     let plain = text.replace(/[\t\n\r]/g, ' ').replace(/\p{C}|\ufffd/gu, '')
