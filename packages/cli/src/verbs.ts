@@ -318,6 +318,7 @@ export const VERBS: readonly VerbSpec[] = [
       port: { type: 'string', value: 'N', help: 'the port (a free one when left out)' },
       root: { type: 'string', value: 'DIR', help: 'the folder to search' },
       threads: { type: 'string', value: 'N', help: 'worker threads for indexing, at most' },
+      model: { type: 'string', value: 'DIR', help: 'a folder with an ONNX sentence encoder, or none' },
       'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },
       status: { type: 'boolean', help: 'say how far the index is' },
       reindex: { type: 'boolean', help: 'build the index anew' },

@@ -16,7 +16,7 @@ import {
 import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
 import { type IndexPhase, LiveIndex } from './index/live.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
-import type { EmbeddingChoice } from './meaning/embedders.ts'
+import { type EmbeddingChoice, identify, type ModelIdentity } from './meaning/embedders.ts'
 import {
   type Coverage,
   type MeaningHit,
@@ -98,6 +98,7 @@ export class Codebase {
   #index: Promise<LiveIndex | undefined> | undefined
   #meanings: Promise<MeaningIndex | undefined> | undefined
   #store: Promise<FolderStore> | undefined
+  #modelProblem: string | undefined
 
   constructor(options: CodebaseOptions) {
     this.#options = options
@@ -157,6 +158,7 @@ export class Codebase {
       live?.phase ??
       (store.text() ? { kind: 'ready' as const } : { kind: 'off' as const, reason: 'not built yet' })
     const text = store.text()
+    const problem = this.#modelProblem ?? meaning?.failure
     return {
       root: this.root.path,
       text: {
@@ -172,7 +174,7 @@ export class Codebase {
         ...(meaning?.coverage() ?? NO_COVERAGE),
         model: meaning?.model ?? null,
         working: meaning?.isWorking ?? false,
-        ...(meaning?.failure !== undefined && { problem: meaning.failure }),
+        ...(problem !== undefined && { problem }),
       },
       cache: { folder: store.folder, bytes: store.bytes() },
     }
@@ -236,7 +238,8 @@ export class Codebase {
     signal?.throwIfAborted()
     if (coverage.files_indexed < coverage.files)
       notes.push(`${coverage.files_indexed} of ${coverage.files} files are indexed so far.`)
-    if (meaning.model === undefined) notes.push('No model is installed: ranked by words alone.')
+    if (meaning.model === undefined)
+      notes.push(`${this.#modelProblem ?? 'No model is installed'}: ranked by words alone.`)
     else if (coverage.chunks_with_vectors < coverage.chunks)
       notes.push(
         `${coverage.chunks_with_vectors} of ${coverage.chunks} chunks have vectors so far; the others are ranked by words alone.`,
@@ -290,11 +293,20 @@ export class Codebase {
   }
 
   async #openMeaning(): Promise<MeaningIndex> {
+    const choice = this.#options.embeddings ?? { kind: 'built-in' }
+    let model: ModelIdentity | undefined
+    try {
+      model = await identify(choice)
+    } catch (error) {
+      // A model that cannot be used costs its half of every answer, and every answer says why.
+      this.#modelProblem = error instanceof Error ? error.message : String(error)
+    }
     return new MeaningIndex({
       root: this.root,
       realRoot: await this.root.real(),
       store: await this.#openStore(),
-      choice: this.#options.embeddings ?? { kind: 'built-in' },
+      choice,
+      model,
       threads: Math.max(1, (this.#options.threads ?? INDEX_LIMITS.threads) - 1),
       list: (signal) => this.files(signal),
     })

@@ -77,10 +77,19 @@ export const MEANING_LIMITS = {
   filesOnTheSpot: 60,
   filesPerSegment: 100,
   refreshMs: 5 * SECOND,
-  /** What the nearest vector is worth beside the best match by words. */
-  vectorWeight: 0.8,
+  /** Of a chunk, at most, each of `modelTokens`. */
+  windowsMax: 6,
+  openingWords: 20,
+  /** The part of the names alone in a chunk's vector, beside 1 for all of its text. */
+  nameWeight: 0.5,
+  /** What standing out by nearness is worth beside standing out by words. */
+  vectorWeight: 1.5,
   endpointTimeoutMs: 30 * SECOND,
   endpointBatch: 32,
+  endpointTries: 4,
+  endpointPauseMs: 500,
+  endpointPauseMaxMs: 10 * SECOND,
+  endpointBytes: 64 * MIB,
 } as const
 
 export const HTTP_LIMITS = {

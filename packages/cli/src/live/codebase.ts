@@ -1,6 +1,11 @@
 // codebase: the built-in code search server on its own, for any other MCP client: over stdio, or over HTTP.
 import { join, resolve } from 'node:path'
-import { createCodebaseServer } from '@plugboard/codebase'
+import {
+  CodebaseError,
+  createCodebaseServer,
+  type EmbeddingChoice,
+  embeddingsFrom,
+} from '@plugboard/codebase'
 import { plugboardHome } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
@@ -11,7 +16,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { output, host } = invocation
   const root = resolve(invocation.cwd, invocation.option('root') ?? '.')
   const cacheDir = join(plugboardHome(host), 'cache', 'codebase')
-  const server = createCodebaseServer({ root, cacheDir, ...threads(invocation) })
+  const server = createCodebaseServer({ root, cacheDir, ...threads(invocation), ...embeddings(invocation) })
   const stop = new AbortController()
   const onSignal = () => {
     if (stop.signal.aborted) process.exit(EXIT.interrupted)
@@ -64,6 +69,20 @@ function aborted(signal: AbortSignal): Promise<void> {
 function threads(invocation: Invocation): { threads?: number } {
   const count = number(invocation, 'threads')
   return count === undefined ? {} : { threads: count }
+}
+
+function embeddings(invocation: Invocation): { embeddings?: EmbeddingChoice } {
+  const named = invocation.option('model')
+  const keyword = named === undefined || named === 'none' || named === 'built-in'
+  try {
+    const choice = embeddingsFrom(invocation.host.env, {
+      model: keyword ? named : resolve(invocation.cwd, named),
+    })
+    return choice ? { embeddings: choice } : {}
+  } catch (error) {
+    if (!(error instanceof CodebaseError)) throw error
+    throw new InvalidInput(error.message, { ...(error.hint !== undefined && { hint: error.hint }) })
+  }
 }
 
 function number(invocation: Invocation, name: string): number | undefined {

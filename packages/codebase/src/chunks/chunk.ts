@@ -61,7 +61,7 @@ function cutNode(text: string, node: Node, start: number, end: number, label: La
   if (parts.length === 0) return cutByLines(text, start, end, label)
   const pieces: Piece[] = []
   const first = parts[0]
-  if (first && first.start > start) pieces.push({ start, end: first.start, ...label })
+  if (first && first.start > start) pieces.push(...cutByLines(text, start, first.start, label))
   parts.forEach((part, n) => {
     const stop = parts[n + 1]?.start ?? end
     const own = part.label ?? label

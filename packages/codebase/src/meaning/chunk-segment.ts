@@ -35,6 +35,8 @@ interface FileMeta {
 const MARK = 0x314b4350
 const FORMAT = 1
 const HEADER = 32
+/** Keys between two that stay in memory. */
+const SIGNPOST = 256
 
 export const hashOf = (text: string) => createHash('sha1').update(text).digest('base64url').slice(0, 16)
 
@@ -144,6 +146,7 @@ export class ChunkSegment {
   readonly #metaAt: number
   readonly #dataAt: number
   readonly #metaOffsetsAt: number
+  #signs: Uint32Array | undefined
 
   private constructor(name: string, fd: number) {
     this.name = name
@@ -198,18 +201,34 @@ export class ChunkSegment {
     )
   }
 
-  /** Looks the word up on the disk: the key table of a big tree need not stay in memory. */
+  /** Looks the word up: one read finds its key, two more its list. The key table of a big tree need not stay in memory. */
   hits(key: number): TermHit[] {
+    const signposts = this.#signposts()
     let low = 0
-    let high = this.#keyCount - 1
-    while (low <= high) {
+    let high = signposts.length
+    while (low < high) {
       const middle = (low + high) >> 1
-      const value = new Uint32Array(read(this.#fd, this.#keysAt + middle * 4, 4).buffer)[0] as number
-      if (value === key) return this.#list(middle)
-      if (value < key) low = middle + 1
-      else high = middle - 1
+      if ((signposts[middle] as number) <= key) low = middle + 1
+      else high = middle
     }
-    return []
+    if (low === 0) return []
+    const from = (low - 1) * SIGNPOST
+    const count = Math.min(SIGNPOST, this.#keyCount - from)
+    const keys = new Uint32Array(read(this.#fd, this.#keysAt + from * 4, count * 4).buffer)
+    const at = keys.indexOf(key)
+    return at < 0 ? [] : this.#list(from + at)
+  }
+
+  /** Every so many keys one, read when a word is first looked up. */
+  #signposts(): Uint32Array {
+    if (!this.#signs) {
+      const keys = new Uint32Array(read(this.#fd, this.#keysAt, this.#keyCount * 4).buffer)
+      this.#signs = Uint32Array.from(
+        { length: Math.ceil(keys.length / SIGNPOST) },
+        (_, n) => keys[n * SIGNPOST] as number,
+      )
+    }
+    return this.#signs
   }
 
   close(): void {

@@ -2,7 +2,7 @@
 // when segments come or go, a new one is made, and a search goes on with the one it began with.
 import { languageOf } from '../chunks/languages.ts'
 import type { ChunkSegment, TermHit } from './chunk-segment.ts'
-import { bm25, Nearest, type Ranked } from './rank.ts'
+import { bm25, type Scores } from './rank.ts'
 import { termKey, termsOf } from './terms.ts'
 import type { VectorFile } from './vectors.ts'
 
@@ -18,8 +18,6 @@ export interface Open {
 
 /** Is there a file this segment still speaks for? */
 export const speaks = ({ stale }: Open) => stale.some((flag) => flag === 0)
-
-export type Accepts = (open: Open, chunk: number) => boolean
 
 export class ChunkCollection {
   readonly opens: readonly Open[]
@@ -45,67 +43,58 @@ export class ChunkCollection {
     return { files, chunks, vectors }
   }
 
-  filter(language: string | undefined, path: string | undefined): Accepts {
-    const folder = path === undefined || path === '.' || path === '' ? undefined : path
-    const wanted = language?.toLowerCase()
-    const verdicts = new Map<Open, Uint8Array>()
-    return (open, chunk) => {
-      let verdict = verdicts.get(open)
-      if (!verdict) {
-        verdict = Uint8Array.from(open.segment.files, (file, n) => {
-          if (open.stale[n]) return 0
-          if (folder !== undefined && file.path !== folder && !file.path.startsWith(`${folder}/`)) return 0
-          return wanted === undefined || languageOf(file.path).name === wanted ? 1 : 0
-        })
-        verdicts.set(open, verdict)
-      }
-      return verdict[this.#fileOf(open, chunk)] === 1
-    }
+  get size(): number {
+    const last = this.opens.at(-1)
+    return last ? last.base + last.segment.chunks : 0
   }
 
-  byWords(text: string, accepts: Accepts): Ranked[] {
-    let count = 0
-    let words = 0
-    for (const { segment } of this.opens) {
-      count += segment.chunks
-      for (const length of segment.lengths) words += length
+  /** 1 for each chunk of a file that is spoken for, in that folder and language. */
+  accepted(language: string | undefined, path: string | undefined): Uint8Array {
+    const folder = path === undefined || path === '.' || path === '' ? undefined : path
+    const wanted = language?.toLowerCase()
+    const accepted = new Uint8Array(this.size)
+    for (const open of this.opens) {
+      const verdict = open.segment.files.map((file, n) => {
+        if (open.stale[n]) return 0
+        if (folder !== undefined && file.path !== folder && !file.path.startsWith(`${folder}/`)) return 0
+        return wanted === undefined || languageOf(file.path).name === wanted ? 1 : 0
+      })
+      open.fileOf ??= Uint32Array.from(open.segment.metas(), (meta) => meta.file)
+      open.fileOf.forEach((file, chunk) => {
+        accepted[open.base + chunk] = verdict[file] ?? 0
+      })
     }
+    return accepted
+  }
+
+  byWords(text: string, accepted: Uint8Array): Scores {
+    const lengths = new Uint16Array(this.size)
+    for (const { segment, base } of this.opens) lengths.set(segment.lengths, base)
+    const words = lengths.reduce((sum, length) => sum + length, 0)
     const keys = [...new Set(termsOf(text).map(termKey))]
     const lists = keys.map((key) => {
       const all: TermHit[] = []
-      for (const open of this.opens)
-        for (const hit of open.segment.hits(key))
-          if (accepts(open, hit.chunk)) all.push({ chunk: open.base + hit.chunk, count: hit.count })
+      for (const { segment, base } of this.opens)
+        for (const { chunk, count } of segment.hits(key))
+          if (accepted[base + chunk]) all.push({ chunk: base + chunk, count })
       return all
     })
-    return bm25(
-      { count, averageLength: words / Math.max(1, count), lengthOf: (id) => this.#lengthOf(id) },
-      lists,
-    )
+    const averageLength = words / Math.max(1, this.size)
+    return bm25({ count: this.size, averageLength, lengthOf: (id) => lengths[id] ?? 1 }, lists)
   }
 
-  byVectors(vector: Float32Array, accepts: Accepts): Ranked[] {
-    const nearest = new Nearest()
-    for (const open of this.opens)
-      open.vectors.nearness(vector, open.segment.chunks, (chunk, score) => {
-        if (accepts(open, chunk)) nearest.add(open.base + chunk, score)
+  byVectors(vector: Float32Array, accepted: Uint8Array): Scores {
+    const scores = new Float64Array(this.size).fill(Number.NaN)
+    for (const { vectors, segment, base } of this.opens)
+      vectors.nearness(vector, segment.chunks, (chunk, score) => {
+        if (accepted[base + chunk]) scores[base + chunk] = score
       })
-    return nearest.ranked()
+    return scores
   }
 
   openOf(id: number): Open | undefined {
     let found: Open | undefined
     for (const open of this.opens) if (open.base <= id) found = open
     return found
-  }
-
-  #fileOf(open: Open, chunk: number): number {
-    open.fileOf ??= Uint32Array.from(open.segment.metas(), (meta) => meta.file)
-    return open.fileOf[chunk] as number
-  }
-
-  #lengthOf(id: number): number {
-    const open = this.openOf(id)
-    return open?.segment.lengths[id - open.base] ?? 1
   }
 }

@@ -1,83 +1,120 @@
-// meaning/embedders.ts: where vectors come from: the model that comes with the install, or an OpenAI-compatible endpoint of
-// the user's. Made inside the worker thread.
+// meaning/embedders.ts: where vectors come from: the model that comes with the install, a model in a folder of the user's, or an
+// OpenAI-compatible endpoint. The choice is the user's alone; nothing in the folder that is searched can make it.
 import { MEANING_LIMITS } from '../limits.ts'
+import { type EndpointChoice, EndpointEmbedder, endpointAddress } from './endpoint.ts'
+import { digestOf, readOnnxFolder } from './model/onnx-folder.ts'
 import { MODEL, modelFolder, readModel } from './model/weights.ts'
+import { embedInParts, type Passage, wholeOf } from './passage.ts'
 
 export type EmbeddingChoice =
   | { readonly kind: 'built-in' }
   | { readonly kind: 'none' }
   | {
-      readonly kind: 'endpoint'
-      /** The base URL, e.g. `http://127.0.0.1:11434/v1`; `/embeddings` is added. */
-      readonly url: string
-      readonly model: string
-      readonly dimensions: number
-      readonly apiKey?: string
+      readonly kind: 'onnx'
+      /** A folder in the layout of sentence-transformers: model.onnx, tokenizer.json, config.json. */
+      readonly folder: string
+      /** A folder whose node_modules has ONNX Runtime, when it is not installed beside this package. */
+      readonly runtime?: string
     }
+  | EndpointChoice
 
 export interface Embedder {
   readonly dimensions: number
-  embed(texts: readonly string[], purpose: 'chunk' | 'query'): Promise<Float32Array[]>
+  /** How many chunks are best given at once. */
+  readonly batch: number
+  chunks(passages: readonly Passage[]): Promise<Float32Array[]>
+  query(text: string): Promise<Float32Array>
 }
 
-/** What a choice is called, and what its vectors must not be mixed with. Undefined: there are none. */
-export function modelName(choice: EmbeddingChoice): string | undefined {
-  if (choice.kind === 'none') return undefined
-  if (choice.kind === 'endpoint') return `${choice.model} at ${new URL(choice.url).host}`
-  return modelFolder() === undefined ? undefined : MODEL.name
+export interface ModelIdentity {
+  /** What people call it. */
+  readonly name: string
+  /** Vectors are only ever compared with vectors of the same id. */
+  readonly id: string
+  readonly dimensions: number
 }
 
-export const dimensionsOf = (choice: EmbeddingChoice) =>
-  choice.kind === 'endpoint' ? choice.dimensions : MODEL.dimensions
+/** Which model a choice means. Undefined: there is none. Throws when the choice cannot be followed. */
+export async function identify(choice: EmbeddingChoice): Promise<ModelIdentity | undefined> {
+  switch (choice.kind) {
+    case 'none':
+      return undefined
+    case 'built-in': {
+      if (modelFolder() === undefined) return undefined
+      return { name: MODEL.name, id: MODEL.name, dimensions: MODEL.dimensions }
+    }
+    case 'onnx': {
+      const folder = readOnnxFolder(choice.folder)
+      const digest = await digestOf(choice.folder, folder)
+      return { name: `${folder.name} (ONNX)`, id: `onnx ${digest}`, dimensions: folder.dimensions }
+    }
+    case 'endpoint': {
+      const { model, dimensions } = choice
+      const address = endpointAddress(choice)
+      return { name: `${model} at ${address.host}`, id: `${model} ${dimensions} ${address.href}`, dimensions }
+    }
+  }
+}
 
 export async function makeEmbedder(choice: EmbeddingChoice): Promise<Embedder> {
   if (choice.kind === 'endpoint') return endpoint(choice)
+  if (choice.kind === 'onnx') return onnx(choice.folder, choice.runtime)
   const folder = choice.kind === 'built-in' ? modelFolder() : undefined
   if (folder === undefined) throw new Error('no model is installed')
   const { Encoder } = await import('./model/encoder.ts')
   const encoder = new Encoder(readModel(folder))
+  return local(
+    MODEL.dimensions,
+    (text) => encoder.count(text),
+    (text, purpose) => encoder.embed(text, tokensFor(purpose)),
+  )
+}
+
+type Purpose = 'chunk' | 'query'
+
+const tokensFor = (purpose: Purpose) =>
+  purpose === 'chunk' ? MEANING_LIMITS.modelTokens : MEANING_LIMITS.queryTokens
+
+/** A model that runs here, in this thread, and reads little at once. */
+function local(
+  dimensions: number,
+  count: (text: string) => number,
+  embed: (text: string, purpose: Purpose) => Float32Array | Promise<Float32Array>,
+): Embedder {
   return {
-    dimensions: MODEL.dimensions,
-    embed: async (texts, purpose) =>
-      texts.map((text) =>
-        encoder.embed(text, purpose === 'chunk' ? MEANING_LIMITS.modelTokens : MEANING_LIMITS.queryTokens),
-      ),
+    dimensions,
+    batch: 1,
+    async chunks(passages) {
+      const vectors: Float32Array[] = []
+      for (const passage of passages)
+        vectors.push(await embedInParts(passage, count, (text) => embed(text, 'chunk')))
+      return vectors
+    },
+    query: async (text) => embed(text, 'query'),
   }
 }
 
-function endpoint(choice: EmbeddingChoice & { readonly kind: 'endpoint' }): Embedder {
-  const url = `${choice.url.replace(/\/+$/, '')}/embeddings`
+async function onnx(folder: string, runtime: string | undefined): Promise<Embedder> {
+  const { OnnxEncoder } = await import('./model/onnx.ts')
+  const found = readOnnxFolder(folder)
+  const encoder = await OnnxEncoder.open(found, runtime)
+  return local(
+    found.dimensions,
+    (text) => encoder.count(text),
+    (text, purpose) => encoder.embed(text, purpose, tokensFor(purpose)),
+  )
+}
+
+/** Served models read a whole chunk at once, and every text costs. */
+function endpoint(choice: EndpointChoice): Embedder {
+  const served = new EndpointEmbedder(choice)
   return {
     dimensions: choice.dimensions,
-    async embed(texts) {
-      const response = await fetch(url, {
-        method: 'POST',
-        redirect: 'error',
-        headers: {
-          'Content-Type': 'application/json',
-          ...(choice.apiKey !== undefined && { Authorization: `Bearer ${choice.apiKey}` }),
-        },
-        body: JSON.stringify({ model: choice.model, input: texts }),
-        signal: AbortSignal.timeout(MEANING_LIMITS.endpointTimeoutMs),
-      })
-      if (!response.ok) throw new Error(`the embeddings endpoint answered ${response.status}`)
-      const { data } = (await response.json()) as {
-        data: readonly { index: number; embedding: readonly number[] }[]
-      }
-      const sorted = [...data].sort((a, b) => a.index - b.index)
-      if (
-        sorted.length !== texts.length ||
-        sorted.some(({ embedding }) => embedding.length !== choice.dimensions)
-      )
-        throw new Error(`the embeddings endpoint does not give vectors of ${choice.dimensions} numbers`)
-      return sorted.map(({ embedding }) => unit(Float32Array.from(embedding)))
+    batch: MEANING_LIMITS.endpointBatch,
+    chunks: (passages) => served.embed(passages.map(wholeOf)),
+    async query(text) {
+      const [vector] = await served.embed([text])
+      return vector ?? new Float32Array(choice.dimensions)
     },
   }
-}
-
-function unit(vector: Float32Array): Float32Array {
-  let squares = 0
-  for (const value of vector) squares += value * value
-  const factor = 1 / Math.sqrt(squares || 1)
-  return vector.map((value) => value * factor)
 }

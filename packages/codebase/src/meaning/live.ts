@@ -12,7 +12,7 @@ import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import { type ChunkMeta, ChunkSegment, hashOf } from './chunk-segment.ts'
 import { ChunkCollection, type Open, speaks } from './collection.ts'
-import { dimensionsOf, type EmbeddingChoice, modelName } from './embedders.ts'
+import type { EmbeddingChoice, ModelIdentity } from './embedders.ts'
 import { best, fuse, type Ranked } from './rank.ts'
 import { VectorFile } from './vectors.ts'
 import type { MeaningReply, MeaningRequest } from './worker.ts'
@@ -53,13 +53,15 @@ interface Manifest {
   readonly segments: readonly string[]
 }
 
-const VERSION = 1
+const VERSION = 2
 
 export interface MeaningOptions {
   readonly root: Root
   readonly realRoot: string
   readonly store: FolderStore
   readonly choice: EmbeddingChoice
+  /** The model that `choice` means; undefined when there is none. */
+  readonly model: ModelIdentity | undefined
   /** Threads that embed, at most. */
   readonly threads: number
   /** Every file that counts. */
@@ -86,8 +88,8 @@ export class MeaningIndex {
 
   constructor(options: MeaningOptions) {
     this.#options = options
-    this.model = modelName(options.choice)
-    this.#dimensions = dimensionsOf(options.choice)
+    this.model = options.model?.name
+    this.#dimensions = options.model?.dimensions ?? 0
   }
 
   get failure(): string | undefined {
@@ -157,13 +159,8 @@ export class MeaningIndex {
     const canAsk = this.model !== undefined && query.mode !== 'text' && collection.hasVectors
     const asked = canAsk ? await this.#vectorOf(query.query) : undefined
     const mode = asked?.vector ? query.mode : 'text'
-    const accepts = collection.filter(query.language, query.path)
-    const byWords = mode === 'vector' ? [] : collection.byWords(query.query, accepts)
-    const byVectors = mode !== 'text' && asked?.vector ? collection.byVectors(asked.vector, accepts) : []
-    const { chunks, vectors } = collection.counts()
-    // While few chunks have vectors, having one must not count as being near.
-    const trust = vectors / Math.max(1, chunks)
-    const ranked = mode === 'hybrid' ? fuse(byWords, byVectors, trust) : best([...byWords, ...byVectors])
+    const accepted = collection.accepted(query.language, query.path)
+    const ranked = rankedBy(mode, collection, query.query, asked?.vector, accepted)
     const hits = await this.#present(collection, ranked, query.maxResults)
     return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
   }
@@ -259,7 +256,7 @@ export class MeaningIndex {
     try {
       const found = JSON.parse(readFileSync(this.#manifestPath, 'utf8')) as Manifest
       const fits = found.version === VERSION && found.root === this.#options.realRoot
-      return fits && found.model === (this.model ?? null) ? found : undefined
+      return fits && found.model === (this.#options.model?.id ?? null) ? found : undefined
     } catch {
       // Missing or not readable: nothing was chunked yet.
       return undefined
@@ -270,7 +267,7 @@ export class MeaningIndex {
     const manifest: Manifest = {
       version: VERSION,
       root: this.#options.realRoot,
-      model: this.model ?? null,
+      model: this.#options.model?.id ?? null,
       segments,
     }
     replaceFile(this.#manifestPath, JSON.stringify(manifest))
@@ -389,6 +386,7 @@ export class MeaningIndex {
             segment: path,
             vectors: `${path}.vec`,
             choice,
+            dimensions: this.#dimensions,
             known,
           })
         }
@@ -422,4 +420,17 @@ function openSegment(path: string, name: string): ChunkSegment | undefined {
     // Missing, torn or of another format: the files are the truth.
     return undefined
   }
+}
+
+function rankedBy(
+  mode: MeaningMode,
+  collection: ChunkCollection,
+  query: string,
+  vector: Float32Array | undefined,
+  accepted: Uint8Array,
+): Ranked[] {
+  if (mode === 'text' || !vector) return best(collection.byWords(query, accepted), 0)
+  const byVectors = collection.byVectors(vector, accepted)
+  if (mode === 'vector') return best(byVectors)
+  return best(fuse(collection.byWords(query, accepted), byVectors, accepted))
 }

@@ -8,7 +8,7 @@ import { MEANING_LIMITS } from '../limits.ts'
 import { NameSplitter, runRipgrep } from '../ripgrep.ts'
 import { chunkTerms, type TermHit } from './chunk-segment.ts'
 import type { MeaningHit, MeaningQuery } from './live.ts'
-import { bm25 } from './rank.ts'
+import { best, bm25 } from './rank.ts'
 import { termsOf } from './terms.ts'
 
 /** What it needs of a codebase. */
@@ -49,12 +49,12 @@ export async function rankOnTheSpot(
     for (const file of files) scores.set(file, (scores.get(file) ?? 0) + 1 / Math.log(2 + files.length))
   }
   const wanted = query.language?.toLowerCase()
-  const best = [...scores]
+  const likely = [...scores]
     .filter(([file]) => wanted === undefined || languageOf(file).name === wanted)
     .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
     .slice(0, MEANING_LIMITS.filesOnTheSpot)
   const chunks: { path: string; chunk: FileChunk; terms: string[] }[] = []
-  for (const [path] of best) {
+  for (const [path] of likely) {
     signal?.throwIfAborted()
     for (const chunk of await chunksOf(code, path))
       chunks.push({
@@ -75,7 +75,7 @@ export async function rankOnTheSpot(
     averageLength: words / Math.max(1, chunks.length),
     lengthOf: (id: number) => chunks[id]?.terms.length ?? 1,
   }
-  return bm25(collection, lists)
+  return best(bm25(collection, lists), 0)
     .slice(0, query.maxResults)
     .flatMap(({ id, score }) => {
       const found = chunks[id]

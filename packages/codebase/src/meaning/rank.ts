@@ -1,4 +1,5 @@
-// meaning/rank.ts: ranking by words (BM25) and by vectors, and the two together.
+// meaning/rank.ts: ranking by words (BM25) and by vectors, and the two together. Scores are kept for every chunk, by its number, so
+// that each chunk is judged by both.
 import { MEANING_LIMITS } from '../limits.ts'
 import type { TermHit } from './chunk-segment.ts'
 
@@ -7,69 +8,76 @@ export interface Ranked {
   readonly score: number
 }
 
-/** What BM25 needs to know of a collection of chunks; ids are the caller's. */
+/** What BM25 needs to know of a collection of chunks; ids are the caller's, from 0. */
 export interface Collection {
   readonly count: number
   readonly averageLength: number
   lengthOf(id: number): number
 }
 
-/** `lists` has one entry a term of the query: the chunks that contain it. */
-export function bm25(collection: Collection, lists: readonly (readonly TermHit[])[]): Ranked[] {
+/** A score for each chunk; NaN for those that have none. */
+export type Scores = Float64Array
+
+/** `lists` has one entry a term of the query: the chunks that contain it. Chunks without any score 0. */
+export function bm25(collection: Collection, lists: readonly (readonly TermHit[])[]): Scores {
   const { bm25K1: k1, bm25B: b } = MEANING_LIMITS
-  const scores = new Map<number, number>()
+  const scores = new Float64Array(collection.count)
   for (const list of lists) {
     if (list.length === 0) continue
     const rarity = Math.log(1 + (collection.count - list.length + 0.5) / (list.length + 0.5))
     for (const { chunk, count } of list) {
       const norm = k1 * (1 - b + (b * collection.lengthOf(chunk)) / collection.averageLength)
-      scores.set(chunk, (scores.get(chunk) ?? 0) + (rarity * count * (k1 + 1)) / (count + norm))
+      scores[chunk] = (scores[chunk] as number) + (rarity * count * (k1 + 1)) / (count + norm)
     }
   }
-  return best([...scores].map(([id, score]) => ({ id, score })))
+  return scores
 }
 
-export function best(ranked: Ranked[], most: number = MEANING_LIMITS.poolSize): Ranked[] {
-  return ranked.sort((x, y) => y.score - x.score || x.id - y.id).slice(0, most)
-}
-
-/** Keeps the nearest few of many without sorting them all. */
-export class Nearest {
-  readonly #most: number
-  #kept: Ranked[] = []
-  #least = Number.NEGATIVE_INFINITY
-
-  constructor(most: number = MEANING_LIMITS.poolSize) {
-    this.#most = most
+/** The best few above `least`, without sorting them all. */
+export function best(scores: Scores, least = Number.NEGATIVE_INFINITY): Ranked[] {
+  const most = MEANING_LIMITS.poolSize
+  let kept: Ranked[] = []
+  let bar = least
+  const cut = () => {
+    kept = kept.sort((x, y) => y.score - x.score || x.id - y.id).slice(0, most)
   }
-
-  add(id: number, score: number): void {
-    if (score <= this.#least) return
-    this.#kept.push({ id, score })
-    if (this.#kept.length < this.#most * 2) return
-    this.#kept = best(this.#kept, this.#most)
-    this.#least = this.#kept.at(-1)?.score ?? this.#least
-  }
-
-  ranked(): Ranked[] {
-    return best(this.#kept, this.#most)
-  }
+  scores.forEach((score, id) => {
+    // A NaN is above nothing.
+    if (!(score > bar)) return
+    kept.push({ id, score })
+    if (kept.length < most * 2) return
+    cut()
+    bar = kept.at(-1)?.score ?? bar
+  })
+  cut()
+  return kept
 }
 
 /**
- * Both rankings as one: each spreads its scores from 0 to 1, so that a clear winner counts for more than a place among equals,
- * and the two are added. `trust` weighs the vectors.
+ * Both as one: what counts is by how many standard deviations a chunk stands out among all of them, by its words and by its vector.
+ * A chunk that has no vector yet is taken for an average one. `accepted` leaves chunks out.
  */
-export function fuse(byWords: readonly Ranked[], byVectors: readonly Ranked[], trust = 1): Ranked[] {
-  const fused = new Map<number, number>()
-  const add = (ranking: readonly Ranked[], weight: number) => {
-    const top = ranking[0]?.score ?? 0
-    // A short list of words has no tail to measure from: there, 0 is what has none of them.
-    const floor = ranking.length < MEANING_LIMITS.poolSize ? 0 : (ranking.at(-1)?.score ?? 0)
-    for (const { id, score } of ranking)
-      fused.set(id, (fused.get(id) ?? 0) + (weight * (score - floor)) / (top - floor || 1))
-  }
-  add(byWords, 1)
-  add(byVectors, trust * MEANING_LIMITS.vectorWeight)
-  return best([...fused].map(([id, score]) => ({ id, score })))
+export function fuse(byWords: Scores, byVectors: Scores, accepted: Uint8Array): Scores {
+  const words = spreadOf(byWords, accepted)
+  const vectors = spreadOf(byVectors, accepted)
+  return byWords.map((score, id) => {
+    if (!accepted[id]) return Number.NaN
+    const near = byVectors[id] as number
+    const standing = Number.isNaN(near) ? 0 : (near - vectors.mean) / vectors.deviation
+    return (score - words.mean) / words.deviation + MEANING_LIMITS.vectorWeight * standing
+  })
+}
+
+function spreadOf(scores: Scores, accepted: Uint8Array): { mean: number; deviation: number } {
+  let count = 0
+  let sum = 0
+  let squares = 0
+  scores.forEach((score, id) => {
+    if (!accepted[id] || Number.isNaN(score)) return
+    count++
+    sum += score
+    squares += score * score
+  })
+  const mean = sum / Math.max(1, count)
+  return { mean, deviation: Math.sqrt(Math.max(0, squares / Math.max(1, count) - mean * mean)) || 1 }
 }

@@ -70,9 +70,19 @@ export class VectorFile {
 }
 
 function dot(bytes: Int8Array, at: number, query: Int16Array, count: number): number {
-  let sum = 0
-  for (let n = 0; n < count; n++) sum += (bytes[at + n] as number) * (query[n] as number)
-  return sum
+  // Four sums at once, in whole numbers: a processor adds them side by side, and none leaves 32 bits.
+  let [a, b, c, d] = [0, 0, 0, 0]
+  const whole = count & ~3
+  let n = 0
+  for (; n < whole; n += 4) {
+    const from = at + n
+    a = (a + Math.imul(bytes[from] as number, query[n] as number)) | 0
+    b = (b + Math.imul(bytes[from + 1] as number, query[n + 1] as number)) | 0
+    c = (c + Math.imul(bytes[from + 2] as number, query[n + 2] as number)) | 0
+    d = (d + Math.imul(bytes[from + 3] as number, query[n + 3] as number)) | 0
+  }
+  for (; n < count; n++) a = (a + Math.imul(bytes[at + n] as number, query[n] as number)) | 0
+  return a + b + c + d
 }
 
 /** One vector as a record: its scale, then a byte a number. */
@@ -87,4 +97,12 @@ export function packVector(vector: Float32Array): Uint8Array {
     bytes[n] = Math.round(value / scale)
   })
   return record
+}
+
+/** The same direction, at length 1. */
+export function unit(vector: Float32Array): Float32Array {
+  let squares = 0
+  for (const value of vector) squares += value * value
+  const factor = 1 / Math.sqrt(squares || 1)
+  return vector.map((value) => value * factor)
 }

@@ -6,10 +6,10 @@ import { type MessagePort, parentPort } from 'node:worker_threads'
 import { chunkText } from '../chunks/chunk.ts'
 import { Parsers } from '../chunks/parsers.ts'
 import { decodeText } from '../files.ts'
-import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
+import { FILE_LIMITS } from '../limits.ts'
 import { type ChunkedFile, ChunkSegment, hashOf, writeChunkSegment } from './chunk-segment.ts'
-import { dimensionsOf, type Embedder, type EmbeddingChoice, makeEmbedder } from './embedders.ts'
-import { passageOf } from './passage.ts'
+import { type Embedder, type EmbeddingChoice, makeEmbedder } from './embedders.ts'
+import { type Passage, passageOf } from './passage.ts'
 import { packVector, VectorFile } from './vectors.ts'
 
 export type MeaningRequest =
@@ -27,6 +27,7 @@ export type MeaningRequest =
       readonly segment: string
       readonly vectors: string
       readonly choice: EmbeddingChoice
+      readonly dimensions: number
       /** Vectors known from before, by the hash of the chunk they belong to. */
       readonly known: ReadonlyMap<string, Uint8Array>
     }
@@ -42,6 +43,8 @@ export type MeaningReply =
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string }
 
 const turn = () => new Promise<void>((done) => setImmediate(done))
+
+const NOTHING: Passage = { names: '', opening: '', text: '' }
 
 class MeaningThread {
   readonly #port: MessagePort
@@ -74,8 +77,8 @@ class MeaningThread {
         await this.#embed(request)
         return { type: 'embedded', id }
       case 'query': {
-        const [vector] = await (await this.#model(request.choice)).embed([request.text], 'query')
-        return { type: 'vector', id, vector: vector ?? new Float32Array() }
+        const vector = await (await this.#model(request.choice)).query(request.text)
+        return { type: 'vector', id, vector }
       }
       case 'stat':
         return { type: 'stats', id, numbers: await statPairs(request.root, request.paths) }
@@ -116,21 +119,22 @@ class MeaningThread {
 
   async #embed(request: MeaningRequest & { readonly do: 'embed' }): Promise<void> {
     const segment = ChunkSegment.open(request.segment, 'segment')
-    const vectors = new VectorFile(request.vectors, dimensionsOf(request.choice))
-    const batch = request.choice.kind === 'endpoint' ? MEANING_LIMITS.endpointBatch : 1
+    const vectors = new VectorFile(request.vectors, request.dimensions)
     try {
       vectors.repair()
+      const embedder = await this.#model(request.choice)
+      const { batch } = embedder
       const metas = segment.metas()
       let file = -1
-      let texts = new Map<string, string>()
+      let passages = new Map<string, Passage>()
       for (let at = vectors.count; at < metas.length; at += batch) {
         const records: (Uint8Array | undefined)[] = []
-        const wanted: string[] = []
+        const wanted: Passage[] = []
         for (const meta of metas.slice(at, at + batch)) {
           const path = segment.files[meta.file]?.path ?? ''
           if (meta.file !== file) {
             file = meta.file
-            texts = new Map(
+            passages = new Map(
               (await this.#chunksOf(request.root, path)).map((chunk) => [
                 hashOf(chunk.text),
                 passageOf(path, chunk),
@@ -140,13 +144,11 @@ class MeaningThread {
           const known = request.known.get(meta.hash)
           records.push(known)
           // A chunk that changed meanwhile gets the vector of nothing; its new text is in a later segment.
-          if (!known) wanted.push(texts.get(meta.hash) ?? '')
+          if (!known) wanted.push(passages.get(meta.hash) ?? NOTHING)
         }
-        const made = wanted.length > 0 ? await (await this.#model(request.choice)).embed(wanted, 'chunk') : []
+        const made = wanted.length > 0 ? await embedder.chunks(wanted) : []
         vectors.append(
-          records.map(
-            (record) => record ?? packVector(made.shift() ?? new Float32Array(dimensionsOf(request.choice))),
-          ),
+          records.map((record) => record ?? packVector(made.shift() ?? new Float32Array(request.dimensions))),
         )
         this.#port.postMessage({
           type: 'progress',

@@ -47,10 +47,29 @@ export function createBuiltins(context: BuiltinContext): Builtins {
   }
 }
 
-async function openCodebase({ root, cacheDir }: BuiltinContext) {
+async function openCodebase({ root, cacheDir, host }: BuiltinContext) {
+  const { CodebaseError, createCodebaseServer, embeddingsFrom } = await loadCodebase()
   try {
-    const { createCodebaseServer } = await import('@plugboard/codebase')
-    return createCodebaseServer({ root, cacheDir: join(cacheDir, 'codebase') })
+    const embeddings = embeddingsFrom(host.env)
+    return createCodebaseServer({
+      root,
+      cacheDir: join(cacheDir, 'codebase'),
+      ...(embeddings && { embeddings }),
+    })
+  } catch (error) {
+    if (!(error instanceof CodebaseError)) throw error
+    throw new InitError(error.message, {
+      server: 'codebase',
+      stage: 'client',
+      ...(error.hint !== undefined && { hint: error.hint }),
+      cause: error,
+    })
+  }
+}
+
+async function loadCodebase() {
+  try {
+    return await import('@plugboard/codebase')
   } catch (error) {
     throw new InitError('The package @plugboard/codebase could not be loaded.', {
       server: 'codebase',

@@ -2,7 +2,7 @@
 // Products are whole numbers in WebAssembly (weights as they come, activations rounded to 13 bits); the rest is plain code.
 import { MATMUL_WASM } from '../../kernels.ts'
 import { startKernel, WASM_PAGE, type WasmMemory } from '../../wasm.ts'
-import { Tokenizer } from './tokenizer.ts'
+import { bertUncased, Tokenizer } from './tokenizer.ts'
 import { MODEL, type ModelFiles, type Tensor } from './weights.ts'
 
 const WIDTH = MODEL.dimensions
@@ -101,7 +101,7 @@ export class Encoder {
   }
 
   constructor({ tensors, vocabulary }: ModelFiles) {
-    this.#tokenizer = new Tokenizer(vocabulary)
+    this.#tokenizer = new Tokenizer(bertUncased(vocabulary))
     this.#kernel = startKernel<Kernel>(MATMUL_WASM)
     const { memory } = this.#kernel
     const take = (name: string) => {
@@ -164,6 +164,10 @@ export class Encoder {
     }
   }
 
+  count(text: string): number {
+    return this.#tokenizer.count(text)
+  }
+
   /** A vector of length 1. */
   embed(text: string, tokens: number): Float32Array {
     const ids = this.#tokenizer.encode(text, Math.min(tokens, TOKENS_MAX))
@@ -203,10 +207,18 @@ export class Encoder {
     const { at, inputs, outputs, scale, bias } = dense
     const { left, whole } = this.#area
     const { multiply, largest, round, finish } = this.#kernel
-    const step = largest(from, rows * inputs) / ROUND || 1
-    round(from, left, rows, inputs, inputs, 1 / step)
+    // Row by row: the marks at both ends have a few huge numbers, which must not cost the words their precision.
+    const steps: number[] = []
+    for (let row = 0; row < rows; row++) {
+      const start = from + row * inputs * 4
+      const step = largest(start, inputs) / ROUND || 1
+      steps.push(step)
+      round(start, left + row * inputs * 2, 1, inputs, inputs, 1 / step)
+    }
     multiply(left, at, whole, (rows + 1) & ~1, outputs, inputs, outputs)
-    finish(whole, to, bias, rows, outputs, outputs, step * scale)
+    steps.forEach((step, row) => {
+      finish(whole + row * outputs * 4, to + row * outputs * 4, bias, 1, outputs, outputs, step * scale)
+    })
   }
 
   #attention(layer: Layer, rows: number): void {
