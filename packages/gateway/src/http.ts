@@ -9,7 +9,7 @@ import type { Gateway } from './gateway.ts'
 import { type Grant, Guard, isLoopback, type Visitor } from './guard.ts'
 import { eraOf } from './headers.ts'
 import { ModernDesk } from './modern.ts'
-import { errorReply, LEGACY_VERSIONS, type Reply, type Request, RPC, SERVER_INFO, sort } from './protocol.ts'
+import { errorReply, isLegacyVersion, type Reply, type Request, RPC, SERVER_INFO, sort } from './protocol.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
 import { within } from './stdio.ts'
 
@@ -196,7 +196,7 @@ class Endpoint {
       return
     }
     const version = headerVersion(req)
-    if (!opens && version !== '' && !LEGACY_VERSIONS.includes(version))
+    if (!opens && version !== '' && !isLegacyVersion(version))
       return json(
         res,
         400,

@@ -12,6 +12,7 @@ import {
   type ClientCapabilities,
   errorReply,
   type Id,
+  isLegacyVersion,
   isObject,
   type Json,
   LEGACY_VERSIONS,
@@ -171,7 +172,7 @@ export class LegacySession implements Client {
       throw new RpcFault(RPC.invalidRequest, 'Already initialized: initialize comes once.')
     const wanted = text(params, 'protocolVersion')
     if (!isObject(params.capabilities)) throw new InvalidInput('"capabilities" is missing.')
-    this.protocolVersion = LEGACY_VERSIONS.includes(wanted) ? wanted : (LEGACY_VERSIONS[0] ?? wanted)
+    this.protocolVersion = isLegacyVersion(wanted) ? wanted : LEGACY_VERSIONS[0]
     this.capabilities = readCapabilities(params.capabilities)
     await this.#gateway.wake()
     const { feed } = this.#gateway

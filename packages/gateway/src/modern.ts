@@ -9,7 +9,7 @@ import type { Exposure } from './exposure.ts'
 import { type WireError, wireError } from './faults.ts'
 import { type Gateway, serverInfo } from './gateway.ts'
 import {
-  ASKING,
+  ASKING_METHODS,
   CACHEABLE,
   errorReply,
   type Id,
@@ -92,7 +92,7 @@ export class ModernDesk {
 
   async #answer({ id, method, params }: Request, client: Client, channel: Channel): Promise<Json> {
     if (method === 'server/discover') return await this.#discover()
-    if (!ASKING.has(method)) {
+    if (!ASKING_METHODS.has(method)) {
       const ask = () => Promise.reject(new RpcFault(RPC.internal, 'Nothing can be asked here.'))
       return await this.#gateway.answer(method, params, { ...channel, client, id, ask })
     }
