@@ -202,7 +202,7 @@ class Endpoint {
         400,
         errorReply(message.id, RPC.order, `The protocol version "${version}" is not served.`),
       )
-    const answering = new Answering(req, res)
+    const answering = new Answering(req, res, session.resumable)
     if (opens) res.setHeader('Mcp-Session-Id', session.id)
     const taken = session.answers.has(message.id)
     if (!taken) session.answers.set(message.id, answering)
@@ -234,7 +234,7 @@ class Endpoint {
       res.setHeader('Allow', 'POST')
       this.#refuse(res, 405, 'There is no such stream in this protocol version.')
     } else if (!accepts(req, 'text/event-stream')) this.#refuse(res, 406, 'The answer is text/event-stream.')
-    else this.#sessionOf(req, res, visitor)?.open(res)
+    else this.#sessionOf(req, res, visitor)?.open(res, lastEventId(req))
   }
 
   #sessionOf(req: IncomingMessage, res: ServerResponse, visitor: Visitor): HttpSession | undefined {
@@ -286,17 +286,23 @@ function headerVersion(req: IncomingMessage): string {
   return typeof value === 'string' ? value.trim() : ''
 }
 
-/** Nothing when it is too long; the rest is not kept, and not waited for. */
+function lastEventId(req: IncomingMessage): string | undefined {
+  const value = req.headers['last-event-id']
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Nothing when it is too long. Then the rest is read on for a while, unkept: who is still sending hears no answer. */
 async function readBody(req: IncomingMessage): Promise<string | undefined> {
-  if (Number(req.headers['content-length'] ?? 0) > GATEWAY_LIMITS.bodyBytes) return undefined
+  if (Number(req.headers['content-length'] ?? 0) > GATEWAY_LIMITS.discardedBytes) return undefined
   const pieces: Buffer[] = []
   let size = 0
   for await (const piece of req as AsyncIterable<Buffer>) {
     size += piece.length
-    if (size > GATEWAY_LIMITS.bodyBytes) return undefined
-    pieces.push(piece)
+    if (size <= GATEWAY_LIMITS.bodyBytes) pieces.push(piece)
+    else pieces.length = 0
+    if (size > GATEWAY_LIMITS.discardedBytes) break
   }
-  return Buffer.concat(pieces).toString('utf8')
+  return size > GATEWAY_LIMITS.bodyBytes ? undefined : Buffer.concat(pieces).toString('utf8')
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
