@@ -2,7 +2,7 @@
 // beyond what an answer must look like; names are offers.ts's, questions are questions.ts's.
 import { type Board, InvalidInput, NotFound, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type Address, STATUS_URI, toPublic } from './addresses.ts'
+import { type Address, fromPublic, STATUS_URI, toPublic } from './addresses.ts'
 import type { Client, Exchange } from './client.ts'
 import { EVERYTHING, type Exposure } from './exposure.ts'
 import { asToolResult } from './faults.ts'
@@ -39,7 +39,8 @@ export async function openGateway(
   return new Gateway(await open(questions.wiring()), questions, options)
 }
 
-type Answerer = (gateway: Gateway, params: Json, exchange: Exchange, view: () => View) => Promise<Json>
+type Answerer = (gateway: Gateway, params: Json, exchange: Exchange) => Promise<Json>
+type Asker = Pick<Exchange, 'client' | 'signal'>
 
 export class Gateway {
   readonly board: Board
@@ -63,11 +64,11 @@ export class Gateway {
       const { state } = board.connection(server)
       return state.kind === 'connected' && state.session.era === 'modern'
     }
-    this.feed = new Feed(board, questions, (address) => this.publicUri(address))
+    this.feed = new Feed(board, questions)
     this.#offers = new Offers({
       board,
       naming: this.#names,
-      changed: (shown) => this.feed.listChanged(shown),
+      changed: (shown, server) => this.feed.listChanged(shown, server),
     })
   }
 
@@ -86,8 +87,8 @@ export class Gateway {
     return this.#offers.view(this.expose).collisions
   }
 
-  instructions(): string {
-    return instructions(this.board, this.expose)
+  instructions(client: Client): string {
+    return instructions(this.board, this.exposureOf(client))
   }
 
   capabilities(): Json {
@@ -106,7 +107,7 @@ export class Gateway {
     if (!answerer) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
     const stop = this.metrics.started(method)
     try {
-      const result = await answerer(this, params, exchange, () => this.view(exchange.client))
+      const result = await answerer(this, params, exchange)
       stop(result.isError === true ? 'tool_error' : 'ok')
       return result
     } catch (error) {
@@ -126,18 +127,65 @@ export class Gateway {
   /** The lists as they are, after the servers had a moment to come up. */
   async lists(client: Client): Promise<View> {
     await this.wake()
-    this.#offers.lookAgain()
     return this.view(client)
   }
 
-  /** The same for who asked for something that is not there yet: it may come with a server that is slow to start. */
-  async settled({ client, signal }: Exchange): Promise<View> {
-    await this.board.ready({ signal, timeoutMs: GATEWAY_LIMITS.callWaitMs })
-    return await this.lists(client)
+  /** A client may ask for what it saw in an earlier run, before the servers are up. */
+  tool(name: string, who: Asker): Promise<Ref | undefined> {
+    return this.#sought(() => this.view(who.client).tool(name), this.#meant(name), who)
   }
 
-  publicUri(address: Address): string {
-    return this.#names === 'plain' ? address.uri : toPublic(address)
+  prompt(name: string, who: Asker): Promise<Ref | undefined> {
+    return this.#sought(() => this.view(who.client).prompt(name), this.#meant(name), who)
+  }
+
+  resource(uri: string, who: Asker): Promise<Address | undefined> {
+    const server = fromPublic(uri)?.server
+    const meant = server === undefined ? undefined : [server]
+    return this.#sought(() => this.view(who.client).resource(uri), meant, who)
+  }
+
+  /** The servers that a name can be of; undefined when it does not say. */
+  #meant(name: string): readonly string[] | undefined {
+    return this.#names === 'plain' ? undefined : this.board.serversMeant(name)
+  }
+
+  /**
+   * What was asked for, if need be after the servers have come up that may have it, and no others. Rejects when the
+   * one that must have it is away.
+   */
+  async #sought<T>(
+    look: () => T | undefined,
+    meant: readonly string[] | undefined,
+    { client, signal }: Asker,
+  ): Promise<T | undefined> {
+    const found = look()
+    if (found) return found
+    const exposure = this.exposureOf(client)
+    const may = this.board
+      .servers()
+      .filter(({ name }) => exposure.server(name) && (meant === undefined || meant.includes(name)))
+    const coming = may.filter(({ state }) => state === 'pending').map(({ name }) => name)
+    const ms = meant === undefined ? GATEWAY_LIMITS.listWaitMs : GATEWAY_LIMITS.callWaitMs
+    for await (const _ of arrivals(coming, (name) => this.board.connection(name).settled(signal), ms)) {
+      const now = look()
+      if (now) return now
+    }
+    const states = meant === undefined ? [] : may.map(({ name }) => this.board.connection(name).state)
+    const [state] = states
+    if (states.length === 1 && (state?.kind === 'failed' || state?.kind === 'needs-auth')) throw state.error
+    return undefined
+  }
+
+  /** The folders of the only client are others now; servers that were told of them ask again. */
+  rootsChanged(client: Client): void {
+    if (!this.questions.isOnly(client)) return
+    for (const { name } of this.board.servers()) {
+      const connection = this.board.connection(name)
+      if (connection.state.kind === 'connected' && connection.state.session.era === 'legacy')
+        // A server that goes away at this moment asks when it is back.
+        connection.notify('notifications/roots/list_changed').catch(() => undefined)
+    }
   }
 
   /** Sends a request to a server on behalf of an exchange. */
@@ -157,9 +205,11 @@ export class Gateway {
   async callTool(ref: Ref, params: Json, exchange: Exchange): Promise<Json> {
     const onProgress = progressOf(params, exchange)
     const context = { caller: 'client', signal: exchange.signal, ...(onProgress && { onProgress }) } as const
+    // Tasks are not declared here; who asks for one all the same is answered as if it had not.
+    const { task: _, ...asked } = params
     // The client decides what runs beside what, as it would with the server itself.
     const result = await this.questions.during(ref.server, exchange, () =>
-      this.board.pass(ref.server, ref.name, { ...params, _meta: this.#meta(params, exchange) }, context, {
+      this.board.pass(ref.server, ref.name, { ...asked, _meta: this.#meta(params, exchange) }, context, {
         concurrent: true,
       }),
     )
@@ -218,24 +268,25 @@ export class Gateway {
 const OWN_META: ReadonlySet<string> = new Set(Object.values(META))
 
 const ANSWERS: Readonly<Record<string, Answerer>> = {
-  'tools/list': async (gateway, _params, { client }) => ({ tools: (await gateway.lists(client)).tools }),
-  'prompts/list': async (gateway, _params, { client }) => ({
-    prompts: (await gateway.lists(client)).prompts,
+  'tools/list': async (gateway, params, { client }) => ({
+    tools: (await whole(gateway, params, client)).tools,
   }),
-  'resources/list': async (gateway, _params, { client }) => ({
-    resources: (await gateway.lists(client)).resources,
+  'prompts/list': async (gateway, params, { client }) => ({
+    prompts: (await whole(gateway, params, client)).prompts,
   }),
-  'resources/templates/list': async (gateway, _params, { client }) => ({
-    resourceTemplates: (await gateway.lists(client)).templates,
+  'resources/list': async (gateway, params, { client }) => ({
+    resources: (await whole(gateway, params, client)).resources,
   }),
-  'tools/call': async (gateway, params, exchange, view) => {
+  'resources/templates/list': async (gateway, params, { client }) => ({
+    resourceTemplates: (await whole(gateway, params, client)).templates,
+  }),
+  'tools/call': async (gateway, params, exchange) => {
     const name = text(params, 'name')
     if (params.arguments !== undefined && !isObject(params.arguments))
       throw new InvalidInput('The arguments of a tool are an object.')
-    // A client may call what it saw in an earlier run, before the servers are up.
-    const ref = view().tool(name) ?? (await gateway.settled(exchange)).tool(name)
-    if (!ref) throw new NotFound('tool', name)
     try {
+      const ref = gateway.view(exchange.client).tool(name) ?? (await gateway.tool(name, exchange))
+      if (!ref) throw new NotFound('tool', name)
       return await gateway.callTool(ref, params, exchange)
     } catch (error) {
       const result = asToolResult(error)
@@ -243,17 +294,17 @@ const ANSWERS: Readonly<Record<string, Answerer>> = {
       return result
     }
   },
-  'prompts/get': async (gateway, params, exchange, view) => {
+  'prompts/get': async (gateway, params, exchange) => {
     const name = text(params, 'name')
-    const ref = view().prompt(name) ?? (await gateway.lists(exchange.client)).prompt(name)
+    const ref = await gateway.prompt(name, exchange)
     if (!ref) throw new NotFound('prompt', name)
     const result = await gateway.forward(ref, 'prompts/get', { ...params, name: ref.name }, exchange)
     return gateway.withAddresses(ref.server, result, 'messages')
   },
-  'resources/read': async (gateway, params, exchange, view) => {
+  'resources/read': async (gateway, params, exchange) => {
     const uri = text(params, 'uri')
     if (uri === STATUS_URI) return statusOf(gateway.board, gateway.exposureOf(exchange.client))
-    const address = view().resource(uri) ?? (await gateway.lists(exchange.client)).resource(uri)
+    const address = await gateway.resource(uri, exchange)
     if (!address) throw new NotFound('resource', uri)
     const { signal } = exchange
     await gateway.questions.during(address.server, exchange, () =>
@@ -262,13 +313,14 @@ const ANSWERS: Readonly<Record<string, Answerer>> = {
     const result = await gateway.forward(address, 'resources/read', { ...params, uri: address.uri }, exchange)
     return gateway.withAddresses(address.server, result, 'contents')
   },
-  'completion/complete': async (gateway, params, exchange, view) => {
+  'completion/complete': async (gateway, params, exchange) => {
+    const view = gateway.view(exchange.client)
     const { ref } = params
     if (!isObject(ref)) throw new InvalidInput('A completion says what it is for: "ref".')
-    const prompt = ref.type === 'ref/prompt' ? view().prompt(text(ref, 'name')) : undefined
+    const prompt = ref.type === 'ref/prompt' ? view.prompt(text(ref, 'name')) : undefined
     const template =
       ref.type === 'ref/resource'
-        ? (view().template(text(ref, 'uri')) ?? view().resource(text(ref, 'uri')))
+        ? (view.template(text(ref, 'uri')) ?? view.resource(text(ref, 'uri')))
         : undefined
     if (!prompt && !template)
       throw new NotFound(ref.type === 'ref/prompt' ? 'prompt' : 'resource', String(ref.name ?? ref.uri))
@@ -279,6 +331,41 @@ const ANSWERS: Readonly<Record<string, Answerer>> = {
     const inner = prompt ? { ...ref, name: prompt.name } : { ...ref, uri: template?.uri }
     return await gateway.forward({ server }, 'completion/complete', { ...params, ref: inner }, exchange)
   },
+}
+
+/** Lists are given whole, so no page of them can be asked for. */
+async function whole(gateway: Gateway, { cursor }: Json, client: Client): Promise<View> {
+  if (cursor !== undefined) throw new InvalidInput('There is no such cursor: the list comes in one piece.')
+  return await gateway.lists(client)
+}
+
+/** The names in the order in which their work ends, well or badly, until the time is up. */
+async function* arrivals(
+  names: readonly string[],
+  work: (name: string) => Promise<unknown>,
+  ms: number,
+): AsyncGenerator<string> {
+  if (names.length === 0) return
+  const open = new Map(
+    names.map((name) => {
+      const end = () => name
+      return [name, work(name).then(end, end)]
+    }),
+  )
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<undefined>((done) => {
+    timer = setTimeout(done, ms, undefined)
+  })
+  try {
+    while (open.size > 0) {
+      const name = await Promise.race([...open.values(), over])
+      if (name === undefined) return
+      open.delete(name)
+      yield name
+    }
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Requests of the older era only, which a session answers with the gateway's help. */

@@ -91,7 +91,7 @@ export class ModernDesk {
   }
 
   async #answer({ id, method, params }: Request, client: Client, channel: Channel): Promise<Json> {
-    if (method === 'server/discover') return await this.#discover()
+    if (method === 'server/discover') return await this.#discover(client)
     if (!ASKING_METHODS.has(method)) {
       const ask = () => Promise.reject(new RpcFault(RPC.internal, 'Nothing can be asked here.'))
       return await this.#gateway.answer(method, params, { ...channel, client, id, ask })
@@ -104,12 +104,12 @@ export class ModernDesk {
     return await this.#wait(call, channel)
   }
 
-  async #discover(): Promise<Json> {
+  async #discover(client: Client): Promise<Json> {
     await this.#gateway.wake()
     return {
       supportedVersions: [MODERN_VERSION],
       capabilities: this.#gateway.capabilities(),
-      instructions: this.#gateway.instructions(),
+      instructions: this.#gateway.instructions(client),
     }
   }
 
@@ -241,10 +241,12 @@ export class ModernDesk {
     const stops: (() => unknown)[] = []
     this.#listens++
     try {
-      const view = list.length > 0 ? await this.#gateway.lists(client) : undefined
       for (const uri of new Set(list)) {
-        if (uri === STATUS_URI) continue
-        const address = view?.resource(uri)
+        if (uri === STATUS_URI) {
+          uris.set(uri, { server: '', uri })
+          continue
+        }
+        const address = await this.#gateway.resource(uri, { client, signal: channel.signal })
         if (!address) throw new NotFound('resource', uri)
         stops.push(await feed.follow(address, channel.signal))
         uris.set(uri, address)
@@ -265,7 +267,7 @@ export class ModernDesk {
           ...(list.length > 0 && { resourceSubscriptions: list }),
         },
       })
-      stops.push(feed.add({ interest, notify }))
+      stops.push(feed.add({ interest, exposure: channel.exposure, notify }))
       const hears = interest.tools || interest.resources || interest.prompts || list.length > 0
       if (hears) await over(channel.signal, this.#closing.signal)
       return { _meta: { [META.subscriptionId]: id } }

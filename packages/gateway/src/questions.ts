@@ -54,6 +54,10 @@ export class Questions {
     this.#onlyAsk = ask
   }
 
+  isOnly(client: Client): boolean {
+    return this.#only === client
+  }
+
   /** Runs work for an exchange; questions that come out of it go to its client. */
   async during<T>(server: string, exchange: Exchange, work: () => Promise<T>): Promise<T> {
     const flight: Flight = { server, exchange, over: false }
