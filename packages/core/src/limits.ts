@@ -271,6 +271,8 @@ export const GATEWAY_LIMITS = {
   headersMs: 10 * SECOND,
   /** From the first byte of a request to its last. */
   receiveMs: 30 * SECOND,
+  /** How long a connection may lie idle: longer than clients keep theirs, or one closes while the other sends. */
+  idleConnectionMs: MINUTE,
   /** How long a list waits for servers that are still coming up. */
   listWaitMs: 3 * SECOND,
   /** How long a call of an unknown name waits for them. */

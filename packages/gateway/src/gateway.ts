@@ -140,8 +140,9 @@ export class Gateway {
   }
 
   resource(uri: string, who: Asker): Promise<Address | undefined> {
+    // A server's own address is taken where it is clear whose it is; a server that is not up yet cannot make it so.
     const server = fromPublic(uri)?.server
-    const meant = server === undefined ? undefined : [server]
+    const meant = this.#names === 'plain' ? undefined : server === undefined ? [] : [server]
     return this.#sought(() => this.view(who.client).resource(uri), meant, who)
   }
 

@@ -48,6 +48,7 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
   })
   server.headersTimeout = GATEWAY_LIMITS.headersMs
   server.requestTimeout = GATEWAY_LIMITS.receiveMs
+  server.keepAliveTimeout = GATEWAY_LIMITS.idleConnectionMs
   await listen(server, options.port ?? 0, host)
   const { port } = server.address() as AddressInfo
   return {
