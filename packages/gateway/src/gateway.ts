@@ -60,9 +60,9 @@ export class Gateway {
     this.questions = questions
     this.expose = options.expose ?? EVERYTHING
     this.#names = options.names ?? 'mcp'
-    questions.isModern = (server) => {
+    questions.eraOf = (server) => {
       const { state } = board.connection(server)
-      return state.kind === 'connected' && state.session.era === 'modern'
+      return state.kind === 'connected' ? state.session.era : undefined
     }
     this.feed = new Feed(board, questions)
     this.#offers = new Offers({
