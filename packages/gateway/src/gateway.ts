@@ -1,17 +1,18 @@
-// gateway.ts: answers a client's requests from the board, in the protocol's own terms. It knows no transport and no era
-// beyond what an answer must look like; names are offers.ts's, questions are questions.ts's.
-import { type Board, InvalidInput, NotFound, RpcFault } from '@plugboard/core'
+// gateway.ts: the board as one server: what each client is shown of it, and its requests on their way to the servers and
+// back. It knows no transport and no era; what a method means is in answers.ts, names are offers.ts's.
+import { type Board, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type Address, fromPublic, STATUS_URI, toPublic } from './addresses.ts'
+import { type Address, fromPublic, toPublic } from './addresses.ts'
+import { ANSWERS } from './answers.ts'
 import type { Client, Exchange } from './client.ts'
 import { EVERYTHING, type Exposure } from './exposure.ts'
-import { asToolResult } from './faults.ts'
 import { Feed } from './feed.ts'
 import { Metrics } from './metrics.ts'
 import { type Naming, Offers, type Ref, type View } from './offers.ts'
-import { declared, isObject, type Json, LOG_LEVELS, META, metaOf, RPC, SERVER_INFO } from './protocol.ts'
+import { declared, isObject, type Json, META, metaOf, RPC } from './protocol.ts'
 import { type AskPolicy, Questions, type Wiring } from './questions.ts'
-import { instructions, statusOf } from './status.ts'
+import { sought } from './sought.ts'
+import { instructions } from './status.ts'
 
 export interface GatewayOptions {
   /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
@@ -39,7 +40,6 @@ export async function openGateway(
   return new Gateway(await open(questions.wiring()), questions, options)
 }
 
-type Answerer = (gateway: Gateway, params: Json, exchange: Exchange) => Promise<Json>
 type Asker = Pick<Exchange, 'client' | 'signal'>
 
 export class Gateway {
@@ -132,18 +132,18 @@ export class Gateway {
 
   /** A client may ask for what it saw in an earlier run, before the servers are up. */
   tool(name: string, who: Asker): Promise<Ref | undefined> {
-    return this.#sought(() => this.view(who.client).tool(name), this.#meant(name), who)
+    return this.#sought((view) => view.tool(name), this.#meant(name), who)
   }
 
   prompt(name: string, who: Asker): Promise<Ref | undefined> {
-    return this.#sought(() => this.view(who.client).prompt(name), this.#meant(name), who)
+    return this.#sought((view) => view.prompt(name), this.#meant(name), who)
   }
 
   resource(uri: string, who: Asker): Promise<Address | undefined> {
     // A server's own address is taken where it is clear whose it is; a server that is not up yet cannot make it so.
     const server = fromPublic(uri)?.server
     const meant = this.#names === 'plain' ? undefined : server === undefined ? [] : [server]
-    return this.#sought(() => this.view(who.client).resource(uri), meant, who)
+    return this.#sought((view) => view.resource(uri), meant, who)
   }
 
   /** The servers that a name can be of; undefined when it does not say. */
@@ -151,31 +151,14 @@ export class Gateway {
     return this.#names === 'plain' ? undefined : this.board.serversMeant(name)
   }
 
-  /**
-   * What was asked for, if need be after the servers have come up that may have it, and no others. Rejects when the
-   * one that must have it is away.
-   */
-  async #sought<T>(
-    look: () => T | undefined,
-    meant: readonly string[] | undefined,
-    { client, signal }: Asker,
-  ): Promise<T | undefined> {
-    const found = look()
-    if (found) return found
+  #sought<T>(look: (view: View) => T | undefined, meant: readonly string[] | undefined, who: Asker) {
+    const { client, signal } = who
     const exposure = this.exposureOf(client)
-    const may = this.board
-      .servers()
-      .filter(({ name }) => exposure.server(name) && (meant === undefined || meant.includes(name)))
-    const coming = may.filter(({ state }) => state === 'pending').map(({ name }) => name)
-    const ms = meant === undefined ? GATEWAY_LIMITS.listWaitMs : GATEWAY_LIMITS.callWaitMs
-    for await (const _ of arrivals(coming, (name) => this.board.connection(name).settled(signal), ms)) {
-      const now = look()
-      if (now) return now
-    }
-    const states = meant === undefined ? [] : may.map(({ name }) => this.board.connection(name).state)
-    const [state] = states
-    if (states.length === 1 && (state?.kind === 'failed' || state?.kind === 'needs-auth')) throw state.error
-    return undefined
+    return sought(this.board, () => look(this.view(client)), {
+      may: (server) => exposure.server(server) && (meant === undefined || meant.includes(server)),
+      named: meant !== undefined,
+      signal,
+    })
   }
 
   /** The folders of the only client are others now; servers that were told of them ask again. */
@@ -267,124 +250,6 @@ export class Gateway {
 }
 
 const OWN_META: ReadonlySet<string> = new Set(Object.values(META))
-
-const ANSWERS: Readonly<Record<string, Answerer>> = {
-  'tools/list': async (gateway, params, { client }) => ({
-    tools: (await whole(gateway, params, client)).tools,
-  }),
-  'prompts/list': async (gateway, params, { client }) => ({
-    prompts: (await whole(gateway, params, client)).prompts,
-  }),
-  'resources/list': async (gateway, params, { client }) => ({
-    resources: (await whole(gateway, params, client)).resources,
-  }),
-  'resources/templates/list': async (gateway, params, { client }) => ({
-    resourceTemplates: (await whole(gateway, params, client)).templates,
-  }),
-  'tools/call': async (gateway, params, exchange) => {
-    const name = text(params, 'name')
-    if (params.arguments !== undefined && !isObject(params.arguments))
-      throw new InvalidInput('The arguments of a tool are an object.')
-    try {
-      const ref = gateway.view(exchange.client).tool(name) ?? (await gateway.tool(name, exchange))
-      if (!ref) throw new NotFound('tool', name)
-      return await gateway.callTool(ref, params, exchange)
-    } catch (error) {
-      const result = asToolResult(error)
-      if (!result) throw error
-      return result
-    }
-  },
-  'prompts/get': async (gateway, params, exchange) => {
-    const name = text(params, 'name')
-    const ref = await gateway.prompt(name, exchange)
-    if (!ref) throw new NotFound('prompt', name)
-    const result = await gateway.forward(ref, 'prompts/get', { ...params, name: ref.name }, exchange)
-    return gateway.withAddresses(ref.server, result, 'messages')
-  },
-  'resources/read': async (gateway, params, exchange) => {
-    const uri = text(params, 'uri')
-    if (uri === STATUS_URI) return statusOf(gateway.board, gateway.exposureOf(exchange.client))
-    const address = await gateway.resource(uri, exchange)
-    if (!address) throw new NotFound('resource', uri)
-    const { signal } = exchange
-    await gateway.questions.during(address.server, exchange, () =>
-      gateway.board.permitRead(address.server, address.uri, { caller: 'client', signal }),
-    )
-    const result = await gateway.forward(address, 'resources/read', { ...params, uri: address.uri }, exchange)
-    return gateway.withAddresses(address.server, result, 'contents')
-  },
-  'completion/complete': async (gateway, params, exchange) => {
-    const view = gateway.view(exchange.client)
-    const { ref } = params
-    if (!isObject(ref)) throw new InvalidInput('A completion says what it is for: "ref".')
-    const prompt = ref.type === 'ref/prompt' ? view.prompt(text(ref, 'name')) : undefined
-    const template =
-      ref.type === 'ref/resource'
-        ? (view.template(text(ref, 'uri')) ?? view.resource(text(ref, 'uri')))
-        : undefined
-    if (!prompt && !template)
-      throw new NotFound(ref.type === 'ref/prompt' ? 'prompt' : 'resource', String(ref.name ?? ref.uri))
-    const server = prompt?.server ?? template?.server ?? ''
-    const { state } = gateway.board.connection(server)
-    if (state.kind === 'connected' && !state.session.capabilities.completions)
-      return { completion: { values: [], total: 0, hasMore: false } }
-    const inner = prompt ? { ...ref, name: prompt.name } : { ...ref, uri: template?.uri }
-    return await gateway.forward({ server }, 'completion/complete', { ...params, ref: inner }, exchange)
-  },
-}
-
-/** Lists are given whole, so no page of them can be asked for. */
-async function whole(gateway: Gateway, { cursor }: Json, client: Client): Promise<View> {
-  if (cursor !== undefined) throw new InvalidInput('There is no such cursor: the list comes in one piece.')
-  return await gateway.lists(client)
-}
-
-/** The names in the order in which their work ends, well or badly, until the time is up. */
-async function* arrivals(
-  names: readonly string[],
-  work: (name: string) => Promise<unknown>,
-  ms: number,
-): AsyncGenerator<string> {
-  if (names.length === 0) return
-  const open = new Map(
-    names.map((name) => {
-      const end = () => name
-      return [name, work(name).then(end, end)]
-    }),
-  )
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<undefined>((done) => {
-    timer = setTimeout(done, ms, undefined)
-  })
-  try {
-    while (open.size > 0) {
-      const name = await Promise.race([...open.values(), over])
-      if (name === undefined) return
-      open.delete(name)
-      yield name
-    }
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** Requests of the older era only, which a session answers with the gateway's help. */
-export function readLogLevel(params: Json): string {
-  const level = text(params, 'level')
-  if (!LOG_LEVELS.includes(level)) throw new InvalidInput(`"${level}" is no log level.`)
-  return level
-}
-
-export function serverInfo(): Json {
-  return { ...SERVER_INFO }
-}
-
-export function text(params: Json, field: string): string {
-  const value = params[field]
-  if (typeof value !== 'string') throw new InvalidInput(`"${field}" is missing or not a text.`)
-  return value
-}
 
 function progressOf(params: Json, exchange: Exchange) {
   const { progressToken } = metaOf(params)

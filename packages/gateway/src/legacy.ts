@@ -4,10 +4,11 @@ import { randomUUID } from 'node:crypto'
 import { InvalidInput, NotFound, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, STATUS_URI } from './addresses.ts'
+import { text } from './answers.ts'
 import type { Client, Exchange } from './client.ts'
 import { wireError } from './faults.ts'
 import { tooMany } from './feed.ts'
-import { type Gateway, readLogLevel, serverInfo, text } from './gateway.ts'
+import type { Gateway } from './gateway.ts'
 import {
   type ClientCapabilities,
   errorReply,
@@ -16,12 +17,14 @@ import {
   isObject,
   type Json,
   LEGACY_VERSIONS,
+  LOG_LEVELS,
   META,
   type Notification,
   type Reply,
   type Request,
   RPC,
   readCapabilities,
+  SERVER_INFO,
 } from './protocol.ts'
 
 export interface Outlet {
@@ -190,7 +193,7 @@ export class LegacySession implements Client {
     return {
       protocolVersion: this.protocolVersion,
       capabilities: this.#gateway.capabilities(),
-      serverInfo: serverInfo(),
+      serverInfo: SERVER_INFO,
       instructions: this.#gateway.instructions(this),
     }
   }
@@ -213,6 +216,12 @@ export class LegacySession implements Client {
     this.#uris.delete(uri)
     await stop?.()
   }
+}
+
+function readLogLevel(params: Json): string {
+  const level = text(params, 'level')
+  if (!LOG_LEVELS.includes(level)) throw new InvalidInput(`"${level}" is no log level.`)
+  return level
 }
 
 /** In the older era the way to a web page has an id, by which the client may hear that all is done there. */

@@ -7,7 +7,7 @@ import { type Address, STATUS_URI } from './addresses.ts'
 import type { Client, Exchange } from './client.ts'
 import type { Exposure } from './exposure.ts'
 import { type WireError, wireError } from './faults.ts'
-import { type Gateway, serverInfo } from './gateway.ts'
+import type { Gateway } from './gateway.ts'
 import {
   ASKING_METHODS,
   CACHEABLE,
@@ -23,6 +23,7 @@ import {
   type Request,
   RPC,
   readCapabilities,
+  SERVER_INFO,
 } from './protocol.ts'
 
 /** The way back to the client for one request. */
@@ -323,6 +324,6 @@ function stamped(method: string, result: Json): Json {
     ...result,
     ...(cached && { cacheScope: 'private' }),
     resultType: asks ? 'input_required' : 'complete',
-    _meta: { ...metaOf(result), [META.serverInfo]: serverInfo() },
+    _meta: { ...metaOf(result), [META.serverInfo]: SERVER_INFO },
   }
 }
