@@ -1,12 +1,13 @@
 // What the gateway costs in front of a server: one call at a time, 64 clients at once, every answer to its asker, and
-// memory over many calls; beside the same server without it, and beside mcp-proxy in front of one.
-import { fork, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+// memory over many calls; beside the same server without it, and beside mcp-proxy and `mcporter serve` in front of one.
+import { fork, spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { nodeIn, onDemand } from '../scripts/lib/on-demand.mjs'
 import { interleave, median, percentile, timed } from './lib/measure.mjs'
 import { report } from './lib/report.mjs'
 
@@ -30,22 +31,65 @@ function host(kind) {
   })
 }
 
-/** mcp-proxy from npm in front of the same bare stdio echo; undefined when it cannot be had. */
-async function proxy() {
-  const port = await freePort()
-  const args = ['-y', 'mcp-proxy', '--port', String(port), '--host', '127.0.0.1', '--', process.execPath]
-  const child = spawn('npx', [...args, here('./lib/echo-server.mjs')], { stdio: 'ignore', detached: true })
-  children.push(child)
-  const url = `http://127.0.0.1:${port}/mcp`
+const echo = here('./lib/echo-server.mjs')
+const PEERS = ['mcp-proxy@6.7.19', 'mcporter@0.12.3', 'node@24']
+/** What ends after the contenders: a peer's daemon outlives the command that started it. */
+const ends = []
+
+/** Both peers on the Node that the newer of them needs, each in front of the same bare stdio echo. */
+async function peers() {
+  const installed = onDemand('gateway-peers-1', PEERS)
+  const node = nodeIn(installed)
+  const script = (path) => join(installed, 'node_modules', ...path.split('/'))
+  const start = async (path, words, env, url) => {
+    const child = spawn(node, [script(path), ...words], { stdio: 'ignore', env: { ...process.env, ...env } })
+    children.push(child)
+    return { url: await answering(url), child }
+  }
+  const proxyPort = await freePort()
+  const proxyWords = ['--port', String(proxyPort), '--host', '127.0.0.1', '--', process.execPath, echo]
+  const mcporterPort = await freePort()
+  const HOME = join(folder, 'home')
+  const config = join(folder, 'mcporter.json')
+  const entry = { command: process.execPath, args: [echo], lifecycle: 'keep-alive' }
+  writeFileSync(config, JSON.stringify({ mcpServers: { echo: entry }, imports: [] }))
+  const mcporter = ['--config', config]
+  ends.push(() =>
+    spawnSync(node, [script('mcporter/dist/cli.js'), ...mcporter, 'daemon', 'stop'], {
+      stdio: 'ignore',
+      env: { ...process.env, HOME },
+      timeout: 20_000,
+    }),
+  )
+  return {
+    'mcp-proxy': await start(
+      'mcp-proxy/dist/bin/mcp-proxy.mjs',
+      proxyWords,
+      {},
+      `http://127.0.0.1:${proxyPort}/mcp`,
+    ),
+    // Under the server's own path its tools have their own names, as everywhere here.
+    mcporter: await start(
+      'mcporter/dist/cli.js',
+      [...mcporter, 'serve', '--http', String(mcporterPort)],
+      { HOME },
+      `http://127.0.0.1:${mcporterPort}/mcp/echo`,
+    ),
+  }
+}
+
+async function answering(url) {
+  let last
   for (let tries = 0; tries < 120; tries++) {
     try {
-      await client(url)
-      return { url }
-    } catch {
+      await (await client(url))('ready')
+      return url
+    } catch (error) {
+      last = error
       await new Promise((done) => setTimeout(done, 500))
     }
   }
-  return undefined
+  throw new Error(`${url} does not answer`, { cause: last })
 }
 
 function freePort() {
@@ -113,8 +157,7 @@ try {
     gateway: await host('gateway'),
     stdio: await host('gateway-stdio'),
   }
-  const peer = await proxy()
-  if (peer) hosts['mcp-proxy'] = peer
+  Object.assign(hosts, await peers())
   const lanes = {}
   for (const [name, one] of Object.entries(hosts)) lanes[name] = await contend(one)
   const each = (work) => Object.fromEntries(Object.keys(lanes).map((name) => [name, () => work(lanes[name])]))
@@ -146,62 +189,38 @@ try {
   const us = (name) => `${(median(alone[name]) * 1000).toFixed(0)} µs`
   const rate = (name) => `${(median(together[name]) / 1000).toFixed(2)} k/s`
   const p99 = (name) => percentile(tails[name], 0.99)
-  const row = (what, value, against, measured, goal, met) =>
-    rows.push({ what, value, against, ratio: measured, goal, met })
+  const ms = (name) => `${p99(name).toFixed(0)} ms`
+  const atMost = (what, value, against, measured, goal) =>
+    rows.push({ what, value, against, ratio: measured, goal: `≤ ${goal}`, met: measured <= goal })
+  const atLeast = (what, value, against, measured, goal) =>
+    rows.push({ what, value, against, ratio: measured, goal: `≥ ${goal}`, met: measured >= goal })
   const added = ratio(alone, 'gateway', 'direct')
-  row(
-    'in-process echo, one call at a time (p50)',
-    us('gateway'),
-    `direct ${us('direct')}`,
-    added,
-    '≤ 1.6',
-    added <= 1.6,
-  )
+  atMost('in-process echo, one call at a time (p50)', us('gateway'), `direct ${us('direct')}`, added, 1.6)
   const kept = ratio(together, 'gateway', 'direct')
-  row(
-    `in-process echo, ${CLIENTS} clients`,
-    rate('gateway'),
-    `direct ${rate('direct')}`,
-    kept,
-    '≥ 0.6',
-    kept >= 0.6,
-  )
-  if (peer) {
-    const faster = ratio(together, 'stdio', 'mcp-proxy')
-    row(
-      `stdio echo, ${CLIENTS} clients`,
-      rate('stdio'),
-      `mcp-proxy ${rate('mcp-proxy')}`,
-      faster,
-      '≥ 1.5',
-      faster >= 1.5,
-    )
-    const tail = p99('mcp-proxy') / p99('stdio')
-    const ms = (name) => `${p99(name).toFixed(0)} ms`
-    row(
-      `stdio echo, ${CLIENTS} clients (p99)`,
-      ms('stdio'),
-      `mcp-proxy ${ms('mcp-proxy')}`,
-      tail,
-      '≥ 1.5',
-      tail >= 1.5,
-    )
+  atLeast(`in-process echo, ${CLIENTS} clients`, rate('gateway'), `direct ${rate('direct')}`, kept, 0.6)
+  for (const peer of ['mcp-proxy', 'mcporter']) {
+    const faster = ratio(together, 'stdio', peer)
+    atLeast(`stdio echo, ${CLIENTS} clients`, rate('stdio'), `${peer} ${rate(peer)}`, faster, 1.5)
+    const tail = p99(peer) / p99('stdio')
+    atLeast(`stdio echo, ${CLIENTS} clients (p99)`, ms('stdio'), `${peer} ${ms(peer)}`, tail, 1.5)
   }
   await isolation(hosts.stdio.url)
   await memory(hosts.gateway)
   report('gateway', 'The gateway: in front of a server against the server alone', rows, [
     `Medians of ${ROUNDS} interleaved rounds on a shared machine, so read the ratios. The client is node:http without a library.`,
-    'Direct is the SDK serving the same echo over HTTP. mcp-proxy serves the same bare stdio echo as the gateway beside it.',
+    'Memory: medians of the first and the last three of eleven readings, each after a full collection.',
+    'Direct is the SDK serving the same echo over HTTP, in one process as behind the gateway.',
+    `${PEERS.join(', ')}: both peers, on that newer Node, serve over HTTP the same bare stdio echo as the gateway beside them; mcporter keeps it in a daemon of its own.`,
   ])
 } finally {
   for (const child of children) {
     try {
-      if (child.spawnargs?.[0] === 'npx') process.kill(-child.pid)
-      else child.kill()
+      child.kill()
     } catch {
       // It is gone already.
     }
   }
+  for (const end of ends) end()
   agent.destroy()
   rmSync(folder, { recursive: true, force: true })
 }
@@ -227,11 +246,12 @@ async function isolation(url) {
   })
 }
 
+/** Readings after every tenth of the calls: one alone tells more about the collector's mood than about what is kept. */
 async function memory({ url, child }) {
-  const rss = () =>
+  const reading = () =>
     new Promise((done) => {
       child.once('message', done)
-      child.send('rss')
+      child.send('memory')
     })
   const clients = []
   for (let n = 0; n < 32; n++) clients.push(await client(url))
@@ -245,17 +265,27 @@ async function memory({ url, child }) {
   }
   const calls = process.argv.includes('--quick') ? 20_000 : 100_000
   await run(calls / 5)
-  const before = await rss()
-  await run(calls)
-  const after = await rss()
-  const grown = after / before
+  const readings = [await reading()]
+  for (let tenth = 0; tenth < 10; tenth++) {
+    await run(calls / 10)
+    readings.push(await reading())
+  }
   const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB`
-  rows.push({
-    what: `RSS after ${calls / 1000} k more calls`,
-    value: mib(after),
-    against: `before ${mib(before)}`,
-    ratio: grown,
-    goal: '≤ 1.1',
-    met: grown <= 1.1,
-  })
+  for (const [what, field] of [
+    ['RSS', 'rss'],
+    ['live heap', 'heapUsed'],
+  ]) {
+    const values = readings.map((one) => one[field])
+    const before = median(values.slice(0, 3))
+    const after = median(values.slice(-3))
+    const ratio = after / before
+    rows.push({
+      what: `${what} after ${calls / 1000} k more calls`,
+      value: mib(after),
+      against: `before ${mib(before)}`,
+      ratio,
+      goal: '≤ 1.1',
+      met: ratio <= 1.1,
+    })
+  }
 }

@@ -54,5 +54,6 @@ process.stdout.write(`${url}\n`)
 process.stdin.on('end', () => process.exit(0)).resume()
 process.on('message', () => {
   globalThis.gc?.()
-  process.send?.(process.memoryUsage().rss)
+  const { rss, heapUsed } = process.memoryUsage()
+  process.send?.({ rss, heapUsed })
 })

@@ -128,7 +128,10 @@ describe('a change of configuration', () => {
     const made = await board({ servers: [keep.server, change.server, drop.server] })
     await made.ready()
     const changed = { ...change.server, entry: { ...change.server.entry, timeout: 5000 } }
+    const told: unknown[] = []
+    made.on('configuration-changed', (event) => told.push(event))
     await made.apply([{ ...keep.server, source: 'moved' }, changed, add.server])
+    expect(told).toEqual([{ added: ['change', 'add'], removed: ['change', 'drop'], rules: false }])
     await until('all are up', () => Object.values(stateOf(made)).every((state) => state === 'connected'))
     expect(made.servers().map(({ name, source }) => [name, source])).toEqual([
       ['keep', 'moved'],

@@ -17,7 +17,7 @@ import {
   type ResourceContent,
 } from './board/offers.ts'
 import type { BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
-import { type FoundTool, type ToolOffer, ToolPool, type ToolSource } from './board/pool.ts'
+import { type FoundTool, possibleServers, type ToolOffer, ToolPool, type ToolSource } from './board/pool.ts'
 import { boardSettings } from './board/settings.ts'
 import { type BoardSkill, type ReadSkillOptions, Skills } from './board/skills.ts'
 import { type ServerSnapshot, snapshot } from './board/snapshot.ts'
@@ -133,6 +133,7 @@ export class Board {
   readonly #asks: AskOptions
   #connections = new Map<string, Connection>()
   #servers = new Map<string, ConfiguredServer>()
+  #rules: readonly PermissionRule[] = []
   #callCount = 0
   #roots: readonly string[] | undefined
   #awake = false
@@ -218,6 +219,11 @@ export class Board {
     const connection = this.#connections.get(name)
     if (!connection) throw new ServerNotFound(name)
     return connection
+  }
+
+  /** The servers that a spelling of a tool can mean, before any of them has said what its tools are. */
+  serversMeant(spelling: string): readonly string[] {
+    return possibleServers(spelling, [...this.#connections.keys()])
   }
 
   /** Every tool of every server that is, or was, connected; those of a server that is away are not `available`. */
@@ -407,10 +413,8 @@ export class Board {
     rules?: readonly PermissionRule[],
     hooks?: readonly Hook[],
   ): Promise<void> {
-    if (rules) this.#setRules(rules)
     if (hooks) this.#asks.hooks.replace(hooks)
-    await this.#applying.run(() => this.#apply([...servers, ...inProcessEntries(this.#options)]))
-    this.#calls.forget()
+    await this.#applying.run(() => this.#apply([...servers, ...inProcessEntries(this.#options)], rules))
   }
 
   on<T extends EventType>(type: T, listener: (event: BoardEvents[T]) => void): () => void {
@@ -448,15 +452,17 @@ export class Board {
     await this.close()
   }
 
-  async #apply(servers: readonly ConfiguredServer[]): Promise<void> {
+  async #apply(servers: readonly ConfiguredServer[], rules?: readonly PermissionRule[]): Promise<void> {
     if (this.#closed) throw new IoError('The board is closed.')
     const wanted = new Map(servers.map((server) => [server.name, server]))
     const leaving: Promise<void>[] = []
+    const removed: string[] = []
     for (const [name, connection] of [...this.#connections]) {
       const next = wanted.get(name)
       if (next && sameServer(connection.server, next)) continue
       this.#connections.delete(name)
       this.#servers.delete(name)
+      removed.push(name)
       leaving.push(connection.close())
     }
     const arriving: Connection[] = []
@@ -464,6 +470,11 @@ export class Board {
       if (this.#connections.has(server.name)) this.#servers.set(server.name, server)
       else arriving.push(this.#add(server))
     }
+    const newRules = rules !== undefined && !isDeepStrictEqual(rules, this.#rules)
+    if (newRules) this.#setRules(rules)
+    else this.#calls.forget()
+    const added = arriving.map(({ server }) => server.name)
+    this.#events.emit('configuration-changed', { added, removed, rules: newRules })
     // A changed server is started when the old one is gone: they may fight over a port or a file.
     await Promise.all(leaving)
     if (this.#awake && !this.#closed) for (const connection of arriving) void connection.settled()
@@ -524,6 +535,7 @@ export class Board {
   }
 
   #setRules(rules: readonly PermissionRule[]): void {
+    this.#rules = rules
     this.#calls.setRules(
       rules.map(({ action, rule, file }) => ({ effect: action, text: rule, source: file })),
     )

@@ -36,6 +36,13 @@ interface CallFacts {
 
 export interface BoardEvents {
   readonly state: { readonly server: string; readonly state: StateSummary }
+  /** The configuration was read again; a server that changed is both removed and added. */
+  readonly 'configuration-changed': {
+    readonly added: readonly string[]
+    readonly removed: readonly string[]
+    /** Whether the permission rules are others than before. */
+    readonly rules: boolean
+  }
   readonly log: { readonly server: string; readonly line: LogLine }
   readonly 'list-changed': { readonly server: string; readonly list: ListKind; readonly count: number }
   readonly 'resource-updated': { readonly server: string; readonly uri: string }

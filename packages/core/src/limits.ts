@@ -285,9 +285,13 @@ export const SKILL_LIMITS = {
 export const GATEWAY_LIMITS = {
   /** One POST, or one line on stdin. */
   bodyBytes: 10 * MIB,
+  /** What is read and thrown away of a body that is too long, so that its sender can be told. */
+  discardedBytes: 64 * MIB,
   headersMs: 10 * SECOND,
   /** From the first byte of a request to its last. */
   receiveMs: 30 * SECOND,
+  /** How long a connection may lie idle: longer than clients keep theirs, or one closes while the other sends. */
+  idleConnectionMs: MINUTE,
   /** How long a list waits for servers that are still coming up. */
   listWaitMs: 3 * SECOND,
   /** How long a call of an unknown name waits for them. */
@@ -297,6 +301,11 @@ export const GATEWAY_LIMITS = {
   /** A question that went to a client of 2026-07-28 is given up after this. */
   parkedMs: 10 * MINUTE,
   parked: 1000,
+  /** How long a call goes on whose client lost the stream and may come back for it. */
+  resumeMs: 5 * SECOND,
+  /** What a session keeps of its streams for a client that comes back. */
+  replayEvents: 256,
+  replayChars: MIB,
   sessions: 1000,
   sessionIdleMs: 30 * MINUTE,
   listens: 1000,
@@ -305,8 +314,12 @@ export const GATEWAY_LIMITS = {
   openPerClient: 1000,
   /** What a slow reader may leave unread before it is cut off. */
   unreadBytes: 64 * MIB,
+  /** How long an answer may lie unread without a byte moving. */
+  unreadMs: 60 * SECOND,
   /** How long running calls may go on after the goodbye. */
   drainMs: 10 * SECOND,
+  /** How long they may go on after the client has closed its end of the pipe. */
+  goodbyeMs: 2 * SECOND,
 } as const
 
 /** What a server may ask of the user and of the model. */

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Reply, RPC } from './protocol.ts'
+import type { Replay } from './replay.ts'
 
 export const STREAM_HEADERS = {
   'Content-Type': 'text/event-stream',
@@ -10,56 +11,115 @@ export const STREAM_HEADERS = {
   'X-Accel-Buffering': 'no',
 } as const
 
+/** How a broken stream can be taken up again. */
+export interface Resumable {
+  readonly replay: Replay
+  /** The client knows events without a message, which older ones take for broken JSON. */
+  readonly marks: boolean
+}
+
 export class Answering {
-  readonly #res: ServerResponse
   readonly #streams: boolean
   readonly #gone = new AbortController()
-  #timer: NodeJS.Timeout | undefined
+  readonly #resumable: Resumable | undefined
+  #res!: ServerResponse
+  /** The number of the stream, as soon as an event of it can be named. */
+  #stream: number | undefined
+  #finished = false
+  #alive: NodeJS.Timeout | undefined
+  #away: NodeJS.Timeout | undefined
 
-  constructor(req: IncomingMessage, res: ServerResponse) {
-    this.#res = res
+  constructor(req: IncomingMessage, res: ServerResponse, resumable?: Resumable) {
     this.#streams = accepts(req, 'text/event-stream')
-    res.on('close', () => {
-      clearInterval(this.#timer)
-      if (!res.writableFinished) this.#gone.abort()
-    })
-    if (this.#streams) this.#timer = setInterval(() => this.#alive(), GATEWAY_LIMITS.keepAliveMs)
+    this.#resumable = resumable
+    this.#take(res)
   }
 
-  /** Aborted when the client hangs up before it has its answer. */
+  /** Aborted when the client hangs up before it has its answer, and does not come back for it where it could. */
   get gone(): AbortSignal {
     return this.#gone.signal
   }
 
+  get stream(): number | undefined {
+    return this.#stream
+  }
+
   /** True when a message could be sent ahead of the answer. */
   send(message: object): boolean {
-    if (!this.#streams || this.#res.writableEnded || this.#res.destroyed) return false
-    if (this.#res.writableLength > GATEWAY_LIMITS.unreadBytes) {
-      this.#res.destroy()
-      return false
-    }
+    if (!this.#streams || this.#finished) return false
+    if (this.#res.writableLength > GATEWAY_LIMITS.unreadBytes) this.#res.destroy()
+    // Who may come back finds it kept; who cannot is gone.
+    if (this.#res.destroyed && this.#stream === undefined) return false
     this.#open()
-    this.#res.write(frame(message))
+    this.#write(this.#event(message))
     return true
   }
 
   finish(reply: Reply | undefined): void {
-    clearInterval(this.#timer)
-    if (this.#res.writableEnded || this.#res.destroyed) return
-    if (this.#res.headersSent) return void this.#res.end(reply ? frame(reply) : undefined)
-    if (!reply) return void this.#res.writeHead(202).end()
-    json(this.#res, statusOf(reply), reply)
+    if (this.#finished) return
+    this.#finished = true
+    clearInterval(this.#alive)
+    clearTimeout(this.#away)
+    if (this.#stream !== undefined || this.#res.headersSent) {
+      if (reply) this.#write(this.#event(reply))
+      this.#res.end()
+    } else if (this.#res.destroyed) return
+    else if (reply) json(this.#res, statusOf(reply), reply)
+    else this.#res.writeHead(202).end()
+    letGoOfIdlers(this.#res)
   }
 
-  #alive(): void {
-    if (this.#res.writableEnded || this.#res.destroyed) return
+  /** The client is back for the rest of the stream. */
+  resume(res: ServerResponse): void {
+    clearTimeout(this.#away)
+    clearInterval(this.#alive)
+    const before = this.#res
+    this.#take(res)
+    before.destroy()
+  }
+
+  #take(res: ServerResponse): void {
+    this.#res = res
+    res.on('close', () => {
+      if (this.#res === res) this.#left()
+    })
+    if (this.#streams) this.#alive = setInterval(() => this.#sayAlive(), GATEWAY_LIMITS.keepAliveMs)
+  }
+
+  #left(): void {
+    clearInterval(this.#alive)
+    if (this.#finished) return
+    if (this.#stream === undefined) this.#gone.abort()
+    else this.#away = setTimeout(() => this.#gone.abort(), GATEWAY_LIMITS.resumeMs)
+  }
+
+  #sayAlive(): void {
     this.#open()
-    this.#res.write(': still here\n\n')
+    if (this.#resumable?.marks && this.#stream === undefined) {
+      this.#stream = this.#resumable.replay.open()
+      this.#write(this.#resumable.replay.mark(this.#stream))
+    }
+    this.#write(': still here\n\n')
+  }
+
+  #event(message: object): string {
+    if (!this.#resumable) return frame(message)
+    this.#stream ??= this.#resumable.replay.open()
+    return this.#resumable.replay.event(this.#stream, message)
+  }
+
+  #write(text: string): void {
+    if (!this.#res.writableEnded && !this.#res.destroyed) this.#res.write(text)
   }
 
   #open(): void {
-    if (!this.#res.headersSent) this.#res.writeHead(200, STREAM_HEADERS)
+    if (!this.#res.headersSent && !this.#res.destroyed) this.#res.writeHead(200, STREAM_HEADERS)
   }
+}
+
+/** A client that does not read its answer may not keep it here for ever. */
+function letGoOfIdlers(res: ServerResponse): void {
+  if ((res.socket?.writableLength ?? 0) > 0) res.setTimeout(GATEWAY_LIMITS.unreadMs, () => void res.destroy())
 }
 
 export function frame(message: object): string {

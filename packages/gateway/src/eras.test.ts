@@ -93,6 +93,34 @@ describe.each(COMBINATIONS)('a $client client in front of a $server server', ({ 
     expect(firstText(sampled)).toBe('small hi')
   })
 
+  it('brings the way to a web page to the client, and its folders to the server', async () => {
+    const visited: string[] = []
+    const { client } = await setUp(
+      { elicitation: { url: {} }, roots: {} },
+      {
+        prepare: (one) => {
+          one.setRequestHandler('elicitation/create', async ({ params }) => {
+            visited.push(params.mode === 'url' ? params.url : 'a form')
+            return { action: 'accept' }
+          })
+          one.setRequestHandler('roots/list', async () => ({ roots: [{ uri: 'file:///work/of/ada' }] }))
+        },
+      },
+    )
+    expect(firstText(await client.callTool({ name: 'mcp__one__visit', arguments: {} }))).toBe('accept')
+    expect(visited).toEqual(['https://example.com/login'])
+    expect(firstText(await client.callTool({ name: 'mcp__one__where', arguments: {} }))).toBe(
+      'file:///work/of/ada',
+    )
+    // A form is another matter: this client has not said that it can show one.
+    const form = await client.callTool({ name: 'mcp__one__ask', arguments: {} }).then(
+      ({ isError }) => isError,
+      () => true,
+    )
+    expect(form).toBe(true)
+    expect(visited).toHaveLength(1)
+  })
+
   it('does not let a question hang when the client cannot be asked', async () => {
     const { client } = await setUp()
     const asked = await client.callTool({ name: 'mcp__one__ask', arguments: {} }).then(

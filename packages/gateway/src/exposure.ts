@@ -22,6 +22,16 @@ export function readExposure(patterns: readonly string[]): Exposure {
   }
 }
 
+/** What both show. */
+export function narrowed(outer: Exposure, inner: Exposure): Exposure {
+  if (outer === EVERYTHING) return inner
+  return {
+    server: (name) => outer.server(name) && inner.server(name),
+    tool: (server, tool) => outer.tool(server, tool) && inner.tool(server, tool),
+    whole: (server) => outer.whole(server) && inner.whole(server),
+  }
+}
+
 function readPattern(text: string) {
   const fits = matcher(text)
   // Either part may hold dots, so every dot may be the one between them.

@@ -1,9 +1,11 @@
 // feed.ts: what servers tell unasked, led to the clients that asked for it: changed lists, changed resources, log lines.
 // A log line goes to the one client it can be about; where that is not clear it stays in the server's own log.
 import type { Board } from '@plugboard/core'
+import { Cancelled } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import type { Address } from './addresses.ts'
+import { type Address, STATUS_URI } from './addresses.ts'
 import type { Client } from './client.ts'
+import type { Exposure } from './exposure.ts'
 import type { Shown } from './offers.ts'
 import { isObject, type Json, LOG_LEVELS } from './protocol.ts'
 import type { Questions } from './questions.ts'
@@ -18,8 +20,16 @@ export interface Interest {
 }
 
 export interface Listener {
+  /** What happens on servers that it is not shown is none of its business. */
+  readonly exposure: Exposure
   readonly interest: Interest
   notify(method: string, params: Json): void
+}
+
+interface Following {
+  readonly address: Address
+  readonly ready: Promise<void>
+  count: number
 }
 
 /** A list that changes in many small steps is announced once. */
@@ -28,23 +38,28 @@ const SETTLE_MS = 50
 export class Feed {
   readonly #board: Board
   readonly #questions: Questions
-  readonly #publicUri: (address: Address) => string
   readonly #listeners = new Set<Listener>()
-  /** How many listeners follow a resource; the server is told of the first and the last. */
-  readonly #followed = new Map<string, number>()
+  /** The resources that are followed; the server is told of the first follower and of the last. */
+  readonly #followed = new Map<string, Following>()
   readonly #stops: (() => void)[]
-  readonly #settling = new Map<Shown, NodeJS.Timeout>()
+  /** What changed in the last moment, and on which servers; `undefined` stands for any. */
+  readonly #changes = new Map<Shown | 'status', Set<string | undefined>>()
+  #settling: NodeJS.Timeout | undefined
   #level: number | undefined
 
-  constructor(board: Board, questions: Questions, publicUri: (address: Address) => string) {
+  constructor(board: Board, questions: Questions) {
     this.#board = board
     this.#questions = questions
-    this.#publicUri = publicUri
     this.#stops = [
       board.on('resource-updated', ({ server, uri }) => this.#updated({ server, uri })),
       board.on('notification', ({ server, method, params }) => this.#notified(server, method, params)),
       board.on('state', ({ server, state }) => {
         if (state.kind === 'connected' && this.#level !== undefined) this.#tellLevel(server, this.#level)
+        this.#changed('status', server)
+      }),
+      board.on('configuration-changed', ({ added, removed }) => {
+        for (const server of [...added, ...removed]) this.#changed('status', server)
+        this.#followAgain(added)
       }),
     ]
   }
@@ -61,34 +76,37 @@ export class Feed {
   /** Follows a resource until the answer is called. */
   async follow(address: Address, signal?: AbortSignal): Promise<() => Promise<void>> {
     const key = keyOf(address)
-    const before = this.#followed.get(key) ?? 0
-    this.#followed.set(key, before + 1)
-    try {
-      if (before === 0)
-        await this.#board.subscribe(address.server, address.uri, { ...(signal && { signal }) })
-    } catch (error) {
-      this.#letGo(key)
-      throw error
+    const following = this.#followed.get(key) ?? {
+      address,
+      count: 0,
+      // Not under one client's signal: the others wait for the same answer.
+      ready: this.#board.subscribe(address.server, address.uri),
     }
+    this.#followed.set(key, following)
+    following.count++
     let open = true
-    return async () => {
+    const stop = async () => {
       if (!open) return
       open = false
-      if (this.#letGo(key) > 0) return
-      // The server may be gone by now, and its subscriptions with it.
-      await this.#board.unsubscribe(address.server, address.uri).catch(() => undefined)
+      if (--following.count > 0) return
+      if (this.#followed.get(key) === following) this.#followed.delete(key)
+      try {
+        await this.#board.unsubscribe(address.server, address.uri)
+      } catch {
+        // The server may be gone by now, and its subscriptions with it.
+      }
     }
+    try {
+      await unless(signal, following.ready)
+    } catch (error) {
+      void stop()
+      throw error
+    }
+    return stop
   }
 
-  listChanged(shown: Shown): void {
-    if (this.#settling.has(shown)) return
-    const timer = setTimeout(() => {
-      this.#settling.delete(shown)
-      const method = `notifications/${shown}/list_changed`
-      for (const listener of [...this.#listeners]) if (listener.interest[shown]) listener.notify(method, {})
-    }, SETTLE_MS)
-    timer.unref()
-    this.#settling.set(shown, timer)
+  listChanged(shown: Shown, server?: string): void {
+    this.#changed(shown, server)
   }
 
   /** A client wants log lines from this level on; servers of the older era send the lowest that anybody wants. */
@@ -102,7 +120,7 @@ export class Feed {
 
   close(): void {
     for (const stop of this.#stops) stop()
-    for (const timer of this.#settling.values()) clearTimeout(timer)
+    clearTimeout(this.#settling)
     this.#listeners.clear()
   }
 
@@ -114,11 +132,35 @@ export class Feed {
     this.#board.request(server, 'logging/setLevel', { level: LOG_LEVELS[level] }).catch(() => undefined)
   }
 
-  #letGo(key: string): number {
-    const left = (this.#followed.get(key) ?? 1) - 1
-    if (left > 0) this.#followed.set(key, left)
-    else this.#followed.delete(key)
-    return left
+  #changed(what: Shown | 'status', server: string | undefined): void {
+    const servers = this.#changes.get(what) ?? new Set()
+    this.#changes.set(what, servers.add(server))
+    if (this.#settling) return
+    this.#settling = setTimeout(() => this.#announce(), SETTLE_MS)
+    this.#settling.unref()
+  }
+
+  #announce(): void {
+    this.#settling = undefined
+    const changes = [...this.#changes]
+    this.#changes.clear()
+    for (const { interest, exposure, notify } of [...this.#listeners])
+      for (const [what, servers] of changes) {
+        if (![...servers].some((server) => server === undefined || exposure.server(server))) continue
+        if (what !== 'status') {
+          if (interest[what]) notify(`notifications/${what}/list_changed`, {})
+        } else if (interest.uris.has(STATUS_URI))
+          notify('notifications/resources/updated', { uri: STATUS_URI })
+      }
+  }
+
+  /** A server that was configured anew does not know what its predecessor was asked to tell. */
+  #followAgain(servers: readonly string[]): void {
+    for (const { address } of this.#followed.values()) {
+      if (!servers.includes(address.server)) continue
+      // It may not have the resource any more; then there is nothing to tell.
+      this.#board.subscribe(address.server, address.uri).catch(() => undefined)
+    }
   }
 
   #updated(address: Address): void {
@@ -146,10 +188,6 @@ export class Feed {
     if (exchange) exchange.notify('notifications/message', line)
     else if (client.era === 'legacy') client.notify('notifications/message', line)
   }
-
-  publicUri(address: Address): string {
-    return this.#publicUri(address)
-  }
 }
 
 export function tooMany(uris: ReadonlyMap<string, unknown>): boolean {
@@ -158,6 +196,22 @@ export function tooMany(uris: ReadonlyMap<string, unknown>): boolean {
 
 function wants(least: string | undefined, level: unknown): boolean {
   return least !== undefined && LOG_LEVELS.indexOf(String(level)) >= LOG_LEVELS.indexOf(least)
+}
+
+/** The answer, or the end of the wait for it. */
+async function unless<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (!signal) return await work
+  const stop = new AbortController()
+  const gone = new Promise<never>((_, fail) => {
+    const end = () => fail(new Cancelled())
+    if (signal.aborted) return end()
+    signal.addEventListener('abort', end, { once: true, signal: stop.signal })
+  })
+  try {
+    return await Promise.race([work, gone])
+  } finally {
+    stop.abort()
+  }
 }
 
 function keyOf({ server, uri }: Address): string {

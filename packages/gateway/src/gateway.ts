@@ -1,17 +1,18 @@
-// gateway.ts: answers a client's requests from the board, in the protocol's own terms. It knows no transport and no era
-// beyond what an answer must look like; names are offers.ts's, questions are questions.ts's.
-import { type Board, InvalidInput, NotFound, RpcFault } from '@plugboard/core'
+// gateway.ts: the board as one server: what each client is shown of it, and its requests on their way to the servers and
+// back. It knows no transport and no era; what a method means is in answers.ts, names are offers.ts's.
+import { type Board, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type Address, STATUS_URI, toPublic } from './addresses.ts'
+import { type Address, fromPublic, toPublic } from './addresses.ts'
+import { ANSWERS } from './answers.ts'
 import type { Client, Exchange } from './client.ts'
 import { EVERYTHING, type Exposure } from './exposure.ts'
-import { asToolResult } from './faults.ts'
 import { Feed } from './feed.ts'
 import { Metrics } from './metrics.ts'
 import { type Naming, Offers, type Ref, type View } from './offers.ts'
-import { declared, isObject, type Json, LOG_LEVELS, META, metaOf, RPC, SERVER_INFO } from './protocol.ts'
+import { declared, isObject, type Json, META, metaOf, RPC } from './protocol.ts'
 import { type AskPolicy, Questions, type Wiring } from './questions.ts'
-import { instructions, statusOf } from './status.ts'
+import { sought } from './sought.ts'
+import { instructions } from './status.ts'
 
 export interface GatewayOptions {
   /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
@@ -39,7 +40,7 @@ export async function openGateway(
   return new Gateway(await open(questions.wiring()), questions, options)
 }
 
-type Answerer = (gateway: Gateway, params: Json, exchange: Exchange, view: () => View) => Promise<Json>
+type Asker = Pick<Exchange, 'client' | 'signal'>
 
 export class Gateway {
   readonly board: Board
@@ -59,15 +60,15 @@ export class Gateway {
     this.questions = questions
     this.expose = options.expose ?? EVERYTHING
     this.#names = options.names ?? 'mcp'
-    questions.isModern = (server) => {
+    questions.eraOf = (server) => {
       const { state } = board.connection(server)
-      return state.kind === 'connected' && state.session.era === 'modern'
+      return state.kind === 'connected' ? state.session.era : undefined
     }
-    this.feed = new Feed(board, questions, (address) => this.publicUri(address))
+    this.feed = new Feed(board, questions)
     this.#offers = new Offers({
       board,
       naming: this.#names,
-      changed: (shown) => this.feed.listChanged(shown),
+      changed: (shown, server) => this.feed.listChanged(shown, server),
     })
   }
 
@@ -86,8 +87,8 @@ export class Gateway {
     return this.#offers.view(this.expose).collisions
   }
 
-  instructions(): string {
-    return instructions(this.board, this.expose)
+  instructions(client: Client): string {
+    return instructions(this.board, this.exposureOf(client))
   }
 
   capabilities(): Json {
@@ -106,7 +107,7 @@ export class Gateway {
     if (!answerer) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
     const stop = this.metrics.started(method)
     try {
-      const result = await answerer(this, params, exchange, () => this.view(exchange.client))
+      const result = await answerer(this, params, exchange)
       stop(result.isError === true ? 'tool_error' : 'ok')
       return result
     } catch (error) {
@@ -126,18 +127,49 @@ export class Gateway {
   /** The lists as they are, after the servers had a moment to come up. */
   async lists(client: Client): Promise<View> {
     await this.wake()
-    this.#offers.lookAgain()
     return this.view(client)
   }
 
-  /** The same for who asked for something that is not there yet: it may come with a server that is slow to start. */
-  async settled({ client, signal }: Exchange): Promise<View> {
-    await this.board.ready({ signal, timeoutMs: GATEWAY_LIMITS.callWaitMs })
-    return await this.lists(client)
+  /** A client may ask for what it saw in an earlier run, before the servers are up. */
+  tool(name: string, who: Asker): Promise<Ref | undefined> {
+    return this.#sought((view) => view.tool(name), this.#meant(name), who)
   }
 
-  publicUri(address: Address): string {
-    return this.#names === 'plain' ? address.uri : toPublic(address)
+  prompt(name: string, who: Asker): Promise<Ref | undefined> {
+    return this.#sought((view) => view.prompt(name), this.#meant(name), who)
+  }
+
+  resource(uri: string, who: Asker): Promise<Address | undefined> {
+    // A server's own address is taken where it is clear whose it is; a server that is not up yet cannot make it so.
+    const server = fromPublic(uri)?.server
+    const meant = this.#names === 'plain' ? undefined : server === undefined ? [] : [server]
+    return this.#sought((view) => view.resource(uri), meant, who)
+  }
+
+  /** The servers that a name can be of; undefined when it does not say. */
+  #meant(name: string): readonly string[] | undefined {
+    return this.#names === 'plain' ? undefined : this.board.serversMeant(name)
+  }
+
+  #sought<T>(look: (view: View) => T | undefined, meant: readonly string[] | undefined, who: Asker) {
+    const { client, signal } = who
+    const exposure = this.exposureOf(client)
+    return sought(this.board, () => look(this.view(client)), {
+      may: (server) => exposure.server(server) && (meant === undefined || meant.includes(server)),
+      named: meant !== undefined,
+      signal,
+    })
+  }
+
+  /** The folders of the only client are others now; servers that were told of them ask again. */
+  rootsChanged(client: Client): void {
+    if (!this.questions.isOnly(client)) return
+    for (const { name } of this.board.servers()) {
+      const connection = this.board.connection(name)
+      if (connection.state.kind === 'connected' && connection.state.session.era === 'legacy')
+        // A server that goes away at this moment asks when it is back.
+        connection.notify('notifications/roots/list_changed').catch(() => undefined)
+    }
   }
 
   /** Sends a request to a server on behalf of an exchange. */
@@ -157,9 +189,11 @@ export class Gateway {
   async callTool(ref: Ref, params: Json, exchange: Exchange): Promise<Json> {
     const onProgress = progressOf(params, exchange)
     const context = { caller: 'client', signal: exchange.signal, ...(onProgress && { onProgress }) } as const
+    // Tasks are not declared here; who asks for one all the same is answered as if it had not.
+    const { task: _, ...asked } = params
     // The client decides what runs beside what, as it would with the server itself.
     const result = await this.questions.during(ref.server, exchange, () =>
-      this.board.pass(ref.server, ref.name, { ...params, _meta: this.#meta(params, exchange) }, context, {
+      this.board.pass(ref.server, ref.name, { ...asked, _meta: this.#meta(params, exchange) }, context, {
         concurrent: true,
       }),
     )
@@ -216,87 +250,6 @@ export class Gateway {
 }
 
 const OWN_META: ReadonlySet<string> = new Set(Object.values(META))
-
-const ANSWERS: Readonly<Record<string, Answerer>> = {
-  'tools/list': async (gateway, _params, { client }) => ({ tools: (await gateway.lists(client)).tools }),
-  'prompts/list': async (gateway, _params, { client }) => ({
-    prompts: (await gateway.lists(client)).prompts,
-  }),
-  'resources/list': async (gateway, _params, { client }) => ({
-    resources: (await gateway.lists(client)).resources,
-  }),
-  'resources/templates/list': async (gateway, _params, { client }) => ({
-    resourceTemplates: (await gateway.lists(client)).templates,
-  }),
-  'tools/call': async (gateway, params, exchange, view) => {
-    const name = text(params, 'name')
-    if (params.arguments !== undefined && !isObject(params.arguments))
-      throw new InvalidInput('The arguments of a tool are an object.')
-    // A client may call what it saw in an earlier run, before the servers are up.
-    const ref = view().tool(name) ?? (await gateway.settled(exchange)).tool(name)
-    if (!ref) throw new NotFound('tool', name)
-    try {
-      return await gateway.callTool(ref, params, exchange)
-    } catch (error) {
-      const result = asToolResult(error)
-      if (!result) throw error
-      return result
-    }
-  },
-  'prompts/get': async (gateway, params, exchange, view) => {
-    const name = text(params, 'name')
-    const ref = view().prompt(name) ?? (await gateway.lists(exchange.client)).prompt(name)
-    if (!ref) throw new NotFound('prompt', name)
-    const result = await gateway.forward(ref, 'prompts/get', { ...params, name: ref.name }, exchange)
-    return gateway.withAddresses(ref.server, result, 'messages')
-  },
-  'resources/read': async (gateway, params, exchange, view) => {
-    const uri = text(params, 'uri')
-    if (uri === STATUS_URI) return statusOf(gateway.board, gateway.exposureOf(exchange.client))
-    const address = view().resource(uri) ?? (await gateway.lists(exchange.client)).resource(uri)
-    if (!address) throw new NotFound('resource', uri)
-    const { signal } = exchange
-    await gateway.questions.during(address.server, exchange, () =>
-      gateway.board.permitRead(address.server, address.uri, { caller: 'client', signal }),
-    )
-    const result = await gateway.forward(address, 'resources/read', { ...params, uri: address.uri }, exchange)
-    return gateway.withAddresses(address.server, result, 'contents')
-  },
-  'completion/complete': async (gateway, params, exchange, view) => {
-    const { ref } = params
-    if (!isObject(ref)) throw new InvalidInput('A completion says what it is for: "ref".')
-    const prompt = ref.type === 'ref/prompt' ? view().prompt(text(ref, 'name')) : undefined
-    const template =
-      ref.type === 'ref/resource'
-        ? (view().template(text(ref, 'uri')) ?? view().resource(text(ref, 'uri')))
-        : undefined
-    if (!prompt && !template)
-      throw new NotFound(ref.type === 'ref/prompt' ? 'prompt' : 'resource', String(ref.name ?? ref.uri))
-    const server = prompt?.server ?? template?.server ?? ''
-    const { state } = gateway.board.connection(server)
-    if (state.kind === 'connected' && !state.session.capabilities.completions)
-      return { completion: { values: [], total: 0, hasMore: false } }
-    const inner = prompt ? { ...ref, name: prompt.name } : { ...ref, uri: template?.uri }
-    return await gateway.forward({ server }, 'completion/complete', { ...params, ref: inner }, exchange)
-  },
-}
-
-/** Requests of the older era only, which a session answers with the gateway's help. */
-export function readLogLevel(params: Json): string {
-  const level = text(params, 'level')
-  if (!LOG_LEVELS.includes(level)) throw new InvalidInput(`"${level}" is no log level.`)
-  return level
-}
-
-export function serverInfo(): Json {
-  return { ...SERVER_INFO }
-}
-
-export function text(params: Json, field: string): string {
-  const value = params[field]
-  if (typeof value !== 'string') throw new InvalidInput(`"${field}" is missing or not a text.`)
-  return value
-}
 
 function progressOf(params: Json, exchange: Exchange) {
   const { progressToken } = metaOf(params)

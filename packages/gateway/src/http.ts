@@ -9,7 +9,7 @@ import type { Gateway } from './gateway.ts'
 import { type Grant, Guard, isLoopback, type Visitor } from './guard.ts'
 import { eraOf } from './headers.ts'
 import { ModernDesk } from './modern.ts'
-import { errorReply, LEGACY_VERSIONS, type Reply, type Request, RPC, SERVER_INFO, sort } from './protocol.ts'
+import { errorReply, isLegacyVersion, type Reply, type Request, RPC, SERVER_INFO, sort } from './protocol.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
 import { within } from './stdio.ts'
 
@@ -48,6 +48,7 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
   })
   server.headersTimeout = GATEWAY_LIMITS.headersMs
   server.requestTimeout = GATEWAY_LIMITS.receiveMs
+  server.keepAliveTimeout = GATEWAY_LIMITS.idleConnectionMs
   await listen(server, options.port ?? 0, host)
   const { port } = server.address() as AddressInfo
   return {
@@ -196,13 +197,13 @@ class Endpoint {
       return
     }
     const version = headerVersion(req)
-    if (!opens && version !== '' && !LEGACY_VERSIONS.includes(version))
+    if (!opens && version !== '' && !isLegacyVersion(version))
       return json(
         res,
         400,
         errorReply(message.id, RPC.order, `The protocol version "${version}" is not served.`),
       )
-    const answering = new Answering(req, res)
+    const answering = new Answering(req, res, session.resumable)
     if (opens) res.setHeader('Mcp-Session-Id', session.id)
     const taken = session.answers.has(message.id)
     if (!taken) session.answers.set(message.id, answering)
@@ -234,7 +235,7 @@ class Endpoint {
       res.setHeader('Allow', 'POST')
       this.#refuse(res, 405, 'There is no such stream in this protocol version.')
     } else if (!accepts(req, 'text/event-stream')) this.#refuse(res, 406, 'The answer is text/event-stream.')
-    else this.#sessionOf(req, res, visitor)?.open(res)
+    else this.#sessionOf(req, res, visitor)?.open(res, lastEventId(req))
   }
 
   #sessionOf(req: IncomingMessage, res: ServerResponse, visitor: Visitor): HttpSession | undefined {
@@ -286,17 +287,34 @@ function headerVersion(req: IncomingMessage): string {
   return typeof value === 'string' ? value.trim() : ''
 }
 
-/** Nothing when it is too long; the rest is not kept, and not waited for. */
-async function readBody(req: IncomingMessage): Promise<string | undefined> {
-  if (Number(req.headers['content-length'] ?? 0) > GATEWAY_LIMITS.bodyBytes) return undefined
-  const pieces: Buffer[] = []
-  let size = 0
-  for await (const piece of req as AsyncIterable<Buffer>) {
-    size += piece.length
-    if (size > GATEWAY_LIMITS.bodyBytes) return undefined
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString('utf8')
+function lastEventId(req: IncomingMessage): string | undefined {
+  const value = req.headers['last-event-id']
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Nothing when it is too long. Then the rest is read on for a while, unkept: who is still sending hears no answer. */
+function readBody(req: IncomingMessage): Promise<string | undefined> {
+  // An iterator would be shorter here, and costs more than the rest of the reading.
+  return new Promise((done, fail) => {
+    if (Number(req.headers['content-length'] ?? 0) > GATEWAY_LIMITS.discardedBytes) return done(undefined)
+    const pieces: Buffer[] = []
+    let size = 0
+    req.on('data', (piece: Buffer) => {
+      size += piece.length
+      if (size <= GATEWAY_LIMITS.bodyBytes) pieces.push(piece)
+      else pieces.length = 0
+      if (size <= GATEWAY_LIMITS.discardedBytes) return
+      req.pause()
+      done(undefined)
+    })
+    req.on('end', () => {
+      if (size > GATEWAY_LIMITS.bodyBytes) return done(undefined)
+      const [only] = pieces
+      done((pieces.length === 1 && only ? only : Buffer.concat(pieces)).toString('utf8'))
+    })
+    req.on('error', fail)
+    req.on('close', () => fail(new Error('The client left before its request was complete.')))
+  })
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

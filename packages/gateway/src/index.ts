@@ -1,5 +1,5 @@
 // @plugboard/gateway: one MCP endpoint in front of every server of a board.
-export { EVERYTHING, type Exposure, readExposure } from './exposure.ts'
+export { EVERYTHING, type Exposure, narrowed, readExposure } from './exposure.ts'
 export { Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export { type Grant, isLoopback } from './guard.ts'
 export { type HttpHandle, type HttpOptions, serveHttp } from './http.ts'

@@ -4,23 +4,27 @@ import { randomUUID } from 'node:crypto'
 import { InvalidInput, NotFound, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, STATUS_URI } from './addresses.ts'
+import { text } from './answers.ts'
 import type { Client, Exchange } from './client.ts'
 import { wireError } from './faults.ts'
 import { tooMany } from './feed.ts'
-import { type Gateway, readLogLevel, serverInfo, text } from './gateway.ts'
+import type { Gateway } from './gateway.ts'
 import {
   type ClientCapabilities,
   errorReply,
   type Id,
+  isLegacyVersion,
   isObject,
   type Json,
   LEGACY_VERSIONS,
+  LOG_LEVELS,
   META,
   type Notification,
   type Reply,
   type Request,
   RPC,
   readCapabilities,
+  SERVER_INFO,
 } from './protocol.ts'
 
 export interface Outlet {
@@ -47,6 +51,7 @@ export class LegacySession implements Client {
   readonly #unfollow = new Map<string, () => Promise<void>>()
   #stopListening: (() => void) | undefined
   #asks = 0
+  #closed = false
 
   constructor(gateway: Gateway, outlet: Outlet) {
     this.#gateway = gateway
@@ -88,6 +93,9 @@ export class LegacySession implements Client {
 
   notified({ method, params }: Notification): void {
     if (method === 'notifications/cancelled') this.#open.get(params.requestId as Id)?.abort()
+    // Servers that came up before the client were told of the board's folders.
+    const news = method === 'notifications/roots/list_changed' || method === 'notifications/initialized'
+    if (news && this.capabilities.roots) this.#gateway.rootsChanged(this)
   }
 
   replied(reply: Reply): void {
@@ -126,12 +134,13 @@ export class LegacySession implements Client {
       if (signal.aborted) return fail(new RpcFault(RPC.internal, 'The question was withdrawn.'))
       signal.addEventListener('abort', onAbort, { once: true })
       this.#asked.set(id, { settle, fail })
-      this.#outlet.send({ jsonrpc: '2.0', id, method, params }, about)
+      this.#outlet.send({ jsonrpc: '2.0', id, method, params: asLegacyQuestion(params) }, about)
     })
   }
 
   /** Ends what is open; the servers hear that nobody waits any more. */
   async close(): Promise<void> {
+    this.#closed = true
     this.#stopListening?.()
     for (const controller of this.#open.values()) controller.abort()
     for (const { fail } of [...this.#asked.values()]) fail(new RpcFault(RPC.internal, 'The client is gone.'))
@@ -171,28 +180,32 @@ export class LegacySession implements Client {
       throw new RpcFault(RPC.invalidRequest, 'Already initialized: initialize comes once.')
     const wanted = text(params, 'protocolVersion')
     if (!isObject(params.capabilities)) throw new InvalidInput('"capabilities" is missing.')
-    this.protocolVersion = LEGACY_VERSIONS.includes(wanted) ? wanted : (LEGACY_VERSIONS[0] ?? wanted)
+    this.protocolVersion = isLegacyVersion(wanted) ? wanted : LEGACY_VERSIONS[0]
     this.capabilities = readCapabilities(params.capabilities)
     await this.#gateway.wake()
+    if (this.#closed) throw new RpcFault(RPC.internal, 'The client is gone.')
     const { feed } = this.#gateway
     this.#stopListening = feed.add({
+      exposure: this.#gateway.exposureOf(this),
       interest: { tools: true, resources: true, prompts: true, uris: this.#uris },
       notify: (method, what) => this.notify(method, what),
     })
     return {
       protocolVersion: this.protocolVersion,
       capabilities: this.#gateway.capabilities(),
-      serverInfo: serverInfo(),
-      instructions: this.#gateway.instructions(),
+      serverInfo: SERVER_INFO,
+      instructions: this.#gateway.instructions(this),
     }
   }
 
   async #subscribe(uri: string, signal: AbortSignal): Promise<void> {
-    if (this.#unfollow.has(uri) || uri === STATUS_URI) return
     if (tooMany(this.#uris)) throw new InvalidInput('Too many resources are followed.')
-    const address = (await this.#gateway.lists(this)).resource(uri)
+    if (uri === STATUS_URI) return void this.#uris.set(uri, { server: '', uri })
+    const address = await this.#gateway.resource(uri, { client: this, signal })
     if (!address) throw new NotFound('resource', uri)
     const stop = await this.#gateway.feed.follow(address, signal)
+    // Asked for twice at once, or by a client that has left since: one is enough, and none is too.
+    if (this.#closed || this.#unfollow.has(uri)) return await stop()
     this.#uris.set(uri, address)
     this.#unfollow.set(uri, stop)
   }
@@ -203,6 +216,18 @@ export class LegacySession implements Client {
     this.#uris.delete(uri)
     await stop?.()
   }
+}
+
+function readLogLevel(params: Json): string {
+  const level = text(params, 'level')
+  if (!LOG_LEVELS.includes(level)) throw new InvalidInput(`"${level}" is no log level.`)
+  return level
+}
+
+/** In the older era the way to a web page has an id, by which the client may hear that all is done there. */
+function asLegacyQuestion(params: Json): Json {
+  if (params.mode !== 'url' || params.elicitationId !== undefined) return params
+  return { ...params, elicitationId: randomUUID() }
 }
 
 /** An answer of the newer era without the words that the older one does not have. */

@@ -7,9 +7,9 @@ import { type Address, STATUS_URI } from './addresses.ts'
 import type { Client, Exchange } from './client.ts'
 import type { Exposure } from './exposure.ts'
 import { type WireError, wireError } from './faults.ts'
-import { type Gateway, serverInfo } from './gateway.ts'
+import type { Gateway } from './gateway.ts'
 import {
-  ASKING,
+  ASKING_METHODS,
   CACHEABLE,
   errorReply,
   type Id,
@@ -23,6 +23,7 @@ import {
   type Request,
   RPC,
   readCapabilities,
+  SERVER_INFO,
 } from './protocol.ts'
 
 /** The way back to the client for one request. */
@@ -91,8 +92,8 @@ export class ModernDesk {
   }
 
   async #answer({ id, method, params }: Request, client: Client, channel: Channel): Promise<Json> {
-    if (method === 'server/discover') return await this.#discover()
-    if (!ASKING.has(method)) {
+    if (method === 'server/discover') return await this.#discover(client)
+    if (!ASKING_METHODS.has(method)) {
       const ask = () => Promise.reject(new RpcFault(RPC.internal, 'Nothing can be asked here.'))
       return await this.#gateway.answer(method, params, { ...channel, client, id, ask })
     }
@@ -104,12 +105,12 @@ export class ModernDesk {
     return await this.#wait(call, channel)
   }
 
-  async #discover(): Promise<Json> {
+  async #discover(client: Client): Promise<Json> {
     await this.#gateway.wake()
     return {
       supportedVersions: [MODERN_VERSION],
       capabilities: this.#gateway.capabilities(),
-      instructions: this.#gateway.instructions(),
+      instructions: this.#gateway.instructions(client),
     }
   }
 
@@ -241,10 +242,12 @@ export class ModernDesk {
     const stops: (() => unknown)[] = []
     this.#listens++
     try {
-      const view = list.length > 0 ? await this.#gateway.lists(client) : undefined
       for (const uri of new Set(list)) {
-        if (uri === STATUS_URI) continue
-        const address = view?.resource(uri)
+        if (uri === STATUS_URI) {
+          uris.set(uri, { server: '', uri })
+          continue
+        }
+        const address = await this.#gateway.resource(uri, { client, signal: channel.signal })
         if (!address) throw new NotFound('resource', uri)
         stops.push(await feed.follow(address, channel.signal))
         uris.set(uri, address)
@@ -265,7 +268,7 @@ export class ModernDesk {
           ...(list.length > 0 && { resourceSubscriptions: list }),
         },
       })
-      stops.push(feed.add({ interest, notify }))
+      stops.push(feed.add({ interest, exposure: channel.exposure, notify }))
       const hears = interest.tools || interest.resources || interest.prompts || list.length > 0
       if (hears) await over(channel.signal, this.#closing.signal)
       return { _meta: { [META.subscriptionId]: id } }
@@ -321,6 +324,6 @@ function stamped(method: string, result: Json): Json {
     ...result,
     ...(cached && { cacheScope: 'private' }),
     resultType: asks ? 'input_required' : 'complete',
-    _meta: { ...metaOf(result), [META.serverInfo]: serverInfo() },
+    _meta: { ...metaOf(result), [META.serverInfo]: SERVER_INFO },
   }
 }

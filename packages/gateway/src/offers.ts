@@ -42,8 +42,8 @@ const NOTHING: Lists = { tools: [], resources: [], templates: [], prompts: [] }
 export interface OffersOptions {
   readonly board: Board
   readonly naming: Naming
-  /** A list that some client may see is different now. */
-  changed(shown: Shown): void
+  /** A list is different now because of one server, or maybe because of any. */
+  changed(shown: Shown, server?: string): void
 }
 
 export class Offers {
@@ -52,7 +52,6 @@ export class Offers {
   readonly #lists = new Map<string, Lists>()
   readonly #promptNames = new NameRegistry()
   #views = new WeakMap<Exposure, View>()
-  #servers = ''
   readonly #stops: (() => void)[]
 
   constructor(options: OffersOptions) {
@@ -65,8 +64,8 @@ export class Offers {
       }),
       this.#board.on('state', ({ server, state }) => {
         if (state.kind === 'connected') this.#readTemplates(server)
-        if (state.kind === 'disabled') this.#views = new WeakMap()
       }),
+      this.#board.on('configuration-changed', ({ removed, rules }) => this.#reconfigured(removed, rules)),
     ]
     for (const { name, state } of this.#board.servers()) {
       for (const list of ['tools', 'resources', 'templates', 'prompts'] as const) this.#take(name, list)
@@ -86,15 +85,18 @@ export class Offers {
     return made
   }
 
-  /** Servers come and go without a word when the configuration changes; who lists looks first. */
-  lookAgain(): void {
-    const servers = this.#board
-      .servers()
-      .map(({ name, state }) => `${name}\n${state === 'disabled'}`)
-      .join('\n')
-    if (servers === this.#servers) return
-    this.#servers = servers
+  /** What a server that is gone had shown is gone with it; a new one tells of its lists when it has them. */
+  #reconfigured(removed: readonly string[], rules: boolean): void {
     this.#views = new WeakMap()
+    for (const server of removed) {
+      const lists = this.#lists.get(server) ?? NOTHING
+      this.#lists.delete(server)
+      if (lists.tools.length > 0) this.#options.changed('tools', server)
+      if (lists.prompts.length > 0) this.#options.changed('prompts', server)
+      if (lists.resources.length + lists.templates.length > 0) this.#options.changed('resources', server)
+    }
+    // What is denied is not shown.
+    if (rules) this.#options.changed('tools')
   }
 
   /** A list is also read again when a server comes back; only one that is different is news. */
@@ -104,7 +106,7 @@ export class Offers {
     if (list === 'resources') this.#readTemplates(server)
     if (isDeepStrictEqual(before ?? [], this.#lists.get(server)?.[list])) return
     this.#views = new WeakMap()
-    this.#options.changed(list === 'templates' ? 'resources' : list)
+    this.#options.changed(list === 'templates' ? 'resources' : list, server)
   }
 
   /** The board may let long lists go; what clients were shown stays. */
@@ -141,7 +143,7 @@ export class Offers {
         continue
       }
       tools.set(shown, { server, name })
-      toolList.push({ ...definition, name: shown })
+      toolList.push({ ...withoutTasks(definition), name: shown })
     }
     return {
       ...this.#buildRest(exposure, collisions),
@@ -238,6 +240,14 @@ const STATUS: Json = {
 
 function pair(server: string, name: string): string {
   return JSON.stringify([server, name])
+}
+
+/** Tasks are between us and the server: a client that sees the word would ask for what is not declared here. */
+function withoutTasks(tool: object): Json {
+  const { execution, ...rest } = tool as Json
+  if (!isObject(execution)) return rest
+  const { taskSupport: _, ...other } = execution
+  return Object.keys(other).length > 0 ? { ...rest, execution: other } : rest
 }
 
 function hasResources(board: Board, server: string): boolean {

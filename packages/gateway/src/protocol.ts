@@ -1,42 +1,14 @@
 // protocol.ts: the words of the protocol that a served board speaks to its clients, in both eras. No behaviour beyond
 // looking at a value.
-export type Json = Record<string, unknown>
+import { type Era, isObject, type Json, LEGACY_VERSIONS, META, RPC } from '@plugboard/core/protocol'
+
+export { ASKING_METHODS, LEGACY_VERSIONS, META, MODERN_VERSION, RPC } from '@plugboard/core/protocol'
+export { type Era, isObject, type Json }
 export type Id = string | number
-export type Era = 'legacy' | 'modern'
 
-/** Newest first; the first is what an unknown wish is answered with. */
-export const LEGACY_VERSIONS: readonly string[] = [
-  '2025-11-25',
-  '2025-06-18',
-  '2025-03-26',
-  '2024-11-05',
-  '2024-10-07',
-]
-export const MODERN_VERSION = '2026-07-28'
-
-const PREFIX = 'io.modelcontextprotocol/'
-export const META = {
-  protocolVersion: `${PREFIX}protocolVersion`,
-  clientInfo: `${PREFIX}clientInfo`,
-  clientCapabilities: `${PREFIX}clientCapabilities`,
-  logLevel: `${PREFIX}logLevel`,
-  serverInfo: `${PREFIX}serverInfo`,
-  subscriptionId: `${PREFIX}subscriptionId`,
-} as const
-
-export const RPC = {
-  parse: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internal: -32603,
-  order: -32000,
-  sessionNotFound: -32001,
-  resourceNotFound: -32002,
-  headerMismatch: -32020,
-  missingCapability: -32021,
-  unsupportedVersion: -32022,
-} as const
+export function isLegacyVersion(version: string): boolean {
+  return LEGACY_VERSIONS.some((known) => known === version)
+}
 
 export const LOG_LEVELS: readonly string[] = [
   'debug',
@@ -61,9 +33,6 @@ export const CACHEABLE: ReadonlySet<string> = new Set([
   'resources/read',
 ])
 
-/** The requests whose answer may be a question. */
-export const ASKING: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-
 export interface Request {
   readonly jsonrpc: '2.0'
   readonly id: Id
@@ -86,10 +55,6 @@ export type Incoming =
   | { readonly kind: 'notification'; readonly message: Notification }
   | { readonly kind: 'reply'; readonly message: Reply }
   | { readonly kind: 'bad'; readonly reply: Reply }
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function isId(value: unknown): value is Id {
   return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))

@@ -11,7 +11,7 @@ import {
   RpcFault,
 } from '@plugboard/core'
 import type { Client, Exchange } from './client.ts'
-import { declared, type Json, RPC, readCapabilities } from './protocol.ts'
+import { declared, type Era, type Json, RPC, readCapabilities } from './protocol.ts'
 
 /** What a board must be opened with to stand behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
@@ -30,8 +30,8 @@ export class Questions {
   #onlyAsk: Exchange['ask'] | undefined
   readonly #flights = new Map<string, Set<Flight>>()
   readonly #here = new AsyncLocalStorage<Flight>()
-  /** Whether a server puts its questions inside answers, so that the call they belong to is known. */
-  isModern: (server: string) => boolean = () => false
+  /** A server of the newer era puts its questions inside answers, so that the call they belong to is known. */
+  eraOf: (server: string) => Era | undefined = () => undefined
   /** The roots of the board itself, for servers that ask outside any call. */
   readonly #roots: () => Json
 
@@ -54,6 +54,10 @@ export class Questions {
     this.#onlyAsk = ask
   }
 
+  isOnly(client: Client): boolean {
+    return this.#only === client
+  }
+
   /** Runs work for an exchange; questions that come out of it go to its client. */
   async during<T>(server: string, exchange: Exchange, work: () => Promise<T>): Promise<T> {
     const flight: Flight = { server, exchange, over: false }
@@ -61,16 +65,21 @@ export class Questions {
     this.#flights.set(server, flights)
     flights.add(flight)
     try {
-      return await this.#here.run(flight, work)
+      return await (this.#needsPlace(server) ? this.#here.run(flight, work) : work())
     } finally {
       flight.over = true
       flights.delete(flight)
     }
   }
 
+  /** Whether it matters which call a question comes out of; keeping track makes every promise dearer. */
+  #needsPlace(server: string): boolean {
+    return this.#policy === 'elicit' || this.eraOf(server) !== 'legacy'
+  }
+
   /** A server that asks inside its answer has stopped working on the call until it is asked again. */
   async #resting<T>(server: string, work: () => Promise<T>): Promise<T> {
-    const flight = this.isModern(server) ? this.#here.getStore() : undefined
+    const flight = this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
     const flights = this.#flights.get(server)
     if (!flight || !flights || flight.server !== server) return await work()
     flights.delete(flight)
@@ -112,7 +121,7 @@ export class Questions {
 
   #asker(server: string): Pick<Exchange, 'client' | 'ask'> | undefined {
     // In the older era a question arrives on its own: only what is under way tells whose it may be.
-    const here = this.isModern(server) ? this.#here.getStore() : undefined
+    const here = this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
     const exchange = here?.server === server ? here.exchange : this.exchangeOf(server)
     if (exchange) return exchange
     if (this.#only && this.#onlyAsk) return { client: this.#only, ask: this.#onlyAsk }
@@ -145,7 +154,7 @@ export class Questions {
     if (asker?.client.capabilities.roots)
       return await this.#resting(server, () => asker.ask('roots/list', params, signal, key))
     // A server of the newer era was told what the client has, and asks for roots all the same.
-    if (asker && this.isModern(server))
+    if (asker && this.eraOf(server) === 'modern')
       throw new RpcFault(RPC.missingCapability, 'The client has no roots.', {
         requiredCapabilities: { roots: {} },
       })

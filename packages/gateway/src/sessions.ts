@@ -2,13 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type Answering, frame, STREAM_HEADERS } from './answering.ts'
+import { type Answering, type Resumable, STREAM_HEADERS } from './answering.ts'
 import type { Gateway } from './gateway.ts'
 import type { Visitor } from './guard.ts'
 import { LegacySession } from './legacy.ts'
 import type { Id } from './protocol.ts'
-
-const WAITING_MAX = 100
+import { Replay, type Rest, STANDALONE } from './replay.ts'
 
 export class HttpSession {
   readonly id = randomUUID()
@@ -19,7 +18,9 @@ export class HttpSession {
   lastUsed = Date.now()
   #stream: ServerResponse | undefined
   #timer: NodeJS.Timeout | undefined
-  #waiting: object[] = []
+  readonly #replay = new Replay()
+  /** Up to here the client has been sent what belongs to no request. */
+  #delivered = 0
 
   constructor(gateway: Gateway, visitor: Visitor) {
     this.owner = visitor.owner
@@ -31,19 +32,38 @@ export class HttpSession {
     return !this.#stream && !this.session.busy
   }
 
-  /** The client's stream for what belongs to no request; a new one takes the place of the old. */
-  open(res: ServerResponse): void {
-    this.#end()
-    this.#stream = res
+  get resumable(): Resumable {
+    return { replay: this.#replay, marks: (this.session.protocolVersion ?? '') >= '2025-11-25' }
+  }
+
+  /** A stream of the client's: the rest of one that broke, or the one for what belongs to no request. */
+  open(res: ServerResponse, lastEventId: string | undefined): void {
     res.writeHead(200, { ...STREAM_HEADERS, 'Mcp-Session-Id': this.id })
     res.flushHeaders()
+    const rest = lastEventId === undefined ? undefined : this.#replay.after(lastEventId)
+    if (rest && rest.stream !== STANDALONE) this.#resume(res, rest)
+    else this.#listen(res, rest?.frames ?? this.#replay.since(STANDALONE, this.#delivered))
+  }
+
+  #resume(res: ServerResponse, { stream, frames }: Rest): void {
+    for (const frame of frames) res.write(frame)
+    const answering = [...this.answers.values()].find((one) => one.stream === stream)
+    if (answering) answering.resume(res)
+    else res.end()
+  }
+
+  /** A new one takes the place of the old. */
+  #listen(res: ServerResponse, frames: readonly string[]): void {
+    this.#end()
+    this.#stream = res
     const alive = setInterval(() => res.write(': still here\n\n'), GATEWAY_LIMITS.keepAliveMs)
     this.#timer = alive
     res.on('close', () => {
       clearInterval(alive)
       if (this.#stream === res) this.#stream = undefined
     })
-    for (const message of this.#waiting.splice(0)) res.write(frame(message))
+    for (const frame of frames) res.write(frame)
+    this.#delivered = this.#replay.lastId
   }
 
   async close(): Promise<void> {
@@ -60,14 +80,13 @@ export class HttpSession {
   #send(message: object, about: Id | undefined): void {
     const answer = about === undefined ? undefined : this.answers.get(about)
     if (answer?.send(message)) return
+    const frame = this.#replay.event(STANDALONE, message)
     const stream = this.#stream
-    if (!stream) {
-      // Without a stream a few messages wait for one; the oldest go first.
-      if (this.#waiting.push(message) > WAITING_MAX) this.#waiting.shift()
-      return
-    }
-    if (stream.writableLength > GATEWAY_LIMITS.unreadBytes) stream.destroy()
-    else stream.write(frame(message))
+    // Without a stream it waits for one; the oldest go first.
+    if (!stream) return
+    if (stream.writableLength > GATEWAY_LIMITS.unreadBytes) return void stream.destroy()
+    stream.write(frame)
+    this.#delivered = this.#replay.lastId
   }
 }
 
@@ -86,12 +105,10 @@ export class Sessions {
     return this.#open.size
   }
 
-  /** A fresh session, or nothing when there are too many that are in use. */
+  /** A fresh session, or nothing when there are too many that are in use. Who has most makes room. */
   make(visitor: Visitor): HttpSession | undefined {
     if (this.#open.size >= GATEWAY_LIMITS.sessions) {
-      const idle = [...this.#open.values()]
-        .filter((one) => one.idle)
-        .sort((a, b) => a.lastUsed - b.lastUsed)[0]
+      const idle = this.#idleOfTheMany()
       if (!idle) return undefined
       this.drop(idle)
     }
@@ -120,6 +137,16 @@ export class Sessions {
     const all = [...this.#open.values()]
     this.#open.clear()
     await Promise.all(all.map((session) => session.close()))
+  }
+
+  /** The longest idle session of whoever has most of them, so that nobody can push others out. */
+  #idleOfTheMany(): HttpSession | undefined {
+    const counts = new Map<string, number>()
+    for (const { owner } of this.#open.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1)
+    const most = Math.max(...counts.values())
+    return [...this.#open.values()]
+      .filter((one) => one.idle && counts.get(one.owner) === most)
+      .sort((a, b) => a.lastUsed - b.lastUsed)[0]
   }
 
   #dropIdle(): void {

@@ -85,12 +85,14 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
   })
   const closed = new Promise<void>((done) => {
     const end = () => gone.abort()
+    // Who says all there is to say and closes the pipe, as a script does, still wants the answers.
+    const lastWords = () => void within(GATEWAY_LIMITS.goodbyeMs, Promise.allSettled([...running])).then(end)
     gone.signal.addEventListener('abort', () => done(), { once: true })
     input.on('data', (chunk: Buffer | string) =>
       lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
     )
-    input.once('end', end)
-    input.once('close', end)
+    input.once('end', lastWords)
+    input.once('close', lastWords)
     input.once('error', end)
     output.once('error', end)
   }).then(async () => {

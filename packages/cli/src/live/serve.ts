@@ -11,6 +11,7 @@ import {
   type Gateway,
   type Grant,
   type Naming,
+  narrowed,
   openGateway,
   readExposure,
   serveHttp,
@@ -162,7 +163,7 @@ function httpOptions(invocation: Invocation): Http {
   return { ...shared, token, grants: [{ token, exposure }] }
 }
 
-/** One token a line; what follows it on the line is what that client is shown. `#` starts a comment. */
+/** One token a line; what follows it on the line narrows what that client is shown. `#` starts a comment. */
 function readTokens(file: string, exposure: Grant['exposure']): Grant[] {
   let text: string
   try {
@@ -176,7 +177,7 @@ function readTokens(file: string, exposure: Grant['exposure']): Grant[] {
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => {
       const [token = '', ...patterns] = line.split(/\s+/)
-      return { token, exposure: patterns.length > 0 ? readExposure(patterns) : exposure }
+      return { token, exposure: narrowed(exposure, readExposure(patterns)) }
     })
   const short = grants.find(({ token }) => token.length < 16)
   if (grants.length === 0 || short)

@@ -1,37 +1,20 @@
-// protocol.ts: the words of the protocol that a session speaks, in both eras, and the JSON shapes it trusts.
-// No behaviour beyond looking at a value.
+// protocol.ts: what a session knows of the protocol: the words of ../protocol.ts, and the JSON shapes that it trusts in
+// what a server says about itself.
 import type { Transport } from '@modelcontextprotocol/client'
+import { isObject, META } from '../protocol.ts'
+
+export {
+  ASKING_METHODS,
+  type Era,
+  isObject,
+  type Json,
+  LEGACY_VERSIONS,
+  META,
+  MODERN_VERSION,
+  RPC,
+} from '../protocol.ts'
 
 export type { Transport }
-
-export type Json = Record<string, unknown>
-export type Era = 'legacy' | 'modern'
-
-/** Newest first; the first is what `initialize` offers. */
-export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const
-export const MODERN_VERSION = '2026-07-28'
-
-const PREFIX = 'io.modelcontextprotocol/'
-export const META = {
-  protocolVersion: `${PREFIX}protocolVersion`,
-  clientInfo: `${PREFIX}clientInfo`,
-  clientCapabilities: `${PREFIX}clientCapabilities`,
-  serverInfo: `${PREFIX}serverInfo`,
-  subscriptionId: `${PREFIX}subscriptionId`,
-} as const
-
-export const RPC = {
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internal: -32603,
-  sessionNotFound: -32001,
-  resourceNotFound: -32002,
-  headerMismatch: -32020,
-  unsupportedVersion: -32022,
-} as const
-
-/** The requests a modern server may answer with "I need something from you first". */
-export const ASKING_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** Requests that change nothing on the server, so that asking twice is the same as asking once. */
 export const READING_METHODS: ReadonlySet<string> = new Set([
@@ -69,10 +52,6 @@ export interface Discovery {
   readonly instructions?: string
   readonly serverInfo?: ServerInfo
   readonly ttlMs?: number
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Undefined when it is no discovery at all: then the server is of the older era, whatever it meant. */

@@ -50,6 +50,7 @@ export class AuditLog {
   #writing: Promise<void> | undefined
   #dropped = 0
   #hurry: (() => void) | undefined
+  #flushing = false
 
   constructor(options: AuditOptions) {
     this.#options = { fileBytes: AUDIT_LIMITS.fileBytes, files: AUDIT_LIMITS.files, ...options }
@@ -88,16 +89,18 @@ export class AuditLog {
 
   /** Resolves when everything recorded so far is on disk, or could not be put there. */
   async flush(): Promise<void> {
+    this.#flushing = true
     while (this.#writing) {
       this.#hurry?.()
       await this.#writing
     }
+    this.#flushing = false
   }
 
   async #drain(): Promise<void> {
-    await this.#gather()
     try {
       while (this.#waiting.length > 0) {
+        await this.#gather()
         const batch = this.#waiting
         this.#waiting = []
         if (this.#dropped > 0) batch.push({ time: this.#time(), kind: 'dropped', count: this.#dropped })
@@ -113,6 +116,7 @@ export class AuditLog {
 
   /** Calls that come one after the other share one lock, one sync and one head; a line waits for a moment at most. */
   async #gather(): Promise<void> {
+    if (this.#flushing || this.#waiting.length >= AUDIT_LIMITS.gathered) return
     await new Promise<void>((done) => {
       const stop = this.#options.host.timer(AUDIT_LIMITS.gatherMs, done)
       this.#hurry = () => {

@@ -3,11 +3,10 @@
 import type { JSONRPCMessage, TransportSendOptions } from '@modelcontextprotocol/client'
 import { IoError, ParseError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
+import { META } from '../protocol.ts'
 import { EventStream } from './event-stream.ts'
 import { type Answer, BodyTooLarge } from './exchange.ts'
 import { answeredId, messagesIn, requestId } from './messages.ts'
-
-const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
 export interface CallSink {
   readonly server: string
@@ -145,7 +144,7 @@ export class HttpCall {
 function claimsModernEra(message: JSONRPCMessage): boolean {
   if (!('method' in message)) return false
   const meta = message.params?.['_meta']
-  return typeof meta === 'object' && meta !== null && Object.hasOwn(meta, VERSION_KEY)
+  return typeof meta === 'object' && meta !== null && Object.hasOwn(meta, META.protocolVersion)
 }
 
 function tryJson(text: string): unknown {

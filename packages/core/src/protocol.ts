@@ -1,0 +1,39 @@
+// protocol.ts: the words of the protocol that both sides of this house use, towards servers and towards clients: versions,
+// reserved names, error codes. No behaviour beyond looking at a value.
+export type Json = Record<string, unknown>
+export type Era = 'legacy' | 'modern'
+
+/** Newest first: what `initialize` offers, and what an unknown wish is answered with. */
+export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const
+export const MODERN_VERSION = '2026-07-28'
+
+const PREFIX = 'io.modelcontextprotocol/'
+export const META = {
+  protocolVersion: `${PREFIX}protocolVersion`,
+  clientInfo: `${PREFIX}clientInfo`,
+  clientCapabilities: `${PREFIX}clientCapabilities`,
+  logLevel: `${PREFIX}logLevel`,
+  serverInfo: `${PREFIX}serverInfo`,
+  subscriptionId: `${PREFIX}subscriptionId`,
+} as const
+
+export const RPC = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  order: -32000,
+  sessionNotFound: -32001,
+  resourceNotFound: -32002,
+  headerMismatch: -32020,
+  missingCapability: -32021,
+  unsupportedVersion: -32022,
+} as const
+
+/** The requests whose answer may be "I need something from you first" in 2026-07-28. */
+export const ASKING_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
