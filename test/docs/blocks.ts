@@ -8,14 +8,14 @@ export interface Block {
   readonly lines: readonly string[]
   /** Line of the opening fence, from 1. */
   readonly line: number
-  /** The reason of a `*Not run here: …*` line above the block. */
+  /** The reason of a `_Not run here: …_` line above the block. */
   readonly notRun: string | undefined
   /** For a `text` block right under a `ts` block: what that one prints. */
   readonly shows: Block | undefined
 }
 
 /** The one way to mark a block that cannot run here; `grep -rn 'Not run here' docs README.md` finds them all. */
-const NOT_RUN = /^\*Not run here: (.+)\*$/
+const NOT_RUN = /^_Not run here: (.+)_$/
 
 export function blocksOf(page: string, markdown: string): readonly Block[] {
   const blocks: Block[] = []
