@@ -107,7 +107,7 @@ describe('a command', () => {
       ...['config', 'trust', 'policy', 'command', 'start'],
       ...['era', 'capabilities', 'lists'],
     ])
-    expect(last(ran)?.detail).toBe('6 tools, 1 resources, 1 prompts')
+    expect(last(ran)?.detail).toBe('6 tools, 1 resource, 1 prompt')
     expect([told(ran).ok, ran.code]).toEqual([true, 0])
   })
 })

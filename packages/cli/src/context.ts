@@ -1,6 +1,6 @@
 // context.ts: what a verb gets: its words, the surroundings, and the configuration when it asks for it.
 import { resolve } from 'node:path'
-import type { Configuration, WritableScope } from '@plugboard/core/config'
+import type { Configuration, Diagnostic, WritableScope } from '@plugboard/core/config'
 import { loadConfiguration } from '@plugboard/core/config/load'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
@@ -55,7 +55,10 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
       approveProject: flag('approve-project'),
       withLines,
     })
-    reportDiagnostics(output, configuration.diagnostics)
+    reportDiagnostics(
+      output,
+      configuration.diagnostics.filter((one) => concerns(parsed, output, one)),
+    )
     return configuration
   }
   return {
@@ -74,6 +77,14 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
       return loaded
     },
   }
+}
+
+/** A command about one server is no place for warnings about the others; faults of files are always told. */
+function concerns({ verb, positionals }: Parsed, output: Output, { severity, server }: Diagnostic): boolean {
+  const [word] = positionals
+  if (severity === 'error' || server === undefined || output.verbose) return true
+  if (word === undefined || !/^\[?(NAME|SERVER|TOOL)/.test(verb?.usage ?? '')) return true
+  return word === server || word.startsWith(`${server}.`) || word.startsWith(`mcp__${server}__`)
 }
 
 function startFolder(wanted: string | undefined): string {

@@ -76,6 +76,8 @@ export const STDIO_LIMITS = {
   drainMs: 200,
   /** Between the end of a child's output and its exit; a child that lives on is a lost connection. */
   outputEndMs: 100,
+  /** How long a send that found the pipe broken waits for the exit that explains it. */
+  brokenInputMs: 1000,
   /** The watchdog waits this long for the next child before it leaves. */
   watchdogIdleMs: SECOND,
 } as const

@@ -30,7 +30,7 @@ export interface GatewayOptions {
  *
  * @example
  * const gateway = await openGateway((wiring) => openBoard({ cwd: process.cwd(), ...wiring }))
- * const { url } = await serveHttp(gateway, { token: 'secret' })
+ * const { url } = await serveHttp(gateway, { grants: [] }) // loopback, no token
  */
 export async function openGateway(
   open: (wiring: Wiring) => Promise<Board>,

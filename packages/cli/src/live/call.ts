@@ -8,7 +8,7 @@ import { EXIT } from '../output.ts'
 import { timeoutOption, withBoard } from '../plug.ts'
 import { personOptions } from '../terminal/person.ts'
 import { ProgressLine } from '../terminal/progress.ts'
-import { readArguments } from '../use/arguments.ts'
+import { readArguments, strangers } from '../use/arguments.ts'
 import { forStdout, oneLine } from '../use/shown.ts'
 import { readStdin } from '../use/stdin.ts'
 
@@ -27,6 +27,7 @@ export async function run(invocation: Invocation): Promise<number> {
       try {
         tool = await board.tool(name, { signal })
         const args = readArguments(typed, text, tool.inputJsonSchema)
+        noteStrangers(invocation, args, tool)
         await noteChange(invocation, board, tool)
         line.start(`${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`)
         const started = performance.now()
@@ -75,6 +76,22 @@ function show(invocation: Invocation, tool: Tool, result: ToolResult, durationMs
   if (output.json) return
   if (isError) output.note(output.errorColor.red(`${serverName}.${toolName} answered with an error.`))
   if (output.verbose) for (const warning of warnings) output.note(oneLine(warning, 300))
+}
+
+/** Most schemas let any argument pass, and most servers drop what they do not know: a slip would go unseen. */
+function noteStrangers(invocation: Invocation, args: Readonly<Record<string, unknown>>, tool: Tool): void {
+  const { yellow } = invocation.output.errorColor
+  const { serverName, toolName } = tool.mcpInfo
+  const { unknown, known } = strangers(args, tool.inputJsonSchema)
+  if (unknown.length > 0)
+    invocation.output.note(
+      yellow(
+        oneLine(
+          `${serverName}.${toolName} does not know ${unknown.join(', ')}; it takes ${known.join(', ')}.`,
+          400,
+        ),
+      ),
+    )
 }
 
 /** The user's own call is consent, but a tool that is no longer what it was is worth a word. */

@@ -35,8 +35,10 @@ export async function run(invocation: Invocation): Promise<number> {
       .find((one) => one.name === name)
   })
   output.result({ ...done, state: row?.state, tools: row?.tools }, () => {
-    const kept = `Logged in to ${name}; the login is kept in ${safe(String(done.vault))}.`
-    return row?.state === 'connected' ? `${kept}\n${name} is connected, with ${row.tools} tools.` : kept
+    const kept = `Logged in to ${name}; the login is kept in ${done.vault === 'file' ? 'an encrypted file' : 'the keychain'}.`
+    return row?.state === 'connected'
+      ? `${kept}\n${name} is connected, with ${row.tools} ${row.tools === 1 ? 'tool' : 'tools'}.`
+      : kept
   })
   return row?.state === 'connected' ? EXIT.done : EXIT.connect
 }

@@ -32,6 +32,20 @@ export function readArguments(
   return Object.fromEntries(found)
 }
 
+/** Arguments that the schema has no word for, where it names some and does not say that others are welcome. */
+export function strangers(
+  args: Arguments,
+  schema: unknown,
+): { readonly unknown: readonly string[]; readonly known: readonly string[] } {
+  const parts = alternatives(schema, schema, 0)
+  const known = parts.flatMap((part) => (isSchema(part['properties']) ? Object.keys(part['properties']) : []))
+  const welcome = parts.some(
+    (part) => part['additionalProperties'] || part['patternProperties'] || part['unevaluatedProperties'],
+  )
+  const unknown = welcome || known.length === 0 ? [] : Object.keys(args).filter((key) => !known.includes(key))
+  return { unknown, known }
+}
+
 /** `key=value` alone, for prompts: every argument of a prompt is text. */
 export function readTexts(words: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(words.map((word) => split(word)).map(({ key, text }) => [key, text]))

@@ -263,17 +263,19 @@ function unknownTool(
       stage: 'call',
       hint: 'No server has that name: a tool is called `server.tool` or `mcp__server__tool`. Run `plugboard tools` to see them.',
     })
-  const near = pool
-    .search(
-      name
-        .replace(/^mcp__/, '')
-        .slice(server.length)
-        .replace(/^[._]+/, ''),
-      20,
-    )
-    .filter(({ tool }) => servers.includes(tool.mcpInfo.serverName))
-    .slice(0, 3)
-    .map(({ tool }) => `${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`)
+  const word = name
+    .replace(/^mcp__/, '')
+    .slice(server.length)
+    .replace(/^[._]+/, '')
+  const theirs = pool.tools().filter(({ server: of }) => servers.includes(of))
+  const misspelled = theirs.filter(({ definition }) => oneSlip(definition.name, word))
+  const meant = pool.search(word, 20).filter(({ tool }) => servers.includes(tool.mcpInfo.serverName))
+  const near = [
+    ...new Set([
+      ...misspelled.map((tool) => `${tool.server}.${tool.definition.name}`),
+      ...meant.map(({ tool }) => `${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`),
+    ]),
+  ].slice(0, 3)
   return new NotFound('tool', name, {
     server,
     stage: 'call',
@@ -282,6 +284,20 @@ function unknownTool(
         ? `Did you mean ${near.join(', ')}?`
         : `Run \`plugboard tools ${server}\` to see what it has.`,
   })
+}
+
+/** One letter wrong, missing or too many, or two of them swapped. */
+function oneSlip(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false
+  let from = 0
+  while (from < a.length && a[from] === b[from]) from++
+  let end = 0
+  while (end < Math.min(a.length, b.length) - from && a.at(-1 - end) === b.at(-1 - end)) end++
+  const [left, right] = [a.slice(from, a.length - end), b.slice(from, b.length - end)]
+  return (
+    (left.length < 2 && right.length < 2) ||
+    (left.length === 2 && left[0] === right[1] && left[1] === right[0])
+  )
 }
 
 export function disabledError(server: string, reason: DisabledReason): Disabled {

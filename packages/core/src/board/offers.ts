@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.ts'
 import { RpcFault } from '../connection/faults.ts'
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition } from '../connection/lists.ts'
 import { isObject, RPC, type ServerCapabilities } from '../connection/protocol.ts'
-import { InvalidInput, NotFound, type PlugboardError, ToolError } from '../errors.ts'
+import { InvalidInput, isPlugboardError, NotFound, type PlugboardError, ToolError } from '../errors.ts'
 import type { CallContext } from '../tools/index.ts'
 import { disabledError } from './calls.ts'
 
@@ -88,8 +88,11 @@ export class Offers {
       return Array.isArray(contents) ? contents.flatMap((item: unknown) => contentOf(item, uri)) : []
     } catch (error) {
       // Of what `resources/read` takes, the address alone can be wrong.
-      if (isInvalidParams(error)) throw new NotFound('resource', uri, { server, stage: 'call', cause: error })
-      throw error
+      const missing =
+        isInvalidParams(error) || (isPlugboardError(error) && error.code === 'RESOURCE_NOT_FOUND')
+      if (!missing) throw error
+      const hint = `Run \`plugboard resources ${server}\` to see what it has.`
+      throw new NotFound('resource', uri, { server, stage: 'call', cause: error, hint })
     }
   }
 

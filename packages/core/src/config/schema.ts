@@ -344,3 +344,12 @@ function refuse(path: readonly (string | number)[], message: string, hint: strin
 
 /** One server as JSON Schema sees it, for editors. */
 export const writtenEntrySchema = z.union([shapes.stdio, shapes.remote, shapes.ide, shapes.sdk])
+/** The kinds of that union in its order, and what `type` says for each. */
+export const entryKinds = (
+  [
+    ['a local server', 'stdio'],
+    ['a remote server', 'remote'],
+    ["an editor's server", 'ide'],
+    ['a server of the embedding program', 'sdk'],
+  ] as const
+).map(([title, shape]) => ({ title, types: WRITTEN_TYPES.filter((type) => TYPES[type]?.shape === shape) }))

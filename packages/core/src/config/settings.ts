@@ -141,7 +141,7 @@ const keys = {
 type SettingsKey = keyof typeof keys
 
 /** Where a key counts. What decides over the person, or sends a secret somewhere, is not for a repository to say. */
-const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
+export const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
   logins: ['enterprise', 'user'],
   allowedMcpServers: ['enterprise', 'user'],
   deniedMcpServers: ['enterprise', 'user'],

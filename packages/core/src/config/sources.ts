@@ -34,6 +34,7 @@ export interface Source {
 }
 
 export const SETTINGS_SCHEMA_URL = 'https://unpkg.com/plugboard@0/settings.schema.json'
+export const MCP_SCHEMA_URL = 'https://unpkg.com/plugboard@0/mcp.schema.json'
 
 /** Our own folder in the user's home: settings, approvals, state. */
 export function plugboardHome(place: Pick<Place, 'home' | 'env'>): string {

@@ -142,7 +142,7 @@ export function toPlugboardError(error: unknown, place: FaultPlace): PlugboardEr
 /** What broke while a server was coming up is why it did not come up. */
 function atStage(error: PlugboardError, place: FaultPlace): PlugboardError {
   if (place.stage === 'call' || !(error instanceof IoError)) return error
-  return new InitError(`${error.message}${lastWords(place)}`, {
+  return new InitError(`${error.message}${lastWords(place, error.message)}`, {
     server: place.server,
     stage: place.stage,
     hint: error.hint,
@@ -161,8 +161,8 @@ function timedOut(error: RequestTimedOut, place: FaultPlace): PlugboardError {
     stage: place.stage,
     hint:
       place.stage === 'call'
-        ? 'Raise `timeout` in the entry or MCP_TOOL_TIMEOUT if it needs longer.'
-        : 'Raise MCP_TIMEOUT if it needs longer to start.',
+        ? 'Raise `timeout` in the entry, `--timeout` or MCP_TOOL_TIMEOUT if it needs longer.'
+        : 'Raise `--timeout` or MCP_TIMEOUT if it needs longer to start.',
     cause: error,
   })
 }
@@ -199,13 +199,15 @@ function closed(error: ChannelClosed, place: FaultPlace): PlugboardError {
   const why = error.cause instanceof IoError ? ` ${error.cause.message}` : ''
   if (place.stage === 'call') return new IoError(`The connection to "${place.server}" closed.${why}`, details)
   return new InitError(
-    `"${place.server}" closed the connection at stage "${place.stage}".${why}${lastWords(place)}`,
+    `"${place.server}" closed the connection at stage "${place.stage}".${why}${lastWords(place, why)}`,
     { ...details, hint: `Run \`plugboard logs ${place.server}\` to see why.` },
   )
 }
 
-function lastWords(place: FaultPlace): string {
-  return place.tail?.length ? `\nIts last words:\n${place.tail.map((line) => `  ${line}`).join('\n')}` : ''
+/** Each line once: what the message says already, and what every attempt said again, helps nobody. */
+function lastWords(place: FaultPlace, said = ''): string {
+  const lines = [...new Set(place.tail)].filter((line) => !said.includes(line))
+  return lines.length > 0 ? `\nIts last words:\n${lines.map((line) => `  ${line}`).join('\n')}` : ''
 }
 
 function reasonOf(error: unknown): string {

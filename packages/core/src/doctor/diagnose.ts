@@ -141,7 +141,12 @@ function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connec
     held('era', `${who} speaks ${protocolVersion} (${era === 'modern' ? 'server/discover' : 'initialize'})`),
     ...(entry.type === 'stdio' || entry.type === 'sdk' ? [] : [held('auth', 'accepted as we are')]),
     held('capabilities', Object.keys(capabilities).slice(0, 20).join(', ') || 'none'),
-    held('lists', `${tools.count} tools, ${resources.count} resources, ${prompts.count} prompts`),
+    held(
+      'lists',
+      [many(tools.count, 'tool'), many(resources.count, 'resource'), many(prompts.count, 'prompt')].join(
+        ', ',
+      ),
+    ),
   ]
 }
 
@@ -246,4 +251,8 @@ function shown({ rung, ok, detail, hint }: Rung): Rung {
 
 function cut(text: string): string {
   return cutText(cleanText(text), 2000, ' …')
+}
+
+function many(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

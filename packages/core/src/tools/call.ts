@@ -212,9 +212,17 @@ async function permit(ports: CallPorts, tool: BoundTool, args: Args, context: Ca
 class Refused extends PermissionDenied {
   readonly verdict: Verdict
   constructor(message: string, server: string, verdict: Verdict) {
-    super(message, { server, stage: 'call', hint: 'Run `plugboard explain` on the server to see its rules.' })
+    super(message, { server, stage: 'call', hint: wayOut(verdict) })
     this.verdict = verdict
   }
+}
+
+/** What would let the call through, where there is something. */
+function wayOut({ reason }: Verdict): string | undefined {
+  if (reason.kind === 'rule' || reason.kind === 'channel') return 'What is written there has to change first.'
+  if (reason.kind === 'nobody')
+    return 'Allow it beforehand: a rule under `permissions.allow` in your own settings.'
+  return undefined
 }
 
 async function hooksBefore(

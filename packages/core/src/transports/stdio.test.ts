@@ -120,6 +120,13 @@ describe('a stdio server that goes away', () => {
     expect(closes()).toBe(1)
   })
 
+  it('gives its exit as the reason to whoever was writing to it, not the broken pipe', async () => {
+    const { transport } = await started(entryOf('exit', '3'))
+    const text = 'x'.repeat(4_000_000)
+    const sent = transport.send({ jsonrpc: '2.0', id: 1, method: 'echo', params: { text } })
+    await expect(sent).rejects.toMatchObject({ code: 'IO_ERROR', message: '"fixture" exited with code 3.' })
+  })
+
   it('in the middle of a call is reported, and a later send is refused', async () => {
     const { transport, closed, errors } = await started()
     await transport.send({ jsonrpc: '2.0', id: 1, method: 'exit', params: { code: 1 } })

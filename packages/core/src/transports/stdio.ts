@@ -41,6 +41,8 @@ export class StdioTransport implements Transport {
   #closing: Promise<void> | undefined
   #outbox: string[] = []
   #senders: Unsent[] = []
+  /** Sends that failed and wait to hear why. */
+  readonly #refusals = new Set<(why: Error) => void>()
   #unsentBytes = 0
 
   constructor(entry: StdioEntry, context: TransportContext) {
@@ -219,6 +221,7 @@ export class StdioTransport implements Transport {
     if (this.#state !== 'open') return
     this.#state = 'lost'
     this.#failSenders(error)
+    for (const told of [...this.#refusals]) told(error)
     // An owner that only watches for the end must not find a living child behind it.
     const ended = this.#running?.group.end().then(() => this.#release())
     ended?.catch(() => {
@@ -238,10 +241,8 @@ export class StdioTransport implements Transport {
     const input = this.#running?.child.stdin
     const settle = (error?: Error | null) => {
       this.#unsentBytes -= bytes
-      for (const sender of senders) {
-        if (error) sender.reject(this.#writeError(error))
-        else sender.resolve()
-      }
+      if (error) this.#refuse(senders, error)
+      else for (const sender of senders) sender.resolve()
     }
     if (input?.writable === true) input.write(text, settle)
     else settle(this.#notOpen())
@@ -253,7 +254,23 @@ export class StdioTransport implements Transport {
     this.#unsentBytes -= this.#outbox.reduce((sum, line) => sum + line.length, 0)
     this.#outbox = []
     this.#senders = []
-    for (const sender of senders) sender.reject(this.#writeError(error))
+    this.#refuse(senders, error)
+  }
+
+  /** A pipe breaks, as a rule, because the process is ending: its exit follows at once and says more. */
+  #refuse(senders: readonly Unsent[], error: Error): void {
+    const told = (why: Error) => {
+      cancel()
+      this.#refusals.delete(told)
+      const reason = why === error ? this.#writeError(error) : new IoError(why.message, this.#details('call'))
+      for (const sender of senders) sender.reject(reason)
+    }
+    const known = error instanceof IoError || this.#state !== 'open' || senders.length === 0
+    const cancel = known
+      ? () => undefined
+      : this.#context.host.timer(STDIO_LIMITS.brokenInputMs, () => told(error))
+    if (known) told(error)
+    else this.#refusals.add(told)
   }
 
   /** Nothing of the child may keep the program alive, not even a pipe that a stranger holds open. */

@@ -1,0 +1,92 @@
+// words.ts: a sentence for every key that a person may write, by its path. `*` stands for a name, `[]` for an item.
+// json-schema.ts puts them into the schema, from which editors and docs/settings.md have them.
+
+const SERVER: Readonly<Record<string, string>> = {
+  type: 'How the server is reached. Left out, `command` means stdio, and `url` means http with sse as the fallback.',
+  command: 'The program to start; found on the PATH.',
+  args: 'Its arguments.',
+  env: 'Environment variables for it, besides the short list that every server gets.',
+  cwd: 'The folder it is started in; the project by default.',
+  inheritEnv: 'Give it the whole environment instead of the short list.',
+  url: 'Where the server is.',
+  headers: 'HTTP headers to send; take secrets from a `${VARIABLE}`.',
+  headersHelper: 'A command that prints a JSON object of headers; run when a connection is made.',
+  ideName: 'The editor whose server is meant, when several are open.',
+  oauth: 'How to log in, where the server does not say it all itself.',
+  'oauth.clientId': 'The id of a client that was registered by hand.',
+  'oauth.callbackPort': 'A fixed port for the address that the browser comes back to.',
+  'oauth.authServerMetadataUrl': "The authorization server's metadata, instead of looking for it.",
+  'oauth.scopes': 'Scopes to ask for, as a list or separated by spaces.',
+  'oauth.xaa': 'Log in through the identity provider of `logins.xaa`.',
+  timeout: 'Milliseconds that one request may take.',
+  disabled: 'Written down, but switched off.',
+  reconnect: 'What to do when the connection is lost.',
+  'reconnect.maxAttempts': 'How often to try again; 0 is never.',
+  'reconnect.delayMs': 'The first wait in milliseconds; it grows with every attempt.',
+  permissions: 'What this server may be used for; the rules of the settings files come on top.',
+  'permissions.allowedTools': 'Every tool that is not listed here asks first, whatever the rules allow.',
+  'permissions.deniedTools': 'Tools that are never called.',
+  'permissions.allowedResources': 'Resources that may be read; `*` stands for any text.',
+  'permissions.readPermission': 'What holds for tools that only read.',
+  'permissions.writePermission': 'What holds for tools that change something.',
+  alwaysLoad: 'Give the model all of its tools, or these, even when there are too many to give it all.',
+  description: 'What it is for, in your words.',
+}
+
+const MATCHER: Readonly<Record<string, string>> = {
+  serverName: 'The name it is configured under.',
+  serverCommand: 'Its command and arguments, exactly.',
+  serverUrl: 'Its URL; `*` stands for any text, and one in the host does not reach into the path.',
+}
+
+const LIST: Readonly<Record<string, string>> = {
+  url: 'Where the list is.',
+  bearerEnv: 'The name of the environment variable that holds the token.',
+}
+
+export const SCHEMA_WORDS: Readonly<Record<string, string>> = {
+  $schema: 'The address of this schema, for editors.',
+  mcpServers: 'Servers by name.',
+  ...under('mcpServers.*', SERVER),
+  allowedMcpServers: 'Only servers that fit one of these may run. An empty list admits none.',
+  ...under('allowedMcpServers[]', MATCHER),
+  deniedMcpServers: 'Servers that fit one of these never run; this beats every allowance.',
+  ...under('deniedMcpServers[]', MATCHER),
+  allowManagedMcpServersOnly: "Only the administrator's `allowedMcpServers` counts.",
+  managedServers: 'A list of servers that is fetched, and kept for when the network is away.',
+  ...under('managedServers', LIST),
+  claudeaiServers: 'The list of connectors of a claude.ai account.',
+  ...under('claudeaiServers', LIST),
+  plugins: 'Folders and `.mcpb` bundles that bring servers along.',
+  'plugins[].path': 'Where it is.',
+  'plugins[].userConfig': 'Values for what the plugin asks its user.',
+  disabledServers: 'Names of servers that are switched off; `plugboard disable` writes it.',
+  disabledMcpjsonServers: 'The same list in the words of other products.',
+  permissions: 'Which tools may be called. deny beats ask beats allow, whichever file they are in.',
+  'permissions.allow':
+    'Tools that need no asking, as in `mcp__files__read_*`. In a project file it does not count.',
+  'permissions.ask': 'Tools that always ask.',
+  'permissions.deny': 'Tools that are never called.',
+  hooks:
+    'Commands around calls and questions, by event: PreToolUse, PostToolUse, PostToolUseFailure, Elicitation, ElicitationResult.',
+  logins: 'Single sign-on, logins of machines, and who this client is.',
+  'logins.xaa': 'The identity provider that entries with `oauth.xaa` log in through.',
+  'logins.xaa.issuer': 'Its issuer URL.',
+  'logins.xaa.clientId': 'The id that it knows this client by.',
+  'logins.xaa.callbackPort': 'A fixed port for the address that the browser comes back to.',
+  'logins.xaa.scopes': 'Scopes to ask it for.',
+  'logins.machines': 'Servers that this machine logs in to by itself, by name.',
+  'logins.machines.*.clientId': 'The id of the machine.',
+  'logins.machines.*.scopes': 'Scopes to ask for.',
+  'logins.machines.*.issuer': 'The authorization server, when the MCP server does not name it.',
+  'logins.machines.*.privateKeyFile': 'The file with the private key (PEM or JWK) that proves the client.',
+  'logins.machines.*.privateKeyEnv': 'The name of the environment variable with that key.',
+  'logins.machines.*.alg': 'The signature algorithm, when the key does not say.',
+  'logins.machines.*.kid': 'The id of the key.',
+  'logins.machines.*.clientSecretEnv': 'The name of the environment variable with the client secret.',
+  'logins.clientMetadataUrl': 'An https address where this client describes itself, instead of registering.',
+}
+
+function under(path: string, words: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(words).map(([key, word]) => [`${path}.${key}`, word]))
+}

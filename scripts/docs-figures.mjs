@@ -1,0 +1,44 @@
+// docs-figures.mjs: the figures of the README, taken from the pages that the benchmarks and the conformance suite write.
+// Each stands beside the command that prints it. A row that is no longer there is left out, and said.
+import { table, tablesIn } from './docs-table.mjs'
+
+const MARK = /<!-- figures -->[\s\S]*?<!-- \/figures -->/
+
+/** Which rows, by the words they begin with, and what a stranger should read instead. */
+const WANTED = [
+  ['http, one call at a time (p50)', 'a tool call over HTTP, the whole board'],
+  ['stdio, one call at a time (p50)', 'a tool call over stdio, the whole board'],
+  ['stdio, 64 at a time (throughput)', 'the same, 64 calls at a time'],
+  ['`board.ready()` with 12 stdio servers', 'twelve npm servers connected'],
+  ['an idle board with 12 servers, memory', 'memory of an idle board with twelve servers'],
+  [
+    'first token of `chat -p`, one server needing 10 s, model 300 ms',
+    'first token while one server needs 10 s to start',
+  ],
+  ['tokens for tools in a turn, 500', 'tokens for tools in a turn, 500 plugged in'],
+  ['search: recall@5, the half held out', 'the right tool among the first five found, held-out requests'],
+  ['`plugboard list`, whole command', '`plugboard list` with 200 configured servers'],
+]
+
+export function withFigures(readme, performance, conformance) {
+  if (!MARK.test(readme)) throw new Error('README.md has no <!-- figures --> … <!-- /figures --> to fill')
+  const measured = tablesIn(performance)
+  const rows = WANTED.flatMap(([start, words]) => {
+    const row = measured.find(({ first }) => first.startsWith(start))
+    if (!row) console.error(`docs/performance.md has no row "${start}"; the README goes without it.`)
+    return row
+      ? [[words, row.cells.measured, (row.cells.against ?? '').split(', ')[0], `\`${row.command}\``]]
+      : []
+  })
+  const scores = tablesIn(conformance.split('\n## ')[0]).filter(({ first }) => first.includes('required'))
+  const kind = (cells) => Object.keys(cells)[0]
+  for (const { cells, first, command } of scores)
+    rows.push([
+      `conformance, ${kind(cells)}, ${first}`,
+      cells.passed,
+      '',
+      `\`${command || 'npm run conformance'}\``,
+    ])
+  const text = table(['what', 'measured', 'beside', 'printed by'], rows)
+  return readme.replace(MARK, () => `<!-- figures -->\n\n${text}\n\n<!-- /figures -->`)
+}

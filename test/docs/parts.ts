@@ -1,0 +1,62 @@
+// parts.ts: what can be said of a block without running it: its words exist, its settings fit the schema.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { mcpJsonSchema, settingsJsonSchema } from '@plugboard/core/config/json-schema'
+import { Ajv } from 'ajv'
+import { parseCommandLine } from '../../packages/cli/src/args.ts'
+import type { Block } from './blocks.ts'
+import { ROOT } from './place.ts'
+
+const ajv = new Ajv({ strict: false, allErrors: true })
+const fitsSettings = ajv.compile(settingsJsonSchema())
+const fitsMcpJson = ajv.compile(mcpJsonSchema())
+const SCRIPTS = Object.keys(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts)
+
+/** Verbs, options and npm scripts in a command that there are none of. */
+export function unknownWords(command: string): readonly string[] {
+  return simpleCommands(command).flatMap((words) => {
+    const [program, ...args] = words
+    try {
+      if (program === 'plugboard') parseCommandLine(args)
+      if (program === 'npm' && ['run', 'start', 'test'].includes(args[0] ?? '')) npmScript(args)
+      return []
+    } catch (error) {
+      return [`${words.join(' ')}: ${error instanceof Error ? error.message : error}`]
+    }
+  })
+}
+
+function npmScript(args: readonly string[]): void {
+  const { positionals } = parseArgs({ args: [...args], allowPositionals: true, strict: false })
+  const name = positionals[0] === 'run' ? positionals[1] : positionals[0]
+  if (!name || !SCRIPTS.includes(name)) throw new Error(`there is no npm script "${name}"`)
+}
+
+/** Word by word as a shell would, without expanding anything; `|`, `&&` and `;` end a command. */
+function simpleCommands(command: string): string[][] {
+  const commands: string[][] = [[]]
+  const pattern =
+    /\\\n|#.*|&&|\|\|?|;|&|[<>]+\(?|(?:"(?:\\.|[^"])*"|'[^']*'|\\.|\$\([^)]*\)|[^\s"'\\|&;<>#])+/g
+  for (const [word] of command.matchAll(pattern)) {
+    if (/^(\\\n|#|[<>])/.test(word)) continue
+    if (/^(&&|\|\|?|;|&)$/.test(word)) commands.push([])
+    else if (!(commands.at(-1)?.length === 0 && /^\w+=/.test(word)))
+      commands.at(-1)?.push(word.replace(/"((?:\\.|[^"])*)"|'([^']*)'/g, (_, a, b) => a ?? b))
+  }
+  return commands.filter((words) => words.length > 0)
+}
+
+/** What the schema of the file that the block is has against it. */
+export function settingsFaults(block: Block): readonly string[] {
+  let value: unknown
+  try {
+    value = JSON.parse(block.lines.join('\n'))
+  } catch (error) {
+    return [String(error)]
+  }
+  const check = block.file?.endsWith('.mcp.json') ? fitsMcpJson : fitsSettings
+  return check(value)
+    ? []
+    : (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+}
