@@ -196,6 +196,6 @@ function growthAndSummary(): string {
     `- ${[...soak.troubles.values()].reduce((sum, n) => sum + n, 0)} troubles: ${list(soak.troubles)}`,
     `- ${soak.watch.transitions} state events and ${soak.watch.calls} ended calls in order; ${ledger.checked} writes held against the servers' own counts`,
     `- second half: heap ${heap >= 0 ? '+' : ''}${heap} MiB, resident ${rss >= 0 ? '+' : ''}${rss} MiB (medians of its halves); most ${most((s) => s.rss)} MiB resident, ${most((s) => s.heap)} MiB heap, ${most((s) => s.fds)} files, ${most((s) => s.timers)} timers`,
-    `- closed in ${closeMs} ms; nothing left`,
+    `- closed in ${closeMs} ms${violations.length === 0 ? '; nothing left' : ''}`,
   ].join('\n')
 }
