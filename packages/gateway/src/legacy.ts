@@ -126,7 +126,7 @@ export class LegacySession implements Client {
       if (signal.aborted) return fail(new RpcFault(RPC.internal, 'The question was withdrawn.'))
       signal.addEventListener('abort', onAbort, { once: true })
       this.#asked.set(id, { settle, fail })
-      this.#outlet.send({ jsonrpc: '2.0', id, method, params }, about)
+      this.#outlet.send({ jsonrpc: '2.0', id, method, params: asLegacyQuestion(params) }, about)
     })
   }
 
@@ -203,6 +203,12 @@ export class LegacySession implements Client {
     this.#uris.delete(uri)
     await stop?.()
   }
+}
+
+/** In the older era the way to a web page has an id, by which the client may hear that all is done there. */
+function asLegacyQuestion(params: Json): Json {
+  if (params.mode !== 'url' || params.elicitationId !== undefined) return params
+  return { ...params, elicitationId: randomUUID() }
 }
 
 /** An answer of the newer era without the words that the older one does not have. */
