@@ -1,9 +1,10 @@
 // real-clients.ts: other people's MCP clients, as a person would run them: installed on demand, with a Node new enough for
 // them, in a home of their own.
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 // @ts-expect-error the scripts are plain JavaScript
 import { nodeIn, onDemand } from '../../scripts/lib/on-demand.mjs'
+import { withRegistry } from './registry.ts'
 
 const PACKAGES = [
   'node@24',
@@ -11,7 +12,6 @@ const PACKAGES = [
   'mcporter@0.12.3',
   '@anthropic-ai/claude-code@2.1.325',
 ]
-const PING_MS = 20_000
 const RUN_MS = 60_000
 
 export interface RealClients {
@@ -22,19 +22,8 @@ export interface RealClients {
 
 /** Nothing when the npm registry cannot be reached, and only then. */
 export function realClients(): RealClients | undefined {
-  let folder: string
-  try {
-    folder = onDemand('real-clients-1', PACKAGES)
-  } catch (error) {
-    const ping = spawnSync('npm', ['ping'], {
-      stdio: 'ignore',
-      timeout: PING_MS,
-      shell: process.platform === 'win32',
-    })
-    if (ping.status === 0) throw error
-    console.error('The npm registry cannot be reached: the tests with real clients are skipped.')
-    return undefined
-  }
+  const folder = withRegistry<string>(() => onDemand('real-clients-1', PACKAGES))
+  if (folder === undefined) return undefined
   const bin = (name: string) => join(folder, 'node_modules', ...name.split('/'))
   const node: string = nodeIn(folder)
   const script = (path: string) => (home: string, args: string[]) => run(home, node, [bin(path), ...args])

@@ -117,6 +117,9 @@ export class ServerNotFound extends PlugboardError {
 
 /** A tool, resource or prompt that its server does not have. */
 export class NotFound extends PlugboardError {
+  /** The name or address that means nothing here. */
+  readonly wanted: string
+
   constructor(kind: 'tool' | 'resource' | 'prompt', name: string, details: ErrorDetails = {}) {
     const codes = {
       tool: 'TOOL_NOT_FOUND',
@@ -124,6 +127,7 @@ export class NotFound extends PlugboardError {
       prompt: 'PROMPT_NOT_FOUND',
     } as const
     super(codes[kind], `There is no ${kind} named "${name}".`, details)
+    this.wanted = name
   }
 }
 
