@@ -121,6 +121,9 @@ export class ServerNotFound extends PlugboardError {
 
 /** A tool, resource, prompt or skill (or a file of one) that its server does not have. */
 export class NotFound extends PlugboardError {
+  /** The name or address that means nothing here. */
+  readonly wanted: string
+
   constructor(
     kind: 'tool' | 'resource' | 'prompt' | 'skill' | 'skill file',
     name: string,
@@ -134,6 +137,7 @@ export class NotFound extends PlugboardError {
       'skill file': 'SKILL_NOT_FOUND',
     } as const
     super(codes[kind], `There is no ${kind} named "${name}".`, details)
+    this.wanted = name
   }
 }
 

@@ -1,6 +1,7 @@
 // client.ts: a client of the gateway as the rest of it sees one: what it can be told and asked, and one request of it.
 // How messages travel is the transports' business.
-import type { ClientCapabilities, Era, Id, Json } from './protocol.ts'
+import { RpcFault } from '@plugboard/core'
+import { type ClientCapabilities, type Era, type Id, type Json, RPC } from './protocol.ts'
 
 export interface Client {
   readonly id: string
@@ -21,4 +22,11 @@ export interface Exchange {
   notify(method: string, params: Json): void
   /** Asks the client something on behalf of this request; `key` is what the server calls the question. */
   ask(method: string, params: Json, signal: AbortSignal, key?: string): Promise<Json>
+}
+
+/** The call that was to bring a question to its client has ended before the client saw it. */
+export class CallEnded extends RpcFault {
+  constructor() {
+    super(RPC.internal, 'The call that could have brought this question to its client is over.')
+  }
 }

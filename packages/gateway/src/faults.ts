@@ -1,6 +1,6 @@
 // faults.ts: what went wrong behind the gateway, in JSON-RPC's terms. A server's own error goes through as it is; what the
 // board refused or could not reach becomes an answer that a model can read.
-import { isPlugboardError, type PlugboardError, RpcFault } from '@plugboard/core'
+import { isPlugboardError, NotFound, type PlugboardError, RpcFault } from '@plugboard/core'
 import { type Era, type Json, RPC } from './protocol.ts'
 
 export interface WireError {
@@ -26,7 +26,12 @@ export function wireError(error: unknown, era: Era): WireError {
     return { code, message: own.message, ...(own.data !== undefined && { data: own.data }) }
   }
   if (!isPlugboardError(error)) return { code: RPC.internal, message: 'Internal error.' }
-  return { code: codeOf(error, era), message: told(error), data: { code: error.code } }
+  const uri = error instanceof NotFound && error.code === 'RESOURCE_NOT_FOUND' ? error.wanted : undefined
+  return {
+    code: codeOf(error, era),
+    message: told(error),
+    data: { code: error.code, ...(uri !== undefined && { uri }) },
+  }
 }
 
 function codeOf(error: PlugboardError, era: Era): number {

@@ -37,6 +37,9 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
+/** The owner of what comes in without a token: nobody can tell one from the other. */
+export const ANYBODY = 'anybody'
+
 export class Guard {
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
@@ -51,7 +54,7 @@ export class Guard {
       const digest = digestOf(token)
       return { digest, visitor: { owner: digest.toString('hex'), exposure } }
     })
-    this.#open = grants.length === 0 ? { owner: 'anybody', exposure: open } : undefined
+    this.#open = grants.length === 0 ? { owner: ANYBODY, exposure: open } : undefined
   }
 
   /** Host and origin; a web page that may call gets its CORS headers. */

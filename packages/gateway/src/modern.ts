@@ -4,10 +4,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { InvalidInput, NotFound, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, STATUS_URI } from './addresses.ts'
-import type { Client, Exchange } from './client.ts'
+import { CallEnded, type Client, type Exchange } from './client.ts'
 import type { Exposure } from './exposure.ts'
 import { type WireError, wireError } from './faults.ts'
 import type { Gateway } from './gateway.ts'
+import { ANYBODY } from './guard.ts'
 import {
   ASKING_METHODS,
   CACHEABLE,
@@ -198,6 +199,7 @@ export class ModernDesk {
         if (call.questions.size > 0) call.asked()
       })
       const settled = await Promise.race([call.result, asked])
+      if (settled) letGo(call.questions)
       if (settled && 'error' in settled) throw settled.error
       return settled ? settled.result : this.#park(call)
     } finally {
@@ -307,12 +309,29 @@ function readClient(params: Json, channel: Channel): Client {
     throw new RpcFault(RPC.invalidParams, `"${META.clientCapabilities}" is missing in _meta.`)
   const level = meta[META.logLevel]
   return {
-    id: randomUUID(),
+    id: identityOf(channel, meta),
     era: 'modern',
     capabilities: readCapabilities(meta[META.clientCapabilities]),
     logLevel: typeof level === 'string' && LOG_LEVELS.includes(level) ? level : undefined,
     notify: (method, what) => channel.notify(method, what),
   }
+}
+
+/**
+ * Requests of this era stand alone. The same program with the same token is taken for one client, so that its calls may
+ * bring it each other's questions; without tokens every request is a client of its own.
+ */
+function identityOf({ owner }: Channel, meta: Json): string {
+  if (owner === ANYBODY) return randomUUID()
+  const info = meta[META.clientInfo]
+  const { name, version } = isObject(info) ? info : {}
+  return JSON.stringify([owner, name, version])
+}
+
+/** The answer is there, and with it the last chance of these questions to be seen. */
+function letGo(questions: Call['questions']): void {
+  for (const { fail } of questions.values()) fail(new CallEnded())
+  questions.clear()
 }
 
 /** The words that every answer of this era carries. */

@@ -10,7 +10,8 @@ import {
   type RequestHandlers,
   RpcFault,
 } from '@plugboard/core'
-import type { Client, Exchange } from './client.ts'
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { CallEnded, type Client, type Exchange } from './client.ts'
 import { declared, type Era, type Json, RPC, readCapabilities } from './protocol.ts'
 
 /** What a board must be opened with to stand behind a gateway. */
@@ -108,13 +109,13 @@ export class Questions {
     const pass =
       (method: string): AskHandler =>
       (params, { signal, key }) =>
-        this.#pass(name, method, params, signal, key)
+        untilCarried(() => this.#pass(name, method, params, signal, key))
     return {
       elicitForm: pass('elicitation/create'),
       elicitUrl: pass('elicitation/create'),
       sampling: pass('sampling/createMessage'),
       samplingTools: true,
-      roots: (params, { signal, key }) => this.#rootsFor(name, params, signal, key),
+      roots: (params, { signal, key }) => untilCarried(() => this.#rootsFor(name, params, signal, key)),
       together: true,
     }
   }
@@ -189,6 +190,20 @@ export class Questions {
     )
     const content = answer.action === 'accept' ? (answer.content as Json | undefined) : undefined
     return content?.answer === 'once' ? 'once' : 'no'
+  }
+}
+
+/**
+ * Of several calls of one client any may bring it a question of a server of the older era. One that ends first, with its
+ * answer, has not brought it: then the next call does.
+ */
+async function untilCarried<T>(put: () => Promise<T>): Promise<T> {
+  for (let carriers = 1; ; carriers++) {
+    try {
+      return await put()
+    } catch (error) {
+      if (!(error instanceof CallEnded) || carriers >= GATEWAY_LIMITS.openPerClient) throw error
+    }
   }
 }
 

@@ -58,7 +58,9 @@ async function serveHttp(
     ...(port !== undefined && { port }),
     ...(origins.length > 0 && { allowedOrigins: origins }),
   })
-  output.result({ url: handle.url }, () => `Serving on ${handle.url}`)
+  // The address an MCP client is given is not the one where plain JSON-RPC is spoken.
+  const mcp = `${handle.url}/mcp`
+  output.result({ url: handle.url, mcp }, () => `Serving MCP on ${mcp}, and plain JSON-RPC on ${handle.url}/`)
   await aborted(signal)
 }
 

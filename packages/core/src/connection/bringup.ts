@@ -98,7 +98,8 @@ async function attempt(
   // A remembered verdict keeps its date, so that it is checked again a day after it was found, not a day after its use.
   if (!known || known.stale || became !== known.became)
     eras.remember(server.entry, server.signature, {
-      era: session.era,
+      // Greeted in both eras, a server that was slow to start is met as a modern one the next time.
+      era: discovery ? 'modern' : session.era,
       ...(discovery && { discovery }),
       ...(became && { became }),
     })

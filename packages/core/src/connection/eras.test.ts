@@ -140,18 +140,32 @@ describe('finding the era of a server', () => {
     expect(raw.pids()).toHaveLength(2)
   })
 
-  it('goes by the answer to its first question when both answers come together', async () => {
+  it('stays with the older greeting when both are answered, because the server does', async () => {
     const made = await board({ servers: [], inProcess: { both: answersTogether }, host: hastyHost(20) })
     await made.ready()
-    expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28' })
+    expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2025-11-25' })
   })
 
-  it('does not take a slow start for an older server', async () => {
+  it('hears the questions of a server of the SDK that was greeted in both eras', async () => {
+    const made = await board({
+      servers: [fixture('modern', 'modern').server],
+      host: hastyHost(8),
+      requestHandlers: { elicitForm: () => ({ action: 'accept', content: { name: 'Ada' } }) },
+    })
+    const result = await made.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
+    expect(textOf(result)).toBe('Hello Ada')
+  })
+
+  it('does not take a slow start for an older server for longer than the first time', async () => {
     const raw = fixture('raw', 'raw', { fault: 'late-modern' })
-    const made = await board({ servers: [raw.server] })
-    await made.ready()
-    expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28' })
-    expect(raw.pids()).toHaveLength(1)
+    const stateDir = folder()
+    for (const protocolVersion of ['2025-11-25', '2026-07-28']) {
+      const made = await board({ servers: [raw.server], stateDir })
+      await made.ready()
+      expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion })
+      await made.close()
+    }
+    expect(raw.pids()).toHaveLength(2)
   })
 })
 

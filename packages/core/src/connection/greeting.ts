@@ -80,15 +80,14 @@ async function initialize(greeting: Greeting): Promise<Answered> {
 
 /**
  * Asks `server/discover` in place. No answer within the probe time means an older server, or a slow start: then
- * `initialize` follows on the same channel and whichever is answered first decides, so a slow modern server is
- * still met as one and an older one has lost nothing.
+ * `initialize` follows on the same channel, so an older server has lost nothing; a slow modern one is met as what it
+ * answers to both.
  */
 async function findEra(greeting: Greeting): Promise<Answered> {
   const { wire, host, timeoutMs, signal } = greeting
   const giveUp = new AbortController()
   const onAbort = () => giveUp.abort(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
-  let verdict: Probed | undefined
   const ask = () =>
     wire
       .request(
@@ -101,12 +100,7 @@ async function findEra(greeting: Greeting): Promise<Answered> {
         },
       )
       .then(probeAnswered, probeFailed)
-  const probe: Promise<Probed> = ask()
-    .then((found) => (found.kind === 'again' ? ask() : found))
-    .then((found) => {
-      verdict = found
-      return found
-    })
+  const probe: Promise<Probed> = ask().then((found) => (found.kind === 'again' ? ask() : found))
   let stopTimer: (() => void) | undefined
   try {
     const silence = new Promise<'silent'>((resolve) => {
@@ -114,13 +108,20 @@ async function findEra(greeting: Greeting): Promise<Answered> {
     })
     const first = await Promise.race([probe, silence])
     if (first !== 'silent') return await conclude(greeting, first)
-    const late = probe.then((found) =>
+    const older = initialize(greeting)
+    const newer = probe.then((found) =>
       found.kind === 'modern' ? modernFacts(found.discovery) : new Promise<never>(() => undefined),
     )
-    const answered = await Promise.race([late, initialize(greeting)])
-    // Both answers may have come together; the one to the first question counts.
-    await Promise.resolve()
-    return verdict?.kind === 'modern' ? modernFacts(verdict.discovery) : answered
+    const answered = await Promise.race([newer, older])
+    if (answered.era === 'legacy' || wire.transport.hasPerRequestStream) return answered
+    // On one channel a server that takes the older greeting stays with it, whatever it had said before: to go on in the
+    // newer era would be to talk past it. One that refuses it, or does not mind it, is a modern one.
+    const patience = new Promise<Answered>((resolve) => {
+      stopTimer = host.timer(CONNECT_LIMITS.probeMs, () => resolve(answered))
+    })
+    const { discovery } = answered
+    const met = older.then((greeted) => ({ ...greeted, ...(discovery && { discovery }) }))
+    return await Promise.race([met.catch(() => answered), patience])
   } catch (error) {
     // It may have taken its time to fall over the probe.
     throw error instanceof ChannelClosed ? new ClosedOnProbe() : error
