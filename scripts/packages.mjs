@@ -123,7 +123,7 @@ function report(packages, weights) {
     'unpacked',
     'files',
     'direct + optional',
-    'packages in all',
+    'packages along',
     'node_modules',
   ]
   const line = (cells) => `| ${cells.join(' | ')} |`
