@@ -154,7 +154,8 @@ export function documentedFunctions(repository, { queries, bytes }) {
   let total = 0
   for (const path of files) {
     const text = readFileSync(path, 'utf8')
-    if (text.length > 200_000 || total + text.length > bytes) continue
+    if (total >= bytes && pairs.length >= queries) break
+    if (text.length > 200_000 || total + text.length > 2 * bytes) continue
     total += text.length
     const name = relative(source, path)
     const found = STRIP[repository.language](text)

@@ -353,7 +353,7 @@ async function queryTime() {
   const wanted = 20_000
   const source = documentedFunctions(
     { ...REPOSITORIES.find(({ name }) => name === 'go'), folder: 'large' },
-    { queries: 100, bytes: 25_000_000 },
+    { queries: 100, bytes: 19_500_000 },
   )
   const cacheDir = join(benchDir, 'query-cache')
   const build = new Codebase({ root: source.folder, cacheDir, threads: 2, embeddings: { kind: 'none' } })

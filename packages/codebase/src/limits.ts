@@ -83,7 +83,7 @@ export const MEANING_LIMITS = {
   /** The part of the names alone in a chunk's vector, beside 1 for all of its text. */
   nameWeight: 0.5,
   /** What standing out by nearness is worth beside standing out by words. */
-  vectorWeight: 1.5,
+  vectorWeight: 1.25,
   endpointTimeoutMs: 30 * SECOND,
   endpointBatch: 32,
   endpointTries: 4,

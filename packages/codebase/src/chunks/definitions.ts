@@ -11,7 +11,6 @@ export type ChunkKind =
   | 'enum'
   | 'type'
   | 'module'
-  | 'constant'
   | 'section'
   | 'block'
 
@@ -136,9 +135,7 @@ export function definitionOf(node: Node, depth = 0): Definition | undefined {
     const value = node.childForFieldName('value')
     if (!value) return undefined
     if (FUNCTION_VALUES.has(value.type)) return { kind: 'function', name: nameOf(node), node: value }
-    if (value.type === 'class') return { kind: 'class', name: nameOf(node), node: value }
-    // `const map: { … } = dual(…)`: a function to whoever reads it, whatever makes its value.
-    return { kind: 'constant', name: nameOf(node), node: value }
+    return value.type === 'class' ? { kind: 'class', name: nameOf(node), node: value } : undefined
   }
   if (!WRAPPERS.has(node.type) || depth > 3) return undefined
   for (const child of node.namedChildren) {

@@ -2,6 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Codebase } from '../../codebase.ts'
+import { eventually, scratch } from '../../test-support.ts'
 import { Encoder } from './encoder.ts'
 import { exportOnnx } from './fixtures/export-onnx.ts'
 import { OnnxEncoder } from './onnx.ts'
@@ -65,21 +67,93 @@ describe.skipIf(weights === undefined)('a model in a folder', () => {
   })
 
   describe.skipIf(!process.env['PLUGBOARD_LONG'])('in ONNX Runtime', () => {
-    it('gives the vectors of our own encoder to a thousandth', async () => {
+    let runtime: string
+    beforeAll(async () => {
       const { onDemand } = (await import('../../../../../scripts/lib/on-demand.mjs' as string)) as {
         onDemand: (name: string, packages: string[]) => string
       }
-      const encoder = await OnnxEncoder.open(
-        readOnnxFolder(folder),
-        onDemand('onnx', ['onnxruntime-web@1.30.0']),
-      )
+      runtime = onDemand('onnx', ['onnxruntime-web@1.30.0'])
+    }, 600_000)
+
+    it('gives the vectors of our own encoder to a thousandth', async () => {
+      const encoder = await OnnxEncoder.open(readOnnxFolder(folder), runtime)
       const ours = new Encoder(readModel(weights ?? ''))
       for (const text of TEXTS) {
         const [a, b] = [await encoder.embed(text, 'chunk', 128), ours.embed(text, 128)]
         const furthest = a.reduce((most, value, n) => Math.max(most, Math.abs(value - (b[n] ?? 9))), 0)
         expect(furthest, text.slice(0, 40)).toBeLessThan(1e-3)
       }
-    }, 600_000)
+    }, 60_000)
+
+    it('searches a folder from the worker thread', async () => {
+      const tree = scratch({
+        'auth.py': 'def verify_password(user, secret):\n    return hash(secret) == user.digest\n',
+        'net.py': 'def open_socket(host, port):\n    return connect((host, port))\n',
+      })
+      const cache = scratch()
+      const code = new Codebase({
+        root: tree.folder,
+        cacheDir: cache.folder,
+        embeddings: { kind: 'onnx', folder, runtime },
+      })
+      try {
+        code.warmUp()
+        await eventually(
+          async () => (await code.status()).meaning.chunks_with_vectors === 2,
+          'vectors',
+          50_000,
+        )
+        const query = 'credential checking at login'
+        const { results, model } = await code.searchByMeaning({
+          query,
+          mode: 'vector',
+          language: undefined,
+          path: undefined,
+          maxResults: 2,
+        })
+        expect(model).toContain('ONNX')
+        expect(results[0]).toMatchObject({ file_path: 'auth.py' })
+      } finally {
+        await code.close()
+        tree.remove()
+        cache.remove()
+      }
+    }, 60_000)
+  })
+
+  it('costs its half of an answer when it cannot be used, and every answer says why', async () => {
+    const tree = scratch({ 'net.py': 'def open_socket(host, port):\n    return connect((host, port))\n' })
+    const cache = scratch()
+    for (const [model, reason] of [
+      [join(folder, 'onnx'), 'tokenizer.json'],
+      [folder, 'npm install onnxruntime-web'],
+    ] as const) {
+      const code = new Codebase({
+        root: tree.folder,
+        cacheDir: cache.folder,
+        embeddings: { kind: 'onnx', folder: model, runtime: folder },
+      })
+      try {
+        code.warmUp()
+        await eventually(async () => {
+          const { meaning } = await code.status()
+          return !meaning.working && meaning.files_indexed === 1
+        }, 'the words')
+        const answer = await code.searchByMeaning({
+          query: 'socket',
+          mode: 'hybrid',
+          language: undefined,
+          path: undefined,
+          maxResults: 2,
+        })
+        expect(answer).toMatchObject({ mode: 'text', results: [{ file_path: 'net.py' }] })
+        expect(answer.notes.join(' ')).toContain(reason)
+      } finally {
+        await code.close()
+      }
+    }
+    tree.remove()
+    cache.remove()
   })
 })
 
