@@ -48,6 +48,10 @@ export async function build() {
   const main = join(root, 'packages/cli/dist/main.cjs')
   if (existsSync(main) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
   console.error('plugboard: building…')
+  // From nothing: what an earlier build left of a source that is gone would go into the packages.
+  for (const name of libraries)
+    for (const left of ['dist', 'tsconfig.tsbuildinfo'])
+      rmSync(join(root, 'packages', name, left), { recursive: true, force: true })
   run('node_modules/typescript/bin/tsc', ['-b', ...libraries.map((name) => `packages/${name}`)])
   await bundleCommand()
   writeFileSync(stampFile, stamp)

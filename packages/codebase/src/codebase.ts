@@ -16,7 +16,8 @@ import {
 import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
 import { type IndexPhase, LiveIndex } from './index/live.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
-import { type EmbeddingChoice, identify, type ModelIdentity } from './meaning/embedders.ts'
+import type { EmbeddingChoice } from './meaning/choice.ts'
+import { identify, type ModelIdentity } from './meaning/embedders.ts'
 import {
   type Coverage,
   type MeaningHit,

@@ -7,7 +7,7 @@ import { linkedPair } from './transports/linked.ts'
 
 export type { CodebaseOptions, CodebaseStatus } from './codebase.ts'
 export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
-export type { EmbeddingChoice } from './meaning/embedders.ts'
+export type { EmbeddingChoice } from './meaning/choice.ts'
 export { type EmbeddingFlags, embeddingsFrom } from './meaning/settings.ts'
 export type { HttpHandle, HttpOptions } from './transports/http.ts'
 export { SERVICE, VERSION } from './version.ts'

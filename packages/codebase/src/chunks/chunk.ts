@@ -2,28 +2,11 @@
 // them. Every character is in exactly one chunk, chunks are in order, and the same text always gives the same chunks.
 import type { Node } from 'web-tree-sitter'
 import { CHUNK_LIMITS } from '../limits.ts'
-import { type ChunkKind, contains, definitionOf, leads } from './definitions.ts'
+import { contains, definitionOf, leads } from './definitions.ts'
 import { type Language, languageOf } from './languages.ts'
 import { cutByHeadings, cutByLines } from './lines.ts'
 import type { Parsers } from './parsers.ts'
-
-/** A stretch of the text, before lines are counted. `end` is exclusive. */
-export interface Piece {
-  readonly start: number
-  readonly end: number
-  readonly kind: ChunkKind
-  readonly name?: string | undefined
-  /** Names of what encloses it, outermost first. */
-  readonly within: readonly string[]
-}
-
-export interface Chunk extends Piece {
-  readonly language: string
-  /** 1-based, inclusive. */
-  readonly startLine: number
-  readonly endLine: number
-  readonly text: string
-}
+import type { Chunk, ChunkKind, Piece } from './shape.ts'
 
 export async function chunkText(path: string, text: string, parsers: Parsers): Promise<Chunk[]> {
   if (text === '') return []

@@ -1,18 +1,7 @@
 // chunks/definitions.ts: what a node of a syntax tree means to a reader: a function, a class, a comment that leads one.
 // One table serves every grammar, because their node types rarely clash.
 import type { Node } from 'web-tree-sitter'
-
-export type ChunkKind =
-  | 'function'
-  | 'method'
-  | 'class'
-  | 'interface'
-  | 'struct'
-  | 'enum'
-  | 'type'
-  | 'module'
-  | 'section'
-  | 'block'
+import type { ChunkKind } from './shape.ts'
 
 const KINDS: Readonly<Record<string, ChunkKind>> = {
   function_declaration: 'function',

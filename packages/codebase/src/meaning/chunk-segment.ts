@@ -2,7 +2,7 @@
 // Vectors stand beside it in a file that only grows, one record a chunk in order, so embedding can stop and go on anywhere.
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import type { Chunk } from '../chunks/chunk.ts'
+import type { Chunk } from '../chunks/shape.ts'
 import { replaceFile } from '../index/durable.ts'
 import { termKey, termsOf } from './terms.ts'
 

@@ -1,22 +1,11 @@
 // meaning/embedders.ts: where vectors come from: the model that comes with the install, a model in a folder of the user's, or an
 // OpenAI-compatible endpoint. The choice is the user's alone; nothing in the folder that is searched can make it.
 import { MEANING_LIMITS } from '../limits.ts'
-import { type EndpointChoice, EndpointEmbedder, endpointAddress } from './endpoint.ts'
+import type { EmbeddingChoice, EndpointChoice } from './choice.ts'
+import { EndpointEmbedder, endpointAddress } from './endpoint.ts'
 import { digestOf, readOnnxFolder } from './model/onnx-folder.ts'
 import { MODEL, modelFolder, readModel } from './model/weights.ts'
 import { embedInParts, type Passage, wholeOf } from './passage.ts'
-
-export type EmbeddingChoice =
-  | { readonly kind: 'built-in' }
-  | { readonly kind: 'none' }
-  | {
-      readonly kind: 'onnx'
-      /** A folder in the layout of sentence-transformers: model.onnx, tokenizer.json, config.json. */
-      readonly folder: string
-      /** A folder whose node_modules has ONNX Runtime, when it is not installed beside this package. */
-      readonly runtime?: string
-    }
-  | EndpointChoice
 
 export interface Embedder {
   readonly dimensions: number

@@ -2,16 +2,8 @@
 // other: redirects are not followed, and nothing in the folder that is searched can name an address.
 import { CodebaseError } from '../errors.ts'
 import { MEANING_LIMITS } from '../limits.ts'
+import type { EndpointChoice } from './choice.ts'
 import { unit } from './vectors.ts'
-
-export interface EndpointChoice {
-  readonly kind: 'endpoint'
-  /** The base URL, e.g. `http://127.0.0.1:11434/v1`; `/embeddings` is added. */
-  readonly url: string
-  readonly model: string
-  readonly dimensions: number
-  readonly apiKey?: string
-}
 
 /** Checks the choice; returns the address to post to. */
 export function endpointAddress({ url, dimensions, apiKey }: EndpointChoice): URL {

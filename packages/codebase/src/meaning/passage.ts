@@ -1,6 +1,6 @@
 // meaning/passage.ts: a chunk as a language model reads it best: names first, identifiers as words, signs left out; and as the few
 // windows that a model with a short memory reads one after the other.
-import type { Chunk } from '../chunks/chunk.ts'
+import type { Chunk } from '../chunks/shape.ts'
 import { MEANING_LIMITS } from '../limits.ts'
 import { unit } from './vectors.ts'
 
