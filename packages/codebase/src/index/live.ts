@@ -150,7 +150,8 @@ export class LiveIndex implements CandidateSource {
       if (nul < 0) files.push(path)
       else if (nul >= FIRST_LOOK_BYTES) byWalk.push(path)
     }
-    return { files: files.sort(), byWalk }
+    const of = (this.#options.store.text()?.fileCount ?? 0) - this.#absent.size
+    return { files: files.sort(), byWalk, of }
   }
 
   #bytes(path: string): Buffer | undefined {

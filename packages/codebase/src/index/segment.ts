@@ -2,7 +2,7 @@
 // trigrams. Written whole under a draft name and renamed; opened by size and mark, so a torn one is never read.
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, writevSync } from 'node:fs'
 import type { Postings } from './trigrams.ts'
-import { unpackList } from './trigrams.ts'
+import { markList, unpackList } from './trigrams.ts'
 
 /** What is known of one file at the moment it was indexed. */
 export interface FileState {
@@ -126,18 +126,46 @@ export class Segment {
     }
   }
 
-  /** How many bytes the list of a trigram takes: 0 when no file has it, and short lists are rare trigrams. */
-  weight(key: number): number {
-    const at = this.#find(key)
-    return at < 0 ? 0 : (this.#offsets[at + 1] as number) - (this.#offsets[at] as number)
+  get files(): number {
+    return this.flags.length
   }
 
-  list(key: number): number[] {
-    const at = this.#find(key)
-    if (at < 0 || this.#fd === undefined) return []
-    const from = this.#offsets[at] as number
-    const length = (this.#offsets[at + 1] as number) - from
-    return unpackList(new Uint8Array(readAt(this.#fd, this.#dataAt + from, length)))
+  /** How many bytes the lists of these trigrams take: 0 when no file has any, and short lists are rare trigrams. */
+  weight(keys: readonly number[]): number {
+    let bytes = 0
+    for (const key of keys) {
+      const at = this.#find(key)
+      if (at >= 0) bytes += (this.#offsets[at + 1] as number) - (this.#offsets[at] as number)
+    }
+    return bytes
+  }
+
+  list(keys: readonly number[]): number[] {
+    const places = keys.map((key) => this.#find(key)).filter((at) => at >= 0)
+    if (places.length <= 1) return unpackList(this.#lists(places[0] ?? -1, places[0] ?? -2))
+    const has = new Uint8Array(this.files)
+    for (let n = 0; n < places.length; ) {
+      // Lists of neighbours lie side by side, and are read at once.
+      let last = n
+      while (places[last + 1] === (places[last] as number) + 1) last++
+      const data = this.#lists(places[n] as number, places[last] as number)
+      const start = this.#offsets[places[n] as number] as number
+      for (; n <= last; n++) {
+        const from = (this.#offsets[places[n] as number] as number) - start
+        const to = (this.#offsets[(places[n] as number) + 1] as number) - start
+        markList(data.subarray(from, to), has)
+      }
+    }
+    const found: number[] = []
+    for (let file = 0; file < has.length; file++) if (has[file] === 1) found.push(file)
+    return found
+  }
+
+  #lists(first: number, last: number): Uint8Array {
+    if (this.#fd === undefined || last < first) return new Uint8Array()
+    const from = this.#offsets[first] as number
+    const length = (this.#offsets[last + 1] as number) - from
+    return new Uint8Array(readAt(this.#fd, this.#dataAt + from, length))
   }
 
   close(): void {

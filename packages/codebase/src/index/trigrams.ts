@@ -154,6 +154,18 @@ export class TrigramCollector {
 /** Reads one list back as file numbers from 0, ascending. */
 export function unpackList(data: Uint8Array): number[] {
   const files: number[] = []
+  eachInList(data, (file) => files.push(file))
+  return files
+}
+
+/** Sets a mark for every file of a list. */
+export function markList(data: Uint8Array, marks: Uint8Array): void {
+  eachInList(data, (file) => {
+    marks[file] = 1
+  })
+}
+
+function eachInList(data: Uint8Array, each: (file: number) => void): void {
   let number = 0
   let gap = 0
   let shift = 0
@@ -165,9 +177,8 @@ export function unpackList(data: Uint8Array): number[] {
       continue
     }
     number += gap
-    files.push(number - 1)
+    each(number - 1)
     gap = 0
     shift = 0
   }
-  return files
 }

@@ -8,6 +8,8 @@ import { searchLiteral } from './literal.ts'
 import { MatchCollector, type TextMatch } from './matches.ts'
 
 const FIRST_BATCH = 500
+/** Naming a file costs ripgrep more than coming upon it: past this share of the tree it had better walk. */
+const WALK_SHARE = 0.6
 
 export interface TextQuery {
   readonly query: string
@@ -35,6 +37,8 @@ export interface Candidates {
   readonly files: readonly string[]
   /** Files that ripgrep treats otherwise when it comes upon them than when they are named: they are not named. */
   readonly byWalk: readonly string[]
+  /** How many files a scan would read in their place. */
+  readonly of: number
 }
 
 export interface CandidateSource {
@@ -74,7 +78,8 @@ export async function searchText(
   const place = query.path === undefined ? undefined : await root.find(query.path)
   const placed = place ? { ...query, path: place.relative } : query
   const named = await index?.candidates(placed)
-  if (named) return searchFiles(binary, cwd, placed, named, signal)
+  const answer = named && (await searchFiles(binary, cwd, placed, named, signal))
+  if (answer) return answer
   // One more than asked for tells whether there is more.
   const found = new MatchCollector(query.maxResults + 1, query.contextLines)
   const end = await runRipgrep(
@@ -111,14 +116,17 @@ function patternArgs(query: TextQuery): string[] {
   ]
 }
 
-/** Reads only the named files, in order and in bounded batches, two at a time. */
+/**
+ * Reads only the named files, in order and in bounded batches. Undefined when they are most of the tree and the first of them
+ * held too little for an answer: then a scan is quicker.
+ */
 async function searchFiles(
   binary: string,
   cwd: string,
   query: TextQuery,
   named: Candidates,
   signal: AbortSignal | undefined,
-): Promise<TextAnswer> {
+): Promise<TextAnswer | undefined> {
   const plain =
     query.regex || !query.caseSensitive || named.byWalk.length > 0
       ? undefined
@@ -148,7 +156,9 @@ async function searchFiles(
     const end = await runRipgrep(binary, stdin ? [...args, '-'] : args, { cwd, signal, stdin }, part.reader())
     return { part, end }
   }
-  for (const batch of batches) {
+  const isMost = named.files.length > named.of * WALK_SHARE
+  for (const [n, batch] of batches.entries()) {
+    if (n > 1 && isMost && batches.length > n + 1) return undefined
     const { part, end } = await search(batch)
     signal?.throwIfAborted()
     found.push(...inOrder(part.matches))
