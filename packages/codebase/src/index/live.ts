@@ -248,7 +248,16 @@ export class LiveIndex implements CandidateSource {
 
   async #list(folders: readonly string[], extra: readonly string[]): Promise<string[]> {
     const names: string[] = []
-    const splitter = new NameSplitter((raw) => names.push(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
+    await this.#eachListed(folders, extra, (name) => names.push(name))
+    return names
+  }
+
+  async #eachListed(
+    folders: readonly string[],
+    extra: readonly string[],
+    each: (name: string) => void,
+  ): Promise<void> {
+    const splitter = new NameSplitter((raw) => each(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
     const { root, ripgrep } = this.#options
     const paths = folders.map((folder) => `./${folder}`)
     const end = await runRipgrep(
@@ -261,7 +270,6 @@ export class LiveIndex implements CandidateSource {
       },
     )
     if (end !== 'done') throw new CodebaseError('TIMEOUT', 'Listing the files took too long.')
-    return names
   }
 
   async #globbed(glob: readonly string[]): Promise<Set<string>> {
@@ -341,8 +349,8 @@ export class LiveIndex implements CandidateSource {
               files: slice,
               filesPerSegment: INDEX_LIMITS.filesPerSegment,
             }
-            const reply = await worker.ask({ do: 'index', job }, (count) => {
-              done[n] = count
+            const reply = await worker.ask({ do: 'index', job }, (part) => {
+              if (part.type === 'progress') done[n] = part.files
               report()
             })
             if (reply.type === 'indexed') results[n] = reply.segments
@@ -401,30 +409,46 @@ export class LiveIndex implements CandidateSource {
     this.#ignored = new Set()
     this.#globs.clear()
     this.#sentinels ??= await mkdtemp(join(tmpdir(), 'plugboard-watch-'))
-    const before = await this.#list([''], [])
     this.#folders = new Set([''])
-    for (const path of before) this.#addFolders(path)
+    await this.#eachListed([''], [], (path) => this.#addFolders(path))
     const hidden = [...this.#folders].filter((folder) => /(^|\/)\./.test(folder))
     await this.#thread().ask({ do: 'watch', root, sentinels: this.#sentinels, hidden })
-    const listed = await this.#list([''], [])
-    // A thread of its own, because what it takes to look at every file should not stay.
-    const looker = newWorker()
-    const reply = await looker.ask({ do: 'stat', root, paths: listed }).finally(() => looker.close())
-    if (reply.type !== 'stats') throw new CodebaseError('IO', 'The index thread answered out of turn.')
-    this.#largeFiles = 0
-    listed.forEach((path, n) => {
-      this.#addFolders(path)
-      const state = text.state(path)
-      const [size = -1, mtimeMs, ctimeMs] = reply.numbers.subarray(n * 3, n * 3 + 3)
-      if (size > FILE_LIMITS.searchBytes) this.#largeFiles++
-      if (!state || state.size !== size || state.mtimeMs !== mtimeMs || state.ctimeMs !== ctimeMs)
-        this.#dirty.add(path)
-    })
-    const here = new Set(listed)
-    for (const path of text.paths()) if (!here.has(path)) this.#absent.add(path)
+    await this.#survey(text)
     this.#isLive = true
     this.#enter({ kind: 'ready' })
     if (this.#dirty.size > 0) this.#updateSoon()
+  }
+
+  /** Looks at every file that counts, on a thread of its own, because what that takes should not stay. */
+  async #survey(text: TextSnapshot): Promise<void> {
+    const { root, ripgrep } = this.#options
+    const looker = newWorker()
+    const seen = new Uint8Array(text.places)
+    this.#largeFiles = 0
+    const look = (path: string, size: number, mtimeMs: number, ctimeMs: number) => {
+      this.#addFolders(path)
+      const state = text.state(path)
+      if (state) seen[state.place] = 1
+      if (size > FILE_LIMITS.searchBytes) this.#largeFiles++
+      if (!state || state.size !== size || state.mtimeMs !== mtimeMs || state.ctimeMs !== ctimeMs)
+        this.#dirty.add(path)
+    }
+    await looker
+      .ask({ do: 'survey', root, ripgrep }, (part) => {
+        if (part.type !== 'part') return
+        const names = Buffer.from(part.names.buffer, part.names.byteOffset, part.names.byteLength)
+        for (let at = 0, n = 0; at < names.length; n += 3) {
+          const end = names.indexOf(0, at)
+          const [size = -1, mtimeMs = -1, ctimeMs = -1] = part.numbers.subarray(n, n + 3)
+          look(names.toString('utf8', at, end), size, mtimeMs, ctimeMs)
+          at = end + 1
+        }
+      })
+      .finally(() => looker.close())
+    for (const path of text.paths()) {
+      const state = text.state(path)
+      if (state && seen[state.place] === 0) this.#absent.add(path)
+    }
   }
 
   #addFolders(path: string): void {

@@ -1,9 +1,10 @@
 // index/segment-set.ts: several segments read as one index. Where two name the same file, the later one speaks for it.
 import { join } from 'node:path'
+import { FileTable } from './file-table.ts'
 import type { WrittenSegment } from './indexing.ts'
 import { evaluate, type TrigramQuery } from './query.ts'
-import { type FileState, FLAG, Segment } from './segment.ts'
-import type { Candidate, TextSnapshot } from './storage.ts'
+import { FLAG, Segment } from './segment.ts'
+import type { Candidate, PlacedState, TextSnapshot } from './storage.ts'
 
 /** Segment and file number in one number; a segment holds fewer than 2^16 files. */
 const SHIFT = 65536
@@ -11,7 +12,7 @@ const SHIFT = 65536
 export class SegmentSet implements TextSnapshot {
   #written: readonly WrittenSegment[] = []
   readonly #segments: Segment[] = []
-  readonly #places = new Map<string, number>()
+  readonly #places = new FileTable((place) => this.#pathAt(place))
   /** Files a search must always read: in another encoding, or (when case does not matter) with letters that fold. */
   #always: { readonly path: string; readonly place: number; readonly flags: number }[] = []
   #staleCount = 0
@@ -47,19 +48,21 @@ export class SegmentSet implements TextSnapshot {
   #add(segments: readonly Segment[]): void {
     for (const segment of segments) {
       const first = this.#segments.push(segment) * SHIFT - SHIFT
-      segment.paths.forEach((path, n) => {
-        const flags = segment.flags[n] as number
-        if (this.#places.has(path)) this.#staleCount++
-        if (flags & FLAG.gone) {
-          this.#places.delete(path)
-          this.#staleCount++
-          return
-        }
-        this.#places.set(path, first + n)
-        if (flags & (FLAG.encoded | FLAG.folds)) this.#always.push({ path, place: first + n, flags })
-      })
+      for (let n = 0; n < segment.files; n++)
+        this.#addFile(segment.path(n), first + n, segment.flags[n] as number)
     }
     this.#always = this.#always.filter(({ path, place }) => this.#places.get(path) === place)
+  }
+
+  #addFile(path: string, place: number, flags: number): void {
+    if (this.#places.get(path) !== undefined) this.#staleCount++
+    if (flags & FLAG.gone) {
+      this.#places.delete(path)
+      this.#staleCount++
+      return
+    }
+    this.#places.set(path, place)
+    if (flags & (FLAG.encoded | FLAG.folds)) this.#always.push({ path, place, flags })
   }
 
   get written(): readonly WrittenSegment[] {
@@ -83,32 +86,47 @@ export class SegmentSet implements TextSnapshot {
     return this.#places.size
   }
 
+  get places(): number {
+    return this.#segments.length * SHIFT
+  }
+
   /** The share of entries that later segments have replaced. */
   get staleShare(): number {
     return this.#staleCount / Math.max(1, this.#staleCount + this.#places.size)
   }
 
   has(path: string): boolean {
-    return this.#places.has(path)
+    return this.#places.get(path) !== undefined
   }
 
-  paths(): Iterable<string> {
-    return this.#places.keys()
+  *paths(): Generator<string> {
+    for (const place of this.#places.places()) yield this.#pathAt(place)
+  }
+
+  #pathAt(place: number): string {
+    return this.#segments[Math.floor(place / SHIFT)]?.path(place % SHIFT) ?? ''
   }
 
   /** The files for which this segment still speaks. */
   livePaths(name: string): string[] {
     const s = this.#segments.findIndex((segment) => segment.name === name)
-    return (this.#segments[s]?.paths ?? []).filter((path, n) => this.#places.get(path) === s * SHIFT + n)
+    const segment = this.#segments[s]
+    const paths: string[] = []
+    for (let n = 0; segment && n < segment.files; n++) {
+      const path = segment.path(n)
+      if (this.#places.get(path) === s * SHIFT + n) paths.push(path)
+    }
+    return paths
   }
 
-  state(path: string): FileState | undefined {
+  state(path: string): PlacedState | undefined {
     const place = this.#places.get(path)
     if (place === undefined) return undefined
     const segment = this.#segments[Math.floor(place / SHIFT)]
     const n = place % SHIFT
     if (!segment) return undefined
     return {
+      place,
       path,
       size: segment.sizes[n] as number,
       mtimeMs: segment.mtimes[n] as number,
@@ -123,9 +141,9 @@ export class SegmentSet implements TextSnapshot {
     const found: Candidate[] = []
     this.#segments.forEach((segment, s) => {
       for (const n of evaluate(query, segment)) {
-        const path = segment.paths[n] as string
         const flags = segment.flags[n] as number
         if (flags & FLAG.encoded || (ignoresCase && flags & FLAG.folds)) continue
+        const path = segment.path(n)
         if (this.#places.get(path) === s * SHIFT + n) found.push({ path, flags })
       }
     })

@@ -82,7 +82,6 @@ function writeAll(fd: number, parts: readonly Uint8Array[]): void {
 
 export class Segment {
   readonly name: string
-  readonly paths: readonly string[]
   readonly sizes: Float64Array
   readonly mtimes: Float64Array
   readonly ctimes: Float64Array
@@ -90,6 +89,9 @@ export class Segment {
   readonly flags: Uint8Array
   readonly #keys: Uint32Array
   readonly #offsets: Uint32Array
+  readonly #names: Buffer
+  /** Where each name begins, and one past the end. */
+  readonly #nameAt: Uint32Array
   readonly #dataAt: number
   #fd: number | undefined
 
@@ -110,8 +112,8 @@ export class Segment {
     this.flags = new Uint8Array(buffer, count * 32, count)
     this.#keys = new Uint32Array(buffer, count * 32 + flagBytes, keyCount)
     this.#offsets = new Uint32Array(buffer, count * 32 + flagBytes + keyCount * 4, keyCount + 1)
-    const names = Buffer.from(buffer, count * 32 + flagBytes + keyCount * 8 + 4, pathBytes)
-    this.paths = count === 0 ? [] : names.toString('utf8').split('\0')
+    this.#names = Buffer.from(buffer, count * 32 + flagBytes + keyCount * 8 + 4, pathBytes)
+    this.#nameAt = nameStarts(this.#names, count)
     this.#dataAt = HEADER + tables
   }
 
@@ -128,6 +130,10 @@ export class Segment {
 
   get files(): number {
     return this.flags.length
+  }
+
+  path(n: number): string {
+    return this.#names.toString('utf8', this.#nameAt[n] as number, (this.#nameAt[n + 1] as number) - 1)
   }
 
   /** How many bytes the lists of these trigrams take: 0 when no file has any, and short lists are rare trigrams. */
@@ -186,6 +192,18 @@ export class Segment {
     }
     return -1
   }
+}
+
+/** Names are kept as they are on disk and decoded when asked for: strings of them all would be most of the memory. */
+function nameStarts(names: Buffer, count: number): Uint32Array {
+  const starts = new Uint32Array(count + 1)
+  let at = 0
+  for (let n = 1; n <= count; n++) {
+    const end = names.indexOf(0, at)
+    at = end < 0 ? names.length + 1 : end + 1
+    starts[n] = at
+  }
+  return starts
 }
 
 function readAt(fd: number, position: number, length: number): ArrayBuffer {

@@ -9,13 +9,20 @@ export interface Candidate {
   readonly flags: number
 }
 
+/** What the index knows of a file, and the number it goes by in this snapshot. */
+export interface PlacedState extends FileState {
+  readonly place: number
+}
+
 /** One consistent reading of the text index. */
 export interface TextSnapshot {
   readonly fileCount: number
   readonly textBytes: number
   readonly indexBytes: number
+  /** Every file's place is below this. */
+  readonly places: number
   has(path: string): boolean
-  state(path: string): FileState | undefined
+  state(path: string): PlacedState | undefined
   paths(): Iterable<string>
   /** Undefined when the query says nothing an index could use. */
   candidates(query: TrigramQuery, ignoresCase: boolean): Candidate[] | undefined
