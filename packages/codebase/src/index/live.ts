@@ -9,13 +9,12 @@ import { slashed } from '../files.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from '../limits.ts'
 import { NameSplitter, runRipgrep } from '../ripgrep.ts'
 import type { CandidateSource, Candidates, TextQuery } from '../text/search.ts'
-import type { FolderStore } from './folder-store.ts'
-import { FIRST_LOOK_BYTES, type WrittenSegment } from './indexing.ts'
+import { FIRST_LOOK_BYTES } from './indexing.ts'
 import { literalQuery } from './query.ts'
 import { regexQuery } from './regex.ts'
 import { isRuleFile, rulesStamp } from './rules.ts'
 import { FLAG } from './segment.ts'
-import type { Candidate, TextSnapshot } from './storage.ts'
+import type { Candidate, IndexStore, TextSegment, TextSnapshot } from './storage.ts'
 import { Thread } from './threads.ts'
 import type { Reply, Request } from './worker.ts'
 
@@ -35,7 +34,7 @@ const DIRTY_MAX = 2000
 export interface LiveOptions {
   readonly root: string
   readonly ripgrep: string
-  readonly store: FolderStore
+  readonly store: IndexStore
   readonly threads: number
   readonly onProgress?: ((phase: IndexPhase) => void) | undefined
 }
@@ -63,6 +62,8 @@ export class LiveIndex implements CandidateSource {
   /** While an update runs: what changed since it began. */
   #touched: Set<string> | undefined
   #largeFiles = 0
+  /** Ends a build that nobody waits for any more. */
+  #wanted: AbortSignal | undefined
 
   constructor(options: LiveOptions) {
     this.#options = options
@@ -70,11 +71,6 @@ export class LiveIndex implements CandidateSource {
 
   get phase(): IndexPhase {
     return this.#phase
-  }
-
-  /** Nothing can be kept on this disk. */
-  get isUnavailable(): boolean {
-    return this.#options.store.unavailable !== undefined
   }
 
   get mayHaveLargeFiles(): boolean {
@@ -91,9 +87,20 @@ export class LiveIndex implements CandidateSource {
     return this.#queue(() => this.#bringUp(false))
   }
 
-  /** Builds everything anew. */
-  rebuild(): Promise<void> {
-    return this.#queue(() => this.#bringUp(true))
+  /** Builds everything anew. An abort leaves the index as it was. */
+  rebuild(signal?: AbortSignal): Promise<void> {
+    return this.#queue(async () => {
+      this.#wanted = signal
+      try {
+        signal?.throwIfAborted()
+        await this.#bringUp(true)
+      } catch (error) {
+        if (!signal?.aborted) throw error
+        await this.#compare()
+      } finally {
+        this.#wanted = undefined
+      }
+    })
   }
 
   async close(): Promise<void> {
@@ -321,15 +328,14 @@ export class LiveIndex implements CandidateSource {
 
   /** Indexes every file in slices, on as many threads as allowed, and commits once. */
   async #build(files: readonly string[]): Promise<void> {
-    const { store, root, threads } = this.#options
+    const { store, threads } = this.#options
     if (!store.tryLock()) return
-    store.sweepLeftovers()
+    await store.sweepText()
     const sorted = [...files].sort()
-    const prefix = `${Date.now().toString(36)}-${process.pid}`
     const slices: string[][] = []
     for (let at = 0; at < sorted.length; at += INDEX_LIMITS.filesPerJob)
       slices.push(sorted.slice(at, at + INDEX_LIMITS.filesPerJob))
-    const results: (readonly WrittenSegment[])[] = []
+    const results: (readonly TextSegment[])[] = []
     const done = slices.map(() => 0)
     const report = () =>
       this.#enter({ kind: 'building', done: done.reduce((a, b) => a + b, 0), of: sorted.length })
@@ -337,35 +343,59 @@ export class LiveIndex implements CandidateSource {
     const workers = [this.#thread()]
     while (workers.length < Math.min(threads, slices.length)) workers.push(newWorker())
     let next = 0
+    const stop = () => void Promise.all(workers.map((worker) => worker.close()))
+    this.#wanted?.addEventListener('abort', stop, { once: true })
     try {
       await Promise.all(
         workers.map(async (worker) => {
+          // What a job found is being kept while the thread is at the next one.
+          let kept: Promise<unknown> = Promise.resolve()
           for (let n = next++; n < slices.length; n = next++) {
+            this.#wanted?.throwIfAborted()
             const slice = slices[n] as string[]
-            const job = {
-              root,
-              folder: store.folder,
-              prefix: `${prefix}-${n}`,
-              files: slice,
-              filesPerSegment: INDEX_LIMITS.filesPerSegment,
-            }
-            const reply = await worker.ask({ do: 'index', job }, (part) => {
-              if (part.type === 'progress') done[n] = part.files
+            const adding = await this.#indexOn(worker, slice, (count) => {
+              done[n] = count
               report()
             })
-            if (reply.type === 'indexed') results[n] = reply.segments
+            await kept
+            kept = Promise.all(adding).then((segments) => {
+              results[n] = segments
+            })
+            kept.catch(() => undefined)
             done[n] = slice.length
           }
+          await kept
         }),
       )
     } finally {
+      this.#wanted?.removeEventListener('abort', stop)
       // A thread that built segments keeps their memory; the watcher gets a fresh one.
       this.#worker = undefined
       await Promise.all(workers.map((worker) => worker.close()))
     }
-    store.commit(results.flat())
+    await store.commitText(results.flat())
     store.text()
-    store.sweepLeftovers()
+    await store.sweepText()
+  }
+
+  /** Settles when the files are read; the promises in the answer when they are kept as well. */
+  async #indexOn(
+    worker: IndexWorker,
+    files: readonly string[],
+    onProgress: (count: number) => void = () => undefined,
+  ): Promise<Promise<TextSegment>[]> {
+    const { store, root } = this.#options
+    const adding: Promise<TextSegment>[] = []
+    const job = { root, files, filesPerSegment: INDEX_LIMITS.filesPerSegment }
+    await worker.ask({ do: 'index', job }, (part) => {
+      if (part.type === 'progress') onProgress(part.files)
+      if (part.type !== 'part' || !part.batch) return
+      const added = store.addText(part.batch)
+      // Whoever awaits it sees the failure; until then it is nobody's.
+      added.catch(() => undefined)
+      adding.push(added)
+    })
+    return adding
   }
 
   /** Another process keeps the index: what it has taken in since is no longer different. A later change is an event again. */
@@ -435,7 +465,7 @@ export class LiveIndex implements CandidateSource {
     }
     await looker
       .ask({ do: 'survey', root, ripgrep }, (part) => {
-        if (part.type !== 'part') return
+        if (part.type !== 'part' || part.batch) return
         const names = Buffer.from(part.names.buffer, part.names.byteOffset, part.names.byteLength)
         for (let at = 0, n = 0; at < names.length; n += 3) {
           const end = names.indexOf(0, at)
@@ -467,7 +497,7 @@ export class LiveIndex implements CandidateSource {
 
   /** Indexes what changed, alone, as one more segment. Another process may hold the lock: then it does this work. */
   async #update(): Promise<void> {
-    const { store, root } = this.#options
+    const { store } = this.#options
     const text = store.text()
     if (!this.#isLive || this.#dirty.size === 0 || !text) return
     if (!store.tryLock()) return this.#followWriter(text)
@@ -475,16 +505,14 @@ export class LiveIndex implements CandidateSource {
       await this.#build(await this.#list([''], []))
       return this.#compare()
     }
-    const small = text.written.filter(({ files }) => files < INDEX_LIMITS.smallSegmentFiles)
+    const small = text.segments.filter(({ files }) => files < INDEX_LIMITS.smallSegmentFiles)
     const merge = small.length > INDEX_LIMITS.smallSegments ? small : []
     const files = [...new Set([...this.#dirty, ...merge.flatMap(({ name }) => text.livePaths(name))])].sort()
-    const prefix = `${Date.now().toString(36)}-${process.pid}-u`
-    const job = { root, folder: store.folder, prefix, files, filesPerSegment: INDEX_LIMITS.filesPerSegment }
     this.#touched = new Set()
-    const reply = await this.#thread().ask({ do: 'index', job })
-    if (reply.type !== 'indexed') return
-    store.commit([...text.written.filter((segment) => !merge.includes(segment)), ...reply.segments])
-    if (merge.length > 0) store.sweepLeftovers()
+    const kept = text.segments.filter((segment) => !merge.includes(segment))
+    const added = await Promise.all(await this.#indexOn(this.#thread(), files))
+    await store.commitText([...kept, ...added])
+    if (merge.length > 0) await store.sweepText()
     const isKnown = await this.#catchUp()
     const touched = this.#touched
     this.#touched = undefined

@@ -1,16 +1,14 @@
 // index/segment-set.ts: several segments read as one index. Where two name the same file, the later one speaks for it.
-import { join } from 'node:path'
 import { FileTable } from './file-table.ts'
-import type { WrittenSegment } from './indexing.ts'
 import { evaluate, type TrigramQuery } from './query.ts'
-import { FLAG, Segment } from './segment.ts'
-import type { Candidate, PlacedState, TextSnapshot } from './storage.ts'
+import { FLAG, type Segment } from './segment.ts'
+import type { Candidate, PlacedState, TextSegment, TextSnapshot } from './storage.ts'
 
 /** Segment and file number in one number; a segment holds fewer than 2^16 files. */
 const SHIFT = 65536
 
 export class SegmentSet implements TextSnapshot {
-  #written: readonly WrittenSegment[] = []
+  #written: readonly TextSegment[] = []
   readonly #segments: Segment[] = []
   readonly #places = new FileTable((place) => this.#pathAt(place))
   /** Files a search must always read: in another encoding, or (when case does not matter) with letters that fold. */
@@ -23,18 +21,22 @@ export class SegmentSet implements TextSnapshot {
    * Segments that `before` has open are taken over from it. When the new list only adds to the old one, `before` itself grows:
    * taking in one changed file must not cost a walk over all the others.
    */
-  static open(folder: string, written: readonly WrittenSegment[], before?: SegmentSet): SegmentSet {
+  static open(
+    written: readonly TextSegment[],
+    openSegment: (name: string) => Segment,
+    before?: SegmentSet,
+  ): SegmentSet {
     const known = new Map((before ? before.#segments : []).map((segment) => [segment.name, segment]))
     const opened: Segment[] = []
     try {
       const segments = written.map(({ name }) => {
         const reused = known.get(name)
         if (reused) return reused
-        const segment = Segment.open(join(folder, name), name)
+        const segment = openSegment(name)
         opened.push(segment)
         return segment
       })
-      const grows = before?.written.every(({ name }, n) => written[n]?.name === name)
+      const grows = before?.segments.every(({ name }, n) => written[n]?.name === name)
       const set = before && grows ? before : new SegmentSet()
       set.#add(segments.slice(set.#segments.length))
       set.#written = written
@@ -65,7 +67,7 @@ export class SegmentSet implements TextSnapshot {
     if (flags & (FLAG.encoded | FLAG.folds)) this.#always.push({ path, place, flags })
   }
 
-  get written(): readonly WrittenSegment[] {
+  get segments(): readonly TextSegment[] {
     return this.#written
   }
 

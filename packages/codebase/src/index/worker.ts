@@ -7,7 +7,8 @@ import { CodebaseError } from '../errors.ts'
 import { slashed } from '../files.ts'
 import { INDEX_LIMITS } from '../limits.ts'
 import { NameSplitter, runRipgrep } from '../ripgrep.ts'
-import { type IndexJob, indexFiles, type WrittenSegment } from './indexing.ts'
+import { type IndexJob, indexFiles } from './indexing.ts'
+import type { TextBatch } from './storage.ts'
 import { TrigramCollector } from './trigrams.ts'
 import { type Changes, TreeWatcher } from './watch.ts'
 
@@ -25,11 +26,14 @@ export type Request =
 
 export type Reply =
   | { readonly type: 'progress'; readonly id: number; readonly files: number }
-  | { readonly type: 'indexed'; readonly id: number; readonly segments: readonly WrittenSegment[] }
-  /** Some of the files that count, a NUL after each name; size, mtime and ctime in turn, all -1 for what is no regular file. */
+  /** Either some of the files a job has indexed … */
+  | { readonly type: 'part'; readonly id: number; readonly batch: TextBatch }
+  | { readonly type: 'indexed'; readonly id: number }
+  /** … or some of the files that count, a NUL after each name; size, mtime and ctime in turn, all -1 for what is no regular file. */
   | {
       readonly type: 'part'
       readonly id: number
+      readonly batch?: undefined
       readonly names: Uint8Array
       readonly numbers: Float64Array
     }
@@ -69,7 +73,8 @@ class IndexThread {
     const { id } = request
     switch (request.do) {
       case 'index':
-        return { type: 'indexed', id, segments: this.#index(id, request.job) }
+        this.#index(id, request.job)
+        return { type: 'indexed', id }
       case 'survey':
         await this.#survey(id, request.root, request.ripgrep)
         return { type: 'surveyed', id }
@@ -84,19 +89,17 @@ class IndexThread {
     }
   }
 
-  #index(id: number, job: IndexJob): WrittenSegment[] {
+  #index(id: number, job: IndexJob): void {
     this.#collector ??= new TrigramCollector(INDEX_LIMITS.postingsPerSegment)
-    const segments: WrittenSegment[] = []
     indexFiles(
       job,
       this.#collector,
-      (segment) => segments.push(segment),
+      (batch) => this.#post({ type: 'part', id, batch }),
       (files) => {
         this.#post({ type: 'progress', id, files })
         return true
       },
     )
-    return segments
   }
 
   /** In parts as they come, so that no list of them all is ever made. */
@@ -121,11 +124,16 @@ class IndexThread {
   }
 
   #post(reply: Reply): void {
-    this.#port.postMessage(
-      reply,
-      reply.type === 'part' ? [reply.numbers.buffer as ArrayBuffer, reply.names.buffer as ArrayBuffer] : [],
-    )
+    this.#port.postMessage(reply, reply.type === 'part' ? buffersOf(reply.batch ?? reply) : [])
   }
+}
+
+/** What is handed over rather than copied. */
+function buffersOf(part: TextBatch | { readonly names: Uint8Array; readonly numbers: Float64Array }) {
+  const arrays = [part.names, part.numbers]
+  if (!('postings' in part)) return arrays.map((array) => array.buffer as ArrayBuffer)
+  const { keys, offsets, data } = part.postings
+  return [...arrays, part.hashes, part.flags, keys, offsets, data].map((array) => array.buffer as ArrayBuffer)
 }
 
 function statAll(root: string, names: readonly Buffer[]): Float64Array {

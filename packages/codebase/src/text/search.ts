@@ -1,9 +1,10 @@
 // text/search.ts: finds lines of text. ripgrep is the judge of every answer; an index, where there is one, only names
 // the files worth reading. It does not know how the index is stored or kept fresh.
+import { lstat } from 'node:fs/promises'
 import { CodebaseError } from '../errors.ts'
 import { FILE_LIMITS, INDEX_LIMITS, SEARCH_LIMITS } from '../limits.ts'
 import { runRipgrep } from '../ripgrep.ts'
-import type { Root } from '../root.ts'
+import { type Place, quote, type Root } from '../root.ts'
 import { searchLiteral } from './literal.ts'
 import { MatchCollector, type TextMatch } from './matches.ts'
 
@@ -75,7 +76,7 @@ export async function searchText(
       'Search for one of the lines.',
     )
   const cwd = await root.real()
-  const place = query.path === undefined ? undefined : await root.find(query.path)
+  const place = query.path === undefined ? undefined : await searchable(root, query.path)
   const placed = place ? { ...query, path: place.relative } : query
   const named = await index?.candidates(placed)
   const answer = named && (await searchFiles(binary, cwd, placed, named, signal))
@@ -102,6 +103,26 @@ export async function searchText(
     source: 'scan',
     notes: [],
   }
+}
+
+/** ripgrep reads whatever it is named: a pipe nobody writes to, a device without end, a file of any size. */
+async function searchable(root: Root, path: string): Promise<Place> {
+  const place = await root.find(path)
+  const found = await lstat(place.absolute)
+  if (found.isDirectory()) return place
+  if (!found.isFile())
+    throw new CodebaseError(
+      'NOT_A_FILE',
+      `${quote(path)} is neither a file nor a folder.`,
+      'Search a folder.',
+    )
+  if (found.size > FILE_LIMITS.searchBytes)
+    throw new CodebaseError(
+      'TOO_LARGE',
+      `${quote(path)} is over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB, and such files are not searched.`,
+      'Read a range of its lines with read_file.',
+    )
+  return place
 }
 
 function patternArgs(query: TextQuery): string[] {
