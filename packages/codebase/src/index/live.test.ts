@@ -170,7 +170,9 @@ describe('an index that cannot be kept', () => {
     try {
       expect(await count(code, 'marker_13_end')).toBe(EXPECTED)
       await state(code, 'ready')
-      expect((await code.searchCode(textQuery('marker_13_end'))).notes.join()).toMatch(/in memory only: .* cannot be written/)
+      expect((await code.searchCode(textQuery('marker_13_end'))).notes.join()).toMatch(
+        /in memory only: .* cannot be written/,
+      )
       expect(readdirSync(disk)).toEqual([])
     } finally {
       await code.close()
@@ -221,5 +223,5 @@ describe('an index that cannot be kept', () => {
     expect(await count(code, 'marker_13_end')).toBe(EXPECTED)
     await code.close()
     cache.remove()
-  }, 30_000)
+  }, 60_000)
 })
