@@ -203,7 +203,8 @@ export class Codebase {
     onProgress: (progress: IndexProgress) => void = () => undefined,
   ): Promise<CodebaseStatus> {
     signal?.throwIfAborted()
-    const [live, meaning] = await Promise.all([this.#live(), this.#meaning()])
+    // One that is only opened now is built once, not brought up first.
+    const [live, meaning] = await Promise.all([this.#live(true, false), this.#meaning()])
     const unwatch = this.watchProgress(onProgress)
     // Threads do not keep a process alive; whoever asked for this waits for it, and is told of the half that tells nobody.
     const beat = setInterval(() => {
@@ -329,9 +330,9 @@ export class Codebase {
   }
 
   /** The live index, started on first need. Undefined when the caller wants none, or the root is gone for now. */
-  #live(start = true): Promise<LiveIndex | undefined> {
+  #live(start = true, bringUp = true): Promise<LiveIndex | undefined> {
     if (!this.#index && start && this.#options.index !== false) {
-      this.#index = this.#openIndex().catch(() => {
+      this.#index = this.#openIndex(bringUp).catch(() => {
         // The root is gone or ripgrep is missing: the search itself says so; the next one tries again.
         this.#index = undefined
         return undefined
@@ -362,7 +363,7 @@ export class Codebase {
     })
   }
 
-  async #openIndex(): Promise<LiveIndex> {
+  async #openIndex(bringUp: boolean): Promise<LiveIndex> {
     const live = new LiveIndex({
       root: await this.root.real(),
       ripgrep: await this.ripgrep(),
@@ -373,7 +374,7 @@ export class Codebase {
         this.#tell(phase, this.#watchers)
       },
     })
-    void live.start()
+    if (bringUp) void live.start()
     return live
   }
 

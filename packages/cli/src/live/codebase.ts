@@ -34,6 +34,10 @@ export async function run(invocation: Invocation): Promise<number> {
       await Promise.race([closed, aborted(stop.signal)])
     }
     return EXIT.done
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    output.note('Stopped.')
+    return EXIT.interrupted
   } finally {
     await server.close()
     process.off('SIGINT', onSignal)
