@@ -1,4 +1,4 @@
-// `npm run bench -- codebase [--text] [--meaning] [--quick] [--markdown]`: search_code against ripgrep on a tree of more than 100,000 files,
+// `npm run bench -- codebase [--text [--growth]] [--meaning] [--quick] [--markdown]`: search_code against ripgrep on a tree of more than 100,000 files,
 // and search_by_embedding on documented functions of three languages. Every figure is a ratio or a rank taken in this one run.
 // PLUGBOARD_BENCH_DIR keeps the trees and indexes; PLUGBOARD_BENCH_BYTES is how much source of each repository is asked about.
 import { spawn, spawnSync } from 'node:child_process'
@@ -144,6 +144,7 @@ async function measureQueries(code, root, files, count) {
 
 async function benchText() {
   const root = largeTree()
+  if (flags.has('--growth')) return growth(root)
   const cacheDir = join(benchDir, 'text-cache')
   rmSync(cacheDir, { recursive: true, force: true })
   ripgrepMs(root, ['-F', '-e', 'zqxv_warm_up'])

@@ -25,11 +25,13 @@ function buildClasses(): Uint8Array {
   return classes.fill(own.length + 1, 128)
 }
 
-export function isCollected(key: number): boolean {
-  const mask = (1 << CLASS_BITS) - 1
-  return (
-    (key & mask) !== LINE_END &&
-    ((key >> CLASS_BITS) & mask) !== LINE_END &&
-    ((key >> (2 * CLASS_BITS)) & mask) !== LINE_END
-  )
+/** Every trigram with a line end in it. */
+export function* neverCollected(): Generator<number> {
+  const classes = 1 << CLASS_BITS
+  for (let a = 0; a < classes; a++)
+    for (let b = 0; b < classes; b++) {
+      yield (((LINE_END << CLASS_BITS) | a) << CLASS_BITS) | b
+      yield (((a << CLASS_BITS) | LINE_END) << CLASS_BITS) | b
+      yield (((a << CLASS_BITS) | b) << CLASS_BITS) | LINE_END
+    }
 }
