@@ -15,6 +15,8 @@ import {
 } from './files.ts'
 import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
 import { type IndexPhase, LiveIndex } from './index/live.ts'
+import { MemoryStore } from './index/memory-store.ts'
+import type { IndexStore } from './index/storage.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
 import type { EmbeddingChoice } from './meaning/choice.ts'
 import { identify, type ModelIdentity } from './meaning/embedders.ts'
@@ -43,6 +45,14 @@ export interface CodebaseOptions {
   readonly embeddings?: EmbeddingChoice
   /** Called when the index starts, progresses or ends its work. */
   readonly onProgress?: (phase: IndexPhase) => void
+}
+
+/** How far building is; `of` may still grow. */
+export interface IndexProgress {
+  /** `text` counts files; `meaning` counts chunks, cut and (where there is a model) embedded. */
+  readonly part: 'text' | 'meaning'
+  readonly done: number
+  readonly of: number
 }
 
 export interface CodebaseStatus {
@@ -100,6 +110,8 @@ export class Codebase {
   #meanings: Promise<MeaningIndex | undefined> | undefined
   #store: Promise<FolderStore> | undefined
   #modelProblem: string | undefined
+  #inMemory: MemoryStore | undefined
+  readonly #watchers = new Set<(progress: IndexProgress) => void>()
 
   constructor(options: CodebaseOptions) {
     this.#options = options
@@ -116,7 +128,13 @@ export class Codebase {
     const [ripgrep, live] = await Promise.all([this.ripgrep(), this.#live()])
     const answer = await searchText(ripgrep, this.root, query, live, signal)
     const notes: string[] = []
-    if (live?.phase.kind === 'off' && live.isUnavailable) notes.push(`No index: ${live.phase.reason}.`)
+    const { unavailable } = await this.#openStore()
+    if (live && unavailable !== undefined)
+      notes.push(
+        live.phase.kind === 'failed'
+          ? `No index: ${unavailable}. ${live.phase.reason}`
+          : `The index is kept in memory only: ${unavailable}.`,
+      )
     if (live && live.largeFiles > 0)
       notes.push(
         `${live.largeFiles} files over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB were not searched.`,
@@ -155,10 +173,11 @@ export class Codebase {
     const live = await this.#live(false)
     const meaning = await this.#meaning()
     const store = await this.#openStore()
+    const kept = this.#textStore(store)
     const phase =
       live?.phase ??
-      (store.text() ? { kind: 'ready' as const } : { kind: 'off' as const, reason: 'not built yet' })
-    const text = store.text()
+      (kept.text() ? { kind: 'ready' as const } : { kind: 'off' as const, reason: 'not built yet' })
+    const text = kept.text()
     const problem = this.#modelProblem ?? meaning?.failure
     return {
       root: this.root.path,
@@ -177,21 +196,56 @@ export class Codebase {
         working: meaning?.isWorking ?? false,
         ...(problem !== undefined && { problem }),
       },
-      cache: { folder: store.folder, bytes: store.bytes() },
+      cache: { folder: kept.place, bytes: kept.bytes() },
     }
   }
 
-  async reindex(_signal?: AbortSignal): Promise<CodebaseStatus> {
-    // Threads do not keep a process alive; whoever asked for this waits for it.
-    const hold = setInterval(() => undefined, 1000)
+  /** Builds everything anew. An abort rejects with its reason, and leaves the text index as it was. */
+  async reindex(
+    signal?: AbortSignal,
+    onProgress: (progress: IndexProgress) => void = () => undefined,
+  ): Promise<CodebaseStatus> {
+    signal?.throwIfAborted()
+    // One that is only opened now is built once, not brought up first.
+    const [live, meaning] = await Promise.all([this.#live(true, false), this.#meaning()])
+    const unwatch = this.watchProgress(onProgress)
+    // Threads do not keep a process alive; whoever asked for this waits for it, and is told of the half that tells nobody.
+    const beat = setInterval(() => {
+      if (!meaning?.isWorking) return
+      const { chunks, chunks_with_vectors } = meaning.coverage()
+      const done = meaning.model === undefined ? chunks : chunks_with_vectors
+      for (const tell of this.#watchers) tell({ part: 'meaning', done, of: chunks })
+    }, 1000)
     try {
-      const [live, meaning] = await Promise.all([this.#live(), this.#meaning()])
-      await live?.rebuild()
-      await meaning?.rebuild()
+      await live?.rebuild(signal)
+      signal?.throwIfAborted()
+      await meaning?.rebuild(signal)
+      signal?.throwIfAborted()
       return await this.status()
     } finally {
-      clearInterval(hold)
+      clearInterval(beat)
+      unwatch()
     }
+  }
+
+  /** Why there is no index, when building it failed. */
+  async indexProblem(): Promise<string | undefined> {
+    const phase = (await this.#index)?.phase
+    return phase?.kind === 'failed' ? phase.reason : undefined
+  }
+
+  /** Calls `tell` while the index is being built, at once if it is, until the function in the answer is called. */
+  watchProgress(tell: (progress: IndexProgress) => void): () => void {
+    this.#watchers.add(tell)
+    void this.#index?.then((live) => {
+      if (live && this.#watchers.has(tell)) this.#tell(live.phase, [tell])
+    })
+    return () => this.#watchers.delete(tell)
+  }
+
+  #tell(phase: IndexPhase, watchers: Iterable<(progress: IndexProgress) => void>): void {
+    if (phase.kind !== 'building') return
+    for (const tell of watchers) tell({ part: 'text', done: phase.done, of: phase.of })
   }
 
   async drop(): Promise<void> {
@@ -202,6 +256,8 @@ export class Codebase {
     this.#meanings = undefined
     const store = await this.#openStore()
     store.drop()
+    this.#inMemory?.drop()
+    this.#inMemory = undefined
     this.#store = undefined
   }
 
@@ -270,10 +326,17 @@ export class Codebase {
     return this.#store
   }
 
+  /** Where nothing can be written, the text index lives in memory. */
+  #textStore(folder: FolderStore): IndexStore {
+    if (folder.unavailable === undefined) return folder
+    this.#inMemory ??= new MemoryStore()
+    return this.#inMemory
+  }
+
   /** The live index, started on first need. Undefined when the caller wants none, or the root is gone for now. */
-  #live(start = true): Promise<LiveIndex | undefined> {
+  #live(start = true, bringUp = true): Promise<LiveIndex | undefined> {
     if (!this.#index && start && this.#options.index !== false) {
-      this.#index = this.#openIndex().catch(() => {
+      this.#index = this.#openIndex(bringUp).catch(() => {
         // The root is gone or ripgrep is missing: the search itself says so; the next one tries again.
         this.#index = undefined
         return undefined
@@ -313,15 +376,18 @@ export class Codebase {
     })
   }
 
-  async #openIndex(): Promise<LiveIndex> {
+  async #openIndex(bringUp: boolean): Promise<LiveIndex> {
     const live = new LiveIndex({
       root: await this.root.real(),
       ripgrep: await this.ripgrep(),
-      store: await this.#openStore(),
+      store: this.#textStore(await this.#openStore()),
       threads: Math.max(1, this.#options.threads ?? INDEX_LIMITS.threads),
-      onProgress: this.#options.onProgress,
+      onProgress: (phase) => {
+        this.#options.onProgress?.(phase)
+        this.#tell(phase, this.#watchers)
+      },
     })
-    void live.start()
+    if (bringUp) void live.start()
     return live
   }
 

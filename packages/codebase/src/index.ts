@@ -1,11 +1,11 @@
 // index.ts: the public API of @plugboard/codebase, nothing else. Importing it costs next to nothing: the protocol, the
 // parsers and the model are loaded when they are first used.
 import type { Transport } from '@modelcontextprotocol/server'
-import type { Codebase, CodebaseOptions, CodebaseStatus } from './codebase.ts'
+import type { Codebase, CodebaseOptions, CodebaseStatus, IndexProgress } from './codebase.ts'
 import type { HttpHandle, HttpOptions } from './transports/http.ts'
 import { linkedPair } from './transports/linked.ts'
 
-export type { CodebaseOptions, CodebaseStatus } from './codebase.ts'
+export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './codebase.ts'
 export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
 export type { EmbeddingChoice } from './meaning/choice.ts'
 export { type EmbeddingFlags, embeddingsFrom } from './meaning/settings.ts'
@@ -30,8 +30,11 @@ export interface CodebaseServer {
   }): Promise<StdioHandle>
   serveHttp(options?: HttpOptions): Promise<HttpHandle>
   status(): Promise<CodebaseStatus>
-  /** Builds the index anew and settles when it is there. */
-  reindex(options?: { readonly signal?: AbortSignal }): Promise<CodebaseStatus>
+  /** Builds the index anew and settles when it is there; an abort rejects and leaves the text index as it was. */
+  reindex(options?: {
+    readonly signal?: AbortSignal
+    readonly onProgress?: (progress: IndexProgress) => void
+  }): Promise<CodebaseStatus>
   /** Removes this root's index from the disk. */
   drop(): Promise<void>
   close(): Promise<void>
@@ -103,7 +106,7 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
       return handle
     },
     status: async () => (await code()).status(),
-    reindex: async (how) => (await code()).reindex(how?.signal),
+    reindex: async (how) => (await code()).reindex(how?.signal, how?.onProgress),
     drop: async () => (await code()).drop(),
     async close() {
       const all = [...closers]

@@ -54,6 +54,8 @@ export const INDEX_LIMITS = {
   filesPerSegment: 8000,
   postingsPerSegment: 8_000_000,
   argumentBytes: process.platform === 'win32' ? 24 * KIB : 512 * KIB,
+  /** An index that can only be kept in memory may take this much of it. */
+  memoryBytes: 96 * MIB,
   smallSegments: 24,
   smallSegmentFiles: 500,
   /** Changed files past this share of the index: build it anew instead of adding to it. */

@@ -1,6 +1,6 @@
 // mcp.ts: the codebase as an MCP server: six tools, two resources, a file template. It holds no state between requests,
 // so one is made for each connection or request and all share the same Codebase.
-import type { McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server'
+import type { McpServer, ServerContext, StandardSchemaWithJSON } from '@modelcontextprotocol/server'
 import type { z } from 'zod'
 import type { Codebase } from './codebase.ts'
 import { CodebaseError } from './errors.ts'
@@ -153,7 +153,7 @@ export async function buildServer(code: Codebase): Promise<McpServer> {
   const server = new Sdk(
     { name: SERVICE, version: VERSION },
     {
-      capabilities: { tools: {}, resources: {} },
+      capabilities: { tools: {}, resources: {}, logging: {} },
       instructions:
         'Searches one folder of code. search_code finds exact text; search_by_embedding answers questions in plain words; read_file and list_directory look closer. Paths are relative to the root.',
     },
@@ -211,6 +211,7 @@ function register<Name extends ToolName>(server: McpServer, code: Codebase, name
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     },
     async (input, context) => {
+      const told = tellProgress(code, context)
       try {
         // The SDK has parsed the arguments with this very schema.
         const output = await spec.run(code, input as Input<Name>, context.mcpReq.signal)
@@ -225,9 +226,36 @@ function register<Name extends ToolName>(server: McpServer, code: Codebase, name
           isError: true,
           content: [{ type: 'text' as const, text: `${error.code}: ${error.message}${hint}` }],
         }
+      } finally {
+        await told()
+        const problem = await code.indexProblem()
+        // A client that did not ask for messages gets none; one that is gone needs none.
+        if (problem !== undefined)
+          await context.mcpReq.log('warning', `No index: ${problem}`, SERVICE).catch(() => undefined)
       }
     },
   )
+}
+
+/** While the index is being built, a call that asked for progress hears of it. The function in the answer ends that. */
+function tellProgress(code: Codebase, { mcpReq }: ServerContext): () => Promise<void> {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined) return async () => undefined
+  let last = -1
+  let sent: Promise<unknown> = Promise.resolve()
+  const unwatch = code.watchProgress(({ part, done, of }) => {
+    // One step in a hundred is enough, and the protocol wants each to be further than the one before.
+    if (part !== 'text' || done < last + Math.max(1, of / 100)) return
+    last = done
+    const params = { progressToken, progress: done, total: of, message: `Indexing: ${done} of ${of} files.` }
+    sent = Promise.all([sent, mcpReq.notify({ method: 'notifications/progress', params })])
+    // A client that is gone has no use for it.
+    sent.catch(() => undefined)
+  })
+  return async () => {
+    unwatch()
+    await sent.catch(() => undefined)
+  }
 }
 
 function plainChunks(found: Awaited<ReturnType<Codebase['chunkFile']>>): Output<'chunk_file'> {

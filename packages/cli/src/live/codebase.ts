@@ -5,6 +5,7 @@ import {
   createCodebaseServer,
   type EmbeddingChoice,
   embeddingsFrom,
+  type IndexProgress,
 } from '@plugboard/codebase'
 import { plugboardHome } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
@@ -30,7 +31,7 @@ export async function run(invocation: Invocation): Promise<number> {
       output.result({ root, dropped: true }, () => `Dropped the index of ${root}`)
     } else if (invocation.flag('reindex') || invocation.flag('status')) {
       const status = await (invocation.flag('reindex')
-        ? server.reindex({ signal: stop.signal })
+        ? server.reindex({ signal: stop.signal, onProgress: inSteps(output) })
         : server.status())
       output.result(status, () => JSON.stringify(status, null, 2))
     } else if (invocation.flag('http')) await serveHttp(invocation, server, stop.signal)
@@ -39,10 +40,28 @@ export async function run(invocation: Invocation): Promise<number> {
       await Promise.race([closed, aborted(stop.signal)])
     }
     return EXIT.done
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+    output.note('Stopped.')
+    return EXIT.interrupted
   } finally {
     await server.close()
     process.off('SIGINT', onSignal)
     process.off('SIGTERM', onSignal)
+  }
+}
+
+/** A line for every tenth of the way; for embedding, which takes long, one at each change. */
+function inSteps(output: Invocation['output']): (progress: IndexProgress) => void {
+  let last = ''
+  return ({ part, done, of }) => {
+    const tenths = Math.floor((done / Math.max(1, of)) * 10)
+    const step = part === 'text' ? `text ${tenths}` : `meaning ${of} ${tenths}`
+    if (step === last) return
+    last = step
+    output.note(
+      part === 'text' ? `Indexing: ${done} of ${of} files` : `Indexing by meaning: ${done} of ${of} chunks`,
+    )
   }
 }
 

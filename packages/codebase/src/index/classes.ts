@@ -25,24 +25,13 @@ function buildClasses(): Uint8Array {
   return classes.fill(own.length + 1, 128)
 }
 
-/** The trigrams that text containing `bytes` must contain, without those that are not collected. */
-export function trigramsOf(bytes: Uint8Array): number[] {
-  const keys = new Set<number>()
-  for (let n = 2; n < bytes.length; n++) {
-    const a = CLASSES[bytes[n - 2] as number] as number
-    const b = CLASSES[bytes[n - 1] as number] as number
-    const c = CLASSES[bytes[n] as number] as number
-    if (a !== LINE_END && b !== LINE_END && c !== LINE_END)
-      keys.add((((a << CLASS_BITS) | b) << CLASS_BITS) | c)
-  }
-  return [...keys]
-}
-
-export function isCollected(key: number): boolean {
-  const mask = (1 << CLASS_BITS) - 1
-  return (
-    (key & mask) !== LINE_END &&
-    ((key >> CLASS_BITS) & mask) !== LINE_END &&
-    ((key >> (2 * CLASS_BITS)) & mask) !== LINE_END
-  )
+/** Every trigram with a line end in it. */
+export function* neverCollected(): Generator<number> {
+  const classes = 1 << CLASS_BITS
+  for (let a = 0; a < classes; a++)
+    for (let b = 0; b < classes; b++) {
+      yield (((LINE_END << CLASS_BITS) | a) << CLASS_BITS) | b
+      yield (((a << CLASS_BITS) | LINE_END) << CLASS_BITS) | b
+      yield (((a << CLASS_BITS) | b) << CLASS_BITS) | LINE_END
+    }
 }

@@ -1,5 +1,6 @@
-// index/durable.ts: replaces a file in one step: written whole beside it, flushed to the disk, renamed over it.
+// index/durable.ts: writes a file in one step: whole beside its place, flushed to the disk, renamed to it.
 import { closeSync, fsyncSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 
 export function replaceFile(path: string, data: string | Uint8Array): void {
   const draft = `${path}.${process.pid}.draft`
@@ -20,4 +21,32 @@ export function replaceFile(path: string, data: string | Uint8Array): void {
     }
     throw error
   }
+}
+
+/** The same without waiting, for what is large. */
+export async function writeWhole(path: string, parts: readonly Uint8Array[]): Promise<void> {
+  const draft = `${path}.draft`
+  let file: FileHandle | undefined
+  try {
+    file = await open(draft, 'w', 0o600)
+    let rest = parts.filter((part) => part.byteLength > 0)
+    while (rest.length > 0) rest = without(rest, (await file.writev(rest)).bytesWritten)
+    await file.datasync()
+    await file.close()
+    file = undefined
+    await rename(draft, path)
+  } catch (error) {
+    await file?.close().catch(() => undefined)
+    // It may never have been made; the first error is the one to tell.
+    await unlink(draft).catch(() => undefined)
+    throw error
+  }
+}
+
+function without(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  let left = bytes
+  const rest = [...parts]
+  while (rest.length > 0 && left >= (rest[0]?.byteLength ?? 0)) left -= rest.shift()?.byteLength ?? 0
+  const first = rest[0]
+  return first && left > 0 ? [first.subarray(left), ...rest.slice(1)] : rest
 }

@@ -17,10 +17,10 @@ import { homedir, hostname } from 'node:os'
 import { join } from 'node:path'
 import { errno } from '../errors.ts'
 import { INDEX_LIMITS } from '../limits.ts'
-import { replaceFile } from './durable.ts'
-import type { WrittenSegment } from './indexing.ts'
+import { replaceFile, writeWhole } from './durable.ts'
+import { bytesInFile, packSegment, Segment } from './segment.ts'
 import { SegmentSet } from './segment-set.ts'
-import type { IndexStore } from './storage.ts'
+import { batchBytes, batchFiles, type IndexStore, type TextBatch, type TextSegment } from './storage.ts'
 
 export const INDEX_VERSION = 1
 
@@ -28,7 +28,7 @@ export interface Manifest {
   readonly version: number
   readonly root: string
   /** Later segments speak for a file before earlier ones. */
-  readonly segments: readonly WrittenSegment[]
+  readonly segments: readonly TextSegment[]
   readonly savedAt: number
 }
 
@@ -46,6 +46,7 @@ export class FolderStore implements IndexStore {
   readonly #token = randomBytes(8).toString('hex')
   #set: SegmentSet | undefined
   #seen = ''
+  #added = 0
   #beat: NodeJS.Timeout | undefined
 
   /** `root` is the real path of the folder that is indexed. */
@@ -79,7 +80,7 @@ export class FolderStore implements IndexStore {
     const manifest = this.manifest()
     let next: SegmentSet | undefined
     try {
-      next = manifest && SegmentSet.open(this.folder, manifest.segments, this.#set)
+      next = manifest && SegmentSet.open(manifest.segments, (name) => this.#openSegment(name), this.#set)
     } catch {
       // A segment is missing or torn: the index is rebuilt from the files, which are the truth.
       next = undefined
@@ -90,14 +91,32 @@ export class FolderStore implements IndexStore {
     return next
   }
 
-  commit(segments: readonly WrittenSegment[]): void {
+  #openSegment(name: string): Segment {
+    const bytes = bytesInFile(join(this.folder, name))
+    try {
+      return new Segment(name, bytes)
+    } catch (error) {
+      bytes.close()
+      throw error
+    }
+  }
+
+  async addText(batch: TextBatch): Promise<TextSegment> {
+    const name = `${Date.now().toString(36)}-${process.pid}-${this.#token.slice(0, 6)}${this.#added++}.tri`
+    const parts = packSegment(batch)
+    await writeWhole(join(this.folder, name), parts)
+    const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0)
+    return { name, bytes, files: batchFiles(batch), textBytes: batchBytes(batch) }
+  }
+
+  async commitText(segments: readonly TextSegment[]): Promise<void> {
     const manifest: Manifest = { version: INDEX_VERSION, root: this.root, segments, savedAt: Date.now() }
     replaceFile(this.#manifestPath, JSON.stringify(manifest))
   }
 
-  /** Removes what no manifest names: leftovers of a crash and segments that were replaced. Only under the lock. */
-  sweepLeftovers(keep: readonly string[] = []): void {
-    const named = new Set([...(this.manifest()?.segments ?? []).map((segment) => segment.name), ...keep])
+  /** What no manifest names: leftovers of a crash and segments that were replaced. */
+  async sweepText(): Promise<void> {
+    const named = new Set((this.manifest()?.segments ?? []).map((segment) => segment.name))
     for (const name of readdirSync(this.folder)) {
       if (!/\.(tri|draft)$/.test(name) || named.has(name) || this.#isYoungDraft(name)) continue
       rmSync(join(this.folder, name), { force: true })
@@ -147,6 +166,10 @@ export class FolderStore implements IndexStore {
     this.#beat = undefined
     const path = join(this.folder, 'writer.lock')
     if (readOwner(path)?.token === this.#token) rmSync(path, { force: true })
+  }
+
+  get place(): string {
+    return this.folder
   }
 
   bytes(): number {

@@ -1,24 +1,15 @@
-// index/indexing.ts: reads files and writes segments; runs inside a worker thread. It knows nothing of ignore rules: it is
-// told which files there are.
+// index/indexing.ts: reads files into batches for the index; runs inside a worker thread. It knows nothing of ignore rules (it
+// is told which files there are) nor of where batches are kept.
 import { isAscii } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILE_LIMITS } from '../limits.ts'
-import { type FileState, FLAG, writeSegment } from './segment.ts'
-import { PIECE_BYTES, type TrigramCollector } from './trigrams.ts'
-
-export interface WrittenSegment {
-  readonly name: string
-  readonly bytes: number
-  readonly files: number
-  readonly textBytes: number
-}
+import { type FileState, FLAG } from './segment.ts'
+import type { TextBatch } from './storage.ts'
+import { PIECE_BYTES, type Postings, type TrigramCollector } from './trigrams.ts'
 
 export interface IndexJob {
   readonly root: string
-  readonly folder: string
-  /** Segment names begin with this; a counter follows. */
-  readonly prefix: string
   readonly files: readonly string[]
   readonly filesPerSegment: number
 }
@@ -32,28 +23,37 @@ const FOLDING = [Buffer.from('\u212a'), Buffer.from('\u017f')] as const
 export function indexFiles(
   job: IndexJob,
   collector: TrigramCollector,
-  onSegment: (segment: WrittenSegment) => void,
+  onBatch: (batch: TextBatch) => void,
   onProgress: (files: number) => boolean = () => true,
 ): void {
   let states: FileState[] = []
-  let textBytes = 0
-  let count = 0
   const flush = () => {
-    if (states.length === 0) return
-    const name = `${job.prefix}-${count++}.tri`
-    const bytes = writeSegment(join(job.folder, name), states, collector.pack())
-    onSegment({ name, bytes, files: states.length, textBytes })
+    if (states.length > 0) onBatch(inColumns(states, collector.pack()))
     states = []
-    textBytes = 0
   }
   for (let n = 0; n < job.files.length; n++) {
     const state = indexFile(job.root, job.files[n] as string, collector)
     states.push(state)
-    textBytes += state.size
     if (!collector.hasRoom || states.length >= job.filesPerSegment) flush()
     if (n % 500 === 499 && !onProgress(n + 1)) return
   }
   flush()
+}
+
+export function inColumns(files: readonly FileState[], postings: Postings): TextBatch {
+  const count = files.length
+  const numbers = new Float64Array(count * 3)
+  const hashes = new BigUint64Array(count)
+  const flags = new Uint8Array(count)
+  files.forEach((file, n) => {
+    numbers[n] = file.size
+    numbers[count + n] = file.mtimeMs
+    numbers[count * 2 + n] = file.ctimeMs
+    hashes[n] = file.hash
+    flags[n] = file.flags
+  })
+  const names = Uint8Array.from(Buffer.from(files.map(({ path }) => path).join('\0')))
+  return { names, numbers, hashes, flags, postings }
 }
 
 /** A file that cannot be read takes its place as one that is gone, so that numbers and names stay in step. */

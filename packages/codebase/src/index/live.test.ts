@@ -1,6 +1,6 @@
 // The index when things go wrong: killed while it is written, two processes, a torn or foreign file, no room, no permission.
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from '../codebase.ts'
@@ -138,30 +138,48 @@ describe('an index that two share', () => {
 })
 
 describe('an index that cannot be kept', () => {
-  it('says so and answers by scanning', async () => {
+  it('lives in memory when a file is in the way of its folder, and says so', async () => {
     const cache = scratch({ file: 'in the way' })
     const code = open(join(cache.folder, 'file', 'below'))
-    const answer = await code.searchCode(textQuery('marker_13_end'))
-    expect(answer.matches).toHaveLength(EXPECTED)
-    await state(code, 'off')
+    expect(await count(code, 'marker_13_end')).toBe(EXPECTED)
+    await state(code, 'ready')
     const again = await code.searchCode(textQuery('marker_13_end'))
-    expect(again.notes.join()).toContain('No index')
+    expect(again.matches).toHaveLength(EXPECTED)
+    expect(again.source).toBe('index')
+    expect(again.notes.join()).toMatch(/in memory only: .*(ENOTDIR|EEXIST)/)
+    tree.write('fresh.txt', 'marker_13_end\n')
+    expect(await count(code, 'marker_13_end')).toBe(EXPECTED + 1)
+    tree.write('fresh.txt', 'no more\n')
+    expect(await count(code, 'marker_13_end')).toBe(EXPECTED)
     await code.close()
     cache.remove()
-  })
+  }, 30_000)
 
-  it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
-    'does the same without write permission',
-    async () => {
-      const cache = scratch()
-      chmodSync(cache.folder, 0o500)
-      const code = open(cache.folder)
-      expect(await count(code, 'marker_13_end')).toBe(EXPECTED)
-      await code.close()
-      chmodSync(cache.folder, 0o700)
+  it('does the same on a file system that is read-only', async (context) => {
+    const cache = scratch()
+    const disk = join(cache.folder, 'disk')
+    mkdirSync(disk)
+    const mounted =
+      process.platform === 'linux' &&
+      spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', disk]).status === 0
+    if (!mounted) {
       cache.remove()
-    },
-  )
+      return context.skip()
+    }
+    const code = open(disk)
+    try {
+      expect(await count(code, 'marker_13_end')).toBe(EXPECTED)
+      await state(code, 'ready')
+      expect((await code.searchCode(textQuery('marker_13_end'))).notes.join()).toMatch(
+        /in memory only: .* cannot be written/,
+      )
+      expect(readdirSync(disk)).toEqual([])
+    } finally {
+      await code.close()
+      spawnSync('umount', [disk])
+      cache.remove()
+    }
+  }, 30_000)
 
   it('leaves the old index in place when the disk is full', async (context) => {
     const cache = scratch()
@@ -205,5 +223,5 @@ describe('an index that cannot be kept', () => {
     expect(await count(code, 'marker_13_end')).toBe(EXPECTED)
     await code.close()
     cache.remove()
-  }, 30_000)
+  }, 60_000)
 })

@@ -9,13 +9,12 @@ import { slashed } from '../files.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from '../limits.ts'
 import { NameSplitter, runRipgrep } from '../ripgrep.ts'
 import type { CandidateSource, Candidates, TextQuery } from '../text/search.ts'
-import type { FolderStore } from './folder-store.ts'
-import { FIRST_LOOK_BYTES, type WrittenSegment } from './indexing.ts'
+import { FIRST_LOOK_BYTES } from './indexing.ts'
 import { literalQuery } from './query.ts'
 import { regexQuery } from './regex.ts'
 import { isRuleFile, rulesStamp } from './rules.ts'
 import { FLAG } from './segment.ts'
-import type { Candidate, TextSnapshot } from './storage.ts'
+import type { Candidate, IndexStore, TextSegment, TextSnapshot } from './storage.ts'
 import { Thread } from './threads.ts'
 import type { Reply, Request } from './worker.ts'
 
@@ -35,7 +34,7 @@ const DIRTY_MAX = 2000
 export interface LiveOptions {
   readonly root: string
   readonly ripgrep: string
-  readonly store: FolderStore
+  readonly store: IndexStore
   readonly threads: number
   readonly onProgress?: ((phase: IndexPhase) => void) | undefined
 }
@@ -63,6 +62,8 @@ export class LiveIndex implements CandidateSource {
   /** While an update runs: what changed since it began. */
   #touched: Set<string> | undefined
   #largeFiles = 0
+  /** Ends a build that nobody waits for any more. */
+  #wanted: AbortSignal | undefined
 
   constructor(options: LiveOptions) {
     this.#options = options
@@ -70,11 +71,6 @@ export class LiveIndex implements CandidateSource {
 
   get phase(): IndexPhase {
     return this.#phase
-  }
-
-  /** Nothing can be kept on this disk. */
-  get isUnavailable(): boolean {
-    return this.#options.store.unavailable !== undefined
   }
 
   get mayHaveLargeFiles(): boolean {
@@ -91,9 +87,20 @@ export class LiveIndex implements CandidateSource {
     return this.#queue(() => this.#bringUp(false))
   }
 
-  /** Builds everything anew. */
-  rebuild(): Promise<void> {
-    return this.#queue(() => this.#bringUp(true))
+  /** Builds everything anew. An abort leaves the index as it was. */
+  rebuild(signal?: AbortSignal): Promise<void> {
+    return this.#queue(async () => {
+      this.#wanted = signal
+      try {
+        signal?.throwIfAborted()
+        await this.#bringUp(true)
+      } catch (error) {
+        if (!signal?.aborted) throw error
+        await this.#compare()
+      } finally {
+        this.#wanted = undefined
+      }
+    })
   }
 
   async close(): Promise<void> {
@@ -150,7 +157,8 @@ export class LiveIndex implements CandidateSource {
       if (nul < 0) files.push(path)
       else if (nul >= FIRST_LOOK_BYTES) byWalk.push(path)
     }
-    return { files: files.sort(), byWalk }
+    const of = (this.#options.store.text()?.fileCount ?? 0) - this.#absent.size
+    return { files: files.sort(), byWalk, of }
   }
 
   #bytes(path: string): Buffer | undefined {
@@ -247,7 +255,16 @@ export class LiveIndex implements CandidateSource {
 
   async #list(folders: readonly string[], extra: readonly string[]): Promise<string[]> {
     const names: string[] = []
-    const splitter = new NameSplitter((raw) => names.push(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
+    await this.#eachListed(folders, extra, (name) => names.push(name))
+    return names
+  }
+
+  async #eachListed(
+    folders: readonly string[],
+    extra: readonly string[],
+    each: (name: string) => void,
+  ): Promise<void> {
+    const splitter = new NameSplitter((raw) => each(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
     const { root, ripgrep } = this.#options
     const paths = folders.map((folder) => `./${folder}`)
     const end = await runRipgrep(
@@ -260,7 +277,6 @@ export class LiveIndex implements CandidateSource {
       },
     )
     if (end !== 'done') throw new CodebaseError('TIMEOUT', 'Listing the files took too long.')
-    return names
   }
 
   async #globbed(glob: readonly string[]): Promise<Set<string>> {
@@ -312,15 +328,14 @@ export class LiveIndex implements CandidateSource {
 
   /** Indexes every file in slices, on as many threads as allowed, and commits once. */
   async #build(files: readonly string[]): Promise<void> {
-    const { store, root, threads } = this.#options
+    const { store, threads } = this.#options
     if (!store.tryLock()) return
-    store.sweepLeftovers()
+    await store.sweepText()
     const sorted = [...files].sort()
-    const prefix = `${Date.now().toString(36)}-${process.pid}`
     const slices: string[][] = []
     for (let at = 0; at < sorted.length; at += INDEX_LIMITS.filesPerJob)
       slices.push(sorted.slice(at, at + INDEX_LIMITS.filesPerJob))
-    const results: (readonly WrittenSegment[])[] = []
+    const results: (readonly TextSegment[])[] = []
     const done = slices.map(() => 0)
     const report = () =>
       this.#enter({ kind: 'building', done: done.reduce((a, b) => a + b, 0), of: sorted.length })
@@ -328,35 +343,59 @@ export class LiveIndex implements CandidateSource {
     const workers = [this.#thread()]
     while (workers.length < Math.min(threads, slices.length)) workers.push(newWorker())
     let next = 0
+    const stop = () => void Promise.all(workers.map((worker) => worker.close()))
+    this.#wanted?.addEventListener('abort', stop, { once: true })
     try {
       await Promise.all(
         workers.map(async (worker) => {
+          // What a job found is being kept while the thread is at the next one.
+          let kept: Promise<unknown> = Promise.resolve()
           for (let n = next++; n < slices.length; n = next++) {
+            this.#wanted?.throwIfAborted()
             const slice = slices[n] as string[]
-            const job = {
-              root,
-              folder: store.folder,
-              prefix: `${prefix}-${n}`,
-              files: slice,
-              filesPerSegment: INDEX_LIMITS.filesPerSegment,
-            }
-            const reply = await worker.ask({ do: 'index', job }, (count) => {
+            const adding = await this.#indexOn(worker, slice, (count) => {
               done[n] = count
               report()
             })
-            if (reply.type === 'indexed') results[n] = reply.segments
+            await kept
+            kept = Promise.all(adding).then((segments) => {
+              results[n] = segments
+            })
+            kept.catch(() => undefined)
             done[n] = slice.length
           }
+          await kept
         }),
       )
     } finally {
+      this.#wanted?.removeEventListener('abort', stop)
       // A thread that built segments keeps their memory; the watcher gets a fresh one.
       this.#worker = undefined
       await Promise.all(workers.map((worker) => worker.close()))
     }
-    store.commit(results.flat())
+    await store.commitText(results.flat())
     store.text()
-    store.sweepLeftovers()
+    await store.sweepText()
+  }
+
+  /** Settles when the files are read; the promises in the answer when they are kept as well. */
+  async #indexOn(
+    worker: IndexWorker,
+    files: readonly string[],
+    onProgress: (count: number) => void = () => undefined,
+  ): Promise<Promise<TextSegment>[]> {
+    const { store, root } = this.#options
+    const adding: Promise<TextSegment>[] = []
+    const job = { root, files, filesPerSegment: INDEX_LIMITS.filesPerSegment }
+    await worker.ask({ do: 'index', job }, (part) => {
+      if (part.type === 'progress') onProgress(part.files)
+      if (part.type !== 'part' || !part.batch) return
+      const added = store.addText(part.batch)
+      // Whoever awaits it sees the failure; until then it is nobody's.
+      added.catch(() => undefined)
+      adding.push(added)
+    })
+    return adding
   }
 
   /** Another process keeps the index: what it has taken in since is no longer different. A later change is an event again. */
@@ -400,30 +439,46 @@ export class LiveIndex implements CandidateSource {
     this.#ignored = new Set()
     this.#globs.clear()
     this.#sentinels ??= await mkdtemp(join(tmpdir(), 'plugboard-watch-'))
-    const before = await this.#list([''], [])
     this.#folders = new Set([''])
-    for (const path of before) this.#addFolders(path)
+    await this.#eachListed([''], [], (path) => this.#addFolders(path))
     const hidden = [...this.#folders].filter((folder) => /(^|\/)\./.test(folder))
     await this.#thread().ask({ do: 'watch', root, sentinels: this.#sentinels, hidden })
-    const listed = await this.#list([''], [])
-    // A thread of its own, because what it takes to look at every file should not stay.
-    const looker = newWorker()
-    const reply = await looker.ask({ do: 'stat', root, paths: listed }).finally(() => looker.close())
-    if (reply.type !== 'stats') throw new CodebaseError('IO', 'The index thread answered out of turn.')
-    this.#largeFiles = 0
-    listed.forEach((path, n) => {
-      this.#addFolders(path)
-      const state = text.state(path)
-      const [size = -1, mtimeMs, ctimeMs] = reply.numbers.subarray(n * 3, n * 3 + 3)
-      if (size > FILE_LIMITS.searchBytes) this.#largeFiles++
-      if (!state || state.size !== size || state.mtimeMs !== mtimeMs || state.ctimeMs !== ctimeMs)
-        this.#dirty.add(path)
-    })
-    const here = new Set(listed)
-    for (const path of text.paths()) if (!here.has(path)) this.#absent.add(path)
+    await this.#survey(text)
     this.#isLive = true
     this.#enter({ kind: 'ready' })
     if (this.#dirty.size > 0) this.#updateSoon()
+  }
+
+  /** Looks at every file that counts, on a thread of its own, because what that takes should not stay. */
+  async #survey(text: TextSnapshot): Promise<void> {
+    const { root, ripgrep } = this.#options
+    const looker = newWorker()
+    const seen = new Uint8Array(text.places)
+    this.#largeFiles = 0
+    const look = (path: string, size: number, mtimeMs: number, ctimeMs: number) => {
+      this.#addFolders(path)
+      const state = text.state(path)
+      if (state) seen[state.place] = 1
+      if (size > FILE_LIMITS.searchBytes) this.#largeFiles++
+      if (!state || state.size !== size || state.mtimeMs !== mtimeMs || state.ctimeMs !== ctimeMs)
+        this.#dirty.add(path)
+    }
+    await looker
+      .ask({ do: 'survey', root, ripgrep }, (part) => {
+        if (part.type !== 'part' || part.batch) return
+        const names = Buffer.from(part.names.buffer, part.names.byteOffset, part.names.byteLength)
+        for (let at = 0, n = 0; at < names.length; n += 3) {
+          const end = names.indexOf(0, at)
+          const [size = -1, mtimeMs = -1, ctimeMs = -1] = part.numbers.subarray(n, n + 3)
+          look(names.toString('utf8', at, end), size, mtimeMs, ctimeMs)
+          at = end + 1
+        }
+      })
+      .finally(() => looker.close())
+    for (const path of text.paths()) {
+      const state = text.state(path)
+      if (state && seen[state.place] === 0) this.#absent.add(path)
+    }
   }
 
   #addFolders(path: string): void {
@@ -442,7 +497,7 @@ export class LiveIndex implements CandidateSource {
 
   /** Indexes what changed, alone, as one more segment. Another process may hold the lock: then it does this work. */
   async #update(): Promise<void> {
-    const { store, root } = this.#options
+    const { store } = this.#options
     const text = store.text()
     if (!this.#isLive || this.#dirty.size === 0 || !text) return
     if (!store.tryLock()) return this.#followWriter(text)
@@ -450,16 +505,14 @@ export class LiveIndex implements CandidateSource {
       await this.#build(await this.#list([''], []))
       return this.#compare()
     }
-    const small = text.written.filter(({ files }) => files < INDEX_LIMITS.smallSegmentFiles)
+    const small = text.segments.filter(({ files }) => files < INDEX_LIMITS.smallSegmentFiles)
     const merge = small.length > INDEX_LIMITS.smallSegments ? small : []
     const files = [...new Set([...this.#dirty, ...merge.flatMap(({ name }) => text.livePaths(name))])].sort()
-    const prefix = `${Date.now().toString(36)}-${process.pid}-u`
-    const job = { root, folder: store.folder, prefix, files, filesPerSegment: INDEX_LIMITS.filesPerSegment }
     this.#touched = new Set()
-    const reply = await this.#thread().ask({ do: 'index', job })
-    if (reply.type !== 'indexed') return
-    store.commit([...text.written.filter((segment) => !merge.includes(segment)), ...reply.segments])
-    if (merge.length > 0) store.sweepLeftovers()
+    const kept = text.segments.filter((segment) => !merge.includes(segment))
+    const added = await Promise.all(await this.#indexOn(this.#thread(), files))
+    await store.commitText([...kept, ...added])
+    if (merge.length > 0) await store.sweepText()
     const isKnown = await this.#catchUp()
     const touched = this.#touched
     this.#touched = undefined

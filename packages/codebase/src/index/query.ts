@@ -1,10 +1,11 @@
 // index/query.ts: what trigrams a file must have to match a query. Whatever it is not sure of, it leaves out: it may name
 // too many files, never too few.
-import { trigramsOf } from './classes.ts'
+import { charsOf, runQuery } from './run.ts'
 
 export type TrigramQuery =
   | { readonly kind: 'any' }
-  | { readonly kind: 'grams'; readonly keys: readonly number[] }
+  /** Of each gram, one of its keys (ascending) must be there. */
+  | { readonly kind: 'grams'; readonly grams: readonly (readonly number[])[] }
   | { readonly kind: 'and' | 'or'; readonly parts: readonly TrigramQuery[] }
 
 const ANY: TrigramQuery = { kind: 'any' }
@@ -12,16 +13,13 @@ const ANY: TrigramQuery = { kind: 'any' }
 export function literalQuery(text: string, caseSensitive: boolean): TrigramQuery {
   // Past ASCII, upper and lower case may have different lengths in UTF-8, so nothing is sure across such a letter.
   const parts = caseSensitive ? [text] : text.split(/[^\x20-\x7e\t]+/)
-  return allOf(
-    parts.map((part) => {
-      const keys = trigramsOf(Buffer.from(part, 'utf8'))
-      return keys.length === 0 ? ANY : { kind: 'grams', keys }
-    }),
-  )
+  return allOf(parts.map((part) => runQuery(charsOf(part, caseSensitive) ?? [])))
 }
 
 export function allOf(parts: readonly TrigramQuery[]): TrigramQuery {
-  const known = parts.filter((part) => part.kind !== 'any')
+  const grams = parts.flatMap((part) => (part.kind === 'grams' ? part.grams : []))
+  const known = parts.filter((part) => part.kind === 'and' || part.kind === 'or')
+  if (grams.length > 0) known.unshift({ kind: 'grams', grams })
   if (known.length === 0) return ANY
   return known.length === 1 && known[0] ? known[0] : { kind: 'and', parts: known }
 }
@@ -33,17 +31,21 @@ export function oneOf(parts: readonly TrigramQuery[]): TrigramQuery {
 
 /** What the evaluation needs of a segment. */
 export interface Lists {
-  weight(key: number): number
-  list(key: number): number[]
+  readonly files: number
+  /** The bytes that the lists of these keys take together. */
+  weight(keys: readonly number[]): number
+  /** The files that have one of these keys, ascending. */
+  list(keys: readonly number[]): number[]
 }
 
 /** Enough lists to narrow the field; longer ones cost more to read than the files they rule out. */
 const LISTS_PER_LITERAL = 16
 const FEW = 4
+const BYTES_PER_FILE = 64
 
 /** The files of one segment that may match, ascending. */
 export function evaluate(query: Exclude<TrigramQuery, { kind: 'any' }>, lists: Lists): number[] {
-  if (query.kind === 'grams') return evaluateGrams(query.keys, lists)
+  if (query.kind === 'grams') return evaluateGrams(query.grams, lists)
   const parts = query.parts.filter((part) => part.kind !== 'any')
   if (query.kind === 'or') {
     const all = new Set<number>()
@@ -59,17 +61,20 @@ export function evaluate(query: Exclude<TrigramQuery, { kind: 'any' }>, lists: L
   return found ?? []
 }
 
-function evaluateGrams(keys: readonly number[], lists: Lists): number[] {
-  const weighed = keys.map((key) => ({ key, weight: lists.weight(key) })).sort((a, b) => a.weight - b.weight)
+function evaluateGrams(grams: readonly (readonly number[])[], lists: Lists): number[] {
+  const weighed = grams
+    .map((keys) => ({ keys, weight: lists.weight(keys) }))
+    .sort((a, b) => a.weight - b.weight)
   if (weighed[0]?.weight === 0) return []
   let found: number[] | undefined
-  for (const { key, weight } of weighed.slice(0, LISTS_PER_LITERAL)) {
-    if (found && (found.length <= FEW || weight > found.length * 64)) break
-    const next = lists.list(key)
+  for (const { keys, weight } of weighed.slice(0, LISTS_PER_LITERAL)) {
+    if (found && found.length <= FEW) break
+    if (weight > (found?.length ?? lists.files) * BYTES_PER_FILE) break
+    const next = lists.list(keys)
     found = found ? intersect(found, next) : next
     if (found.length === 0) break
   }
-  return found ?? []
+  return found ?? Array.from({ length: lists.files }, (_, n) => n)
 }
 
 function intersect(a: readonly number[], b: readonly number[]): number[] {

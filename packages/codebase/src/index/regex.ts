@@ -1,11 +1,15 @@
 // index/regex.ts: reads a regular expression of Rust's syntax far enough to know which text every match must contain.
 // It judges nothing: what it does not understand makes the answer "any file", and ripgrep says what is wrong with it.
-import { allOf, literalQuery, oneOf, type TrigramQuery } from './query.ts'
+import { allOf, oneOf, type TrigramQuery } from './query.ts'
+import { type Char, charOf, charsOf, runQuery } from './run.ts'
 
 const ANY: TrigramQuery = { kind: 'any' }
 
-/** Exactly this text, or something that needs `query`. */
-type Meaning = { readonly exact: string } | { readonly query: TrigramQuery }
+/** Exactly these characters, or something that needs `query`. */
+type Meaning = { readonly exact: readonly Char[] } | { readonly query: TrigramQuery }
+
+/** One code, or a named set that goes on past ASCII. */
+type Member = number | { readonly codes: readonly number[] }
 
 class Unsure extends Error {}
 
@@ -26,6 +30,14 @@ export function regexQuery(
 
 const MAX_DEPTH = 50
 const BREAK: Meaning = { query: ANY }
+/** Takes no character: a place between two, or nothing at all. */
+const NOTHING: Meaning = { exact: [] }
+/** A repeated part is written out this far. */
+const RUN_MAX = 64
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n)
+const DIGITS = range(0x30, 0x39)
+const WORD = [...DIGITS, ...range(0x41, 0x5a), ...range(0x61, 0x7a), 0x5f]
 
 class Reader {
   readonly #chars: readonly string[]
@@ -48,7 +60,7 @@ class Reader {
   }
 
   queryOf(meaning: Meaning): TrigramQuery {
-    return 'exact' in meaning ? literalQuery(meaning.exact, this.#caseSensitive) : meaning.query
+    return 'exact' in meaning ? runQuery(meaning.exact) : meaning.query
   }
 
   alternation(depth: number): Meaning {
@@ -62,56 +74,67 @@ class Reader {
 
   #concatenation(depth: number): Meaning {
     const parts: TrigramQuery[] = []
-    let run = ''
+    let run: Char[] = []
     let isExact = true
-    const flush = () => {
-      if (run !== '') parts.push(literalQuery(run, this.#caseSensitive))
-      run = ''
+    const flush = (next: readonly Char[]) => {
+      parts.push(runQuery(run))
+      run = [...next]
       isExact = false
     }
     while (!this.atEnd && !this.#sees('|') && !this.#sees(')')) {
       const atom = this.#atom(depth)
-      const { min, once } = this.#repetition()
-      if ('exact' in atom && once) run += atom.exact
-      else if ('exact' in atom && min >= 1) {
-        run += atom.exact.repeat(Math.min(min, 3))
-        flush()
-      } else {
-        flush()
-        if (min >= 1) parts.push(this.queryOf(atom))
+      const { min, max } = this.#repetition()
+      if (!('exact' in atom)) {
+        flush([])
+        if (min >= 1) parts.push(atom.query)
+        continue
       }
+      const times = Math.min(min, Math.max(1, Math.floor(RUN_MAX / Math.max(1, atom.exact.length))))
+      const least = Array.from({ length: times }, () => atom.exact).flat()
+      run.push(...least)
+      // What follows a repetition follows its last rounds, whatever their number.
+      if (times !== max) flush(least)
     }
     if (isExact) return { exact: run }
-    flush()
+    flush([])
     return { query: allOf(parts) }
   }
 
   /** Every quantifier that follows an atom, one upon the other; a `?` after one only makes it lazy. */
-  #repetition(): { min: number; once: boolean } {
+  #repetition(): { min: number; max: number } {
     let min = 1
-    for (let once = true; ; once = false) {
-      if (this.#take('*') || this.#take('?')) min = 0
-      else if (this.#sees('{')) min *= this.#countedLeast()
-      else if (!this.#take('+')) return { min, once }
+    let max = 1
+    for (;;) {
+      if (this.#take('*')) [min, max] = [0, Number.POSITIVE_INFINITY]
+      else if (this.#take('+')) max = Number.POSITIVE_INFINITY
+      else if (this.#take('?')) min = 0
+      else if (this.#sees('{')) {
+        const counted = this.#counted()
+        min *= counted.min
+        // Nothing at all, any number of times, is still nothing.
+        max = max === 0 || counted.max === 0 ? 0 : max * counted.max
+      } else return { min, max }
       this.#take('?')
     }
   }
 
-  #countedLeast(): number {
+  #counted(): { min: number; max: number } {
     const rest = this.#chars.slice(this.#at, this.#at + 24).join('')
-    const found = /^\{\s*(\d*)\s*(?:,\s*\d*\s*)?\}/.exec(rest)
+    const found = /^\{\s*(\d*)\s*(,\s*(\d*)\s*)?\}/.exec(rest)
     if (!found) throw new Unsure()
     this.#at += found[0].length
-    return Number(found[1] || 0)
+    const min = Number(found[1] || 0)
+    return { min, max: found[2] === undefined ? min : found[3] ? Number(found[3]) : Number.POSITIVE_INFINITY }
   }
 
   #atom(depth: number): Meaning {
     const char = this.#next()
     switch (char) {
       case '.':
+        return BREAK
       case '^':
       case '$':
-        return BREAK
+        return NOTHING
       case '[':
         return this.#class()
       case '(':
@@ -126,8 +149,13 @@ class Reader {
       case '\n':
         return BREAK
       default:
-        return { exact: char }
+        return this.#literal(char)
     }
+  }
+
+  #literal(text: string): Meaning {
+    const exact = charsOf(text, this.#caseSensitive)
+    return exact ? { exact } : BREAK
   }
 
   #group(depth: number): Meaning {
@@ -141,7 +169,7 @@ class Reader {
         while (!this.#sees(':') && !this.#sees(')')) flags += this.#next()
         // `x` changes how the pattern itself is read; `u` and `R` what a character or a line is.
         if (!/^[ismU-]*$/.test(flags)) throw new Unsure()
-        if (this.#take(')')) return { exact: '' }
+        if (this.#take(')')) return NOTHING
         this.#next()
       }
     }
@@ -150,8 +178,62 @@ class Reader {
     return inside
   }
 
-  /** Skips a class with everything nested in it; which characters it holds does not matter here. */
+  /** A class of plain members; one with others nested in it, or with set operations, is only skipped. */
   #class(): Meaning {
+    const start = this.#at
+    const codes = new Set<number>()
+    const isNegated = this.#take('^')
+    let wide = isNegated
+    for (let first = true; first || !this.#sees(']'); first = false) {
+      const from = this.#member()
+      if (from === undefined) return this.#skippedClass(start)
+      const to = this.#sees('-') && this.#chars[this.#at + 1] !== ']' ? this.#rangeEnd(from) : from
+      if (to === undefined) return this.#skippedClass(start)
+      for (const code of typeof from !== 'number'
+        ? from.codes
+        : typeof to === 'number'
+          ? range(from, to)
+          : [])
+        codes.add(code)
+      wide ||= typeof from !== 'number'
+    }
+    this.#next()
+    if (!isNegated) return { exact: [charOf(codes, wide)] }
+    return {
+      exact: [
+        charOf(
+          range(0, 127).filter((code) => !codes.has(code)),
+          wide,
+        ),
+      ],
+    }
+  }
+
+  /** `--` takes away from a class, and is no range. */
+  #rangeEnd(from: Member): Member | undefined {
+    this.#next()
+    if (this.#sees('-')) return undefined
+    const to = this.#member()
+    return typeof from === 'number' && typeof to === 'number' && from <= to ? to : undefined
+  }
+
+  /** An ASCII code, or `\d` and `\w`, which also hold characters past ASCII. Anything else is not plain. */
+  #member(): Member | undefined {
+    let char = this.#next()
+    if (char === '[' || ('&-~'.includes(char) && this.#sees(char))) return undefined
+    if (char === '\\') {
+      char = this.#next()
+      if (char === 'd') return { codes: DIGITS }
+      if (char === 'w') return { codes: WORD }
+      if (char === 't') return 9
+      if (/[A-Za-z0-9<>]/.test(char)) return undefined
+    }
+    const code = char.codePointAt(0) ?? 0
+    return code < 128 ? code : undefined
+  }
+
+  #skippedClass(start: number): Meaning {
+    this.#at = start
     let level = 1
     this.#take('^')
     // A bracket right at the start is a member, not the end.
@@ -170,30 +252,33 @@ class Reader {
 
   #escape(): Meaning {
     const char = this.#next()
-    if (!/[A-Za-z0-9<>]/.test(char)) return { exact: char }
+    if (!/[A-Za-z0-9<>]/.test(char)) return this.#literal(char)
     switch (char) {
       case 't':
-        return { exact: '\t' }
+        return this.#literal('\t')
       case 'd':
+        return { exact: [charOf(DIGITS, true)] }
+      case 'w':
+        return { exact: [charOf(WORD, true)] }
       case 'D':
       case 's':
       case 'S':
-      case 'w':
       case 'W':
-      case 'A':
-      case 'z':
-      case 'B':
       case 'n':
       case 'r':
       case 'f':
       case 'v':
       case 'a':
+        return BREAK
+      case 'A':
+      case 'z':
+      case 'B':
       case '<':
       case '>':
-        return BREAK
+        return NOTHING
       case 'b':
         if (this.#sees('{')) throw new Unsure()
-        return BREAK
+        return NOTHING
       case 'p':
       case 'P':
         if (this.#take('{')) this.#skipPast('}')

@@ -1,17 +1,16 @@
 // index/segment-set.ts: several segments read as one index. Where two name the same file, the later one speaks for it.
-import { join } from 'node:path'
-import type { WrittenSegment } from './indexing.ts'
+import { FileTable } from './file-table.ts'
 import { evaluate, type TrigramQuery } from './query.ts'
-import { type FileState, FLAG, Segment } from './segment.ts'
-import type { Candidate, TextSnapshot } from './storage.ts'
+import { FLAG, type Segment } from './segment.ts'
+import type { Candidate, PlacedState, TextSegment, TextSnapshot } from './storage.ts'
 
 /** Segment and file number in one number; a segment holds fewer than 2^16 files. */
 const SHIFT = 65536
 
 export class SegmentSet implements TextSnapshot {
-  #written: readonly WrittenSegment[] = []
+  #written: readonly TextSegment[] = []
   readonly #segments: Segment[] = []
-  readonly #places = new Map<string, number>()
+  readonly #places = new FileTable((place) => this.#pathAt(place))
   /** Files a search must always read: in another encoding, or (when case does not matter) with letters that fold. */
   #always: { readonly path: string; readonly place: number; readonly flags: number }[] = []
   #staleCount = 0
@@ -22,18 +21,22 @@ export class SegmentSet implements TextSnapshot {
    * Segments that `before` has open are taken over from it. When the new list only adds to the old one, `before` itself grows:
    * taking in one changed file must not cost a walk over all the others.
    */
-  static open(folder: string, written: readonly WrittenSegment[], before?: SegmentSet): SegmentSet {
+  static open(
+    written: readonly TextSegment[],
+    openSegment: (name: string) => Segment,
+    before?: SegmentSet,
+  ): SegmentSet {
     const known = new Map((before ? before.#segments : []).map((segment) => [segment.name, segment]))
     const opened: Segment[] = []
     try {
       const segments = written.map(({ name }) => {
         const reused = known.get(name)
         if (reused) return reused
-        const segment = Segment.open(join(folder, name), name)
+        const segment = openSegment(name)
         opened.push(segment)
         return segment
       })
-      const grows = before?.written.every(({ name }, n) => written[n]?.name === name)
+      const grows = before?.segments.every(({ name }, n) => written[n]?.name === name)
       const set = before && grows ? before : new SegmentSet()
       set.#add(segments.slice(set.#segments.length))
       set.#written = written
@@ -47,22 +50,24 @@ export class SegmentSet implements TextSnapshot {
   #add(segments: readonly Segment[]): void {
     for (const segment of segments) {
       const first = this.#segments.push(segment) * SHIFT - SHIFT
-      segment.paths.forEach((path, n) => {
-        const flags = segment.flags[n] as number
-        if (this.#places.has(path)) this.#staleCount++
-        if (flags & FLAG.gone) {
-          this.#places.delete(path)
-          this.#staleCount++
-          return
-        }
-        this.#places.set(path, first + n)
-        if (flags & (FLAG.encoded | FLAG.folds)) this.#always.push({ path, place: first + n, flags })
-      })
+      for (let n = 0; n < segment.files; n++)
+        this.#addFile(segment.path(n), first + n, segment.flags[n] as number)
     }
     this.#always = this.#always.filter(({ path, place }) => this.#places.get(path) === place)
   }
 
-  get written(): readonly WrittenSegment[] {
+  #addFile(path: string, place: number, flags: number): void {
+    if (this.#places.get(path) !== undefined) this.#staleCount++
+    if (flags & FLAG.gone) {
+      this.#places.delete(path)
+      this.#staleCount++
+      return
+    }
+    this.#places.set(path, place)
+    if (flags & (FLAG.encoded | FLAG.folds)) this.#always.push({ path, place, flags })
+  }
+
+  get segments(): readonly TextSegment[] {
     return this.#written
   }
 
@@ -83,32 +88,47 @@ export class SegmentSet implements TextSnapshot {
     return this.#places.size
   }
 
+  get places(): number {
+    return this.#segments.length * SHIFT
+  }
+
   /** The share of entries that later segments have replaced. */
   get staleShare(): number {
     return this.#staleCount / Math.max(1, this.#staleCount + this.#places.size)
   }
 
   has(path: string): boolean {
-    return this.#places.has(path)
+    return this.#places.get(path) !== undefined
   }
 
-  paths(): Iterable<string> {
-    return this.#places.keys()
+  *paths(): Generator<string> {
+    for (const place of this.#places.places()) yield this.#pathAt(place)
+  }
+
+  #pathAt(place: number): string {
+    return this.#segments[Math.floor(place / SHIFT)]?.path(place % SHIFT) ?? ''
   }
 
   /** The files for which this segment still speaks. */
   livePaths(name: string): string[] {
     const s = this.#segments.findIndex((segment) => segment.name === name)
-    return (this.#segments[s]?.paths ?? []).filter((path, n) => this.#places.get(path) === s * SHIFT + n)
+    const segment = this.#segments[s]
+    const paths: string[] = []
+    for (let n = 0; segment && n < segment.files; n++) {
+      const path = segment.path(n)
+      if (this.#places.get(path) === s * SHIFT + n) paths.push(path)
+    }
+    return paths
   }
 
-  state(path: string): FileState | undefined {
+  state(path: string): PlacedState | undefined {
     const place = this.#places.get(path)
     if (place === undefined) return undefined
     const segment = this.#segments[Math.floor(place / SHIFT)]
     const n = place % SHIFT
     if (!segment) return undefined
     return {
+      place,
       path,
       size: segment.sizes[n] as number,
       mtimeMs: segment.mtimes[n] as number,
@@ -123,9 +143,9 @@ export class SegmentSet implements TextSnapshot {
     const found: Candidate[] = []
     this.#segments.forEach((segment, s) => {
       for (const n of evaluate(query, segment)) {
-        const path = segment.paths[n] as string
         const flags = segment.flags[n] as number
         if (flags & FLAG.encoded || (ignoresCase && flags & FLAG.folds)) continue
+        const path = segment.path(n)
         if (this.#places.get(path) === s * SHIFT + n) found.push({ path, flags })
       }
     })

@@ -1,8 +1,8 @@
-// index/segment.ts: one immutable file of the text index: some files' names and states, and the posting lists of their
-// trigrams. Written whole under a draft name and renamed; opened by size and mark, so a torn one is never read.
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, writevSync } from 'node:fs'
-import type { Postings } from './trigrams.ts'
-import { unpackList } from './trigrams.ts'
+// index/segment.ts: one immutable piece of the text index: some files' names and states, and the posting lists of their
+// trigrams, as bytes. Opened by size and mark, so a torn one is never read.
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import type { TextBatch } from './storage.ts'
+import { markList, unpackList } from './trigrams.ts'
 
 /** What is known of one file at the moment it was indexed. */
 export interface FileState {
@@ -34,55 +34,27 @@ const MARK = 0x31545850
 const FORMAT = 1
 const HEADER = 64
 
-export function writeSegment(
-  path: string,
-  files: readonly FileState[],
-  postings: Postings,
-  durable = true,
-): number {
-  const paths = Buffer.from(files.map((file) => file.path).join('\0'))
-  const count = files.length
-  const numbers = new Float64Array(count * 3)
-  const hashes = new BigUint64Array(count)
-  const flags = new Uint8Array((count + 7) & ~7)
-  files.forEach((file, n) => {
-    numbers[n] = file.size
-    numbers[count + n] = file.mtimeMs
-    numbers[count * 2 + n] = file.ctimeMs
-    hashes[n] = file.hash
-    flags[n] = file.flags
-  })
+/** The bytes of a segment, in parts to be written one after the other. */
+export function packSegment({ names, numbers, hashes, flags, postings }: TextBatch): Uint8Array[] {
+  const count = flags.length
+  const padded = new Uint8Array((count + 7) & ~7)
+  padded.set(flags)
   const header = new Uint32Array(HEADER / 4)
-  header.set([MARK, FORMAT, count, postings.keys.length, paths.length, postings.data.length])
-  const parts = [header, numbers, hashes, flags, postings.keys, postings.offsets, paths, postings.data]
-  const draft = `${path}.draft`
-  const fd = openSync(draft, 'w', 0o600)
-  try {
-    writeAll(
-      fd,
-      parts.map((part) => new Uint8Array(part.buffer, part.byteOffset, part.byteLength)),
-    )
-    if (durable) fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-  renameSync(draft, path)
-  return parts.reduce((sum, part) => sum + part.byteLength, 0)
+  header.set([MARK, FORMAT, count, postings.keys.length, names.length, postings.data.length])
+  const parts = [header, numbers, hashes, padded, postings.keys, postings.offsets, names, postings.data]
+  return parts.map((part) => new Uint8Array(part.buffer, part.byteOffset, part.byteLength))
 }
 
-function writeAll(fd: number, parts: readonly Uint8Array[]): void {
-  let rest = parts.filter((part) => part.byteLength > 0)
-  while (rest.length > 0) {
-    let written = writevSync(fd, rest)
-    while (rest.length > 0 && written >= (rest[0]?.byteLength ?? 0)) written -= rest.shift()?.byteLength ?? 0
-    const first = rest[0]
-    if (first && written > 0) rest = [first.subarray(written), ...rest.slice(1)]
-  }
+/** Where the bytes of a segment are read from. */
+export interface SegmentBytes {
+  readonly length: number
+  /** A copy that begins where a number may begin. */
+  read(at: number, length: number): ArrayBuffer
+  close(): void
 }
 
 export class Segment {
   readonly name: string
-  readonly paths: readonly string[]
   readonly sizes: Float64Array
   readonly mtimes: Float64Array
   readonly ctimes: Float64Array
@@ -90,19 +62,23 @@ export class Segment {
   readonly flags: Uint8Array
   readonly #keys: Uint32Array
   readonly #offsets: Uint32Array
+  readonly #names: Buffer
+  /** Where each name begins, and one past the end. */
+  readonly #nameAt: Uint32Array
   readonly #dataAt: number
-  #fd: number | undefined
+  #bytes: SegmentBytes | undefined
 
-  private constructor(name: string, fd: number, bytes: number) {
+  /** Throws when the bytes are torn or of another format. */
+  constructor(name: string, bytes: SegmentBytes) {
     this.name = name
-    this.#fd = fd
-    const header = new Uint32Array(readAt(fd, 0, HEADER))
+    this.#bytes = bytes
+    const header = new Uint32Array(bytes.read(0, HEADER))
     const [mark, format, count = 0, keyCount = 0, pathBytes = 0, dataBytes = 0] = header
     const flagBytes = (count + 7) & ~7
     const tables = count * 32 + flagBytes + keyCount * 8 + 4 + pathBytes
-    if (mark !== MARK || format !== FORMAT || HEADER + tables + dataBytes !== bytes)
+    if (mark !== MARK || format !== FORMAT || HEADER + tables + dataBytes !== bytes.length)
       throw new Error(`${name} is not a whole segment of this format`)
-    const buffer = readAt(fd, HEADER, tables)
+    const buffer = bytes.read(HEADER, tables)
     this.sizes = new Float64Array(buffer, 0, count)
     this.mtimes = new Float64Array(buffer, count * 8, count)
     this.ctimes = new Float64Array(buffer, count * 16, count)
@@ -110,39 +86,60 @@ export class Segment {
     this.flags = new Uint8Array(buffer, count * 32, count)
     this.#keys = new Uint32Array(buffer, count * 32 + flagBytes, keyCount)
     this.#offsets = new Uint32Array(buffer, count * 32 + flagBytes + keyCount * 4, keyCount + 1)
-    const names = Buffer.from(buffer, count * 32 + flagBytes + keyCount * 8 + 4, pathBytes)
-    this.paths = count === 0 ? [] : names.toString('utf8').split('\0')
+    this.#names = Buffer.from(buffer, count * 32 + flagBytes + keyCount * 8 + 4, pathBytes)
+    this.#nameAt = nameStarts(this.#names, count)
     this.#dataAt = HEADER + tables
   }
 
-  /** Throws when the file is missing, torn or of another format. */
-  static open(path: string, name: string): Segment {
-    const fd = openSync(path, 'r')
-    try {
-      return new Segment(name, fd, fstatSync(fd).size)
-    } catch (error) {
-      closeSync(fd)
-      throw error
+  get files(): number {
+    return this.flags.length
+  }
+
+  path(n: number): string {
+    return this.#names.toString('utf8', this.#nameAt[n] as number, (this.#nameAt[n + 1] as number) - 1)
+  }
+
+  /** How many bytes the lists of these trigrams take: 0 when no file has any, and short lists are rare trigrams. */
+  weight(keys: readonly number[]): number {
+    let bytes = 0
+    for (const key of keys) {
+      const at = this.#find(key)
+      if (at >= 0) bytes += (this.#offsets[at + 1] as number) - (this.#offsets[at] as number)
     }
+    return bytes
   }
 
-  /** How many bytes the list of a trigram takes: 0 when no file has it, and short lists are rare trigrams. */
-  weight(key: number): number {
-    const at = this.#find(key)
-    return at < 0 ? 0 : (this.#offsets[at + 1] as number) - (this.#offsets[at] as number)
+  list(keys: readonly number[]): number[] {
+    const places = keys.map((key) => this.#find(key)).filter((at) => at >= 0)
+    if (places.length <= 1) return unpackList(this.#lists(places[0] ?? -1, places[0] ?? -2))
+    const has = new Uint8Array(this.files)
+    for (let n = 0; n < places.length; ) {
+      // Lists of neighbours lie side by side, and are read at once.
+      let last = n
+      while (places[last + 1] === (places[last] as number) + 1) last++
+      const data = this.#lists(places[n] as number, places[last] as number)
+      const start = this.#offsets[places[n] as number] as number
+      for (; n <= last; n++) {
+        const from = (this.#offsets[places[n] as number] as number) - start
+        const to = (this.#offsets[(places[n] as number) + 1] as number) - start
+        markList(data.subarray(from, to), has)
+      }
+    }
+    const found: number[] = []
+    for (let file = 0; file < has.length; file++) if (has[file] === 1) found.push(file)
+    return found
   }
 
-  list(key: number): number[] {
-    const at = this.#find(key)
-    if (at < 0 || this.#fd === undefined) return []
-    const from = this.#offsets[at] as number
-    const length = (this.#offsets[at + 1] as number) - from
-    return unpackList(new Uint8Array(readAt(this.#fd, this.#dataAt + from, length)))
+  #lists(first: number, last: number): Uint8Array {
+    if (!this.#bytes || last < first) return new Uint8Array()
+    const from = this.#offsets[first] as number
+    const length = (this.#offsets[last + 1] as number) - from
+    return new Uint8Array(this.#bytes.read(this.#dataAt + from, length))
   }
 
   close(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd)
-    this.#fd = undefined
+    this.#bytes?.close()
+    this.#bytes = undefined
   }
 
   #find(key: number): number {
@@ -157,6 +154,28 @@ export class Segment {
       else high = middle - 1
     }
     return -1
+  }
+}
+
+/** Names are kept as they are on disk and decoded when asked for: strings of them all would be most of the memory. */
+function nameStarts(names: Buffer, count: number): Uint32Array {
+  const starts = new Uint32Array(count + 1)
+  let at = 0
+  for (let n = 1; n <= count; n++) {
+    const end = names.indexOf(0, at)
+    at = end < 0 ? names.length + 1 : end + 1
+    starts[n] = at
+  }
+  return starts
+}
+
+/** Bytes in a file, read piece by piece when asked for. Throws when it is missing. */
+export function bytesInFile(path: string): SegmentBytes {
+  const fd = openSync(path, 'r')
+  return {
+    length: fstatSync(fd).size,
+    read: (at, length) => readAt(fd, at, length),
+    close: () => closeSync(fd),
   }
 }
 

@@ -12,7 +12,7 @@ interface AnyReply {
 interface Waiting<Reply> {
   readonly done: (reply: Reply) => void
   readonly fail: (error: Error) => void
-  readonly onProgress: ((count: number) => void) | undefined
+  readonly onPart: ((part: Reply) => void) | undefined
 }
 
 /** `name` is the thread's file under the package's build, without its ending. */
@@ -35,11 +35,12 @@ export class Thread<Request extends { readonly id: number }, Reply extends AnyRe
     this.#worker.on('exit', () => this.#end(new CodebaseError('IO', 'The index thread has ended.')))
   }
 
-  ask(request: Unnumbered<Request>, onProgress?: (count: number) => void): Promise<Reply> {
+  /** `onPart` gets what comes before the answer itself: replies of the types `progress` and `part`. */
+  ask(request: Unnumbered<Request>, onPart?: (part: Reply) => void): Promise<Reply> {
     if (this.#ended) return Promise.reject(this.#ended)
     const id = this.#next++
     return new Promise((done, fail) => {
-      this.#waiting.set(id, { done, fail, onProgress })
+      this.#waiting.set(id, { done, fail, onPart })
       this.#worker.postMessage({ ...request, id })
     })
   }
@@ -51,16 +52,12 @@ export class Thread<Request extends { readonly id: number }, Reply extends AnyRe
   #onReply(reply: Reply): void {
     const waiting = this.#waiting.get(reply.id)
     if (!waiting) return
-    // Both kinds of thread report progress and failure in the same words.
-    const said = reply as AnyReply & {
-      readonly files?: number
-      readonly code?: string
-      readonly message?: string
-    }
-    if (said.type === 'progress') {
-      waiting.onProgress?.(said.files ?? 0)
+    if (reply.type === 'progress' || reply.type === 'part') {
+      waiting.onPart?.(reply)
       return
     }
+    // Both kinds of thread report failure in the same words.
+    const said = reply as AnyReply & { readonly code?: string; readonly message?: string }
     this.#waiting.delete(reply.id)
     if (said.type === 'failed')
       waiting.fail(new CodebaseError('IO', `Indexing failed (${said.code}): ${said.message}`))

@@ -2,7 +2,7 @@
 // are WebAssembly (wasm/trigrams.wat); this owns their memory.
 import { TRIGRAMS_WASM } from '../kernels.ts'
 import { startKernel, WASM_PAGE, type WasmMemory } from '../wasm.ts'
-import { CLASSES, isCollected, TRIGRAM_COUNT } from './classes.ts'
+import { CLASSES, neverCollected, TRIGRAM_COUNT } from './classes.ts'
 
 export interface Postings {
   /** Ascending. */
@@ -36,7 +36,7 @@ export const FILES_MAX = 60_000
 
 export class TrigramCollector {
   readonly #kernel: Kernel
-  readonly #unseen = new Uint8Array(TRIGRAM_COUNT).map((_, key) => (isCollected(key) ? 0 : NEVER))
+  readonly #unseen = new Uint8Array(TRIGRAM_COUNT)
   readonly #capacity: number
   readonly #lists: number
   readonly #input: number
@@ -52,6 +52,7 @@ export class TrigramCollector {
   /** `capacity` is how many (file, trigram) pairs one segment holds. */
   constructor(capacity: number) {
     this.#capacity = capacity
+    for (const key of neverCollected()) this.#unseen[key] = NEVER
     this.#lists = FOUND + capacity * 4
     // A gap takes one byte mostly, three at most; the average is near 1.2.
     this.#input = this.#lists + capacity * 2 + WASM_PAGE
@@ -154,6 +155,18 @@ export class TrigramCollector {
 /** Reads one list back as file numbers from 0, ascending. */
 export function unpackList(data: Uint8Array): number[] {
   const files: number[] = []
+  eachInList(data, (file) => files.push(file))
+  return files
+}
+
+/** Sets a mark for every file of a list. */
+export function markList(data: Uint8Array, marks: Uint8Array): void {
+  eachInList(data, (file) => {
+    marks[file] = 1
+  })
+}
+
+function eachInList(data: Uint8Array, each: (file: number) => void): void {
   let number = 0
   let gap = 0
   let shift = 0
@@ -165,9 +178,8 @@ export function unpackList(data: Uint8Array): number[] {
       continue
     }
     number += gap
-    files.push(number - 1)
+    each(number - 1)
     gap = 0
     shift = 0
   }
-  return files
 }

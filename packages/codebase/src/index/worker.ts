@@ -3,14 +3,18 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { type MessagePort, parentPort } from 'node:worker_threads'
+import { CodebaseError } from '../errors.ts'
+import { slashed } from '../files.ts'
 import { INDEX_LIMITS } from '../limits.ts'
-import { type IndexJob, indexFiles, type WrittenSegment } from './indexing.ts'
+import { NameSplitter, runRipgrep } from '../ripgrep.ts'
+import { type IndexJob, indexFiles } from './indexing.ts'
+import type { TextBatch } from './storage.ts'
 import { TrigramCollector } from './trigrams.ts'
 import { type Changes, TreeWatcher } from './watch.ts'
 
 export type Request =
   | { readonly do: 'index'; readonly id: number; readonly job: IndexJob }
-  | { readonly do: 'stat'; readonly id: number; readonly root: string; readonly paths: readonly string[] }
+  | { readonly do: 'survey'; readonly id: number; readonly root: string; readonly ripgrep: string }
   | {
       readonly do: 'watch'
       readonly id: number
@@ -22,15 +26,24 @@ export type Request =
 
 export type Reply =
   | { readonly type: 'progress'; readonly id: number; readonly files: number }
-  | { readonly type: 'indexed'; readonly id: number; readonly segments: readonly WrittenSegment[] }
-  /** Size, mtime and ctime of each path in turn; all -1 when it is gone or no regular file. */
-  | { readonly type: 'stats'; readonly id: number; readonly numbers: Float64Array }
+  /** Either some of the files a job has indexed … */
+  | { readonly type: 'part'; readonly id: number; readonly batch: TextBatch }
+  | { readonly type: 'indexed'; readonly id: number }
+  /** … or some of the files that count, a NUL after each name; size, mtime and ctime in turn, all -1 for what is no regular file. */
+  | {
+      readonly type: 'part'
+      readonly id: number
+      readonly batch?: undefined
+      readonly names: Uint8Array
+      readonly numbers: Float64Array
+    }
+  | { readonly type: 'surveyed'; readonly id: number }
   | { readonly type: 'watching'; readonly id: number; readonly folders: number }
   | { readonly type: 'changes'; readonly id: number; readonly changes: Changes }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string }
 
-/** Yield to the watcher's events after this many files. */
-const STATS_PER_TURN = 4000
+const FILES_PER_PART = 2000
+const NUL = Buffer.alloc(1)
 
 class IndexThread {
   readonly #port: MessagePort
@@ -60,9 +73,11 @@ class IndexThread {
     const { id } = request
     switch (request.do) {
       case 'index':
-        return { type: 'indexed', id, segments: this.#index(id, request.job) }
-      case 'stat':
-        return { type: 'stats', id, numbers: await statAll(request.root, request.paths) }
+        this.#index(id, request.job)
+        return { type: 'indexed', id }
+      case 'survey':
+        await this.#survey(id, request.root, request.ripgrep)
+        return { type: 'surveyed', id }
       case 'watch':
         this.#watcher?.close()
         this.#watcher = new TreeWatcher(request.root, request.sentinels, request.hidden)
@@ -74,33 +89,59 @@ class IndexThread {
     }
   }
 
-  #index(id: number, job: IndexJob): WrittenSegment[] {
+  #index(id: number, job: IndexJob): void {
     this.#collector ??= new TrigramCollector(INDEX_LIMITS.postingsPerSegment)
-    const segments: WrittenSegment[] = []
     indexFiles(
       job,
       this.#collector,
-      (segment) => segments.push(segment),
+      (batch) => this.#post({ type: 'part', id, batch }),
       (files) => {
         this.#post({ type: 'progress', id, files })
         return true
       },
     )
-    return segments
+  }
+
+  /** In parts as they come, so that no list of them all is ever made. */
+  async #survey(id: number, root: string, ripgrep: string): Promise<void> {
+    let names: Buffer[] = []
+    const flush = () => {
+      const numbers = statAll(root, names)
+      const joined = Uint8Array.from(Buffer.concat(names.flatMap((name) => [name, NUL])))
+      this.#post({ type: 'part', id, names: joined, numbers })
+      names = []
+    }
+    const splitter = new NameSplitter((raw) => {
+      names.push(Buffer.from(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
+      if (names.length === FILES_PER_PART) flush()
+    })
+    const end = await runRipgrep(ripgrep, ['--files', '--null', '--', './'], { cwd: root }, (piece) => {
+      splitter.push(piece)
+      return true
+    })
+    if (end !== 'done') throw new CodebaseError('TIMEOUT', 'Listing the files took too long.')
+    flush()
   }
 
   #post(reply: Reply): void {
-    this.#port.postMessage(reply, reply.type === 'stats' ? [reply.numbers.buffer as ArrayBuffer] : [])
+    this.#port.postMessage(reply, reply.type === 'part' ? buffersOf(reply.batch ?? reply) : [])
   }
 }
 
-async function statAll(root: string, paths: readonly string[]): Promise<Float64Array> {
-  const numbers = new Float64Array(paths.length * 3).fill(-1)
-  for (let n = 0; n < paths.length; n++) {
-    const found = lstatSync(join(root, paths[n] as string), { throwIfNoEntry: false })
+/** What is handed over rather than copied. */
+function buffersOf(part: TextBatch | { readonly names: Uint8Array; readonly numbers: Float64Array }) {
+  const arrays = [part.names, part.numbers]
+  if (!('postings' in part)) return arrays.map((array) => array.buffer as ArrayBuffer)
+  const { keys, offsets, data } = part.postings
+  return [...arrays, part.hashes, part.flags, keys, offsets, data].map((array) => array.buffer as ArrayBuffer)
+}
+
+function statAll(root: string, names: readonly Buffer[]): Float64Array {
+  const numbers = new Float64Array(names.length * 3).fill(-1)
+  names.forEach((name, n) => {
+    const found = lstatSync(join(root, name.toString('utf8')), { throwIfNoEntry: false })
     if (found?.isFile()) numbers.set([found.size, found.mtimeMs, found.ctimeMs], n * 3)
-    if (n % STATS_PER_TURN === STATS_PER_TURN - 1) await new Promise((done) => setImmediate(done))
-  }
+  })
   return numbers
 }
 

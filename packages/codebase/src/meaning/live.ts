@@ -134,8 +134,8 @@ export class MeaningIndex {
     }
   }
 
-  /** Stops what is under way, forgets everything and starts from nothing. */
-  async rebuild(): Promise<void> {
+  /** Stops what is under way, forgets everything and starts from nothing. After an abort a later refresh goes on from there. */
+  async rebuild(signal?: AbortSignal): Promise<void> {
     await this.#endThreads()
     await this.#work
     if (!this.#options.store.tryLock())
@@ -143,7 +143,9 @@ export class MeaningIndex {
     this.#retireAll()
     rmSync(this.#manifestPath, { force: true })
     this.#sweepLeftovers()
-    await this.refresh()
+    const stop = () => void this.#endThreads()
+    signal?.addEventListener('abort', stop, { once: true })
+    await this.refresh().finally(() => signal?.removeEventListener('abort', stop))
   }
 
   async close(): Promise<void> {

@@ -155,6 +155,53 @@ describe('search_code against ripgrep', () => {
     }
   }, 120_000)
 
+  it('gives the same lines for regular expressions without a word in them', async () => {
+    const random = seeded(23)
+    const pieces = [
+      () => '[0-9]',
+      () => '\\d',
+      () => '\\w',
+      () => '[A-Z]',
+      () => '[a-f0-9]',
+      () => '[^a-z\\s]',
+      () => '[_$]',
+      () => '[-+.]',
+      () => '[]x]',
+      () => '[a-z&&[^aeiou]]',
+      () => '[k-s--n]',
+      () => 'é?',
+      () => '\\b',
+      () => '^',
+      () => '$',
+      () => '.',
+      () => '(?:e|t)',
+      () => '(?:re|)',
+      () => (words[Math.floor(random() * words.length)] ?? 'ze').slice(0, 2).replaceAll(/\W/g, '\\W'),
+    ]
+    const counts = ['', '', '', '{2}', '{3}', '{2,3}', '+', '?', '*', '{0}', '{2}{2}', '+?']
+    const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
+    let fromIndex = 0
+    for (let n = 0; n < 70; n++) {
+      const pattern = Array.from({ length: 2 + Math.floor(random() * 4) }, () => {
+        const piece = pick(pieces)()
+        return ['^', '$', '\\b', ''].includes(piece)
+          ? piece
+          : `${piece}${piece.endsWith('?') ? '' : pick(counts)}`
+      }).join('')
+      const query = textQuery(pattern, { regex: true, caseSensitive: n % 4 !== 0, maxResults: 1000 })
+      const answer = await code.searchCode(query).catch((error: unknown) => error as Error)
+      if (!(answer instanceof Error) && answer.truncated) continue
+      const expected = judge(tree.folder, query)
+      if (answer instanceof Error) {
+        expect(expected, pattern).toEqual([])
+        continue
+      }
+      if (answer.source === 'index') fromIndex++
+      expect(linesOf(answer), pattern).toEqual(expected)
+    }
+    expect(fromIndex).toBeGreaterThan(5)
+  }, 120_000)
+
   it.each([
     ['zebra', {}],
     ['ZEBRA', { caseSensitive: false }],

@@ -1,13 +1,16 @@
 // text/search.ts: finds lines of text. ripgrep is the judge of every answer; an index, where there is one, only names
 // the files worth reading. It does not know how the index is stored or kept fresh.
+import { lstat } from 'node:fs/promises'
 import { CodebaseError } from '../errors.ts'
 import { FILE_LIMITS, INDEX_LIMITS, SEARCH_LIMITS } from '../limits.ts'
 import { runRipgrep } from '../ripgrep.ts'
-import type { Root } from '../root.ts'
+import { type Place, quote, type Root } from '../root.ts'
 import { searchLiteral } from './literal.ts'
 import { MatchCollector, type TextMatch } from './matches.ts'
 
 const FIRST_BATCH = 500
+/** Naming a file costs ripgrep more than coming upon it: past this share of the tree it had better walk. */
+const WALK_SHARE = 0.6
 
 export interface TextQuery {
   readonly query: string
@@ -35,6 +38,8 @@ export interface Candidates {
   readonly files: readonly string[]
   /** Files that ripgrep treats otherwise when it comes upon them than when they are named: they are not named. */
   readonly byWalk: readonly string[]
+  /** How many files a scan would read in their place. */
+  readonly of: number
 }
 
 export interface CandidateSource {
@@ -71,10 +76,11 @@ export async function searchText(
       'Search for one of the lines.',
     )
   const cwd = await root.real()
-  const place = query.path === undefined ? undefined : await root.find(query.path)
+  const place = query.path === undefined ? undefined : await searchable(root, query.path)
   const placed = place ? { ...query, path: place.relative } : query
   const named = await index?.candidates(placed)
-  if (named) return searchFiles(binary, cwd, placed, named, signal)
+  const answer = named && (await searchFiles(binary, cwd, placed, named, signal))
+  if (answer) return answer
   // One more than asked for tells whether there is more.
   const found = new MatchCollector(query.maxResults + 1, query.contextLines)
   const end = await runRipgrep(
@@ -99,6 +105,26 @@ export async function searchText(
   }
 }
 
+/** ripgrep reads whatever it is named: a pipe nobody writes to, a device without end, a file of any size. */
+async function searchable(root: Root, path: string): Promise<Place> {
+  const place = await root.find(path)
+  const found = await lstat(place.absolute)
+  if (found.isDirectory()) return place
+  if (!found.isFile())
+    throw new CodebaseError(
+      'NOT_A_FILE',
+      `${quote(path)} is neither a file nor a folder.`,
+      'Search a folder.',
+    )
+  if (found.size > FILE_LIMITS.searchBytes)
+    throw new CodebaseError(
+      'TOO_LARGE',
+      `${quote(path)} is over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB, and such files are not searched.`,
+      'Read a range of its lines with read_file.',
+    )
+  return place
+}
+
 function patternArgs(query: TextQuery): string[] {
   return [
     '--json',
@@ -111,14 +137,17 @@ function patternArgs(query: TextQuery): string[] {
   ]
 }
 
-/** Reads only the named files, in order and in bounded batches, two at a time. */
+/**
+ * Reads only the named files, in order and in bounded batches. Undefined when they are most of the tree and the first of them
+ * held too little for an answer: then a scan is quicker.
+ */
 async function searchFiles(
   binary: string,
   cwd: string,
   query: TextQuery,
   named: Candidates,
   signal: AbortSignal | undefined,
-): Promise<TextAnswer> {
+): Promise<TextAnswer | undefined> {
   const plain =
     query.regex || !query.caseSensitive || named.byWalk.length > 0
       ? undefined
@@ -148,7 +177,9 @@ async function searchFiles(
     const end = await runRipgrep(binary, stdin ? [...args, '-'] : args, { cwd, signal, stdin }, part.reader())
     return { part, end }
   }
-  for (const batch of batches) {
+  const isMost = named.files.length > named.of * WALK_SHARE
+  for (const [n, batch] of batches.entries()) {
+    if (n > 1 && isMost && batches.length > n + 1) return undefined
     const { part, end } = await search(batch)
     signal?.throwIfAborted()
     found.push(...inOrder(part.matches))
