@@ -62,8 +62,9 @@ function partsOf(text: string, node: Node, start: number, end: number, label: La
   let lead: number | undefined
   let leadEnd = -1
   let floor = start
+  const lineStart = lineStarts(text, children[0]?.startIndex ?? start)
   for (const child of children) {
-    const at = lineStart(text, child.startIndex)
+    const at = lineStart(child.startIndex)
     if (at < floor || child.startIndex >= end) continue
     if (leads(child)) {
       // A comment with an empty line after it stands for itself.
@@ -117,7 +118,21 @@ function childrenOf(node: Node): Node[] {
   return named(current)
 }
 
-const lineStart = (text: string, at: number) => text.lastIndexOf('\n', at - 1) + 1
+/**
+ * Where the line of an index begins, for indexes that only grow: each newline is looked for once. Looking back from every
+ * child would take minutes in a file that is one line.
+ */
+function lineStarts(text: string, from: number): (index: number) => number {
+  let begins = from === 0 ? 0 : text.lastIndexOf('\n', from - 1) + 1
+  let ends = text.indexOf('\n', begins)
+  return (index) => {
+    while (ends !== -1 && ends < index) {
+      begins = ends + 1
+      ends = text.indexOf('\n', begins)
+    }
+    return begins
+  }
+}
 
 /** Neighbouring blocks without a name become one, up to the size of a chunk. */
 function packBlocks(pieces: readonly Piece[]): Piece[] {
@@ -162,7 +177,7 @@ function merge(a: Piece, b: Piece): Piece {
   return {
     start: a.start,
     end: b.end,
-    kind: names.length === 2 && a.kind !== b.kind ? main.kind : main.kind,
+    kind: main.kind,
     name:
       names.length === 2 && a.name !== b.name
         ? [...new Set(names.join(', ').split(', '))].slice(0, 6).join(', ')
