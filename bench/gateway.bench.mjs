@@ -190,19 +190,57 @@ try {
   const rate = (name) => `${(median(together[name]) / 1000).toFixed(2)} k/s`
   const p99 = (name) => percentile(tails[name], 0.99)
   const ms = (name) => `${p99(name).toFixed(0)} ms`
-  const atMost = (what, value, against, measured, goal) =>
-    rows.push({ what, value, against, ratio: measured, goal: `≤ ${goal}`, met: measured <= goal })
-  const atLeast = (what, value, against, measured, goal) =>
-    rows.push({ what, value, against, ratio: measured, goal: `≥ ${goal}`, met: measured >= goal })
+  const atMost = (what, value, against, measured, goal, contest) =>
+    rows.push({ what, value, against, ratio: measured, goal: `≤ ${goal}`, met: measured <= goal, contest })
+  const atLeast = (what, value, against, measured, goal, contest) =>
+    rows.push({ what, value, against, ratio: measured, goal: `≥ ${goal}`, met: measured >= goal, contest })
+  const contest = (unit, better, names, figure) => ({
+    unit,
+    better,
+    of: Object.fromEntries(Object.entries(names).map(([peer, name]) => [peer, figure(name)])),
+  })
+  const withDirect = { Plugboard: 'gateway', 'bare SDK': 'direct' }
+  const onStdio = { Plugboard: 'stdio', mcporter: 'mcporter', 'mcp-proxy': 'mcp-proxy' }
   const added = ratio(alone, 'gateway', 'direct')
-  atMost('in-process echo, one call at a time (p50)', us('gateway'), `direct ${us('direct')}`, added, 1.6)
+  atMost(
+    'in-process echo, one call at a time (p50)',
+    us('gateway'),
+    `direct ${us('direct')}`,
+    added,
+    1.6,
+    contest('µs', 'less', withDirect, (name) => median(alone[name]) * 1000),
+  )
   const kept = ratio(together, 'gateway', 'direct')
-  atLeast(`in-process echo, ${CLIENTS} clients`, rate('gateway'), `direct ${rate('direct')}`, kept, 0.6)
+  const throughput = (names) => contest('/s', 'more', names, (name) => median(together[name]))
+  atLeast(
+    `in-process echo, ${CLIENTS} clients`,
+    rate('gateway'),
+    `direct ${rate('direct')}`,
+    kept,
+    0.6,
+    throughput(withDirect),
+  )
   for (const peer of ['mcp-proxy', 'mcporter']) {
     const faster = ratio(together, 'stdio', peer)
-    atLeast(`stdio echo, ${CLIENTS} clients`, rate('stdio'), `${peer} ${rate(peer)}`, faster, 1.5)
+    // One contest of all of them, with the first of the rows.
+    const first = peer === 'mcp-proxy'
+    atLeast(
+      `stdio echo, ${CLIENTS} clients`,
+      rate('stdio'),
+      `${peer} ${rate(peer)}`,
+      faster,
+      1.5,
+      first ? throughput(onStdio) : undefined,
+    )
     const tail = p99(peer) / p99('stdio')
-    atLeast(`stdio echo, ${CLIENTS} clients (p99)`, ms('stdio'), `${peer} ${ms(peer)}`, tail, 1.5)
+    atLeast(
+      `stdio echo, ${CLIENTS} clients (p99)`,
+      ms('stdio'),
+      `${peer} ${ms(peer)}`,
+      tail,
+      1.5,
+      first ? contest('ms', 'less', onStdio, p99) : undefined,
+    )
   }
   await isolation(hosts.stdio.url)
   await memory(hosts.gateway)

@@ -24,7 +24,8 @@ export function cacheDir() {
 export function onDemand(name, packages, { scripts = true } = {}) {
   const folder = join(cacheDir(), name)
   const done = join(folder, 'installed.json')
-  if (existsSync(done) && readFileSync(done, 'utf8') === JSON.stringify(packages)) return folder
+  const isThere = () => existsSync(done) && readFileSync(done, 'utf8') === JSON.stringify(packages)
+  if (isThere()) return folder
   console.error(`Installing ${packages.join(', ')} into ${folder} (once)…`)
   mkdirSync(cacheDir(), { recursive: true })
   // Beside its place and then moved there: an install that was interrupted is never taken for one that is whole.
@@ -34,6 +35,8 @@ export function onDemand(name, packages, { scripts = true } = {}) {
     const quiet = ['--no-audit', '--no-fund', '--loglevel=error', ...(scripts ? [] : ['--ignore-scripts'])]
     npm(['install', ...quiet, ...packages], making)
     writeFileSync(join(making, 'installed.json'), JSON.stringify(packages))
+    // Somebody else may have been quicker, and be using it by now.
+    if (isThere()) return folder
     rmSync(folder, { recursive: true, force: true })
     renameSync(making, folder)
   } finally {
