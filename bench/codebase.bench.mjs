@@ -330,7 +330,7 @@ async function benchMeaning() {
         undefined,
       )
       const gain = score.hybrid.mrr / score.text.mrr
-      row(`${repository.name}, ${kind}: hybrid ÷ BM25`, gain.toFixed(2), 'at least 1.10', gain >= 1.1)
+      row(`${repository.name}, ${kind}: hybrid ÷ BM25`, gain.toFixed(3), 'at least 1.10', gain >= 1.1)
       if (perSecond !== undefined)
         row(
           `${repository.name}: embedded, ${threads - 1} threads`,
