@@ -393,7 +393,7 @@ async function benchMeaning() {
       const gain = score.hybrid.mrr / score.text.mrr
       row(
         `${repository.name}, ${kind}: hybrid ÷ BM25`,
-        gain.toFixed(2),
+        gain.toFixed(3),
         'at least 1.10',
         gain >= 1.1,
         against('MRR', 'more', { Plugboard: score.hybrid.mrr, BM25: score.text.mrr }),

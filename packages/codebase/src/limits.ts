@@ -70,8 +70,11 @@ export const INDEX_LIMITS = {
 } as const
 
 export const MEANING_LIMITS = {
-  bm25K1: 1.2,
-  bm25B: 0.75,
+  bm25K1: 4,
+  bm25B: 0.8,
+  /** How often a word of a chunk's name counts, and of what encloses it. */
+  nameCount: 5,
+  withinCount: 3,
   modelTokens: 128,
   queryTokens: 64,
   poolSize: 100,
@@ -85,7 +88,7 @@ export const MEANING_LIMITS = {
   /** The part of the names alone in a chunk's vector, beside 1 for all of its text. */
   nameWeight: 0.5,
   /** What standing out by nearness is worth beside standing out by words. */
-  vectorWeight: 1.25,
+  vectorWeight: 1.5,
   endpointTimeoutMs: 30 * SECOND,
   endpointBatch: 32,
   endpointTries: 4,

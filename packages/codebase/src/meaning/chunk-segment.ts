@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Chunk } from '../chunks/shape.ts'
 import { replaceFile } from '../index/durable.ts'
+import { MEANING_LIMITS } from '../limits.ts'
 import { termKey, termsOf } from './terms.ts'
 
 export interface ChunkedFile {
@@ -40,10 +41,21 @@ const SIGNPOST = 256
 
 export const hashOf = (text: string) => createHash('sha1').update(text).digest('base64url').slice(0, 16)
 
-/** The words a chunk is found by: its text, its names and the path it stands in. */
+/** The words a chunk is found by: its text, its file and folder, and its names, which count several times. */
 export function chunkTerms(path: string, chunk: Pick<Chunk, 'text' | 'name' | 'within'>): string[] {
-  const names = [...chunk.within, chunk.name ?? ''].join(' ')
-  return [...termsOf(chunk.text), ...termsOf(names), ...termsOf(path.replaceAll('/', ' '))]
+  const { nameCount, withinCount } = MEANING_LIMITS
+  const place = path
+    .split('/')
+    .slice(-2)
+    .join(' ')
+    .replace(/\.\w+$/, '')
+  const times = (terms: readonly string[], count: number) => Array.from({ length: count }, () => terms).flat()
+  return [
+    ...termsOf(chunk.text),
+    ...times(termsOf(chunk.name ?? ''), nameCount),
+    ...times(termsOf(chunk.within.join(' ')), withinCount),
+    ...termsOf(place),
+  ]
 }
 
 export function writeChunkSegment(target: string, files: readonly ChunkedFile[]): number {
