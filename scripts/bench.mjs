@@ -36,7 +36,7 @@ for (const name of names.length > 0 ? names : known) {
 }
 const cells = overviewCells(contestsIn(contests))
 rmSync(folder, { recursive: true, force: true })
-if (cells.length > 1) console.log(`\nSide by side\n${plainTable(cells)}`)
+if (cells.length > 1) console.log(`\nSide by side\n${plainTable(cells, { indent: '  ' })}`)
 if (flags.includes('--svg')) {
   const { drawCharts } = await import(join(root, 'bench/lib/chart.mjs'))
   for (const file of drawCharts()) console.log(`drawn: ${file}`)

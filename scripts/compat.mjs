@@ -39,7 +39,7 @@ const wanted = SERVERS.filter(({ name }) => names.length === 0 || names.includes
 const programs = new Map(wanted.map((server) => [server.name, installed(server)]))
 const outcomes = await checkAll(wanted)
 const surprises = outcomes.filter((outcome) => !isAsExpected(outcome))
-console.log(flags.json ? JSON.stringify(outcomes, null, 2) : `\n${terminalTable(outcomes).join('\n')}`)
+console.log(flags.json ? JSON.stringify(outcomes, null, 2) : `\n${terminalTable(outcomes)}`)
 for (const { name, expected, problems } of surprises)
   console.error(`unexpected: ${name}: ${expected ? `it works, although ${expected}` : problems.join('; ')}`)
 if (flags.markdown) writePage(outcomes)

@@ -2,8 +2,8 @@
 // built core and the table of verbs.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { table } from './docs-table.mjs'
 import { root } from './ensure-install.mjs'
+import { markdownTable } from './lib/table.mjs'
 
 const NOTE = '<!-- Written by `npm run docs`; changes here are lost. -->'
 
@@ -77,7 +77,7 @@ function keyTable(properties, required = []) {
   const rows = Object.entries(properties).flatMap(([key, schema]) =>
     keyRows(key, schema, required.includes(key)),
   )
-  return table(['key', 'value', 'what it says'], rows)
+  return markdownTable([['key', 'value', 'what it says'], ...rows])
 }
 
 /** A key, and below it what is inside it, with its path. */
@@ -151,5 +151,5 @@ function optionTable(options) {
     `\`${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}\``,
     `${help}${multiple ? '; may be repeated' : ''}`,
   ])
-  return table(['option', 'what it does'], rows)
+  return markdownTable([['option', 'what it does'], ...rows])
 }

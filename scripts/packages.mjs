@@ -9,6 +9,7 @@ import { ensureInstalled, root } from './ensure-install.mjs'
 import { CHECKS, compile, TSC } from './lib/consumer.mjs'
 import { nodeIn, onDemand } from './lib/on-demand.mjs'
 import { emptyProject, installByNpm, packAll } from './lib/packed.mjs'
+import { markdownTable, plainTable } from './lib/table.mjs'
 
 const TOOLS = ['publint@0.3.25', '@arethetypeswrong/cli@0.18.5', 'typescript@5.9.3', 'node@24']
 const TOOL_MS = 120_000
@@ -113,9 +114,7 @@ function sizeOf(folder) {
 function report(packages, weights) {
   const rows = packages.map(({ name, size, unpackedSize, files }, at) => {
     const { direct, optional, total, bytes } = weights[at]
-    return [name, kb(size), kb(unpackedSize), files.length, `${direct} + ${optional}`, total, kb(bytes)].map(
-      String,
-    )
+    return [name, kb(size), kb(unpackedSize), files.length, `${direct} + ${optional}`, total, kb(bytes)]
   })
   const head = [
     'package',
@@ -126,9 +125,7 @@ function report(packages, weights) {
     'packages along',
     'node_modules',
   ]
-  const line = (cells) => `| ${cells.join(' | ')} |`
-  const table = [line(head), line(head.map(() => '---')), ...rows.map(line)]
-  console.log(`\n${table.join('\n')}\n`)
+  console.log(`\n${plainTable([head, ...rows])}\n`)
   const page = join(root, 'docs', 'packages.md')
   const text = readFileSync(page, 'utf8')
   const [before, after] = text.split(/<!-- figures -->[\s\S]*<!-- end of figures -->/)
@@ -137,7 +134,7 @@ function report(packages, weights) {
     '',
     `Measured on ${new Date().toISOString().slice(0, 10)} on ${process.platform}-${process.arch}, Node ${nodes.map(versionOf).join(' and ')}: ${summary()}.`,
     '',
-    ...table,
+    markdownTable([head, ...rows]),
     '',
     '<!-- end of figures -->',
   ]

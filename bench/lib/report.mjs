@@ -38,7 +38,7 @@ export function report(name, title, rows, notes = []) {
       row.met === undefined ? '' : row.met ? 'met' : 'NOT MET',
     ]),
   ]
-  console.log(`\n${title}\n${plainTable(cells)}`)
+  console.log(`\n${title}\n${plainTable(cells, { indent: '  ' })}`)
   for (const note of notes) console.log(`  ${note}`)
   const contests = contestsOf(rows)
   const { PLUGBOARD_BENCH_CONTESTS } = process.env

@@ -1,8 +1,9 @@
 // conformance-client.mjs: the client half: what each revision requires of a client, against test/conformance/client.mjs.
 import { join } from 'node:path'
 import { root } from '../ensure-install.mjs'
-import { groups, markdown, printed, score, whenAndWith } from './conformance-report.mjs'
+import { groups, score, whenAndWith } from './conformance-report.mjs'
 import { counted, firstComplaint, SCENARIO_MS, sawSomething } from './conformance-suite.mjs'
+import { markdownTable, plainTable } from './table.mjs'
 
 const CLIENT_MS = 30_000
 
@@ -59,7 +60,7 @@ export class ClientHalf {
   }
 
   table(outcomes) {
-    return printed(rows(outcomes))
+    return plainTable(rows(outcomes))
   }
 
   page(outcomes) {
@@ -68,12 +69,12 @@ export class ClientHalf {
       '',
       `Against a small program on the public API (test/conformance/client.mjs), ${whenAndWith()}.`,
       '',
-      ...markdown(rows(outcomes)),
+      markdownTable(rows(outcomes)),
       ...groups(outcomes).flatMap(([title, members]) => [
         '',
         `### Client: ${title}`,
         '',
-        ...markdown([['scenario', 'outcome', 'checks', 'why'], ...members.map(line)]),
+        markdownTable([['scenario', 'outcome', 'checks', 'why'], ...members.map(line)]),
       ]),
     ]
   }

@@ -31,18 +31,6 @@ export function score(members) {
   return [`${good.length} of ${members.length}`, `${sum('passed')} of ${sum('checks')}`]
 }
 
-export function printed(rows) {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)))
-  const line = (cells) => cells.map((cell, column) => cell.padEnd(widths[column])).join('  ')
-  return rows.map((cells) => line(cells).trimEnd()).join('\n')
-}
-
-/** A table of Markdown; the first row is its head. */
-export function markdown([head, ...rows]) {
-  const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)]
-}
-
 /** Writes one half of the page, and leaves the other as its last run left it. */
 export function writeHalf(half, lines) {
   const before = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : ''

@@ -5,8 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../ensure-install.mjs'
-import { groups, markdown, printed, score, whenAndWith } from './conformance-report.mjs'
+import { groups, score, whenAndWith } from './conformance-report.mjs'
 import { counted, firstComplaint, SCENARIO_MS, sawSomething } from './conformance-suite.mjs'
+import { markdownTable, plainTable } from './table.mjs'
 
 const FIXTURE = join(root, 'packages/gateway/src/fixtures/suite.mjs')
 const COMMAND = join(root, 'packages/cli/bin/plugboard.cjs')
@@ -66,7 +67,7 @@ export class ServerHalf {
   }
 
   table(outcomes) {
-    return printed(rows(outcomes))
+    return plainTable(rows(outcomes))
   }
 
   page(outcomes) {
@@ -77,12 +78,12 @@ export class ServerHalf {
       `over stdio behind \`plugboard serve --http --names=plain\`, ${whenAndWith()}. The scenarios of the tasks extension are`,
       'left out: that server has no tasks.',
       '',
-      ...markdown(rows(outcomes)),
+      markdownTable(rows(outcomes)),
       ...groups(outcomes).flatMap(([title, members]) => [
         '',
         `### Server: ${title}`,
         '',
-        ...markdown([['scenario', ALONE, SERVED, 'why'], ...lines(members)]),
+        markdownTable([['scenario', ALONE, SERVED, 'why'], ...lines(members)]),
       ]),
     ]
   }

@@ -1,4 +1,7 @@
 // page.mjs: outcomes as a table for the terminal and as docs/compatibility.md.
+import { markdownTable, plainTable } from '../../scripts/lib/table.mjs'
+
+
 const OVER = { http: 'Streamable HTTP', sse: 'SSE', ws: 'WebSocket' }
 
 export function isAsExpected({ expected, problems }) {
@@ -24,19 +27,8 @@ const COLUMNS = [
 
 export function terminalTable(rows) {
   const shown = COLUMNS.filter(([title]) => title !== 'package')
-  const lines = [
-    shown.map(([title]) => title),
-    ...rows.map((row) => shown.map(([, cell]) => String(cell(row)))),
-  ]
-  const widths = shown.map((_, column) =>
-    Math.min(40, Math.max(...lines.map((cells) => cells[column].length))),
-  )
-  return lines.map((cells) =>
-    cells
-      .map((cell, column) => cell.slice(0, 40).padEnd(widths[column]))
-      .join('  ')
-      .trimEnd(),
-  )
+  const cells = rows.map((row) => shown.map(([, cell]) => cell(row)))
+  return plainTable([shown.map(([title]) => title), ...cells], { most: 40 })
 }
 
 export function markdownPage(rows, { date, node, sdk }) {
@@ -67,9 +59,10 @@ export function markdownPage(rows, { date, node, sdk }) {
     `"SDK alone" is the bare \`@modelcontextprotocol/client\` ${sdk} with its defaults, on the same server: how many tools it`,
     'listed, or what it said instead, and how it closed where that took more than a second or left something running.',
     '',
-    line(COLUMNS.map(([title]) => title)),
-    line(COLUMNS.map(() => '---')),
-    ...rows.map((row) => line(COLUMNS.map(([, cell]) => cell(row)))),
+    markdownTable([
+      COLUMNS.map(([title]) => title),
+      ...rows.map((row) => COLUMNS.map(([, cell]) => cell(row))),
+    ]),
     ...remarks(rows),
     '',
   ].join('\n')
@@ -93,8 +86,4 @@ function outcome({ problems, expected }) {
 
 function ms(value) {
   return value === undefined ? '' : `${value} ms`
-}
-
-function line(cells) {
-  return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
 }
