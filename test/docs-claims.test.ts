@@ -61,13 +61,13 @@ describe('a figure', () => {
 })
 
 /**
- * Speeds, sizes and scores that somebody measured, in sections that name no command which prints them. A section under
- * a heading of the second level or deeper counts for itself. Limits and settings ("within 3 s", "over 64 MiB", "at most")
+ * Speeds, sizes and scores that somebody measured, in sections that name no command which prints them. A section of the
+ * second level counts for itself, with everything below it. Limits and settings ("within 3 s", "over 64 MiB", "at most")
  * are promises of the code, not measurements.
  */
 function unfounded(markdown: string): readonly string[] {
   return withoutCode(markdown)
-    .split(/^(?=#{1,6} )/m)
+    .split(/^(?=#{1,2} )/m)
     .flatMap((section) => {
       if (/`(npm (run|test|start)|plugboard) ?[^`]*`/.test(section)) return []
       const title = /^#+ (.*)/.exec(section)?.[1] ?? ''
