@@ -90,6 +90,11 @@ export class FolderChunks implements ChunkStore {
     }
   }
 
+  async clear(): Promise<void> {
+    rmSync(this.#manifestPath, { force: true })
+    await this.sweep()
+  }
+
   close(): void {
     for (const segment of [...this.#retired.splice(0), ...this.#open]) segment.close()
     this.#open = []

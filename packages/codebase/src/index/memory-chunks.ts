@@ -73,6 +73,10 @@ export class MemoryChunks implements ChunkStore {
     for (const name of this.#shelf.kept.keys()) if (!named.has(name)) this.#shelf.kept.delete(name)
   }
 
+  async clear(): Promise<void> {
+    this.#shelf.clear()
+  }
+
   close(): void {
     // Nothing is open: what is kept is the shelf's.
   }

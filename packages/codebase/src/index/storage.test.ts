@@ -280,6 +280,24 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     expect(store.bytes()).toBe(0)
   })
 
+  it('forgets chunks and vectors when told to, and no text', async () => {
+    const { store, batch } = setUp()
+    store.tryLock()
+    await store.commitText([await store.addText(batch({ 'a.txt': 'zebra' }))])
+    const before = store.bytes()
+    const chunks = store.chunks(MODEL)
+    const name = await chunks.add(cut({ 'a.py': ['one'] }))
+    await chunks.commit([name])
+    await chunks.addVectors(name, vectors([1, 0]))
+    expect(chunks.segments()).toHaveLength(1)
+    await chunks.clear()
+    expect(chunks.segments()).toEqual([])
+    expect(store.bytes()).toBe(before)
+    expect(found(store, 'zebra')).toEqual(['a.txt'])
+    chunks.close()
+    store.close()
+  })
+
   it('shows another process the chunks that were committed, and keeps them when it lasts', async () => {
     const { store, open, lasts } = setUp()
     if (!lasts) return

@@ -132,8 +132,7 @@ export class MeaningIndex {
     await this.#work
     if (!this.#options.store.tryLock())
       throw new CodebaseError('IO', 'Another process is indexing this folder.')
-    await this.#kept.commit([])
-    await this.#kept.sweep()
+    await this.#kept.clear()
     this.#load()
     const stop = () => void this.#endThreads()
     signal?.addEventListener('abort', stop, { once: true })
