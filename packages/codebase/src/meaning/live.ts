@@ -3,8 +3,13 @@
 import { languageOf } from '../chunks/languages.ts'
 import { CodebaseError } from '../errors.ts'
 import { decodeText, readBytes } from '../files.ts'
-import type { ChunkMeta, ChunkSegment, ChunkStore, IndexStore } from '../index/storage.ts'
-import { vectorBytes } from '../index/storage.ts'
+import {
+  type ChunkMeta,
+  type ChunkSegment,
+  type ChunkStore,
+  type IndexStore,
+  vectorBytes,
+} from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
 import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
