@@ -10,6 +10,7 @@ import {
   linkSync,
   mkdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -17,9 +18,9 @@ import {
 import { dirname, join } from 'node:path'
 import { rgPath } from '@vscode/ripgrep'
 import { Codebase } from '../packages/codebase/dist/codebase.js'
-import { ChunkSegment } from '../packages/codebase/dist/meaning/chunk-segment.js'
+import { FolderStore } from '../packages/codebase/dist/index/folder-store.js'
 import { MODEL } from '../packages/codebase/dist/meaning/model/weights.js'
-import { packVector, unit, VectorFile } from '../packages/codebase/dist/meaning/vectors.js'
+import { packVector, unit } from '../packages/codebase/dist/meaning/vectors.js'
 import { benchDir, documentedFunctions, largeTree, REPOSITORIES } from './codebase-corpora.mjs'
 import { report } from './lib/report.mjs'
 
@@ -429,9 +430,9 @@ async function queryTime() {
     const { meaning } = await build.status()
     return !meaning.working && meaning.chunks > 0 && meaning.files_indexed >= meaning.files
   }, 'chunking')
-  const { cache, meaning } = await build.status()
+  const { meaning } = await build.status()
   await build.close()
-  giveVectors(cache.folder)
+  await giveVectors(cacheDir, source.folder)
   const code = new Codebase({ root: source.folder, cacheDir, threads: 2 })
   try {
     const ask = (query) =>
@@ -456,21 +457,18 @@ async function queryTime() {
 }
 
 /** Vectors from a seed for every chunk of an index that has none, which from then on counts as the built-in model's. */
-function giveVectors(folder) {
-  const path = join(folder, 'meaning.json')
-  const manifest = JSON.parse(readFileSync(path, 'utf8'))
+async function giveVectors(cacheDir, root) {
+  const store = new FolderStore(cacheDir, realpathSync(root))
+  if (!store.tryLock()) throw new Error('the index is still being written')
+  const bare = store.chunks({ id: null, dimensions: 0 })
+  const embedded = store.chunks({ id: MODEL.name, dimensions: MODEL.dimensions })
   const random = seeded(11)
-  for (const name of manifest.segments) {
-    const segment = ChunkSegment.open(join(folder, name), name)
-    const file = join(folder, `${name}.vec`)
-    rmSync(file, { force: true })
-    const records = Array.from({ length: segment.chunks }, () =>
-      packVector(unit(Float32Array.from({ length: MODEL.dimensions }, () => random() - 0.5))),
-    )
-    new VectorFile(file, MODEL.dimensions).append(records)
-    segment.close()
-  }
-  writeFileSync(path, JSON.stringify({ ...manifest, model: MODEL.name }))
+  const vector = () => unit(Float32Array.from({ length: MODEL.dimensions }, () => random() - 0.5))
+  for (const { name, chunks } of bare.segments())
+    await embedded.addVectors(name, Buffer.concat(Array.from({ length: chunks }, () => packVector(vector()))))
+  await embedded.commit(bare.segments().map(({ name }) => name))
+  bare.close()
+  store.close()
 }
 
 mkdirSync(benchDir, { recursive: true })

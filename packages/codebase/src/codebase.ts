@@ -173,7 +173,7 @@ export class Codebase {
     const live = await this.#live(false)
     const meaning = await this.#meaning()
     const store = await this.#openStore()
-    const kept = this.#textStore(store)
+    const kept = this.#keptIn(store)
     const phase =
       live?.phase ??
       (kept.text() ? { kind: 'ready' as const } : { kind: 'off' as const, reason: 'not built yet' })
@@ -302,6 +302,8 @@ export class Codebase {
         `${coverage.chunks_with_vectors} of ${coverage.chunks} chunks have vectors so far; the others are ranked by words alone.`,
       )
     if (meaning.failure !== undefined) notes.push(`Indexing stopped: ${meaning.failure}`)
+    const { unavailable } = await this.#openStore()
+    if (unavailable !== undefined) notes.push(`The index is kept in memory only: ${unavailable}.`)
     return { results: hits, mode, model: meaning.model ?? null, coverage, notes }
   }
 
@@ -326,8 +328,8 @@ export class Codebase {
     return this.#store
   }
 
-  /** Where nothing can be written, the text index lives in memory. */
-  #textStore(folder: FolderStore): IndexStore {
+  /** Where nothing can be written, the index lives in memory. */
+  #keptIn(folder: FolderStore): IndexStore {
     if (folder.unavailable === undefined) return folder
     this.#inMemory ??= new MemoryStore()
     return this.#inMemory
@@ -368,7 +370,7 @@ export class Codebase {
     return new MeaningIndex({
       root: this.root,
       realRoot: await this.root.real(),
-      store: await this.#openStore(),
+      store: this.#keptIn(await this.#openStore()),
       choice,
       model,
       threads: Math.max(1, (this.#options.threads ?? INDEX_LIMITS.threads) - 1),
@@ -380,7 +382,7 @@ export class Codebase {
     const live = new LiveIndex({
       root: await this.root.real(),
       ripgrep: await this.ripgrep(),
-      store: this.#textStore(await this.#openStore()),
+      store: this.#keptIn(await this.#openStore()),
       threads: Math.max(1, this.#options.threads ?? INDEX_LIMITS.threads),
       onProgress: (phase) => {
         this.#options.onProgress?.(phase)

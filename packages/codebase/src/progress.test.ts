@@ -109,4 +109,29 @@ describe('reindex', () => {
     await expect(code.reindex(AbortSignal.abort(new Error('never mind')))).rejects.toThrow('never mind')
     await code.close()
   }, 60_000)
+
+  it('says that it was stopped when the very first build was, and builds when asked again', async () => {
+    const code = new Codebase({
+      root: tree.folder,
+      cacheDir: `${cache.folder}/stopped`,
+      embeddings: { kind: 'none' },
+    })
+    const stop = new AbortController()
+    const asked = code.reindex(stop.signal, ({ done }) => {
+      if (done > 0) stop.abort(new Error('not now'))
+    })
+    await expect(asked).rejects.toThrow('not now')
+    expect((await code.status()).text).toMatchObject({
+      state: 'off',
+      reason: expect.stringContaining('stopped'),
+    })
+    expect((await code.searchCode(textQuery('number 77'))).matches.length).toBeGreaterThan(0)
+    const again = new AbortController()
+    await new Promise<void>((done) => {
+      void code.reindex(again.signal, ({ part }) => part === 'meaning' && done()).catch(() => undefined)
+    })
+    again.abort()
+    expect((await code.status()).text.files).toBe(FILES)
+    await code.close()
+  }, 60_000)
 })

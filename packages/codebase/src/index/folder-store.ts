@@ -18,13 +18,22 @@ import { join } from 'node:path'
 import { errno } from '../errors.ts'
 import { INDEX_LIMITS } from '../limits.ts'
 import { replaceFile, writeWhole } from './durable.ts'
+import { FolderChunks } from './folder-chunks.ts'
 import { bytesInFile, packSegment, Segment } from './segment.ts'
 import { SegmentSet } from './segment-set.ts'
-import { batchBytes, batchFiles, type IndexStore, type TextBatch, type TextSegment } from './storage.ts'
+import {
+  batchBytes,
+  batchFiles,
+  type ChunkStore,
+  type IndexStore,
+  type TextBatch,
+  type TextSegment,
+  type VectorModel,
+} from './storage.ts'
 
-export const INDEX_VERSION = 1
+const INDEX_VERSION = 1
 
-export interface Manifest {
+interface Manifest {
   readonly version: number
   readonly root: string
   /** Later segments speak for a file before earlier ones. */
@@ -40,8 +49,8 @@ export function defaultCacheDir(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 export class FolderStore implements IndexStore {
-  readonly folder: string
-  readonly root: string
+  readonly place: string
+  readonly #root: string
   unavailable: string | undefined
   readonly #token = randomBytes(8).toString('hex')
   #set: SegmentSet | undefined
@@ -51,22 +60,22 @@ export class FolderStore implements IndexStore {
 
   /** `root` is the real path of the folder that is indexed. */
   constructor(cacheDir: string, root: string) {
-    this.root = root
-    this.folder = join(cacheDir, createHash('sha256').update(root).digest('hex').slice(0, 20))
+    this.#root = root
+    this.place = join(cacheDir, createHash('sha256').update(root).digest('hex').slice(0, 20))
     try {
-      mkdirSync(this.folder, { recursive: true, mode: 0o700 })
-      const probe = join(this.folder, `.probe-${this.#token}`)
+      mkdirSync(this.place, { recursive: true, mode: 0o700 })
+      const probe = join(this.place, `.probe-${this.#token}`)
       writeFileSync(probe, '')
       unlinkSync(probe)
     } catch (error) {
-      this.unavailable = `${this.folder} cannot be written (${errno(error) ?? 'unknown error'})`
+      this.unavailable = `${this.place} cannot be written (${errno(error) ?? 'unknown error'})`
     }
   }
 
-  manifest(): Manifest | undefined {
+  #manifest(): Manifest | undefined {
     try {
       const found = JSON.parse(readFileSync(this.#manifestPath, 'utf8')) as Manifest
-      return found.version === INDEX_VERSION && found.root === this.root ? found : undefined
+      return found.version === INDEX_VERSION && found.root === this.#root ? found : undefined
     } catch {
       // Missing, or not ours: there is no index yet.
       return undefined
@@ -77,7 +86,7 @@ export class FolderStore implements IndexStore {
     if (this.unavailable) return undefined
     const now = this.#stamp()
     if (now === this.#seen) return this.#set
-    const manifest = this.manifest()
+    const manifest = this.#manifest()
     let next: SegmentSet | undefined
     try {
       next = manifest && SegmentSet.open(manifest.segments, (name) => this.#openSegment(name), this.#set)
@@ -92,7 +101,7 @@ export class FolderStore implements IndexStore {
   }
 
   #openSegment(name: string): Segment {
-    const bytes = bytesInFile(join(this.folder, name))
+    const bytes = bytesInFile(join(this.place, name))
     try {
       return new Segment(name, bytes)
     } catch (error) {
@@ -104,36 +113,40 @@ export class FolderStore implements IndexStore {
   async addText(batch: TextBatch): Promise<TextSegment> {
     const name = `${Date.now().toString(36)}-${process.pid}-${this.#token.slice(0, 6)}${this.#added++}.tri`
     const parts = packSegment(batch)
-    await writeWhole(join(this.folder, name), parts)
+    await writeWhole(join(this.place, name), parts)
     const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0)
     return { name, bytes, files: batchFiles(batch), textBytes: batchBytes(batch) }
   }
 
   async commitText(segments: readonly TextSegment[]): Promise<void> {
-    const manifest: Manifest = { version: INDEX_VERSION, root: this.root, segments, savedAt: Date.now() }
+    const manifest: Manifest = { version: INDEX_VERSION, root: this.#root, segments, savedAt: Date.now() }
     replaceFile(this.#manifestPath, JSON.stringify(manifest))
   }
 
   /** What no manifest names: leftovers of a crash and segments that were replaced. */
   async sweepText(): Promise<void> {
-    const named = new Set((this.manifest()?.segments ?? []).map((segment) => segment.name))
-    for (const name of readdirSync(this.folder)) {
+    const named = new Set((this.#manifest()?.segments ?? []).map((segment) => segment.name))
+    for (const name of readdirSync(this.place)) {
       if (!/\.(tri|draft)$/.test(name) || named.has(name) || this.#isYoungDraft(name)) continue
-      rmSync(join(this.folder, name), { force: true })
+      rmSync(join(this.place, name), { force: true })
     }
   }
 
   /** The meaning index writes beside this one; its drafts are not leftovers while they are being written. */
   #isYoungDraft(name: string): boolean {
-    const found = statSync(join(this.folder, name), { throwIfNoEntry: false })
+    const found = statSync(join(this.place, name), { throwIfNoEntry: false })
     return (
       name.endsWith('.draft') && found !== undefined && Date.now() - found.mtimeMs < INDEX_LIMITS.lockStaleMs
     )
   }
 
+  chunks(model: VectorModel): ChunkStore {
+    return new FolderChunks(this.place, this.#root, model)
+  }
+
   tryLock(): boolean {
     if (this.unavailable) return false
-    const path = join(this.folder, 'writer.lock')
+    const path = join(this.place, 'writer.lock')
     for (let attempt = 0; attempt < 3; attempt++) {
       try {
         writeFileSync(path, JSON.stringify({ pid: process.pid, host: hostname(), token: this.#token }), {
@@ -164,19 +177,15 @@ export class FolderStore implements IndexStore {
   unlock(): void {
     clearInterval(this.#beat)
     this.#beat = undefined
-    const path = join(this.folder, 'writer.lock')
+    const path = join(this.place, 'writer.lock')
     if (readOwner(path)?.token === this.#token) rmSync(path, { force: true })
   }
 
-  get place(): string {
-    return this.folder
-  }
-
   bytes(): number {
-    if (this.unavailable || !existsSync(this.folder)) return 0
+    if (this.unavailable || !existsSync(this.place)) return 0
     let total = 0
-    for (const name of readdirSync(this.folder))
-      total += statSync(join(this.folder, name), { throwIfNoEntry: false })?.size ?? 0
+    for (const name of readdirSync(this.place))
+      total += statSync(join(this.place, name), { throwIfNoEntry: false })?.size ?? 0
     return total
   }
 
@@ -184,7 +193,7 @@ export class FolderStore implements IndexStore {
     this.#set?.closeExcept(undefined)
     this.#set = undefined
     this.#seen = ''
-    rmSync(this.folder, { recursive: true, force: true })
+    rmSync(this.place, { recursive: true, force: true })
   }
 
   close(): void {
@@ -195,7 +204,7 @@ export class FolderStore implements IndexStore {
   }
 
   get #manifestPath(): string {
-    return join(this.folder, 'manifest.json')
+    return join(this.place, 'manifest.json')
   }
 
   /** Changes whenever the manifest is replaced. */

@@ -31,6 +31,8 @@ export type IndexPhase =
 /** Past this many changed files a scan is quicker than checking each. */
 const DIRTY_MAX = 2000
 
+const STOPPED = 'the first build was stopped before its end; reindex builds it'
+
 export interface LiveOptions {
   readonly root: string
   readonly ripgrep: string
@@ -96,6 +98,8 @@ export class LiveIndex implements CandidateSource {
         await this.#bringUp(true)
       } catch (error) {
         if (!signal?.aborted) throw error
+        // The lock may be this process's own: without an index there is nobody to wait for.
+        if (!this.#options.store.text()) return this.#enter({ kind: 'off', reason: STOPPED })
         await this.#compare()
       } finally {
         this.#wanted = undefined
@@ -373,6 +377,8 @@ export class LiveIndex implements CandidateSource {
       this.#worker = undefined
       await Promise.all(workers.map((worker) => worker.close()))
     }
+    // A thread may have been done before it was stopped.
+    this.#wanted?.throwIfAborted()
     await store.commitText(results.flat())
     store.text()
     await store.sweepText()

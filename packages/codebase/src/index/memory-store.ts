@@ -2,15 +2,25 @@
 // because nothing gives the memory back.
 import { CodebaseError } from '../errors.ts'
 import { INDEX_LIMITS } from '../limits.ts'
-import { packSegment, Segment, type SegmentBytes } from './segment.ts'
+import { ChunkShelf, MemoryChunks } from './memory-chunks.ts'
+import { bytesInMemory, packSegment, Segment, type SegmentBytes } from './segment.ts'
 import { SegmentSet } from './segment-set.ts'
-import { batchBytes, batchFiles, type IndexStore, type TextBatch, type TextSegment } from './storage.ts'
+import {
+  batchBytes,
+  batchFiles,
+  type ChunkStore,
+  type IndexStore,
+  type TextBatch,
+  type TextSegment,
+  type VectorModel,
+} from './storage.ts'
 
 export class MemoryStore implements IndexStore {
   readonly unavailable = undefined
   readonly place = 'memory'
   readonly #most: number
   readonly #kept = new Map<string, Buffer>()
+  readonly #shelf = new ChunkShelf()
   #set: SegmentSet | undefined
   #isLocked = false
   #added = 0
@@ -25,12 +35,7 @@ export class MemoryStore implements IndexStore {
 
   async addText(batch: TextBatch): Promise<TextSegment> {
     const bytes = Buffer.concat(packSegment(batch))
-    if (this.bytes() + bytes.length > this.#most)
-      throw new CodebaseError(
-        'IO',
-        `The index would take more than ${Math.round(this.#most / 2 ** 20)} MiB of memory.`,
-        'Give it a folder that can be written (PLUGBOARD_CACHE_DIR).',
-      )
+    this.#makeRoom(this.#textBytes(), bytes.length)
     const name = `m${this.#added++}`
     this.#kept.set(name, bytes)
     return { name, bytes: bytes.length, files: batchFiles(batch), textBytes: batchBytes(batch) }
@@ -56,7 +61,15 @@ export class MemoryStore implements IndexStore {
     this.#isLocked = false
   }
 
+  chunks(model: VectorModel): ChunkStore {
+    return new MemoryChunks(this.#shelf, model, (bytes) => this.#makeRoom(this.#shelf.bytes(), bytes))
+  }
+
   bytes(): number {
+    return this.#textBytes() + this.#shelf.bytes()
+  }
+
+  #textBytes(): number {
     let total = 0
     for (const bytes of this.#kept.values()) total += bytes.length
     return total
@@ -65,6 +78,7 @@ export class MemoryStore implements IndexStore {
   drop(): void {
     this.close()
     this.#kept.clear()
+    this.#shelf.clear()
   }
 
   close(): void {
@@ -76,10 +90,16 @@ export class MemoryStore implements IndexStore {
   #bytesOf(name: string): SegmentBytes {
     const bytes = this.#kept.get(name)
     if (!bytes) throw new CodebaseError('IO', `There is no segment ${name}.`)
-    return {
-      length: bytes.length,
-      read: (at, length) => Uint8Array.from(bytes.subarray(at, at + length)).buffer,
-      close: () => undefined,
-    }
+    return bytesInMemory(bytes)
+  }
+
+  /** Each half has its own bound, so that neither takes the other's room. */
+  #makeRoom(taken: number, bytes: number): void {
+    if (taken + bytes <= this.#most) return
+    throw new CodebaseError(
+      'IO',
+      `The index would take more than ${Math.round(this.#most / 2 ** 20)} MiB of memory.`,
+      'Give it a folder that can be written (PLUGBOARD_CACHE_DIR).',
+    )
   }
 }

@@ -169,6 +169,14 @@ function nameStarts(names: Buffer, count: number): Uint32Array {
   return starts
 }
 
+export function bytesInMemory(bytes: Uint8Array): SegmentBytes {
+  return {
+    length: bytes.length,
+    read: (at, length) => new Uint8Array(bytes.subarray(at, at + length)).buffer,
+    close: () => undefined,
+  }
+}
+
 /** Bytes in a file, read piece by piece when asked for. Throws when it is missing. */
 export function bytesInFile(path: string): SegmentBytes {
   const fd = openSync(path, 'r')

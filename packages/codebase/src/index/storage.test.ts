@@ -1,14 +1,17 @@
 // What every place that keeps an index must do, whatever it is made of. A new store adds one line to STORES.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { batchOf, hashOf } from '../meaning/chunk-batch.ts'
+import { termKey, termsOf } from '../meaning/terms.ts'
+import { nearness, packVector } from '../meaning/vectors.ts'
 import { type Scratch, scratch } from '../test-support.ts'
 import { FolderStore } from './folder-store.ts'
 import { indexFiles } from './indexing.ts'
 import { MemoryStore } from './memory-store.ts'
 import { literalQuery } from './query.ts'
 import { FLAG } from './segment.ts'
-import type { IndexStore, TextBatch } from './storage.ts'
+import { type ChunkSegment, type IndexStore, type TextBatch, vectorBytes } from './storage.ts'
 import { TrigramCollector } from './trigrams.ts'
 
 interface Place {
@@ -24,6 +27,46 @@ const STORES: Record<string, (space: Scratch) => Place> = {
     return { open: () => store, lasts: false }
   },
 }
+
+const MODEL = { id: 'tiny 2', dimensions: 2 }
+
+/** One chunk a text. */
+const cut = (files: Record<string, readonly string[]>) =>
+  batchOf(
+    Object.entries(files).map(([path, texts], n) => ({
+      path,
+      size: n,
+      mtimeMs: n + 0.5,
+      cut: texts.map((text, at) => ({
+        start: 0,
+        end: text.length,
+        startLine: at + 1,
+        endLine: at + 1,
+        kind: 'function' as const,
+        name: `n${at}`,
+        within: at === 0 ? [] : ['Ü'],
+        language: 'python',
+        text,
+      })),
+    })),
+  )
+
+const vectors = (...all: (readonly [number, number])[]) =>
+  Buffer.concat(all.map((one) => packVector(Float32Array.from(one))))
+
+function nearTo(segment: ChunkSegment | undefined, query: readonly [number, number]) {
+  const found: number[] = []
+  if (segment)
+    nearness(
+      segment,
+      Float32Array.from(query),
+      (chunk, score) => (found[chunk] = Math.round(score * 10) / 10),
+    )
+  return found
+}
+
+const withWord = (segment: ChunkSegment | undefined, word: string) =>
+  segment?.hits(termKey(termsOf(word)[0] ?? ''))
 
 const collector = new TrigramCollector(1_000_000)
 
@@ -134,6 +177,145 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     expect(store.bytes()).toBe(0)
   })
 
+  it('shows chunks from their commit on, and gives back what it was told of them', async () => {
+    const { store } = setUp()
+    store.tryLock()
+    const chunks = store.chunks(MODEL)
+    expect(chunks.segments()).toEqual([])
+    const name = await chunks.add(cut({ 'a.py': ['zebra zebra yak', 'cow'], 'ü.py': [], 'c.py': ['zebra'] }))
+    expect(chunks.segments()).toEqual([])
+    await chunks.commit([name])
+    const [segment] = chunks.segments()
+    expect(chunks.segments()).toBe(chunks.segments())
+    expect(segment).toMatchObject({ name, chunks: 3, vectors: 0 })
+    expect(segment?.files).toEqual([
+      { path: 'a.py', size: 0, mtimeMs: 0.5 },
+      { path: 'ü.py', size: 1, mtimeMs: 1.5 },
+      { path: 'c.py', size: 2, mtimeMs: 2.5 },
+    ])
+    expect(segment?.meta(1)).toEqual({
+      file: 0,
+      startLine: 2,
+      endLine: 2,
+      kind: 'function',
+      name: 'n1',
+      within: ['Ü'],
+      language: 'python',
+      hash: hashOf('cow'),
+    })
+    expect(segment?.metas()).toEqual([0, 1, 2].map((n) => segment?.meta(n)))
+    expect([...(segment?.lengths ?? [])]).toHaveLength(3)
+    expect(withWord(segment, 'zebra')).toEqual([
+      { chunk: 0, count: 2 },
+      { chunk: 2, count: 1 },
+    ])
+    expect(withWord(segment, 'quagga')).toEqual([])
+    chunks.close()
+  })
+
+  it('takes vectors piece by piece, and counts them at once', async () => {
+    const { store } = setUp()
+    store.tryLock()
+    const chunks = store.chunks(MODEL)
+    const reader = store.chunks(MODEL)
+    const name = await chunks.add(cut({ 'a.py': ['one', 'two', 'three'] }))
+    await chunks.commit([name])
+    const [segment] = reader.segments()
+    expect(nearTo(segment, [1, 0])).toEqual([])
+    await chunks.addVectors(name, vectors([1, 0]))
+    expect(segment?.vectors).toBe(1)
+    expect(nearTo(segment, [1, 0])).toEqual([1])
+    await chunks.addVectors(name, vectors([0, 1], [-1, 0]))
+    expect(segment?.vectors).toBe(3)
+    expect(nearTo(segment, [1, 0])).toEqual([1, 0, -1])
+    const torn = new Uint8Array(vectorBytes(MODEL) - 1)
+    await expect(chunks.addVectors(name, torn)).rejects.toMatchObject({ code: 'IO' })
+    expect(segment?.vectors).toBe(3)
+    chunks.close()
+    reader.close()
+  })
+
+  it('shows one model nothing of another, and sweeps what it left', async () => {
+    const { store } = setUp()
+    store.tryLock()
+    const first = store.chunks(MODEL)
+    await first.commit([await first.add(cut({ 'a.py': ['zebra '.repeat(100)] }))])
+    const other = store.chunks({ id: 'other', dimensions: 2 })
+    expect(other.segments()).toEqual([])
+    const before = store.bytes()
+    await other.commit([await other.add(cut({ 'a.py': ['x'] }))])
+    await other.sweep()
+    expect(store.bytes()).toBeLessThan(before)
+    expect(other.segments()).toHaveLength(1)
+    expect(first.segments()).toEqual([])
+    first.close()
+    other.close()
+  })
+
+  it('sweeps chunks that no commit names with their vectors, and leaves text and what is being read', async () => {
+    const { store, batch } = setUp()
+    store.tryLock()
+    await store.commitText([await store.addText(batch({ 'a.txt': 'zebra' }))])
+    const chunks = store.chunks(MODEL)
+    const [kept, replaced] = [
+      await chunks.add(cut({ 'a.py': ['one'] })),
+      await chunks.add(cut({ 'b.py': ['two'] })),
+    ]
+    await chunks.commit([kept, replaced])
+    await chunks.addVectors(replaced, vectors([1, 0]))
+    await chunks.addVectors(kept, vectors([0, 1]))
+    const [, old] = chunks.segments()
+    const before = store.bytes()
+    await chunks.commit([kept])
+    expect(chunks.segments().map(({ name }) => name)).toEqual([kept])
+    await chunks.sweep()
+    await store.sweepText()
+    expect(store.bytes()).toBeLessThan(before)
+    expect(old?.meta(0).hash).toBe(hashOf('two'))
+    expect(nearTo(chunks.segments()[0], [0, 1])).toEqual([1])
+    expect(found(store, 'zebra')).toEqual(['a.txt'])
+    chunks.close()
+    store.drop()
+    expect(store.chunks(MODEL).segments()).toEqual([])
+    expect(store.bytes()).toBe(0)
+  })
+
+  it('forgets chunks and vectors when told to, and no text', async () => {
+    const { store, batch } = setUp()
+    store.tryLock()
+    await store.commitText([await store.addText(batch({ 'a.txt': 'zebra' }))])
+    const before = store.bytes()
+    const chunks = store.chunks(MODEL)
+    const name = await chunks.add(cut({ 'a.py': ['one'] }))
+    await chunks.commit([name])
+    await chunks.addVectors(name, vectors([1, 0]))
+    expect(chunks.segments()).toHaveLength(1)
+    await chunks.clear()
+    expect(chunks.segments()).toEqual([])
+    expect(store.bytes()).toBe(before)
+    expect(found(store, 'zebra')).toEqual(['a.txt'])
+    chunks.close()
+    store.close()
+  })
+
+  it('shows another process the chunks that were committed, and keeps them when it lasts', async () => {
+    const { store, open, lasts } = setUp()
+    if (!lasts) return
+    store.tryLock()
+    const chunks = store.chunks(MODEL)
+    const other = open().chunks(MODEL)
+    const name = await chunks.add(cut({ 'a.py': ['one', 'two'] }))
+    await chunks.commit([name])
+    await chunks.addVectors(name, vectors([1, 0]))
+    expect(other.segments()[0]).toMatchObject({ name, vectors: 1 })
+    chunks.close()
+    store.close()
+    const later = open().chunks(MODEL)
+    expect(nearTo(later.segments()[0], [1, 0])).toEqual([1])
+    other.close()
+    later.close()
+  })
+
   it('has one writer at a time, and is there again when it lasts', async () => {
     const { store, open, lasts, batch } = setUp()
     if (!lasts) return
@@ -163,4 +345,37 @@ it('refuses to fill the memory', async () => {
   })
   expect(store.bytes()).toBe(0)
   space.remove()
+})
+
+it('counts no vector that a crash cut short, and writes the next in its place', async () => {
+  const space = scratch()
+  const store = new FolderStore(join(space.folder, 'cache'), '/root')
+  store.tryLock()
+  const chunks = store.chunks(MODEL)
+  const name = await chunks.add(cut({ 'a.py': ['one', 'two'] }))
+  await chunks.commit([name])
+  await chunks.addVectors(name, vectors([1, 0]))
+  appendFileSync(join(store.place, `${name}.vec`), 'cut')
+  const [segment] = chunks.segments()
+  expect(segment?.vectors).toBe(1)
+  await chunks.addVectors(name, vectors([0, 1]))
+  expect(nearTo(segment, [0, 1])).toEqual([0, 1])
+  chunks.close()
+  // One that is torn is left out, and the others stay.
+  const whole = await chunks.add(cut({ 'b.py': ['three'] }))
+  await chunks.commit([name, whole])
+  truncateSync(join(store.place, name), 40)
+  expect(chunks.segments().map((one) => one.name)).toEqual([whole])
+  chunks.close()
+  store.close()
+  space.remove()
+})
+
+it('bounds each half of what is kept in memory on its own', async () => {
+  const store = new MemoryStore(2000)
+  const chunks = store.chunks(MODEL)
+  await chunks.commit([await chunks.add(cut({ 'a.py': ['one'] }))])
+  const large = cut({ 'b.py': Array.from({ length: 50 }, (_, n) => `text ${n}`) })
+  await expect(chunks.add(large)).rejects.toMatchObject({ code: 'IO', hint: /PLUGBOARD/ })
+  expect(chunks.segments()).toHaveLength(1)
 })

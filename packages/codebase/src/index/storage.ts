@@ -71,11 +71,92 @@ export interface IndexStore {
   commitText(segments: readonly TextSegment[]): Promise<void>
   /** Removes what no commit names. Only under the lock. */
   sweepText(): Promise<void>
+  /** The other half: chunks, and the vectors this model gave them. */
+  chunks(model: VectorModel): ChunkStore
   /** One writer at a time, across processes. */
   tryLock(): boolean
   unlock(): void
   bytes(): number
   drop(): void
+  close(): void
+}
+
+/** Whose vectors are kept. Those of different models are never compared. */
+export interface VectorModel {
+  /** Null when there is no model, and nothing has a vector. */
+  readonly id: string | null
+  readonly dimensions: number
+}
+
+/** A vector is kept as its scale (a little-endian float of 4 bytes), then a signed byte a number. */
+export const vectorBytes = ({ dimensions }: Pick<VectorModel, 'dimensions'>): number => dimensions + 4
+
+/** A file at the moment it was chunked. */
+export interface ChunkedFile {
+  readonly path: string
+  readonly size: number
+  readonly mtimeMs: number
+}
+
+/** What is kept of a chunk besides its words. */
+export interface ChunkMeta {
+  /** Its place among the files of its batch. */
+  readonly file: number
+  readonly startLine: number
+  readonly endLine: number
+  readonly kind: string
+  readonly name?: string
+  readonly within?: readonly string[]
+  readonly language: string
+  /** Of the chunk's text, so that a stale entry is noticed. */
+  readonly hash: string
+}
+
+/** The chunks of some files, as a thread has cut them, in the order of the files. */
+export interface ChunkBatch {
+  readonly files: readonly ChunkedFile[]
+  readonly metas: readonly ChunkMeta[]
+  /** How many words each chunk has. */
+  readonly lengths: Uint16Array
+  /** By the key of a word: the chunks that have it and how often, as `packPairs` writes them. */
+  readonly postings: Postings
+}
+
+export interface TermHit {
+  readonly chunk: number
+  readonly count: number
+}
+
+/** A batch of chunks that is kept, to be read until its store is closed. */
+export interface ChunkSegment {
+  readonly name: string
+  readonly files: readonly ChunkedFile[]
+  readonly lengths: Uint16Array
+  readonly chunks: number
+  meta(chunk: number): ChunkMeta
+  /** Every chunk's meta at once, for a pass over all of them. */
+  metas(): ChunkMeta[]
+  /** The chunks that have the word with this key. */
+  hits(key: number): TermHit[]
+  /** So many chunks, from the first on, have a vector by now. */
+  readonly vectors: number
+  /** All vectors, block by block; `each` gets the number of the first, and bytes that are its own only until it returns. */
+  scanVectors(each: (first: number, records: Uint8Array) => void): void
+}
+
+export interface ChunkStore {
+  /** What was committed last for this model; the same array while nothing changed. One that is torn is left out. */
+  segments(): readonly ChunkSegment[]
+  /** Keeps a batch, and answers its name. It counts from the commit that names it. Only under the lock. */
+  add(batch: ChunkBatch): Promise<string>
+  /** From here on these segments are all there is, for any model. A crash leaves this or what was before. Only under the lock. */
+  commit(names: readonly string[]): Promise<void>
+  /** Whole vectors for the next chunks that have none; they count at once. One call at a time, only under the lock. */
+  addVectors(name: string, records: Uint8Array): Promise<void>
+  /** Removes what no commit for this model names. Only under the lock. */
+  sweep(): Promise<void>
+  /** Forgets all chunks and vectors, of any model, also where there is no room to write. Only under the lock. */
+  clear(): Promise<void>
   close(): void
 }
 

@@ -1,14 +1,13 @@
 // meaning/collection.ts: the chunks of all open segments as one collection, ranked by words and by vectors. It never changes:
 // when segments come or go, a new one is made, and a search goes on with the one it began with.
 import { languageOf } from '../chunks/languages.ts'
-import type { ChunkSegment, TermHit } from './chunk-segment.ts'
+import type { ChunkSegment, TermHit } from '../index/storage.ts'
 import { bm25, type Scores } from './rank.ts'
 import { termKey, termsOf } from './terms.ts'
-import type { VectorFile } from './vectors.ts'
+import { nearness } from './vectors.ts'
 
 export interface Open {
   readonly segment: ChunkSegment
-  readonly vectors: VectorFile
   /** The number of this segment's first chunk among all. */
   readonly base: number
   /** 1 for files that a later segment, or nothing any more, speaks for. */
@@ -27,7 +26,7 @@ export class ChunkCollection {
   }
 
   get hasVectors(): boolean {
-    return this.opens.some(({ vectors }) => vectors.count > 0)
+    return this.opens.some(({ segment }) => segment.vectors > 0)
   }
 
   /** What has been chunked and embedded of the files that are still spoken for. */
@@ -35,10 +34,10 @@ export class ChunkCollection {
     let files = 0
     let chunks = 0
     let vectors = 0
-    for (const { segment, vectors: file, stale } of this.opens.filter(speaks)) {
+    for (const { segment, stale } of this.opens.filter(speaks)) {
       files += stale.reduce((sum, flag) => sum + (1 - flag), 0)
       chunks += segment.chunks
-      vectors += Math.min(file.count, segment.chunks)
+      vectors += segment.vectors
     }
     return { files, chunks, vectors }
   }
@@ -85,8 +84,8 @@ export class ChunkCollection {
 
   byVectors(vector: Float32Array, accepted: Uint8Array): Scores {
     const scores = new Float64Array(this.size).fill(Number.NaN)
-    for (const { vectors, segment, base } of this.opens)
-      vectors.nearness(vector, segment.chunks, (chunk, score) => {
+    for (const { segment, base } of this.opens)
+      nearness(segment, vector, (chunk, score) => {
         if (accepted[base + chunk]) scores[base + chunk] = score
       })
     return scores

@@ -162,6 +162,18 @@ describe('search by meaning', () => {
     expect(answer.notes.join()).toContain('No model')
   })
 
+  it('lives in memory where nothing can be written, and says so', async () => {
+    await code.close()
+    cache.write('file', 'in the way')
+    code = open({ cacheDir: join(cache.folder, 'file', 'below') })
+    code.warmUp()
+    await whole()
+    const answer = await code.searchByMeaning(ask('openSocket'))
+    expect(answer.results[0]).toMatchObject({ file_path: 'src/net.ts' })
+    expect(answer.coverage.chunks_with_vectors).toBe(modelFolder() ? answer.coverage.chunks : 0)
+    expect(answer.notes.join()).toMatch(/in memory only: .*(ENOTDIR|EEXIST)/)
+  })
+
   it('uses an OpenAI-compatible endpoint when given one, and survives its failure', async () => {
     let isBroken = false
     const endpoint = createServer((req, res) => {

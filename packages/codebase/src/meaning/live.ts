@@ -1,22 +1,24 @@
 // meaning/live.ts: the search by meaning over a tree that keeps changing. Files are chunked and embedded in the background,
 // likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { languageOf } from '../chunks/languages.ts'
 import { CodebaseError } from '../errors.ts'
 import { decodeText, readBytes } from '../files.ts'
-import { replaceFile } from '../index/durable.ts'
-import type { FolderStore } from '../index/folder-store.ts'
+import {
+  type ChunkMeta,
+  type ChunkSegment,
+  type ChunkStore,
+  type IndexStore,
+  vectorBytes,
+} from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
 import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import type { EmbeddingChoice } from './choice.ts'
-import { type ChunkMeta, ChunkSegment, hashOf } from './chunk-segment.ts'
+import { hashOf } from './chunk-batch.ts'
 import { ChunkCollection, type Open, speaks } from './collection.ts'
 import type { ModelIdentity } from './embedders.ts'
 import { best, fuse, type Ranked } from './rank.ts'
-import { VectorFile } from './vectors.ts'
-import type { MeaningReply, MeaningRequest } from './worker.ts'
+import type { MeaningReply, MeaningRequest, PendingChunk } from './worker.ts'
 
 export type MeaningMode = 'hybrid' | 'vector' | 'text'
 
@@ -47,19 +49,13 @@ export interface Coverage {
   readonly chunks_with_vectors: number
 }
 
-interface Manifest {
-  readonly version: number
-  readonly root: string
-  readonly model: string | null
-  readonly segments: readonly string[]
-}
-
-const VERSION = 2
+/** Chunks a thread is shown at once; it takes as many as its model likes, and those whose vectors are known. */
+const SHOWN = 64
 
 export interface MeaningOptions {
   readonly root: Root
   readonly realRoot: string
-  readonly store: FolderStore
+  readonly store: IndexStore
   readonly choice: EmbeddingChoice
   /** The model that `choice` means; undefined when there is none. */
   readonly model: ModelIdentity | undefined
@@ -76,11 +72,11 @@ export class MeaningIndex {
   readonly model: string | undefined
   readonly #stop = new AbortController()
   readonly #dimensions: number
+  readonly #kept: ChunkStore
   #threads: MeaningThread[] = []
   #collection = new ChunkCollection([])
-  /** Segments that were replaced; a search may still be reading them. */
-  readonly #retired: ChunkSegment[] = []
-  #stamp = ''
+  /** What the collection is made of. */
+  #segments: readonly ChunkSegment[] = []
   #files = 0
   #refreshed = 0
   #work: Promise<void> = Promise.resolve()
@@ -91,6 +87,7 @@ export class MeaningIndex {
     this.#options = options
     this.model = options.model?.name
     this.#dimensions = options.model?.dimensions ?? 0
+    this.#kept = options.store.chunks({ id: options.model?.id ?? null, dimensions: this.#dimensions })
   }
 
   get failure(): string | undefined {
@@ -140,9 +137,8 @@ export class MeaningIndex {
     await this.#work
     if (!this.#options.store.tryLock())
       throw new CodebaseError('IO', 'Another process is indexing this folder.')
-    this.#retireAll()
-    rmSync(this.#manifestPath, { force: true })
-    this.#sweepLeftovers()
+    await this.#kept.clear()
+    this.#load()
     const stop = () => void this.#endThreads()
     signal?.addEventListener('abort', stop, { once: true })
     await this.refresh().finally(() => signal?.removeEventListener('abort', stop))
@@ -152,8 +148,8 @@ export class MeaningIndex {
     this.#stop.abort()
     await this.#endThreads()
     await this.#work
-    this.#retireAll()
-    for (const segment of this.#retired.splice(0)) segment.close()
+    this.#collection = new ChunkCollection([])
+    this.#kept.close()
   }
 
   async search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
@@ -236,64 +232,21 @@ export class MeaningIndex {
     await Promise.all(threads.map((thread) => thread.close()))
   }
 
-  /** Removes segments that no manifest names. Only under the lock. */
-  #sweepLeftovers(): void {
-    const { folder } = this.#options.store
-    const named = this.#manifest()?.segments ?? []
-    for (const name of readdirSync(folder)) {
-      const segment = /^(.+\.chk)(?:\.vec)?$/.exec(name)?.[1]
-      if (segment !== undefined && !named.includes(segment)) rmSync(join(folder, name), { force: true })
-    }
-  }
-
   #thread(n: number): MeaningThread {
     while (this.#threads.length <= n) this.#threads.push(new Thread('meaning/worker'))
     return this.#threads[n] as MeaningThread
   }
 
-  get #manifestPath(): string {
-    return join(this.#options.store.folder, 'meaning.json')
-  }
-
-  #manifest(): Manifest | undefined {
-    try {
-      const found = JSON.parse(readFileSync(this.#manifestPath, 'utf8')) as Manifest
-      const fits = found.version === VERSION && found.root === this.#options.realRoot
-      return fits && found.model === (this.#options.model?.id ?? null) ? found : undefined
-    } catch {
-      // Missing or not readable: nothing was chunked yet.
-      return undefined
-    }
-  }
-
-  #commit(segments: readonly string[]): void {
-    const manifest: Manifest = {
-      version: VERSION,
-      root: this.#options.realRoot,
-      model: this.#options.model?.id ?? null,
-      segments,
-    }
-    replaceFile(this.#manifestPath, JSON.stringify(manifest))
-  }
-
-  /** Opens what the manifest names, if it changed. A segment that is torn is left out, and its files are chunked again. */
+  /** Takes in what was committed since, by whichever process. */
   #load(): void {
-    const manifest = this.#manifest()
-    const stamp = JSON.stringify(manifest?.segments ?? [])
-    if (stamp === this.#stamp) return
-    const known = new Map(this.#collection.opens.map(({ segment }) => [segment.name, segment]))
+    const segments = this.#kept.segments()
+    if (segments === this.#segments) return
     const next: Open[] = []
     let base = 0
-    for (const name of manifest?.segments ?? []) {
-      const path = join(this.#options.store.folder, name)
-      const segment = known.get(name) ?? openSegment(path, name)
-      if (!segment) continue
-      known.delete(name)
-      const vectors = new VectorFile(`${path}.vec`, this.#dimensions)
-      next.push({ segment, vectors, base, stale: new Uint8Array(segment.files.length), fileOf: undefined })
+    for (const segment of segments) {
+      next.push({ segment, base, stale: new Uint8Array(segment.files.length), fileOf: undefined })
       base += segment.chunks
     }
-    this.#retired.push(...known.values())
     const seen = new Set<string>()
     for (const open of [...next].reverse())
       open.segment.files.forEach((file, n) => {
@@ -301,13 +254,7 @@ export class MeaningIndex {
         seen.add(file.path)
       })
     this.#collection = new ChunkCollection(next)
-    this.#stamp = stamp
-  }
-
-  #retireAll(): void {
-    this.#retired.push(...this.#collection.opens.map(({ segment }) => segment))
-    this.#collection = new ChunkCollection([])
-    this.#stamp = ''
+    this.#segments = segments
   }
 
   async #bringUp(): Promise<void> {
@@ -320,13 +267,13 @@ export class MeaningIndex {
     this.#files = all.length
     const changed = this.#changedFiles(all, reply.numbers)
     if (!store.tryLock()) return
-    this.#sweepLeftovers()
+    await this.#kept.sweep()
     for (let at = 0; at < changed.length; at += MEANING_LIMITS.filesPerSegment) {
       this.#stop.signal.throwIfAborted()
       await this.#chunkSome(changed.slice(at, at + MEANING_LIMITS.filesPerSegment))
     }
     await this.#embedAll()
-    this.#dropStale()
+    await this.#dropStale()
   }
 
   /** New and changed files, source before other text, the latest edited first. Files that are gone turn stale. */
@@ -352,60 +299,74 @@ export class MeaningIndex {
   }
 
   async #chunkSome(files: readonly string[]): Promise<void> {
-    const { store, realRoot } = this.#options
-    const name = `${Date.now().toString(36)}-${process.pid}-${Math.floor(performance.now())}.chk`
-    await this.#thread(0).ask({ do: 'chunk', root: realRoot, target: join(store.folder, name), files })
+    const reply = await this.#thread(0).ask({ do: 'chunk', root: this.#options.realRoot, files })
+    if (reply.type !== 'chunked') return
+    const name = await this.#kept.add(reply.batch)
     this.#load()
-    this.#commit([...this.#collection.opens.map(({ segment }) => segment.name), name])
+    await this.#kept.commit([...this.#segments.map((segment) => segment.name), name])
     this.#load()
   }
 
   /** Segments that speak for no file any more go; until now their vectors could be re-used. */
-  #dropStale(): void {
+  async #dropStale(): Promise<void> {
     const current = this.#collection.opens.filter(speaks)
     if (current.length === this.#collection.opens.length) return
-    this.#commit(current.map(({ segment }) => segment.name))
+    await this.#kept.commit(current.map(({ segment }) => segment.name))
     this.#load()
-    this.#sweepLeftovers()
+    await this.#kept.sweep()
   }
 
   async #embedAll(): Promise<void> {
     if (!this.model) return
     const pending = this.#collection.opens.filter(
-      (open) => speaks(open) && open.vectors.count < open.segment.chunks,
+      (open) => speaks(open) && open.segment.vectors < open.segment.chunks,
     )
     if (pending.length === 0) return
     const known = this.#knownVectors(pending)
-    const { store, realRoot, choice, threads } = this.#options
     let next = 0
     await Promise.all(
-      Array.from({ length: Math.min(threads, pending.length) }, async (_, n) => {
-        for (let open = pending[next++]; open; open = pending[next++]) {
-          this.#stop.signal.throwIfAborted()
-          const path = join(store.folder, open.segment.name)
-          await this.#thread(n).ask({
-            do: 'embed',
-            root: realRoot,
-            segment: path,
-            vectors: `${path}.vec`,
-            choice,
-            dimensions: this.#dimensions,
-            known,
-          })
-        }
+      Array.from({ length: Math.min(this.#options.threads, pending.length) }, async (_, n) => {
+        for (let open = pending[next++]; open; open = pending[next++])
+          await this.#embed(this.#thread(n), open.segment, known)
       }),
     )
+  }
+
+  /** A batch is kept before the next is asked for, so that a crash costs one at most. */
+  async #embed(
+    thread: MeaningThread,
+    segment: ChunkSegment,
+    known: ReadonlyMap<string, Uint8Array>,
+  ): Promise<void> {
+    const { realRoot: root, choice } = this.#options
+    const dimensions = this.#dimensions
+    const chunks = segment.metas().map(
+      ({ file, hash }): PendingChunk => ({
+        path: segment.files[file]?.path ?? '',
+        hash,
+        known: known.get(hash),
+      }),
+    )
+    for (let at = segment.vectors; at < chunks.length; ) {
+      this.#stop.signal.throwIfAborted()
+      const shown = chunks.slice(at, at + SHOWN)
+      const reply = await thread.ask({ do: 'embed', root, chunks: shown, choice, dimensions })
+      const count = reply.type === 'embedded' ? reply.records.length / vectorBytes({ dimensions }) : 0
+      if (reply.type !== 'embedded' || count === 0) throw new CodebaseError('IO', 'The model gave no vector.')
+      await this.#kept.addVectors(segment.name, reply.records)
+      at += count
+    }
   }
 
   /** Vectors of chunks whose text did not change when their file did. */
   #knownVectors(pending: readonly Open[]): Map<string, Uint8Array> {
     const wanted = new Set(pending.flatMap(({ segment }) => segment.metas().map(({ hash }) => hash)))
     const known = new Map<string, Uint8Array>()
-    for (const { segment, vectors } of this.#collection.opens) {
-      if (vectors.count === 0) continue
+    const record = vectorBytes({ dimensions: this.#dimensions })
+    for (const { segment } of this.#collection.opens) {
+      if (segment.vectors === 0) continue
       const hashes = segment.metas().map(({ hash }) => hash)
-      const record = this.#dimensions + 4
-      vectors.scan(segment.chunks, (first, records) => {
+      segment.scanVectors((first, records) => {
         for (let n = 0; n * record < records.length; n++) {
           const hash = hashes[first + n] ?? ''
           if (wanted.has(hash)) known.set(hash, records.slice(n * record, (n + 1) * record))
@@ -413,15 +374,6 @@ export class MeaningIndex {
       })
     }
     return known
-  }
-}
-
-function openSegment(path: string, name: string): ChunkSegment | undefined {
-  try {
-    return ChunkSegment.open(path, name)
-  } catch {
-    // Missing, torn or of another format: the files are the truth.
-    return undefined
   }
 }
 

@@ -1,7 +1,7 @@
 // meaning/rank.ts: ranking by words (BM25) and by vectors, and the two together. Scores are kept for every chunk, by its number, so
 // that each chunk is judged by both.
+import type { TermHit } from '../index/storage.ts'
 import { MEANING_LIMITS } from '../limits.ts'
-import type { TermHit } from './chunk-segment.ts'
 
 export interface Ranked {
   readonly id: number

@@ -1,47 +1,53 @@
-// meaning/worker.ts: the thread that cuts files into chunks and turns chunks into vectors. A query's vector goes before the
-// next chunk's, so that asking never waits for more than one.
+// meaning/worker.ts: the thread that cuts files into chunks and turns chunks into vectors; whoever asked keeps them. It embeds one
+// batch a request, so that a query never waits for more than one.
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { chunkText } from '../chunks/chunk.ts'
 import { Parsers } from '../chunks/parsers.ts'
 import { decodeText } from '../files.ts'
+import type { ChunkBatch } from '../index/storage.ts'
 import { FILE_LIMITS } from '../limits.ts'
 import type { EmbeddingChoice } from './choice.ts'
-import { type ChunkedFile, ChunkSegment, hashOf, writeChunkSegment } from './chunk-segment.ts'
+import { batchOf, type CutFile, hashOf } from './chunk-batch.ts'
 import { type Embedder, makeEmbedder } from './embedders.ts'
 import { type Passage, passageOf } from './passage.ts'
-import { packVector, VectorFile } from './vectors.ts'
+import { packVector } from './vectors.ts'
+
+export interface PendingChunk {
+  readonly path: string
+  readonly hash: string
+  /** Its vector, when another chunk of the same text has one. */
+  readonly known: Uint8Array | undefined
+}
 
 export type MeaningRequest =
   | {
       readonly do: 'chunk'
       readonly id: number
       readonly root: string
-      readonly target: string
       readonly files: readonly string[]
     }
   | {
       readonly do: 'embed'
       readonly id: number
       readonly root: string
-      readonly segment: string
-      readonly vectors: string
+      readonly chunks: readonly PendingChunk[]
       readonly choice: EmbeddingChoice
       readonly dimensions: number
-      /** Vectors known from before, by the hash of the chunk they belong to. */
-      readonly known: ReadonlyMap<string, Uint8Array>
     }
   | { readonly do: 'query'; readonly id: number; readonly text: string; readonly choice: EmbeddingChoice }
   | { readonly do: 'stat'; readonly id: number; readonly root: string; readonly paths: readonly string[] }
 
 export type MeaningReply =
-  | { readonly type: 'progress'; readonly id: number; readonly files: number }
-  | { readonly type: 'chunked'; readonly id: number; readonly chunks: number }
-  | { readonly type: 'embedded'; readonly id: number }
+  | { readonly type: 'chunked'; readonly id: number; readonly batch: ChunkBatch }
+  /** The vectors of as many of the chunks, from the first on, as are embedded at once. */
+  | { readonly type: 'embedded'; readonly id: number; readonly records: Uint8Array }
   | { readonly type: 'vector'; readonly id: number; readonly vector: Float32Array }
   | { readonly type: 'stats'; readonly id: number; readonly numbers: Float64Array }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string }
+
+type EmbedRequest = MeaningRequest & { readonly do: 'embed' }
 
 const turn = () => new Promise<void>((done) => setImmediate(done))
 
@@ -51,6 +57,7 @@ class MeaningThread {
   readonly #port: MessagePort
   readonly #parsers = new Parsers()
   #embedder: Promise<Embedder> | undefined
+  #last: { readonly state: string; readonly passages: ReadonlyMap<string, Passage> } | undefined
 
   constructor(port: MessagePort) {
     this.#port = port
@@ -73,10 +80,9 @@ class MeaningThread {
     const { id } = request
     switch (request.do) {
       case 'chunk':
-        return { type: 'chunked', id, chunks: await this.#chunk(request.root, request.target, request.files) }
+        return { type: 'chunked', id, batch: await this.#chunk(request.root, request.files) }
       case 'embed':
-        await this.#embed(request)
-        return { type: 'embedded', id }
+        return { type: 'embedded', id, records: await this.#embed(request) }
       case 'query': {
         const vector = await (await this.#model(request.choice)).query(request.text)
         return { type: 'vector', id, vector }
@@ -91,19 +97,19 @@ class MeaningThread {
     return this.#embedder
   }
 
-  async #chunk(root: string, target: string, paths: readonly string[]): Promise<number> {
-    const files: ChunkedFile[] = []
+  async #chunk(root: string, paths: readonly string[]): Promise<ChunkBatch> {
+    const files: CutFile[] = []
     for (const path of paths) {
       const found = lstatSync(join(root, path), { throwIfNoEntry: false })
       files.push({
         path,
         size: found?.size ?? -1,
         mtimeMs: found?.mtimeMs ?? -1,
-        chunks: await this.#chunksOf(root, path),
+        cut: await this.#chunksOf(root, path),
       })
       await turn()
     }
-    return writeChunkSegment(target, files)
+    return batchOf(files)
   }
 
   /** A file that is gone, binary or too large has no chunks; the search by text still finds what it may. */
@@ -118,49 +124,32 @@ class MeaningThread {
     }
   }
 
-  async #embed(request: MeaningRequest & { readonly do: 'embed' }): Promise<void> {
-    const segment = ChunkSegment.open(request.segment, 'segment')
-    const vectors = new VectorFile(request.vectors, request.dimensions)
-    try {
-      vectors.repair()
-      const embedder = await this.#model(request.choice)
-      const { batch } = embedder
-      const metas = segment.metas()
-      let file = -1
-      let passages = new Map<string, Passage>()
-      for (let at = vectors.count; at < metas.length; at += batch) {
-        const records: (Uint8Array | undefined)[] = []
-        const wanted: Passage[] = []
-        for (const meta of metas.slice(at, at + batch)) {
-          const path = segment.files[meta.file]?.path ?? ''
-          if (meta.file !== file) {
-            file = meta.file
-            passages = new Map(
-              (await this.#chunksOf(request.root, path)).map((chunk) => [
-                hashOf(chunk.text),
-                passageOf(path, chunk),
-              ]),
-            )
-          }
-          const known = request.known.get(meta.hash)
-          records.push(known)
-          // A chunk that changed meanwhile gets the vector of nothing; its new text is in a later segment.
-          if (!known) wanted.push(passages.get(meta.hash) ?? NOTHING)
-        }
-        const made = wanted.length > 0 ? await embedder.chunks(wanted) : []
-        vectors.append(
-          records.map((record) => record ?? packVector(made.shift() ?? new Float32Array(request.dimensions))),
-        )
-        this.#port.postMessage({
-          type: 'progress',
-          id: request.id,
-          files: at + records.length,
-        } satisfies MeaningReply)
-        await turn()
-      }
-    } finally {
-      segment.close()
+  async #embed({ root, chunks, choice, dimensions }: EmbedRequest): Promise<Uint8Array> {
+    const embedder = await this.#model(choice)
+    const records: (Uint8Array | undefined)[] = []
+    const wanted: Passage[] = []
+    for (const { path, hash, known } of chunks) {
+      if (wanted.length === embedder.batch) break
+      records.push(known)
+      // A chunk that changed meanwhile gets the vector of nothing; its new text is in a later segment.
+      if (!known) wanted.push((await this.#passagesOf(root, path)).get(hash) ?? NOTHING)
     }
+    const made = wanted.length > 0 ? await embedder.chunks(wanted) : []
+    return Buffer.concat(
+      records.map((record) => record ?? packVector(made.shift() ?? new Float32Array(dimensions))),
+    )
+  }
+
+  /** Of a file's chunks, by their hash. The next chunk is mostly of the same file, which need not be cut again. */
+  async #passagesOf(root: string, path: string): Promise<ReadonlyMap<string, Passage>> {
+    const found = lstatSync(join(root, path), { throwIfNoEntry: false })
+    const state = `${found?.size} ${found?.mtimeMs} ${found?.ctimeMs} ${path}`
+    if (this.#last?.state !== state) {
+      const chunks = await this.#chunksOf(root, path)
+      const passages = new Map(chunks.map((chunk) => [hashOf(chunk.text), passageOf(path, chunk)]))
+      this.#last = { state, passages }
+    }
+    return this.#last.passages
   }
 }
 
