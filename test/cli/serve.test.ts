@@ -1,6 +1,9 @@
 // `plugboard serve` as a client starts it: over stdio in both eras, and over HTTP with its token, to the end.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -91,6 +94,29 @@ describe('plugboard serve', () => {
     expect(collided?.stderr).toContain('collide')
     const open = await place?.run('serve', '--http', '--no-auth', '--host', '0.0.0.0')
     expect(open).toMatchObject({ code: 2 })
+  }, 60_000)
+})
+
+describe('a file of tokens', () => {
+  const ADA = 'secret-of-ada-4711'
+
+  it('may say on each line what it is for', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'plugboard-tokens-')), 'tokens')
+    ends.push(() => rmSync(dirname(file), { recursive: true }))
+    writeFileSync(file, `# who may come in\n${ADA} one.echo # only this, for now\n`)
+    const { url } = await startHttp('--token-file', file)
+    const client = new Client({ name: 'test', version: '1' })
+    ends.push(() => client.close())
+    const headers = { Authorization: `Bearer ${ADA}` }
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['mcp__one__echo'])
+  }, 60_000)
+
+  it('is refused when it grants one token two things', async () => {
+    surroundings()
+    place?.write('tokens', `${ADA} one\n${ADA}\n`)
+    const ran = await place?.run('serve', '--http', '--token-file', 'tokens')
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('the same token twice') })
   }, 60_000)
 })
 

@@ -279,6 +279,7 @@ export class Codebase {
 
   async searchByMeaning(query: MeaningQuery, signal?: AbortSignal): Promise<MeaningAnswer> {
     checkQuery(query.query)
+    await this.root.real()
     const path = query.path === undefined ? undefined : (await this.root.find(query.path)).relative
     const placed = { ...query, path }
     const meaning = await this.#meaning()

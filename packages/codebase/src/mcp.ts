@@ -149,7 +149,12 @@ export const TOOL_NAMES = Object.keys(TOOLS) as readonly ToolName[]
 
 /** One server over the shared codebase. */
 export async function buildServer(code: Codebase): Promise<McpServer> {
-  const { McpServer: Sdk, ResourceTemplate } = await import('@modelcontextprotocol/server')
+  const {
+    McpServer: Sdk,
+    ProtocolError,
+    ProtocolErrorCode,
+    ResourceTemplate,
+  } = await import('@modelcontextprotocol/server')
   const server = new Sdk(
     { name: SERVICE, version: VERSION },
     {
@@ -189,7 +194,12 @@ export async function buildServer(code: Codebase): Promise<McpServer> {
     },
     async (uri, { path }) => {
       const wanted = decodePath(typeof path === 'string' ? path : (path?.[0] ?? ''))
-      const { text } = await code.read(wanted, {})
+      const { text } = await code.read(wanted, {}).catch((error: unknown) => {
+        // A file that cannot be given is a fault of what was asked for; only a failing disk is one of the server.
+        if (!(error instanceof CodebaseError) || error.code === 'IO' || error.code === 'ROOT_GONE')
+          throw error
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message, { uri: uri.href })
+      })
       return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] }
     },
   )

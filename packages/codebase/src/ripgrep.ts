@@ -42,6 +42,8 @@ export async function runRipgrep(
   onOutput: (piece: Buffer) => boolean,
 ): Promise<RunEnd> {
   options.signal?.throwIfAborted()
+  if (args.some((arg) => arg.includes('\0')))
+    throw new CodebaseError('BAD_INPUT', 'A pattern or glob must not contain a NUL byte.')
   const child = spawn(binary, [...COMMON, ...args], {
     cwd: options.cwd,
     stdio: [options.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],

@@ -79,6 +79,15 @@ describe('over stdio', () => {
       id: 1,
       error: { code: -32000 },
     })
+    expect(await exchange('{"jsonrpc":"2.0","id":1.5,"method":"ping"}')).toMatchObject({
+      id: null,
+      error: { code: -32600 },
+    })
+    // A hello without its parts is refused and does not count as the one there may be.
+    expect(await exchange('{"jsonrpc":"2.0","id":1,"method":"initialize"}')).toMatchObject({
+      id: 1,
+      error: { code: -32602, message: expect.stringContaining('params.protocolVersion') },
+    })
     const hello = await exchange(
       '{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"old","version":"1"}}}',
     )
@@ -95,6 +104,18 @@ describe('over stdio', () => {
       result: { tools: { name: string }[] }
     }
     expect(result.tools.map(({ name }) => name)).toEqual(TOOLS)
+    for (const wrong of [
+      '"resources/read","params":{}',
+      '"logging/setLevel","params":{"level":"loud"}',
+      '"tools/list","params":{"cursor":7}',
+      '"tools/call"',
+      '"resources/read","params":{"uri":"codebase://file/no-such-file"}',
+      '"resources/read","params":{"uri":"codebase://file/%2e%2e%2fother"}',
+    ])
+      expect(await exchange(`{"jsonrpc":"2.0","id":8,"method":${wrong}}`), wrong).toMatchObject({
+        id: 8,
+        error: { code: -32602 },
+      })
     expect(await exchange('{"jsonrpc":"2.0","id":5,"method":"no/such"}')).toMatchObject({
       error: { code: -32601 },
     })

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type Answer,
   type AskHandler,
+  type Asking,
   type BoardOptions,
   type ConfiguredServer,
   type Question,
@@ -31,6 +32,8 @@ export class Questions {
   #onlyAsk: Exchange['ask'] | undefined
   readonly #flights = new Map<string, Set<Flight>>()
   readonly #here = new AsyncLocalStorage<Flight>()
+  /** Servers over Streamable HTTP: even in the older era they ask on the stream of the call they ask for. */
+  readonly #streaming = new Set<string>()
   /** A server of the newer era puts its questions inside answers, so that the call they belong to is known. */
   eraOf: (server: string) => Era | undefined = () => undefined
   /** The roots of the board itself, for servers that ask outside any call. */
@@ -75,7 +78,7 @@ export class Questions {
 
   /** Whether it matters which call a question comes out of; keeping track makes every promise dearer. */
   #needsPlace(server: string): boolean {
-    return this.#policy === 'elicit' || this.eraOf(server) !== 'legacy'
+    return this.#policy === 'elicit' || this.eraOf(server) !== 'legacy' || this.#streaming.has(server)
   }
 
   /** A server that asks inside its answer has stopped working on the call until it is asked again. */
@@ -105,38 +108,33 @@ export class Questions {
     return this.clientOf(server) === undefined ? undefined : flights.at(-1)?.exchange
   }
 
-  #handlers({ name }: ConfiguredServer): RequestHandlers {
+  #handlers({ name, entry }: ConfiguredServer): RequestHandlers {
+    if (entry.type === 'http' || entry.type === 'claudeai-proxy') this.#streaming.add(name)
     const pass =
       (method: string): AskHandler =>
-      (params, { signal, key }) =>
-        untilCarried(() => this.#pass(name, method, params, signal, key))
+      (params, asking) =>
+        untilCarried(() => this.#pass(name, method, params, asking))
     return {
       elicitForm: pass('elicitation/create'),
       elicitUrl: pass('elicitation/create'),
       sampling: pass('sampling/createMessage'),
       samplingTools: true,
-      roots: (params, { signal, key }) => untilCarried(() => this.#rootsFor(name, params, signal, key)),
+      roots: (params, asking) => untilCarried(() => this.#rootsFor(name, params, asking)),
       together: true,
     }
   }
 
-  #asker(server: string): Pick<Exchange, 'client' | 'ask'> | undefined {
-    // In the older era a question arrives on its own: only what is under way tells whose it may be.
-    const here = this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
+  #asker(server: string, inCall: boolean): Pick<Exchange, 'client' | 'ask'> | undefined {
+    // In the older era a question may arrive on its own: then only what is under way tells whose it may be.
+    const here = inCall || this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
     const exchange = here?.server === server ? here.exchange : this.exchangeOf(server)
     if (exchange) return exchange
     if (this.#only && this.#onlyAsk) return { client: this.#only, ask: this.#onlyAsk }
     return undefined
   }
 
-  async #pass(
-    server: string,
-    method: string,
-    params: Json,
-    signal: AbortSignal,
-    key?: string,
-  ): Promise<Json> {
-    const asker = this.#asker(server)
+  async #pass(server: string, method: string, params: Json, { signal, key, inCall }: Asking): Promise<Json> {
+    const asker = this.#asker(server, inCall)
     if (!asker)
       throw new RpcFault(
         RPC.internal,
@@ -150,8 +148,8 @@ export class Questions {
     return await this.#resting(server, () => asker.ask(method, params, signal, key))
   }
 
-  async #rootsFor(server: string, params: Json, signal: AbortSignal, key?: string): Promise<Json> {
-    const asker = this.#asker(server)
+  async #rootsFor(server: string, params: Json, { signal, key, inCall }: Asking): Promise<Json> {
+    const asker = this.#asker(server, inCall)
     if (asker?.client.capabilities.roots)
       return await this.#resting(server, () => asker.ask('roots/list', params, signal, key))
     // A server of the newer era was told what the client has, and asks for roots all the same.

@@ -173,8 +173,8 @@ function readTokens(file: string, exposure: Grant['exposure']): Grant[] {
   }
   const grants = text
     .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.replace(/(?:^|\s)#.*/, '').trim())
+    .filter((line) => line !== '')
     .map((line) => {
       const [token = '', ...patterns] = line.split(/\s+/)
       return { token, exposure: narrowed(exposure, readExposure(patterns)) }
@@ -183,6 +183,10 @@ function readTokens(file: string, exposure: Grant['exposure']): Grant[] {
   if (grants.length === 0 || short)
     throw new InvalidInput(`--token-file: ${file} ${short ? 'has a token that is too short' : 'is empty'}.`, {
       hint: 'Write one token of at least 16 characters a line.',
+    })
+  if (new Set(grants.map(({ token }) => token)).size < grants.length)
+    throw new InvalidInput(`--token-file: ${file} has the same token twice.`, {
+      hint: 'Write what one client is shown on one line, after its token.',
     })
   return grants
 }

@@ -1,6 +1,14 @@
 // The index when things go wrong: killed while it is written, two processes, a torn or foreign file, no room, no permission.
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from '../codebase.ts'
@@ -224,4 +232,34 @@ describe('an index that cannot be kept', () => {
     await code.close()
     cache.remove()
   }, 60_000)
+})
+
+describe('a folder that becomes a link out of the root', () => {
+  it('is not searched through the names the index has of its files', async () => {
+    const outside = scratch({ 'f.txt': 'needle outside\n' })
+    const own = scratch()
+    for (let n = 0; n < 500; n++) own.write(`d${n % 10}/f${n}.txt`, `line ${n}\n`)
+    own.write('swapped/f.txt', 'needle inside\n')
+    const cache = scratch()
+    const code = new Codebase({
+      root: own.folder,
+      cacheDir: cache.folder,
+      embeddings: { kind: 'none' },
+    })
+    try {
+      await code.searchCode(textQuery('needle'))
+      await state(code, 'ready')
+      const before = await code.searchCode(textQuery('needle'))
+      expect(before).toMatchObject({ source: 'index', matches: [{ text: 'needle inside' }] })
+      renameSync(join(own.folder, 'swapped'), join(cache.folder, 'away'))
+      symlinkSync(outside.folder, join(own.folder, 'swapped'))
+      for (const query of [textQuery('needle'), textQuery('need.e', { regex: true })])
+        expect((await code.searchCode(query)).matches).toEqual([])
+      await state(code, 'ready')
+      expect((await code.searchCode(textQuery('needle'))).matches).toEqual([])
+    } finally {
+      await code.close()
+      for (const place of [outside, own, cache]) place.remove()
+    }
+  })
 })

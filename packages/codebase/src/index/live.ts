@@ -186,7 +186,7 @@ export class LiveIndex implements CandidateSource {
       if (!this.#isLive) return false
       if (rulesStamp(this.#options.root) !== this.#rules) return this.#distrust()
       const paths = await this.#changes()
-      if (!paths || paths.some(isRuleFile)) return this.#distrust()
+      if (!paths || paths.some((path) => isRuleFile(path) || this.#isReplaced(path))) return this.#distrust()
       await this.#note(paths)
       return this.#isLive
     })
@@ -205,6 +205,13 @@ export class LiveIndex implements CandidateSource {
       // A watcher that does not answer in time is not one to rely on.
       return undefined
     }
+  }
+
+  /** A link where a folder was leads the names of the files in it elsewhere, perhaps out of the root. */
+  #isReplaced(path: string): boolean {
+    if (!this.#folders.has(path)) return false
+    const found = lstatSync(join(this.#options.root, path), { throwIfNoEntry: false })
+    return found !== undefined && !found.isDirectory()
   }
 
   /** Scans answer until everything was compared again. */

@@ -1,10 +1,11 @@
 // text/search.ts: finds lines of text. ripgrep is the judge of every answer; an index, where there is one, only names
 // the files worth reading. It does not know how the index is stored or kept fresh.
-import { lstat } from 'node:fs/promises'
+import { lstat, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { CodebaseError } from '../errors.ts'
 import { FILE_LIMITS, INDEX_LIMITS, SEARCH_LIMITS } from '../limits.ts'
 import { runRipgrep } from '../ripgrep.ts'
-import { type Place, quote, type Root } from '../root.ts'
+import { isInside, type Place, quote, type Root } from '../root.ts'
 import { searchLiteral } from './literal.ts'
 import { MatchCollector, type TextMatch } from './matches.ts'
 
@@ -60,6 +61,37 @@ export function checkQuery(query: string): void {
 }
 
 export async function searchText(
+  binary: string,
+  root: Root,
+  query: TextQuery,
+  index: CandidateSource | undefined,
+  signal: AbortSignal | undefined,
+): Promise<TextAnswer> {
+  const answer = await searchUnconfined(binary, root, query, index, signal)
+  return { ...answer, matches: await inside(await root.real(), answer.matches) }
+}
+
+/**
+ * ripgrep follows the links on the way to what it is named, and a folder may have become a link since it was named. So nothing
+ * is told before its name was seen, once more, to lead to a place inside the root.
+ */
+async function inside(root: string, matches: readonly TextMatch[]): Promise<TextMatch[]> {
+  const verdicts = new Map<string, boolean>()
+  for (const { file_path } of matches)
+    if (!verdicts.has(file_path))
+      verdicts.set(file_path, isInside(root, await nearest(join(root, file_path))))
+  return matches.filter(({ file_path }) => verdicts.get(file_path))
+}
+
+/** Where a path leads; of one that is gone, or whose name is not UTF-8 and cannot be asked about, where its folder does. */
+async function nearest(path: string): Promise<string> {
+  for (let at = path; ; at = dirname(at)) {
+    const real = await realpath(at).catch(() => undefined)
+    if (real !== undefined || at === dirname(at)) return real ?? at
+  }
+}
+
+async function searchUnconfined(
   binary: string,
   root: Root,
   query: TextQuery,

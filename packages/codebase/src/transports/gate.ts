@@ -1,6 +1,7 @@
 // transports/gate.ts: the order of a conversation in the initialize era: initialize first, once. Requests of the newer
-// era name their protocol version themselves and need no handshake.
-import type { JSONRPCMessage } from '@modelcontextprotocol/server'
+// era name their protocol version themselves and need no handshake. What a request of the protocol must carry is checked here
+// as well, because the SDK calls it an internal error.
+import { type JSONRPCMessage, specTypeSchemas } from '@modelcontextprotocol/server'
 
 export const RPC = {
   parse: -32700,
@@ -14,6 +15,19 @@ export const RPC = {
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 /** These may come before the handshake in any era. */
 const ALWAYS = new Set(['ping', 'server/discover'])
+
+/** The shape of each request that is served here, but for the arguments of a tool. */
+const SHAPES = new Map(
+  Object.entries({
+    initialize: specTypeSchemas.InitializeRequest,
+    'logging/setLevel': specTypeSchemas.SetLevelRequest,
+    'resources/list': specTypeSchemas.ListResourcesRequest,
+    'resources/read': specTypeSchemas.ReadResourceRequest,
+    'resources/templates/list': specTypeSchemas.ListResourceTemplatesRequest,
+    'tools/call': specTypeSchemas.CallToolRequest,
+    'tools/list': specTypeSchemas.ListToolsRequest,
+  }),
+)
 
 export interface RpcError {
   readonly jsonrpc: '2.0'
@@ -35,10 +49,11 @@ export class HandshakeGate {
     if (message.method === 'initialize') {
       if (this.#initialized)
         return rpcError(message.id, RPC.order, 'Already initialized: initialize comes once.')
-      this.#initialized = true
-      return undefined
+      const fault = misshapen(message)
+      this.#initialized = fault === undefined
+      return fault
     }
-    if (this.#initialized || ALWAYS.has(message.method) || isModern(message)) return undefined
+    if (this.#initialized || ALWAYS.has(message.method) || isModern(message)) return misshapen(message)
     return rpcError(message.id, RPC.order, `Not initialized: send initialize before ${message.method}.`)
   }
 
@@ -46,6 +61,16 @@ export class HandshakeGate {
   refused(): void {
     this.#initialized = false
   }
+}
+
+function misshapen(message: { id: unknown; method: string; params?: unknown }): RpcError | undefined {
+  const checked = SHAPES.get(message.method)?.['~standard'].validate({ params: {}, ...message })
+  // The SDK's schemas answer at once; the standard they follow would allow a promise.
+  if (!checked || checked instanceof Promise || !checked.issues) return undefined
+  const faults = checked.issues.map(
+    ({ path, message: text }) => `${(path ?? []).map(String).join('.')}: ${text}`,
+  )
+  return rpcError(message.id, RPC.invalidParams, `Invalid ${message.method}: ${faults.join('; ')}`)
 }
 
 function isModern(message: object): boolean {
@@ -61,8 +86,9 @@ export function asMessage(value: unknown): { message: JSONRPCMessage } | { error
   const isReply = method === undefined && ('result' in value || 'error' in value)
   if (jsonrpc !== '2.0' || (typeof method !== 'string' && !isReply))
     return { error: rpcError(id, RPC.invalidRequest, 'A request needs "jsonrpc": "2.0" and a "method".') }
-  if ('id' in value && typeof id !== 'string' && typeof id !== 'number')
-    return { error: rpcError(null, RPC.invalidRequest, 'An id is a string or a number.') }
+  // A fraction is a number to JSON, but the SDK drops such a message without a word.
+  if ('id' in value && typeof id !== 'string' && !Number.isSafeInteger(id))
+    return { error: rpcError(null, RPC.invalidRequest, 'An id is a string or a whole number.') }
   if (params !== undefined && (typeof params !== 'object' || params === null))
     return { error: rpcError(id, RPC.invalidParams, 'Params are an object.') }
   if (Array.isArray(params)) return { error: rpcError(id, RPC.invalidParams, 'Params are given by name.') }

@@ -1,5 +1,6 @@
 // asks.ts: what a server may ask of us, whichever way the question arrives: as a request of its own in the older era, inside
 // an answer in 2026-07-28. A capability is advertised exactly when its handler is there.
+import { cameWithCall } from '../transports/arrival.ts'
 import { RpcFault } from './faults.ts'
 import { type Json, RPC } from './protocol.ts'
 
@@ -9,6 +10,8 @@ export interface Asking {
   readonly signal: AbortSignal
   /** What the server calls the question, when it asks inside an answer. */
   readonly key?: string
+  /** It came on the stream of a call, and the handler runs in the async context that the call was made in. */
+  readonly inCall: boolean
 }
 export type AskHandler = (params: Json, asking: Asking) => Promise<Json> | Json
 
@@ -58,7 +61,8 @@ export class Asks {
     if (method === 'ping') return {}
     const handler = this.#handlerFor(method, params)
     if (!handler) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
-    return await handler(params, { server: this.#server, signal, ...(key !== undefined && { key }) })
+    const inCall = cameWithCall()
+    return await handler(params, { server: this.#server, signal, inCall, ...(key !== undefined && { key }) })
   }
 
   #handlerFor(method: string, params: Json): AskHandler | undefined {

@@ -12,6 +12,7 @@ import type {
 import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
 import { Cancelled, IoError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
+import { asPartOfCall, asUnasked } from './arrival.ts'
 import { type Answer, exchange, type RequestParts } from './exchange.ts'
 import { faultCode, tlsCode } from './faults.ts'
 import { EntryHeaders, type HeaderMap } from './headers.ts'
@@ -76,7 +77,7 @@ export class HttpTransport implements Transport {
     this.#inner.onerror = (error) => this.#report(error)
     this.#push = new PushStream({
       host: context.host,
-      deliver: (message) => this.#deliver(message),
+      deliver: asUnasked((message) => this.#deliver(message)),
       note: (text) => this.#note(text),
       onLoss: (error) => this.#report(this.#networkError(error)),
       reopen: (lastEventId) => this.#inner.resumeStream(lastEventId ?? ''),
@@ -156,12 +157,13 @@ export class HttpTransport implements Transport {
       note: (text: string) => this.#note(text),
     }
     if (first.mediaType === 'application/json') return call.readJson(first, sink)
+    const stream = { ...sink, deliver: asPartOfCall(sink.deliver) }
     let answer = first
     for (let attempt = 0; ; attempt++) {
       let cut: unknown
       const seen = call.lastEventId
       try {
-        await call.readEvents(answer, sink, this.#context.host.timer)
+        await call.readEvents(answer, stream, this.#context.host.timer)
       } catch (error) {
         cut = error
       }
