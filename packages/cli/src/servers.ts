@@ -72,7 +72,7 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
 function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
   if (row.error)
     return [
-      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${shortPaths(row.error)}`,
+      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${indented(row.error, 2)}`,
       ...(row.hint ? [`  ${dim(shortPaths(row.hint))}`] : []),
     ]
   if (row.reason === 'pending approval')
@@ -81,6 +81,11 @@ function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
     ]
   if (row.reason) return [`${dim('⊘')} ${dim(shortPaths(`${row.name}: ${row.reason}`))}`]
   return []
+}
+
+/** What a server said last has many lines; they belong to its row. */
+function indented(text: string, by: number): string {
+  return shortPaths(text).replaceAll('\n', `\n${' '.repeat(by)}`)
 }
 
 export function hiddenNote(configuration: Configuration): string | undefined {
@@ -109,7 +114,7 @@ export function getAsText(row: ServerRow, entry: unknown, line: number | undefin
   const { bold, dim } = color
   const facts = [
     ['  state', row.reason ? shortPaths(`${row.state}: ${row.reason}`) : row.state],
-    ...(row.error ? [['  error', `${row.stage ? `(${row.stage}) ` : ''}${shortPaths(row.error)}`]] : []),
+    ...(row.error ? [['  error', `${row.stage ? `(${row.stage}) ` : ''}${indented(row.error, 4)}`]] : []),
     ...(row.hint ? [['  hint', shortPaths(row.hint)]] : []),
     ['  scope', row.scope],
     ['  source', `${shortPath(row.source)}${line ? `:${line}` : ''}`],
