@@ -77,3 +77,86 @@ it('a resource that is not there comes with the way to those that are', async ()
   expect(code).toBe(3)
   expect(stderr).toContain('plugboard resources everything')
 })
+
+describe('a slip on the command line', () => {
+  it.for([
+    [['tols'], 'Did you mean `plugboard tools`?'],
+    [['doctr'], 'Did you mean `plugboard doctor`?'],
+    [['list', '--jsn'], 'Did you mean --json?'],
+    [['list', '--timeout'], '--timeout needs a value.'],
+    [['read'], 'Usage: plugboard read SERVER URI'],
+    [['add', 'x', 'ftp://example.com/mcp'], 'Addresses begin with https://'],
+    [['serve', '--port', '7337'], 'Add --http'],
+    [['codebase', '--root', 'no-such-folder'], 'is not a folder'],
+  ] as const)('%j is told what was meant', async ([args, told]) => {
+    const ran = await place.run(...args)
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toContain(told)
+  })
+
+  it('in the name of a server suggests that server', async () => {
+    expect((await place.run('get', 'evrything')).stderr).toContain('Did you mean everything?')
+  })
+})
+
+describe('what is about another client', () => {
+  it('says nothing about servers that it does not touch', async () => {
+    place.write('cursor.json', { mcpServers: { search: { command: 'a' } } })
+    for (const words of [
+      ['import', 'cursor', 'cursor.json', '--dry-run'],
+      ['export', 'cursor', '--only', 'everything'],
+      ['export', 'cursor'],
+    ])
+      expect(await place.run(...words)).toMatchObject({ code: 0, stderr: '' })
+  })
+})
+
+describe('a result that is said twice', () => {
+  it('is shown once to a person, and both ways in JSON', async () => {
+    place.write('loom.txt', 'a shuttle\n')
+    const words = ['call', 'codebase.search_code', 'query=shuttle']
+    const { stdout } = await place.run(...words)
+    expect(stdout).toContain('loom.txt')
+    expect(stdout).not.toContain('"matches"')
+    const { json } = await place.run(...words, '--json')
+    expect(json.structuredContent.matches).toHaveLength(1)
+    expect(json.content[0].text).toContain('loom.txt')
+  })
+})
+
+describe('explain', () => {
+  it('shows the rules about a server, strongest first, and what its entry says itself', async () => {
+    const permissions = { deniedTools: ['delete_*'] }
+    place.write('~/.plugboard/settings.json', {
+      mcpServers: { files: { command: 'a', permissions }, other: { command: 'b' } },
+      permissions: { allow: ['mcp__files__read_*', 'mcp__files2'], deny: ['mcp__files__move'] },
+    })
+    // A repository's `allow` does not count, so it is not shown.
+    place.write('.plugboard/settings.json', {
+      permissions: { allow: ['mcp__files'], ask: ['mcp__files__write'] },
+    })
+    const { rules } = (await place.run('explain', 'files', '--json')).json
+    expect(rules.map(({ action, rule }: { action: string; rule: string }) => `${action} ${rule}`)).toEqual([
+      'deny mcp__files__move',
+      'ask mcp__files__write',
+      'allow mcp__files__read_*',
+    ])
+    const text = (await place.run('explain', 'files')).stdout
+    expect(text).toMatch(/deny +mcp__files__move +~\/\.plugboard\/settings\.json/)
+    expect(text).toContain('{"deniedTools":["delete_*"]}')
+    expect((await place.run('explain', 'other')).stdout).toContain('no rule names it')
+  })
+})
+
+describe('names that act on a terminal', () => {
+  it('are shown by their code points, in text and in JSON', async () => {
+    const name = 'a\u001b[31m\u009b2J\u202e'
+    place.write('.mcp.json', { mcpServers: { [name]: { command: 'a' } } })
+    for (const words of [['doctor'], ['doctor', '--json'], ['list', '--no-connect', '--json']]) {
+      const { stdout } = await place.run(...words)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+      expect(stdout).not.toMatch(/[\u001b\u009b\u202e]/)
+    }
+    expect(JSON.stringify((await place.run('doctor', '--json')).json)).toContain('\u202e')
+  }, 30_000)
+})

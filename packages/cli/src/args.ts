@@ -1,5 +1,6 @@
 // args.ts: the words on the command line → a verb and its options. Wrong words get a sentence that helps.
 import { parseArgs } from 'node:util'
+import { nearest } from '@plugboard/core/config/nearest'
 import { InvalidInput } from '@plugboard/core/errors'
 import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
 import { findVerb, SPELLINGS, VERBS } from './verbs.ts'
@@ -20,11 +21,12 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   if (word === 'mcp') return parseCommandLine([...argv.slice(0, at), ...argv.slice(at + 1)])
   const spelling = Object.hasOwn(SPELLINGS, word) ? SPELLINGS[word] : undefined
   if (spelling) return parseCommandLine([...argv.slice(0, at), ...spelling, ...argv.slice(at + 1)])
+  if (word === 'version') return parseCommandLine([...argv.slice(0, at), ...argv.slice(at + 1), '--version'])
   if (word === 'help') return parseCommandLine([...argv.slice(0, at), ...argv.slice(at + 1), '--help'])
   const verb = findVerb(word)
   if (!verb)
     throw new InvalidInput(`There is no verb "${word}".`, {
-      hint: nearest(word) ?? 'Run `plugboard --help` for the list.',
+      hint: nearestVerb(word) ?? 'Run `plugboard --help` for the list.',
     })
   return parseWords(verb, [...argv.slice(0, at), ...argv.slice(at + 1)])
 }
@@ -90,28 +92,26 @@ function explain(
       })
     }
     return new InvalidInput(`${option} is not an option here.`, {
-      hint: `Usage: ${usage}. See \`plugboard ${verb?.name ?? ''} --help\`.`,
+      hint:
+        nearestOption(option, verb) ??
+        `Usage: ${usage}. See \`${['plugboard', verb?.name, '--help'].filter(Boolean).join(' ')}\`.`,
     })
   }
+  const [, valueless] = /'(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(error.message) ?? []
+  if (valueless) return new InvalidInput(`${valueless} needs a value.`, { hint: `Usage: ${usage}` })
   const message = error.message.split('\n')[0] ?? 'The command line is wrong.'
   return new InvalidInput(message.replace(/\.?$/, '.'), { hint: `Usage: ${usage}` })
 }
 
-/** A verb one or two keystrokes away. */
-function nearest(word: string): string | undefined {
-  const names = VERBS.flatMap((verb) => [verb.name, ...(verb.aliases ?? [])])
-  const close = names.find(
-    (name) => name.startsWith(word) || word.startsWith(name) || sameLetters(name, word),
-  )
-  return close && word.length > 1 ? `Did you mean \`plugboard ${close}\`?` : undefined
+/** A verb a slip away, or the one that begins so. */
+function nearestVerb(word: string): string | undefined {
+  const names = [...VERBS.map(({ name }) => name), ...VERBS.flatMap(({ aliases }) => aliases ?? [])]
+  const close =
+    nearest(word, names) ?? names.find((name) => word.length > 1 && name.startsWith(word.toLowerCase()))
+  return close && `Did you mean \`plugboard ${close}\`?`
 }
 
-function sameLetters(a: string, b: string): boolean {
-  return (
-    Math.abs(a.length - b.length) <= 1 &&
-    [...a]
-      .sort()
-      .join('')
-      .startsWith([...b].sort().join('').slice(0, -1))
-  )
+function nearestOption(option: string, verb: VerbSpec | undefined): string | undefined {
+  const close = nearest(option.replace(/^-+/, ''), Object.keys({ ...GLOBAL_OPTIONS, ...verb?.options }))
+  return option.length > 2 && close !== undefined ? `Did you mean --${close}?` : undefined
 }

@@ -17,6 +17,8 @@ export interface Invocation {
   readonly host: Host
   readonly cwd: string
   readonly output: Output
+  /** The verb and what follows it. */
+  readonly usage: string
   readonly positionals: readonly string[]
   readonly rest: readonly string[]
   flag(name: string): boolean
@@ -67,6 +69,7 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
     host,
     cwd,
     output,
+    usage: `plugboard ${parsed.verb?.name ?? 'VERB'} ${parsed.verb?.usage ?? ''}`.trimEnd(),
     positionals: parsed.positionals,
     rest: parsed.rest,
     flag,
@@ -79,11 +82,15 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
   }
 }
 
-/** A command about one server is no place for warnings about the others; faults of files are always told. */
+/**
+ * A command about one server is no place for faults of the others, nor one about another client for warnings; a file
+ * that cannot be used is always told.
+ */
 function concerns({ verb, positionals }: Parsed, output: Output, { severity, server }: Diagnostic): boolean {
+  const [, subject] = /^\[?(NAME|SERVER|TOOL|CLIENT)/.exec(verb?.usage ?? '') ?? []
   const [word] = positionals
-  if (severity === 'error' || server === undefined || output.verbose) return true
-  if (word === undefined || !/^\[?(NAME|SERVER|TOOL)/.test(verb?.usage ?? '')) return true
+  if (subject === undefined || word === undefined || output.verbose) return true
+  if (subject === 'CLIENT' || server === undefined) return severity === 'error'
   return word === server || word.startsWith(`${server}.`) || word.startsWith(`mcp__${server}__`)
 }
 
@@ -99,14 +106,14 @@ function isFolder(path: string): boolean {
 
 /** Exactly so many words, or a sentence about what is missing or too much. */
 export function words(invocation: Invocation, names: readonly string[], optional = 0): readonly string[] {
-  const { positionals } = invocation
+  const { positionals, usage } = invocation
   if (positionals.length < names.length - optional)
     throw new InvalidInput(`${names[positionals.length]} is missing.`, {
-      hint: 'Add `--help` to see how it is used.',
+      hint: `Usage: ${usage}`,
     })
   if (positionals.length > names.length)
     throw new InvalidInput(`"${positionals[names.length]}" is one word too many.`, {
-      hint: 'Add `--help` to see how it is used.',
+      hint: `Usage: ${usage}`,
     })
   return positionals
 }
@@ -114,4 +121,15 @@ export function words(invocation: Invocation, names: readonly string[], optional
 export function scopeOption(invocation: Invocation): WritableScope | undefined {
   // The parser has checked the choices.
   return invocation.option('scope') as WritableScope | undefined
+}
+
+/** Over stdio these would do nothing, and whoever gave them expects that they do. */
+export function refuseHttpOnly(invocation: Invocation, names: readonly string[]): void {
+  if (invocation.flag('http')) return
+  const given = names.find(
+    (name) =>
+      invocation.flag(name) || invocation.option(name) !== undefined || invocation.options(name).length > 0,
+  )
+  if (given !== undefined)
+    throw new InvalidInput(`--${given} is for HTTP.`, { hint: 'Add --http, or leave it out.' })
 }

@@ -37,7 +37,7 @@ export function createOutput(flags: OutputFlags): Output {
     color: createColors(wanted(1)),
     errorColor: createColors(wanted(2)),
     result: (data, text) => {
-      const shown = flags.json ? JSON.stringify(data, null, 2) : text()
+      const shown = flags.json ? jsonText(data) : text()
       if (shown !== '') write(1, shown.endsWith('\n') ? shown : `${shown}\n`)
     },
     note: (line) => {
@@ -87,13 +87,16 @@ export function exitCodeOf(error: PlugboardError): number {
 
 export function reportError(output: Output, error: PlugboardError): void {
   if (output.json) {
-    write(1, `${JSON.stringify({ error: error.toJSON() }, null, 2)}\n`)
+    write(1, `${jsonText({ error: error.toJSON() })}\n`)
     return
   }
   const { red, dim } = output.errorColor
   const where = [error.server, error.stage].filter((part) => part && !error.message.includes(`"${part}"`))
-  write(2, `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${safe(error.message)}\n`)
-  if (error.hint) write(2, `  ${dim(safe(error.hint))}\n`)
+  write(
+    2,
+    `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${shortPaths(error.message)}\n`,
+  )
+  if (error.hint) write(2, `  ${dim(shortPaths(error.hint))}\n`)
 }
 
 /** Faults in files, most serious first; a file's fault never stops the command. */
@@ -123,6 +126,25 @@ export function safe(text: string): string {
 export function shortPath(path: string): string {
   const home = process.env['HOME']
   return safe(home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
+}
+
+/** The same for a sentence that may have paths in it. */
+export function shortPaths(text: string): string {
+  const home = process.env['HOME']
+  return safe(home ? text.replaceAll(`${home}/`, '~/') : text)
+}
+
+// Line ends are between values; inside of them JSON has escaped them.
+const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** JSON with every character that a terminal would obey, or nobody sees, written as an escape: the values are the same. */
+function jsonText(data: unknown): string {
+  return JSON.stringify(data, null, 2).replace(UNSEEN, (char) =>
+    Array.from(
+      { length: char.length },
+      (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  )
 }
 
 /** Columns that line up; the last one is not padded. Colour codes do not count. */

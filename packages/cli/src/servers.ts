@@ -1,7 +1,7 @@
 // servers.ts: the rows of `list` and of the board: what is configured, and how it is.
 import type { Configuration, ConfiguredServer } from '@plugboard/core/config'
 import type { Colors } from './colors.ts'
-import { safe, shortPath, table } from './output.ts'
+import { safe, shortPath, shortPaths, table } from './output.ts'
 
 /** One server as scripts see it. Fields may be added, never renamed. */
 export interface ServerRow {
@@ -72,15 +72,20 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
 function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
   if (row.error)
     return [
-      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${safe(row.error)}`,
-      ...(row.hint ? [`  ${dim(safe(row.hint))}`] : []),
+      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${indented(row.error, 2)}`,
+      ...(row.hint ? [`  ${dim(shortPaths(row.hint))}`] : []),
     ]
   if (row.reason === 'pending approval')
     return [
       `${yellow('⏸')} ${row.name}: came with this project; run \`plugboard approve ${row.name}\` to let it start`,
     ]
-  if (row.reason) return [`${dim('⊘')} ${dim(`${row.name}: ${row.reason}`)}`]
+  if (row.reason) return [`${dim('⊘')} ${dim(shortPaths(`${row.name}: ${row.reason}`))}`]
   return []
+}
+
+/** What a server said last has many lines; they belong to its row. */
+function indented(text: string, by: number): string {
+  return shortPaths(text).replaceAll('\n', `\n${' '.repeat(by)}`)
 }
 
 export function hiddenNote(configuration: Configuration): string | undefined {
@@ -108,9 +113,9 @@ export function listAsData(configuration: Configuration, rows: readonly ServerRo
 export function getAsText(row: ServerRow, entry: unknown, line: number | undefined, color: Colors): string {
   const { bold, dim } = color
   const facts = [
-    ['  state', row.reason ? `${row.state}: ${row.reason}` : row.state],
-    ...(row.error ? [['  error', `${row.stage ? `(${row.stage}) ` : ''}${safe(row.error)}`]] : []),
-    ...(row.hint ? [['  hint', row.hint]] : []),
+    ['  state', row.reason ? shortPaths(`${row.state}: ${row.reason}`) : row.state],
+    ...(row.error ? [['  error', `${row.stage ? `(${row.stage}) ` : ''}${indented(row.error, 4)}`]] : []),
+    ...(row.hint ? [['  hint', shortPaths(row.hint)]] : []),
     ['  scope', row.scope],
     ['  source', `${shortPath(row.source)}${line ? `:${line}` : ''}`],
     ['  type', row.type],

@@ -39,3 +39,8 @@ export function isTerminal(fd: 0 | 1 | 2): boolean {
   }
   return lazyModule('node:tty').isatty(fd)
 }
+
+/** A terminal where what was drawn can be drawn over. */
+export function canRedraw(fd: Fd): boolean {
+  return process.env['TERM'] !== 'dumb' && isTerminal(fd)
+}

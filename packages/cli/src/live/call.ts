@@ -6,6 +6,7 @@ import { TOOL_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { timeoutOption, withBoard } from '../plug.ts'
+import { isTerminal } from '../streams.ts'
 import { personOptions } from '../terminal/person.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { readArguments, strangers } from '../use/arguments.ts'
@@ -60,6 +61,8 @@ function show(invocation: Invocation, tool: Tool, result: ToolResult, durationMs
   const { output } = invocation
   const { isError, content, structuredContent, savedFiles, truncated, warnings } = result
   const { serverName, toolName } = tool.mcpInfo
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const said = withoutData(texts, structuredContent)
   output.result(
     {
       server: serverName,
@@ -71,11 +74,21 @@ function show(invocation: Invocation, tool: Tool, result: ToolResult, durationMs
       ...(truncated && { truncated }),
       durationMs: Math.round(durationMs * 10) / 10,
     },
-    () => content.flatMap((part) => (part.type === 'text' ? [forStdout(part.text)] : [])).join('\n'),
+    () => said.map(forStdout).join('\n'),
   )
   if (output.json) return
+  if (said.length < texts.length && isTerminal(2))
+    output.note(output.errorColor.dim('The same call with --json prints its structured result too.'))
   if (isError) output.note(output.errorColor.red(`${serverName}.${toolName} answered with an error.`))
   if (output.verbose) for (const warning of warnings) output.note(oneLine(warning, 300))
+}
+
+/** A model reads the structured result after the text; for a person the text is enough, where there is one. */
+function withoutData(texts: readonly string[], structured: unknown): readonly string[] {
+  if (structured === undefined || !texts[0]?.trim()) return texts
+  const data = JSON.stringify(structured, null, 2)
+  // A long one is there in part: its beginning, up to the limit.
+  return texts.filter((text, at) => at === 0 || text === '' || !data.startsWith(text))
 }
 
 /** Most schemas let any argument pass, and most servers drop what they do not know: a slip would go unseen. */

@@ -1,4 +1,5 @@
 // codebase: the built-in code search server on its own, for any other MCP client: over stdio, or over HTTP.
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
   CodebaseError,
@@ -9,13 +10,16 @@ import {
 } from '@plugboard/codebase'
 import { plugboardHome } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
-import { type Invocation, words } from '../context.ts'
+import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
   const { output, host } = invocation
   const root = resolve(invocation.cwd, invocation.option('root') ?? '.')
+  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
+    throw new InvalidInput(`--root: ${root} is not a folder.`)
+  refuseHttpOnly(invocation, ['port', 'allow-origin'])
   const cacheDir = join(plugboardHome(host), 'cache', 'codebase')
   const server = createCodebaseServer({ root, cacheDir, ...threads(invocation), ...embeddings(invocation) })
   const stop = new AbortController()

@@ -3,7 +3,7 @@ import { type Configuration, findResolution, type Resolution } from '@plugboard/
 import { type Diagnosis, diagnose, type Finding, type Rung } from '@plugboard/core/doctor'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
-import { EXIT, shortPath } from '../output.ts'
+import { EXIT, safe, shortPaths } from '../output.ts'
 import { withBoard } from '../plug.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -50,9 +50,9 @@ function asText(server: Diagnosis, color: Colors, all: boolean): string {
   const mark = stoppedAt ? red('✘') : disabled ? dim('⊘') : green('✔')
   const shown = all ? findings : findings.slice(0, FINDINGS_SHOWN)
   return [
-    `${mark} ${bold(name)}: ${verdict}`,
+    `${mark} ${bold(safe(name))}: ${verdict}`,
     ...rungs.flatMap((rung) => rungLines(rung, color)),
-    ...shown.map((finding) => `  ${yellow('!')} ${findingText(finding)}`),
+    ...shown.map((finding) => `  ${yellow('!')} ${safe(findingText(finding))}`),
     ...(shown.length < findings.length ? [dim(`  … and ${findings.length - shown.length} more (-v)`)] : []),
   ].join('\n')
 }
@@ -61,10 +61,10 @@ const NAME_WIDTH = 'capabilities'.length
 
 function rungLines({ rung, ok, detail = '', hint }: Rung, { dim, green, red }: Colors): string[] {
   const indent = ' '.repeat(NAME_WIDTH + 6)
-  const text = shortPath(detail).replaceAll('\n', `\n${indent}`)
+  const text = shortPaths(detail).replaceAll('\n', `\n${indent}`)
   return [
     `  ${ok ? green('✔') : red('✘')} ${rung.padEnd(NAME_WIDTH)}  ${ok ? dim(text) : text}`.trimEnd(),
-    ...(hint ? [`${indent}${hint.replaceAll('\n', `\n${indent}`)}`] : []),
+    ...(hint ? [`${indent}${shortPaths(hint).replaceAll('\n', `\n${indent}`)}`] : []),
   ]
 }
 

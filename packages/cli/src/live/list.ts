@@ -5,15 +5,15 @@ import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { connectTimeout, withBoard } from '../plug.ts'
 import { hiddenNote, listAsData, rowsAsText, type ServerRow } from '../servers.ts'
-import { isTerminal, write } from '../streams.ts'
+import { canRedraw, write } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { output } = invocation
-  const growing = !output.json && !output.quiet && isTerminal(1)
+  const growing = !output.json && !output.quiet && canRedraw(1)
   return withBoard(invocation, async ({ board, configuration, signal }) => {
     const screen = growing ? new Screen(() => rowsAsText(rowsOf(board), output.color)) : undefined
     const stop = screen && board.on('state', () => screen.soon())
-    screen?.draw()
+    screen?.drawIfItFits()
     // Servers that wait for a slot behind slow ones do not make the command longer than one connect may take.
     const timeoutMs = connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) + SETTLE_MS
     await board.ready({ signal, timeoutMs })
@@ -81,10 +81,17 @@ class Screen {
   }
 
   soon(): void {
-    this.#timer ??= setTimeout(() => this.draw(), FRAME_MS)
+    this.#timer ??= setTimeout(() => this.drawIfItFits(), FRAME_MS)
   }
 
-  draw(text = this.#text()): void {
+  /** What has scrolled off the top cannot be drawn over: then only the end is shown. */
+  drawIfItFits(): void {
+    this.#timer = undefined
+    const text = this.#text()
+    if (screenLines(text) < (process.stdout.rows || 24)) this.draw(text)
+  }
+
+  draw(text: string): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const back = this.#lines > 0 ? `\x1b[${this.#lines}A\x1b[0J` : ''

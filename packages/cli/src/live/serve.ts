@@ -17,13 +17,14 @@ import {
   serveHttp,
   serveStdio,
 } from '@plugboard/gateway'
-import { type Invocation, words } from '../context.ts'
+import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { timeoutOption } from '../plug.ts'
 import { write } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
+  refuseHttpOnly(invocation, ['port', 'host', 'token-file', 'no-auth', 'allow-origin', 'allow-host'])
   if (invocation.host.env['PLUGBOARD_CHILD'])
     throw new InvalidInput(
       'This `plugboard serve` was started by a board, which would then serve itself without end.',

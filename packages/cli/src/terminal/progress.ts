@@ -1,7 +1,7 @@
 // progress.ts: one line on stderr that says how far a call is, when somebody is looking; it leaves no trace.
 import type { Progress } from '@plugboard/core/tools'
 import type { Output } from '../output.ts'
-import { isTerminal, write } from '../streams.ts'
+import { canRedraw, write } from '../streams.ts'
 import { oneLine } from '../use/shown.ts'
 
 const QUIET_MS = 700
@@ -20,7 +20,7 @@ export class ProgressLine {
 
   constructor(output: Output) {
     this.#output = output
-    this.#visible = isTerminal(2) && !output.quiet
+    this.#visible = canRedraw(2) && !output.quiet
   }
 
   /** A call that is over in a moment shows nothing. */

@@ -79,6 +79,10 @@ function entryFrom(invocation: Invocation, words: readonly string[]): Record<str
 function guessTransport(target: string, afterDashes: boolean): string {
   if (afterDashes) return 'stdio'
   if (/^wss?:\/\//i.test(target)) return 'ws'
+  if (/^(?!https?:)[a-z][a-z\d+.-]*:\/\//i.test(target))
+    throw new InvalidInput(`"${target}" is not an address of an MCP server.`, {
+      hint: 'Addresses begin with https://, http://, wss:// or ws://. For a command, put -- before it.',
+    })
   if (!/^https?:\/\//i.test(target)) return 'stdio'
   return /\/sse\/?$/.test(URL.canParse(target) ? new URL(target).pathname : target) ? 'sse' : 'http'
 }

@@ -6,8 +6,10 @@ import {
   isSecret,
   maskEntry,
   maskValue,
+  type PermissionRule,
   type Resolution,
 } from '@plugboard/core/config'
+import { rulesAbout } from '@plugboard/core/permissions'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe, shortPath, table } from '../output.ts'
@@ -16,11 +18,14 @@ export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const configuration = await invocation.configuration({ withLines: true })
   const resolution = findResolution(configuration, name)
-  invocation.output.result(asData(resolution), () => asText(resolution, invocation.output.color))
+  const rules = rulesAbout(name, configuration.rules)
+  invocation.output.result(asData(resolution, rules), () =>
+    asText(resolution, rules, invocation.output.color),
+  )
   return EXIT.done
 }
 
-function asData(resolution: Resolution) {
+function asData(resolution: Resolution, rules: readonly PermissionRule[]) {
   const { server } = resolution
   return {
     name: resolution.name,
@@ -47,11 +52,12 @@ function asData(resolution: Resolution) {
     })),
     ...(resolution.policy && { policy: resolution.policy }),
     ...(resolution.trust && { trust: { ...resolution.trust, hash: resolution.hash } }),
+    rules,
     notes: resolution.notes,
   }
 }
 
-function asText(resolution: Resolution, color: Colors): string {
+function asText(resolution: Resolution, rules: readonly PermissionRule[], color: Colors): string {
   const { bold, green, dim, red, yellow } = color
   const { server } = resolution
   const lines = [bold(resolution.name)]
@@ -104,6 +110,7 @@ function asText(resolution: Resolution, color: Colors): string {
     'Notes',
     resolution.notes.map((note) => `  ${note}`),
   )
+  section('Permissions', permissionLines(resolution, rules, color))
   const { policy, trust } = resolution
   section('Verdict', [
     ...(policy
@@ -121,6 +128,30 @@ function asText(resolution: Resolution, color: Colors): string {
     `  state   ${server.disabled ? yellow(`disabled: ${server.disabled.text}`) : green('enabled')}`,
   ])
   return lines.join('\n')
+}
+
+/** What may be called; who decides where nothing is written is told too. */
+function permissionLines(
+  { server }: Resolution,
+  rules: readonly PermissionRule[],
+  { dim, green, red, yellow }: Colors,
+): string[] {
+  const paint = { deny: red, ask: yellow, allow: green } as const
+  const lines = rules.map(({ action, rule, file }) => [
+    `  ${paint[action](action)}`,
+    safe(rule),
+    dim(shortPath(file)),
+  ])
+  const own = server?.entry.permissions
+  return [
+    ...(lines.length > 0 ? table(lines).split('\n') : []),
+    ...(own ? [`  its own  ${safe(JSON.stringify(own))}`] : []),
+    dim(
+      server?.entry.type === 'sdk'
+        ? '  what no rule names: its own list of harmless tools is allowed, the rest asks'
+        : `  ${lines.length > 0 || own ? 'what no rule names' : 'no rule names it: every tool'} asks when a model calls it`,
+    ),
+  ]
 }
 
 function whyOf({ verdict, definition }: Contender): string {

@@ -30,9 +30,13 @@ async function chosen(invocation: Invocation): Promise<ReadonlyMap<string, Writt
   const servers = new Map<string, WrittenEntry>()
   for (const { name, contenders } of configuration.resolutions.values()) {
     const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+    if (only.length === 0 ? winner?.source.file === 'built-in' : !only.includes(name)) continue
+    if (!winner && only.length > 0)
+      throw new InvalidInput(`No definition of "${name}" is valid, so there is nothing to export.`, {
+        hint: `Run \`plugboard explain ${name}\` to see what is wrong.`,
+      })
     // A winner passed validation, so what was written is an object.
-    if (winner && (only.length === 0 || only.includes(name)))
-      servers.set(name, winner.written as WrittenEntry)
+    if (winner) servers.set(name, winner.written as WrittenEntry)
   }
   return servers
 }

@@ -5,6 +5,7 @@ import { ServerNotFound } from '../errors.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
+import { nearest } from './nearest.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
 import type { LoginSettings } from './settings.ts'
 import { hashOf, signatureOf } from './sign.ts'
@@ -356,6 +357,8 @@ export function findResolution(resolved: Resolved, name: string): Resolution {
     (known) =>
       known.toLowerCase().includes(name.toLowerCase()) || name.toLowerCase().includes(known.toLowerCase()),
   )
+  const slip = nearest(name, [...resolved.resolutions.keys()])
+  if (slip !== undefined && !close.includes(slip)) close.unshift(slip)
   const hint = close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : undefined
   throw new ServerNotFound(name, hint ? { hint } : {})
 }

@@ -3,6 +3,7 @@
 import * as z from 'zod/mini'
 import type { ServerEntry, TransportType } from './entry.ts'
 import { maskUrl, maskValue } from './mask.ts'
+import { nearest } from './nearest.ts'
 
 export interface SchemaFault {
   readonly severity: 'error' | 'warning'
@@ -222,28 +223,13 @@ function strangersIn(
 }
 
 function keyHint(key: string, known: readonly string[], shape: keyof typeof shapes): string {
-  const close = known.find((word) => distance(word.toLowerCase(), key.toLowerCase()) <= 2)
+  const close = nearest(key, known)
   if (close) return `Did you mean "${close}"?`
   if (shape === 'stdio' && key === 'url')
     return 'The entry has a "command", so its "url" is ignored; keep one of them.'
   if (shape !== 'stdio' && ['command', 'args', 'env', 'cwd'].includes(key))
     return `"${key}" belongs to a local server (type "stdio"); it is ignored here.`
   return 'It is ignored.'
-}
-
-/** Edit distance, cut off early: the words are short. */
-function distance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > 2) return 3
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap))
-    }
-    row = next
-  }
-  return row[b.length] ?? 3
 }
 
 function explainIssue(issue: z.core.$ZodIssue, given: unknown): SchemaFault {

@@ -62,6 +62,15 @@ describe('settings', () => {
     expect(read(text, settings).diagnostics.map(({ path }) => path)).toEqual(['toString', 'colour'])
     expect(read(text, source('settings', 'user', { product: 'claude' })).diagnostics).toEqual([])
   })
+
+  it('warn of a slip in the name of a list of rules, and say which was meant', () => {
+    const text = '{"mcpServrs": {}, "permissions": {"dney": ["mcp__a"], "ask": []}}'
+    expect(read(text, settings).diagnostics.map(({ path, hint }) => [path, hint])).toEqual([
+      ['mcpServrs', 'It is ignored. Did you mean "mcpServers"?'],
+      ['permissions.dney', 'It is ignored. Did you mean "deny"?'],
+    ])
+    expect(read(text, source('settings', 'user', { product: 'claude' })).diagnostics).toEqual([])
+  })
 })
 
 describe('a fault never opens a door', () => {

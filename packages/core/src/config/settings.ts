@@ -1,6 +1,7 @@
 // settings.ts: the keys of a settings file besides its servers, and which scopes may use which.
 // A broken key costs only itself.
 import * as z from 'zod/mini'
+import { nearest } from './nearest.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, toValue } from './parse.ts'
 import { LOCKED } from './policy.ts'
 import { printable } from './printable.ts'
@@ -237,13 +238,28 @@ export function readSettings(
           offset,
           key,
           `unknown key "${key}"`,
-          'It is ignored; `plugboard config schema` lists the keys.',
+          unknownKeyHint(key, [...Object.keys(keys), ...OTHERS]),
         )
+  // A slip in `deny` would leave a door open that somebody believes is shut.
+  const lists = source.product === 'plugboard' ? member(root, 'permissions')?.value : undefined
+  if (lists?.kind === 'object')
+    for (const { key, offset } of lists.members)
+      if (!RULE_LISTS.includes(key))
+        warn('warning', offset, `permissions.${key}`, `unknown key "${key}"`, unknownKeyHint(key, RULE_LISTS))
   // A policy that was not read whole could have said no to anything.
   const unclear =
     document.broken || (settings['deniedMcpServers'] === undefined && member(root, 'deniedMcpServers'))
   const locked = source.scope === 'enterprise' && unclear ? LOCKED : {}
   return { settings: { ...(settings as Settings), ...locked }, diagnostics }
+}
+
+const RULE_LISTS = ['allow', 'ask', 'deny']
+
+function unknownKeyHint(key: string, known: readonly string[]): string {
+  const close = nearest(key, known)
+  return close === undefined
+    ? 'It is ignored; `plugboard config schema` lists the keys.'
+    : `It is ignored. Did you mean "${close}"?`
 }
 
 /** Of a key that is wrong in places, the part that takes something away: one slip must not lift the other bans. */

@@ -93,3 +93,14 @@ function fitsRule(rule: Rule, request: ToolRequest): boolean {
   // A name that fits in 64 characters belongs to the tool that the registry gave it to.
   return rule.effect !== 'allow' || text.length > 64
 }
+
+/** The rules that name a server or tools of it, strongest first. `mcp__a__b` may speak of the server `a` and of `a__b`. */
+export function rulesAbout<T extends { readonly action: Outcome; readonly rule: string }>(
+  server: string,
+  rules: readonly T[],
+): T[] {
+  const name = `mcp__${ruleSpelling(server)}`
+  return (['deny', 'ask', 'allow'] as const).flatMap((action) =>
+    rules.filter((one) => one.action === action && (one.rule === name || one.rule.startsWith(`${name}__`))),
+  )
+}

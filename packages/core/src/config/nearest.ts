@@ -1,0 +1,33 @@
+// nearest.ts: which known word somebody meant who mistyped one. Pure.
+
+/** The known word a slip or two away; in short words one slip already makes another word. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const typed = word.toLowerCase()
+  const slips = typed.length < 4 ? 1 : 2
+  let best: { word: string; slips: number } | undefined
+  for (const one of known) {
+    const away = distance(one.toLowerCase(), typed)
+    if (away <= slips && away < (best?.slips ?? Number.POSITIVE_INFINITY)) best = { word: one, slips: away }
+  }
+  return best?.word
+}
+
+const FAR = 3
+
+/** Edit distance where two letters swapped are one slip. Words that differ much in length are far, whatever they are. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) >= FAR) return FAR
+  let before: number[] = []
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (before[j - 2] ?? FAR) + 1 : FAR
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, replaced, swapped))
+    }
+    before = row
+    row = next
+  }
+  return row[b.length] ?? FAR
+}
