@@ -1,4 +1,5 @@
 // What the command says when something is a little wrong: enough to go on, and nothing about what was not asked.
+import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makePlace, type Place } from '../support/cli.ts'
 import { everything } from '../support/servers.ts'
@@ -159,4 +160,22 @@ describe('names that act on a terminal', () => {
     }
     expect(JSON.stringify((await place.run('doctor', '--json')).json)).toContain('\u202e')
   }, 30_000)
+})
+
+it.each([
+  ['codebase', '--http'],
+  ['serve', '--http', '--no-auth'],
+])('%s says that its port is taken', async (...words) => {
+  const taken = createServer()
+  const port = await new Promise<number>((done) =>
+    taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port)),
+  )
+  try {
+    const ran = await place.run(...words, '--port', String(port))
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toContain(`Port ${port} is taken by another program.`)
+    expect(ran.stderr).toContain('--port 0')
+  } finally {
+    taken.close()
+  }
 })

@@ -1,7 +1,6 @@
 // page.mjs: outcomes as a table for the terminal and as docs/compatibility.md.
 import { markdownTable, plainTable } from '../../scripts/lib/table.mjs'
 
-
 const OVER = { http: 'Streamable HTTP', sse: 'SSE', ws: 'WebSocket' }
 
 export function isAsExpected({ expected, problems }) {

@@ -12,6 +12,7 @@ import { plugboardHome } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
+import { onPort } from './port.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
@@ -77,10 +78,12 @@ async function serveHttp(
   const { output } = invocation
   const port = number(invocation, 'port')
   const origins = invocation.options('allow-origin')
-  const handle = await server.serveHttp({
-    ...(port !== undefined && { port }),
-    ...(origins.length > 0 && { allowedOrigins: origins }),
-  })
+  const handle = await onPort(() =>
+    server.serveHttp({
+      ...(port !== undefined && { port }),
+      ...(origins.length > 0 && { allowedOrigins: origins }),
+    }),
+  )
   // The address an MCP client is given is not the one where plain JSON-RPC is spoken.
   const mcp = `${handle.url}/mcp`
   output.result({ url: handle.url, mcp }, () => `Serving MCP on ${mcp}, and plain JSON-RPC on ${handle.url}/`)

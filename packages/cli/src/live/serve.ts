@@ -21,6 +21,7 @@ import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { timeoutOption } from '../plug.ts'
 import { write } from '../streams.ts'
+import { onPort } from './port.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
@@ -135,11 +136,13 @@ async function overHttp(
   signal: AbortSignal,
 ): Promise<void> {
   const { output } = invocation
-  const handle = await serveHttp(gateway, {
-    ...http,
-    allowedOrigins: invocation.options('allow-origin'),
-    allowedHosts: invocation.options('allow-host'),
-  })
+  const handle = await onPort(() =>
+    serveHttp(gateway, {
+      ...http,
+      allowedOrigins: invocation.options('allow-origin'),
+      allowedHosts: invocation.options('allow-host'),
+    }),
+  )
   const { token } = http
   output.result({ url: handle.url, ...(token && { token }) }, () =>
     token ? `Serving on ${handle.url}\nAuthorization: Bearer ${token}` : `Serving on ${handle.url}`,

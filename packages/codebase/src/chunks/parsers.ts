@@ -1,9 +1,13 @@
-// chunks/parsers.ts: loads tree-sitter and its grammars when they are first needed, and parses within a time limit.
+// chunks/parsers.ts: loads tree-sitter and its grammars when they are first needed, and parses within a bound of work.
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Language, Parser, Tree } from 'web-tree-sitter'
 
-const PARSE_MS = 4000
+/**
+ * How often the parser may report before it is stopped; a file of 5 MB takes 70,000 reports. Counted and not timed: the
+ * same text has the same chunks on a busy machine as on an idle one.
+ */
+const PARSE_REPORTS = 100_000
 
 interface Loaded {
   readonly parser: Parser
@@ -15,7 +19,7 @@ export class Parsers {
   #loaded: Promise<Loaded> | undefined
   readonly #grammars = new Map<string, Promise<Language | undefined>>()
 
-  /** Undefined when there is no such grammar or the file took too long: it is then cut by lines. */
+  /** Undefined when there is no such grammar or the file took too much: it is then cut by lines. */
   async parse(grammar: string, text: string): Promise<Tree | undefined> {
     this.#loaded ??= start()
     const { parser, load } = await this.#loaded
@@ -27,8 +31,8 @@ export class Parsers {
     const found = await language
     if (!found) return undefined
     parser.setLanguage(found)
-    const deadline = performance.now() + PARSE_MS
-    const tree = parser.parse(text, null, { progressCallback: () => performance.now() > deadline })
+    let reports = 0
+    const tree = parser.parse(text, null, { progressCallback: () => ++reports > PARSE_REPORTS })
     if (!tree) parser.reset()
     return tree ?? undefined
   }

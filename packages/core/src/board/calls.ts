@@ -261,7 +261,7 @@ function unknownTool(
   if (server === undefined)
     return new NotFound('tool', name, {
       stage: 'call',
-      hint: 'No server has that name: a tool is called `server.tool` or `mcp__server__tool`. Run `plugboard tools` to see them.',
+      hint: 'A tool is called `server.tool` or `mcp__server__tool`, and no server here fits that. Run `plugboard tools` to see them.',
     })
   const word = name
     .replace(/^mcp__/, '')
