@@ -83,14 +83,15 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
 }
 
 /**
- * A command about one server is no place for faults of the others, nor one about another client for warnings; a file
- * that cannot be used is always told.
+ * A command about one server is no place for faults of the others, nor one about another client for warnings. What is
+ * wrong with a file as a whole is always told: something in it may be without effect.
  */
 function concerns({ verb, positionals }: Parsed, output: Output, { severity, server }: Diagnostic): boolean {
   const [, subject] = /^\[?(NAME|SERVER|TOOL|CLIENT)/.exec(verb?.usage ?? '') ?? []
   const [word] = positionals
   if (subject === undefined || word === undefined || output.verbose) return true
-  if (subject === 'CLIENT' || server === undefined) return severity === 'error'
+  if (subject === 'CLIENT') return severity === 'error'
+  if (server === undefined) return true
   return word === server || word.startsWith(`${server}.`) || word.startsWith(`mcp__${server}__`)
 }
 

@@ -113,7 +113,8 @@ async function findEra(greeting: Greeting): Promise<Answered> {
       found.kind === 'modern' ? modernFacts(found.discovery) : new Promise<never>(() => undefined),
     )
     const answered = await Promise.race([newer, older])
-    if (answered.era === 'legacy' || wire.transport.hasPerRequestStream) return answered
+    if (answered.era === 'legacy') return { ...answered, ...(await alreadyFound(host, newer)) }
+    if (wire.transport.hasPerRequestStream) return answered
     // On one channel a server that takes the older greeting stays with it, whatever it had said before: to go on in the
     // newer era would be to talk past it. One that refuses it, or does not mind it, is a modern one.
     const patience = new Promise<Answered>((resolve) => {
@@ -130,6 +131,17 @@ async function findEra(greeting: Greeting): Promise<Answered> {
     signal.removeEventListener('abort', onAbort)
     giveUp.abort()
   }
+}
+
+/** Both answers may come in one piece; what the first one said must not be lost to the order of our own steps. */
+async function alreadyFound(host: Host, newer: Promise<Answered>): Promise<Pick<Answered, 'discovery'>> {
+  let stop: (() => void) | undefined
+  const turn = new Promise<undefined>((resolve) => {
+    stop = host.timer(0, () => resolve(undefined))
+  })
+  const found = await Promise.race([newer, turn])
+  stop?.()
+  return found?.discovery ? { discovery: found.discovery } : {}
 }
 
 async function conclude(greeting: Greeting, verdict: Probed): Promise<Answered> {
