@@ -486,5 +486,5 @@ for (const [part, work] of [
 }
 report('codebase', 'Searching code: by text against ripgrep, by meaning against BM25', rows, [
   'The tree is made of Debian source packages, the repositories come from npm and Debian; docs/codebase-search.md has the method, with fixed seeds.',
-  'A held-out repository was never looked at while the ranking was tuned. Ratios are of one run; a shared machine, so single figures swing.',
+  'No choice of the ranking was made by the figures of a held-out repository. Ratios are of one run; a shared machine, so single figures swing.',
 ])
