@@ -11,7 +11,8 @@ import {
 import { type Bench, bench, cleanUp, pasting, remote } from '../packages/core/src/auth/fixtures/setup.ts'
 import { authFor, login, serverKey, watchLogins } from '../packages/core/src/auth/index.ts'
 import { loadLogin, saveLogin } from '../packages/core/src/auth/logins.ts'
-import { type Board, openBoard } from '../packages/core/src/board.ts'
+import { openBoard } from '../packages/core/src/board/open.ts'
+import type { Board } from '../packages/core/src/board.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer

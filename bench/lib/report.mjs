@@ -46,6 +46,11 @@ export function report(name, title, rows, notes = []) {
   if (!process.argv.includes('--markdown')) return
   keepSection(name, [`## ${title}`, '', ...ranBy(name), '', markdownTable(cells), '', ...spaced(notes)])
   remember(data, name, contests)
+  keepOverview()
+}
+
+/** The overview of everything that was kept so far. */
+export function keepOverview() {
   keepSection('overview', overviewSection())
 }
 
@@ -61,13 +66,16 @@ function remember(file, name, contests) {
 
 /** Everything that was done by more than one, as the cells of one table. */
 export function overviewCells(kept) {
-  const contests = Object.values(kept).flatMap(({ contests }) => contests)
+  const contests = Object.entries(kept).flatMap(([name, { contests }]) =>
+    contests.map((contest) => ({ name, ...contest })),
+  )
   const peers = PEERS.filter((peer) => contests.some(({ of }) => of[peer] !== undefined))
-  const line = ({ what, unit, of }) => [
+  const line = ({ name, what, unit, of }) => [
+    name,
     what,
     ...peers.map((peer) => (of[peer] === undefined ? '' : shown(of[peer], unit))),
   ]
-  return [['what', ...peers], ...contests.map(line)]
+  return [['benchmark', 'what', ...peers], ...contests.map(line)]
 }
 
 /** A figure short enough for a column: `1.9 s`, `155 µs`, `5.4 k/s`. */

@@ -1,10 +1,10 @@
 // board.ts: owns the connections of one program, their slots, memory and events, and is the door to everything on them.
 // Everything hangs off a board, so two boards in one process never meet. How a single server is kept alive is the
-// connection room's business; how calls, questions and lists are served is in board/.
-import { join } from 'node:path'
+// connection room's business; how a board is opened, and how calls, questions and lists are served, is in board/.
 import { isDeepStrictEqual } from 'node:util'
 import { type AskOptions, handlersOf } from './board/asks.ts'
 import { Calls, findTool } from './board/calls.ts'
+import { inProcessEntries, linkedTo } from './board/in-process.ts'
 import {
   type BoardPrompt,
   type BoardResource,
@@ -16,22 +16,20 @@ import {
   type PromptResult,
   type ResourceContent,
 } from './board/offers.ts'
-import type { BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
+import type { BoardDefinition, BoardOptions } from './board/options.ts'
 import { type FoundTool, possibleServers, type ToolOffer, ToolPool, type ToolSource } from './board/pool.ts'
-import { boardSettings } from './board/settings.ts'
 import { type BoardSkill, type ReadSkillOptions, Skills } from './board/skills.ts'
 import { type ServerSnapshot, snapshot } from './board/snapshot.ts'
-import { BUILTIN_ALLOWS, createBuiltins } from './builtin/index.ts'
+import { stateFolder } from './board/state.ts'
+import { BUILTIN_ALLOWS } from './builtin/index.ts'
 import { isLocal } from './config/entry.ts'
-import type { Configuration, LoadOptions } from './config/load.ts'
 import type { PermissionRule } from './config/resolve.ts'
-import { plugboardHome } from './config/sources.ts'
 import type { ConfiguredServer } from './config/types.ts'
 import { Connection } from './connection/connection.ts'
 import { EraMemory } from './connection/eras.ts'
 import type { CachedList } from './connection/lists.ts'
 import { Order } from './connection/order.ts'
-import type { Json, Transport } from './connection/protocol.ts'
+import type { Json } from './connection/protocol.ts'
 import { Recent } from './connection/recent.ts'
 import type { RequestOptions } from './connection/requests.ts'
 import { Slots } from './connection/slots.ts'
@@ -52,70 +50,9 @@ import type {
   ToolChange,
   ToolResult,
 } from './tools/index.ts'
-import { linkedPair } from './transports/linked.ts'
 
 export type { BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
-
-/**
- * Opens a board. Nothing connects until it is needed.
- *
- * @example
- * await using board = await openBoard({ cwd: process.cwd() })
- * await board.ready()
- * for (const tool of board.tools()) console.log(tool.name)
- */
-export async function openBoard(options: BoardOptions = {}): Promise<Board> {
-  if (options.servers || options.load) return boardOf(options)
-  const host = options.host ?? systemHost()
-  const loading: LoadOptions = { ...options.config, host, cwd: options.cwd ?? process.cwd() }
-  const configuration =
-    options.configuration ?? (await (await import('./config/load.ts')).loadConfiguration(loading))
-  const { place, servers } = configuration
-  const stateDir = options.stateDir ?? stateFolder(host)
-  const builtins = createBuiltins({ root: place.root, host, cacheDir: join(plugboardHome(place), 'cache') })
-  // Logins are loaded only where there is something to log in to.
-  const remote = options.auth === undefined && (options.watch || servers.some(({ entry }) => 'url' in entry))
-  const logins = remote
-    ? (await import('./auth/index.ts')).loginsFor({ host, stateDir, settings: configuration.logins })
-    : undefined
-  const { warnings, ...settings } = boardSettings(configuration)
-  const board = await boardOf({
-    ...settings,
-    ...(logins && { auth: logins.auth }),
-    ...options,
-    host,
-    stateDir,
-    servers,
-    hooks: [...settings.hooks, ...(options.hooks ?? [])],
-    // Served where the configuration lists them, and only there: it may leave them out, or forbid them.
-    handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
-  })
-  board.beforeClose(() => builtins.close())
-  for (const text of warnings) board.warn(text)
-  if (options.watch) {
-    const { watchConfiguration } = await import('./config/watch.ts')
-    const follow = (next: Configuration) => {
-      const { servers, rules, hooks, warnings } = boardSettings(next)
-      for (const text of warnings) board.warn(text)
-      return board.apply(servers, rules, [...hooks, ...(options.hooks ?? [])])
-    }
-    board.beforeClose(watchConfiguration(configuration, loading, follow))
-    if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))
-  }
-  return board
-}
-
-function stateFolder(host: Host): string {
-  return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
-}
-
-async function boardOf(options: BoardOptions): Promise<Board> {
-  const given = [...(options.servers ?? []), ...inProcessEntries(options)]
-  const names = new Set(given.map(({ name }) => name))
-  const loaded = (await options.load?.()) ?? []
-  return new Board(options, [...given, ...loaded.filter(({ name }) => !names.has(name))])
-}
 
 export class Board {
   readonly #options: BoardOptions
@@ -552,33 +489,6 @@ function isBuiltin({ name, entry, scope }: ConfiguredServer): boolean {
 }
 
 const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const
-
-/** A transport to a server of this very process. */
-function linkedTo(
-  servers: Readonly<Record<string, InProcessServer>> | undefined,
-  name: string,
-): Promise<Transport> | undefined {
-  const serve = servers && Object.hasOwn(servers, name) ? servers[name] : undefined
-  if (!serve) return undefined
-  return (async () => {
-    const [ours, theirs] = linkedPair()
-    await serve(theirs)
-    return ours
-  })()
-}
-
-function inProcessEntries(options: BoardOptions): ConfiguredServer[] {
-  const named = new Set(options.servers?.map(({ name }) => name))
-  return Object.keys(options.inProcess ?? {})
-    .filter((name) => !named.has(name))
-    .map((name) => ({
-      name,
-      scope: 'dynamic',
-      source: 'in-process',
-      entry: { type: 'sdk' },
-      signature: `in-process:${name}`,
-    }))
-}
 
 /** The same server, for the connection's purposes: where it was written down does not matter. */
 function sameServer(a: ConfiguredServer, b: ConfiguredServer): boolean {

@@ -11,6 +11,7 @@ export type {
   PromptResult,
   ResourceContent,
 } from './board/offers.ts'
+export { openBoard } from './board/open.ts'
 export type { FoundTool, ToolOffer } from './board/pool.ts'
 export { boardSettings, saveRule } from './board/settings.ts'
 export type { BoardSkill, ReadSkillOptions } from './board/skills.ts'
@@ -20,7 +21,6 @@ export {
   type BoardDefinition,
   type BoardOptions,
   type InProcessServer,
-  openBoard,
 } from './board.ts'
 export type { ServerEntry, TransportType } from './config/entry.ts'
 export type {

@@ -1,0 +1,32 @@
+// in-process.ts: servers that run inside this program: their entries on a board, and the way to them.
+import type { ConfiguredServer } from '../config/types.ts'
+import type { Transport } from '../connection/protocol.ts'
+import { linkedPair } from '../transports/linked.ts'
+import type { BoardOptions, InProcessServer } from './options.ts'
+
+/** A transport to a server of this very process. */
+export function linkedTo(
+  servers: Readonly<Record<string, InProcessServer>> | undefined,
+  name: string,
+): Promise<Transport> | undefined {
+  const serve = servers && Object.hasOwn(servers, name) ? servers[name] : undefined
+  if (!serve) return undefined
+  return (async () => {
+    const [ours, theirs] = linkedPair()
+    await serve(theirs)
+    return ours
+  })()
+}
+
+export function inProcessEntries(options: BoardOptions): ConfiguredServer[] {
+  const named = new Set(options.servers?.map(({ name }) => name))
+  return Object.keys(options.inProcess ?? {})
+    .filter((name) => !named.has(name))
+    .map((name) => ({
+      name,
+      scope: 'dynamic',
+      source: 'in-process',
+      entry: { type: 'sdk' },
+      signature: `in-process:${name}`,
+    }))
+}
