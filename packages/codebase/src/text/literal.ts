@@ -27,7 +27,7 @@ export function searchLiteral(search: LiteralSearch, files: readonly string[]): 
   const found: TextMatch[] = []
   let chars = 0
   for (const file of files) {
-    const bytes = readWhole(join(search.root, file))
+    const bytes = readWhole(join(search.root, file), search.text)
     if (bytes === 'judge') return undefined
     if (!bytes) continue
     for (const match of matchesIn(bytes, needle, file, search)) {
@@ -97,8 +97,8 @@ function linesAfter(bytes: Buffer, from: number, count: number): string[] {
 const shownLine = (line: Buffer) =>
   lineOf(isUtf8(line) ? { text: line.toString('utf8') } : { bytes: line.toString('base64') })
 
-/** The file without its byte order mark, as ripgrep reads it. Nothing when it is gone, which is no match. */
-function readWhole(path: string): Buffer | 'judge' | undefined {
+/** The file without its byte order mark, as ripgrep reads it. Nothing when it is gone, or cannot have the text. */
+function readWhole(path: string, text: string): Buffer | 'judge' | undefined {
   let fd: number | undefined
   try {
     fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
@@ -107,7 +107,9 @@ function readWhole(path: string): Buffer | 'judge' | undefined {
     const bytes = Buffer.allocUnsafe(size + 1)
     const length = readSync(fd, bytes, 0, size + 1, 0)
     // It changed under our hands, or holds what the index did not see.
-    if (length !== size || bytes.subarray(0, length).includes(0)) return 'judge'
+    if (length !== size) return 'judge'
+    if (isWide(bytes, length)) return mayHoldWide(bytes.subarray(0, length), text) ? 'judge' : undefined
+    if (bytes.subarray(0, length).includes(0)) return 'judge'
     const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf && length >= 3
     return bytes.subarray(isMarked ? 3 : 0, length)
   } catch {
@@ -116,4 +118,18 @@ function readWhole(path: string): Buffer | 'judge' | undefined {
   } finally {
     if (fd !== undefined) closeSync(fd)
   }
+}
+
+function isWide(bytes: Buffer, length: number): boolean {
+  return length >= 2 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff))
+}
+
+/**
+ * Could a file in UTF-16 have the text? The index has no trigrams of such files, so they are asked about every time, and
+ * nearly always the answer is no. What is broken in them is read as U+FFFD, so a text with that sign could be anywhere.
+ */
+function mayHoldWide(bytes: Buffer, text: string): boolean {
+  if (text.includes('\ufffd')) return true
+  const needle = Buffer.from(text, 'utf16le')
+  return bytes.includes(bytes[0] === 0xff ? needle : needle.swap16())
 }

@@ -80,6 +80,13 @@ describe('search_code against ripgrep', () => {
         Buffer.from([0]),
       ]),
       'utf16.txt': Buffer.from('\ufeffzebra in sixteen bits\n', 'utf16le'),
+      'utf16be.txt': Buffer.from('\ufeffzèbre in sixteen bits, the other way\n', 'utf16le').swap16(),
+      'utf16-broken.txt': Buffer.concat([
+        Buffer.from('\ufeffa half: ', 'utf16le'),
+        Buffer.from([0x00, 0xd8]),
+        Buffer.from(' quagga\n', 'utf16le'),
+        Buffer.from([0x41]),
+      ]),
       'bom.txt': '\ufeffzebra after a mark\n',
       'crlf.txt': 'one zebra\r\ntwo\r\nzebra three\r\n',
       'latin1.txt': Buffer.from([0x7a, 0x65, 0x62, 0x72, 0x61, 0x20, 0xe9, 0x0a]),
@@ -116,6 +123,14 @@ describe('search_code against ripgrep', () => {
     tree.remove()
     cache.remove()
   })
+
+  it.each(['sixteen bits', 'zèbre', 'quagga', '\ufffd', 'half: \ufffd', 'no such beast', 'A'])(
+    'gives the same lines for "%s", which files in UTF-16 may have',
+    async (word) => {
+      const query = textQuery(word)
+      expect(linesOf(await code.searchCode(query))).toEqual(judge(tree.folder, query))
+    },
+  )
 
   it('gives the same lines for 100 random pieces of text', async () => {
     let fromIndex = 0
