@@ -207,8 +207,13 @@ async function benchText() {
       median(ratios.other) <= 1,
     )
     for (const [kind] of OTHER) row(`— ${kind}: least · p50 · most`, spread(others[kind]), '', undefined)
-    const cpu = await reindexCpu(code, root, files)
-    row('re-index after one changed file, CPU', ms(cpu), 'under 50 ms', cpu < 50)
+    const { first, usual } = await reindexCpu(code, root, files)
+    row(
+      're-index after one changed file, CPU: first · p50 of 5',
+      `${ms(first)} · ${ms(usual)}`,
+      'under 50 ms',
+      usual < 50,
+    )
   } finally {
     await code.close()
   }
@@ -230,10 +235,14 @@ async function reindexCpu(code, root, files) {
     const { user, system } = process.cpuUsage(start)
     return (user + system) / 1000
   }
-  const idle = await cost(() => undefined)
-  const changed = await cost(() => appendFileSync(path, '\n'))
+  const rounds = []
+  for (let round = 0; round < 5; round++) {
+    const idle = await cost(() => undefined)
+    const changed = await cost(() => appendFileSync(path, '\n'))
+    rounds.push(Math.max(0, changed - idle))
+  }
   writeFileSync(path, before)
-  return Math.max(0, changed - idle)
+  return { first: rounds[0], usual: median(rounds) }
 }
 
 /** Builds the index in a process of its own, so that its memory is its own. */
