@@ -22,7 +22,10 @@ const WANTED = [
   ['`plugboard list`, whole command', '`plugboard list` with 200 configured servers'],
   ['in-process echo, one call at a time', 'a call through `plugboard serve`'],
   ['stdio echo, 64 clients', '`plugboard serve` under 64 clients'],
-  ['literal, under 200 hits', 'finding a text in the tree of a kernel and more, where a scan by ripgrep takes 1'],
+  [
+    'literal, under 200 hits',
+    'finding a text in the tree of a kernel and more, where a scan by ripgrep takes 1',
+  ],
 ]
 
 export function withFigures(readme, performance, conformance) {
@@ -31,9 +34,7 @@ export function withFigures(readme, performance, conformance) {
   const rows = WANTED.flatMap(([start, words]) => {
     const row = measured.find(({ first }) => first.startsWith(start))
     if (!row) console.error(`docs/performance.md has no row "${start}"; the README goes without it.`)
-    return row
-      ? [[words, row.cells.measured, firstOf(row.cells.against ?? ''), `\`${row.command}\``]]
-      : []
+    return row ? [[words, row.cells.measured, firstOf(row.cells.against ?? ''), `\`${row.command}\``]] : []
   })
   const scores = tablesIn(conformance).filter(({ first }) => first.includes('required'))
   for (const { cells, first } of scores) {

@@ -19,7 +19,7 @@ export function plainTable(cells, { indent = '', most = Number.POSITIVE_INFINITY
 }
 
 export function markdownTable(cells) {
-  const escaped = asText(cells).map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
+  const escaped = asText(cells).map((row) => row.map((cell) => cell.trim().replaceAll('|', '\\|')))
   const widths = widthsOf(escaped, 3)
   const line = (row, fill) => `| ${row.map((cell, at) => padded(cell, widths[at], fill)).join(' | ')} |`
   const [head, ...body] = escaped

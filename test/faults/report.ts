@@ -1,7 +1,8 @@
 // report.ts: docs/reliability.md, of which each run rewrites its own part between two marks and leaves the rest.
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expectation, KINDS } from './fault.ts'
 import type { Verdict } from './scene.ts'
 import { GROUPS } from './table.ts'
@@ -17,6 +18,8 @@ export function writePart(root: string, part: Part, text: string): void {
   const to = page.indexOf(close)
   if (from === -1 || to < from) throw new Error(`docs/reliability.md has no marks for ${part}.`)
   writeFileSync(file, `${page.slice(0, from + open.length)}\n\n${text.trim()}\n\n${page.slice(to)}`)
+  const biome = join(dirname(file), '../node_modules/@biomejs/biome/bin/biome')
+  spawnSync(process.execPath, [biome, 'format', '--write', file], { stdio: 'ignore', timeout: 30_000 })
 }
 
 export function circumstances(): string {
