@@ -210,17 +210,20 @@ export class Codebase {
     const [live, meaning] = await Promise.all([this.#live(true, false), this.#meaning()])
     const unwatch = this.watchProgress(onProgress)
     // Threads do not keep a process alive; whoever asked for this waits for it, and is told of the half that tells nobody.
-    const beat = setInterval(() => {
-      if (!meaning?.isWorking) return
+    const tellMeaning = () => {
+      if (!meaning) return
       const { chunks, chunks_with_vectors } = meaning.coverage()
       const done = meaning.model === undefined ? chunks : chunks_with_vectors
       for (const tell of this.#watchers) tell({ part: 'meaning', done, of: chunks })
-    }, 1000)
+    }
+    const beat = setInterval(() => meaning?.isWorking && tellMeaning(), 1000)
     try {
       await live?.rebuild(signal)
       signal?.throwIfAborted()
       await meaning?.rebuild(signal)
       signal?.throwIfAborted()
+      // A small tree is done between two beats; its end is told all the same.
+      tellMeaning()
       return await this.status()
     } finally {
       clearInterval(beat)
