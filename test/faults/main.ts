@@ -1,5 +1,5 @@
 // main.ts: plays the whole table, one scene after the other, prints what did not hold and writes docs/reliability.md.
-// `--only TEXT` plays the faults whose name has the text, `--on KIND` one transport; neither writes the page.
+// `--only TEXT` plays the faults whose name or group has the text, `--on KIND` one transport; neither writes the page.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,8 +17,8 @@ const word = (flag: string) => {
 }
 const only = word('--only')
 const on = word('--on')
-const wanted = (fault: Fault, kind: Kind) =>
-  (only === undefined || fault.name.includes(only)) && (on === undefined || on === kind)
+const wanted = (title: string, { name }: Fault, kind: Kind) =>
+  (only === undefined || name.includes(only) || title.includes(only)) && (on === undefined || on === kind)
 
 const began = Date.now()
 const home = mkdtempSync(join(tmpdir(), 'plugboard-faults-'))
@@ -28,10 +28,10 @@ const next = new Lab(root)
 const verdicts: Verdict[] = []
 try {
   const stage = { root, lab, beside: await next.open('http', 'good', home) }
-  for (const { faults } of GROUPS)
+  for (const { title, faults } of GROUPS)
     for (const fault of faults)
       for (const kind of KINDS) {
-        if (!fault.on.includes(kind) || !wanted(fault, kind)) continue
+        if (!fault.on.includes(kind) || !wanted(title, fault, kind)) continue
         const verdict = await play(fault, kind, stage)
         verdicts.push(verdict)
         const { problems, ms } = verdict

@@ -4,6 +4,7 @@ import { ANSWERS } from './table/answers.ts'
 import { COMING_UP } from './table/coming-up.ts'
 import { LINE } from './table/line.ts'
 import { MANNERS } from './table/manners.ts'
+import { MODERN } from './table/modern.ts'
 import { WEB } from './table/web.ts'
 
 export const GROUPS: readonly { readonly title: string; readonly faults: readonly Fault[] }[] = [
@@ -12,4 +13,5 @@ export const GROUPS: readonly { readonly title: string; readonly faults: readonl
   { title: 'Manners', faults: MANNERS },
   { title: 'HTTP and its kin', faults: WEB },
   { title: 'The line', faults: LINE },
+  { title: '2026-07-28', faults: MODERN },
 ]

@@ -2,7 +2,8 @@
 // habits.mjs, looked up at named points; everything else it does right. It knows messages, not how they travel.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { HABITS } from './habits.mjs'
+import { habitNamed } from './habits.mjs'
+import { acknowledged, DISCOVERY } from './modern.mjs'
 import { TOOLS } from './tools.mjs'
 
 /** What a habit shares with those who watch it: files of one folder, so that a second life remembers the first. */
@@ -24,8 +25,7 @@ export function memory(dir) {
  * @returns what is to be called with every message that arrives
  */
 export function brain(habitName, channel) {
-  const habit = HABITS[habitName]
-  if (!habit) throw new Error(`There is no habit named ${habitName}.`)
+  const habit = habitNamed(habitName)
   const { once, note } = memory(channel.dir)
   const point = (name, message, ways) =>
     habit[name]?.({ ...channel, ...ways, once, note, message, params: message.params ?? {} })
@@ -33,7 +33,7 @@ export function brain(habitName, channel) {
   return (message, ways = {}) => {
     const send = ways.send ?? channel.send
     const { id, method, params = {} } = message
-    const answer = (result) => send({ jsonrpc: '2.0', id, result })
+    const answer = (result) => send({ jsonrpc: '2.0', id, result: habit.modern ? complete(result) : result })
     const fail = (code, text) => send({ jsonrpc: '2.0', id, error: { code, message: text } })
     const reach = (name) => point(name, message, { ...ways, send, answer, fail })
     if (method === undefined) return reach('answered')
@@ -42,7 +42,31 @@ export function brain(habitName, channel) {
     const isCall = method === 'tools/call'
     if (isCall && params.name.startsWith('odd')) note('ran', params.name)
     if (isCall ? params.name.startsWith('odd') && reach('call') : reach(method)) return
-    serve({ method, params, answer, fail, note, by: channel.argument })
+    const served = { id, method, params, send, answer, fail, note, by: channel.argument }
+    if (!habit.modern || !serveModern(served)) serve(served)
+  }
+}
+
+/** Results of 2026-07-28 say what they are; a habit that says it itself is left to it. */
+function complete(result) {
+  const isObject = typeof result === 'object' && result !== null && !Array.isArray(result)
+  return isObject ? { resultType: 'complete', ...result } : result
+}
+
+/** What is different in 2026-07-28; false for what is not. */
+function serveModern({ id, method, send, answer, fail }) {
+  switch (method) {
+    case 'server/discover':
+      answer(DISCOVERY)
+      return true
+    case 'subscriptions/listen':
+      send(acknowledged(id))
+      return true
+    case 'initialize':
+      fail(-32601, 'Method not found')
+      return true
+    default:
+      return false
   }
 }
 

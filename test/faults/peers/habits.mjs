@@ -4,9 +4,17 @@
 import { ANSWERS } from './habits-answers.mjs'
 import { GREETINGS } from './habits-greetings.mjs'
 import { MANNERS } from './habits-manners.mjs'
+import { MODERN } from './habits-modern.mjs'
 import { WEB } from './habits-web.mjs'
 
 /** A good server that keeps no diary, for runs of hours. */
 const soak = { discreet: true }
 
-export const HABITS = { good: {}, soak, ...GREETINGS, ...ANSWERS, ...MANNERS, ...WEB }
+const HABITS = { good: {}, soak, ...GREETINGS, ...ANSWERS, ...MANNERS, ...WEB, ...MODERN }
+
+/** `modern/NAME` is the same habit of a server that speaks 2026-07-28 and nothing older. */
+export function habitNamed(name) {
+  const [, era, plain] = /^(modern\/)?(.*)$/.exec(name)
+  if (!Object.hasOwn(HABITS, plain)) throw new Error(`There is no habit named ${plain}.`)
+  return { ...HABITS[plain], modern: era !== undefined }
+}

@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { WebSocketServer } from 'ws'
 import { brain, memory } from './brain.mjs'
-import { HABITS } from './habits.mjs'
+import { habitNamed } from './habits.mjs'
 
 const event = (message, id) => `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(message)}\n\n`
 
 /** One peer: `{ port, close }`. */
 export async function remotePeer(kind, habitName, dir, argument = '') {
   const channel = { kind, dir, argument }
-  const habit = HABITS[habitName]
+  const habit = habitNamed(habitName)
   const serve = { http, sse, ws }[kind]
   const server = createServer()
   server.keepAliveTimeout = 60_000
@@ -57,14 +57,20 @@ function http(server, habitName, habit, channel) {
       if (taken(habit, channel, asked)) return
       if (request.method === 'DELETE') return response.writeHead(200).end()
       if (request.method === 'GET') return push(habit, channel, response)
-      if (message.method === 'server/discover') return response.writeHead(400).end('no such method')
-      const session = request.headers['mcp-session-id']
-      if (message.method !== 'initialize' && !sessions.has(session)) return response.writeHead(404).end()
+      if (!habit.modern) {
+        if (message.method === 'server/discover') return response.writeHead(400).end('no such method')
+        const session = request.headers['mcp-session-id']
+        if (message.method !== 'initialize' && !sessions.has(session)) return response.writeHead(404).end()
+      }
       if (message.id === undefined || message.method === undefined) {
         receive(message, { send: () => {}, raw: () => {}, die: () => response.socket?.destroy() })
         return response.writeHead(202).end()
       }
-      receive(message, ways(message, response, sessions))
+      // In 2026-07-28 this is how a request is cancelled.
+      response.on('close', () => {
+        if (!habit.discreet && !response.writableFinished) memory(channel.dir).note('seen', 'hung up')
+      })
+      receive(message, ways(message, response, habit.modern ? undefined : sessions))
     }),
   )
 }
@@ -72,7 +78,7 @@ function http(server, habitName, habit, channel) {
 /** Answers as one JSON document, or as a stream from the moment that something else is said first. */
 function ways(message, response, sessions) {
   const headers = {}
-  if (message.method === 'initialize') {
+  if (sessions && message.method === 'initialize') {
     headers['mcp-session-id'] = randomUUID()
     sessions.add(headers['mcp-session-id'])
   }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { brain, memory } from './brain.mjs'
-import { HABITS } from './habits.mjs'
+import { habitNamed } from './habits.mjs'
 
 const [habitName = 'good', dir = '.', argument = ''] = process.argv.slice(2)
 const { note, once } = memory(dir)
@@ -45,7 +45,7 @@ const channel = {
 process.stdout.on('error', () => {
   // The reader is gone; what happens next is the habit's to decide.
 })
-const habit = HABITS[habitName] ?? {}
+const habit = habitNamed(habitName)
 habit.start?.({ ...channel, note, once })
 if (!habit.deaf) {
   const receive = brain(habitName, channel)
