@@ -1,4 +1,5 @@
-// fleet.ts: fifty servers of every transport, what can be done to each, and the list of them as the board is to have it.
+// fleet.ts: fifty servers of every transport and both eras, what can be done to each, and the list of them as the board
+// is to have it.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfiguredServer, InProcessServer, ServerEntry } from '@plugboard/core'
@@ -17,6 +18,13 @@ export interface Member {
   readonly peer?: RemotePeer
   /** Missing for those inside the process, which the board lists by itself. */
   readonly entry?: ServerEntry
+}
+
+interface Wanted {
+  readonly kind: FleetKind
+  readonly name: string
+  readonly dir: string
+  readonly habit: string
 }
 
 const COMMON = { timeout: 1500, reconnect: { maxAttempts: 4, delayMs: 30 } }
@@ -44,40 +52,24 @@ export class Fleet {
         const dir = join(home, name)
         mkdirSync(dir)
         // The keys of FLEET are the kinds.
-        await fleet.#add(kind as FleetKind, name, dir, root, lab, ran)
+        const wanted = { kind: kind as FleetKind, name, dir, habit: habitOf(kind, i) }
+        if (wanted.kind === 'inside') fleet.#addInside(wanted, ran)
+        else fleet.members.push(await started(wanted, root, lab))
       }
     return fleet
   }
 
-  async #add(
-    kind: FleetKind,
-    name: string,
-    dir: string,
-    root: string,
-    lab: Lab,
-    ran: (line: string) => void,
-  ) {
-    if (kind === 'inside') {
-      const serve = insideServer(async (tool, args) => {
-        if (tool === 'write') ran(`write ${String(args['nonce'])}`)
-        if (typeof args['ms'] === 'number') await new Promise((done) => setTimeout(done, Number(args['ms'])))
-        return JSON.stringify({ by: name, ...args })
-      }, TOOLS)
-      this.inProcess[name] = (end) => {
-        this.#ends.set(name, end)
-        return serve(end)
-      }
-      this.members.push({ name, kind, dir })
-      return
+  #addInside({ kind, name, dir }: Wanted, ran: (line: string) => void): void {
+    const serve = insideServer(async (tool, args) => {
+      if (tool === 'write') ran(`write ${String(args['nonce'])}`)
+      if (typeof args['ms'] === 'number') await new Promise((done) => setTimeout(done, Number(args['ms'])))
+      return JSON.stringify({ by: name, ...args })
+    }, TOOLS)
+    this.inProcess[name] = (end) => {
+      this.#ends.set(name, end)
+      return serve(end)
     }
-    if (kind === 'stdio') {
-      const args = [join(root, 'test/faults/peers/stdio.mjs'), 'soak', dir, name]
-      const entry = { ...COMMON, type: 'stdio', command: process.execPath, args, env: {} } as const
-      this.members.push({ name, kind, dir, entry })
-      return
-    }
-    const peer = await lab.open(kind satisfies RemoteKind, 'soak', dir, name)
-    this.members.push({ name, kind, dir, peer, entry: { ...COMMON, type: kind, url: peer.url, headers: {} } })
+    this.members.push({ name, kind, dir })
   }
 
   /** What the configuration says now. */
@@ -118,4 +110,20 @@ export class Fleet {
   processes(): number[] {
     return this.members.flatMap(({ dir }) => pidsIn(dir)).filter(isRunning)
   }
+}
+
+async function started({ kind, name, dir, habit }: Wanted, root: string, lab: Lab): Promise<Member> {
+  if (kind === 'stdio') {
+    const args = [join(root, 'test/faults/peers/stdio.mjs'), habit, dir, name]
+    return { name, kind, dir, entry: { ...COMMON, type: 'stdio', command: process.execPath, args, env: {} } }
+  }
+  // What is left are the kinds that live in the lab.
+  const remote = kind as RemoteKind
+  const peer = await lab.open(remote, habit, dir, name)
+  return { name, kind, dir, peer, entry: { ...COMMON, type: remote, url: peer.url, headers: {} } }
+}
+
+/** Half of those that can speak 2026-07-28 do. */
+function habitOf(kind: string, at: number): string {
+  return (kind === 'stdio' || kind === 'http') && at % 2 === 1 ? 'modern/soak' : 'soak'
 }
