@@ -11,7 +11,6 @@ import {
   listFolder,
   readBytes,
   readText,
-  slashed,
 } from './files.ts'
 import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
 import { type IndexPhase, LiveIndex } from './index/live.ts'
@@ -28,7 +27,7 @@ import {
   type MeaningQuery,
 } from './meaning/live.ts'
 import { rankOnTheSpot } from './meaning/on-the-spot.ts'
-import { NameSplitter, ripgrepPath, runRipgrep } from './ripgrep.ts'
+import { ripgrepNames, ripgrepPath } from './ripgrep.ts'
 import { Root } from './root.ts'
 import { checkQuery, searchText, type TextAnswer, type TextQuery } from './text/search.ts'
 
@@ -271,12 +270,14 @@ export class Codebase {
   /** Every file the ignore rules leave, up to a bound. */
   async files(signal?: AbortSignal): Promise<string[]> {
     const names: string[] = []
-    const splitter = new NameSplitter((raw) => names.push(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
     const cwd = await this.root.real()
-    await runRipgrep(await this.ripgrep(), ['--files', '--null', '--', './'], { cwd, signal }, (piece) => {
-      splitter.push(piece)
-      return names.length < FILE_LIMITS.listed
-    })
+    await ripgrepNames(
+      await this.ripgrep(),
+      ['--files', '--', './'],
+      { cwd, signal },
+      (name) => names.push(name),
+      () => names.length < FILE_LIMITS.listed,
+    )
     return names
   }
 

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { readdir } from 'node:fs/promises'
 import { CodebaseError, errno } from './errors.ts'
 import { FILE_LIMITS } from './limits.ts'
-import { NameSplitter, runRipgrep } from './ripgrep.ts'
+import { ripgrepNames } from './ripgrep.ts'
 import { quote, type Root } from './root.ts'
 
 export interface FileText {
@@ -161,35 +161,26 @@ export async function listFolder(
   await oneLevel(place.relative, place.absolute, path)
   const cwd = await root.real()
   const found = new Map<string, FolderEntry>()
-  let truncated = false
   const prefix = place.relative === '' ? '' : `${place.relative}/`
-  const names = new NameSplitter((raw) => {
-    const name = slashed(raw.toString('utf8')).replace(/^\.\//, '')
+  const onName = (name: string) => {
     const inner = name.slice(prefix.length).split('/')
     for (let n = 1; n < inner.length && options.glob.length === 0; n++) {
       const folder = prefix + inner.slice(0, n).join('/')
       found.set(folder, { path: folder, kind: 'directory' })
     }
     found.set(name, { path: name, kind: 'file' })
-  })
-  const args = [
-    '--files',
-    '--null',
-    `--max-depth=${options.depth}`,
-    ...options.glob.map((glob) => `--glob=${glob}`),
-  ]
-  await runRipgrep(
+  }
+  const flags = ['--files', `--max-depth=${options.depth}`, ...options.glob.map((glob) => `--glob=${glob}`)]
+  const isFull = () => found.size > FILE_LIMITS.entries
+  await ripgrepNames(
     binary,
-    [...args, '--', `./${place.relative}`],
+    [...flags, '--', `./${place.relative}`],
     { cwd, signal: options.signal },
-    (piece) => {
-      names.push(piece)
-      truncated = found.size > FILE_LIMITS.entries
-      return !truncated
-    },
+    onName,
+    () => !isFull(),
   )
   const entries = [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-  return { path: place.relative, entries: entries.slice(0, FILE_LIMITS.entries), truncated }
+  return { path: place.relative, entries: entries.slice(0, FILE_LIMITS.entries), truncated: isFull() }
 }
 
 async function oneLevel(relative: string, absolute: string, given: string): Promise<FolderListing> {
@@ -228,5 +219,3 @@ async function oneLevel(relative: string, absolute: string, given: string): Prom
     )
   }
 }
-
-export const slashed = (path: string) => (process.platform === 'win32' ? path.replaceAll('\\', '/') : path)

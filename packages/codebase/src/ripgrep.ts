@@ -106,8 +106,40 @@ function refused(complaint: string): CodebaseError {
   )
 }
 
+/**
+ * Runs ripgrep for the names of files, and hands each over as the rest of this package spells it: from the root, with slashes.
+ * `goesOn` is asked after each piece of output and answers false to stop the run.
+ */
+export function ripgrepNames(
+  binary: string,
+  args: readonly string[],
+  options: RunOptions,
+  onName: (name: string) => void,
+  goesOn: () => boolean = () => true,
+): Promise<RunEnd> {
+  const splitter = new NameSplitter((raw) => onName(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
+  return runRipgrep(binary, ['--null', ...args], options, (piece) => {
+    splitter.push(piece)
+    return goesOn()
+  })
+}
+
+/** The files below these folders that the ignore rules leave; rejects when there was no time to name them all. */
+export async function listFiles(
+  binary: string,
+  options: RunOptions & { readonly folders?: readonly string[]; readonly flags?: readonly string[] },
+  onName: (name: string) => void,
+): Promise<void> {
+  const { folders = [''], flags = [], ...run } = options
+  const args = ['--files', ...flags, '--', ...folders.map((folder) => `./${folder}`)]
+  const end = await ripgrepNames(binary, args, run, onName)
+  if (end !== 'done') throw new CodebaseError('TIMEOUT', 'Listing the files took too long.')
+}
+
+const slashed = (path: string) => (process.platform === 'win32' ? path.replaceAll('\\', '/') : path)
+
 /** Splits NUL-separated output into names. */
-export class NameSplitter {
+class NameSplitter {
   #rest: Buffer = Buffer.alloc(0)
   readonly #onName: (name: Buffer) => void
 

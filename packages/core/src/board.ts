@@ -1,10 +1,10 @@
-// board.ts: owns the connections of one program, their slots, memory and events, and is the door to everything on them.
-// Everything hangs off a board, so two boards in one process never meet. How a single server is kept alive is the
-// connection room's business; how a board is opened, and how calls, questions and lists are served, is in board/.
+// board.ts: the door to everything on the servers of one program, and the owner of what serves it.
+// Everything hangs off a board, so two boards in one process never meet. How a board is opened, which servers are on it,
+// and how calls, questions and lists are served is in board/; how a single server is kept alive, in the connection room.
 import { isDeepStrictEqual } from 'node:util'
-import { type AskOptions, handlersOf } from './board/asks.ts'
+import type { AskOptions } from './board/asks.ts'
 import { Calls, findTool } from './board/calls.ts'
-import { inProcessEntries, linkedTo } from './board/in-process.ts'
+import { inProcessEntries } from './board/in-process.ts'
 import {
   type BoardPrompt,
   type BoardResource,
@@ -17,28 +17,23 @@ import {
   type ResourceContent,
 } from './board/offers.ts'
 import type { BoardDefinition, BoardOptions } from './board/options.ts'
-import { type FoundTool, possibleServers, type ToolOffer, ToolPool, type ToolSource } from './board/pool.ts'
+import { type FoundTool, possibleServers, type ToolOffer, ToolPool } from './board/pool.ts'
+import { Roster } from './board/roster.ts'
 import { type BoardSkill, type ReadSkillOptions, Skills } from './board/skills.ts'
-import { type ServerSnapshot, snapshot } from './board/snapshot.ts'
+import type { ServerSnapshot } from './board/snapshot.ts'
 import { stateFolder } from './board/state.ts'
-import { BUILTIN_ALLOWS } from './builtin/index.ts'
-import { isLocal } from './config/entry.ts'
 import type { PermissionRule } from './config/resolve.ts'
 import type { ConfiguredServer } from './config/types.ts'
-import { Connection } from './connection/connection.ts'
-import { EraMemory } from './connection/eras.ts'
-import type { CachedList } from './connection/lists.ts'
+import type { Connection } from './connection/connection.ts'
 import { Order } from './connection/order.ts'
 import type { Json } from './connection/protocol.ts'
-import { Recent } from './connection/recent.ts'
 import type { RequestOptions } from './connection/requests.ts'
-import { Slots } from './connection/slots.ts'
 import { abortable, atMost } from './connection/waits.ts'
-import { Cancelled, InvalidInput, IoError, NotFound, ServerNotFound } from './errors.ts'
+import { Cancelled, InvalidInput, IoError, NotFound } from './errors.ts'
 import { type BoardEvent, type BoardEvents, Events, type EventType } from './events.ts'
 import { type Host, systemHost } from './host.ts'
 import { type Hook, Hooks, Sampling } from './interaction/index.ts'
-import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from './limits.ts'
+import { CONNECT_LIMITS } from './limits.ts'
 import type { SkillFile } from './skills/index.ts'
 import type {
   Args,
@@ -58,20 +53,15 @@ export class Board {
   readonly #options: BoardOptions
   readonly #host: Host
   readonly #events = new Events()
-  readonly #eras: EraMemory
   readonly #stateDir: string
-  readonly #slots: { readonly local: Slots; readonly remote: Slots }
-  readonly #recent = new Recent<CachedList<unknown>>(LIST_LIMITS.cached, (list) => list.forget())
+  readonly #roster: Roster
   readonly #applying = new Order()
   readonly #pool: ToolPool
   readonly #calls: Calls
   readonly #offers: Offers
   readonly #skills: Skills
   readonly #asks: AskOptions
-  #connections = new Map<string, Connection>()
-  #servers = new Map<string, ConfiguredServer>()
   #rules: readonly PermissionRule[] = []
-  #callCount = 0
   #roots: readonly string[] | undefined
   #awake = false
   #closed: Promise<void> | undefined
@@ -79,15 +69,9 @@ export class Board {
 
   constructor(options: BoardOptions, servers: readonly ConfiguredServer[]) {
     const host = options.host ?? systemHost()
-    const { env } = host
     this.#options = options
     this.#host = host
     this.#stateDir = options.stateDir ?? stateFolder(host)
-    this.#eras = new EraMemory(this.#stateDir, host, () => undefined)
-    this.#slots = {
-      local: new Slots(positive(env.MCP_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.localSlots),
-      remote: new Slots(positive(env.MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.remoteSlots),
-    }
     this.#roots =
       (options.roots ?? options.workspace ?? (options.cwd === undefined ? false : [options.cwd])) || undefined
     const cwd = options.cwd ?? process.cwd()
@@ -97,6 +81,13 @@ export class Board {
     const sampling = options.sample && new Sampling({ host, ...options.sample })
     this.#asks = { elicitation, hooks, sampling, cwd, roots: () => this.#roots }
     const connection = (name: string) => this.connection(name)
+    this.#roster = new Roster({
+      board: options,
+      host,
+      stateDir: this.#stateDir,
+      events: this.#events,
+      asks: this.#asks,
+    })
     this.#calls = new Calls({
       host,
       stateDir: this.#stateDir,
@@ -107,23 +98,23 @@ export class Board {
       askForClients: options.askForClients,
       hooks,
       elicitation: options.elicit || hooks.has('Elicitation') ? elicitation : undefined,
-      server: (name) => this.#servers.get(name),
+      server: (name) => this.#roster.servers.get(name),
       connection,
     })
     this.#setRules(options.rules ?? [])
     this.#pool = new ToolPool({
-      env,
+      env: host.env,
       actions: this.#calls,
-      sources: () => this.#toolSources(),
-      warn: (server, text) => this.#connections.get(server)?.log.add('plugboard', text),
+      sources: () => this.#roster.toolSources(),
+      warn: (server, text) => this.#roster.connections.get(server)?.log.add('plugboard', text),
     })
     this.#offers = new Offers({
       connection,
-      connections: () => [...this.#connections],
+      connections: () => [...this.#roster.connections],
       permitRead: (server, uri, context) => this.#calls.permitRead(server, uri, context),
     })
     this.#skills = new Skills(this.#offers, connection)
-    for (const server of servers) this.#add(server)
+    for (const server of servers) this.#roster.add(server)
   }
 
   /** Where logs and memories of this board are kept. */
@@ -132,9 +123,7 @@ export class Board {
   }
 
   servers(): readonly ServerSnapshot[] {
-    return [...this.#connections].map(([name, connection]) =>
-      snapshot(this.#servers.get(name) ?? connection.server, connection),
-    )
+    return [...this.#roster.connections.values()].map((connection) => this.#roster.snapshot(connection))
   }
 
   /**
@@ -143,7 +132,7 @@ export class Board {
    */
   async ready(options: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {}): Promise<void> {
     this.#awake = true
-    const all = Promise.all([...this.#connections.values()].map((connection) => connection.settled()))
+    const all = Promise.all([...this.#roster.connections.values()].map((connection) => connection.settled()))
     const work = options.timeoutMs === undefined ? all : atMost(this.#host, options.timeoutMs, all)
     try {
       await abortable<unknown>(work, options.signal)
@@ -153,14 +142,12 @@ export class Board {
   }
 
   connection(name: string): Connection {
-    const connection = this.#connections.get(name)
-    if (!connection) throw new ServerNotFound(name)
-    return connection
+    return this.#roster.connection(name)
   }
 
   /** The servers that a spelling of a tool can mean, before any of them has said what its tools are. */
   serversMeant(spelling: string): readonly string[] {
-    return possibleServers(spelling, [...this.#connections.keys()])
+    return possibleServers(spelling, this.#roster.names)
   }
 
   /** Every tool of every server that is, or was, connected; those of a server that is away are not `available`. */
@@ -288,7 +275,7 @@ export class Board {
   async setRoots(folders: readonly string[]): Promise<void> {
     if (!this.#roots) throw new InvalidInput('This board was opened without roots.')
     this.#roots = folders
-    const told = [...this.#connections.values()].filter(
+    const told = [...this.#roster.connections.values()].filter(
       ({ state }) => state.kind === 'connected' && state.session.era === 'legacy',
     )
     await Promise.allSettled(told.map((one) => one.notify('notifications/roots/list_changed')))
@@ -296,11 +283,7 @@ export class Board {
 
   /** Every tool in its server's own words, for those who pass them on. */
   definitions(): readonly BoardDefinition[] {
-    return [...this.#connections].flatMap(([server, { catalog, state }]) => {
-      if (state.kind === 'disabled') return []
-      const available = state.kind === 'connected'
-      return catalog.tools.items.map((tool) => ({ server, tool, available }))
-    })
+    return this.#roster.definitions()
   }
 
   /** Sends one request to one server, connecting it first if need be. */
@@ -333,12 +316,12 @@ export class Board {
   async reconnect(server: string): Promise<ServerSnapshot> {
     const connection = this.connection(server)
     await connection.reconnect()
-    return snapshot(this.#servers.get(server) ?? connection.server, connection)
+    return this.#roster.snapshot(connection)
   }
 
   /** Tries those servers again that `same` says were meant, e.g. because somebody logged in to them. */
   reconnectSame(same: (server: ConfiguredServer) => boolean): void {
-    for (const [name, server] of this.#servers) if (same(server)) void this.reconnect(name)
+    for (const [name, server] of this.#roster.servers) if (same(server)) void this.reconnect(name)
   }
 
   /**
@@ -366,11 +349,11 @@ export class Board {
   /** Ends every connection; idempotent, and over within a bound. */
   close(): Promise<void> {
     this.#closed ??= (async () => {
-      await Promise.all([...this.#connections.values()].map((connection) => connection.close()))
+      await this.#roster.close()
       await atMost(this.#host, CONNECT_LIMITS.closeMs, this.#calls.flush())
       const owned = Promise.allSettled(this.#closers.map(async (closer) => closer()))
       await atMost(this.#host, CONNECT_LIMITS.closeMs, owned)
-      await atMost(this.#host, CONNECT_LIMITS.closeMs, this.#eras.flush())
+      await this.#roster.flush()
     })()
     return this.#closed
   }
@@ -391,84 +374,28 @@ export class Board {
 
   async #apply(servers: readonly ConfiguredServer[], rules?: readonly PermissionRule[]): Promise<void> {
     if (this.#closed) throw new IoError('The board is closed.')
-    const wanted = new Map(servers.map((server) => [server.name, server]))
-    const leaving: Promise<void>[] = []
-    const removed: string[] = []
-    for (const [name, connection] of [...this.#connections]) {
-      const next = wanted.get(name)
-      if (next && sameServer(connection.server, next)) continue
-      this.#connections.delete(name)
-      this.#servers.delete(name)
-      removed.push(name)
-      leaving.push(connection.close())
-    }
-    const arriving: Connection[] = []
-    for (const server of wanted.values()) {
-      if (this.#connections.has(server.name)) this.#servers.set(server.name, server)
-      else arriving.push(this.#add(server))
-    }
+    const { arrived, removed, left } = this.#roster.replace(servers)
     const newRules = rules !== undefined && !isDeepStrictEqual(rules, this.#rules)
     if (newRules) this.#setRules(rules)
     else this.#calls.forget()
-    const added = arriving.map(({ server }) => server.name)
+    const added = arrived.map(({ server }) => server.name)
     this.#events.emit('configuration-changed', { added, removed, rules: newRules })
     // A changed server is started when the old one is gone: they may fight over a port or a file.
-    await Promise.all(leaving)
-    if (this.#awake && !this.#closed) for (const connection of arriving) void connection.settled()
-  }
-
-  #add(server: ConfiguredServer): Connection {
-    const { requestHandlers, auth, handOver, inProcess, workspace, clientInfo, timeoutMs } = this.#options
-    const host = this.#host
-    const connection = new Connection({
-      server,
-      host,
-      stateDir: this.#stateDir,
-      events: this.#events,
-      eras: this.#eras,
-      recent: this.#recent,
-      slots: isLocal(server.entry) ? this.#slots.local : this.#slots.remote,
-      handlers: {
-        ...handlersOf(this.#asks),
-        ...(typeof requestHandlers === 'function' ? requestHandlers(server) : requestHandlers),
-      },
-      clientInfo: clientInfo ?? CLIENT_INFO,
-      auth: auth?.(server),
-      handOver: (name) => linkedTo(inProcess, name) ?? handOver?.(name),
-      workspace,
-      timeoutMs: timeoutMs ?? positive(host.env.MCP_TIMEOUT) ?? CONNECT_LIMITS.timeoutMs,
-      callTimeoutMs: positive(host.env.MCP_TOOL_TIMEOUT) ?? CALL_LIMITS.timeoutMs,
-      nextCall: () => ++this.#callCount,
-    })
-    this.#connections.set(server.name, connection)
-    this.#servers.set(server.name, server)
-    return connection
+    await left
+    if (this.#awake && !this.#closed) for (const connection of arrived) void connection.settled()
   }
 
   #find(name: string, signal: AbortSignal | undefined): Promise<BoundTool> {
-    const servers = [...this.#connections.keys()]
-    return findTool({ pool: this.#pool, servers, connection: (one) => this.connection(one) }, name, signal)
+    const { names } = this.#roster
+    return findTool(
+      { pool: this.#pool, servers: names, connection: (one) => this.connection(one) },
+      name,
+      signal,
+    )
   }
 
   #toolsOf(server: string): readonly BoundTool[] {
     return this.#pool.tools().filter((tool) => tool.server === server)
-  }
-
-  #toolSources(): readonly ToolSource[] {
-    const sources: ToolSource[] = []
-    for (const [server, { catalog, state }] of this.#connections) {
-      if (state.kind === 'disabled') continue
-      const configured = this.#servers.get(server)
-      sources.push({
-        server,
-        items: catalog.tools.items,
-        // What runs inside this program is its own word; everybody else's hints only ever tighten.
-        trusted: configured?.entry.type === 'sdk',
-        alwaysLoad: configured?.entry.alwaysLoad ?? false,
-        allows: configured && isBuiltin(configured) ? BUILTIN_ALLOWS[server] : undefined,
-      })
-    }
-    return sources
   }
 
   #setRules(rules: readonly PermissionRule[]): void {
@@ -482,20 +409,4 @@ export class Board {
 /** Hooks that were written for a project find it where they expect it. */
 function hookHost(host: Host, cwd: string): Host {
   return { ...host, env: { CLAUDE_PROJECT_DIR: cwd, PLUGBOARD_PROJECT_DIR: cwd, ...host.env } }
-}
-
-function isBuiltin({ name, entry, scope }: ConfiguredServer): boolean {
-  return scope === 'dynamic' && entry.type === 'sdk' && Object.hasOwn(BUILTIN_ALLOWS, name)
-}
-
-const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const
-
-/** The same server, for the connection's purposes: where it was written down does not matter. */
-function sameServer(a: ConfiguredServer, b: ConfiguredServer): boolean {
-  return a.signature === b.signature && isDeepStrictEqual([a.entry, a.disabled], [b.entry, b.disabled])
-}
-
-function positive(text: string | undefined): number | undefined {
-  const value = Number(text)
-  return text && Number.isInteger(value) && value > 0 ? value : undefined
 }

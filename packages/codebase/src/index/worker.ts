@@ -3,10 +3,8 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import { CodebaseError } from '../errors.ts'
-import { slashed } from '../files.ts'
 import { INDEX_LIMITS } from '../limits.ts'
-import { NameSplitter, runRipgrep } from '../ripgrep.ts'
+import { listFiles } from '../ripgrep.ts'
 import { type IndexJob, indexFiles } from './indexing.ts'
 import type { TextBatch } from './storage.ts'
 import { TrigramCollector } from './trigrams.ts'
@@ -111,15 +109,10 @@ class IndexThread {
       this.#post({ type: 'part', id, names: joined, numbers })
       names = []
     }
-    const splitter = new NameSplitter((raw) => {
-      names.push(Buffer.from(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
+    await listFiles(ripgrep, { cwd: root }, (name) => {
+      names.push(Buffer.from(name))
       if (names.length === FILES_PER_PART) flush()
     })
-    const end = await runRipgrep(ripgrep, ['--files', '--null', '--', './'], { cwd: root }, (piece) => {
-      splitter.push(piece)
-      return true
-    })
-    if (end !== 'done') throw new CodebaseError('TIMEOUT', 'Listing the files took too long.')
     flush()
   }
 

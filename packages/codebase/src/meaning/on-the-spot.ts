@@ -3,10 +3,9 @@
 
 import { languageOf } from '../chunks/languages.ts'
 import { CodebaseError } from '../errors.ts'
-import { slashed } from '../files.ts'
 import type { TermHit } from '../index/storage.ts'
 import { MEANING_LIMITS } from '../limits.ts'
-import { NameSplitter, runRipgrep } from '../ripgrep.ts'
+import { ripgrepNames } from '../ripgrep.ts'
 import { chunkTerms } from './chunk-batch.ts'
 import type { MeaningHit, MeaningQuery } from './live.ts'
 import { best, bm25 } from './rank.ts'
@@ -94,20 +93,16 @@ async function filesWith(
   signal?: AbortSignal,
 ): Promise<string[]> {
   const names: string[] = []
-  const splitter = new NameSplitter((raw) => names.push(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
   const args = [
     '--files-with-matches',
-    '--null',
     '--ignore-case',
     '--fixed-strings',
     `--regexp=${term}`,
     '--',
     `./${path ?? ''}`,
   ]
-  await runRipgrep(await code.ripgrep(), args, { cwd: await code.root.real(), signal }, (piece) => {
-    splitter.push(piece)
-    return true
-  })
+  const cwd = await code.root.real()
+  await ripgrepNames(await code.ripgrep(), args, { cwd, signal }, (name) => names.push(name))
   return names
 }
 

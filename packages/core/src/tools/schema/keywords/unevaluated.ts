@@ -1,6 +1,6 @@
 // unevaluated.ts: `unevaluatedProperties` and `unevaluatedItems`: what no other keyword of the same place has looked at.
 // Worked out only when asked for, by walking the schema once more beside the value.
-import { isRecord } from '../json.ts'
+import { isRecord } from '../../json.ts'
 import {
   asks,
   at,
@@ -12,7 +12,7 @@ import {
   type Run,
   type Schema,
   usable,
-} from './run.ts'
+} from '../run.ts'
 
 export const unevaluatedProperties: Build = (rule, schema, compiler) => {
   const check = compiler.compile(rule)
