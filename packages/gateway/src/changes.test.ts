@@ -128,7 +128,7 @@ describe('a name that is not there', () => {
     const { url } = await serve(gateway)
     const client = await connect(url)
     expect(gateway.board.connection('late').state.kind).toBe('pending')
-    const patience = { timeout: 5000 }
+    const patience = { timeout: 20_000 }
     const call = (name: string) => client.callTool({ name, arguments: {} }, patience)
     await expect(call('mcp__one__nothing')).rejects.toMatchObject({ code: -32602 })
     await expect(call('mcp__nobody__nothing')).rejects.toMatchObject({ code: -32602 })

@@ -63,9 +63,8 @@ describe.each(COMBINATIONS)('a $client client in front of a $server server', ({ 
     const stop = new AbortController()
     const call = client.callTool(
       { name: 'mcp__one__work', arguments: { ms: 20_000 } },
-      { signal: stop.signal },
+      { signal: stop.signal, onprogress: () => stop.abort() },
     )
-    setTimeout(() => stop.abort(), 200)
     await expect(call).rejects.toThrow()
     await until(() => seenIn(dir).includes('cancelled'))
   })

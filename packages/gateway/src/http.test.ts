@@ -37,12 +37,12 @@ async function post(url: string, body: unknown, headers: Record<string, string> 
   }
 }
 
-/** What fetch would not send. */
-function raw(port: number, text: string, ms = 15_000): Promise<string> {
+/** What fetch would not send. What was answered when the other end had enough of it. */
+function raw(port: number, text: string): Promise<string> {
   return new Promise((done, fail) => {
     const socket = dial(port, '127.0.0.1', () => socket.write(text))
     let got = ''
-    socket.setTimeout(ms, () => socket.destroy())
+    socket.setTimeout(25_000, () => socket.destroy(new Error('The other end did not let go.')))
     socket.on('data', (chunk) => {
       got += String(chunk)
       if (got.includes('\r\n\r\n')) socket.destroy()
@@ -134,7 +134,7 @@ describe('bad input', () => {
     const { port } = await serve(gateway)
     const answer = await raw(port, 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ')
     expect(answer === '' || answer.includes('408')).toBe(true)
-  }, 20_000)
+  }, 30_000)
 })
 
 describe('clients side by side', () => {
@@ -177,7 +177,7 @@ describe('clients side by side', () => {
       }),
       signal: gone.signal,
     }).catch(() => undefined)
-    await new Promise((done) => setTimeout(done, 300))
+    await until(() => seenIn(dir).includes('working'))
     gone.abort()
     await call
     await until(() => seenIn(dir).includes('cancelled'))
@@ -211,7 +211,8 @@ describe('clients side by side', () => {
   })
 
   it('are not asked each other’s questions by a server of the older era', async () => {
-    const gateway = await makeGateway([upstream('one', 'legacy')])
+    const dir = folder()
+    const gateway = await makeGateway([upstream('one', 'legacy', dir)])
     await gateway.wake(15_000)
     const { url } = await serve(gateway)
     const asked: string[] = []
@@ -224,14 +225,17 @@ describe('clients side by side', () => {
         }),
     })
     const [ada, bob] = [await connect(url, prepared('ada')), await connect(url, prepared('bob'))]
-    const busy = bob.callTool({ name: 'mcp__one__work', arguments: { ms: 1500 } })
-    await new Promise((done) => setTimeout(done, 200))
+    const stop = new AbortController()
+    const busy = bob.callTool({ name: 'mcp__one__work', arguments: { ms: 60_000 } }, { signal: stop.signal })
+    await until(() => seenIn(dir).includes('working'))
     const refused = await ada
       .callTool({ name: 'mcp__one__ask', arguments: {} })
       .catch(() => ({ isError: true }))
     expect(refused.isError).toBe(true)
     expect(asked).toEqual([])
-    await busy
+    stop.abort()
+    await expect(busy).rejects.toThrow()
+    await until(() => seenIn(dir).includes('cancelled'))
     expect(firstText(await ada.callTool({ name: 'mcp__one__ask', arguments: {} }))).toBe('accept ada')
   })
 })
@@ -243,6 +247,8 @@ describe('a server that is away', () => {
       stdio('dead', ['-e', 'process.exit(1)']),
       stdio('mute', ['-e', 'setInterval(() => {}, 1000)']),
     ])
+    await gateway.board.connection('one').settled()
+    await gateway.board.connection('dead').settled()
     const { url } = await serve(gateway)
     const client = await connect(url)
     expect((await client.listTools()).tools.length).toBeGreaterThan(5)
