@@ -100,7 +100,10 @@ export const MEANING_LIMITS = {
 export const HTTP_LIMITS = {
   bodyBytes: 4 * MIB,
   port: 7331,
+  /** Past it, the session that was used least recently ends. */
   sessions: 1000,
+  /** Messages in one body. */
+  batch: 50,
   closeMs: 2 * SECOND,
   headersMs: 30 * SECOND,
   requestMs: 5 * MINUTE,

@@ -63,7 +63,9 @@ export class HandshakeGate {
   }
 }
 
-function misshapen(message: { id: unknown; method: string; params?: unknown }): RpcError | undefined {
+/** What is wrong with the shape of a request, in any era. */
+export function misshapen(message: JSONRPCMessage): RpcError | undefined {
+  if (!('method' in message) || !('id' in message)) return undefined
   const checked = SHAPES.get(message.method)?.['~standard'].validate({ params: {}, ...message })
   // The SDK's schemas answer at once; the standard they follow would allow a promise.
   if (!checked || checked instanceof Promise || !checked.issues) return undefined

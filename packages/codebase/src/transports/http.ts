@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { McpServerFactory } from '@modelcontextprotocol/server'
 import { HTTP_LIMITS } from '../limits.ts'
 import { SERVICE, VERSION } from '../version.ts'
-import { RPC, rpcError } from './gate.ts'
+import { RPC, type RpcError, rpcError } from './gate.ts'
 import { type ArgumentCheck, PlainEndpoint } from './plain.ts'
 
 export interface HttpOptions {
@@ -34,10 +34,12 @@ export async function serveHttp(
   check: ArgumentCheck,
   options: HttpOptions = {},
 ): Promise<HttpHandle> {
-  const { createMcpHandler } = await import('@modelcontextprotocol/server')
-  const { toNodeHandler } = await import('@modelcontextprotocol/node')
+  const [{ StreamableEndpoint }, { toNodeHandler }] = await Promise.all([
+    import('./streamable.ts'),
+    import('@modelcontextprotocol/node'),
+  ])
   const host = options.host ?? '127.0.0.1'
-  const mcp = createMcpHandler(factory, { maxRequestBodySize: HTTP_LIMITS.bodyBytes })
+  const mcp = new StreamableEndpoint(factory)
   const toMcp = toNodeHandler(mcp)
   const plain = new PlainEndpoint(factory, check)
   const hosts = new Set(
@@ -52,10 +54,20 @@ export async function serveHttp(
     if (req.method === 'OPTIONS') return void res.writeHead(204).end()
     if (path === '/health' && (req.method === 'GET' || req.method === 'HEAD'))
       return json(res, 200, { status: 'ok', service: SERVICE, version: VERSION, mode: 'http' })
-    // Node types an absent method as undefined; a request that arrived has one.
-    if (path === '/mcp') return toMcp(req as IncomingMessage & { method: string; url: string }, res)
-    if (path === '/') return answerPlain(plain, req, res)
-    return refuse(res, 404, 'There is /mcp, / and /health.')
+    if (path !== '/mcp' && path !== '/') return refuse(res, 404, 'There is /mcp, / and /health.')
+    if (req.method === 'POST') {
+      const body = await jsonOf(req)
+      if ('error' in body) return json(res, body.status, body.error)
+      if (path === '/') return answerPlain(plain, body.value, req, res)
+      return toMcp(req as Arrived, res, body.value)
+    }
+    const allowed = path === '/mcp' ? ['GET', 'DELETE'] : ['DELETE']
+    if (!allowed.includes(req.method ?? '')) {
+      res.setHeader('Allow', ['POST', ...allowed, 'OPTIONS'].join(', '))
+      return refuse(res, 405, 'POST a JSON-RPC message.')
+    }
+    if (path === '/mcp') return toMcp(req as Arrived, atOnce(res))
+    res.writeHead((await plain.end(sessionOf(req))) ? 204 : 404).end()
   }
   const server = createServer((req, res) => {
     answer(req, res).catch(() => {
@@ -82,31 +94,59 @@ export async function serveHttp(
   }
 }
 
-async function answerPlain(plain: PlainEndpoint, req: IncomingMessage, res: ServerResponse): Promise<void> {
+/** Node types an absent method as undefined; a request that arrived has one. */
+type Arrived = IncomingMessage & { method: string; url: string }
+
+/** Node keeps the head of an answer back until there is a body; a stream on which nothing happens yet has none. */
+const atOnce = (res: ServerResponse) => ({
+  writeHead(status: number, headers?: Record<string, string>) {
+    res.writeHead(status, headers)
+    res.flushHeaders()
+  },
+  write: (piece: string | Uint8Array) => res.write(piece),
+  end: (piece?: string | Uint8Array) => res.end(piece),
+  on: (event: string, listener: (...args: unknown[]) => void) => res.on(event, listener),
+  get destroyed() {
+    return res.destroyed
+  },
+})
+
+async function answerPlain(
+  plain: PlainEndpoint,
+  value: unknown,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const { status, body } = await plain.post(value, sessionOf(req))
+  if (body === undefined) res.writeHead(status).end()
+  else json(res, status, body)
+}
+
+function sessionOf(req: IncomingMessage): string | undefined {
   const header = req.headers['mcp-session-id']
-  const sessionId = typeof header === 'string' ? header : undefined
-  if (req.method === 'DELETE') {
-    const ended = await plain.end(sessionId)
-    res.writeHead(ended ? 204 : 404).end()
-    return
-  }
-  if (req.method !== 'POST') {
-    res.setHeader('Allow', 'POST, DELETE, OPTIONS')
-    return refuse(res, 405, 'POST a JSON-RPC message.')
-  }
+  return typeof header === 'string' ? header : undefined
+}
+
+async function jsonOf(
+  req: IncomingMessage,
+): Promise<{ readonly value: unknown } | { readonly status: number; readonly error: RpcError }> {
   // A web page can send other types without asking first; JSON it cannot.
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(req.headers['content-type'] ?? ''))
-    return json(res, 415, rpcError(null, RPC.invalidRequest, 'The Content-Type is application/json.'))
-  const body = await readBody(req)
-  if (body === undefined)
-    return json(
-      res,
-      413,
-      rpcError(null, RPC.invalidRequest, `A body may have ${HTTP_LIMITS.bodyBytes} bytes.`),
-    )
-  const { status, body: reply } = await plain.post(body, sessionId)
-  if (reply === undefined) res.writeHead(status).end()
-  else json(res, status, reply)
+    return {
+      status: 415,
+      error: rpcError(null, RPC.invalidRequest, 'The Content-Type is application/json.'),
+    }
+  const text = await readBody(req)
+  if (text === undefined)
+    return {
+      status: 413,
+      error: rpcError(null, RPC.invalidRequest, `A body may have ${HTTP_LIMITS.bodyBytes} bytes.`),
+    }
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch {
+    return { status: 400, error: rpcError(null, RPC.parse, 'The body is not JSON.') }
+  }
 }
 
 async function readBody(req: IncomingMessage): Promise<string | undefined> {

@@ -9,8 +9,6 @@ import { linkedPair } from './linked.ts'
 /** Says what is wrong with a tool's arguments before they are sent, or nothing. */
 export type ArgumentCheck = (message: JSONRPCMessage) => string | undefined
 
-const BATCH_MAX = 50
-
 export interface PlainAnswer {
   readonly status: number
   readonly body?: unknown
@@ -27,18 +25,12 @@ export class PlainEndpoint {
     this.#check = check
   }
 
-  async post(text: string, sessionId: string | undefined): Promise<PlainAnswer> {
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch {
-      return { status: 400, body: rpcError(null, RPC.parse, 'The body is not JSON.') }
-    }
+  async post(value: unknown, sessionId: string | undefined): Promise<PlainAnswer> {
     if (!Array.isArray(value)) return this.#one(value, sessionId)
-    if (value.length === 0 || value.length > BATCH_MAX)
+    if (value.length === 0 || value.length > HTTP_LIMITS.batch)
       return {
         status: 400,
-        body: rpcError(null, RPC.invalidRequest, `A batch holds 1 to ${BATCH_MAX} messages.`),
+        body: rpcError(null, RPC.invalidRequest, `A batch holds 1 to ${HTTP_LIMITS.batch} messages.`),
       }
     const answers: unknown[] = []
     for (const item of value) {

@@ -1,0 +1,123 @@
+// transports/streamable.ts: Streamable HTTP in both eras. Requests that name their protocol version are served one by one;
+// all others belong to a session, which an initialize opens. What is wrong with a request is said here, in the same codes as
+// over stdio; the SDK serves what is right.
+import { randomUUID } from 'node:crypto'
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type JSONRPCMessage,
+  type McpRequestContext,
+  type McpServerFactory,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import { HTTP_LIMITS } from '../limits.ts'
+import { asMessage, HandshakeGate, misshapen, RPC, type RpcError, rpcError } from './gate.ts'
+
+interface Session {
+  readonly gate: HandshakeGate
+  readonly transport: WebStandardStreamableHTTPServerTransport
+}
+
+type Posted = { readonly parsedBody?: unknown }
+
+export class StreamableEndpoint {
+  readonly #factory: McpServerFactory
+  readonly #modern: ReturnType<typeof createMcpHandler>
+  /** The one that was used last is the last. */
+  readonly #sessions = new Map<string, Session>()
+
+  constructor(factory: McpServerFactory) {
+    this.#factory = factory
+    this.#modern = createMcpHandler(factory, { legacy: 'reject' })
+  }
+
+  /** `parsedBody` is what a POST brought, whatever it is; other methods bring nothing. */
+  async fetch(request: Request, { parsedBody }: Posted = {}): Promise<Response> {
+    const isPost = request.method === 'POST'
+    const fault = firstFault(parsedBody)
+    if (fault) return refusal(400, fault)
+    if (isPost && !(await isLegacyRequest(request, parsedBody))) {
+      const wrong = firstFault(parsedBody, misshapen)
+      return wrong ? refusal(200, wrong) : this.#modern.fetch(request, { parsedBody })
+    }
+    const id = request.headers.get('mcp-session-id')
+    if (id !== null) return this.#serve(id, request, parsedBody)
+    if (isPost && isInitialize(parsedBody)) return this.#open(request, parsedBody)
+    const method = isPost ? nameOf(parsedBody) : request.method
+    return refusal(
+      400,
+      rpcError(idOf(parsedBody), RPC.order, `Not initialized: send initialize before ${method}.`),
+    )
+  }
+
+  async #serve(id: string, request: Request, body: unknown): Promise<Response> {
+    const session = this.#sessions.get(id)
+    if (!session) return refusal(404, rpcError(idOf(body), RPC.order, 'There is no such session.'))
+    this.#sessions.delete(id)
+    this.#sessions.set(id, session)
+    const wrong = firstFault(body, (message) => session.gate.check(message))
+    if (wrong) return refusal(wrong.error.code === RPC.order ? 400 : 200, wrong)
+    return session.transport.handleRequest(request, { parsedBody: body })
+  }
+
+  async #open(request: Request, body: unknown): Promise<Response> {
+    const gate = new HandshakeGate()
+    const wrong = firstFault(body, (message) => gate.check(message))
+    if (wrong) return refusal(200, wrong)
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => this.#keep(id, { gate, transport }),
+    })
+    const context: McpRequestContext = { era: 'legacy', requestInfo: request }
+    const server = await this.#factory(context)
+    await server.connect(transport)
+    const served = transport.onclose
+    transport.onclose = () => {
+      served?.()
+      if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId)
+    }
+    const response = await transport.handleRequest(request, { parsedBody: body })
+    // Refused, for what it accepts or the version it names: nobody knows of this one.
+    if (transport.sessionId === undefined) await transport.close()
+    return response
+  }
+
+  /** The client of a session that had to go is told so (404) when it comes back, and opens another. */
+  #keep(id: string, session: Session): void {
+    this.#sessions.set(id, session)
+    const [oldest] = this.#sessions
+    if (this.#sessions.size > HTTP_LIMITS.sessions && oldest) void oldest[1].transport.close()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()))
+    await this.#modern.close()
+  }
+}
+
+/** What is wrong with a message, or with the first of several that has a fault; with none, nothing. */
+function firstFault(
+  body: unknown,
+  check: (message: JSONRPCMessage) => RpcError | undefined = () => undefined,
+): RpcError | undefined {
+  if (body === undefined) return undefined
+  if (Array.isArray(body) && (body.length === 0 || body.length > HTTP_LIMITS.batch))
+    return rpcError(null, RPC.invalidRequest, `A batch holds 1 to ${HTTP_LIMITS.batch} messages.`)
+  for (const item of [body].flat()) {
+    const sorted = asMessage(item)
+    const fault = 'error' in sorted ? sorted.error : check(sorted.message)
+    if (fault) return fault
+  }
+  return undefined
+}
+
+const field = (body: unknown, name: string): unknown =>
+  typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined
+const idOf = (body: unknown) => field(body, 'id')
+const isInitialize = (body: unknown) => field(body, 'method') === 'initialize'
+const nameOf = (body: unknown) => {
+  const method = field(body, 'method')
+  return typeof method === 'string' ? method : 'anything else'
+}
+
+const refusal = (status: number, error: RpcError) => Response.json(error, { status })
