@@ -245,7 +245,7 @@ try {
   await isolation(hosts.stdio.url)
   await memory(hosts.gateway)
   report('gateway', 'The gateway: in front of a server against the server alone', rows, [
-    `Medians of ${ROUNDS} interleaved rounds on a shared machine, so read the ratios. The client is node:http without a library.`,
+    `Medians of ${ROUNDS} interleaved rounds on a shared machine, so read the ratios: each is the median of the ratios of the rounds, not of the two medians beside it. The client is node:http without a library.`,
     'Memory: medians of the first and the last three of eleven readings, each after a full collection.',
     'Direct is the SDK serving the same echo over HTTP, in one process as behind the gateway.',
     `${PEERS.join(', ')}: both peers, on that newer Node, serve over HTTP the same bare stdio echo as the gateway beside them; mcporter keeps it in a daemon of its own.`,

@@ -1,10 +1,12 @@
 // `npm run bench [-- NAME …] [--markdown] [--svg]`: runs bench/NAME.bench.mjs (all of them without a name) and ends with one
-// table of who was how fast at what. --markdown keeps the figures in docs/performance.md, --svg draws them in docs/charts/.
+// table of who was how fast at what. --markdown keeps the figures in docs/performance.md and in the README, --svg draws
+// them in docs/charts/.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from './build.mjs'
+import { keepFigures } from './docs-figures.mjs'
 import { ensureInstalled, root } from './ensure-install.mjs'
 import { plainTable } from './lib/table.mjs'
 
@@ -37,6 +39,7 @@ for (const name of names.length > 0 ? names : known) {
 const cells = overviewCells(contestsIn(contests))
 rmSync(folder, { recursive: true, force: true })
 if (cells.length > 1) console.log(`\nSide by side\n${plainTable(cells, { indent: '  ' })}`)
+if (flags.includes('--markdown')) keepFigures(root)
 if (flags.includes('--svg')) {
   const { drawCharts } = await import(join(root, 'bench/lib/chart.mjs'))
   for (const file of drawCharts()) console.log(`drawn: ${file}`)

@@ -1,10 +1,11 @@
 // `npm run conformance [-- --client | --server] [--only PATTERN] [--verbose]`: the official MCP conformance suite, pinned,
 // one scenario at a time (the suite's own parallel mode fails small machines): its client half against our client, its
 // server half against what we serve. It ends with a table, and with 1 when something failed that was not expected to.
-// A whole half is written into docs/conformance.md.
+// A whole half is written into docs/conformance.md, and what it came to into the README.
 import { parseArgs } from 'node:util'
 import { build } from './build.mjs'
-import { ensureInstalled } from './ensure-install.mjs'
+import { keepFigures } from './docs-figures.mjs'
+import { ensureInstalled, root } from './ensure-install.mjs'
 import { ClientHalf } from './lib/conformance-client.mjs'
 import { writeHalf } from './lib/conformance-report.mjs'
 import { ServerHalf } from './lib/conformance-server.mjs'
@@ -41,6 +42,7 @@ for (const half of halves) {
   if (!flags.only) writeHalf(half.name, half.page(outcomes))
   ran.push({ half, outcomes })
 }
+if (!flags.only) keepFigures(root)
 if (ran.length === 0) {
   console.error(`No scenario matches ${flags.only}.`)
   process.exit(2)

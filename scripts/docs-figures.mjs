@@ -1,5 +1,7 @@
 // docs-figures.mjs: the figures of the README, taken from the pages that the benchmarks and the conformance suite write.
 // Each stands beside the command that prints it. A row that is no longer there is left out, and said.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { markdownTable, tablesIn } from './lib/table.mjs'
 
 const MARK = /<!-- figures -->[\s\S]*?<!-- \/figures -->/
@@ -46,6 +48,14 @@ export function withFigures(readme, performance, conformance) {
   }
   const text = markdownTable([['what', 'measured', 'beside', 'printed by'], ...rows])
   return readme.replace(MARK, () => `<!-- figures -->\n\n${text}\n\n<!-- /figures -->`)
+}
+
+/** Puts the figures of the pages below `root` into its README, for whoever has just written one of them. */
+export function keepFigures(root) {
+  const [readme, performance, conformance] = ['README.md', 'docs/performance.md', 'docs/conformance.md'].map(
+    (path) => readFileSync(join(root, path), 'utf8'),
+  )
+  writeFileSync(join(root, 'README.md'), withFigures(readme, performance, conformance))
 }
 
 /** The first thing it was compared with, up to its figure. */

@@ -1,8 +1,9 @@
 // `npm run docs`: writes what is made from the sources: the JSON Schemas that ship with the command, the references of
-// settings and verbs in docs/, and the figures in the README. `--check` writes nothing and ends with 1 when one is stale;
-// the figures are left out of that, because a benchmark may run at any time.
+// settings and verbs in docs/, the overview of the benchmarks, and the figures in the README. `--check` writes nothing and
+// ends with 1 when one is stale.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { withOverview } from '../bench/lib/report.mjs'
 import { build } from './build.mjs'
 import { withFigures } from './docs-figures.mjs'
 import { references } from './docs-references.mjs'
@@ -16,8 +17,8 @@ if (!check) {
 }
 
 const made = await references()
-if (!check)
-  made['README.md'] = withFigures(read('README.md'), read('docs/performance.md'), read('docs/conformance.md'))
+made['docs/performance.md'] = withOverview(read('docs/performance.md'))
+made['README.md'] = withFigures(read('README.md'), read('docs/performance.md'), read('docs/conformance.md'))
 const stale = Object.entries(made).filter(([path, text]) => read(path) !== text)
 for (const [path, text] of stale) {
   if (check) console.error(`${path} is stale; run \`npm run docs\`.`)

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { exitCodeOf } from '../packages/cli/src/output.ts'
 import { type ErrorCode, PlugboardError } from '../packages/core/src/errors.ts'
+import { unknownWords } from './docs/parts.ts'
 import { ROOT } from './docs/place.ts'
 
 const PAGES = [
@@ -13,6 +14,9 @@ const PAGES = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ]
+const ALL_PAGES = [...PAGES, 'ARCHITECTURE.md', 'CONTRIBUTING.md']
+/** Programs that a page calls by another name than their package has. */
+const TITLES: Record<string, string> = { '@anthropic-ai/claude-code': 'Claude Code', mcporter: 'mcporter' }
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 describe('docs/troubleshooting.md', () => {
@@ -34,14 +38,72 @@ describe('docs/troubleshooting.md', () => {
   })
 })
 
-it('every link between the pages leads to a file', () => {
-  const dead = [...PAGES, 'ARCHITECTURE.md', 'CONTRIBUTING.md'].flatMap((page) =>
-    [...withoutCode(read(page)).matchAll(/\]\(([^)#:]+)(#[^)]*)?\)/g)]
-      .map(([, path]) => path ?? '')
-      .filter((path) => !existsSync(join(ROOT, dirname(page), path)))
-      .map((path) => `${page} → ${path}`),
+it('every link between the pages leads to a file, and to a heading in it', () => {
+  const dead = ALL_PAGES.flatMap((page) =>
+    [...withoutCode(read(page)).matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g)]
+      .filter(([, path, anchor]) => {
+        const file = path ? join(dirname(page), path) : page
+        if (!existsSync(join(ROOT, file))) return true
+        return anchor !== undefined && !anchorsIn(read(file)).includes(anchor)
+      })
+      .map(([link]) => `${page} → ${link}`),
   )
   expect(dead).toEqual([])
+})
+
+it('every command that a sentence names exists, with its options', () => {
+  const inline = ALL_PAGES.flatMap((page) =>
+    [
+      ...withoutCode(read(page))
+        .replaceAll('VERB', 'list')
+        .matchAll(/`((?:npm (?:run|test|start)|plugboard)\b[^`]*)`/g),
+    ].map(([, command]) => ({ page, command: (command ?? '').replaceAll('\n', ' ') })),
+  )
+  expect(inline.length).toBeGreaterThan(50)
+  expect(
+    inline.flatMap(({ page, command }) => unknownWords(command).map((word) => `${page}: ${word}`)),
+  ).toEqual([])
+})
+
+it('the versions in the comparison and beside the benchmarks are those that are run', () => {
+  const pinned = (path: string) =>
+    [...read(path).matchAll(/'((?:@[\w-]+\/)?[\w-]+)@(\d+\.\d+\.\d+)'/g)].map(([, name, version]) => ({
+      name: name ?? '',
+      version: version ?? '',
+    }))
+  const shown = (page: string, { name, version }: { name: string; version: string }) =>
+    [`${name}@${version}`, `\`${name}\` ${version}`, `${TITLES[name]} ${version}`].some((words) =>
+      read(page).includes(words),
+    )
+  const sdk = JSON.parse(read('node_modules/@modelcontextprotocol/client/package.json'))
+  const compared = [...pinned('scripts/docs-compare.mjs'), { name: sdk.name, version: sdk.version }]
+  const measured = [...pinned('bench/peers.bench.mjs'), ...pinned('bench/gateway.bench.mjs')]
+  expect([compared.length, measured.length]).toEqual([4, 4])
+  expect(compared.filter((one) => !shown('docs/comparison.md', one))).toEqual([])
+  expect(measured.filter((one) => !shown('docs/performance.md', one))).toEqual([])
+  expect(shown('docs/compatibility.md', { name: sdk.name, version: sdk.version })).toBe(true)
+})
+
+it('the sums of docs/compatibility.md are those of its table', () => {
+  const page = read('docs/compatibility.md')
+  const rows = page
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .slice(2)
+  const column = (title: string) =>
+    page
+      .match(/^\| server.*$/m)?.[0]
+      .split('|')
+      .findIndex((cell) => cell.trim() === title) ?? 0
+  const of = (title: string) => rows.map((row) => row[column(title)] ?? '')
+  const servers = new Set(of('package').map((name) => name.split(' ')[0])).size
+  const works = of('outcome').filter((outcome) => outcome === 'works').length
+  const tools = of('tools').reduce((sum, count) => sum + Number(count), 0)
+  const words = page.replaceAll('\n', ' ')
+  expect(words).toContain(`${servers} real MCP servers from npm, ${rows.length} ways of reaching them`)
+  expect(words).toContain(`${works} of ${rows.length} work`)
+  expect(words).toContain(`every tool (${tools} in all)`)
 })
 
 describe('a figure', () => {
@@ -54,6 +116,10 @@ describe('a figure', () => {
     expect(unfounded('# A\n\nPrinted by `npm run bench -- x`.\n\n## B\n\n3 times faster, 40 MiB\n')).toEqual([
       'B: 3 times faster',
       'B: 40 MiB',
+    ])
+    expect(unfounded('# A\n\n`plugboard serve` speaks thirty languages to 54 real servers.\n')).toEqual([
+      'A: thirty languages',
+      'A: 54 real servers',
     ])
     expect(unfounded('# A\n\n`npm run bench -- x`: 12 µs\n')).toEqual([])
     expect(unfounded('# A\n\n```sh\n$ plugboard list\n12 ms\n```\n')).toEqual([])
@@ -69,12 +135,22 @@ function unfounded(markdown: string): readonly string[] {
   return withoutCode(markdown)
     .split(/^(?=#{1,2} )/m)
     .flatMap((section) => {
-      if (/`(npm (run|test|start)|plugboard) ?[^`]*`/.test(section)) return []
+      if (/`npm (run|test)\b[^`]*`/.test(section)) return []
       const title = /^#+ (.*)/.exec(section)?.[1] ?? ''
       const figure =
-        /(?<!(?:within|over|at most|up to|under|after|every|limit of|than) )(?<![\w.-])\d[\d.,]*(?: ?(?:µs|ms|MiB|MB|KiB|kB|GiB|k\/s|%)(?!\w)| times (?:faster|slower|smaller|less)| of \d+ (?:checks|scenarios|tests))/g
+        /(?<!(?:within|over|at most|up to|under|after|every|limit of|than) )(?<![\w.-])(?:\d(?:[\d.,]*\d)?|(?:thirty|forty|fifty|hundreds)\b)(?: ?(?:µs|ms|MiB|MB|KiB|kB|GiB|k\/s|%)(?!\w)| times (?:faster|slower|smaller|less)| of \d+ (?:checks|scenarios|tests)| (?:[a-z]+ )?(?:servers|scenarios|scenes|languages|chunks a second)\b)/gi
       return [...section.matchAll(figure)].map(([text]) => `${title}: ${text}`)
     })
+}
+
+/** Where the headings of a page can be linked to, as GitHub names them. */
+function anchorsIn(markdown: string): readonly string[] {
+  return [...withoutCode(markdown).matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+    (title ?? '')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
 }
 
 /** What stands in a fence was printed by the command in it, and is compared by docs.test.ts. */

@@ -105,6 +105,7 @@ describe('the runner', () => {
     expect(unknownWords('plugboard list --no-such')).toHaveLength(1)
     expect(unknownWords('plugboard lost')).toHaveLength(1)
     expect(unknownWords('npm run no-such')).toHaveLength(1)
+    expect(unknownWords('npm run bench -- no-such')).toHaveLength(1)
     expect(unknownWords("FOO=1 plugboard add x -H 'A: b' -- npx -y thing --their-own | cat")).toEqual([])
     expect(settingsFaults(json('{"mcpServers":{"a":{"comand":"x"}}}'))).not.toEqual([])
     expect(settingsFaults(json('{"mcpServers":{"a":{"command":"x"}}}'))).toEqual([])

@@ -54,6 +54,11 @@ export function keepOverview() {
   keepSection('overview', overviewSection())
 }
 
+/** The page with the overview that the kept contests make. */
+export function withOverview(text) {
+  return withSection(text, 'overview', overviewSection())
+}
+
 /** The contests a file holds, by benchmark; without a name, those that earlier runs kept in docs/. */
 export function contestsIn(file = data) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
@@ -95,8 +100,9 @@ function ranBy(name) {
 }
 
 function contestsOf(rows) {
+  // Finer than any page shows it: what was rounded twice would differ from what was rounded once.
   const rounded = (of) =>
-    Object.fromEntries(Object.entries(of).map(([peer, value]) => [peer, Number(value.toPrecision(4))]))
+    Object.fromEntries(Object.entries(of).map(([peer, value]) => [peer, Number(value.toPrecision(6))]))
   return rows
     .filter(({ contest }) => contest)
     .map(({ what, contest }) => ({ what, ...contest, of: rounded(contest.of) }))
@@ -117,18 +123,13 @@ function overviewSection() {
 }
 
 function keepSection(name, lines) {
+  writeFileSync(page, withSection(readFileSync(page, 'utf8'), name, lines))
+}
+
+function withSection(text, name, lines) {
   const section = [`<!-- bench:${name} -->`, ...lines, `<!-- /bench:${name} -->`].join('\n')
-  const text = readFileSync(page, 'utf8')
   const pattern = new RegExp(`<!-- bench:${name} -->[\\s\\S]*?<!-- /bench:${name} -->`)
-  if (pattern.test(text))
-    writeFileSync(
-      page,
-      text.replace(pattern, () => section),
-    )
-  else if (name === 'overview')
-    writeFileSync(
-      page,
-      text.replace('<!-- bench:', () => `${section}\n\n<!-- bench:`),
-    )
-  else writeFileSync(page, `${text.trimEnd()}\n\n${section}\n`)
+  if (pattern.test(text)) return text.replace(pattern, () => section)
+  if (name === 'overview') return text.replace('<!-- bench:', () => `${section}\n\n<!-- bench:`)
+  return `${text.trimEnd()}\n\n${section}\n`
 }

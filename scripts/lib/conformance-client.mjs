@@ -67,7 +67,7 @@ export class ClientHalf {
     return [
       '## As a client',
       '',
-      `Against a small program on the public API (test/conformance/client.mjs), ${whenAndWith()}.`,
+      `\`npm run conformance -- --client\`: against a small program on the public API (test/conformance/client.mjs), ${whenAndWith()}.`,
       '',
       markdownTable(rows(outcomes)),
       ...groups(outcomes).flatMap(([title, members]) => [

@@ -74,7 +74,7 @@ export class ServerHalf {
     return [
       '## As a server',
       '',
-      'Against a server on the official SDK (packages/gateway/src/fixtures/suite.mjs) over HTTP, and against the same server',
+      '`npm run conformance -- --server`: against a server on the official SDK (packages/gateway/src/fixtures/suite.mjs) over HTTP, and against the same server',
       `over stdio behind \`plugboard serve --http --names=plain\`, ${whenAndWith()}. The scenarios of the tasks extension are`,
       'left out: that server has no tasks.',
       '',

@@ -1,5 +1,5 @@
 // parts.ts: what can be said of a block without running it: its words exist, its settings fit the schema.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { mcpJsonSchema, settingsJsonSchema } from '@plugboard/core/config/json-schema'
@@ -31,6 +31,14 @@ function npmScript(args: readonly string[]): void {
   const { positionals } = parseArgs({ args: [...args], allowPositionals: true, strict: false })
   const name = positionals[0] === 'run' ? positionals[1] : positionals[0]
   if (!name || !SCRIPTS.includes(name)) throw new Error(`there is no npm script "${name}"`)
+  const [, bench] = name === 'bench' ? positionals.slice(positionals.indexOf(name)) : []
+  if (
+    bench &&
+    bench !== 'NAME' &&
+    !bench.startsWith('-') &&
+    !existsSync(join(ROOT, 'bench', `${bench}.bench.mjs`))
+  )
+    throw new Error(`there is no benchmark "${bench}"`)
 }
 
 /** Word by word as a shell would, without expanding anything; `|`, `&&` and `;` end a command. */
