@@ -39,7 +39,7 @@ function toolsOf(board: Board, server: string | undefined): readonly Tool[] {
 }
 
 /** One tool as scripts see it. Fields may be added, never renamed. */
-export function toolRow(tool: Tool) {
+function toolRow(tool: Tool) {
   const { serverName, toolName } = tool.mcpInfo
   const title = tool.userFacingName()
   return {
