@@ -229,6 +229,24 @@ function starred(comment) {
   return words.startsWith('@') ? undefined : words
 }
 
+/**
+ * For languages with the comment before the function: the pattern's first group is the comment, `wordsOf` what of it is
+ * asked, `between` what stands between the comment and the function.
+ */
+function commented(pattern, wordsOf, between = () => '') {
+  return (text) => {
+    const found = []
+    for (const match of text.matchAll(pattern)) {
+      const words = wordsOf(match)
+      const query = words && question(words)
+      if (!query) continue
+      const end = match.index + match[1].length
+      found.push({ start: match.index, end, at: end + between(match).length, query })
+    }
+    return without(text, found)
+  }
+}
+
 const STRIP = {
   python(text) {
     const found = []
@@ -242,97 +260,38 @@ const STRIP = {
     }
     return without(text, found)
   },
-  go(text) {
-    const found = []
-    for (const match of text.matchAll(/((?:^\/\/[^\n]*\n)+)^func (?:\([^)]*\) )?(\w+)/gm)) {
-      const name = match[2]
-      const words = match[1]
-        .replace(/^\/\/ ?/gm, '')
-        .split(/\n\s*\n/)[0]
-        .replace(new RegExp(`^${name} `), '')
-      const query = question(words)
-      if (query)
-        found.push({
-          start: match.index,
-          end: match.index + match[1].length,
-          at: match.index + match[1].length,
-          query,
-        })
-    }
-    return without(text, found)
-  },
+  go: commented(/((?:^\/\/[^\n]*\n)+)^func (?:\([^)]*\) )?(\w+)/gm, ([, comment, name]) =>
+    comment
+      .replace(/^\/\/ ?/gm, '')
+      .split(/\n\s*\n/)[0]
+      .replace(new RegExp(`^${name} `), ''),
+  ),
   /** Functions and methods with a body. */
-  javascript(text) {
-    const found = []
-    for (const match of text.matchAll(
-      /(^[ \t]*\/\*\*([\s\S]*?)\*\/\n)[ \t]*(?:export )?(?:static )?(?:async )?(?:function )?(?:get |set )?(?!if|for|while|switch|return|constructor)\w+\s*\([^)]*\)\s*\{/gm,
-    )) {
-      if (match[2].includes('/**')) continue
-      const words = match[2]
+  javascript: commented(
+    /(^[ \t]*\/\*\*([\s\S]*?)\*\/\n)[ \t]*(?:export )?(?:static )?(?:async )?(?:function )?(?:get |set )?(?!if|for|while|switch|return|constructor)\w+\s*\([^)]*\)\s*\{/gm,
+    ([, , inner]) => {
+      if (inner.includes('/**')) return undefined
+      const words = inner
         .replace(/^\s*\* ?/gm, '')
         .trim()
         .split(/\n\s*\n|\n\s*@/)[0]
-      const query = words.startsWith('@') ? undefined : question(words)
-      if (query)
-        found.push({
-          start: match.index,
-          end: match.index + match[1].length,
-          at: match.index + match[1].length,
-          query,
-        })
-    }
-    return without(text, found)
-  },
+      return words.startsWith('@') ? undefined : words
+    },
+  ),
   /** Methods, with or without annotations between the comment and the name. */
-  java(text) {
-    const found = []
-    for (const match of text.matchAll(
-      /(^[ \t]*\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)((?:[ \t]*@[^\n]*\n)*)[ \t]*(?:(?:public|protected|private|static|final|abstract|native|synchronized|default|strictfp) )*(?:<[^\n(]*> )?[\w.<>[\], ?]+ \w+\([^)]*\)[^;{]*\{/gm,
-    )) {
-      const words = starred(match[2])?.replace(/\{@\w+ ([^}]*)\}|<[^>]*>/g, '$1')
-      const query = words && question(words)
-      if (query)
-        found.push({
-          start: match.index,
-          end: match.index + match[1].length,
-          at: match.index + match[1].length + match[3].length,
-          query,
-        })
-    }
-    return without(text, found)
-  },
-  rust(text) {
-    const found = []
-    for (const match of text.matchAll(
-      /((?:^[ \t]*\/\/\/[^\n]*\n)+)((?:^[ \t]*#\[[^\n]*\n)*)^[ \t]*(?:pub(?:\([^)]*\))? )?(?:default )?(?:const )?(?:async )?(?:unsafe )?(?:extern "[^"]*" )?fn \w+/gm,
-    )) {
-      const query = question(match[1].replace(/^[ \t]*\/\/\/ ?/gm, '').split(/\n\s*\n/)[0])
-      if (query)
-        found.push({
-          start: match.index,
-          end: match.index + match[1].length,
-          at: match.index + match[1].length + match[2].length,
-          query,
-        })
-    }
-    return without(text, found)
-  },
-  typescript(text) {
-    const found = []
-    for (const match of text.matchAll(
-      /(^[ \t]*\/\*\*([\s\S]*?)\*\/\n)[ \t]*(?:(?:export|public|private|protected|static|override|async) )*(?:function |const \w+\s*[:=]|\w+(?:<[^\n(]*>)?\([^)]*\)[^;\n]*\{)/gm,
-    )) {
-      if (match[2].includes('/**')) continue
-      const words = match[2].replace(/^\s*\* ?/gm, '').split(/\n\s*\n|\n\s*@|\*\*/)[0]
-      const query = question(words)
-      if (query)
-        found.push({
-          start: match.index,
-          end: match.index + match[1].length,
-          at: match.index + match[1].length,
-          query,
-        })
-    }
-    return without(text, found)
-  },
+  java: commented(
+    /(^[ \t]*\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)((?:[ \t]*@[^\n]*\n)*)[ \t]*(?:(?:public|protected|private|static|final|abstract|native|synchronized|default|strictfp) )*(?:<[^\n(]*> )?[\w.<>[\], ?]+ \w+\([^)]*\)[^;{]*\{/gm,
+    ([, , inner]) => starred(inner)?.replace(/\{@\w+ ([^}]*)\}|<[^>]*>/g, '$1'),
+    ([, , , annotations]) => annotations,
+  ),
+  rust: commented(
+    /((?:^[ \t]*\/\/\/[^\n]*\n)+)((?:^[ \t]*#\[[^\n]*\n)*)^[ \t]*(?:pub(?:\([^)]*\))? )?(?:default )?(?:const )?(?:async )?(?:unsafe )?(?:extern "[^"]*" )?fn \w+/gm,
+    ([, comment]) => comment.replace(/^[ \t]*\/\/\/ ?/gm, '').split(/\n\s*\n/)[0],
+    ([, , attributes]) => attributes,
+  ),
+  typescript: commented(
+    /(^[ \t]*\/\*\*([\s\S]*?)\*\/\n)[ \t]*(?:(?:export|public|private|protected|static|override|async) )*(?:function |const \w+\s*[:=]|\w+(?:<[^\n(]*>)?\([^)]*\)[^;\n]*\{)/gm,
+    ([, , inner]) =>
+      inner.includes('/**') ? undefined : inner.replace(/^\s*\* ?/gm, '').split(/\n\s*\n|\n\s*@|\*\*/)[0],
+  ),
 }

@@ -12,7 +12,7 @@ function isThere(program) {
 }
 
 /** Nothing when it is there in the end, otherwise why it is not. */
-export function ensureSystem(program) {
+function ensureSystem(program) {
   if (isThere(program)) return undefined
   const name = PACKAGES[program]
   if (!name) return `${program} is not a program this project knows how to install.`

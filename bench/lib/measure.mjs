@@ -25,10 +25,36 @@ export async function interleave(contenders, rounds) {
 
 /** Milliseconds that `work` took. */
 export async function timed(work) {
-  const start = performance.now()
-  await work()
-  return performance.now() - start
+  return (await answered(work)).ms
 }
+
+/** The same, with what it answered. */
+export async function answered(work) {
+  const start = performance.now()
+  const value = await work()
+  return { ms: performance.now() - start, value }
+}
+
+/** Looks until it is so; an hour at most. */
+export async function until(check, what, limitMs = 3_600_000) {
+  const end = Date.now() + limitMs
+  for (;;) {
+    if (await check()) return
+    if (Date.now() > end) throw new Error(`${what} took too long`)
+    await new Promise((done) => setTimeout(done, 100))
+  }
+}
+
+/** A generator with a fixed seed: the same queries in every run. */
+export function seeded(seed) {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+export const ms = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
 
 /** Milliseconds of CPU (user and system) that `work` cost this process. */
 export async function cpuOf(work) {

@@ -159,7 +159,7 @@ export function compile(on, { tsc, resolution }) {
   expect(done.status === 0, `tsc (${resolution}) says:\n${done.stdout.slice(0, 4000)}${done.stderr}`)
 }
 
-export function examplesOf(readme) {
+function examplesOf(readme) {
   return [...readFileSync(readme, 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block]) => block)
 }
 

@@ -1,7 +1,22 @@
+type Texts = Readonly<Record<string, string>>
+
+/** What is looked at in a package.json; npm has checked the rest when it packed. */
+export interface Manifest {
+  readonly version: string
+  readonly description?: string
+  readonly private?: boolean
+  readonly sideEffects?: boolean
+  readonly scripts?: Texts
+  readonly exports?: Readonly<Record<string, Texts>>
+  readonly bin?: Texts
+  readonly dependencies?: Texts
+  readonly optionalDependencies?: Texts
+  readonly peerDependencies?: Texts
+}
+
 export interface Packed {
   readonly name: string
-  // biome-ignore lint/suspicious/noExplicitAny: a manifest is looked into field by field
-  readonly manifest: any
+  readonly manifest: Manifest
   readonly tarball: string
   readonly files: readonly { readonly path: string; readonly size: number; readonly mode: number }[]
   readonly size: number

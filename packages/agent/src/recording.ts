@@ -8,7 +8,7 @@ import type { Message, ToolCall } from './messages.ts'
 import { type FailureKind, type Model, type ModelEvent, ModelFailure } from './models/model.ts'
 import type { Batch, Toolbox } from './toolbox.ts'
 
-export const RECORDING_VERSION = 1
+const RECORDING_VERSION = 1
 
 interface RecordedFailure {
   readonly kind: FailureKind | 'cancelled'

@@ -2,6 +2,12 @@
 import type { Fault, Kind } from '../fault.ts'
 
 const REMOTE: readonly Kind[] = ['http', 'sse', 'ws']
+/** Of a call that writes and whose answer is cut off. Over SSE it may be the answer to the post that is hit, not that of the call. */
+const LOST_ANSWER: Fault['write'] = {
+  http: 'OUTCOME_UNKNOWN',
+  ws: 'OUTCOME_UNKNOWN',
+  sse: ['ok', 'OUTCOME_UNKNOWN'],
+}
 
 export const LINE: readonly Fault[] = [
   {
@@ -70,7 +76,7 @@ export const LINE: readonly Fault[] = [
     how: 'the same, and the call may not be repeated',
     on: REMOTE,
     line: { mode: 'cut', bytes: 10, times: 1 },
-    write: { http: 'OUTCOME_UNKNOWN', ws: 'OUTCOME_UNKNOWN', sse: ['ok', 'OUTCOME_UNKNOWN'] },
+    write: LOST_ANSWER,
   },
   {
     name: 'reset mid-answer, once',
@@ -84,7 +90,7 @@ export const LINE: readonly Fault[] = [
     how: 'the same, and the call may not be repeated',
     on: REMOTE,
     line: { mode: 'reset', bytes: 10, times: 1 },
-    write: { http: 'OUTCOME_UNKNOWN', ws: 'OUTCOME_UNKNOWN', sse: ['ok', 'OUTCOME_UNKNOWN'] },
+    write: LOST_ANSWER,
   },
   {
     name: 'reset on the request',

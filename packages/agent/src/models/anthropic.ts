@@ -1,20 +1,21 @@
 // anthropic.ts: the Messages API, streaming: a conversation into its JSON, its events into ours.
-import type { Host } from '@plugboard/core/host'
 import { type OfferedTool, toAnthropic } from '@plugboard/core/tools'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { ContentBlock, Message, Usage } from '../messages.ts'
 import { eventData } from './http.ts'
 import { count, type Plain, parseEvent, record, text } from './json.ts'
-import { type Model, type ModelEvent, ModelFailure, type ModelRequest, type StopReason } from './model.ts'
+import {
+  type Model,
+  type ModelEvent,
+  ModelFailure,
+  type ModelOptions,
+  type ModelRequest,
+  type StopReason,
+} from './model.ts'
 
-export interface AnthropicOptions {
-  readonly host: Host
-  readonly model: string
-  readonly apiKey?: string | undefined
+export interface AnthropicOptions extends ModelOptions {
   /** A bearer token instead of a key. */
   readonly authToken?: string | undefined
-  readonly baseUrl?: string | undefined
-  readonly contextTokens?: number
 }
 
 const BASE_URL = 'https://api.anthropic.com'

@@ -1,5 +1,6 @@
 // model.ts: what the loop needs of a model, and how a model fails. How bytes become these events is in the adapters.
 import { type ErrorCode, PlugboardError } from '@plugboard/core/errors'
+import type { Host } from '@plugboard/core/host'
 import type { OfferedTool } from '@plugboard/core/tools'
 import type { Message, Usage } from '../messages.ts'
 
@@ -26,6 +27,15 @@ export interface Model {
   readonly contextTokens: number
   /** One request. The stream ends after `stop`; anything else is a `ModelFailure`. */
   stream(request: ModelRequest, signal?: AbortSignal): AsyncIterable<ModelEvent>
+}
+
+/** Which model, where, and by whose key. */
+export interface ModelOptions {
+  readonly host: Host
+  readonly model: string
+  readonly apiKey?: string | undefined
+  readonly baseUrl?: string | undefined
+  readonly contextTokens?: number
 }
 
 export type FailureKind =

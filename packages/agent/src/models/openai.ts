@@ -1,18 +1,20 @@
 // openai.ts: chat completions as OpenAI and everything compatible with it speaks them, streaming.
-import type { Host } from '@plugboard/core/host'
 import { type OfferedTool, toOpenAiChat } from '@plugboard/core/tools'
 import { type CallResult, type ContentBlock, type Message, textOf, type Usage } from '../messages.ts'
 import { eventData } from './http.ts'
 import { count, isRecord, type Plain, parseEvent, record, text } from './json.ts'
-import { type Model, type ModelEvent, ModelFailure, type ModelRequest, type StopReason } from './model.ts'
+import {
+  type Model,
+  type ModelEvent,
+  ModelFailure,
+  type ModelOptions,
+  type ModelRequest,
+  type StopReason,
+} from './model.ts'
 
-export interface OpenAiOptions {
-  readonly host: Host
-  readonly model: string
-  readonly apiKey?: string | undefined
+export interface OpenAiOptions extends ModelOptions {
   /** With its `/v1`. */
   readonly baseUrl?: string | undefined
-  readonly contextTokens?: number
 }
 
 const BASE_URL = 'https://api.openai.com/v1'

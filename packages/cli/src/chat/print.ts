@@ -96,7 +96,7 @@ export function briefArguments(args: unknown, most: number): string {
   return text === '{}' ? '' : cleanLine(text, most)
 }
 
-export function errorOf({ error }: Extract<AgentEvent, { type: 'error' }>): PlugboardError {
+function errorOf({ error }: Extract<AgentEvent, { type: 'error' }>): PlugboardError {
   return new PlugboardError(error.code, error.message, error)
 }
 
@@ -107,7 +107,7 @@ function exitOf(reason: Extract<AgentEvent, { type: 'done' }>['reason'], failed:
 }
 
 /** Without what a script has already seen or cannot read: the conversation itself, and the bytes of pictures. */
-export function forScripts(event: AgentEvent): unknown {
+function forScripts(event: AgentEvent): unknown {
   switch (event.type) {
     case 'done': {
       const { messages: _, ...rest } = event

@@ -1,19 +1,16 @@
 // resources: what servers offer to read, and the templates for more.
-import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
-import { connectTimeout, withBoard } from '../plug.ts'
-import { noteAbsent } from '../use/absent.ts'
+import { withBoard } from '../plug.ts'
+import { allServers } from '../use/absent.ts'
 import { oneLine } from '../use/shown.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server] = words(invocation, ['SERVER'], 1)
   const { output } = invocation
-  return withBoard(invocation, async ({ board, signal }) => {
-    if (server === undefined) {
-      await board.ready({ signal, timeoutMs: connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) })
-      noteAbsent(invocation, board)
-    }
+  return withBoard(invocation, async (plugged) => {
+    const { board, signal } = plugged
+    if (server === undefined) await allServers(invocation, plugged)
     const [resources, templates] = await Promise.all([
       board.resources({ server, signal }),
       board.templates({ server, signal }),

@@ -1,12 +1,11 @@
 // tools: what every server can do, by the names that models and `call` use.
 import type { Board, Tool } from '@plugboard/core'
-import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
-import { connectTimeout, type Plugged, withBoard } from '../plug.ts'
+import { type Plugged, withBoard } from '../plug.ts'
 import { personOptions } from '../terminal/person.ts'
-import { noteAbsent } from '../use/absent.ts'
+import { allServers } from '../use/absent.ts'
 import { oneLine } from '../use/shown.ts'
 import { signatureOf } from '../use/signature.ts'
 
@@ -29,12 +28,9 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 /** One server has to be there when it is named; of all of them, those that are. */
-async function connect(invocation: Invocation, { board, signal }: Plugged, server: string | undefined) {
-  if (server !== undefined) await board.connection(server).list('tools', signal)
-  else {
-    await board.ready({ signal, timeoutMs: connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) })
-    noteAbsent(invocation, board)
-  }
+async function connect(invocation: Invocation, plugged: Plugged, server: string | undefined) {
+  if (server === undefined) await allServers(invocation, plugged)
+  else await plugged.board.connection(server).list('tools', plugged.signal)
 }
 
 function toolsOf(board: Board, server: string | undefined): readonly Tool[] {
@@ -43,7 +39,7 @@ function toolsOf(board: Board, server: string | undefined): readonly Tool[] {
 }
 
 /** One tool as scripts see it. Fields may be added, never renamed. */
-export function toolRow(tool: Tool) {
+function toolRow(tool: Tool) {
   const { serverName, toolName } = tool.mcpInfo
   const title = tool.userFacingName()
   return {

@@ -64,7 +64,7 @@ export function askLines(
 }
 
 /** Keys until the handler has an answer. */
-export function readKeys<T>(
+function readKeys<T>(
   handle: (key: { readonly name: string; readonly text: string }) => { readonly answer: T } | undefined,
   signal?: AbortSignal,
 ): Promise<T> {

@@ -1,9 +1,16 @@
-// absent.ts: says which servers are missing from an answer about all of them, and why.
+// absent.ts: for an answer about all servers: waits for them, and says which are missing, and why.
 import type { Board } from '@plugboard/core'
+import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from '../context.ts'
+import { connectTimeout, type Plugged } from '../plug.ts'
 import { oneLine } from './shown.ts'
 
-export function noteAbsent(invocation: Invocation, board: Board): void {
+export async function allServers(invocation: Invocation, { board, signal }: Plugged): Promise<void> {
+  await board.ready({ signal, timeoutMs: connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) })
+  noteAbsent(invocation, board)
+}
+
+function noteAbsent(invocation: Invocation, board: Board): void {
   const { output } = invocation
   const { yellow } = output.errorColor
   for (const { name, state, error, reason } of board.servers()) {

@@ -40,7 +40,7 @@ export function indexFiles(
   flush()
 }
 
-export function inColumns(files: readonly FileState[], postings: Postings): TextBatch {
+function inColumns(files: readonly FileState[], postings: Postings): TextBatch {
   const count = files.length
   const numbers = new Float64Array(count * 3)
   const hashes = new BigUint64Array(count)

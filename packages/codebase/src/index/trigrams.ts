@@ -32,7 +32,7 @@ const GENERATIONS = 254
 /** A file is read and collected in pieces of this size, so that a huge one needs no more memory than a small one. */
 export const PIECE_BYTES = 1 << 20
 /** Files of one segment are numbered in 16 bits. */
-export const FILES_MAX = 60_000
+const FILES_MAX = 60_000
 
 export class TrigramCollector {
   readonly #kernel: Kernel

@@ -7,7 +7,7 @@ import { FILE_LIMITS, SEARCH_LIMITS } from '../limits.ts'
 import { lineOf, type TextMatch } from './matches.ts'
 
 /** More files, or bigger ones, are ripgrep's: it reads them on several cores. */
-export const LITERAL_LIMITS = { files: 400, bytesPerFile: 4 * 1024 * 1024 } as const
+const LITERAL_LIMITS = { files: 400, bytesPerFile: 4 * 1024 * 1024 } as const
 
 const LINE_FEED = 10
 

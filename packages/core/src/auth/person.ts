@@ -101,7 +101,7 @@ async function firstAnswer(
 }
 
 /** The whole redirect address, or just its query. */
-export function parsePasted(server: string, text: string): URLSearchParams {
+function parsePasted(server: string, text: string): URLSearchParams {
   const trimmed = text.trim().slice(0, 16_384)
   if (URL.canParse(trimmed)) return new URL(trimmed).searchParams
   if (/(^|[?&])(code|error)=/.test(trimmed)) return new URLSearchParams(trimmed.replace(/^[^?]*\?/, ''))
@@ -112,7 +112,7 @@ export function parsePasted(server: string, text: string): URLSearchParams {
 }
 
 /** State first, then the issuer; only then is anything in the answer believed, even an error. */
-export function checkedAnswer(
+function checkedAnswer(
   server: string,
   as: AuthorizationServer,
   answer: URLSearchParams,

@@ -181,7 +181,7 @@ async function dpopHandle(key: JWK, clientId: string): Promise<DPoPHandle> {
   return oauth.DPoP({ client_id: clientId } as Parameters<typeof oauth.DPoP>[0], { publicKey, privateKey })
 }
 
-export async function importDpopKey(key: JWK): Promise<webcrypto.CryptoKeyPair> {
+async function importDpopKey(key: JWK): Promise<webcrypto.CryptoKeyPair> {
   const { subtle } = globalThis.crypto
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
   const { d: _private, ...pub } = key

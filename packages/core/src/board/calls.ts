@@ -1,6 +1,7 @@
 // calls.ts: plugs the call pipeline of the tools room into one board: who decides, who is asked, what is remembered and
 // written down. The steps of a call themselves are in tools/call.ts.
 import { join } from 'node:path'
+import { nearest } from '../config/nearest.ts'
 import type { ConfiguredServer, DisabledReason } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
 import { isObject, type Json } from '../connection/protocol.ts'
@@ -268,7 +269,11 @@ function unknownTool(
     .slice(server.length)
     .replace(/^[._]+/, '')
   const theirs = pool.tools().filter(({ server: of }) => servers.includes(of))
-  const misspelled = theirs.filter(({ definition }) => oneSlip(definition.name, word))
+  const slip = nearest(
+    word,
+    theirs.map(({ definition }) => definition.name),
+  )
+  const misspelled = theirs.filter(({ definition }) => definition.name === slip)
   const meant = pool.search(word, 20).filter(({ tool }) => servers.includes(tool.mcpInfo.serverName))
   const near = [
     ...new Set([
@@ -284,20 +289,6 @@ function unknownTool(
         ? `Did you mean ${near.join(', ')}?`
         : `Run \`plugboard tools ${server}\` to see what it has.`,
   })
-}
-
-/** One letter wrong, missing or too many, or two of them swapped. */
-function oneSlip(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false
-  let from = 0
-  while (from < a.length && a[from] === b[from]) from++
-  let end = 0
-  while (end < Math.min(a.length, b.length) - from && a.at(-1 - end) === b.at(-1 - end)) end++
-  const [left, right] = [a.slice(from, a.length - end), b.slice(from, b.length - end)]
-  return (
-    (left.length < 2 && right.length < 2) ||
-    (left.length === 2 && left[0] === right[1] && left[1] === right[0])
-  )
 }
 
 export function disabledError(server: string, reason: DisabledReason): Disabled {

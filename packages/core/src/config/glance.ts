@@ -110,7 +110,7 @@ const STDIO: Readonly<Record<string, Check>> = {
 const REMOTE: Readonly<Record<string, Check>> = { ...COMMON, url: filled, headers: textMap }
 
 /** An entry with nothing unusual about it, normalised. */
-export function plainEntry(written: unknown): ServerEntry | undefined {
+function plainEntry(written: unknown): ServerEntry | undefined {
   if (!isObject(written)) return undefined
   const { type, command, url } = written
   if (typeof command === 'string' && (type === undefined || type === 'stdio')) {

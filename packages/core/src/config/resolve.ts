@@ -105,7 +105,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
 }
 
 /** Strongest first: by scope, then by the row in the table of sources; never by the order in which files were read. */
-export function byStrength(a: Definition, b: Definition): number {
+function byStrength(a: Definition, b: Definition): number {
   return byRow(a, b) || (a.line ?? 0) - (b.line ?? 0)
 }
 

@@ -42,7 +42,7 @@ export function plugboardHome(place: Pick<Place, 'home' | 'env'>): string {
 }
 
 /** The system folders where an administrator puts policy; the override replaces them all. */
-export function managedFolders(place: Pick<Place, 'platform' | 'env'>): readonly string[] {
+function managedFolders(place: Pick<Place, 'platform' | 'env'>): readonly string[] {
   const override = place.env['PLUGBOARD_MANAGED_DIR']
   if (override) return [override]
   switch (place.platform) {
@@ -113,7 +113,7 @@ export function fileSources(place: Place): readonly Source[] {
 }
 
 /** The file that `add` and friends write for a scope. */
-export const WRITABLE: Readonly<Record<'local' | 'project' | 'user', string>> = {
+const WRITABLE: Readonly<Record<'local' | 'project' | 'user', string>> = {
   local: 'local',
   project: 'mcp-json',
   user: 'user',

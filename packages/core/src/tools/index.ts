@@ -1,14 +1,12 @@
 // tools: from what servers list to what an agent holds.
 export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 export {
-  type AcceptedTools,
   type Args,
   type CallPorts,
   callByName,
   callTool,
   type NamedCallPorts,
   passTool,
-  permissionRequest,
   type RequestOptions,
   type Resolution,
   type ToolSession,
@@ -46,6 +44,7 @@ export {
 } from './lock.ts'
 export { identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
+export { type AcceptedTools, permissionRequest } from './permit.ts'
 export { type ModelBlock, presentResult, type ResultOptions, resultLimit, type ToolResult } from './result.ts'
 export { pruneResults, type ResultFiles, resultFiles, type SavedFile } from './result-files.ts'
 export {

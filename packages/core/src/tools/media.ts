@@ -48,10 +48,6 @@ export function identify(bytes: Buffer, claimed: string | undefined): Media {
   return { mimeType: type, extension: EXTENSIONS[type] ?? 'bin' }
 }
 
-export function extensionFor(mimeType: string | undefined): string {
-  return EXTENSIONS[claimedType(mimeType) ?? ''] ?? 'bin'
-}
-
 function claimedType(claimed: string | undefined): string | undefined {
   const type = claimed?.split(';', 1)[0]?.trim().toLowerCase()
   return type !== undefined && /^[a-z]+\/[a-z0-9.+-]{1,80}$/.test(type) ? type : undefined

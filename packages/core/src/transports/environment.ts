@@ -53,7 +53,7 @@ const INHERITED: ReadonlySet<string> = new Set([
 ])
 
 /** Tells a child that a board started it; a board that serves itself would go on for ever. */
-export const CHILD_MARK = 'PLUGBOARD_CHILD'
+const CHILD_MARK = 'PLUGBOARD_CHILD'
 
 function isInherited(name: string): boolean {
   const upper = name.toUpperCase()

@@ -44,7 +44,7 @@ export async function openHttp(entry: HttpEntry | ProxyEntry, context: Transport
   )
 }
 
-export class HttpTransport implements Transport {
+class HttpTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   // The SDK's own signature; a method type would not be assignable to it.

@@ -32,7 +32,7 @@ interface OnnxRuntime {
 }
 
 /** Native first, because it is faster. */
-export const ONNX_RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'] as const
+const ONNX_RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'] as const
 
 /**
  * Looks beside this package, or in `from` when the user names a folder; never in the folder that is searched, whose

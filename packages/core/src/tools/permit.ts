@@ -1,0 +1,76 @@
+// permit.ts: may this tool be called now? Puts the question to the permissions room, with what changed since the tool was
+// accepted, and says no in words that help. Who is asked, and how, is not its business.
+import { PermissionDenied } from '../errors.ts'
+import {
+  explainDecision,
+  type PermissionGate,
+  type Standing,
+  type ToolRequest,
+  type Verdict,
+} from '../permissions/index.ts'
+import type { BoundTool, CallContext } from './tool.ts'
+
+/** Knows which definitions somebody has agreed to use; a tool that changed since is asked about again. */
+export interface AcceptedTools {
+  /** What differs from the accepted definition, line by line; nothing when it is the same, or new. */
+  changes(tool: BoundTool): readonly string[] | undefined | Promise<readonly string[] | undefined>
+  accept(tool: BoundTool): void
+}
+
+export interface PermitPorts {
+  standing(server: string): Standing
+  readonly gate: PermissionGate
+  /** The tool definitions that were accepted before. */
+  readonly accepted?: AcceptedTools | undefined
+}
+
+/** The tool as a question about permission. */
+export function permissionRequest(tool: BoundTool): ToolRequest {
+  return {
+    server: tool.server,
+    tool: tool.definition.name,
+    name: tool.name,
+    traits: tool.traits,
+    trusted: tool.trusted,
+    ...(tool.builtinAllows && { builtin: { allowedTools: tool.builtinAllows } }),
+  }
+}
+
+export async function permit(
+  ports: PermitPorts,
+  tool: BoundTool,
+  args: Readonly<Record<string, unknown>>,
+  context: CallContext,
+): Promise<Verdict> {
+  const known = ports.accepted?.changes(tool)
+  const changes = known instanceof Promise ? await known : known
+  const request = changes ? { ...permissionRequest(tool), changes } : permissionRequest(tool)
+  const standing = ports.standing(tool.server)
+  const caller = context.caller ?? 'agent'
+  const verdict =
+    ports.gate.quick(request, standing, caller) ??
+    (await ports.gate.check(request, standing, caller, args, context.signal))
+  if (verdict.outcome === 'allow') {
+    // A client in front of a served board answers for itself, not for the user of this one.
+    if (caller !== 'client') ports.accepted?.accept(tool)
+    return verdict
+  }
+  throw new Refused(explainDecision(request, verdict), tool.server, verdict)
+}
+
+/** Carries the decision to the audit log. */
+export class Refused extends PermissionDenied {
+  readonly verdict: Verdict
+  constructor(message: string, server: string, verdict: Verdict) {
+    super(message, { server, stage: 'call', hint: wayOut(verdict) })
+    this.verdict = verdict
+  }
+}
+
+/** What would let the call through, where there is something. */
+function wayOut({ reason }: Verdict): string | undefined {
+  if (reason.kind === 'rule' || reason.kind === 'channel') return 'What is written there has to change first.'
+  if (reason.kind === 'nobody')
+    return 'Allow it beforehand: a rule under `permissions.allow` in your own settings.'
+  return undefined
+}
