@@ -54,7 +54,7 @@ async function serve(args: string[], env: Record<string, string> = {}): Promise<
   child.stderr.on('data', (chunk) => {
     said += chunk
   })
-  await until(() => /port \d+/i.test(said), 15_000, 'the server listens')
+  await until(() => /port \d+/i.test(said), 'the server listens')
   const port = Number(/port (\d+)/i.exec(said)?.[1])
   // Some say so a moment before they do.
   let listens = false
@@ -66,7 +66,7 @@ async function serve(args: string[], env: Record<string, string> = {}): Promise<
       })
       .once('error', () => setTimeout(knock, 20))
   knock()
-  await until(() => listens, 15_000, `port ${port} is open`)
+  await until(() => listens, `port ${port} is open`)
   return { port, said: () => said }
 }
 
@@ -126,7 +126,7 @@ describe('sessions of the SDK', () => {
       const { client } = await connected(remote('http', `http://127.0.0.1:${port}/mcp`), 'legacy')
       expect(echoed(await client.callTool({ name: 'echo', arguments: { text: 'hi' } }))).toContain('hi')
       await client.close()
-      await until(() => said().includes('session closed'), 2000, 'the goodbye heard')
+      await until(() => said().includes('session closed'), 'the goodbye heard')
     })
 })
 
@@ -159,9 +159,10 @@ describe('the era of 2026-07-28', () => {
       () => 'answered',
       () => 'cancelled',
     )
-    setTimeout(() => controller.abort(), 200)
+    await until(() => said().includes('slow began'), 'the call under way')
+    controller.abort()
     expect(await outcome).toBe('cancelled')
-    await until(() => said().includes('slow ended'), 3000, 'the server heard of it')
+    await until(() => said().includes('slow ended'), 'the server heard of it')
   })
 
   it('listens over HTTP until it is told to stop', async () => {
