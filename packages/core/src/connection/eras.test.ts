@@ -150,6 +150,7 @@ describe('finding the era of a server', () => {
     const made = await board({
       servers: [fixture('modern', 'modern').server],
       host: hastyHost(8),
+      timeoutMs: 240_000,
       requestHandlers: { elicitForm: () => ({ action: 'accept', content: { name: 'Ada' } }) },
     })
     const result = await made.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
@@ -293,7 +294,8 @@ describe('a session of 2026-07-28', () => {
       { name: 'slow', arguments: { ms: 20_000 } },
       { signal: stop.signal },
     )
-    setTimeout(() => stop.abort(), 100)
+    await until('the call is under way', () => modern.seenText().includes('working'))
+    stop.abort()
     await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
     await until('the server is told', () => modern.seenText().includes('cancelled'))
   })
