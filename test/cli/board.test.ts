@@ -3,12 +3,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openBoard } from '@plugboard/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { COMMAND, makePlace, type Place, type Ran } from '../support/cli.ts'
+import { freePort } from '../support/free-port.mjs'
 
 const fixture = (path: string) => fileURLToPath(new URL(`../../packages/core/src/${path}`, import.meta.url))
 const RAW = fixture('connection/fixtures/raw.mjs')
@@ -99,15 +99,6 @@ function start(...args: string[]) {
     child.once('exit', (code, signal) => done({ code, signal })),
   )
   return { child, exit }
-}
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const address = server.address()
-  await new Promise((done) => server.close(done))
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 async function spawnListening(args: string[], env: Record<string, string>, ready: RegExp): Promise<string> {

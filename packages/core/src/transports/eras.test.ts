@@ -1,10 +1,11 @@
 // Both eras of the protocol through our transports, against real servers of the SDK.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
+import { freePort } from '../../../../test/support/free-port.mjs'
 import type { ServerEntry } from '../config/entry.ts'
 import { testContext, until } from './fixtures/support.ts'
 import { linkedPair } from './linked.ts'
@@ -19,14 +20,6 @@ const ends: (() => Promise<void> | void)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
-
-async function freePort(): Promise<string> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return String(port)
-}
 
 interface Served {
   readonly port: number
@@ -98,7 +91,7 @@ describe('the era before 2026', () => {
   })
 
   it('works over Streamable HTTP, with a session that is ended on close', async () => {
-    const { port } = await serve([EVERYTHING, 'streamableHttp'], { PORT: await freePort() })
+    const { port } = await serve([EVERYTHING, 'streamableHttp'], { PORT: String(await freePort()) })
     const { client, transport } = await connected(remote('http', `http://127.0.0.1:${port}/mcp`), 'legacy')
     expect(transport.sessionId).toBeTruthy()
     expect((await client.listTools()).tools.length).toBeGreaterThan(5)
@@ -111,7 +104,7 @@ describe('the era before 2026', () => {
   })
 
   it('works over the older SSE', async () => {
-    const { port } = await serve([EVERYTHING, 'sse'], { PORT: await freePort() })
+    const { port } = await serve([EVERYTHING, 'sse'], { PORT: String(await freePort()) })
     const { client } = await connected(remote('sse', `http://127.0.0.1:${port}/sse`), 'legacy')
     expect(echoed(await client.callTool({ name: 'echo', arguments: { message: 'hi' } }))).toContain(
       'Echo: hi',
