@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makePlace, type Place, type Ran } from '../support/cli.ts'
+import { freePort } from '../support/free-port.mjs'
 
 const RAW = fileURLToPath(new URL('../../packages/core/src/connection/fixtures/raw.mjs', import.meta.url))
 
@@ -114,10 +115,7 @@ describe('a command', () => {
 
 describe('a URL', () => {
   it('whose port refuses stops at tcp', async () => {
-    const free = createTcpServer()
-    const port = await listen(free)
-    await new Promise((done) => listening.splice(0)[0]?.close(done))
-    const ran = await configure({ type: 'http', url: `http://127.0.0.1:${port}/mcp` }).doctor()
+    const ran = await configure({ type: 'http', url: `http://127.0.0.1:${await freePort()}/mcp` }).doctor()
     expect(rungs(ran)).toEqual(['config', 'trust', 'policy', 'dns', 'tcp!'])
     expect(last(ran)?.hint).toContain('start the server')
     expect(ran.code).toBe(4)

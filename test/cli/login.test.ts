@@ -52,7 +52,8 @@ function loginByPaste(name: string): Promise<{ code: number | null; stdout: stri
       void as.walk(url).then((redirect) => child.stdin.write(`${redirect}\n`))
     }
   })
-  return new Promise((done) => child.on('exit', (code) => done({ code, stdout, stderr })))
+  // Not at its exit: what it said may still be on the way then.
+  return new Promise((done) => child.on('close', (code) => done({ code, stdout, stderr })))
 }
 
 const everyFile = (folder: string): string[] =>

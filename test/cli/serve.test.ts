@@ -77,8 +77,15 @@ describe('plugboard serve', () => {
     const client = new Client({ name: 'test', version: '1' })
     const headers = { Authorization: `Bearer ${token}` }
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
-    const call = client.callTool({ name: 'mcp__one__work', arguments: { ms: 1500 } })
-    await new Promise((done) => setTimeout(done, 500))
+    let begun = () => {}
+    const working = new Promise<void>((done) => {
+      begun = done
+    })
+    const call = client.callTool(
+      { name: 'mcp__one__work', arguments: { ms: 1500 } },
+      { onprogress: () => begun() },
+    )
+    await working
     const exited = once(child, 'exit')
     child.kill('SIGTERM')
     expect((await call).content).toEqual([{ type: 'text', text: 'done' }])

@@ -124,7 +124,7 @@ describe.skipIf(!hasTmux)('plugboard chat at a terminal', () => {
     await shows('thinking aloud')
     press('C-c')
     await shows('Stopped.')
-    await expect.poll(() => model.requests.at(-1)?.closed).toBe(true)
+    await expect.poll(() => model.requests.at(-1)?.closed, { timeout: 10_000 }).toBe(true)
 
     await say('/mcp')
     await shows(/✔ everything +connected/)

@@ -130,7 +130,8 @@ describe('every tool of server-everything', () => {
       const ran = await call(tool, ...args)
       expect(ran, `${tool}: ${ran.stdout}${ran.stderr}`).toMatchObject({ code: 0 })
       expect(ran.json).toMatchObject({ server: 'ev', tool, isError: false, content: expect.any(Array) })
-      expect(ran.json.durationMs).toBeGreaterThan(0)
+      // A call may be over within the millisecond that it began in.
+      expect(ran.json.durationMs).toBeGreaterThanOrEqual(0)
       holds(ran)
     })
   })

@@ -2,11 +2,11 @@
 // network, the running process behind a free port. Nothing of the user's is seen by it or changed by it.
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findBrowser } from '../../scripts/ensure-browser.mjs'
+import { freePort } from '../support/free-port.mjs'
 
 const SERVE_MS = 45_000
 const POLL_MS = 50
@@ -84,15 +84,4 @@ async function answers(port, child) {
     await sleep(POLL_MS)
   }
   throw new Error(`nothing answered on its port within ${SERVE_MS} ms`)
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-      .once('error', reject)
-      .listen(0, '127.0.0.1', () => {
-        const { port } = probe.address()
-        probe.close(() => resolve(port))
-      })
-  })
 }

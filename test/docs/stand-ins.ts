@@ -11,6 +11,7 @@ import {
 } from '../../packages/agent/src/fixtures/model-server.mjs'
 import { startAuthorizationServer } from '../../packages/core/src/auth/fixtures/authorization-server.ts'
 import { startResourceServer } from '../../packages/core/src/auth/fixtures/resource-server.ts'
+import { freePort } from '../support/free-port.mjs'
 import type { Place } from './place.ts'
 
 export interface StandIn {
@@ -23,8 +24,8 @@ export interface StandIn {
 const NEEDED: Readonly<Record<string, (place: Place) => Promise<StandIn>>> = {
   'docs/login.md': behindLogin,
   'docs/agent.md': localModel,
-  'docs/serve.md': () => freePort(7337),
-  'docs/codebase.md': () => freePort(7338),
+  'docs/serve.md': () => ownPort(7337),
+  'docs/codebase.md': () => ownPort(7338),
 }
 
 export async function standInFor(page: string, place: Place): Promise<StandIn> {
@@ -76,11 +77,8 @@ function answer({ results, tools, user }: ScriptedRequest): Reply {
 }
 
 /** A port that nobody has, in place of the one that the page names. */
-async function freePort(shown: number): Promise<StandIn> {
-  const probe = createServer()
-  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done))
-  const { port } = probe.address() as AddressInfo
-  await new Promise((done) => probe.close(done))
+async function ownPort(shown: number): Promise<StandIn> {
+  const port = await freePort()
   return {
     addresses: { [`--port ${shown}`]: `--port ${port}`, [`127.0.0.1:${shown}`]: `127.0.0.1:${port}` },
     close: async () => undefined,

@@ -172,7 +172,10 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
     })
     const dir = folder()
     const { args, env } = serverCommand(SERVERS.everything, dir)
-    const late = `setTimeout(() => import(${JSON.stringify(args[0])}), 1500)`
+    const word = join(dir, 'start')
+    const late = `import { existsSync } from 'node:fs'
+      while (!existsSync(${JSON.stringify(word)})) await new Promise((done) => setTimeout(done, 20))
+      await import(${JSON.stringify(args[0])})`
     const board = await opened({
       servers: [
         configured('late', {
@@ -194,6 +197,7 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
       }
     expect(server.requests[0]?.tools).toEqual(['tool_search'])
     expect(server.requests[0]?.system).toContain('late')
+    writeFileSync(word, '')
     let text = ''
     for await (const event of runAgent({ model, toolbox, host, messages }))
       if (event.type === 'done') text = event.text
@@ -228,6 +232,6 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
       if (event.type === 'tool-progress') stop.abort()
     }
     expect(events.at(-1)).toMatchObject({ type: 'done', reason: 'aborted' })
-    await expect.poll(() => outcomes).toContain('cancelled')
+    await expect.poll(() => outcomes, { timeout: 10_000 }).toContain('cancelled')
   }, 30_000)
 })

@@ -253,7 +253,7 @@ describe.each(['anthropic', 'openai'] as const)('the loop over %s', (api) => {
     }
     expect(done(events)).toMatchObject({ reason: 'aborted', text: 'I was about to' })
     expect(done(events).messages.at(-1)).toEqual({ role: 'assistant', text: 'I was about to', calls: [] })
-    await expect.poll(() => server.requests[0]?.closed).toBe(true)
+    await expect.poll(() => server.requests[0]?.closed, { timeout: 10_000 }).toBe(true)
   })
 
   it('stops a running call, and leaves a conversation that can go on', async () => {

@@ -113,10 +113,10 @@ describe('slots', () => {
     const made = await board({
       servers: [fixture('hangs', 'raw', { fault: 'hang:connect' }).server, fixture('ok', 'raw').server],
       env: { MCP_SERVER_CONNECTION_BATCH_SIZE: '1' },
-      timeoutMs: 12_000,
+      timeoutMs: 60_000,
     })
     void made.ready()
-    await until('the other one is up', () => stateOf(made).ok === 'connected')
+    await until('the other one is up', () => stateOf(made).ok === 'connected', 18_000)
     expect(stateOf(made).hangs).toBe('pending')
   })
 })

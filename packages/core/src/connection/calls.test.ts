@@ -46,8 +46,8 @@ describe('the time a call may take', () => {
     const result = await made.request(
       'raw',
       'tools/call',
-      { name: 'slow', arguments: { ms: 1500, progress: true, everyMs: 50 } },
-      { timeoutMs: 600, onProgress: ({ progress }) => steps.push(progress) },
+      { name: 'slow', arguments: { ms: 3000, progress: true, everyMs: 50 } },
+      { timeoutMs: 1500, onProgress: ({ progress }) => steps.push(progress) },
     )
     expect(textOf(result)).toBe('done')
     expect(steps.length).toBeGreaterThan(3)

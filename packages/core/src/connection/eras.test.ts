@@ -2,9 +2,20 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
 import { EraMemory } from './eras.ts'
 import type { Watched } from './fixtures/kit.ts'
-import { board, configured, fixture, folder, hastyHost, recorded, textOf, until } from './fixtures/kit.ts'
+import {
+  board,
+  configured,
+  fixture,
+  folder,
+  hastyHost,
+  heldHost,
+  recorded,
+  textOf,
+  until,
+} from './fixtures/kit.ts'
 import type { Transport } from './protocol.ts'
 
 const methods = (watched: Watched) => watched.seen().map(({ method }) => method)
@@ -81,7 +92,9 @@ describe('finding the era of a server', () => {
 
   it('meets a server of 2026-07-28 as one, without initialize', async () => {
     const modern = fixture('modern', 'modern')
-    const made = await board({ servers: [modern.server] })
+    // However slowly it starts: the wait for a silent one is not what this is about.
+    const { host } = heldHost(CONNECT_LIMITS.probeMs)
+    const made = await board({ servers: [modern.server], host })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({
       state: 'connected',
@@ -150,6 +163,7 @@ describe('finding the era of a server', () => {
     const made = await board({
       servers: [fixture('modern', 'modern').server],
       host: hastyHost(8),
+      timeoutMs: 240_000,
       requestHandlers: { elicitForm: () => ({ action: 'accept', content: { name: 'Ada' } }) },
     })
     const result = await made.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
@@ -293,7 +307,8 @@ describe('a session of 2026-07-28', () => {
       { name: 'slow', arguments: { ms: 20_000 } },
       { signal: stop.signal },
     )
-    setTimeout(() => stop.abort(), 100)
+    await until('the call is under way', () => modern.seenText().includes('working'))
+    stop.abort()
     await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
     await until('the server is told', () => modern.seenText().includes('cancelled'))
   })

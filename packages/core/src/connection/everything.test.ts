@@ -1,8 +1,8 @@
 // The reference server from npm, over each of its transports.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { freePort } from '../../../../test/support/free-port.mjs'
 import { board, configured, recorded, textOf, until } from './fixtures/kit.ts'
 
 const script = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js')
@@ -120,13 +120,4 @@ async function serve(mode: string): Promise<number> {
     15_000,
   )
   return port
-}
-
-function freePort(): Promise<number> {
-  return new Promise((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => done(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 }

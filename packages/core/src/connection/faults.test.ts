@@ -2,26 +2,36 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Board } from '../board.ts'
-import { board, configured, fixture, hastyHost, isAlive, recorded, textOf, until } from './fixtures/kit.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
+import { board, configured, fixture, heldHost, isAlive, recorded, textOf, until } from './fixtures/kit.ts'
 
 const only = (made: Board) => made.servers()[0]
+/** The time to come up, told apart from all other waits. */
+const LIMIT_MS = 30_001
 
 describe('a server that does not come up', () => {
   it.each(['connect', 'tools'])('names stage "%s" when it hangs there', async (stage) => {
-    const made = await board({
-      servers: [fixture('raw', 'raw', { fault: `hang:${stage}` }).server],
-      timeoutMs: 2000,
-    })
-    await made.ready()
+    const { host, pass } = heldHost(LIMIT_MS)
+    const raw = fixture('raw', 'raw', { fault: `hang:${stage}` })
+    const made = await board({ servers: [raw.server], host, timeoutMs: LIMIT_MS })
+    const ready = made.ready()
+    const unanswered = stage === 'connect' ? 'initialize' : 'tools/list'
+    await until('it hangs', () => raw.seen().some(({ method }) => method === unanswered))
+    pass()
+    await ready
     expect(only(made)).toMatchObject({ state: 'failed', stage, error: { code: 'TIMEOUT', stage } })
   })
 
   it.each(['resources', 'prompts'])('is usable all the same when only its %s hang', async (list) => {
-    const made = await board({
-      servers: [fixture('raw', 'raw', { fault: `hang:${list}` }).server],
-      host: hastyHost(10),
+    const { host, pass } = heldHost(CONNECT_LIMITS.sideListsMs)
+    const raw = fixture('raw', 'raw', { fault: `hang:${list}` })
+    const made = await board({ servers: [raw.server], host })
+    const ready = made.ready()
+    await until('it has been waited for', () => {
+      pass()
+      return only(made)?.state === 'connected'
     })
-    await made.ready()
+    await ready
     expect(only(made)).toMatchObject({ state: 'connected', tools: 6, [list]: 0 })
   })
 
@@ -78,13 +88,15 @@ describe('a server that does not come up', () => {
 
   it('does not delay or fail the others', async () => {
     const healthy = Array.from({ length: 3 }, (_, i) => fixture(`ok${i}`, 'raw'))
+    const { host, pass } = heldHost(LIMIT_MS)
     const made = await board({
       servers: [
         fixture('hangs', 'raw', { fault: 'hang:connect' }).server,
         configured('dead', { type: 'http', url: 'http://127.0.0.1:9/mcp', headers: {} }),
         ...healthy.map(({ server }) => server),
       ],
-      timeoutMs: 3000,
+      host,
+      timeoutMs: LIMIT_MS,
     })
     const ready = made.ready()
     await until('the healthy ones are up', () =>
@@ -92,6 +104,7 @@ describe('a server that does not come up', () => {
     )
     expect(made.servers()[0]?.state).toBe('pending')
     expect(textOf(await made.request('ok0', 'tools/call', { name: 'echo', arguments: {} }))).toBe('{}')
+    pass()
     await ready
     expect(
       made

@@ -72,7 +72,11 @@ describe('the log of a server', () => {
     const following = (async () => {
       for await (const line of followLog(stateDir, 's', stop.signal)) got.push(line)
     })()
-    await until('it has begun', () => new Promise((done) => setTimeout(() => done(true), 50)))
+    await until('it has begun', async () => {
+      log.add('stderr', 'is anybody there?')
+      await log.flush()
+      return got.length > 0
+    })
     const line = `${new Date().toISOString()} stderr from elsewhere\\n`
     const script = `require('fs').appendFileSync(${JSON.stringify(logFile(stateDir, 's'))}, "${line}")`
     await promisify(execFile)(process.execPath, ['-e', script])
@@ -87,7 +91,7 @@ describe('the log of a server', () => {
     stop.abort()
     await following
     expect(got.filter(({ text }) => /^\d+ w/.test(text))).toHaveLength(700)
-    expect(got[0]?.text).toBe('from elsewhere')
+    expect(got[0]?.text).toBe('is anybody there?')
   })
 
   it('is kept under a safe name of its own, whatever the server is called', () => {

@@ -1,7 +1,7 @@
 // logs.ts: what a server says beside the protocol, as a bounded ring of lines on disk that any process can read and
 // follow. Two files a server: the one being written, and the one before it.
 import { createHash } from 'node:crypto'
-import { appendFile, mkdir, open, rename, stat } from 'node:fs/promises'
+import { appendFile, type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { LogLine } from '../events.ts'
 import { readTextFile } from '../files/index.ts'
@@ -114,20 +114,22 @@ export async function* followLog(
   signal: AbortSignal,
 ): AsyncGenerator<LogLine> {
   const file = logFile(stateDir, server)
-  let info = await stat(file).catch(() => undefined)
+  const info = await stat(file).catch(() => undefined)
   let offset = info?.size ?? 0
   let inode = info?.ino
   let rest = ''
   while (!signal.aborted) {
-    info = await stat(file).catch(() => undefined)
-    if (info && inode !== undefined && info.ino !== inode) {
-      rest += await readFrom(older(file), offset)
-      offset = 0
-    }
-    if (info) {
-      inode = info.ino
-      if (info.size < offset) offset = 0
-      const text = await readFrom(file, offset)
+    // The file may be turned at any moment: what is looked at and what is read must be the same one.
+    const handle = await open(file, 'r').catch(() => undefined)
+    if (handle) {
+      const { ino, size } = await handle.stat()
+      if (inode !== undefined && ino !== inode) {
+        rest += await readOlder(file, offset)
+        offset = 0
+      }
+      inode = ino
+      if (size < offset) offset = 0
+      const text = await readFrom(handle, offset)
       offset += Buffer.byteLength(text)
       rest += text
     }
@@ -138,9 +140,13 @@ export async function* followLog(
   }
 }
 
-async function readFrom(path: string, offset: number): Promise<string> {
-  const handle = await open(path, 'r').catch(() => undefined)
-  if (!handle) return ''
+async function readOlder(file: string, offset: number): Promise<string> {
+  const handle = await open(older(file), 'r').catch(() => undefined)
+  return handle ? await readFrom(handle, offset) : ''
+}
+
+/** From there to the end, and closes it. */
+async function readFrom(handle: FileHandle, offset: number): Promise<string> {
   try {
     const { size } = await handle.stat()
     if (size <= offset) return ''

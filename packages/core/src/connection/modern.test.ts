@@ -46,7 +46,7 @@ describe('a subscription of 2026-07-28', () => {
 
   it('is opened again when it is cut, and what was missed meanwhile is read', async () => {
     const server = await modernHttp()
-    const made = await board({ servers: [remote(server.url)], host: hastyHost(20) })
+    const made = await board({ servers: [remote(server.url)], host: hastyHost(5) })
     await made.ready()
     await until('it listens', () => server.listening.length === 1)
     // Changed while nobody can be told.

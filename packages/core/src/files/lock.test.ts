@@ -147,8 +147,9 @@ describe('a holder that lives', () => {
   })
 
   it('keeps its heartbeat going', async () => {
-    await withFileLock(path, { waitMs: 1000, staleMs: 200 }, async (lock) => {
-      const other = withFileLock(path, { waitMs: 600, staleMs: 200 }, async () => 'stolen')
+    // Stale long before the wait is over, and not so soon that a busy machine keeps the heart from beating in time.
+    await withFileLock(path, { waitMs: 1000, staleMs: 1500 }, async (lock) => {
+      const other = withFileLock(path, { waitMs: 3500, staleMs: 1500 }, async () => 'stolen')
       await expect(other).rejects.toThrow(Timeout)
       expect(await lock.stillHeld()).toBe(true)
     })

@@ -1,8 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { systemHost } from '../host.ts'
+import { heldHost, until } from '../connection/fixtures/kit.ts'
+import { type Host, systemHost } from '../host.ts'
 import { type Hook, Hooks, readHooks } from './hooks.ts'
 
 let folder: string
@@ -28,9 +30,9 @@ async function command(script: string, over: Partial<Hook> = {}, timeoutMs = 15_
   }
 }
 
-function board(list: readonly Hook[]) {
+function board(list: readonly Hook[], host: Host = systemHost()) {
   const warnings: string[] = []
-  return { warnings, hooks: new Hooks(list, { host: systemHost(), warn: (text) => warnings.push(text) }) }
+  return { warnings, hooks: new Hooks(list, { host, warn: (text) => warnings.push(text) }) }
 }
 
 describe('commands before a call', () => {
@@ -99,11 +101,15 @@ describe('commands before a call', () => {
       {},
       1500,
     )
-    const { hooks, warnings } = board([sleeper])
-    expect(await hooks.before(call)).toMatchObject({ kind: 'go' })
+    const { host, pass } = heldHost(1500)
+    const { hooks, warnings } = board([sleeper], host)
+    const outcome = hooks.before(call)
+    const started = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0)
+    await until('its child is up', () => started() > 0)
+    pass()
+    expect(await outcome).toMatchObject({ kind: 'go' })
     expect(warnings[0]).toContain('took longer than 1500 ms')
-    const pid = Number(await readFile(pidFile, 'utf8'))
-    await expect.poll(() => alive(pid), { timeout: 5000 }).toBe(false)
+    await until('its child is gone', () => !alive(started()))
     const abort = new AbortController()
     setTimeout(() => abort.abort(), 50)
     expect(

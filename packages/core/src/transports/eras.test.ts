@@ -1,10 +1,11 @@
 // Both eras of the protocol through our transports, against real servers of the SDK.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
+import { freePort } from '../../../../test/support/free-port.mjs'
 import type { ServerEntry } from '../config/entry.ts'
 import { testContext, until } from './fixtures/support.ts'
 import { linkedPair } from './linked.ts'
@@ -19,14 +20,6 @@ const ends: (() => Promise<void> | void)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
-
-async function freePort(): Promise<string> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return String(port)
-}
 
 interface Served {
   readonly port: number
@@ -54,7 +47,7 @@ async function serve(args: string[], env: Record<string, string> = {}): Promise<
   child.stderr.on('data', (chunk) => {
     said += chunk
   })
-  await until(() => /port \d+/i.test(said), 15_000, 'the server listens')
+  await until(() => /port \d+/i.test(said), 'the server listens')
   const port = Number(/port (\d+)/i.exec(said)?.[1])
   // Some say so a moment before they do.
   let listens = false
@@ -66,7 +59,7 @@ async function serve(args: string[], env: Record<string, string> = {}): Promise<
       })
       .once('error', () => setTimeout(knock, 20))
   knock()
-  await until(() => listens, 15_000, `port ${port} is open`)
+  await until(() => listens, `port ${port} is open`)
   return { port, said: () => said }
 }
 
@@ -98,7 +91,7 @@ describe('the era before 2026', () => {
   })
 
   it('works over Streamable HTTP, with a session that is ended on close', async () => {
-    const { port } = await serve([EVERYTHING, 'streamableHttp'], { PORT: await freePort() })
+    const { port } = await serve([EVERYTHING, 'streamableHttp'], { PORT: String(await freePort()) })
     const { client, transport } = await connected(remote('http', `http://127.0.0.1:${port}/mcp`), 'legacy')
     expect(transport.sessionId).toBeTruthy()
     expect((await client.listTools()).tools.length).toBeGreaterThan(5)
@@ -111,7 +104,7 @@ describe('the era before 2026', () => {
   })
 
   it('works over the older SSE', async () => {
-    const { port } = await serve([EVERYTHING, 'sse'], { PORT: await freePort() })
+    const { port } = await serve([EVERYTHING, 'sse'], { PORT: String(await freePort()) })
     const { client } = await connected(remote('sse', `http://127.0.0.1:${port}/sse`), 'legacy')
     expect(echoed(await client.callTool({ name: 'echo', arguments: { message: 'hi' } }))).toContain(
       'Echo: hi',
@@ -126,7 +119,7 @@ describe('sessions of the SDK', () => {
       const { client } = await connected(remote('http', `http://127.0.0.1:${port}/mcp`), 'legacy')
       expect(echoed(await client.callTool({ name: 'echo', arguments: { text: 'hi' } }))).toContain('hi')
       await client.close()
-      await until(() => said().includes('session closed'), 2000, 'the goodbye heard')
+      await until(() => said().includes('session closed'), 'the goodbye heard')
     })
 })
 
@@ -159,9 +152,10 @@ describe('the era of 2026-07-28', () => {
       () => 'answered',
       () => 'cancelled',
     )
-    setTimeout(() => controller.abort(), 200)
+    await until(() => said().includes('slow began'), 'the call under way')
+    controller.abort()
     expect(await outcome).toBe('cancelled')
-    await until(() => said().includes('slow ended'), 3000, 'the server heard of it')
+    await until(() => said().includes('slow ended'), 'the server heard of it')
   })
 
   it('listens over HTTP until it is told to stop', async () => {

@@ -45,7 +45,7 @@ async function connected(
   ends.push(() => transport.close())
   await transport.start()
   const call = (method = 'ping', id: number | string = 1) =>
-    within(transport.send({ jsonrpc: '2.0', id, method, params: {} }), 5000, 'settled')
+    within(transport.send({ jsonrpc: '2.0', id, method, params: {} }), 'settled')
   return { ...line, server, context, call }
 }
 
@@ -80,7 +80,7 @@ describe('an answer over HTTP', () => {
       { host: hasty() },
     )
     await call()
-    await until(() => server.asked[0]?.socket.destroyed === true, 2000, 'the connection released')
+    await until(() => server.asked[0]?.socket.destroyed === true, 'the connection released')
   })
 
   it('that is a web page is refused with its media type, and one that is not JSON as unusable', async () => {
@@ -334,10 +334,10 @@ describe('giving up a call', () => {
       { jsonrpc: '2.0', id: 1, method: 'tools/call' },
       { requestSignal: controller.signal },
     )
-    await until(() => server.asked.length === 1, 2000)
+    await until(() => server.asked.length === 1)
     controller.abort()
-    expect(await failure(within(sent, 2000, 'settled'))).toBeInstanceOf(Cancelled)
-    await until(() => server.asked[0]?.socket.destroyed === true, 2000, 'the connection ended')
+    expect(await failure(within(sent, 'settled'))).toBeInstanceOf(Cancelled)
+    await until(() => server.asked[0]?.socket.destroyed === true, 'the connection ended')
     expect(errors).toEqual([])
   })
 
@@ -354,10 +354,10 @@ describe('giving up a call', () => {
     })
     const sent = transport.send({ jsonrpc: '2.0', id: 7, method: 'tools/call' })
     const outcome = failure(sent)
-    await until(() => server.asked.length === 1, 2000)
+    await until(() => server.asked.length === 1)
     await transport.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } })
-    expect(await within(outcome, 2000, 'settled')).toBeInstanceOf(Cancelled)
-    await until(() => server.asked[0]?.socket.destroyed === true, 2000, 'the trickling connection ended')
+    expect(await within(outcome, 'settled')).toBeInstanceOf(Cancelled)
+    await until(() => server.asked[0]?.socket.destroyed === true, 'the trickling connection ended')
   })
 })
 
@@ -380,7 +380,7 @@ describe('the push stream of an older server', () => {
       { host: hasty() },
     )
     await transport.send(initialized)
-    await until(() => received.length === 2, 3000, 'both notifications')
+    await until(() => received.length === 2, 'both notifications')
     const gets = server.asked.filter(({ method }) => method === 'GET')
     expect(gets.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 'p1'])
   })
@@ -398,7 +398,7 @@ describe('the push stream of an older server', () => {
       { host: hasty() },
     )
     await transport.send(initialized)
-    await until(() => context.lines.some(({ text }) => text.includes('push stream')), 3000, 'given up')
+    await until(() => context.lines.some(({ text }) => text.includes('push stream')), 'given up')
     expect(server.asked.filter(({ method }) => method === 'GET')).toHaveLength(4)
     expect(errors).toEqual([])
   })
@@ -409,7 +409,7 @@ describe('the push stream of an older server', () => {
         json(asked, {}, asked.method === 'GET' ? status : 202),
       )
       await transport.send(initialized)
-      await until(() => server.asked.some(({ method }) => method === 'GET'), 2000)
+      await until(() => server.asked.some(({ method }) => method === 'GET'))
       expect(errors).toEqual([])
     }
   })
@@ -483,7 +483,7 @@ describe('closing', () => {
     }
     await transport.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
     expect(transport.sessionId).toBe('s1')
-    await within(Promise.all([transport.close(), transport.close()]), 4000, 'closed')
+    await within(Promise.all([transport.close(), transport.close()]), 'closed')
     expect(server.asked.at(-1)).toMatchObject({ method: 'DELETE', headers: { 'mcp-session-id': 's1' } })
     expect(closes()).toBe(1)
   })
@@ -491,7 +491,7 @@ describe('closing', () => {
   it('settles what is under way and refuses what comes after', async () => {
     const { transport, call, server } = await connected(() => {})
     const sent = failure(call())
-    await until(() => server.asked.length === 1, 2000)
+    await until(() => server.asked.length === 1)
     await transport.close()
     expect(await sent).toBeInstanceOf(IoError)
     expect(await failure(call())).toBeInstanceOf(IoError)
@@ -507,11 +507,11 @@ describe('closing', () => {
       await transport.close()
     }
     await cycle()
-    await until(() => server.sockets.size === 0, 2000)
+    await until(() => server.sockets.size === 0)
     const before = process.getActiveResourcesInfo().length
     for (let done = 0; done < (process.env['PLUGBOARD_LONG'] ? 1000 : 200); done += 10)
       await Promise.all(Array.from({ length: 10 }, cycle))
-    await until(() => server.sockets.size === 0, 3000, 'no connection left')
-    await until(() => process.getActiveResourcesInfo().length <= before, 3000, 'no handle left')
+    await until(() => server.sockets.size === 0, 'no connection left')
+    await until(() => process.getActiveResourcesInfo().length <= before, 'no handle left')
   })
 })

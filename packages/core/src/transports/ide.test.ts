@@ -99,7 +99,7 @@ describe('the server of an editor', () => {
     )
     ends.push(() => transport.close())
     await transport.start()
-    await until(() => tokens.length === 1, 2000)
+    await until(() => tokens.length === 1)
     expect(tokens).toEqual(['t'])
   })
 

@@ -62,7 +62,7 @@ describe('an SSE server', () => {
     ]) {
       const { closed, errors, server, stream, transport, closes } = await connected()
       cut(stream())
-      await within(closed, 3000, 'closed')
+      await within(closed, 'closed')
       expect(errors[0]).toBeInstanceOf(IoError)
       expect(closes()).toBe(1)
       expect(await failure(transport.send({ jsonrpc: '2.0', method: 'late' }))).toBeInstanceOf(IoError)
@@ -81,7 +81,7 @@ describe('an SSE server', () => {
       asked.response.end()
       return false
     })
-    expect(await failure(within(mute, 3000, 'settled'))).toBeInstanceOf(IoError)
+    expect(await failure(within(mute, 'settled'))).toBeInstanceOf(IoError)
   })
 
   it('that refuses the headers of a helper makes it run once more', async () => {
@@ -99,9 +99,9 @@ describe('an SSE server', () => {
     ends.push(() => server.close())
     const transport = await openTransport({ type: 'sse', url: server.url, headers: {} }, testContext())
     const starting = failure(transport.start())
-    await until(() => server.asked.length === 1, 2000)
+    await until(() => server.asked.length === 1)
     await transport.close()
-    expect(await within(starting, 2000, 'settled')).toBeInstanceOf(IoError)
+    expect(await within(starting, 'settled')).toBeInstanceOf(IoError)
   })
 
   it('leaves no connection and no handle, fifty times', { timeout: 60_000 }, async () => {
@@ -117,11 +117,11 @@ describe('an SSE server', () => {
       await transport.close()
     }
     await cycle()
-    await until(() => server.sockets.size === 0, 3000)
+    await until(() => server.sockets.size === 0)
     const before = process.getActiveResourcesInfo().length
     for (let done = 0; done < (process.env['PLUGBOARD_LONG'] ? 1000 : 50); done += 10)
       await Promise.all(Array.from({ length: 10 }, cycle))
-    await until(() => server.sockets.size === 0, 3000, 'no connection left')
-    await until(() => process.getActiveResourcesInfo().length <= before, 3000, 'no handle left')
+    await until(() => server.sockets.size === 0, 'no connection left')
+    await until(() => process.getActiveResourcesInfo().length <= before, 'no handle left')
   })
 })

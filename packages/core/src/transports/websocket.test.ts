@@ -5,6 +5,7 @@ import { type WebSocket as ServerSocket, WebSocketServer } from 'ws'
 import type { WsEntry } from '../config/entry.ts'
 import { IoError } from '../errors.ts'
 import { systemHost } from '../host.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
 import { httpStatus, isTerminalFault } from './faults.ts'
 import { testContext, until, wire, within } from './fixtures/support.ts'
 import { openTransport, type TransportContext } from './open.ts'
@@ -83,34 +84,40 @@ describe('a WebSocket server', () => {
   })
 
   it('that vanishes (1006) is lost, once', async () => {
-    const { url } = await served((_socket, raw) => setTimeout(() => raw.destroy(), 20))
+    const lines: Socket[] = []
+    const { url } = await served((_socket, raw) => lines.push(raw))
     const { closed, errors, closes } = await opened(url)
-    await within(closed, 2000, 'closed')
+    lines[0]?.destroy()
+    await within(closed, 'closed')
     expect(errors[0]?.message).toContain('1006')
     expect(isTerminalFault(errors[0])).toBe(true)
     expect(closes()).toBe(1)
   })
 
   it('that says goodbye (1000) is closed without an error', async () => {
-    const { url } = await served((socket) => setTimeout(() => socket.close(1000), 20))
+    const { url, sockets } = await served(() => {})
     const { closed, errors } = await opened(url)
-    await within(closed, 2000, 'closed')
+    for (const socket of sockets.clients) socket.close(1000)
+    await within(closed, 'closed')
     expect(errors).toEqual([])
   })
 
   it('that does not answer pings is lost', async () => {
     const { url } = await served(() => {}, { autoPong: false })
     const host = systemHost()
-    const hasty = {
+    /** Pings often, and waits for the answer as long as said. */
+    const pinging = (answerMs: number) => ({
       ...host,
-      timer: (ms: number, callback: () => void) => host.timer(Math.min(ms, 30), callback),
-    }
-    const { closed, errors } = await opened(url, {}, { host: hasty })
-    await within(closed, 2000, 'closed')
+      timer: (ms: number, callback: () => void) =>
+        host.timer(ms === CONNECT_LIMITS.heartbeatTimeoutMs ? answerMs : Math.min(ms, 30), callback),
+    })
+    const { closed, errors } = await opened(url, {}, { host: pinging(30) })
+    await within(closed, 'closed')
     expect(errors[0]?.message).toContain('pings')
-    const good = await served(echo)
-    const kept = await opened(good.url, {}, { host: hasty })
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    let pings = 0
+    const good = await served((socket) => socket.on('ping', () => pings++))
+    const kept = await opened(good.url, {}, { host: pinging(15_000) })
+    await until(() => pings >= 3, 'three pings')
     expect(kept.errors).toEqual([])
   })
 
@@ -141,7 +148,7 @@ describe('a WebSocket server', () => {
     const before = process.getActiveResourcesInfo().length
     for (let done = 0; done < (process.env['PLUGBOARD_LONG'] ? 1000 : 100); done += 10)
       await Promise.all(Array.from({ length: 10 }, cycle))
-    await until(() => sockets.clients.size === 0, 3000, 'no client left')
-    await until(() => process.getActiveResourcesInfo().length <= before, 3000, 'no handle left')
+    await until(() => sockets.clients.size === 0, 'no client left')
+    await until(() => process.getActiveResourcesInfo().length <= before, 'no handle left')
   })
 })

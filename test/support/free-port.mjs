@@ -1,0 +1,24 @@
+// free-port.mjs: a port for a program that has to be told one before it starts.
+// Systems give ports from 32768 upwards to whoever asks for any, so that one from there may be taken again before the
+// program has it. These lie below.
+import { createServer } from 'node:net'
+
+const FIRST = 20_000
+const LAST = 32_000
+const TRIES = 100
+
+export async function freePort() {
+  for (let left = TRIES; left > 0; left--) {
+    const port = FIRST + Math.floor(Math.random() * (LAST - FIRST))
+    if (await isFree(port)) return port
+  }
+  throw new Error(`No free port was found between ${FIRST} and ${LAST}.`)
+}
+
+function isFree(port) {
+  return new Promise((resolve) => {
+    const probe = createServer()
+      .once('error', () => resolve(false))
+      .listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+  })
+}
