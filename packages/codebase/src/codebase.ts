@@ -17,6 +17,7 @@ import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
 import { type IndexPhase, LiveIndex } from './index/live.ts'
 import { MemoryStore } from './index/memory-store.ts'
 import type { IndexStore } from './index/storage.ts'
+import { Turns } from './index/turns.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
 import type { EmbeddingChoice } from './meaning/choice.ts'
 import { identify, type ModelIdentity } from './meaning/embedders.ts'
@@ -37,7 +38,7 @@ export interface CodebaseOptions {
   readonly root: string
   /** Where indexes live; one folder inside it belongs to this root. */
   readonly cacheDir?: string
-  /** Worker threads for indexing and embedding, at most. */
+  /** Worker threads that index and embed at a time, at most. */
   readonly threads?: number
   /** False searches by scanning only; nothing is written. */
   readonly index?: boolean
@@ -111,6 +112,7 @@ export class Codebase {
   #store: Promise<FolderStore> | undefined
   #modelProblem: string | undefined
   #inMemory: MemoryStore | undefined
+  readonly #turns = new Turns()
   readonly #watchers = new Set<(progress: IndexProgress) => void>()
 
   constructor(options: CodebaseOptions) {
@@ -378,6 +380,7 @@ export class Codebase {
       choice,
       model,
       threads: Math.max(1, (this.#options.threads ?? INDEX_LIMITS.threads) - 1),
+      turns: this.#turns,
       list: (signal) => this.files(signal),
     })
   }
@@ -388,6 +391,7 @@ export class Codebase {
       ripgrep: await this.ripgrep(),
       store: this.#keptIn(await this.#openStore()),
       threads: Math.max(1, this.#options.threads ?? INDEX_LIMITS.threads),
+      turns: this.#turns,
       onProgress: (phase) => {
         this.#options.onProgress?.(phase)
         this.#tell(phase, this.#watchers)

@@ -16,6 +16,7 @@ import { isRuleFile, rulesStamp } from './rules.ts'
 import { FLAG } from './segment.ts'
 import type { Candidate, IndexStore, TextSegment, TextSnapshot } from './storage.ts'
 import { Thread } from './threads.ts'
+import type { Turns } from './turns.ts'
 import type { Reply, Request } from './worker.ts'
 
 type IndexWorker = Thread<Request, Reply>
@@ -38,6 +39,7 @@ export interface LiveOptions {
   readonly ripgrep: string
   readonly store: IndexStore
   readonly threads: number
+  readonly turns: Turns
   readonly onProgress?: ((phase: IndexPhase) => void) | undefined
 }
 
@@ -311,7 +313,7 @@ export class LiveIndex implements CandidateSource {
     this.#work = this.#work.then(async () => {
       if (this.#stop.signal.aborted) return
       try {
-        await step()
+        await this.#options.turns.alone(step)
       } catch (error) {
         if (this.#stop.signal.aborted) return
         this.#isLive = false

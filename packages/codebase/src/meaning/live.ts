@@ -11,6 +11,7 @@ import {
   vectorBytes,
 } from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
+import type { Turns } from '../index/turns.ts'
 import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import type { EmbeddingChoice } from './choice.ts'
@@ -61,6 +62,7 @@ export interface MeaningOptions {
   readonly model: ModelIdentity | undefined
   /** Threads that embed, at most. */
   readonly threads: number
+  readonly turns: Turns
   /** Every file that counts. */
   readonly list: (signal: AbortSignal) => Promise<string[]>
 }
@@ -237,6 +239,13 @@ export class MeaningIndex {
     return this.#threads[n] as MeaningThread
   }
 
+  /** Work of this size waits while the text index is at work; what a served model does costs no processor here. */
+  #inTurn(thread: MeaningThread, request: Parameters<MeaningThread['ask']>[0]): Promise<MeaningReply> {
+    const ask = () => thread.ask(request)
+    if (request.do === 'embed' && request.choice.kind === 'endpoint') return ask()
+    return this.#options.turns.beside(ask, this.#stop.signal)
+  }
+
   /** Takes in what was committed since, by whichever process. */
   #load(): void {
     const segments = this.#kept.segments()
@@ -262,7 +271,7 @@ export class MeaningIndex {
     if (store.unavailable) throw new CodebaseError('IO', store.unavailable)
     this.#load()
     const all = await list(this.#stop.signal)
-    const reply = await this.#thread(0).ask({ do: 'stat', root: realRoot, paths: all })
+    const reply = await this.#inTurn(this.#thread(0), { do: 'stat', root: realRoot, paths: all })
     if (reply.type !== 'stats') return
     this.#files = all.length
     const changed = this.#changedFiles(all, reply.numbers)
@@ -299,7 +308,7 @@ export class MeaningIndex {
   }
 
   async #chunkSome(files: readonly string[]): Promise<void> {
-    const reply = await this.#thread(0).ask({ do: 'chunk', root: this.#options.realRoot, files })
+    const reply = await this.#inTurn(this.#thread(0), { do: 'chunk', root: this.#options.realRoot, files })
     if (reply.type !== 'chunked') return
     const name = await this.#kept.add(reply.batch)
     this.#load()
@@ -350,7 +359,7 @@ export class MeaningIndex {
     for (let at = segment.vectors; at < chunks.length; ) {
       this.#stop.signal.throwIfAborted()
       const shown = chunks.slice(at, at + SHOWN)
-      const reply = await thread.ask({ do: 'embed', root, chunks: shown, choice, dimensions })
+      const reply = await this.#inTurn(thread, { do: 'embed', root, chunks: shown, choice, dimensions })
       const count = reply.type === 'embedded' ? reply.records.length / vectorBytes({ dimensions }) : 0
       if (reply.type !== 'embedded' || count === 0) throw new CodebaseError('IO', 'The model gave no vector.')
       await this.#kept.addVectors(segment.name, reply.records)
