@@ -84,6 +84,8 @@ export class MeaningIndex {
   #work: Promise<void> = Promise.resolve()
   #isWorking = false
   #failure: string | undefined
+  /** Searches and refreshes under way: they may be reading segments that were replaced since. */
+  #readers = 0
 
   constructor(options: MeaningOptions) {
     this.#options = options
@@ -105,7 +107,7 @@ export class MeaningIndex {
     this.#refreshed = Date.now()
     if (this.#isWorking || this.#stop.signal.aborted) return this.#work
     this.#isWorking = true
-    this.#work = this.#bringUp()
+    this.#work = this.#reading(() => this.#bringUp())
       .then(() => {
         this.#failure = undefined
       })
@@ -154,7 +156,21 @@ export class MeaningIndex {
     this.#kept.close()
   }
 
-  async search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
+  search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
+    return this.#reading(() => this.#search(query))
+  }
+
+  async #reading<T>(read: () => Promise<T>): Promise<T> {
+    this.#readers++
+    try {
+      return await read()
+    } finally {
+      this.#readers--
+      if (this.#readers === 0) this.#kept.release()
+    }
+  }
+
+  async #search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
     this.#load()
     const collection = this.#collection
     const canAsk = this.model !== undefined && query.mode !== 'text' && collection.hasVectors
@@ -277,12 +293,28 @@ export class MeaningIndex {
     const changed = this.#changedFiles(all, reply.numbers)
     if (!store.tryLock()) return
     await this.#kept.sweep()
-    for (let at = 0; at < changed.length; at += MEANING_LIMITS.filesPerSegment) {
+    const files = [...new Set([...changed, ...this.#crowded()])]
+    for (let at = 0; at < files.length; at += MEANING_LIMITS.filesPerSegment) {
       this.#stop.signal.throwIfAborted()
-      await this.#chunkSome(changed.slice(at, at + MEANING_LIMITS.filesPerSegment))
+      await this.#chunkSome(files.slice(at, at + MEANING_LIMITS.filesPerSegment))
     }
-    await this.#embedAll()
+    try {
+      await this.#embedAll()
+    } catch (error) {
+      // A model that is away may be so for long, and every edit adds a segment.
+      await this.#dropStale(({ vectors }) => vectors === 0)
+      throw error
+    }
     await this.#dropStale()
+  }
+
+  /** The files of small segments, once these are many. Chunked once more they are in few; their vectors are known by then. */
+  #crowded(): string[] {
+    const left = ({ segment, stale }: Open) => segment.files.filter((_, n) => !stale[n])
+    const small = this.#collection.opens
+      .map(left)
+      .filter(({ length }) => length > 0 && length < MEANING_LIMITS.filesPerSegment / 2)
+    return small.length > MEANING_LIMITS.smallSegments ? small.flat().map(({ path }) => path) : []
   }
 
   /** New and changed files, source before other text, the latest edited first. Files that are gone turn stale. */
@@ -317,8 +349,8 @@ export class MeaningIndex {
   }
 
   /** Segments that speak for no file any more go; until now their vectors could be re-used. */
-  async #dropStale(): Promise<void> {
-    const current = this.#collection.opens.filter(speaks)
+  async #dropStale(among: (segment: ChunkSegment) => boolean = () => true): Promise<void> {
+    const current = this.#collection.opens.filter((open) => speaks(open) || !among(open.segment))
     if (current.length === this.#collection.opens.length) return
     await this.#kept.commit(current.map(({ segment }) => segment.name))
     this.#load()
