@@ -233,6 +233,12 @@ export class Codebase {
     }
   }
 
+  /** Why the chosen model cannot be used, if so. One that is not part of the install is asked for a vector to find out. */
+  async modelProblem(): Promise<string | undefined> {
+    const meaning = await this.#meaning()
+    return this.#modelProblem ?? (await meaning?.problemOfModel())
+  }
+
   /** Why there is no index, when building it failed. */
   async indexProblem(): Promise<string | undefined> {
     const phase = (await this.#index)?.phase
@@ -294,6 +300,7 @@ export class Codebase {
     if (!meaning || !coverage || coverage.files_indexed === 0) {
       const hits = await rankOnTheSpot(this, placed, signal)
       notes.push('Nothing is indexed yet: these are the best of the files that contain the words.')
+      if (this.#modelProblem !== undefined) notes.push(this.#withoutModel())
       return { results: hits, mode: 'text', model: null, coverage: coverage ?? NO_COVERAGE, notes }
     }
     const { hits, mode, problem } = await meaning.search(placed)
@@ -301,8 +308,7 @@ export class Codebase {
     signal?.throwIfAborted()
     if (coverage.files_indexed < coverage.files)
       notes.push(`${coverage.files_indexed} of ${coverage.files} files are indexed so far.`)
-    if (meaning.model === undefined)
-      notes.push(`${this.#modelProblem ?? 'No model is installed'}: ranked by words alone.`)
+    if (meaning.model === undefined) notes.push(this.#withoutModel())
     else if (coverage.chunks_with_vectors < coverage.chunks)
       notes.push(
         `${coverage.chunks_with_vectors} of ${coverage.chunks} chunks have vectors so far; the others are ranked by words alone.`,
@@ -311,6 +317,13 @@ export class Codebase {
     const { unavailable } = await this.#openStore()
     if (unavailable !== undefined) notes.push(`The index is kept in memory only: ${unavailable}.`)
     return { results: hits, mode, model: meaning.model ?? null, coverage, notes }
+  }
+
+  #withoutModel(): string {
+    if (this.#modelProblem !== undefined)
+      return `The model cannot be used: ${this.#modelProblem} Ranked by words alone.`
+    const isChosen = this.#options.embeddings?.kind === 'none'
+    return `${isChosen ? 'No model is wanted' : 'No model is installed'}: ranked by words alone.`
   }
 
   async close(): Promise<void> {

@@ -182,6 +182,16 @@ export class MeaningIndex {
     return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
   }
 
+  /** What keeps the model from giving a vector, if anything. The one that comes with the install need not be asked. */
+  async problemOfModel(): Promise<string | undefined> {
+    if (this.model === undefined || this.#options.choice.kind === 'built-in') return undefined
+    const { problem } = await this.#vectorOf('probe')
+    if (this.#stop.signal.aborted) return undefined
+    // Until a refresh has gone through, answers say so as well.
+    this.#failure ??= problem
+    return problem
+  }
+
   /** A model that fails costs its half of the answer, not the answer. */
   async #vectorOf(text: string): Promise<{ vector?: Float32Array; problem?: string }> {
     try {
