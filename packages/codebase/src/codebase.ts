@@ -16,6 +16,7 @@ import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
 import { type IndexPhase, LiveIndex } from './index/live.ts'
 import { MemoryStore } from './index/memory-store.ts'
 import type { IndexStore } from './index/storage.ts'
+import { Turns } from './index/turns.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
 import type { EmbeddingChoice } from './meaning/choice.ts'
 import { identify, type ModelIdentity } from './meaning/embedders.ts'
@@ -36,7 +37,7 @@ export interface CodebaseOptions {
   readonly root: string
   /** Where indexes live; one folder inside it belongs to this root. */
   readonly cacheDir?: string
-  /** Worker threads for indexing and embedding, at most. */
+  /** Worker threads that index and embed at a time, at most. */
   readonly threads?: number
   /** False searches by scanning only; nothing is written. */
   readonly index?: boolean
@@ -110,6 +111,7 @@ export class Codebase {
   #store: Promise<FolderStore> | undefined
   #modelProblem: string | undefined
   #inMemory: MemoryStore | undefined
+  readonly #turns = new Turns()
   readonly #watchers = new Set<(progress: IndexProgress) => void>()
 
   constructor(options: CodebaseOptions) {
@@ -230,6 +232,12 @@ export class Codebase {
     }
   }
 
+  /** Why the chosen model cannot be used, if so. One that is not part of the install is asked for a vector to find out. */
+  async modelProblem(): Promise<string | undefined> {
+    const meaning = await this.#meaning()
+    return this.#modelProblem ?? (await meaning?.problemOfModel())
+  }
+
   /** Why there is no index, when building it failed. */
   async indexProblem(): Promise<string | undefined> {
     const phase = (await this.#index)?.phase
@@ -293,6 +301,7 @@ export class Codebase {
     if (!meaning || !coverage || coverage.files_indexed === 0) {
       const hits = await rankOnTheSpot(this, placed, signal)
       notes.push('Nothing is indexed yet: these are the best of the files that contain the words.')
+      if (this.#modelProblem !== undefined) notes.push(this.#withoutModel())
       return { results: hits, mode: 'text', model: null, coverage: coverage ?? NO_COVERAGE, notes }
     }
     const { hits, mode, problem } = await meaning.search(placed)
@@ -300,8 +309,7 @@ export class Codebase {
     signal?.throwIfAborted()
     if (coverage.files_indexed < coverage.files)
       notes.push(`${coverage.files_indexed} of ${coverage.files} files are indexed so far.`)
-    if (meaning.model === undefined)
-      notes.push(`${this.#modelProblem ?? 'No model is installed'}: ranked by words alone.`)
+    if (meaning.model === undefined) notes.push(this.#withoutModel())
     else if (coverage.chunks_with_vectors < coverage.chunks)
       notes.push(
         `${coverage.chunks_with_vectors} of ${coverage.chunks} chunks have vectors so far; the others are ranked by words alone.`,
@@ -310,6 +318,13 @@ export class Codebase {
     const { unavailable } = await this.#openStore()
     if (unavailable !== undefined) notes.push(`The index is kept in memory only: ${unavailable}.`)
     return { results: hits, mode, model: meaning.model ?? null, coverage, notes }
+  }
+
+  #withoutModel(): string {
+    if (this.#modelProblem !== undefined)
+      return `The model cannot be used: ${this.#modelProblem} Ranked by words alone.`
+    const isChosen = this.#options.embeddings?.kind === 'none'
+    return `${isChosen ? 'No model is wanted' : 'No model is installed'}: ranked by words alone.`
   }
 
   async close(): Promise<void> {
@@ -379,6 +394,7 @@ export class Codebase {
       choice,
       model,
       threads: Math.max(1, (this.#options.threads ?? INDEX_LIMITS.threads) - 1),
+      turns: this.#turns,
       list: (signal) => this.files(signal),
     })
   }
@@ -389,6 +405,7 @@ export class Codebase {
       ripgrep: await this.ripgrep(),
       store: this.#keptIn(await this.#openStore()),
       threads: Math.max(1, this.#options.threads ?? INDEX_LIMITS.threads),
+      turns: this.#turns,
       onProgress: (phase) => {
         this.#options.onProgress?.(phase)
         this.#tell(phase, this.#watchers)

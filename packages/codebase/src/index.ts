@@ -30,6 +30,8 @@ export interface CodebaseServer {
   }): Promise<StdioHandle>
   serveHttp(options?: HttpOptions): Promise<HttpHandle>
   status(): Promise<CodebaseStatus>
+  /** Why the chosen model cannot be used, if so: everything else works all the same. */
+  modelProblem(): Promise<string | undefined>
   /** Builds the index anew and settles when it is there; an abort rejects and leaves the text index as it was. */
   reindex(options?: {
     readonly signal?: AbortSignal
@@ -106,6 +108,7 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
       return handle
     },
     status: async () => (await code()).status(),
+    modelProblem: async () => (await code()).modelProblem(),
     reindex: async (how) => (await code()).reindex(how?.signal, how?.onProgress),
     drop: async () => (await code()).drop(),
     async close() {

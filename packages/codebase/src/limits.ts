@@ -81,6 +81,8 @@ export const MEANING_LIMITS = {
   /** Files read and chunked on the spot while the index does not have them yet. */
   filesOnTheSpot: 60,
   filesPerSegment: 100,
+  /** Segments of which less than half is left, or was ever there; when there are more, they are written as fewer. */
+  smallSegments: 24,
   refreshMs: 5 * SECOND,
   /** Of a chunk, at most, each of `modelTokens`. */
   windowsMax: 6,

@@ -99,6 +99,13 @@ function spawnFailure(error: Error): CodebaseError {
 
 function refused(complaint: string): CodebaseError {
   const text = complaint.replaceAll(/^rg: /gm, '').trim().slice(0, 1000)
+  // ripgrep tells the two apart in words only; a wrong guess costs the hint, not the error.
+  if (text.startsWith('error parsing glob'))
+    return new CodebaseError(
+      'BAD_PATTERN',
+      `The glob was refused: ${text}`,
+      'In a glob * ? [ ] { } have a meaning: close what is open, or put a backslash before it.',
+    )
   return new CodebaseError(
     'BAD_PATTERN',
     `The pattern was refused: ${text}`,

@@ -14,6 +14,9 @@ import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { onPort } from './port.ts'
 
+/** Each takes memory; no machine that this runs on is quicker with more. */
+const THREADS_MAX = 64
+
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
   const { output, host } = invocation
@@ -22,6 +25,8 @@ export async function run(invocation: Invocation): Promise<number> {
     throw new InvalidInput(`--root: ${root} is not a folder.`)
   refuseHttpOnly(invocation, ['port', 'allow-origin'])
   const cacheDir = join(plugboardHome(host), 'cache', 'codebase')
+  const verbs = ['status', 'reindex', 'drop', 'http'].filter((name) => invocation.flag(name))
+  if (verbs.length > 1) throw new InvalidInput(`--${verbs.join(' and --')} do not go together.`)
   const server = createCodebaseServer({ root, cacheDir, ...threads(invocation), ...embeddings(invocation) })
   const stop = new AbortController()
   const onSignal = () => {
@@ -38,11 +43,18 @@ export async function run(invocation: Invocation): Promise<number> {
       const status = await (invocation.flag('reindex')
         ? server.reindex({ signal: stop.signal, onProgress: inSteps(output) })
         : server.status())
+      tellModel(output, status.meaning.problem)
       output.result(status, () => JSON.stringify(status, null, 2))
-    } else if (invocation.flag('http')) await serveHttp(invocation, server, stop.signal)
-    else {
-      const { closed } = await server.serveStdio()
-      await Promise.race([closed, aborted(stop.signal)])
+    } else {
+      const serving = invocation.flag('http')
+        ? serveHttp(invocation, server, stop.signal)
+        : server.serveStdio().then(({ closed }) => Promise.race([closed, aborted(stop.signal)]))
+      // Said when it is known; the tools that need no model are served meanwhile. A root that is gone is said by every call.
+      void server.modelProblem().then(
+        (problem) => tellModel(output, problem),
+        () => undefined,
+      )
+      await serving
     }
     return EXIT.done
   } catch (error) {
@@ -54,6 +66,11 @@ export async function run(invocation: Invocation): Promise<number> {
     process.off('SIGINT', onSignal)
     process.off('SIGTERM', onSignal)
   }
+}
+
+function tellModel(output: Invocation['output'], problem: string | undefined): void {
+  if (problem !== undefined)
+    output.note(`The model cannot be used: ${problem} search_by_embedding ranks by words alone.`)
 }
 
 /** A line for every tenth of the way; for embedding, which takes long, one at each change. */
@@ -96,11 +113,14 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function threads(invocation: Invocation): { threads?: number } {
   const count = number(invocation, 'threads')
+  if (count !== undefined && (count < 1 || count > THREADS_MAX))
+    throw new InvalidInput(`--threads ${count}: between 1 and ${THREADS_MAX}.`)
   return count === undefined ? {} : { threads: count }
 }
 
 function embeddings(invocation: Invocation): { embeddings?: EmbeddingChoice } {
   const named = invocation.option('model')
+  if (named === '') throw new InvalidInput('--model is empty.', { hint: 'Name a folder, or none.' })
   const keyword = named === undefined || named === 'none' || named === 'built-in'
   try {
     const choice = embeddingsFrom(invocation.host.env, {

@@ -1,6 +1,34 @@
-// index/durable.ts: writes a file in one step: whole beside its place, flushed to the disk, renamed to it.
-import { closeSync, fsyncSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+// index/durable.ts: makes folders, and writes a file in one step: whole beside its place, flushed to the disk, renamed to it.
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { errno } from '../errors.ts'
+
+/**
+ * Makes a folder and those above it, each tried once. Node's own recursive mkdir takes "no such folder" for "make the one above
+ * first" without end, where the system says so of a folder that it will not have made, as under /proc.
+ */
+export function makeFolder(path: string): void {
+  const missing: string[] = []
+  for (let at = path; !existsSync(at) && dirname(at) !== at; at = dirname(at)) missing.push(at)
+  for (const folder of missing.reverse()) {
+    try {
+      mkdirSync(folder, { mode: 0o700 })
+    } catch (error) {
+      // Another process may have been quicker.
+      if (errno(error) !== 'EEXIST') throw error
+    }
+  }
+}
 
 export function replaceFile(path: string, data: string | Uint8Array): void {
   const draft = `${path}.${process.pid}.draft`

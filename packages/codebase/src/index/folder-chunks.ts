@@ -90,13 +90,18 @@ export class FolderChunks implements ChunkStore {
     }
   }
 
+  release(): void {
+    for (const segment of this.#retired.splice(0)) segment.close()
+  }
+
   async clear(): Promise<void> {
     rmSync(this.#manifestPath, { force: true })
     await this.sweep()
   }
 
   close(): void {
-    for (const segment of [...this.#retired.splice(0), ...this.#open]) segment.close()
+    this.release()
+    for (const segment of this.#open) segment.close()
     this.#open = []
     this.#seen = '[]'
   }

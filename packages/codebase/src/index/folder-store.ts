@@ -3,7 +3,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -17,7 +16,7 @@ import { homedir, hostname } from 'node:os'
 import { join } from 'node:path'
 import { errno } from '../errors.ts'
 import { INDEX_LIMITS } from '../limits.ts'
-import { replaceFile, writeWhole } from './durable.ts'
+import { makeFolder, replaceFile, writeWhole } from './durable.ts'
 import { FolderChunks } from './folder-chunks.ts'
 import { bytesInFile, packSegment, Segment } from './segment.ts'
 import { SegmentSet } from './segment-set.ts'
@@ -63,7 +62,7 @@ export class FolderStore implements IndexStore {
     this.#root = root
     this.place = join(cacheDir, createHash('sha256').update(root).digest('hex').slice(0, 20))
     try {
-      mkdirSync(this.place, { recursive: true, mode: 0o700 })
+      makeFolder(this.place)
       const probe = join(this.place, `.probe-${this.#token}`)
       writeFileSync(probe, '')
       unlinkSync(probe)

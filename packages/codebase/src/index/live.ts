@@ -15,6 +15,7 @@ import { regexQuery } from './regex.ts'
 import { isRuleFile, rulesStamp } from './rules.ts'
 import { FLAG } from './segment.ts'
 import type { Candidate, IndexStore } from './storage.ts'
+import type { Turns } from './turns.ts'
 
 export type IndexPhase =
   | { readonly kind: 'off'; readonly reason: string }
@@ -33,6 +34,7 @@ export interface LiveOptions {
   readonly ripgrep: string
   readonly store: IndexStore
   readonly threads: number
+  readonly turns: Turns
   readonly onProgress?: ((phase: IndexPhase) => void) | undefined
 }
 
@@ -206,7 +208,7 @@ export class LiveIndex implements CandidateSource {
     this.#work = this.#work.then(async () => {
       if (this.#stop.signal.aborted) return
       try {
-        await step()
+        await this.#options.turns.alone(step)
       } catch (error) {
         if (this.#stop.signal.aborted) return
         this.#isLive = false

@@ -73,6 +73,10 @@ export class MemoryChunks implements ChunkStore {
     for (const name of this.#shelf.kept.keys()) if (!named.has(name)) this.#shelf.kept.delete(name)
   }
 
+  release(): void {
+    // Nothing is open: what nobody reads any more is the garbage collector's.
+  }
+
   async clear(): Promise<void> {
     this.#shelf.clear()
   }

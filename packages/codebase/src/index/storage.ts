@@ -155,6 +155,8 @@ export interface ChunkStore {
   addVectors(name: string, records: Uint8Array): Promise<void>
   /** Removes what no commit for this model names. Only under the lock. */
   sweep(): Promise<void>
+  /** Lets go of segments that a commit has replaced. Only while nobody reads one. */
+  release(): void
   /** Forgets all chunks and vectors, of any model, also where there is no room to write. Only under the lock. */
   clear(): Promise<void>
   close(): void

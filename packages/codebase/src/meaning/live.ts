@@ -11,6 +11,7 @@ import {
   vectorBytes,
 } from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
+import type { Turns } from '../index/turns.ts'
 import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import type { EmbeddingChoice } from './choice.ts'
@@ -61,6 +62,7 @@ export interface MeaningOptions {
   readonly model: ModelIdentity | undefined
   /** Threads that embed, at most. */
   readonly threads: number
+  readonly turns: Turns
   /** Every file that counts. */
   readonly list: (signal: AbortSignal) => Promise<string[]>
 }
@@ -82,6 +84,8 @@ export class MeaningIndex {
   #work: Promise<void> = Promise.resolve()
   #isWorking = false
   #failure: string | undefined
+  /** Searches and refreshes under way: they may be reading segments that were replaced since. */
+  #readers = 0
 
   constructor(options: MeaningOptions) {
     this.#options = options
@@ -103,7 +107,7 @@ export class MeaningIndex {
     this.#refreshed = Date.now()
     if (this.#isWorking || this.#stop.signal.aborted) return this.#work
     this.#isWorking = true
-    this.#work = this.#bringUp()
+    this.#work = this.#reading(() => this.#bringUp())
       .then(() => {
         this.#failure = undefined
       })
@@ -152,7 +156,21 @@ export class MeaningIndex {
     this.#kept.close()
   }
 
-  async search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
+  search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
+    return this.#reading(() => this.#search(query))
+  }
+
+  async #reading<T>(read: () => Promise<T>): Promise<T> {
+    this.#readers++
+    try {
+      return await read()
+    } finally {
+      this.#readers--
+      if (this.#readers === 0) this.#kept.release()
+    }
+  }
+
+  async #search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
     this.#load()
     const collection = this.#collection
     const canAsk = this.model !== undefined && query.mode !== 'text' && collection.hasVectors
@@ -162,6 +180,16 @@ export class MeaningIndex {
     const ranked = rankedBy(mode, collection, query.query, asked?.vector, accepted)
     const hits = await this.#present(collection, ranked, query.maxResults)
     return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
+  }
+
+  /** What keeps the model from giving a vector, if anything. The one that comes with the install need not be asked. */
+  async problemOfModel(): Promise<string | undefined> {
+    if (this.model === undefined || this.#options.choice.kind === 'built-in') return undefined
+    const { problem } = await this.#vectorOf('probe')
+    if (this.#stop.signal.aborted) return undefined
+    // Until a refresh has gone through, answers say so as well.
+    this.#failure ??= problem
+    return problem
   }
 
   /** A model that fails costs its half of the answer, not the answer. */
@@ -237,6 +265,13 @@ export class MeaningIndex {
     return this.#threads[n] as MeaningThread
   }
 
+  /** Work of this size waits while the text index is at work; what a served model does costs no processor here. */
+  #inTurn(thread: MeaningThread, request: Parameters<MeaningThread['ask']>[0]): Promise<MeaningReply> {
+    const ask = () => thread.ask(request)
+    if (request.do === 'embed' && request.choice.kind === 'endpoint') return ask()
+    return this.#options.turns.beside(ask, this.#stop.signal)
+  }
+
   /** Takes in what was committed since, by whichever process. */
   #load(): void {
     const segments = this.#kept.segments()
@@ -262,18 +297,34 @@ export class MeaningIndex {
     if (store.unavailable) throw new CodebaseError('IO', store.unavailable)
     this.#load()
     const all = await list(this.#stop.signal)
-    const reply = await this.#thread(0).ask({ do: 'stat', root: realRoot, paths: all })
+    const reply = await this.#inTurn(this.#thread(0), { do: 'stat', root: realRoot, paths: all })
     if (reply.type !== 'stats') return
     this.#files = all.length
     const changed = this.#changedFiles(all, reply.numbers)
     if (!store.tryLock()) return
     await this.#kept.sweep()
-    for (let at = 0; at < changed.length; at += MEANING_LIMITS.filesPerSegment) {
+    const files = [...new Set([...changed, ...this.#crowded()])]
+    for (let at = 0; at < files.length; at += MEANING_LIMITS.filesPerSegment) {
       this.#stop.signal.throwIfAborted()
-      await this.#chunkSome(changed.slice(at, at + MEANING_LIMITS.filesPerSegment))
+      await this.#chunkSome(files.slice(at, at + MEANING_LIMITS.filesPerSegment))
     }
-    await this.#embedAll()
+    try {
+      await this.#embedAll()
+    } catch (error) {
+      // A model that is away may be so for long, and every edit adds a segment.
+      await this.#dropStale(({ vectors }) => vectors === 0)
+      throw error
+    }
     await this.#dropStale()
+  }
+
+  /** The files of small segments, once these are many. Chunked once more they are in few; their vectors are known by then. */
+  #crowded(): string[] {
+    const left = ({ segment, stale }: Open) => segment.files.filter((_, n) => !stale[n])
+    const small = this.#collection.opens
+      .map(left)
+      .filter(({ length }) => length > 0 && length < MEANING_LIMITS.filesPerSegment / 2)
+    return small.length > MEANING_LIMITS.smallSegments ? small.flat().map(({ path }) => path) : []
   }
 
   /** New and changed files, source before other text, the latest edited first. Files that are gone turn stale. */
@@ -299,7 +350,7 @@ export class MeaningIndex {
   }
 
   async #chunkSome(files: readonly string[]): Promise<void> {
-    const reply = await this.#thread(0).ask({ do: 'chunk', root: this.#options.realRoot, files })
+    const reply = await this.#inTurn(this.#thread(0), { do: 'chunk', root: this.#options.realRoot, files })
     if (reply.type !== 'chunked') return
     const name = await this.#kept.add(reply.batch)
     this.#load()
@@ -308,8 +359,8 @@ export class MeaningIndex {
   }
 
   /** Segments that speak for no file any more go; until now their vectors could be re-used. */
-  async #dropStale(): Promise<void> {
-    const current = this.#collection.opens.filter(speaks)
+  async #dropStale(among: (segment: ChunkSegment) => boolean = () => true): Promise<void> {
+    const current = this.#collection.opens.filter((open) => speaks(open) || !among(open.segment))
     if (current.length === this.#collection.opens.length) return
     await this.#kept.commit(current.map(({ segment }) => segment.name))
     this.#load()
@@ -350,7 +401,7 @@ export class MeaningIndex {
     for (let at = segment.vectors; at < chunks.length; ) {
       this.#stop.signal.throwIfAborted()
       const shown = chunks.slice(at, at + SHOWN)
-      const reply = await thread.ask({ do: 'embed', root, chunks: shown, choice, dimensions })
+      const reply = await this.#inTurn(thread, { do: 'embed', root, chunks: shown, choice, dimensions })
       const count = reply.type === 'embedded' ? reply.records.length / vectorBytes({ dimensions }) : 0
       if (reply.type !== 'embedded' || count === 0) throw new CodebaseError('IO', 'The model gave no vector.')
       await this.#kept.addVectors(segment.name, reply.records)

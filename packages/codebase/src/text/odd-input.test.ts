@@ -82,6 +82,22 @@ describe.skipIf(isWindows)('a hostile tree', () => {
     await expect(code.searchCode(large)).rejects.toMatchObject({ code: 'BAD_PATTERN' })
   })
 
+  it.each(['[', '{a', '**/*.{ts', '!a['])(
+    'calls the glob %s a faulty glob, not a faulty regex',
+    async (glob) => {
+      for (const ask of [
+        () => code.searchCode(textQuery('walrus', { glob: [glob] })),
+        () => code.searchCode(textQuery('wal+rus', { glob: [glob], regex: true })),
+        () => code.list('.', { depth: 1, glob: [glob] }),
+      ])
+        await expect(ask()).rejects.toMatchObject({
+          code: 'BAD_PATTERN',
+          message: expect.stringContaining('glob'),
+          hint: expect.stringMatching(/^In a glob/),
+        })
+    },
+  )
+
   it('answers while a file is rewritten and removed under it, with whole lines only', async () => {
     const path = join(tree.folder, 'd1', 'churn.txt')
     const loop = setInterval(() => {
