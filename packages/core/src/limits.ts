@@ -289,6 +289,10 @@ export const GATEWAY_LIMITS = {
   bodyBytes: 10 * MIB,
   /** What is read and thrown away of a body that is too long, so that its sender can be told. */
   discardedBytes: 64 * MIB,
+  /** How deeply a client's message may be nested: more than anybody means, less than what breaks a parser. */
+  nesting: 1000,
+  /** Up to this length one that is nested deeper is read all the same, to tell whose it is. */
+  deepChars: 256 * KIB,
   headersMs: 10 * SECOND,
   /** From the first byte of a request to its last. */
   receiveMs: 30 * SECOND,

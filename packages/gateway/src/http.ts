@@ -9,7 +9,8 @@ import type { Gateway } from './gateway.ts'
 import { type Grant, Guard, isLoopback, type Visitor } from './guard.ts'
 import { eraOf } from './headers.ts'
 import { ModernDesk } from './modern.ts'
-import { errorReply, isLegacyVersion, type Reply, type Request, RPC, SERVER_INFO, sort } from './protocol.ts'
+import { errorReply, isLegacyVersion, type Reply, type Request, RPC, SERVER_INFO } from './protocol.ts'
+import { readMessage } from './reading.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
 import { within } from './stdio.ts'
 
@@ -136,13 +137,7 @@ class Endpoint {
       res.setHeader('Connection', 'close')
       return this.#refuse(res, 413, `A body may have ${GATEWAY_LIMITS.bodyBytes} bytes.`)
     }
-    let value: unknown
-    try {
-      value = JSON.parse(body)
-    } catch {
-      return json(res, 400, errorReply(null, RPC.parse, 'The body is not JSON.'))
-    }
-    const incoming = sort(value)
+    const incoming = readMessage(body)
     switch (incoming.kind) {
       case 'bad':
         return json(res, 400, incoming.reply)
@@ -275,7 +270,7 @@ class Endpoint {
 }
 
 /** A request whose envelope is wrong never reached anybody. */
-function isEnvelopeFault({ method }: Request, reply: Reply | undefined): boolean {
+function isEnvelopeFault({ method }: Request, reply: Reply | undefined): reply is Reply {
   return (
     reply?.error?.code === RPC.unsupportedVersion ||
     (method === 'server/discover' && reply?.error !== undefined)
