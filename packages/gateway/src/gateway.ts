@@ -117,7 +117,12 @@ export class Gateway {
   }
 
   view(client: Client): View {
-    return this.#offers.view(this.exposureOf(client))
+    return this.viewOf(this.exposureOf(client))
+  }
+
+  /** What a client with this exposure is shown. */
+  viewOf(exposure: Exposure): View {
+    return this.#offers.view(exposure)
   }
 
   exposureOf(client: Client): Exposure {

@@ -1,18 +1,25 @@
 // http.ts: the gateway on a port: Streamable HTTP of both eras on /mcp, /health and /metrics. It reads and bounds
 // requests and hands them to the era they belong to.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { InvalidInput } from '@plugboard/core'
+import { InvalidInput, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { Answering, accepts, json } from './answering.ts'
 import type { Gateway } from './gateway.ts'
 import { type Grant, Guard, isLoopback, type Visitor } from './guard.ts'
-import { eraOf } from './headers.ts'
+import { eraOf, paramFault } from './headers.ts'
 import { ModernDesk } from './modern.ts'
 import {
   errorReply,
   type Id,
   isLegacyVersion,
+  type Json,
   MODERN_VERSION,
   type Reply,
   type Request,
@@ -190,12 +197,19 @@ class Endpoint {
     const work = this.#desk.request(message, {
       signal: answering.gone,
       ...visitor,
+      vet: (params) => this.#vet(params, req.headers, visitor),
       notify: (method, params) => answering.send({ jsonrpc: '2.0', method, params }),
     })
     const reply = await this.#track(work)
     if (reply?.error?.code === RPC.methodNotFound && !res.headersSent) return json(res, 404, reply)
     if (isEnvelopeFault(message, reply) && !res.headersSent) return json(res, 400, reply)
     answering.finish(reply)
+  }
+
+  #vet({ name, arguments: args }: Json, headers: IncomingHttpHeaders, { exposure }: Visitor): void {
+    const tool = this.#gateway.viewOf(exposure).tool(String(name))
+    const fault = tool && paramFault(tool.headers(), args, headers)
+    if (fault) throw new RpcFault(RPC.headerMismatch, fault)
   }
 
   async #legacy(

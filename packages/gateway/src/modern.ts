@@ -34,6 +34,7 @@ export interface Channel {
   readonly owner: string
   readonly exposure: Exposure
   notify(method: string, params: Json): void
+  readonly vet?: (params: Json) => void
 }
 
 interface OpenQuestion {
@@ -125,6 +126,7 @@ export class ModernDesk {
       client,
       id,
       signal: stop.signal,
+      ...(channel.vet && { vet: channel.vet }),
       notify: (name, what) => call.channel?.notify(name, what),
       ask: (name, what, signal, called) =>
         new Promise((settle, fail) => {
@@ -173,6 +175,7 @@ export class ModernDesk {
         RPC.invalidParams,
         'There is no such requestState, or it belongs to another request.',
       )
+    if (method === 'tools/call') channel.vet?.(params)
     const { call, timer } = parked
     clearTimeout(timer)
     this.#parked.delete(String(requestState))
