@@ -194,6 +194,8 @@ export class Offers {
       const fitting = [...templates.own.values()].flat().filter((one) => fitsTemplate(uri, one.uri))
       const [first] = fitting
       if (first) return { server: first.server, uri }
+      // An address of ours that leads nowhere is no address of a server's.
+      if (naming !== 'plain' && fromPublic(uri)) return undefined
       const withResources = lists.filter(([server]) => hasResources(this.#board, server))
       const [only] = withResources
       return withResources.length === 1 && only ? { server: only[0], uri } : undefined
