@@ -52,7 +52,7 @@ export class Gateway {
   readonly #offers: Offers
   readonly #exposures = new WeakMap<Client, Exposure>()
   /** The first look at the servers, which lists wait for, but not for long. */
-  #waking: Promise<void> | undefined
+  #waking: { readonly until: number; readonly done: Promise<void> } | undefined
   #closing: Promise<void> | undefined
 
   constructor(board: Board, questions: Questions, options: GatewayOptions) {
@@ -79,8 +79,18 @@ export class Gateway {
 
   /** Starts every server, and waits a little for those that are quick. */
   async wake(timeoutMs: number = GATEWAY_LIMITS.listWaitMs): Promise<void> {
-    this.#waking ??= this.board.ready({ timeoutMs })
-    await this.#waking
+    await this.#awake(timeoutMs).done
+  }
+
+  #awake(timeoutMs: number) {
+    this.#waking ??= { until: Date.now() + timeoutMs, done: this.board.ready({ timeoutMs }) }
+    return this.#waking
+  }
+
+  /** A name that any server may have is waited for no longer than the first list: one server may never come up. */
+  #waitMs(named: boolean): number {
+    const { callWaitMs, listWaitMs } = GATEWAY_LIMITS
+    return named ? callWaitMs : this.#awake(listWaitMs).until - Date.now()
   }
 
   collisions(): readonly string[] {
@@ -162,6 +172,7 @@ export class Gateway {
     return sought(this.board, () => look(this.view(client)), {
       may: (server) => exposure.server(server) && (meant === undefined || meant.includes(server)),
       named: meant !== undefined,
+      waitMs: this.#waitMs(meant !== undefined),
       signal,
     })
   }
