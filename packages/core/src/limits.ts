@@ -307,6 +307,7 @@ export const GATEWAY_LIMITS = {
   /** A question that went to a client of 2026-07-28 is given up after this. */
   parkedMs: 10 * MINUTE,
   parked: 1000,
+  parkedPerOwner: 250,
   /** How long a call goes on whose client lost the stream and may come back for it. */
   resumeMs: 5 * SECOND,
   /** What a session keeps of its streams for a client that comes back. */
@@ -315,6 +316,7 @@ export const GATEWAY_LIMITS = {
   sessions: 1000,
   sessionIdleMs: 30 * MINUTE,
   listens: 1000,
+  listensPerOwner: 250,
   subscriptionsPerClient: 1000,
   /** Requests of one session that may be open at a time. */
   openPerClient: 1000,
