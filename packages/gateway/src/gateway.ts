@@ -208,9 +208,10 @@ export class Gateway {
     // Tasks are not declared here; who asks for one all the same is answered as if it had not.
     const { task: _, ...asked } = params
     // The client decides what runs beside what, as it would with the server itself.
-    const result = await this.questions.during(ref.server, exchange, () =>
+    const result = await this.questions.during(ref.server, exchange, (onTask) =>
       this.board.pass(ref.server, ref.name, { ...asked, _meta: this.#meta(params, exchange) }, context, {
         concurrent: true,
+        onTask,
       }),
     )
     return this.withAddresses(ref.server, result, 'content')
