@@ -102,6 +102,14 @@ describe('plugboard serve', () => {
     const open = await place?.run('serve', '--http', '--no-auth', '--host', '0.0.0.0')
     expect(open).toMatchObject({ code: 2 })
   }, 60_000)
+
+  it('says what is wrong with an address that cannot be had', async () => {
+    surroundings()
+    for (const host of ['no-such-host.invalid', '192.0.2.1']) {
+      const ran = await place?.run('serve', '--http', '--strict-mcp-config', '--host', host)
+      expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(`--host "${host}" is no `) })
+    }
+  }, 60_000)
 })
 
 describe('a file of tokens', () => {

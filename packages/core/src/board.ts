@@ -49,6 +49,8 @@ import type {
 export type { BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
 
+import type { TaskOptions } from './board/tasks.ts'
+
 export class Board {
   readonly #options: BoardOptions
   readonly #host: Host
@@ -300,7 +302,7 @@ export class Board {
     tool: string,
     params: Json,
     context: CallContext = {},
-    options: Pick<RequestOptions, 'concurrent' | 'totalMs'> = {},
+    options: Pick<RequestOptions, 'concurrent' | 'totalMs'> & TaskOptions = {},
   ): Promise<Readonly<Record<string, unknown>>> {
     const known = this.#pool.find(server, tool)
     if (!known) throw new NotFound('tool', tool, { server, stage: 'call' })

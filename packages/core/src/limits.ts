@@ -289,6 +289,10 @@ export const GATEWAY_LIMITS = {
   bodyBytes: 10 * MIB,
   /** What is read and thrown away of a body that is too long, so that its sender can be told. */
   discardedBytes: 64 * MIB,
+  /** How deeply a client's message may be nested: more than anybody means, less than what breaks a parser. */
+  nesting: 1000,
+  /** Up to this length one that is nested deeper is read all the same, to tell whose it is. */
+  deepChars: 256 * KIB,
   headersMs: 10 * SECOND,
   /** From the first byte of a request to its last. */
   receiveMs: 30 * SECOND,
@@ -303,6 +307,7 @@ export const GATEWAY_LIMITS = {
   /** A question that went to a client of 2026-07-28 is given up after this. */
   parkedMs: 10 * MINUTE,
   parked: 1000,
+  parkedPerOwner: 250,
   /** How long a call goes on whose client lost the stream and may come back for it. */
   resumeMs: 5 * SECOND,
   /** What a session keeps of its streams for a client that comes back. */
@@ -311,6 +316,7 @@ export const GATEWAY_LIMITS = {
   sessions: 1000,
   sessionIdleMs: 30 * MINUTE,
   listens: 1000,
+  listensPerOwner: 250,
   subscriptionsPerClient: 1000,
   /** Requests of one session that may be open at a time. */
   openPerClient: 1000,

@@ -15,6 +15,7 @@ export const META = {
   logLevel: `${PREFIX}logLevel`,
   serverInfo: `${PREFIX}serverInfo`,
   subscriptionId: `${PREFIX}subscriptionId`,
+  relatedTask: `${PREFIX}related-task`,
 } as const
 
 export const RPC = {

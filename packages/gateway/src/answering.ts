@@ -2,7 +2,7 @@
 // something to say before it, or when it takes long.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type Reply, RPC } from './protocol.ts'
+import { type Reply, RPC, written } from './protocol.ts'
 import type { Replay } from './replay.ts'
 
 export const STREAM_HEADERS = {
@@ -123,11 +123,11 @@ function letGoOfIdlers(res: ServerResponse): void {
 }
 
 export function frame(message: object): string {
-  return `event: message\ndata: ${JSON.stringify(message)}\n\n`
+  return `event: message\ndata: ${written(message)}\n\n`
 }
 
-export function json(res: ServerResponse, status: number, value: unknown): void {
-  const text = JSON.stringify(value)
+export function json(res: ServerResponse, status: number, value: object): void {
+  const text = written(value)
   res
     .writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
     .end(text)

@@ -32,6 +32,7 @@ export const ANSWERS: Readonly<Record<string, Answerer>> = {
     try {
       const ref = gateway.view(exchange.client).tool(name) ?? (await gateway.tool(name, exchange))
       if (!ref) throw new NotFound('tool', name)
+      exchange.vet?.(params)
       return await gateway.callTool(ref, params, exchange)
     } catch (error) {
       const result = asToolResult(error)

@@ -20,6 +20,8 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** Tells the client something about this request. */
   notify(method: string, params: Json): void
+  /** Throws when the wire says something else about the call of a tool than its body; asked when the tool is known. */
+  readonly vet?: (params: Json) => void
   /** Asks the client something on behalf of this request; `key` is what the server calls the question. */
   ask(method: string, params: Json, signal: AbortSignal, key?: string): Promise<Json>
 }

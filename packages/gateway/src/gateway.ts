@@ -52,7 +52,7 @@ export class Gateway {
   readonly #offers: Offers
   readonly #exposures = new WeakMap<Client, Exposure>()
   /** The first look at the servers, which lists wait for, but not for long. */
-  #waking: Promise<void> | undefined
+  #waking: { readonly until: number; readonly done: Promise<void> } | undefined
   #closing: Promise<void> | undefined
 
   constructor(board: Board, questions: Questions, options: GatewayOptions) {
@@ -79,8 +79,18 @@ export class Gateway {
 
   /** Starts every server, and waits a little for those that are quick. */
   async wake(timeoutMs: number = GATEWAY_LIMITS.listWaitMs): Promise<void> {
-    this.#waking ??= this.board.ready({ timeoutMs })
-    await this.#waking
+    await this.#awake(timeoutMs).done
+  }
+
+  #awake(timeoutMs: number) {
+    this.#waking ??= { until: Date.now() + timeoutMs, done: this.board.ready({ timeoutMs }) }
+    return this.#waking
+  }
+
+  /** A name that any server may have is waited for no longer than the first list: one server may never come up. */
+  #waitMs(named: boolean): number {
+    const { callWaitMs, listWaitMs } = GATEWAY_LIMITS
+    return named ? callWaitMs : this.#awake(listWaitMs).until - Date.now()
   }
 
   collisions(): readonly string[] {
@@ -117,7 +127,12 @@ export class Gateway {
   }
 
   view(client: Client): View {
-    return this.#offers.view(this.exposureOf(client))
+    return this.viewOf(this.exposureOf(client))
+  }
+
+  /** What a client with this exposure is shown. */
+  viewOf(exposure: Exposure): View {
+    return this.#offers.view(exposure)
   }
 
   exposureOf(client: Client): Exposure {
@@ -157,6 +172,7 @@ export class Gateway {
     return sought(this.board, () => look(this.view(client)), {
       may: (server) => exposure.server(server) && (meant === undefined || meant.includes(server)),
       named: meant !== undefined,
+      waitMs: this.#waitMs(meant !== undefined),
       signal,
     })
   }
@@ -192,9 +208,10 @@ export class Gateway {
     // Tasks are not declared here; who asks for one all the same is answered as if it had not.
     const { task: _, ...asked } = params
     // The client decides what runs beside what, as it would with the server itself.
-    const result = await this.questions.during(ref.server, exchange, () =>
+    const result = await this.questions.during(ref.server, exchange, (onTask) =>
       this.board.pass(ref.server, ref.name, { ...asked, _meta: this.#meta(params, exchange) }, context, {
         concurrent: true,
+        onTask,
       }),
     )
     return this.withAddresses(ref.server, result, 'content')

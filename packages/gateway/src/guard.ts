@@ -69,7 +69,7 @@ export class Guard {
       return { status: 403, message: 'This origin may not call.' }
     res.setHeader('Access-Control-Allow-Origin', origin)
     res.setHeader('Access-Control-Allow-Methods', 'GET, POST, DELETE, OPTIONS')
-    res.setHeader('Access-Control-Allow-Headers', CORS_HEADERS)
+    res.setHeader('Access-Control-Allow-Headers', [CORS_HEADERS, ...paramHeaders(req)].join(', '))
     res.setHeader('Access-Control-Expose-Headers', 'Mcp-Session-Id, MCP-Protocol-Version')
     return undefined
   }
@@ -84,6 +84,15 @@ export class Guard {
     for (const grant of this.#grants) if (timingSafeEqual(grant.digest, digest)) found = grant.visitor
     return found
   }
+}
+
+/** Which arguments travel in headers is the tools' business: a page may send any of that kind. */
+function paramHeaders({ headers }: IncomingMessage): string[] {
+  const asked = headers['access-control-request-headers'] ?? ''
+  return asked
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => /^mcp-param-[\w.~-]+$/i.test(name))
 }
 
 function digestOf(token: string): Buffer {

@@ -1,5 +1,6 @@
 // headers.ts: the headers of 2026-07-28 must say what the body says, because others on the way may have believed them.
 import type { IncomingHttpHeaders } from 'node:http'
+import { type HeaderScan, mirrored } from '@plugboard/core/tools'
 import {
   errorReply,
   isModern,
@@ -55,10 +56,31 @@ function nameFault(method: string, params: Json, headers: IncomingHttpHeaders): 
   return header === undefined || decoded(header) !== value
 }
 
-/** A value that a header cannot hold travels as base64 between marks. */
+/** What is wrong with the headers that repeat arguments of a call (`x-mcp-header` in the tool's schema). */
+export function paramFault(
+  scan: HeaderScan,
+  args: unknown,
+  headers: IncomingHttpHeaders,
+): string | undefined {
+  for (const { header, value } of mirrored(scan, args)) {
+    const given = headerOf(headers, header.toLowerCase())
+    if (given === undefined) return `The header ${header} is missing.`
+    const text = decoded(given)
+    if (text === undefined) return `The header ${header} is not base64 between its marks.`
+    if (!says(text, value)) return `The header ${header} and the body disagree.`
+  }
+  return undefined
+}
+
+function says(text: string, value: string | number | boolean): boolean {
+  if (text === String(value)) return true
+  return typeof value === 'number' && /^-?\d+(?:\.\d+)?$/.test(text) && Number(text) === value
+}
+
+/** A value that a header cannot hold travels as base64 between marks; with one of the marks missing it is a text. */
 export function decoded(value: string): string | undefined {
-  const [, data] = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value) ?? []
-  if (data === undefined) return value.startsWith('=?base64?') ? undefined : value
+  const [, data] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
+  if (data === undefined) return value
   const bytes = Buffer.from(data, 'base64')
   return bytes.toString('base64') === data ? bytes.toString('utf8') : undefined
 }

@@ -2,6 +2,7 @@
 import { connect as dial } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import {
+  bare,
   connect,
   firstText,
   folder,
@@ -184,7 +185,8 @@ describe('clients side by side', () => {
   })
 
   it('see what their token shows them, and no session of another', async () => {
-    const gateway = await makeGateway([upstream('one', 'modern'), upstream('two', 'legacy')])
+    const dir = folder()
+    const gateway = await makeGateway([upstream('one', 'modern'), upstream('two', 'legacy', dir)])
     await gateway.wake(15_000)
     const grants = [
       { token: 'token-of-the-first', exposure: readExposure(['one.ec*']) },
@@ -198,6 +200,9 @@ describe('clients side by side', () => {
     expect((await second.listTools()).tools.every(({ name }) => name.startsWith('mcp__two__'))).toBe(true)
     await expect(second.callTool({ name: 'mcp__one__echo', arguments: { text: 'x' } })).rejects.toThrow()
     await expect(second.readResource({ uri: 'plugboard://one/test://note' })).rejects.toThrow()
+    const third = await connect(url, { token: 'token-of-the-second' })
+    await expect(third.subscribeResource({ uri: 'plugboard://one/test://note' })).rejects.toThrow()
+    expect(seenIn(dir)).toBe('')
     const opened = await post(url, INITIALIZE, { authorization: 'Bearer token-of-the-first' })
     const stolen = await post(
       url,
@@ -326,5 +331,14 @@ describe('names', () => {
     const { url } = await serve(dotted)
     const client = await connect(url)
     expect(firstText(await client.callTool({ name: 'two.echo', arguments: { text: 'hi' } }))).toBe('hi')
+  })
+  it('that nobody has are refused without waiting again for servers that the lists did not wait for', async () => {
+    const gateway = await makeGateway([bare('one'), bare('late', 2500)], { names: 'plain' })
+    const { url } = await serve(gateway)
+    await gateway.wake(500)
+    const client = await connect(url)
+    await expect(client.callTool({ name: 'nobodys', arguments: {} })).rejects.toThrow('nobodys')
+    const states = gateway.board.servers().map(({ name, state }) => `${name} ${state}`)
+    expect(states).toContain('late pending')
   })
 })

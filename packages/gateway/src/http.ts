@@ -1,15 +1,32 @@
 // http.ts: the gateway on a port: Streamable HTTP of both eras on /mcp, /health and /metrics. It reads and bounds
 // requests and hands them to the era they belong to.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { InvalidInput } from '@plugboard/core'
+import { InvalidInput, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { Answering, accepts, json } from './answering.ts'
 import type { Gateway } from './gateway.ts'
 import { type Grant, Guard, isLoopback, type Visitor } from './guard.ts'
-import { eraOf } from './headers.ts'
+import { eraOf, paramFault } from './headers.ts'
 import { ModernDesk } from './modern.ts'
-import { errorReply, isLegacyVersion, type Reply, type Request, RPC, SERVER_INFO, sort } from './protocol.ts'
+import {
+  errorReply,
+  type Id,
+  isLegacyVersion,
+  type Json,
+  MODERN_VERSION,
+  type Reply,
+  type Request,
+  RPC,
+  SERVER_INFO,
+} from './protocol.ts'
+import { readMessage } from './reading.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
 import { within } from './stdio.ts'
 
@@ -39,12 +56,18 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
       hint: 'Leave `--no-auth` out, or serve on 127.0.0.1.',
     })
   const endpoint = new Endpoint(gateway, options, host)
-  const server = createServer({ connectionsCheckingInterval: 2000 }, (req, res) => {
+  const answer = (req: IncomingMessage, res: ServerResponse) => {
     endpoint.answer(req, res).catch(() => {
       // What nobody foresaw: the caller learns that it failed, the others are served on.
       if (!res.headersSent) json(res, 500, errorReply(null, RPC.internal, 'Internal error.'))
       else res.destroy()
     })
+  }
+  const server = createServer({ connectionsCheckingInterval: 2000 }, answer)
+  server.on('checkContinue', (req, res) => {
+    // Who is refused may send the body or not: what comes next on this connection could be either.
+    res.setHeader('Connection', 'close')
+    answer(req, res)
   })
   server.headersTimeout = GATEWAY_LIMITS.headersMs
   server.requestTimeout = GATEWAY_LIMITS.receiveMs
@@ -131,18 +154,16 @@ class Endpoint {
       !accepts(req, 'text/event-stream')
     )
       return this.#refuse(res, 406, 'The answer is application/json or text/event-stream.')
-    const body = await readBody(req)
+    if ((req.headers['content-encoding'] ?? 'identity') !== 'identity') {
+      res.setHeader('Accept-Encoding', 'identity')
+      return this.#refuse(res, 415, 'A body comes as it is, not compressed.')
+    }
+    const body = isTooLongToStart(req) ? undefined : await readBody(req, res)
     if (body === undefined) {
       res.setHeader('Connection', 'close')
       return this.#refuse(res, 413, `A body may have ${GATEWAY_LIMITS.bodyBytes} bytes.`)
     }
-    let value: unknown
-    try {
-      value = JSON.parse(body)
-    } catch {
-      return json(res, 400, errorReply(null, RPC.parse, 'The body is not JSON.'))
-    }
-    const incoming = sort(value)
+    const incoming = readMessage(body)
     switch (incoming.kind) {
       case 'bad':
         return json(res, 400, incoming.reply)
@@ -150,7 +171,7 @@ class Endpoint {
         return await this.#request(incoming.message, req, res, visitor)
       case 'notification': {
         // The newer era has no notifications from clients: closing the stream is how a request is withdrawn.
-        if (headerVersion(req) >= '2026') return void res.writeHead(202).end()
+        if (headerVersion(req) === MODERN_VERSION) return void res.writeHead(202).end()
         const session = this.#sessionOf(req, res, visitor)
         session?.session.notified(incoming.message)
         return session && void res.writeHead(202).end()
@@ -176,12 +197,19 @@ class Endpoint {
     const work = this.#desk.request(message, {
       signal: answering.gone,
       ...visitor,
+      vet: (params) => this.#vet(params, req.headers, visitor),
       notify: (method, params) => answering.send({ jsonrpc: '2.0', method, params }),
     })
     const reply = await this.#track(work)
     if (reply?.error?.code === RPC.methodNotFound && !res.headersSent) return json(res, 404, reply)
     if (isEnvelopeFault(message, reply) && !res.headersSent) return json(res, 400, reply)
     answering.finish(reply)
+  }
+
+  #vet({ name, arguments: args }: Json, headers: IncomingHttpHeaders, { exposure }: Visitor): void {
+    const tool = this.#gateway.viewOf(exposure).tool(String(name))
+    const fault = tool && paramFault(tool.headers(), args, headers)
+    if (fault) throw new RpcFault(RPC.headerMismatch, fault)
   }
 
   async #legacy(
@@ -191,18 +219,11 @@ class Endpoint {
     visitor: Visitor,
   ): Promise<void> {
     const opens = message.method === 'initialize' && req.headers['mcp-session-id'] === undefined
-    const session = opens ? this.#sessions.make(visitor) : this.#sessionOf(req, res, visitor)
+    const session = opens ? this.#sessions.make(visitor) : this.#sessionOf(req, res, visitor, message.id)
     if (!session) {
       if (!res.writableEnded) this.#refuse(res, 503, 'Too many sessions are open.')
       return
     }
-    const version = headerVersion(req)
-    if (!opens && version !== '' && !isLegacyVersion(version))
-      return json(
-        res,
-        400,
-        errorReply(message.id, RPC.order, `The protocol version "${version}" is not served.`),
-      )
     const answering = new Answering(req, res, session.resumable)
     if (opens) res.setHeader('Mcp-Session-Id', session.id)
     const taken = session.answers.has(message.id)
@@ -211,7 +232,11 @@ class Endpoint {
       const reply = await this.#track(session.session.request(message, answering.gone))
       if (opens) {
         if (reply?.result) this.#sessions.keep(session)
-        else res.removeHeader('Mcp-Session-Id')
+        else {
+          // Nobody knows its id: whoever left during the greeting must not be listened for.
+          void session.close()
+          if (!res.headersSent) res.removeHeader('Mcp-Session-Id')
+        }
       }
       answering.finish(reply)
     } finally {
@@ -238,18 +263,25 @@ class Endpoint {
     else this.#sessionOf(req, res, visitor)?.open(res, lastEventId(req))
   }
 
-  #sessionOf(req: IncomingMessage, res: ServerResponse, visitor: Visitor): HttpSession | undefined {
-    const id = req.headers['mcp-session-id']
-    if (typeof id !== 'string') {
-      json(
-        res,
-        400,
-        errorReply(null, RPC.order, 'The header Mcp-Session-Id is missing: send initialize first.'),
-      )
+  /** The session that a message of the older era belongs to, or a refusal; `about` is the request that it is. */
+  #sessionOf(
+    req: IncomingMessage,
+    res: ServerResponse,
+    visitor: Visitor,
+    about: Id | null = null,
+  ): HttpSession | undefined {
+    const refuse = (status: number, code: number, text: string) => {
+      json(res, status, errorReply(about, code, text))
       return undefined
     }
+    const id = req.headers['mcp-session-id']
+    if (typeof id !== 'string')
+      return refuse(400, RPC.order, 'The header Mcp-Session-Id is missing: send initialize first.')
     const session = this.#sessions.find(id, visitor)
-    if (!session) json(res, 404, errorReply(null, RPC.sessionNotFound, 'There is no such session.'))
+    if (!session) return refuse(404, RPC.sessionNotFound, 'There is no such session.')
+    const version = headerVersion(req)
+    if (version !== '' && !isLegacyVersion(version))
+      return refuse(400, RPC.order, `The protocol version "${version}" is not served.`)
     return session
   }
 
@@ -275,7 +307,7 @@ class Endpoint {
 }
 
 /** A request whose envelope is wrong never reached anybody. */
-function isEnvelopeFault({ method }: Request, reply: Reply | undefined): boolean {
+function isEnvelopeFault({ method }: Request, reply: Reply | undefined): reply is Reply {
   return (
     reply?.error?.code === RPC.unsupportedVersion ||
     (method === 'server/discover' && reply?.error !== undefined)
@@ -292,8 +324,14 @@ function lastEventId(req: IncomingMessage): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** Who asks before it sends can be told in time. */
+function isTooLongToStart({ headers }: IncomingMessage): boolean {
+  return headers.expect !== undefined && Number(headers['content-length'] ?? 0) > GATEWAY_LIMITS.bodyBytes
+}
+
 /** Nothing when it is too long. Then the rest is read on for a while, unkept: who is still sending hears no answer. */
-function readBody(req: IncomingMessage): Promise<string | undefined> {
+function readBody(req: IncomingMessage, res: ServerResponse): Promise<string | undefined> {
+  if (req.headers.expect !== undefined) res.writeContinue()
   // An iterator would be shorter here, and costs more than the rest of the reading.
   return new Promise((done, fail) => {
     if (Number(req.headers['content-length'] ?? 0) > GATEWAY_LIMITS.discardedBytes) return done(undefined)

@@ -26,6 +26,7 @@ import {
   readCapabilities,
   SERVER_INFO,
 } from './protocol.ts'
+import { Shares } from './shares.ts'
 
 /** The way back to the client for one request. */
 export interface Channel {
@@ -34,6 +35,7 @@ export interface Channel {
   readonly owner: string
   readonly exposure: Exposure
   notify(method: string, params: Json): void
+  readonly vet?: (params: Json) => void
 }
 
 interface OpenQuestion {
@@ -58,7 +60,8 @@ export class ModernDesk {
   readonly #gateway: Gateway
   readonly #parked = new Map<string, { readonly call: Call; readonly timer: NodeJS.Timeout }>()
   readonly #closing = new AbortController()
-  #listens = 0
+  readonly #places = new Shares(GATEWAY_LIMITS.parked, GATEWAY_LIMITS.parkedPerOwner)
+  readonly #listens = new Shares(GATEWAY_LIMITS.listens, GATEWAY_LIMITS.listensPerOwner)
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway
@@ -85,11 +88,10 @@ export class ModernDesk {
 
   close(): void {
     this.#closing.abort()
-    for (const { call, timer } of this.#parked.values()) {
-      clearTimeout(timer)
+    for (const [token, { call }] of [...this.#parked]) {
+      this.#unpark(token)
       call.stop.abort()
     }
-    this.#parked.clear()
   }
 
   async #answer({ id, method, params }: Request, client: Client, channel: Channel): Promise<Json> {
@@ -125,6 +127,7 @@ export class ModernDesk {
       client,
       id,
       signal: stop.signal,
+      ...(channel.vet && { vet: channel.vet }),
       notify: (name, what) => call.channel?.notify(name, what),
       ask: (name, what, signal, called) =>
         new Promise((settle, fail) => {
@@ -173,9 +176,9 @@ export class ModernDesk {
         RPC.invalidParams,
         'There is no such requestState, or it belongs to another request.',
       )
-    const { call, timer } = parked
-    clearTimeout(timer)
-    this.#parked.delete(String(requestState))
+    if (method === 'tools/call') channel.vet?.(params)
+    const { call } = parked
+    this.#unpark(String(requestState))
     const given = isObject(inputResponses) ? inputResponses : {}
     for (const [key, question] of [...call.questions]) {
       const answer = Object.hasOwn(given, key) ? given[key] : undefined
@@ -210,13 +213,16 @@ export class ModernDesk {
   }
 
   #park(call: Call): Json {
-    if (this.#parked.size >= GATEWAY_LIMITS.parked) {
+    if (!this.#places.take(call.owner)) {
       call.stop.abort()
-      throw new RpcFault(RPC.internal, 'Too many calls are waiting for input.')
+      throw new RpcFault(
+        RPC.internal,
+        'Too many calls are waiting for input: answer what was asked, then try again.',
+      )
     }
     const token = randomBytes(24).toString('base64url')
     const timer = setTimeout(() => {
-      this.#parked.delete(token)
+      this.#unpark(token)
       call.stop.abort()
     }, GATEWAY_LIMITS.parkedMs)
     timer.unref()
@@ -230,11 +236,17 @@ export class ModernDesk {
     }
   }
 
+  #unpark(token: string): void {
+    const parked = this.#parked.get(token)
+    if (!parked) return
+    clearTimeout(parked.timer)
+    this.#parked.delete(token)
+    this.#places.giveBack(parked.call.owner)
+  }
+
   async #listen(id: Id, params: Json, client: Client, channel: Channel): Promise<Json> {
     const { notifications } = params
     if (!isObject(notifications)) throw new InvalidInput('"notifications" says what to listen to.')
-    if (this.#listens >= GATEWAY_LIMITS.listens)
-      throw new RpcFault(RPC.internal, 'Too many subscriptions are open.')
     const wanted = notifications.resourceSubscriptions
     const list = Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === 'string') : []
     if (list.length > GATEWAY_LIMITS.subscriptionsPerClient)
@@ -242,7 +254,8 @@ export class ModernDesk {
     const { feed } = this.#gateway
     const uris = new Map<string, Address>()
     const stops: (() => unknown)[] = []
-    this.#listens++
+    if (!this.#listens.take(channel.owner))
+      throw new RpcFault(RPC.internal, 'Too many subscriptions are open.')
     try {
       for (const uri of new Set(list)) {
         if (uri === STATUS_URI) {
@@ -275,7 +288,7 @@ export class ModernDesk {
       if (hears) await over(channel.signal, this.#closing.signal)
       return { _meta: { [META.subscriptionId]: id } }
     } finally {
-      this.#listens--
+      this.#listens.giveBack(channel.owner)
       for (const stop of stops) void stop()
     }
   }

@@ -2,7 +2,7 @@
 // time. It follows the board's events and never waits for a server.
 import { isDeepStrictEqual } from 'node:util'
 import type { Board } from '@plugboard/core'
-import { NameRegistry } from '@plugboard/core/tools'
+import { type HeaderScan, NameRegistry, scanHeaders } from '@plugboard/core/tools'
 import { type Address, fitsTemplate, fromPublic, STATUS_URI, toPublic } from './addresses.ts'
 import type { Exposure } from './exposure.ts'
 import { isObject, type Json } from './protocol.ts'
@@ -15,13 +15,18 @@ export interface Ref {
   readonly name: string
 }
 
+export interface ToolRef extends Ref {
+  /** The arguments that headers must repeat, where there are headers. Read when it is first asked for. */
+  headers(): HeaderScan
+}
+
 /** Everything one exposure shows, frozen until something changes. */
 export interface View {
   readonly tools: readonly Json[]
   readonly prompts: readonly Json[]
   readonly resources: readonly Json[]
   readonly templates: readonly Json[]
-  tool(name: string): Ref | undefined
+  tool(name: string): ToolRef | undefined
   prompt(name: string): Ref | undefined
   /** Where a resource lives, by its public address, or by its own where that is clear. */
   resource(uri: string): Address | undefined
@@ -126,7 +131,7 @@ export class Offers {
   #build(exposure: Exposure): View {
     const { naming } = this.#options
     const collisions: string[] = []
-    const tools = new Map<string, Ref>()
+    const tools = new Map<string, ToolRef>()
     const toolList: Json[] = []
     const definitions = new Map(
       this.#board.definitions().map(({ server, tool }) => [pair(server, tool.name), tool]),
@@ -142,7 +147,9 @@ export class Offers {
         collisions.push(`the tool "${shown}" of "${taken.server}" and "${server}"`)
         continue
       }
-      tools.set(shown, { server, name })
+      let scan: HeaderScan | undefined
+      const headers = () => (scan ??= scanHeaders(definition.inputSchema))
+      tools.set(shown, { server, name, headers })
       toolList.push({ ...withoutTasks(definition), name: shown })
     }
     return {
@@ -187,6 +194,8 @@ export class Offers {
       const fitting = [...templates.own.values()].flat().filter((one) => fitsTemplate(uri, one.uri))
       const [first] = fitting
       if (first) return { server: first.server, uri }
+      // An address of ours that leads nowhere is no address of a server's.
+      if (naming !== 'plain' && fromPublic(uri)) return undefined
       const withResources = lists.filter(([server]) => hasResources(this.#board, server))
       const [only] = withResources
       return withResources.length === 1 && only ? { server: only[0], uri } : undefined

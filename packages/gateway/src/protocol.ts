@@ -68,6 +68,18 @@ export function errorReply(id: unknown, code: number, message: string, data?: un
   }
 }
 
+/** A message as text. An answer that no text can hold becomes one that says so: its asker still waits for it. */
+export function written(message: object): string {
+  try {
+    return JSON.stringify(message)
+  } catch (error) {
+    if ('method' in message || !('id' in message)) throw error
+    return JSON.stringify(
+      errorReply(message.id, RPC.internal, 'The answer is nested too deeply, or too long, to be passed on.'),
+    )
+  }
+}
+
 /** Sorts a parsed body into what it is. */
 export function sort(value: unknown): Incoming {
   const bad = (text: string, id?: unknown): Incoming => ({

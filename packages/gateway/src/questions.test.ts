@@ -1,17 +1,17 @@
-// Two clients call one server of the older era at the same time, and it asks both: over Streamable HTTP a question comes on
-// the stream of its call, so each client gets its own.
+// Two clients call one server of the older era at the same time, and it asks both. Over Streamable HTTP a question comes on
+// the stream of its call, and a task's question names the task, so each client gets its own; else both are refused.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import type { ConfiguredServer } from '@plugboard/core'
 import { expect, it } from 'vitest'
-import { connect, firstText, makeGateway, onEnd, serve } from './fixtures/kit.ts'
+import { connect, firstText, makeGateway, onEnd, serve, stdio } from './fixtures/kit.ts'
 
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown>; result?: unknown }
 
-it('leads each question to the client whose call it came with', async () => {
-  const gateway = await makeGateway([await asking('one')])
-  const { url } = await serve(gateway)
-  const ask = async (name: string) => {
+/** Calls the tool for somebody, who answers questions with their name. */
+function asker(url: string) {
+  return async (name: string) => {
     const heard: string[] = []
     const client = await connect(url, {
       capabilities: { elicitation: { form: {} } },
@@ -21,9 +21,36 @@ it('leads each question to the client whose call it came with', async () => {
           return { action: 'accept', content: { name } }
         }),
     })
-    const answer = await client.callTool({ name: 'mcp__one__ask', arguments: { name } })
+    const answer = await client.callTool({ name: 'mcp__one__ask', arguments: { name, who: name } })
     return { heard, answer: firstText(answer) }
   }
+}
+
+const tasks = (env: Record<string, string> = {}) =>
+  stdio('one', [fileURLToPath(new URL('./fixtures/tasks.mjs', import.meta.url))], env)
+
+it('leads the question of a task to the client whose call became it', async () => {
+  const gateway = await makeGateway([tasks()])
+  const ask = asker((await serve(gateway)).url)
+  expect(await Promise.all([ask('Ada'), ask('Alan')])).toEqual([
+    { heard: ['Is it Ada?'], answer: 'Ada said Ada' },
+    { heard: ['Is it Alan?'], answer: 'Alan said Alan' },
+  ])
+})
+
+it('asks nobody when nothing tells the call, and says so to the server and in its log', async () => {
+  const gateway = await makeGateway([tasks({ NAMELESS: '1' })])
+  const logged: string[] = []
+  onEnd(gateway.board.on('log', ({ line }) => logged.push(line.text)))
+  const ask = asker((await serve(gateway)).url)
+  const refused = { heard: [], answer: expect.stringContaining('which of 2 clients') }
+  expect(await Promise.all([ask('Ada'), ask('Alan')])).toEqual([refused, refused])
+  expect(logged.filter((text) => text.includes('(elicitation/create) got no answer'))).toHaveLength(2)
+})
+
+it('leads each question to the client whose call it came with', async () => {
+  const gateway = await makeGateway([await asking('one')])
+  const ask = asker((await serve(gateway)).url)
   for (let round = 0; round < 3; round++)
     expect(await Promise.all([ask('Ada'), ask('Alan')])).toEqual([
       { heard: ['Is it Ada?'], answer: 'Ada said Ada' },

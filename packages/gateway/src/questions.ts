@@ -13,7 +13,7 @@ import {
 } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { CallEnded, type Client, type Exchange } from './client.ts'
-import { declared, type Era, type Json, RPC, readCapabilities } from './protocol.ts'
+import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from './protocol.ts'
 
 /** What a board must be opened with to stand behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
@@ -23,6 +23,8 @@ interface Flight {
   readonly server: string
   readonly exchange: Exchange
   over: boolean
+  /** What the server calls the task that the call became. */
+  task?: string
 }
 
 export class Questions {
@@ -63,13 +65,20 @@ export class Questions {
   }
 
   /** Runs work for an exchange; questions that come out of it go to its client. */
-  async during<T>(server: string, exchange: Exchange, work: () => Promise<T>): Promise<T> {
+  async during<T>(
+    server: string,
+    exchange: Exchange,
+    work: (onTask: (id: string) => void) => Promise<T>,
+  ): Promise<T> {
     const flight: Flight = { server, exchange, over: false }
+    const onTask = (id: string) => {
+      flight.task = id
+    }
     const flights = this.#flights.get(server) ?? new Set()
     this.#flights.set(server, flights)
     flights.add(flight)
     try {
-      return await (this.#needsPlace(server) ? this.#here.run(flight, work) : work())
+      return await (this.#needsPlace(server) ? this.#here.run(flight, work, onTask) : work(onTask))
     } finally {
       flight.over = true
       flights.delete(flight)
@@ -124,7 +133,9 @@ export class Questions {
     }
   }
 
-  #asker(server: string, inCall: boolean): Pick<Exchange, 'client' | 'ask'> | undefined {
+  #asker(server: string, params: Json, inCall: boolean): Pick<Exchange, 'client' | 'ask'> | undefined {
+    const related = this.#exchangeOfTask(server, params)
+    if (related) return related
     // In the older era a question may arrive on its own: then only what is under way tells whose it may be.
     const here = inCall || this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
     const exchange = here?.server === server ? here.exchange : this.exchangeOf(server)
@@ -133,25 +144,37 @@ export class Questions {
     return undefined
   }
 
+  /** A task's question says which task it is of. Nothing else that a question may carry tells the call it is for. */
+  #exchangeOfTask(server: string, params: Json): Exchange | undefined {
+    const related = metaOf(params)[META.relatedTask]
+    const task = isObject(related) ? related.taskId : undefined
+    if (typeof task !== 'string') return undefined
+    for (const flight of this.#flights.get(server) ?? []) if (flight.task === task) return flight.exchange
+    return undefined
+  }
+
+  #whyNobody(server: string): string {
+    const callers = new Set([...(this.#flights.get(server) ?? [])].map(({ exchange }) => exchange.client.id))
+    return callers.size === 0
+      ? 'No client is calling this server, so there is nobody to ask.'
+      : `It is not clear which of ${callers.size} clients this question is for: all of them are calling this server, and it does not say. Call again when nobody else does.`
+  }
+
   async #pass(server: string, method: string, params: Json, { signal, key, inCall }: Asking): Promise<Json> {
-    const asker = this.#asker(server, inCall)
-    if (!asker)
-      throw new RpcFault(
-        RPC.internal,
-        'It is not clear which client this question is for: several are calling this server.',
-      )
+    const asker = this.#asker(server, params, inCall)
+    if (!asker) throw new RpcFault(RPC.internal, this.#whyNobody(server))
     const missing = missingFor(method, params, asker.client)
     if (missing)
       throw new RpcFault(RPC.missingCapability, 'The client does not support what this needs.', {
         requiredCapabilities: missing,
       })
-    return await this.#resting(server, () => asker.ask(method, params, signal, key))
+    return await this.#resting(server, () => asker.ask(method, withoutTask(params), signal, key))
   }
 
   async #rootsFor(server: string, params: Json, { signal, key, inCall }: Asking): Promise<Json> {
-    const asker = this.#asker(server, inCall)
+    const asker = this.#asker(server, params, inCall)
     if (asker?.client.capabilities.roots)
-      return await this.#resting(server, () => asker.ask('roots/list', params, signal, key))
+      return await this.#resting(server, () => asker.ask('roots/list', withoutTask(params), signal, key))
     // A server of the newer era was told what the client has, and asks for roots all the same.
     if (asker && this.eraOf(server) === 'modern')
       throw new RpcFault(RPC.missingCapability, 'The client has no roots.', {
@@ -203,6 +226,12 @@ async function untilCarried<T>(put: () => Promise<T>): Promise<T> {
       if (!(error instanceof CallEnded) || carriers >= GATEWAY_LIMITS.openPerClient) throw error
     }
   }
+}
+
+/** Tasks are between us and the server. */
+function withoutTask(params: Json): Json {
+  const { [META.relatedTask]: related, ...meta } = metaOf(params)
+  return related === undefined ? params : { ...params, _meta: meta }
 }
 
 function missingFor(method: string, params: Json, { capabilities }: Client): Json | undefined {

@@ -1,6 +1,7 @@
 // replay.ts: what went out on the streams of one session, for a while, so that a client whose connection broke can ask
 // for the rest of a stream by the last event it has seen. It keeps; who is connected is sessions.ts's business.
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { written } from './protocol.ts'
 
 interface Kept {
   readonly id: number
@@ -30,7 +31,7 @@ export class Replay {
   /** A message as an event that can be asked for again. */
   event(stream: number, message: object): string {
     const id = ++this.#lastId
-    const frame = `id: ${stream}-${id}\nevent: message\ndata: ${JSON.stringify(message)}\n\n`
+    const frame = `id: ${stream}-${id}\nevent: message\ndata: ${written(message)}\n\n`
     this.#kept.push({ id, stream, frame })
     this.#chars += frame.length
     while (this.#kept.length > GATEWAY_LIMITS.replayEvents || this.#chars > GATEWAY_LIMITS.replayChars)

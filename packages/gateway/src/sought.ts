@@ -1,13 +1,14 @@
 // sought.ts: finds what a client asked for by name, if need be after the servers have come up that may have it, and waits
 // for no others.
 import type { Board } from '@plugboard/core'
-import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 
 export interface Search {
   /** May this server have it, and may the client see it? */
   may(server: string): boolean
-  /** The name says which server it means; otherwise any may have it, and the wait is shorter. */
+  /** The name says which server it means; otherwise any may have it. */
   readonly named: boolean
+  /** How long servers that are coming up are waited for. */
+  readonly waitMs: number
   readonly signal: AbortSignal
 }
 
@@ -15,14 +16,13 @@ export interface Search {
 export async function sought<T>(
   board: Board,
   look: () => T | undefined,
-  { may, named, signal }: Search,
+  { may, named, waitMs, signal }: Search,
 ): Promise<T | undefined> {
   const found = look()
   if (found) return found
   const asked = board.servers().filter(({ name }) => may(name))
   const coming = asked.filter(({ state }) => state === 'pending').map(({ name }) => name)
-  const ms = named ? GATEWAY_LIMITS.callWaitMs : GATEWAY_LIMITS.listWaitMs
-  for await (const _ of arrivals(coming, (name) => board.connection(name).settled(signal), ms)) {
+  for await (const _ of arrivals(coming, (name) => board.connection(name).settled(signal), waitMs)) {
     const now = look()
     if (now) return now
   }
@@ -39,7 +39,7 @@ async function* arrivals(
   work: (name: string) => Promise<unknown>,
   ms: number,
 ): AsyncGenerator<string> {
-  if (names.length === 0) return
+  if (names.length === 0 || ms <= 0) return
   const open = new Map(
     names.map((name) => {
       const end = () => name

@@ -4,7 +4,8 @@ import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { Gateway } from './gateway.ts'
 import { LegacySession } from './legacy.ts'
 import { ModernDesk } from './modern.ts'
-import { errorReply, type Id, isModern, type Request, RPC, sort } from './protocol.ts'
+import { errorReply, type Id, isModern, type Request, RPC, written } from './protocol.ts'
+import { readMessage } from './reading.ts'
 
 export interface StdioOptions {
   readonly input?: Readable
@@ -24,7 +25,7 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
   const send = (message: object) => {
     if (gone.signal.aborted) return
     if (output.writableLength > GATEWAY_LIMITS.unreadBytes) return gone.abort()
-    output.write(`${JSON.stringify(message)}\n`)
+    output.write(`${written(message)}\n`)
   }
   const session = new LegacySession(gateway, { send })
   const desk = new ModernDesk(gateway)
@@ -56,13 +57,7 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
   }
   const receive = (line: string) => {
     if (line.trim() === '') return
-    let value: unknown
-    try {
-      value = JSON.parse(line)
-    } catch {
-      return send(errorReply(null, RPC.parse, 'The line is not JSON.'))
-    }
-    const incoming = sort(value)
+    const incoming = readMessage(line)
     switch (incoming.kind) {
       case 'bad':
         return send(incoming.reply)
@@ -74,7 +69,11 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
         return session.notified(incoming.message)
       }
       case 'request': {
-        const work = serve(incoming.message).finally(() => running.delete(work))
+        const { message } = incoming
+        const work = serve(message)
+          // What nobody foresaw: this one failed, the others are served on.
+          .catch(() => send(errorReply(message.id, RPC.internal, 'Internal error.')))
+          .finally(() => running.delete(work))
         running.add(work)
       }
     }

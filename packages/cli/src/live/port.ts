@@ -1,22 +1,39 @@
-// port.ts: what a person is told when the port they chose cannot be had.
+// port.ts: what a person is told when the port or the address they chose cannot be had.
 import { InvalidInput } from '@plugboard/core/errors'
 
-const WHY: Readonly<Record<string, string>> = {
+const PORT: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is taken by another program',
   EACCES: 'may not be used by you',
-  EADDRNOTAVAIL: 'is not on this machine at that address',
+}
+const HOST: Readonly<Record<string, string>> = {
+  EADDRNOTAVAIL: 'is no address of this machine',
+  ENOTFOUND: 'is no name that anybody knows',
+  EAI_AGAIN: 'is no name that anybody knows now',
+  EINVAL: 'cannot be listened on',
+}
+
+interface ListenFault {
+  readonly code?: string
+  readonly port?: number
+  readonly address?: string
+  readonly hostname?: string
 }
 
 export async function onPort<T>(start: () => Promise<T>): Promise<T> {
   try {
     return await start()
   } catch (error) {
-    const { code, port } = error as { code?: string; port?: number }
-    const why = code === undefined ? undefined : WHY[code]
-    if (!why) throw error
-    throw new InvalidInput(`Port ${port} ${why}.`, {
-      hint: 'Choose another with --port; --port 0 takes a free one.',
-      cause: error,
-    })
+    const { code = '', port, address, hostname } = error as ListenFault
+    if (PORT[code])
+      throw new InvalidInput(`Port ${port} ${PORT[code]}.`, {
+        hint: 'Choose another with --port; --port 0 takes a free one.',
+        cause: error,
+      })
+    if (HOST[code])
+      throw new InvalidInput(`--host "${hostname ?? address}" ${HOST[code]}.`, {
+        hint: 'Leave --host out to serve this machine only; 0.0.0.0 stands for every address it has.',
+        cause: error,
+      })
+    throw error
   }
 }

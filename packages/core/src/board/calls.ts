@@ -39,7 +39,7 @@ import {
 } from '../tools/index.ts'
 import { AcceptedDefinitions } from './accepted.ts'
 import { possibleServers, type ToolPool } from './pool.ts'
-import { callAsTask, runsAsTask } from './tasks.ts'
+import { callAsTask, runsAsTask, type TaskOptions } from './tasks.ts'
 import { UrlsDone } from './urls-done.ts'
 
 export interface CallOptions {
@@ -130,7 +130,7 @@ export class Calls implements ToolActions {
     tool: BoundTool,
     params: Json,
     context: CallContext,
-    options: RequestOptions,
+    options: RequestOptions & TaskOptions,
   ): Promise<Readonly<Record<string, unknown>>> {
     const { signal, onProgress, timeoutMs } = context
     const connection = this.#options.connection(tool.server)
@@ -143,7 +143,12 @@ export class Calls implements ToolActions {
       context.caller ? context : { ...context, caller: this.#options.caller },
       (sent) =>
         runsAsTask(connection, name)
-          ? callAsTask(connection, this.#options.host, name, sent, { signal, onProgress, timeoutMs })
+          ? callAsTask(connection, this.#options.host, name, sent, {
+              signal,
+              onProgress,
+              timeoutMs,
+              onTask: options.onTask,
+            })
           : connection.request(
               'tools/call',
               { ...params, name, ...((sent !== args || 'arguments' in params) && { arguments: sent }) },

@@ -7,6 +7,11 @@ import type { Host } from '../host.ts'
 import { TASK_LIMITS } from '../limits.ts'
 import type { Args, RequestOptions } from '../tools/index.ts'
 
+export interface TaskOptions {
+  /** Hears what the server calls the task that a call became; questions that come out of it carry the name. */
+  readonly onTask?: ((taskId: string) => void) | undefined
+}
+
 /** Whether the server takes calls to this tool as tasks only. */
 export function runsAsTask(connection: Connection, tool: string): boolean {
   const execution = connection.catalog.tool(tool)?.execution
@@ -18,9 +23,9 @@ export async function callAsTask(
   host: Host,
   name: string,
   args: Args,
-  options: RequestOptions,
+  options: RequestOptions & TaskOptions,
 ): Promise<Json> {
-  const { signal, timeoutMs, onProgress } = options
+  const { signal, timeoutMs, onProgress, onTask } = options
   const started = await connection.request(
     'tools/call',
     { name, arguments: args, task: { ttl: TASK_LIMITS.ttlMs } },
@@ -32,6 +37,7 @@ export async function callAsTask(
   const server = connection.server.name
   if (typeof taskId !== 'string')
     throw new ToolError(name, 'The server started a task without a name.', { server })
+  onTask?.(taskId)
   const follow = followStatus(connection, host, taskId, pollInterval, onProgress)
   try {
     // The server answers this when the task has ended; its questions come in between.

@@ -41,15 +41,24 @@ export function capabilitiesOf(handlers: RequestHandlers): Json {
   }
 }
 
+export interface AsksOptions {
+  readonly server: string
+  readonly handlers: RequestHandlers
+  /** A question got no answer: the server hears why, and whoever looks for the reason should find it too. */
+  readonly onRefused: (text: string) => void
+}
+
 /** The questions a server may ask, whichever way they arrive. */
 export class Asks {
   readonly capabilities: Json
   readonly #server: string
   readonly #handlers: RequestHandlers
+  readonly #onRefused: AsksOptions['onRefused']
 
-  constructor(options: { readonly server: string; readonly handlers: RequestHandlers }) {
+  constructor(options: AsksOptions) {
     this.#server = options.server
     this.#handlers = options.handlers
+    this.#onRefused = options.onRefused
     this.capabilities = Object.freeze(capabilitiesOf(options.handlers))
   }
 
@@ -62,7 +71,18 @@ export class Asks {
     const handler = this.#handlerFor(method, params)
     if (!handler) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
     const inCall = cameWithCall()
-    return await handler(params, { server: this.#server, signal, inCall, ...(key !== undefined && { key }) })
+    try {
+      return await handler(params, {
+        server: this.#server,
+        signal,
+        inCall,
+        ...(key !== undefined && { key }),
+      })
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      if (!signal.aborted) this.#onRefused(`Its question (${method}) got no answer: ${why}`)
+      throw error
+    }
   }
 
   #handlerFor(method: string, params: Json): AskHandler | undefined {

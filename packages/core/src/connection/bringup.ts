@@ -143,6 +143,7 @@ async function greet(
     onClosed: (why) => options.closed(session, why),
     onTrouble: options.trouble,
     onOdd: (text) => log.add('plugboard', `The server sent ${text}.`),
+    onRefused: (text) => log.add('plugboard', text),
   })
   try {
     session = await deadline.within(open)

@@ -22,17 +22,28 @@ export function scanHeaders(schema: Json): HeaderScan {
   return fault === undefined ? { marked } : { fault }
 }
 
-/** The headers for one call; a missing, null or unfit argument sends none. */
-export function paramHeaders(scan: HeaderScan, args: unknown): Record<string, string> | undefined {
-  if (!('marked' in scan) || scan.marked.length === 0) return undefined
-  const headers: Record<string, string> = {}
-  for (const { header, path } of scan.marked) {
+/** An argument that travels in a header too. */
+export interface Mirrored {
+  readonly header: string
+  readonly value: string | number | boolean
+}
+
+/** The arguments of one call that headers repeat; a missing, null or unfit one is not repeated. */
+export function mirrored(scan: HeaderScan, args: unknown): readonly Mirrored[] {
+  if (!('marked' in scan)) return []
+  return scan.marked.flatMap(({ header, path }) => {
     let value: unknown = args
     for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
-    const text = plain(value)
-    if (text !== undefined) headers[`Mcp-Param-${header}`] = encodeHeader(text)
-  }
-  return headers
+    return isPlain(value) ? [{ header: `Mcp-Param-${header}`, value }] : []
+  })
+}
+
+/** The headers for one call, when its tool wants any. */
+export function paramHeaders(scan: HeaderScan, args: unknown): Record<string, string> | undefined {
+  if (!('marked' in scan) || scan.marked.length === 0) return undefined
+  return Object.fromEntries(
+    mirrored(scan, args).map(({ header, value }) => [header, encodeHeader(String(value))]),
+  )
 }
 
 /** As it is when HTTP can carry it unchanged, else as marked base64 of its UTF-8. */
@@ -42,12 +53,10 @@ export function encodeHeader(text: string): string {
   return `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`
 }
 
-function plain(value: unknown): string | undefined {
-  if (typeof value === 'string') return value
-  if (typeof value === 'boolean') return String(value)
-  if (typeof value === 'number' && Number.isFinite(value))
-    return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
-  return undefined
+function isPlain(value: unknown): value is Mirrored['value'] {
+  if (typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value !== 'number' || !Number.isFinite(value)) return false
+  return !Number.isInteger(value) || Number.isSafeInteger(value)
 }
 
 function visit(

@@ -77,6 +77,7 @@ export interface SessionOptions {
   readonly onClosed: (why: unknown) => void
   readonly onTrouble: (error: unknown) => void
   readonly onOdd: (text: string) => void
+  readonly onRefused: (text: string) => void
 }
 
 /** Starts the transport and greets the server. On failure the transport is closed. */

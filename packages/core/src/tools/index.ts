@@ -1,4 +1,5 @@
 // tools: from what servers list to what an agent holds.
+export { type HeaderScan, mirrored, scanHeaders } from '../connection/headers.ts'
 export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 export {
   type Args,

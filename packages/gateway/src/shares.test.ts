@@ -1,0 +1,72 @@
+// One client that leaves every question unanswered takes no other client's place.
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { expect, it } from 'vitest'
+import { makeGateway, serve, upstream } from './fixtures/kit.ts'
+import { ANYBODY } from './guard.ts'
+import { Shares } from './shares.ts'
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+}
+
+type Answer = {
+  readonly result?: { readonly resultType: string; readonly requestState?: string }
+  readonly error?: { readonly message: string }
+}
+
+async function ask(url: string, token: string, more: object = {}): Promise<Answer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${token}`,
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'mcp__one__ask',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'mcp__one__ask', arguments: {}, _meta: META, ...more },
+    }),
+  })
+  return (await response.json()) as Answer
+}
+
+it('parks so many calls of one owner, and others’ beside them', async () => {
+  const gateway = await makeGateway([upstream('one', 'modern')])
+  await gateway.wake(15_000)
+  const tokens = ['token-of-the-first', 'token-of-the-second'] as const
+  const { url } = await serve(
+    gateway,
+    tokens.map((token) => ({ token, exposure: gateway.expose })),
+  )
+  const [greedy, modest] = tokens
+  const parked: Answer[] = []
+  while (parked.length < GATEWAY_LIMITS.parkedPerOwner)
+    parked.push(...(await Promise.all(Array.from({ length: 50 }, () => ask(url, greedy)))))
+  expect(parked.every(({ result }) => result?.resultType === 'input_required')).toBe(true)
+  expect((await ask(url, greedy)).error?.message).toContain('Too many calls are waiting for input')
+  expect((await ask(url, modest)).result?.resultType).toBe('input_required')
+  const requestState = parked[0]?.result?.requestState
+  const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
+  expect((await ask(url, greedy, { requestState, inputResponses })).result?.resultType).toBe('complete')
+  expect((await ask(url, greedy)).result?.resultType).toBe('input_required')
+})
+
+it('gives those who cannot be told apart all there is', () => {
+  const shares = new Shares(3, 1)
+  expect([shares.take('a'), shares.take('a'), shares.take(ANYBODY), shares.take(ANYBODY)]).toEqual([
+    true,
+    false,
+    true,
+    true,
+  ])
+  expect(shares.take('b')).toBe(false)
+  shares.giveBack('a')
+  shares.giveBack('a')
+  expect([shares.take('b'), shares.take('a')]).toEqual([true, false])
+})
