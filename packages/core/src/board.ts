@@ -23,7 +23,7 @@ import { type ServerSnapshot, snapshot } from './board/snapshot.ts'
 import { stateFolder } from './board/state.ts'
 import { BUILTIN_ALLOWS } from './builtin/index.ts'
 import { isLocal } from './config/entry.ts'
-import type { PermissionRule } from './config/resolve.ts'
+import { noSuchServer, type PermissionRule } from './config/resolve.ts'
 import type { ConfiguredServer } from './config/types.ts'
 import { Connection } from './connection/connection.ts'
 import { EraMemory } from './connection/eras.ts'
@@ -34,7 +34,7 @@ import { Recent } from './connection/recent.ts'
 import type { RequestOptions } from './connection/requests.ts'
 import { Slots } from './connection/slots.ts'
 import { abortable, atMost } from './connection/waits.ts'
-import { Cancelled, InvalidInput, IoError, NotFound, ServerNotFound } from './errors.ts'
+import { Cancelled, InvalidInput, IoError, NotFound } from './errors.ts'
 import { type BoardEvent, type BoardEvents, Events, type EventType } from './events.ts'
 import { type Host, systemHost } from './host.ts'
 import { type Hook, Hooks, Sampling } from './interaction/index.ts'
@@ -154,7 +154,7 @@ export class Board {
 
   connection(name: string): Connection {
     const connection = this.#connections.get(name)
-    if (!connection) throw new ServerNotFound(name)
+    if (!connection) throw noSuchServer(name, [...this.#connections.keys()])
     return connection
   }
 

@@ -372,12 +372,15 @@ export function pendingApprovals(resolved: Resolved): PendingApproval[] {
 export function findResolution(resolved: Resolved, name: string): Resolution {
   const found = resolved.resolutions.get(name)
   if (found) return found
-  const close = [...resolved.resolutions.keys()].filter(
-    (known) =>
-      known.toLowerCase().includes(name.toLowerCase()) || name.toLowerCase().includes(known.toLowerCase()),
-  )
-  const slip = nearest(name, [...resolved.resolutions.keys()])
+  throw noSuchServer(name, [...resolved.resolutions.keys()])
+}
+
+/** With the names that were probably meant. */
+export function noSuchServer(name: string, known: readonly string[]): ServerNotFound {
+  const typed = name.toLowerCase()
+  const close = known.filter((one) => one.toLowerCase().includes(typed) || typed.includes(one.toLowerCase()))
+  const slip = nearest(name, known)
   if (slip !== undefined && !close.includes(slip)) close.unshift(slip)
   const hint = close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : undefined
-  throw new ServerNotFound(name, hint ? { hint } : {})
+  return new ServerNotFound(name, hint ? { hint } : {})
 }
