@@ -88,6 +88,16 @@ describe('a call', () => {
   }, 30_000)
 })
 
+it('a board without a server of one’s own says how to get one', async () => {
+  const fresh = makePlace()
+  try {
+    for (const words of [['list'], ['list', '--no-connect']])
+      expect((await fresh.run(...words)).stdout).toMatch(/codebase.*\nAdd a server of yours: `plugboard add /)
+  } finally {
+    fresh.remove()
+  }
+})
+
 it('a program that died with a stack is told by its error, and the log has the rest', async () => {
   const dies = ['-e', 'function start() { throw new TypeError("no database") }; start()']
   const config = JSON.stringify({ mcpServers: { dies: { command: process.execPath, args: dies } } })
@@ -114,6 +124,9 @@ describe('a slip on the command line', () => {
     [['list', '--timeout'], '--timeout needs a value.'],
     [['read'], 'Usage: plugboard read SERVER URI'],
     [['add', 'x', 'ftp://example.com/mcp'], 'Addresses begin with https://'],
+    [['add', 'x', 'example.com/mcp'], 'Write https://example.com/mcp'],
+    [['add', 'x', 'localhost:3000'], 'Write http://localhost:3000'],
+    [['import'], 'Choose one of claude-desktop, cursor,'],
     [['serve', '--port', '7337'], 'Add --http'],
     [['codebase', '--root', 'no-such-folder'], 'is not a folder'],
   ] as const)('%j is told what was meant', async ([args, told]) => {

@@ -65,6 +65,12 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
     ]
   })
   const details = rows.flatMap((row) => detail(row, color))
+  if (rows.every(({ source }) => source === 'built-in'))
+    details.push(
+      dim(
+        'Add a server of yours: `plugboard add NAME URL`, `plugboard add NAME -- COMMAND …`, `plugboard import CLIENT`',
+      ),
+    )
   return [table([header, ...body]), ...details].join('\n')
 }
 
