@@ -205,7 +205,7 @@ try {
   atMost(
     'in-process echo, one call at a time (p50)',
     us('gateway'),
-    `direct ${us('direct')}`,
+    `the SDK serving it: ${us('direct')}`,
     added,
     1.6,
     contest('µs', 'less', withDirect, (name) => median(alone[name]) * 1000),
@@ -215,7 +215,7 @@ try {
   atLeast(
     `in-process echo, ${CLIENTS} clients`,
     rate('gateway'),
-    `direct ${rate('direct')}`,
+    `the SDK serving it: ${rate('direct')}`,
     kept,
     0.6,
     throughput(withDirect),
@@ -247,7 +247,7 @@ try {
   report('gateway', 'The gateway: in front of a server against the server alone', rows, [
     `Medians of ${ROUNDS} interleaved rounds on a shared machine, so read the ratios: each is the median of the ratios of the rounds, not of the two medians beside it. The client is node:http without a library.`,
     'Memory: medians of the first and the last three of eleven readings, each after a full collection.',
-    'Direct is the SDK serving the same echo over HTTP, in one process as behind the gateway.',
+    'The SDK serves the same echo over HTTP itself, in one process as behind the gateway.',
     `${PEERS.join(', ')}: both peers, on that newer Node, serve over HTTP the same bare stdio echo as the gateway beside them; mcporter keeps it in a daemon of its own.`,
   ])
 } finally {

@@ -50,10 +50,25 @@ describe('a call', () => {
 
   it('of a tool with a slip in its name suggests that tool first', async () => {
     for (const slip of ['get-sun', 'get-su', 'gte-sum', 'get-summ'])
-      expect((await place.run('call', `everything.${slip}`)).stderr).toContain(
-        'Did you mean everything.get-sum',
+      expect((await place.run('call', `everything.${slip}`)).stderr).toMatch(
+        /^error.*\n {2}Did you mean everything\.get-sum/,
       )
   }, 30_000)
+
+  it('of a tool that a server shows only to who can be asked says that there are such', async () => {
+    const { code, stderr } = await place.run('call', 'everything.trigger-elicitation-request')
+    expect([code, stderr]).toEqual([3, expect.stringContaining('Servers keep some tools back')])
+  })
+
+  it.for([
+    ['evrything.echo', 'There is no server "evrything". Did you mean everything.echo?'],
+    ['mcp__everythin__echo', 'Did you mean mcp__everything__echo?'],
+    ['everything', 'That is a server. Run `plugboard tools everything`'],
+    ['nothing-like-it.echo', 'A tool is called `server.tool`'],
+  ] as const)('of %s says what is wrong with the server', async ([name, told]) => {
+    const { code, stderr } = await place.run('call', name)
+    expect([code, stderr]).toEqual([3, expect.stringContaining(told)])
+  })
 
   it('that a rule denies says what has to change', async () => {
     const { code, stderr } = await place.run('call', 'everything.get-env')
@@ -73,6 +88,28 @@ describe('a call', () => {
   }, 30_000)
 })
 
+it('a board without a server of one’s own says how to get one', async () => {
+  const fresh = makePlace()
+  try {
+    for (const words of [['list'], ['list', '--no-connect']])
+      expect((await fresh.run(...words)).stdout).toMatch(/codebase.*\nAdd a server of yours: `plugboard add /)
+  } finally {
+    fresh.remove()
+  }
+})
+
+it('a program that died with a stack is told by its error, and the log has the rest', async () => {
+  const dies = ['-e', 'function start() { throw new TypeError("no database") }; start()']
+  const config = JSON.stringify({ mcpServers: { dies: { command: process.execPath, args: dies } } })
+  const only = ['--mcp-config', config, '--strict-mcp-config']
+  const { stdout } = await place.run('list', ...only)
+  expect(stdout).toMatch(/✘ dies .*\n {2}TypeError: no database\n {2}Run `plugboard logs dies`/)
+  const { stderr } = await place.run('call', 'dies.x', ...only)
+  expect(stderr).toContain('TypeError: no database')
+  expect(stderr).not.toMatch(/^ +at /m)
+  expect((await place.run('logs', 'dies', ...only)).stdout).toMatch(/ at start /)
+}, 30_000)
+
 it('a resource that is not there comes with the way to those that are', async () => {
   const { code, stderr } = await place.run('read', 'everything', 'demo://nowhere')
   expect(code).toBe(3)
@@ -87,6 +124,9 @@ describe('a slip on the command line', () => {
     [['list', '--timeout'], '--timeout needs a value.'],
     [['read'], 'Usage: plugboard read SERVER URI'],
     [['add', 'x', 'ftp://example.com/mcp'], 'Addresses begin with https://'],
+    [['add', 'x', 'example.com/mcp'], 'Write https://example.com/mcp'],
+    [['add', 'x', 'localhost:3000'], 'Write http://localhost:3000'],
+    [['import'], 'Choose one of claude-desktop, cursor,'],
     [['serve', '--port', '7337'], 'Add --http'],
     [['codebase', '--root', 'no-such-folder'], 'is not a folder'],
   ] as const)('%j is told what was meant', async ([args, told]) => {
@@ -96,7 +136,8 @@ describe('a slip on the command line', () => {
   })
 
   it('in the name of a server suggests that server', async () => {
-    expect((await place.run('get', 'evrything')).stderr).toContain('Did you mean everything?')
+    for (const verb of ['get', 'tools', 'resources', 'logs', 'login', 'remove'])
+      expect((await place.run(verb, 'evrything')).stderr).toContain('Did you mean everything?')
   })
 })
 

@@ -65,6 +65,12 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
     ]
   })
   const details = rows.flatMap((row) => detail(row, color))
+  if (rows.every(({ source }) => source === 'built-in'))
+    details.push(
+      dim(
+        'Add a server of yours: `plugboard add NAME URL`, `plugboard add NAME -- COMMAND …`, `plugboard import CLIENT`',
+      ),
+    )
   return [table([header, ...body]), ...details].join('\n')
 }
 
@@ -72,7 +78,7 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
 function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
   if (row.error)
     return [
-      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${indented(row.error, 2)}`,
+      `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${indented(inBrief(row.error), 2)}`,
       ...(row.hint ? [`  ${dim(shortPaths(row.hint))}`] : []),
     ]
   if (row.reason === 'pending approval')
@@ -81,6 +87,14 @@ function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
     ]
   if (row.reason) return [`${dim('⊘')} ${dim(shortPaths(`${row.name}: ${row.reason}`))}`]
   return []
+}
+
+/** Of what a server said last, the line that names an error, or else the last one; `get`, `doctor` and `logs` have it all. */
+function inBrief(error: string): string {
+  const [first = '', ...words] = error.split('\n')
+  const telling =
+    words.findLast((line) => /(?:Error|Exception)\b|^\s*(?:error|fatal)\b/.test(line)) ?? words.at(-1)
+  return telling === undefined ? first : `${first}\n${telling.trim()}`
 }
 
 /** What a server said last has many lines; they belong to its row. */

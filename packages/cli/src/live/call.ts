@@ -1,6 +1,7 @@
 // call: one tool, once. The words behind it are typed by the tool's own schema; what it does on the way (progress,
 // questions) is shown on a terminal, and Ctrl-C reaches the server before the command ends.
 import type { Board, Tool, ToolResult } from '@plugboard/core'
+import { nearest } from '@plugboard/core/config/nearest'
 import { InvalidInput, isPlugboardError } from '@plugboard/core/errors'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from '../context.ts'
@@ -46,7 +47,13 @@ export async function run(invocation: Invocation): Promise<number> {
       } catch (error) {
         line.end()
         if (isPlugboardError(error) && error.code === 'CANCELLED') await letItSee(board, tool)
-        if (isPlugboardError(error) && error.code === 'TOOL_NOT_FOUND' && error.server && !person.elicit)
+        if (
+          isPlugboardError(error) &&
+          error.code === 'TOOL_NOT_FOUND' &&
+          error.server &&
+          !person.elicit &&
+          !isSlip(name, board)
+        )
           invocation.output.note(
             'Servers keep some tools back when nobody is at a terminal to answer their questions.',
           )
@@ -55,6 +62,14 @@ export async function run(invocation: Invocation): Promise<number> {
     },
     person,
   )
+}
+
+/** Whether the name is all but that of a tool which is there. */
+function isSlip(name: string, board: Board): boolean {
+  const names = board
+    .tools()
+    .flatMap(({ name, mcpInfo }) => [name, `${mcpInfo.serverName}.${mcpInfo.toolName}`])
+  return nearest(name, names) !== undefined
 }
 
 function show(invocation: Invocation, tool: Tool, result: ToolResult, durationMs: number): void {

@@ -53,7 +53,7 @@ export async function remoteServer(invocation: Invocation, name: string) {
   if (server.disabled) throw new Disabled(name, server.disabled.text)
   const { entry } = server
   if (entry.type !== 'http' && entry.type !== 'sse' && entry.type !== 'ws' && entry.type !== 'claudeai-proxy')
-    throw new InvalidInput(`"${name}" is a ${entry.type} server; there is nothing to log in to.`, {
+    throw new InvalidInput(`"${name}" is reached by ${entry.type}; there is nothing to log in to.`, {
       server: name,
     })
   return { ...server, entry }

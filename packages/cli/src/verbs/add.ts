@@ -83,6 +83,10 @@ function guessTransport(target: string, afterDashes: boolean): string {
     throw new InvalidInput(`"${target}" is not an address of an MCP server.`, {
       hint: 'Addresses begin with https://, http://, wss:// or ws://. For a command, put -- before it.',
     })
+  if (/^(?:[\w-]+(?:\.[\w-]+)+|localhost)(?::\d+)?\/|^[\w.-]+:\d+$/i.test(target))
+    throw new InvalidInput(`"${target}" looks like an address without its beginning.`, {
+      hint: `Write ${/^(localhost|127\.)/i.test(target) ? 'http' : 'https'}://${target}, or put -- before it if it is a command.`,
+    })
   if (!/^https?:\/\//i.test(target)) return 'stdio'
   return /\/sse\/?$/.test(URL.canParse(target) ? new URL(target).pathname : target) ? 'sse' : 'http'
 }

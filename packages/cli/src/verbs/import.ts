@@ -18,7 +18,7 @@ interface Item {
 }
 
 export async function run(invocation: Invocation): Promise<number> {
-  const [id = '', given] = words(invocation, ['CLIENT', 'FILE'], 1)
+  const [id, given] = words(invocation, ['CLIENT', 'FILE'], 2)
   const client = clientOrThrow(id)
   const files = await filesToRead(client, given, invocation)
   const notes: ImportNote[] = []
@@ -50,10 +50,10 @@ export async function run(invocation: Invocation): Promise<number> {
   return items.some(({ outcome }) => outcome === 'refused') ? EXIT.usage : EXIT.done
 }
 
-export function clientOrThrow(id: string): ClientFormat {
-  const client = findClient(id)
+export function clientOrThrow(id: string | undefined): ClientFormat {
+  const client = findClient(id ?? '')
   if (client) return client
-  throw new InvalidInput(`There is no client "${id}".`, {
+  throw new InvalidInput(id === undefined ? 'CLIENT is missing.' : `There is no client "${id}".`, {
     hint: `Choose one of ${CLIENTS.map((known) => known.id).join(', ')}.`,
   })
 }

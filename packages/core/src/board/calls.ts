@@ -249,6 +249,7 @@ export async function findTool(
     if (state.kind === 'failed' || state.kind === 'needs-auth') throw state.error
     if (state.kind === 'disabled') throw disabledError(servers[at] ?? '', state.reason)
   }
+  if (found.kind !== 'ambiguous' && servers.length === 0) throw toolOfNobody(name, on.servers)
   throw unknownTool(name, found, servers, pool)
 }
 
@@ -264,11 +265,7 @@ function unknownTool(
       stage: 'call',
       hint: `It could be any of ${found.names.join(', ')}.`,
     })
-  if (server === undefined)
-    return new NotFound('tool', name, {
-      stage: 'call',
-      hint: 'A tool is called `server.tool` or `mcp__server__tool`, and no server here fits that. Run `plugboard tools` to see them.',
-    })
+  if (server === undefined) return toolOfNobody(name, [])
   const word = name
     .replace(/^mcp__/, '')
     .slice(server.length)
@@ -293,6 +290,21 @@ function unknownTool(
       near.length > 0
         ? `Did you mean ${near.join(', ')}?`
         : `Run \`plugboard tools ${server}\` to see what it has.`,
+  })
+}
+
+/** No server has the name that the tool's name begins with. */
+function toolOfNobody(name: string, known: readonly string[]): NotFound {
+  const [typed = ''] = name.replace(/^mcp__/, '').split(/\.|__/)
+  const meant = nearest(typed, known)
+  return new NotFound('tool', name, {
+    stage: 'call',
+    hint:
+      meant === undefined
+        ? 'A tool is called `server.tool` or `mcp__server__tool`, and no server here fits that. Run `plugboard tools` to see them.'
+        : meant === name
+          ? `That is a server. Run \`plugboard tools ${meant}\` to see its tools.`
+          : `There is no server "${typed}". Did you mean ${name.replace(typed, meant)}?`,
   })
 }
 

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { BUILTIN_ALLOWS } from '../builtin/index.ts'
 import { isLocal } from '../config/entry.ts'
+import { noSuchServer } from '../config/resolve.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { Connection } from '../connection/connection.ts'
 import { EraMemory } from '../connection/eras.ts'
@@ -10,7 +11,6 @@ import type { CachedList } from '../connection/lists.ts'
 import { Recent } from '../connection/recent.ts'
 import { Slots } from '../connection/slots.ts'
 import { atMost } from '../connection/waits.ts'
-import { ServerNotFound } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from '../limits.ts'
@@ -70,7 +70,7 @@ export class Roster {
 
   connection(name: string): Connection {
     const connection = this.#connections.get(name)
-    if (!connection) throw new ServerNotFound(name)
+    if (!connection) throw noSuchServer(name, this.names)
     return connection
   }
 

@@ -11,7 +11,7 @@ import { type Place, plugboardHome, type Source } from './sources.ts'
 
 export async function borrowedDocuments(
   written: readonly ConfigDocument[],
-  trackedFiles: ReadonlySet<string>,
+  broughtFiles: ReadonlySet<string>,
   place: Place,
   host: Host,
 ): Promise<ConfigDocument[]> {
@@ -23,7 +23,7 @@ export async function borrowedDocuments(
     const { path, userConfig }: PluginSettings = typeof plugin === 'string' ? { path: plugin } : plugin
     const documents = await readPlugins([locate(path, source, place)], { cacheDir, host, userConfig })
     // A plugin that a repository switches on is the repository's word, wherever its files lie.
-    const foreign = source.authorship === 'repository' || trackedFiles.has(source.file)
+    const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
     const authorship = foreign ? ('repository' as const) : ('user' as const)
     return documents.map((raw) => judged(raw, { id: 'plugin', scope: 'plugin', authorship, rank }))
   })

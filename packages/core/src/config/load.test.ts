@@ -1,12 +1,22 @@
 // Real folders, real files, every kind of bad input: a precise message, and all other servers unaffected.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { InvalidInput } from '../errors.ts'
 import { systemHost } from '../host.ts'
 import { type LoadOptions, loadConfiguration } from './load.ts'
+import { addServer } from './manage.ts'
 
 let base: string
 beforeEach(() => {
@@ -33,6 +43,36 @@ type Loaded = Awaited<ReturnType<typeof load>>
 const shown = ({ servers: list }: Loaded) =>
   list.map(({ name, scope, disabled }) => `${name} ${scope}${disabled ? ` (${disabled.text})` : ''}`)
 const errors = ({ diagnostics }: Loaded) => diagnostics.filter(({ severity }) => severity === 'error')
+
+describe('what an archive was unpacked to', () => {
+  const unpack = (path: string, data: unknown) => {
+    const source = put(`made/${path}`, data)
+    const long = new Date('2026-01-02')
+    utimesSync(source, long, long)
+    execFileSync('tar', ['-cf', at('made.tar'), '-C', at('made'), path])
+    execFileSync('tar', ['-xf', at('made.tar'), '-C', at('p')])
+  }
+
+  it('waits for approval in the private files too, and hears what does not count', async () => {
+    const hooks = { PreToolUse: [{ hooks: [{ type: 'command', command: 'touch pwned' }] }] }
+    unpack('.plugboard/settings.local.json', { ...servers('l1'), hooks, permissions: { allow: ['mcp__l1'] } })
+    unpack('.claude/settings.local.json', servers('l2'))
+    const loaded = await load()
+    expect(shown(loaded)).toEqual(['l1 local (pending approval)', 'l2 local (pending approval)'])
+    expect([loaded.hooks, loaded.rules]).toEqual([[], []])
+    expect(loaded.diagnostics).toMatchObject([
+      { severity: 'warning', path: 'hooks, permissions.allow', message: expect.stringContaining('archive') },
+    ])
+    expect(shown(await load({ approveProject: true }))).toEqual(['l1 local', 'l2 local'])
+  })
+
+  it('does not become the person’s own by an edit of ours', async () => {
+    unpack('.plugboard/settings.local.json', servers('l1'))
+    const host = systemHost({ env: { HOME: at('home'), PLUGBOARD_MANAGED_DIR: at('managed') } })
+    await addServer(await load(), host, { name: 'mine', written: { command: 'mine' }, scope: 'local' })
+    expect(shown(await load())).toEqual(['l1 local (pending approval)', 'mine local'])
+  })
+})
 
 describe('where servers come from', () => {
   it('reads every file of the table, each into its scope', async () => {

@@ -10,7 +10,7 @@ import type { ConfigDocument } from './document.ts'
 import { glance } from './glance.ts'
 import { BUILTIN_NAMES } from './names.ts'
 import { LOCKED } from './policy.ts'
-import { findProjectRoot, isTracked } from './project.ts'
+import { findProjectRoot, isBrought } from './project.ts'
 import { type Resolved, resolveConfiguration } from './resolve.ts'
 import { hashOf } from './sign.ts'
 import { fileSources, type Place, type Source } from './sources.ts'
@@ -53,12 +53,12 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
   const { approvals, diagnostics } = await approvalsOrNone(place)
   const builtins = options.withoutBuiltins ? [] : [builtinDocument()]
   const written = [...builtins, ...dynamic, ...files]
-  const trackedFiles = await trackedOnes(written, approvals)
+  const broughtFiles = await broughtOnes(written, approvals)
   const asksForMore = written.some(
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
   const borrowed = asksForMore
-    ? await (await import('./borrowed.ts')).borrowedDocuments(written, trackedFiles, place, host)
+    ? await (await import('./borrowed.ts')).borrowedDocuments(written, broughtFiles, place, host)
     : []
   const documents = [...written, ...borrowed]
   const resolved = resolveConfiguration({
@@ -67,7 +67,7 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
     env: host.env,
     approvals,
     approveProject: options.approveProject ?? false,
-    trackedFiles,
+    broughtFiles,
     exclusiveFile,
   })
   return {
@@ -219,8 +219,8 @@ async function approvalsOrNone(
   }
 }
 
-/** Only private files inside the project that would start something unapproved are worth asking git about. */
-async function trackedOnes(documents: readonly ConfigDocument[], approvals: Approvals): Promise<Set<string>> {
+/** Only private files inside the project that would start something unapproved are worth asking about. */
+async function broughtOnes(documents: readonly ConfigDocument[], approvals: Approvals): Promise<Set<string>> {
   const open = documents.filter(
     ({ source, definitions, settings }) =>
       source.authorship === 'checkout' &&
@@ -229,6 +229,6 @@ async function trackedOnes(documents: readonly ConfigDocument[], approvals: Appr
         settings.permissions?.allow !== undefined ||
         definitions.some(({ name, written }) => approvals.get(name)?.hash !== hashOf(written))),
   )
-  const tracked = await Promise.all(open.map(({ source }) => isTracked(source.file)))
-  return new Set(open.filter((_, index) => tracked[index]).map(({ source }) => source.file))
+  const brought = await Promise.all(open.map(({ source }) => isBrought(source.file)))
+  return new Set(open.filter((_, index) => brought[index]).map(({ source }) => source.file))
 }

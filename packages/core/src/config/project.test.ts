@@ -1,10 +1,20 @@
 // Real folders and the real git: which folder is the project, and who brought its private files.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { findProjectRoot, isTracked } from './project.ts'
+import { findProjectRoot, isBrought } from './project.ts'
 
 let base: string
 beforeEach(() => {
@@ -57,20 +67,20 @@ describe('a private file', () => {
 
   it('is the person’s own outside version control, and while git does not know it', async () => {
     const file = put(local)
-    expect(await isTracked(file)).toBe(false)
+    expect(await isBrought(file)).toBe(false)
     git('p', 'init', '-q')
-    expect(await isTracked(file)).toBe(false)
+    expect(await isBrought(file)).toBe(false)
     put('p/.gitignore', 'settings.local.json\n')
-    expect(await isTracked(file)).toBe(false)
+    expect(await isBrought(file)).toBe(false)
   })
 
   it('is the repository’s once it is in the index', async () => {
     const file = put(local)
     git('p', 'init', '-q')
     git('p', 'add', '-f', '.')
-    expect(await isTracked(file)).toBe(true)
+    expect(await isBrought(file)).toBe(true)
     git('p', 'commit', '-qm', 'x')
-    expect(await isTracked(file)).toBe(true)
+    expect(await isBrought(file)).toBe(true)
   })
 
   it('is the repository’s when its folder is a submodule', async () => {
@@ -81,8 +91,8 @@ describe('a private file', () => {
     mkdirSync(join(base, 'p'))
     git('p', 'init', '-q')
     git('p', 'submodule', 'add', '-q', join(base, 'lib'), '.plugboard')
-    expect(await isTracked(join(base, local))).toBe(true)
-    expect(await isTracked(put('p/.plugboard/other.json'))).toBe(false)
+    expect(await isBrought(join(base, local))).toBe(true)
+    expect(await isBrought(put('p/.plugboard/other.json'))).toBe(false)
   })
 
   it('is found in a linked worktree', async () => {
@@ -91,7 +101,7 @@ describe('a private file', () => {
     git('p', 'add', '.')
     git('p', 'commit', '-qm', 'x')
     git('p', 'worktree', 'add', '-q', join(base, 'w'))
-    expect(await isTracked(join(base, 'w/.plugboard/settings.local.json'))).toBe(true)
+    expect(await isBrought(join(base, 'w/.plugboard/settings.local.json'))).toBe(true)
   })
 
   it('is not believed to be private because of a bare repository committed around it', async () => {
@@ -102,7 +112,7 @@ describe('a private file', () => {
     put('p/.plugboard/refs/keep', '')
     git('p', 'init', '-q')
     git('p', 'add', '-f', '.')
-    expect(await isTracked(file)).toBe(true)
+    expect(await isBrought(file)).toBe(true)
   })
 
   it('is not believed to be private because its letters differ in case', async () => {
@@ -110,22 +120,41 @@ describe('a private file', () => {
     git('p', 'init', '-q')
     git('p', 'add', '-f', '.')
     // On a disk that ignores case this is the same file; here a second one plays it.
-    expect(await isTracked(put(local))).toBe(true)
+    expect(await isBrought(put(local))).toBe(true)
+  })
+
+  it.each([
+    ['as an archive has it', -3600],
+    ['with a date that is still to come', 3600],
+  ])('that was unpacked here, %s, is its maker’s until it is saved here', async (_, seconds) => {
+    const file = put(local)
+    const date = new Date(Date.now() + seconds * 1000)
+    utimesSync(file, date, date)
+    expect(await isBrought(file)).toBe(true)
+    put(local, '{ "mcpServers": {} }')
+    expect(await isBrought(file)).toBe(false)
+  })
+
+  it('stays the person’s own when its rights are changed or its folder is moved', async () => {
+    const file = put(local)
+    chmodSync(file, 0o600)
+    renameSync(join(base, 'p'), join(base, 'q'))
+    expect(await isBrought(file.replace('/p/', '/q/'))).toBe(false)
   })
 
   it('reached through a link inside the project may be anybody’s', async () => {
     put('p/node_modules/evil/settings.local.json')
     symlinkSync('node_modules/evil', join(base, 'p/.plugboard'))
-    expect(await isTracked(join(base, local))).toBe(true)
+    expect(await isBrought(join(base, local))).toBe(true)
   })
 
   it('in a repository that cannot be asked may be anybody’s', async () => {
     const file = put(local)
     put('p/.git', 'gitdir: /nowhere\n')
-    expect(await isTracked(file)).toBe(true)
+    expect(await isBrought(file)).toBe(true)
     rmSync(join(base, 'p/.git'))
     mkdirSync(join(base, 'p/.hg'))
-    expect(await isTracked(file)).toBe(true)
+    expect(await isBrought(file)).toBe(true)
   })
 
   it('is judged by its own repository, whatever the environment says', async () => {
@@ -136,7 +165,7 @@ describe('a private file', () => {
     git('other', 'init', '-q')
     process.env['GIT_DIR'] = join(base, 'other/.git')
     try {
-      expect(await isTracked(file)).toBe(true)
+      expect(await isBrought(file)).toBe(true)
     } finally {
       delete process.env['GIT_DIR']
     }

@@ -1,4 +1,4 @@
-// project.ts: which folder is the project, and which of its files version control brought.
+// project.ts: which folder is the project, and which of its private files somebody else brought.
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { lazyModule } from '../lazy.ts'
 
@@ -7,6 +7,8 @@ const MARKERS = ['.mcp.json', '.plugboard', '.claude', '.git']
 /** Folders above this many levels are not searched. */
 const MAX_LEVELS = 64
 const GIT_MS = 5000
+/** Disks keep times as coarse as this. */
+const TIME_STEP_MS = 2000
 
 /** The nearest folder at or above `cwd` that looks like a project; `cwd` itself when there is none. */
 export function findProjectRoot(cwd: string, home: string): string {
@@ -46,11 +48,11 @@ function exists(path: string): boolean {
 }
 
 /**
- * Did somebody else bring this private file? Yes when version control did, when it is reached through a link inside
- * the project, when another account owns it, and whenever there is no answer.
+ * Did somebody else bring this private file? Yes when version control did, when it was unpacked here, when it is
+ * reached through a link inside the project, when another account owns it, and whenever there is no answer.
  */
-export async function isTracked(file: string): Promise<boolean> {
-  if (isLinkedOrForeign(file)) return true
+export async function isBrought(file: string): Promise<boolean> {
+  if (isLinkedOrForeign(file) || isUnpacked(file)) return true
   const repository = repositoryOf(dirname(file))
   if (!repository) return false
   return repository.marker === '.git' ? gitKnows(file, repository.top) : true
@@ -64,6 +66,18 @@ function isLinkedOrForeign(file: string): boolean {
     if (own !== undefined && info.uid !== own && info.uid !== 0) return true
   }
   return false
+}
+
+/**
+ * A text that was typed here is no older than the file that holds it, and its disk saw it change. What an archive was
+ * unpacked to is older than its file, or claims a date that the disk knows nothing of; which of the two, its maker
+ * decides, but not to within seconds of the moment at which somebody unpacks it.
+ */
+export function isUnpacked(file: string): boolean {
+  const info = lazyModule('node:fs').lstatSync(file, { throwIfNoEntry: false })
+  if (!info) return true
+  const { birthtimeMs, mtimeMs, ctimeMs } = info
+  return mtimeMs < birthtimeMs - TIME_STEP_MS || mtimeMs > ctimeMs + TIME_STEP_MS
 }
 
 /**

@@ -40,7 +40,7 @@ const resolve = (documents: ConfigDocument[], more: Partial<ResolveInput> = {}) 
     env: {},
     approvals: new Map(),
     approveProject: false,
-    trackedFiles: new Set(),
+    broughtFiles: new Set(),
     ...more,
   })
 const stateOf = (resolved: ReturnType<typeof resolve>, name: string) => {
@@ -263,19 +263,19 @@ describe('trust', () => {
   it('of a private file ends when version control brought it', () => {
     const documents = [doc('local', { a: cmd('x') })]
     expect(stateOf(resolve(documents), 'a')).toBe('on')
-    expect(stateOf(resolve(documents, { trackedFiles: new Set(['/local.json']) }), 'a')).toBe(
+    expect(stateOf(resolve(documents, { broughtFiles: new Set(['/local.json']) }), 'a')).toBe(
       'trust: pending approval',
     )
     expect(
-      stateOf(resolve(documents, { trackedFiles: new Set(['/local.json']), approveProject: true }), 'a'),
+      stateOf(resolve(documents, { broughtFiles: new Set(['/local.json']), approveProject: true }), 'a'),
     ).toBe('on')
   })
 })
 
 describe('permission rules', () => {
   const permissions = { allow: ['mcp__a', 'Bash(ls)'], ask: ['mcp__b'], deny: ['mcp__c'] }
-  const actions = (document: ConfigDocument, tracked: string[] = []) =>
-    resolve([document], { trackedFiles: new Set(tracked) }).rules.map(
+  const actions = (document: ConfigDocument, brought: string[] = []) =>
+    resolve([document], { broughtFiles: new Set(brought) }).rules.map(
       ({ action, rule }) => `${action} ${rule}`,
     )
 

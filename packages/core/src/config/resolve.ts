@@ -19,8 +19,8 @@ export interface ResolveInput {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly approvals: Approvals
   readonly approveProject: boolean
-  /** Files inside the project that version control brought. */
-  readonly trackedFiles: ReadonlySet<string>
+  /** Private files inside the project that somebody else brought. */
+  readonly broughtFiles: ReadonlySet<string>
   /** An enterprise file exists (even one that could not be read): only its servers do. */
   readonly exclusiveFile?: string | undefined
 }
@@ -86,6 +86,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
   const diagnostics = input.documents.flatMap((document) => [
     ...document.diagnostics,
     ...document.definitions.flatMap((definition) => definition.faults),
+    ...setAside(document, input),
   ])
   const drafts = [...contendersByName(input)].map(([name, contenders]) =>
     judge(name, contenders, policy, input),
@@ -157,7 +158,7 @@ function judge(
     name,
     hash,
     authorship: source.authorship,
-    tracked: input.trackedFiles.has(source.file),
+    brought: input.broughtFiles.has(source.file),
     approvals: input.approvals,
     approveProject: input.approveProject,
   })
@@ -294,10 +295,10 @@ function loginSettings(documents: readonly ConfigDocument[]): LoginSettings {
 }
 
 /** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` does not count. */
-function permissionRules({ documents, trackedFiles }: ResolveInput): PermissionRule[] {
+function permissionRules({ documents, broughtFiles }: ResolveInput): PermissionRule[] {
   return documents.flatMap(({ source, settings }) =>
     (['deny', 'ask', 'allow'] as const).flatMap((action) => {
-      const foreign = source.authorship === 'repository' || trackedFiles.has(source.file)
+      const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
       if (action === 'allow' && foreign) return []
       return (settings.permissions?.[action] ?? [])
         .filter((rule) => rule.startsWith('mcp__'))
@@ -306,10 +307,28 @@ function permissionRules({ documents, trackedFiles }: ResolveInput): PermissionR
   )
 }
 
+/** What a private file says in vain when somebody else brought it; whoever wrote it has to hear of that. */
+function setAside({ source, settings }: ConfigDocument, { broughtFiles }: ResolveInput): Diagnostic[] {
+  const vain = [
+    ...(settings.hooks ? ['hooks'] : []),
+    ...(settings.permissions?.allow?.length ? ['permissions.allow'] : []),
+  ]
+  if (vain.length === 0 || !broughtFiles.has(source.file)) return []
+  return [
+    {
+      severity: 'warning',
+      file: source.file,
+      path: vain.join(', '),
+      message: 'does not count: the file came with the repository or an archive',
+      hint: 'If it is yours, take it out of version control and save it here once more.',
+    },
+  ]
+}
+
 /** A hook is a command on the person's machine: a file that a repository brought has none. */
-function writtenHooks({ documents, trackedFiles }: ResolveInput): WrittenHooks[] {
+function writtenHooks({ documents, broughtFiles }: ResolveInput): WrittenHooks[] {
   return documents.flatMap(({ source, settings }) => {
-    const foreign = source.authorship === 'repository' || trackedFiles.has(source.file)
+    const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
     return settings.hooks && !foreign ? [{ file: source.file, hooks: settings.hooks }] : []
   })
 }
@@ -353,12 +372,15 @@ export function pendingApprovals(resolved: Resolved): PendingApproval[] {
 export function findResolution(resolved: Resolved, name: string): Resolution {
   const found = resolved.resolutions.get(name)
   if (found) return found
-  const close = [...resolved.resolutions.keys()].filter(
-    (known) =>
-      known.toLowerCase().includes(name.toLowerCase()) || name.toLowerCase().includes(known.toLowerCase()),
-  )
-  const slip = nearest(name, [...resolved.resolutions.keys()])
+  throw noSuchServer(name, [...resolved.resolutions.keys()])
+}
+
+/** With the names that were probably meant. */
+export function noSuchServer(name: string, known: readonly string[]): ServerNotFound {
+  const typed = name.toLowerCase()
+  const close = known.filter((one) => one.toLowerCase().includes(typed) || typed.includes(one.toLowerCase()))
+  const slip = nearest(name, known)
   if (slip !== undefined && !close.includes(slip)) close.unshift(slip)
   const hint = close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : undefined
-  throw new ServerNotFound(name, hint ? { hint } : {})
+  return new ServerNotFound(name, hint ? { hint } : {})
 }

@@ -16,7 +16,7 @@ export type Shape = 'settings' | 'mcp-json' | 'claude-json' | 'claude-json-proje
 
 /**
  * Who wrote the entries. `user`: the person, outside any project. `repository`: whoever made the project.
- * `checkout`: a private file inside the project folder, the person's own unless version control brought it.
+ * `checkout`: a private file inside the project folder, the person's own unless version control or an archive brought it.
  */
 export type Authorship = 'user' | 'repository' | 'checkout'
 

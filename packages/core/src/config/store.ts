@@ -1,11 +1,12 @@
 // store.ts: the writing edge of the configuration: one file, under a lock, replaced in one step.
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { InvalidInput, IoError } from '../errors.ts'
 import { readTextFile, realTarget, withFileLock, writeFileAtomic } from '../files/index.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { type Change, editText } from './edit.ts'
 import { member, parseDocument } from './parse.ts'
+import { isUnpacked } from './project.ts'
 import { SETTINGS_SCHEMA_URL, type Source } from './sources.ts'
 
 /** What a new file of ours starts from; .mcp.json is everybody's and carries nothing of ours. */
@@ -34,7 +35,10 @@ export async function editSource(
         throw new IoError(`Another process took over ${source.file}.`, {
           hint: 'Nothing was changed; try again.',
         })
+      const brought = before !== undefined && isUnpacked(target) ? await stat(target) : undefined
       await writeFileAtomic(target, after, { mode: source.scope === 'project' ? 0o644 : 0o600 })
+      // One edit of ours does not make the rest of somebody else's file the person's own.
+      if (brought) await utimes(target, brought.atime, brought.mtime)
       if (before === undefined && source.id === 'local') await keepOutOfVersionControl(source.file)
       return true
     })

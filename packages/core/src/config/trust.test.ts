@@ -14,7 +14,7 @@ const question: TrustQuestion = {
   name: 'a',
   hash: 'h',
   authorship: 'repository',
-  tracked: false,
+  brought: false,
   approvals: new Map(),
   approveProject: false,
 }
@@ -35,13 +35,13 @@ describe('the verdict', () => {
     ['a private file is trusted while nobody brought it', { authorship: 'checkout' }, true, /private file/],
     [
       'and not once somebody did',
-      { authorship: 'checkout', tracked: true },
+      { authorship: 'checkout', brought: true },
       false,
-      /came with the repository/,
+      /came with the repository or an archive/,
     ],
     [
       'unless approved',
-      { authorship: 'checkout', tracked: true, approvals: new Map([['a', approval]]) },
+      { authorship: 'checkout', brought: true, approvals: new Map([['a', approval]]) },
       true,
       /approved on/,
     ],

@@ -20,27 +20,27 @@ export interface TrustQuestion {
   readonly name: string
   readonly hash: string
   readonly authorship: Authorship
-  /** For `checkout` files: version control brought the file, so it is the repository's word after all. */
-  readonly tracked: boolean
+  /** For `checkout` files: version control or an archive brought the file, so it is somebody else's word after all. */
+  readonly brought: boolean
   readonly approvals: Approvals
   readonly approveProject: boolean
 }
 
 export function trust(question: TrustQuestion): TrustVerdict {
-  const { authorship, tracked, approvals, name, hash } = question
+  const { authorship, brought, approvals, name, hash } = question
   if (authorship === 'user') return { trusted: true, because: 'it is defined outside the project' }
   const approval = approvals.get(name)
   if (approval?.hash === hash)
     return { trusted: true, because: `approved on ${approval.approvedAt.slice(0, 10)}` }
-  if (authorship === 'checkout' && !tracked)
-    return { trusted: true, because: 'it is in your private file, which version control does not know' }
+  if (authorship === 'checkout' && !brought)
+    return { trusted: true, because: 'it is in your private file, which was written here' }
   if (question.approveProject) return { trusted: true, because: '--approve-project was given for this run' }
   if (approval) return { trusted: false, because: 'the entry changed since it was approved' }
   return {
     trusted: false,
     because:
       authorship === 'checkout'
-        ? 'the file came with the repository and nobody approved it'
+        ? 'the file came with the repository or an archive, and nobody approved it'
         : 'nobody approved it yet',
   }
 }

@@ -31,7 +31,7 @@ export class ServerLog {
     for (const piece of text.split(/\r?\n/)) if (piece.trim() !== '') this.#line(stream, piece)
   }
 
-  /** The server's own last words, newest last. */
+  /** The server's own last words, newest last, without the frames of a stack: those are for the log. */
   tail(): readonly string[] {
     return this.#tail.map((line) => line.text)
   }
@@ -51,7 +51,7 @@ export class ServerLog {
 
   #line(stream: LogLine['stream'], text: string): void {
     const line: LogLine = { at: this.#host.now(), stream, text: clip(text) }
-    if (stream !== 'plugboard') {
+    if (stream !== 'plugboard' && !isScaffolding(text)) {
       this.#tail.push(line)
       if (this.#tail.length > LOG_LIMITS.linesInError) this.#tail.shift()
     }
@@ -173,6 +173,11 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 function older(file: string): string {
   return `${file.slice(0, -'.log'.length)}.1.log`
+}
+
+/** Where a program was when it died, which the log keeps: frames of JavaScript, Java and Python, and marks below a line. */
+function isScaffolding(text: string): boolean {
+  return /^\s+at \S|^\s+File ".*", line \d+|^\s*[~^]+\s*$|^Node\.js v\d/.test(text)
 }
 
 function clip(text: string): string {
