@@ -19,8 +19,7 @@ const CORRIDOR: readonly (readonly string[])[] = [
   ['core/connection'],
   ['core/permissions', 'core/interaction', 'core/builtin'],
   ['core/tools'],
-  ['core/doctor'],
-  ['core/board'],
+  ['core/doctor', 'core/board'],
   ['core/index'],
   ['agent', 'gateway'],
   ['cli'],
@@ -86,6 +85,23 @@ describe('the corridor', () => {
       }
     }
     expect(wrong).toEqual([])
+  })
+
+  it('is told in ARCHITECTURE.md: every room that there is, and no other', () => {
+    const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+    const rooms = readdirSync(join(root, 'packages')).flatMap((pkg) =>
+      readdirSync(join(root, 'packages', pkg, 'src'), { withFileTypes: true })
+        .filter((item) => item.isDirectory() && item.name !== 'fixtures')
+        .map(({ name }) => `${name}/`),
+    )
+    const alone = [...rank.keys()]
+      .filter((room) => room.startsWith('core/') && room !== 'core/index')
+      .map((room) => room.slice('core/'.length))
+      .filter((room) => !rooms.includes(`${room}/`))
+      .map((room) => `${room}.ts`)
+    expect([...rooms, ...alone].filter((room) => !page.includes(`\`${room}\``))).toEqual([])
+    const named = [...page.matchAll(/`([a-z]+\/)`/g)].map(([, room = '']) => room)
+    expect(named.filter((room) => !rooms.includes(room))).toEqual([])
   })
 
   it('lets only the connection side touch the SDK client', () => {

@@ -4,6 +4,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { VERSION } from '../packages/codebase/src/version.ts'
+import { CLIENT_INFO } from '../packages/core/src/board/roster.ts'
+import { SERVER_INFO } from '../packages/gateway/src/protocol.ts'
 import { CHECKS, compile, publicPaths, run, TSC } from '../scripts/lib/consumer.mjs'
 import { emptyProject, installStrictly, type Packed, type Place, packAll } from '../scripts/lib/packed.mjs'
 
@@ -103,6 +106,14 @@ describe.each(NAMES)('the tarball of %s', (name) => {
       if (NAMES.includes(one)) expect(range).toBe(`^${packed(one).manifest.version}`)
     }
   })
+})
+
+it.each([
+  ['@plugboard/core', CLIENT_INFO.version],
+  ['@plugboard/gateway', SERVER_INFO.version],
+  ['@plugboard/codebase', VERSION],
+])('%s tells servers and clients the version that it is', (name, told) => {
+  expect(told).toBe(packed(name).manifest.version)
 })
 
 describe('@plugboard/core', () => {

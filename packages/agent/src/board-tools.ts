@@ -20,6 +20,7 @@ import { AGENT_LIMITS } from './limits.ts'
 import type { ToolCall } from './messages.ts'
 import { READ_SKILL_NAME, Shelf, type SkillBoard } from './skills.ts'
 import { type AgentTool, type Batch, type Offer, runCalls, type Toolbox } from './toolbox.ts'
+import { atMost } from './waits.ts'
 
 /** As much of a board as a run needs. */
 export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'> &
@@ -136,11 +137,7 @@ export class BoardTools implements Toolbox {
       .filter(({ type, state }) => type === 'sdk' && state === 'pending')
       .map(({ name }) => board.connection?.(name).settled(signal))
     if (near.length === 0) return
-    let stop: (() => void) | undefined
-    const grace = new Promise<void>((resolve) => {
-      stop = this.#host.timer(graceMs, resolve)
-    })
-    await Promise.race([Promise.allSettled(near), grace]).finally(() => stop?.())
+    await atMost(this.#host, graceMs, Promise.allSettled(near))
   }
 
   #starting(): readonly string[] {
@@ -252,9 +249,7 @@ export class BoardTools implements Toolbox {
 
   #wanted(tool: Tool): boolean {
     const { only } = this.#options
-    if (!only) return true
-    const { serverName, toolName } = tool.mcpInfo
-    return only.some((pattern) => fits(pattern, [tool.name, `${serverName}.${toolName}`, serverName]))
+    return !only || isMeant(tool, only)
   }
 
   #serverWanted(server: string): boolean {
@@ -280,10 +275,17 @@ export class BoardTools implements Toolbox {
   }
 }
 
-function fits(pattern: string, names: readonly string[]): boolean {
-  return pattern.endsWith('*')
-    ? names.some((name) => name.startsWith(pattern.slice(0, -1)))
-    : names.includes(pattern)
+/** Whether one of the patterns means this tool: its full name, `server`, `server.tool` or a beginning with `*`. */
+export function isMeant(
+  { name, mcpInfo: { serverName, toolName } }: Tool,
+  patterns: readonly string[],
+): boolean {
+  const names = [name, `${serverName}.${toolName}`, serverName]
+  return patterns.some((pattern) =>
+    pattern.endsWith('*')
+      ? names.some((one) => one.startsWith(pattern.slice(0, -1)))
+      : names.includes(pattern),
+  )
 }
 
 function searchable({ tool, ...counted }: Counted): SearchableTool {

@@ -11,7 +11,7 @@ import type {
 } from '@plugboard/core'
 import type { SamplingConsent } from '@plugboard/core/interaction'
 import type { AskedQuestion, Emit } from './events.ts'
-import type { ContentBlock, Message } from './messages.ts'
+import { type ContentBlock, type Message, textOf } from './messages.ts'
 import { record, text } from './models/json.ts'
 import { type Model, ModelFailure } from './models/model.ts'
 import { abortable } from './waits.ts'
@@ -174,11 +174,7 @@ const SAMPLING_STOPS: Readonly<Record<string, string>> = {
 function sampledMessage({ role, content }: SamplingRequest['messages'][number]): Message {
   const blocks = (Array.isArray(content) ? content : [content]).flatMap(sampledBlock)
   if (role === 'user') return { role, content: blocks }
-  return {
-    role,
-    text: blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n'),
-    calls: [],
-  }
+  return { role, text: textOf(blocks), calls: [] }
 }
 
 function sampledBlock(value: unknown): ContentBlock[] {

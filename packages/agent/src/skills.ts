@@ -5,6 +5,7 @@ import type { Host } from '@plugboard/core/host'
 import { cleanText } from '@plugboard/core/tools'
 import { AGENT_LIMITS } from './limits.ts'
 import type { AgentTool, CallOutcome } from './toolbox.ts'
+import { atMost } from './waits.ts'
 
 export const READ_SKILL_NAME = 'read_skill'
 
@@ -32,11 +33,7 @@ export class Shelf {
     const asked = up.map(async ({ name }) => {
       lists.set(name, await skills.call(this.#board, { server: name, signal }))
     })
-    let stop: (() => void) | undefined
-    const grace = new Promise<void>((resolve) => {
-      stop = this.#host.timer(AGENT_LIMITS.skillsMs, resolve)
-    })
-    await Promise.race([Promise.allSettled(asked), grace]).finally(() => stop?.())
+    await atMost(this.#host, AGENT_LIMITS.skillsMs, Promise.allSettled(asked))
     this.#skills = up.flatMap(({ name }) => lists.get(name) ?? []).slice(0, AGENT_LIMITS.skills)
   }
 

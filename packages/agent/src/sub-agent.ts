@@ -1,7 +1,7 @@
 // sub-agent.ts: the `agent` tool: a run of its own for one task, over the same connections, with fewer tools.
 // It gets no `agent` tool itself: one level is enough to divide work, and cannot run away.
 import type { Host } from '@plugboard/core/host'
-import { BoardTools, type ToolBoard } from './board-tools.ts'
+import { BoardTools, isMeant, type ToolBoard } from './board-tools.ts'
 import type { AgentEvent } from './events.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { RunOptions } from './loop.ts'
@@ -126,17 +126,8 @@ async function follow(
 }
 
 function narrowed(board: ToolBoard, tools: readonly string[]): ToolBoard {
-  const fits = (name: string) =>
-    tools.some((pattern) =>
-      pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
-    )
   return {
-    tools: () =>
-      board
-        .tools()
-        .filter(({ name, mcpInfo: { serverName, toolName } }) =>
-          [name, serverName, `${serverName}.${toolName}`].some(fits),
-        ),
+    tools: () => board.tools().filter((tool) => isMeant(tool, tools)),
     servers: () => board.servers(),
     ready: (options) => board.ready(options),
     call: (name, args, context) => board.call(name, args, context),

@@ -31,6 +31,15 @@ export function pause(host: Host, ms: number, signal: AbortSignal): Promise<void
   })
 }
 
+/** Waits for the work, but not longer than this; the work itself goes on. */
+export async function atMost(host: Host, ms: number, work: Promise<unknown>): Promise<void> {
+  let stop: (() => void) | undefined
+  const time = new Promise<void>((resolve) => {
+    stop = host.timer(ms, resolve)
+  })
+  await Promise.race([work, time]).finally(() => stop?.())
+}
+
 /** A signal that follows another and can be ended by itself. */
 export function linked(outer: AbortSignal | undefined): {
   readonly signal: AbortSignal

@@ -6,6 +6,7 @@ import { type Board, type BoardOptions, boardSettings, Cancelled, openBoard } fr
 import { type Configuration, plugboardHome, printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
+import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from './context.ts'
 import { EXIT } from './output.ts'
 
@@ -60,9 +61,10 @@ export function timeoutOption(invocation: Invocation): number | undefined {
 }
 
 /** How long one connect may take, and so how long showing the board may. */
-export function connectTimeout(invocation: Invocation, fallback: number): number {
+export function connectTimeout(invocation: Invocation): number {
   const fromEnv = Number(invocation.host.env['MCP_TIMEOUT'])
-  return timeoutOption(invocation) ?? (Number.isInteger(fromEnv) && fromEnv > 0 ? fromEnv : fallback)
+  const usual = Number.isInteger(fromEnv) && fromEnv > 0 ? fromEnv : CONNECT_LIMITS.timeoutMs
+  return timeoutOption(invocation) ?? usual
 }
 
 /** Where boards keep logs, memories and logins. */

@@ -4,6 +4,7 @@ import type { AgentEvent } from '@plugboard/agent'
 import { cleanLine } from '@plugboard/core/tools'
 import type { Colors } from '../colors.ts'
 import { safe } from '../output.ts'
+import { barOf } from '../terminal/progress.ts'
 import { Markdown, width } from './markdown.ts'
 import { briefArguments, endText, retryText } from './print.ts'
 
@@ -190,9 +191,8 @@ function progressText({ progress }: Running): string {
   const { done, total, message } = progress
   const said = message === undefined ? '' : ` ${cleanLine(message, 60)}`
   if (total === undefined || !(total > 0)) return ` ${done}${said}`
-  const share = Math.min(1, Math.max(0, done / total))
-  const full = Math.round(share * BAR)
-  return ` [${'█'.repeat(full)}${'░'.repeat(BAR - full)}] ${Math.round(share * 100)} %${said}`
+  const { bar, percent } = barOf(done / total, BAR)
+  return ` [${bar}] ${percent} %${said}`
 }
 
 /** A moving line has to be one row, or it cannot be taken away again. */

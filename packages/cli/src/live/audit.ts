@@ -1,17 +1,16 @@
 // audit: the record of what was allowed, refused and done, and whether anybody changed it since.
-import { join } from 'node:path'
 import { auditPath } from '@plugboard/core'
-import { plugboardHome, printable } from '@plugboard/core/config'
+import { printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { readAudit, verifyAudit } from '@plugboard/core/permissions'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath, table } from '../output.ts'
+import { stateDirOf } from '../plug.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
   const { host, output } = invocation
-  const home = plugboardHome({ home: host.home, env: host.env })
-  const path = auditPath(host.env['PLUGBOARD_STATE_DIR'] ?? join(home, 'state'))
+  const path = auditPath(stateDirOf(host))
   if (invocation.flag('verify')) {
     const check = await verifyAudit(path)
     output.result({ path, ...check }, () =>

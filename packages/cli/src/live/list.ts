@@ -1,6 +1,5 @@
 // list, live: connects every enabled server and shows how it went, growing on a terminal as answers come in.
 import type { Board, ServerSnapshot } from '@plugboard/core'
-import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { connectTimeout, withBoard } from '../plug.ts'
@@ -15,7 +14,7 @@ export async function run(invocation: Invocation): Promise<number> {
     const stop = screen && board.on('state', () => screen.soon())
     screen?.drawIfItFits()
     // Servers that wait for a slot behind slow ones do not make the command longer than one connect may take.
-    const timeoutMs = connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) + SETTLE_MS
+    const timeoutMs = connectTimeout(invocation) + SETTLE_MS
     await board.ready({ signal, timeoutMs })
     stop?.()
     const rows = rowsOf(board).map((row) => givenUp(row, timeoutMs))

@@ -1,7 +1,7 @@
 // login: brings a person and a server's authorization together, once.
 import { createInterface } from 'node:readline/promises'
 import { login, loginsFor } from '@plugboard/core/auth'
-import { findResolution } from '@plugboard/core/config'
+import { type Configuration, findResolution } from '@plugboard/core/config'
 import { Disabled, InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
@@ -10,10 +10,8 @@ import { snapshotRow } from './list.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
-  const { output, host } = invocation
-  const server = await remoteServer(invocation, name)
-  const { logins: settings } = await invocation.configuration()
-  const { context } = loginsFor({ host, stateDir: stateDirOf(host), settings })
+  const { output } = invocation
+  const { server, context } = await loginAt(invocation, name)
   const stop = new AbortController()
   process.once('SIGINT', () => stop.abort())
   const browser = !invocation.flag('no-browser')
@@ -43,8 +41,17 @@ export async function run(invocation: Invocation): Promise<number> {
   return row?.state === 'connected' ? EXIT.done : EXIT.connect
 }
 
-export async function remoteServer(invocation: Invocation, name: string) {
-  const { server } = findResolution(await invocation.configuration(), name)
+/** A server that one can log in to, and where its logins are kept. */
+export async function loginAt(invocation: Invocation, name: string) {
+  const { host } = invocation
+  const configuration = await invocation.configuration()
+  const server = remoteServer(configuration, name)
+  const { context } = loginsFor({ host, stateDir: stateDirOf(host), settings: configuration.logins })
+  return { server, context }
+}
+
+function remoteServer(configuration: Configuration, name: string) {
+  const { server } = findResolution(configuration, name)
   if (!server)
     throw new InvalidInput(`"${name}" has no valid definition.`, {
       server: name,

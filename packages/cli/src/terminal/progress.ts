@@ -75,12 +75,14 @@ export class ProgressLine {
         0,
         columns,
       )
-    const share = Math.min(1, Math.max(0, progress / total))
-    const full = Math.round(share * BAR)
-    const bar = `${'█'.repeat(full)}${'░'.repeat(BAR - full)}`
-    return `${this.#label} ${bar} ${Math.round(share * 100)} % (${progress}/${total}) ${seconds}${said}`.slice(
-      0,
-      columns,
-    )
+    const { bar, percent } = barOf(progress / total, BAR)
+    return `${this.#label} ${bar} ${percent} % (${progress}/${total}) ${seconds}${said}`.slice(0, columns)
   }
+}
+
+/** A share of something, drawn and in figures, whatever a server says it is. */
+export function barOf(share: number, chars: number): { readonly bar: string; readonly percent: number } {
+  const within = Math.min(1, Math.max(0, share))
+  const full = Math.round(within * chars)
+  return { bar: '█'.repeat(full) + '░'.repeat(chars - full), percent: Math.round(within * 100) }
 }

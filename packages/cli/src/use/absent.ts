@@ -1,12 +1,11 @@
 // absent.ts: for an answer about all servers: waits for them, and says which are missing, and why.
 import type { Board } from '@plugboard/core'
-import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from '../context.ts'
 import { connectTimeout, type Plugged } from '../plug.ts'
 import { oneLine } from './shown.ts'
 
 export async function allServers(invocation: Invocation, { board, signal }: Plugged): Promise<void> {
-  await board.ready({ signal, timeoutMs: connectTimeout(invocation, CONNECT_LIMITS.timeoutMs) })
+  await board.ready({ signal, timeoutMs: connectTimeout(invocation) })
   noteAbsent(invocation, board)
 }
 

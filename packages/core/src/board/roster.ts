@@ -35,7 +35,8 @@ export interface Succession {
   readonly left: Promise<unknown>
 }
 
-const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const
+/** Who connects, unless the program says otherwise. */
+export const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const
 
 export class Roster {
   readonly #options: RosterOptions

@@ -1,25 +1,12 @@
 // One file's text → definitions and settings, for every shape and with every fault in its place.
 import { describe, expect, it } from 'vitest'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { readDocument } from './document.ts'
-import type { Authorship, Shape, Source } from './sources.ts'
-import type { Scope } from './types.ts'
+import { ROOT, read, source } from './fixtures/source.ts'
+import type { Source } from './sources.ts'
 
-const ROOT = '/work/project'
-const source = (shape: Shape, scope: Scope, more: Partial<Source> = {}): Source => ({
-  id: shape,
-  scope,
-  shape,
-  authorship: 'user' as Authorship,
-  file: `/x/${shape}.json`,
-  product: 'plugboard',
-  rank: 0,
-  ...more,
-})
 const settings = source('settings', 'user')
 const mcpJson = source('mcp-json', 'project', { authorship: 'repository', product: 'shared' })
 const managed = source('managed-mcp', 'enterprise', { product: 'shared' })
-const read = (text: string, from: Source) => readDocument(text, from, ROOT)
 const names = (text: string, from: Source) => read(text, from).definitions.map(({ name }) => name)
 const ok = '{"command": "x"}'
 

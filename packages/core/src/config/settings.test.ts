@@ -1,24 +1,12 @@
 // The keys besides the servers: where they count, and that a fault in them never opens a door.
 import { describe, expect, it } from 'vitest'
-import { readDocument } from './document.ts'
-import type { Authorship, Shape, Source } from './sources.ts'
+import { read, source } from './fixtures/source.ts'
+import type { Source } from './sources.ts'
 import type { Scope } from './types.ts'
 
-const ROOT = '/work/project'
-const source = (shape: Shape, scope: Scope, more: Partial<Source> = {}): Source => ({
-  id: shape,
-  scope,
-  shape,
-  authorship: 'user' as Authorship,
-  file: `/x/${shape}.json`,
-  product: 'plugboard',
-  rank: 0,
-  ...more,
-})
 const settings = source('settings', 'user')
 const managed = source('managed-mcp', 'enterprise', { product: 'shared' })
 const policy = source('settings', 'enterprise', { product: 'claude' })
-const read = (text: string, from: Source) => readDocument(text, from, ROOT)
 
 describe('settings', () => {
   it('are read whole from a file in order', () => {

@@ -1,17 +1,11 @@
 // definition.ts: one tool as its server describes it, read tolerantly: a bad tool costs itself, never the list.
-
+import type { ToolAnnotations } from '../connection/lists.ts'
 import { isRecord } from './json.ts'
+
+export type { ToolAnnotations }
 
 /** A JSON Schema as it came over the wire; only the schema room knows what is inside. */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown }
-
-export interface ToolAnnotations {
-  readonly title?: string
-  readonly readOnlyHint?: boolean
-  readonly destructiveHint?: boolean
-  readonly idempotentHint?: boolean
-  readonly openWorldHint?: boolean
-}
 
 /** The original. It is never rewritten: what a provider gets is compiled from it. */
 export interface ToolDefinition {
