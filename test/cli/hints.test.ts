@@ -1,11 +1,11 @@
 // What the command says when something is a little wrong: enough to go on, and nothing about what was not asked.
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makePlace, type Place } from '../support/cli.ts'
 import { everything } from '../support/servers.ts'
 
 let place: Place
-beforeAll(() => {
+beforeEach(() => {
   place = makePlace()
   place.write('~/.plugboard/settings.json', {
     mcpServers: {
@@ -20,7 +20,7 @@ beforeAll(() => {
     permissions: { deny: ['mcp__everything__get-env'] },
   })
 })
-afterAll(() => place.remove())
+afterEach(() => place.remove())
 
 describe('a warning about a server', () => {
   it('is told by what looks at all of them, and by what is about that one', async () => {

@@ -399,6 +399,8 @@ describe('permission', () => {
   })
 
   it('is written down, line by line, and a changed line shows', async () => {
+    allow({ deny: ['mcp__odd'] })
+    expect((await call()).code).toBe(6)
     const { entries, path } = (await place.run('audit', '--json')).json
     expect(entries.at(-1)).toMatchObject({
       server: 'odd',

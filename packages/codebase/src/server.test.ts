@@ -34,7 +34,8 @@ afterAll(() => {
   cache.remove()
 })
 
-describe('over stdio', () => {
+// One process, spoken to from its first word to its last.
+describe('over stdio', { shuffle: false }, () => {
   let child: ChildProcessWithoutNullStreams
   let lines: string[]
   let wake: () => void
