@@ -1,5 +1,7 @@
 // codebase.ts: one folder that can be searched: the root, its index, its chunks and its meaning, behind plain methods.
 // It speaks no protocol; mcp.ts does.
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
 import { chunkText } from './chunks/chunk.ts'
 import { Parsers } from './chunks/parsers.ts'
 import {
@@ -128,7 +130,10 @@ export class Codebase {
 
   async searchCode(query: TextQuery, signal?: AbortSignal): Promise<TextAnswer> {
     const [ripgrep, live] = await Promise.all([this.ripgrep(), this.#live()])
-    const answer = await searchText(ripgrep, this.root, query, live, signal)
+    const [answer, large] = await Promise.all([
+      searchText(ripgrep, this.root, query, live, signal),
+      live?.phase.kind === 'ready' ? live.largeFiles : this.#largeInSmallTree(signal),
+    ])
     const notes: string[] = []
     const { unavailable } = await this.#openStore()
     if (live && unavailable !== undefined)
@@ -137,10 +142,8 @@ export class Codebase {
           ? `No index: ${unavailable}. ${live.phase.reason}`
           : `The index is kept in memory only: ${unavailable}.`,
       )
-    if (live && live.largeFiles > 0)
-      notes.push(
-        `${live.largeFiles} files over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB were not searched.`,
-      )
+    if (large > 0)
+      notes.push(`${large} files over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB were not searched.`)
     return { ...answer, notes }
   }
 
@@ -276,14 +279,24 @@ export class Codebase {
     return (await this.files()).sort().join('\n')
   }
 
+  /** How many files are too large to search, where there is no index to say so; of a big tree it would take too long to tell. */
+  async #largeInSmallTree(signal?: AbortSignal): Promise<number> {
+    const names = await this.files(signal, INDEX_LIMITS.minFiles)
+    if (names.length >= INDEX_LIMITS.minFiles) return 0
+    const sizes = names.map(
+      (name) => lstatSync(join(this.root.path, name), { throwIfNoEntry: false })?.size ?? 0,
+    )
+    return sizes.filter((size) => size > FILE_LIMITS.searchBytes).length
+  }
+
   /** Every file the ignore rules leave, up to a bound. */
-  async files(signal?: AbortSignal): Promise<string[]> {
+  async files(signal?: AbortSignal, most: number = FILE_LIMITS.listed): Promise<string[]> {
     const names: string[] = []
     const splitter = new NameSplitter((raw) => names.push(slashed(raw.toString('utf8')).replace(/^\.\//, '')))
     const cwd = await this.root.real()
     await runRipgrep(await this.ripgrep(), ['--files', '--null', '--', './'], { cwd, signal }, (piece) => {
       splitter.push(piece)
-      return names.length < FILE_LIMITS.listed
+      return names.length < most
     })
     return names
   }
