@@ -4,6 +4,7 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { chunkText } from './chunks/chunk.ts'
 import { Parsers } from './chunks/parsers.ts'
+import { CodebaseError } from './errors.ts'
 import {
   decodeText,
   type FileText,
@@ -211,6 +212,12 @@ export class Codebase {
     onProgress: (progress: IndexProgress) => void = () => undefined,
   ): Promise<CodebaseStatus> {
     signal?.throwIfAborted()
+    if (!this.#keptIn(await this.#openStore()).tryLock())
+      throw new CodebaseError(
+        'IO',
+        `Another process keeps the index of ${this.root.path}, and takes changes in as they come.`,
+        'Stop it to build the index anew; an MCP client may have started it.',
+      )
     // One that is only opened now is built once, not brought up first.
     const [live, meaning] = await Promise.all([this.#live(true, false), this.#meaning()])
     const unwatch = this.watchProgress(onProgress)
