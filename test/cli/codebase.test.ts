@@ -27,6 +27,31 @@ it.for([
   expect(ran.stderr).toContain(told)
 })
 
+it('is told who keeps the index when it is to be built anew beside a server', async () => {
+  const server = spawn(process.execPath, [COMMAND, 'codebase', '--model', 'none'], {
+    cwd: place.project,
+    env: { PATH: process.env['PATH'], HOME: place.home },
+  })
+  try {
+    expect(await askOnce(server)).toContain('greet.ts')
+    // The server takes the lock in the background, after its first look at the tree.
+    const until = Date.now() + 20_000
+    for (;;) {
+      const ran = await place.run('codebase', '--reindex', '--json', '--model', 'none')
+      if (ran.code === 0 && Date.now() < until) continue
+      expect(ran).toMatchObject({
+        code: 4,
+        json: {
+          error: { code: 'IO_ERROR', message: expect.stringContaining('Another process keeps the index') },
+        },
+      })
+      break
+    }
+  } finally {
+    server.kill()
+  }
+}, 40_000)
+
 /** Until it speaks on stderr, or the test's time is over. */
 const firstNote = (child: ChildProcessWithoutNullStreams) =>
   new Promise<string>((done) => createInterface({ input: child.stderr }).once('line', done))

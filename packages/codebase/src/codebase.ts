@@ -1,7 +1,10 @@
 // codebase.ts: one folder that can be searched: the root, its index, its chunks and its meaning, behind plain methods.
 // It speaks no protocol; mcp.ts does.
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
 import { chunkText } from './chunks/chunk.ts'
 import { Parsers } from './chunks/parsers.ts'
+import { CodebaseError } from './errors.ts'
 import {
   decodeText,
   type FileText,
@@ -110,6 +113,7 @@ export class Codebase {
   #meanings: Promise<MeaningIndex | undefined> | undefined
   #store: Promise<FolderStore> | undefined
   #modelProblem: string | undefined
+  #large: { readonly until: number; readonly count: Promise<number> } | undefined
   #inMemory: MemoryStore | undefined
   readonly #turns = new Turns()
   readonly #watchers = new Set<(progress: IndexProgress) => void>()
@@ -127,7 +131,10 @@ export class Codebase {
 
   async searchCode(query: TextQuery, signal?: AbortSignal): Promise<TextAnswer> {
     const [ripgrep, live] = await Promise.all([this.ripgrep(), this.#live()])
-    const answer = await searchText(ripgrep, this.root, query, live, signal)
+    const [answer, large] = await Promise.all([
+      searchText(ripgrep, this.root, query, live, signal),
+      live?.phase.kind === 'ready' ? live.largeFiles : this.#largeWithoutIndex(),
+    ])
     const notes: string[] = []
     const { unavailable } = await this.#openStore()
     if (live && unavailable !== undefined)
@@ -136,10 +143,8 @@ export class Codebase {
           ? `No index: ${unavailable}. ${live.phase.reason}`
           : `The index is kept in memory only: ${unavailable}.`,
       )
-    if (live && live.largeFiles > 0)
-      notes.push(
-        `${live.largeFiles} files over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB were not searched.`,
-      )
+    if (large > 0)
+      notes.push(`${large} files over ${FILE_LIMITS.searchBytes / 1024 / 1024} MiB were not searched.`)
     return { ...answer, notes }
   }
 
@@ -207,6 +212,12 @@ export class Codebase {
     onProgress: (progress: IndexProgress) => void = () => undefined,
   ): Promise<CodebaseStatus> {
     signal?.throwIfAborted()
+    if (!this.#keptIn(await this.#openStore()).tryLock())
+      throw new CodebaseError(
+        'IO',
+        `Another process keeps the index of ${this.root.path}, and takes changes in as they come.`,
+        'Stop it to build the index anew; an MCP client may have started it.',
+      )
     // One that is only opened now is built once, not brought up first.
     const [live, meaning] = await Promise.all([this.#live(true, false), this.#meaning()])
     const unwatch = this.watchProgress(onProgress)
@@ -275,8 +286,24 @@ export class Codebase {
     return (await this.files()).sort().join('\n')
   }
 
+  /** How many files are too large to search, where there is no index to say so; counted now and then, not with every search. */
+  #largeWithoutIndex(): Promise<number> {
+    const now = Date.now()
+    if (!this.#large || now >= this.#large.until)
+      this.#large = { until: now + FILE_LIMITS.largeCountMs, count: this.#countLarge().catch(() => 0) }
+    return this.#large.count
+  }
+
+  /** Of a big tree it would take too long to tell. */
+  async #countLarge(): Promise<number> {
+    const names = await this.files(undefined, INDEX_LIMITS.minFiles)
+    if (names.length >= INDEX_LIMITS.minFiles) return 0
+    const size = (name: string) => lstatSync(join(this.root.path, name), { throwIfNoEntry: false })?.size ?? 0
+    return names.filter((name) => size(name) > FILE_LIMITS.searchBytes).length
+  }
+
   /** Every file the ignore rules leave, up to a bound. */
-  async files(signal?: AbortSignal): Promise<string[]> {
+  async files(signal?: AbortSignal, most: number = FILE_LIMITS.listed): Promise<string[]> {
     const names: string[] = []
     const cwd = await this.root.real()
     await ripgrepNames(
@@ -284,7 +311,7 @@ export class Codebase {
       ['--files', '--', './'],
       { cwd, signal },
       (name) => names.push(name),
-      () => names.length < FILE_LIMITS.listed,
+      () => names.length < most,
     )
     return names
   }

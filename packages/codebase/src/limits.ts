@@ -24,6 +24,8 @@ export const SEARCH_LIMITS = {
 export const FILE_LIMITS = {
   /** Larger files are neither searched nor indexed; answers carry their count. */
   searchBytes: 64 * MIB,
+  /** How long that count holds where no index keeps it. */
+  largeCountMs: 10 * SECOND,
   readBytes: 8 * MIB,
   /** With a line range a larger file is read up to this many bytes. */
   rangeBytes: 256 * MIB,

@@ -9,7 +9,7 @@ import {
   type IndexProgress,
 } from '@plugboard/codebase'
 import { plugboardHome } from '@plugboard/core/config'
-import { InvalidInput } from '@plugboard/core/errors'
+import { InvalidInput, IoError } from '@plugboard/core/errors'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { onPort } from './port.ts'
@@ -58,7 +58,7 @@ export async function run(invocation: Invocation): Promise<number> {
     }
     return EXIT.done
   } catch (error) {
-    if (!stop.signal.aborted) throw error
+    if (!stop.signal.aborted) throw told(error)
     output.note('Stopped.')
     return EXIT.interrupted
   } finally {
@@ -66,6 +66,12 @@ export async function run(invocation: Invocation): Promise<number> {
     process.off('SIGINT', onSignal)
     process.off('SIGTERM', onSignal)
   }
+}
+
+/** The server's errors are a family of their own; here they are said as the command says all errors. */
+function told(error: unknown): unknown {
+  if (!(error instanceof CodebaseError)) return error
+  return new IoError(error.message, { cause: error, ...(error.hint !== undefined && { hint: error.hint }) })
 }
 
 function tellModel(output: Invocation['output'], problem: string | undefined): void {

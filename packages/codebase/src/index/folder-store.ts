@@ -155,6 +155,8 @@ export class FolderStore implements IndexStore {
         this.#keepLock(path)
         return true
       } catch (error) {
+        // Another process has dropped the index, folder and all.
+        if (errno(error) === 'ENOENT' && this.#isMade()) continue
         if (errno(error) !== 'EEXIST') return false
       }
       const owner = readOwner(path)
@@ -171,6 +173,16 @@ export class FolderStore implements IndexStore {
       }
     }
     return false
+  }
+
+  #isMade(): boolean {
+    try {
+      makeFolder(this.place)
+      return true
+    } catch {
+      // Then there is nothing to lock; whoever writes is told why.
+      return false
+    }
   }
 
   unlock(): void {

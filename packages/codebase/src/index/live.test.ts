@@ -221,6 +221,28 @@ describe('an index that cannot be kept', () => {
     }
   }, 60_000)
 
+  it('is built again by a server under whose hands another process dropped it', async () => {
+    const cache = scratch()
+    const server = open(cache.folder)
+    server.warmUp()
+    await state(server, 'ready')
+    const other = open(cache.folder)
+    await other.drop()
+    await other.close()
+    expect(readdirSync(cache.folder)).toEqual([])
+    expect(await count(server, 'marker_13_end')).toBe(EXPECTED)
+    const isBack = async () => {
+      server.warmUp()
+      const { text, meaning } = await server.status()
+      return text.files > 0 && text.state === 'ready' && meaning.files_indexed === text.files
+    }
+    await eventually(isBack, 'the index', 30_000)
+    const { matches, source } = await server.searchCode(textQuery('marker_13_end'))
+    expect([matches.length, source]).toEqual([EXPECTED, 'index'])
+    await server.close()
+    cache.remove()
+  }, 60_000)
+
   it('is removed by drop', async () => {
     const cache = scratch()
     const code = open(cache.folder)

@@ -174,6 +174,8 @@ export class LiveIndex implements CandidateSource {
     const inStep = this.#step.then(async () => {
       if (!this.#isLive) return false
       if (rulesStamp(this.#options.root) !== this.#rules) return this.#distrust()
+      // Another process has dropped the index.
+      if (!this.#options.store.text()) return this.#distrust()
       const paths = await this.#changes()
       if (!paths || paths.some((path) => isRuleFile(path) || this.#differences.isReplaced(path)))
         return this.#distrust()

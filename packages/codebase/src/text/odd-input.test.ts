@@ -121,3 +121,14 @@ describe.skipIf(isWindows)('a hostile tree', () => {
     })
   })
 })
+
+it.skipIf(isWindows)('says that large files were left out of a small tree, too', async () => {
+  const small = scratch({ 'a.txt': 'walrus\n' })
+  execFileSync('truncate', ['-s', '2G', join(small.folder, 'sparse.txt')])
+  const own = new Codebase({ root: small.folder, index: false })
+  const { matches, notes } = await own.searchCode(textQuery('walrus'))
+  expect(matches).toHaveLength(1)
+  expect(notes).toEqual(['1 files over 64 MiB were not searched.'])
+  await own.close()
+  small.remove()
+})
