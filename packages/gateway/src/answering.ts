@@ -64,7 +64,8 @@ export class Answering {
       if (reply) this.#write(this.#event(reply))
       this.#res.end()
     } else if (this.#res.destroyed) return
-    else if (reply) json(this.#res, statusOf(reply), reply)
+    // In the older era a request that was taken has been answered, whatever the answer; only its sessions can be resumed.
+    else if (reply) json(this.#res, this.#resumable ? 200 : statusOf(reply), reply)
     else this.#res.writeHead(202).end()
     letGoOfIdlers(this.#res)
   }

@@ -178,3 +178,23 @@ describe('what a client is not shown', () => {
     await expect(client.listTools({ cursor: 'forged' })).rejects.toMatchObject({ code: -32602 })
   })
 })
+
+describe('a client of the newer era that follows resources', () => {
+  it('hears of those whose servers are there, and is told which', async () => {
+    const gateway = await makeGateway([upstream('one', 'legacy'), stdio('dead', ['-e', 'process.exit(1)'])])
+    await gateway.wake(15_000)
+    const { url } = await serve(gateway)
+    const client = await connect(url, { era: 'modern' })
+    const heard: string[] = []
+    client.setNotificationHandler(
+      'notifications/resources/updated',
+      ({ params }) => void heard.push(params.uri),
+    )
+    const uri = 'plugboard://one/test://note'
+    const subscription = await client.listen({ resourceSubscriptions: [uri, 'plugboard://dead/test://note'] })
+    expect(subscription.honoredFilter.resourceSubscriptions).toEqual([uri])
+    await client.callTool({ name: 'mcp__one__touch', arguments: {} })
+    await until(() => heard.includes(uri))
+    await expect(client.listen({ resourceSubscriptions: ['plugboard://nobody/x'] })).rejects.toThrow()
+  })
+})

@@ -34,6 +34,13 @@ export function wireError(error: unknown, era: Era): WireError {
   }
 }
 
+/** The server could not be reached; what it would have said is unknown. */
+export function isAway(error: unknown): boolean {
+  return isPlugboardError(error) && !serverFault(error) && AWAY.has(error.code)
+}
+
+const AWAY: ReadonlySet<string> = new Set(['INIT_ERROR', 'IO_ERROR', 'AUTH_REQUIRED', 'TIMEOUT', 'DISABLED'])
+
 function codeOf(error: PlugboardError, era: Era): number {
   switch (error.code) {
     case 'RESOURCE_NOT_FOUND':

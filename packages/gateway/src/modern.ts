@@ -6,7 +6,7 @@ import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, STATUS_URI } from './addresses.ts'
 import { CallEnded, type Client, type Exchange } from './client.ts'
 import type { Exposure } from './exposure.ts'
-import { type WireError, wireError } from './faults.ts'
+import { isAway, type WireError, wireError } from './faults.ts'
 import type { Gateway } from './gateway.ts'
 import { ANYBODY } from './guard.ts'
 import {
@@ -257,16 +257,15 @@ export class ModernDesk {
     if (!this.#listens.take(channel.owner))
       throw new RpcFault(RPC.internal, 'Too many subscriptions are open.')
     try {
-      for (const uri of new Set(list)) {
-        if (uri === STATUS_URI) {
-          uris.set(uri, { server: '', uri })
-          continue
-        }
-        const address = await this.#gateway.resource(uri, { client, signal: channel.signal })
-        if (!address) throw new NotFound('resource', uri)
-        stops.push(await feed.follow(address, channel.signal))
-        uris.set(uri, address)
+      const follow = async (uri: string) => {
+        const followed = await this.#follow(uri, client, channel.signal)
+        if (!followed) return
+        uris.set(uri, followed.address)
+        stops.push(followed.stop)
       }
+      const tried = await Promise.allSettled([...new Set(list)].map(follow))
+      for (const one of tried) if (one.status === 'rejected') throw one.reason
+      const honoured = list.filter((uri) => uris.has(uri))
       const interest = {
         tools: notifications.toolsListChanged === true,
         resources: notifications.resourcesListChanged === true,
@@ -280,16 +279,29 @@ export class ModernDesk {
           ...(interest.tools && { toolsListChanged: true }),
           ...(interest.resources && { resourcesListChanged: true }),
           ...(interest.prompts && { promptsListChanged: true }),
-          ...(list.length > 0 && { resourceSubscriptions: list }),
+          ...(honoured.length > 0 && { resourceSubscriptions: honoured }),
         },
       })
       stops.push(feed.add({ interest, exposure: channel.exposure, notify }))
-      const hears = interest.tools || interest.resources || interest.prompts || list.length > 0
+      const hears = interest.tools || interest.resources || interest.prompts || honoured.length > 0
       if (hears) await over(channel.signal, this.#closing.signal)
       return { _meta: { [META.subscriptionId]: id } }
     } finally {
       this.#listens.giveBack(channel.owner)
       for (const stop of stops) void stop()
+    }
+  }
+
+  /** Nothing when its server is away: that must not cost the client the rest of what it listens to. */
+  async #follow(uri: string, client: Client, signal: AbortSignal) {
+    if (uri === STATUS_URI) return { address: { server: '', uri }, stop: () => undefined }
+    try {
+      const address = await this.#gateway.resource(uri, { client, signal })
+      if (!address) throw new NotFound('resource', uri)
+      return { address, stop: await this.#gateway.feed.follow(address, signal) }
+    } catch (error) {
+      if (isAway(error)) return undefined
+      throw error
     }
   }
 }

@@ -165,9 +165,11 @@ export class Questions {
     if (!asker) throw new RpcFault(RPC.internal, this.#whyNobody(server))
     const missing = missingFor(method, params, asker.client)
     if (missing)
-      throw new RpcFault(RPC.missingCapability, 'The client does not support what this needs.', {
-        requiredCapabilities: missing,
-      })
+      throw new RpcFault(
+        RPC.missingCapability,
+        `The client cannot be asked: it does not declare ${namesOf(missing)}.`,
+        { requiredCapabilities: missing },
+      )
     return await this.#resting(server, () => asker.ask(method, withoutTask(params), signal, key))
   }
 
@@ -232,6 +234,13 @@ async function untilCarried<T>(put: () => Promise<T>): Promise<T> {
 function withoutTask(params: Json): Json {
   const { [META.relatedTask]: related, ...meta } = metaOf(params)
   return related === undefined ? params : { ...params, _meta: meta }
+}
+
+/** The capabilities by the names they are declared with: `elicitation.form`. */
+function namesOf(capabilities: Json): string {
+  return Object.entries(capabilities)
+    .map(([name, parts]) => [name, ...(isObject(parts) ? Object.keys(parts) : [])].join('.'))
+    .join(', ')
 }
 
 function missingFor(method: string, params: Json, { capabilities }: Client): Json | undefined {

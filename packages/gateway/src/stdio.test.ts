@@ -46,6 +46,24 @@ describe('a pipe', () => {
     )
   })
 
+  it('takes many requests at once without a word beside the protocol', async () => {
+    const gateway = await makeGateway([bare('one')])
+    await gateway.wake(15_000)
+    const warnings: string[] = []
+    const onWarning = ({ message }: Error) => warnings.push(message)
+    process.on('warning', onWarning)
+    onEnd(() => process.off('warning', onWarning))
+    const { heard, say } = piped(gateway)
+    say(initialize())
+    const calls = Array.from({ length: 30 }, (_, at) => at)
+    for (const id of calls)
+      say({ id, method: 'tools/call', params: { name: 'mcp__one__given', arguments: {} } })
+    await until(() => calls.every((id) => heard.some((message) => message.id === id)))
+    // Warnings are told a turn later.
+    await new Promise((done) => setImmediate(done))
+    expect(warnings).toEqual([])
+  })
+
   it('cancels what takes longer than a goodbye', async () => {
     const dir = folder()
     const gateway = await makeGateway([upstream('one', 'legacy', dir)])

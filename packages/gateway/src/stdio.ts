@@ -50,9 +50,8 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
     }
   }
   const serve = async (message: Request) => {
-    const reply = await (isModern(message.params)
-      ? serveModern(message)
-      : session.request(message, gone.signal))
+    // The session ends its own requests when it is closed: one listener for each would be too many on one signal.
+    const reply = await (isModern(message.params) ? serveModern(message) : session.request(message))
     if (reply) send(reply)
   }
   const receive = (line: string) => {
