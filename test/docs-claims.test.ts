@@ -31,6 +31,13 @@ describe('docs/troubleshooting.md', () => {
     expect([...sections].sort()).toEqual([...codes].sort())
   })
 
+  it('has words for every code of the code search', () => {
+    const own = [...read('packages/codebase/src/errors.ts').matchAll(/^ {2}\| '([A-Z_]+)'$/gm)]
+    const table = page.split('## The code search\n')[1]?.split(/^## /m)[0] ?? ''
+    expect(own.length).toBeGreaterThan(10)
+    expect(own.map(([, code]) => code).filter((code) => !table.includes(`\`${code}\``))).toEqual([])
+  })
+
   it.each(codes)('names the exit code of %s', (code) => {
     const section = page.split(`### ${code}\n`)[1]?.split(/^##/m)[0] ?? ''
     const exit = exitCodeOf(new PlugboardError(code as ErrorCode, ''))
