@@ -113,6 +113,22 @@ it('the sums of docs/compatibility.md are those of its table', () => {
   expect(words).toContain(`every tool (${tools} in all)`)
 })
 
+it('the sums of docs/reliability.md and docs/conformance.md are those of their tables', () => {
+  const faults = read('docs/reliability.md')
+  expect(faults).toContain(`**${faults.match(/✔/g)?.length} scenes, `)
+  const page = read('docs/conformance.md')
+  const parts = [...page.matchAll(/^### (Client|Server): (.*)\n\n((?:\|.*\n)+)/gm)]
+  expect(parts.length).toBeGreaterThan(5)
+  for (const [, half = '', title = '', table = ''] of parts) {
+    const rows = table.trim().split('\n').slice(2)
+    const passed = rows.filter((row) => row.split('|')[half === 'Client' ? 2 : 3]?.includes('passed')).length
+    const summary = page
+      .split(`## As a ${half.toLowerCase()}\n`)[1]
+      ?.match(new RegExp(`^\\| ${title} .*$`, 'm'))?.[0]
+    expect(summary?.split('|')[half === 'Client' ? 2 : 4]?.trim()).toBe(`${passed} of ${rows.length}`)
+  }
+})
+
 describe('a figure', () => {
   it.each(PAGES)('of %s stands in a section with the command that prints it', (page) => {
     expect(unfounded(read(page))).toEqual([])
