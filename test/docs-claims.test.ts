@@ -31,6 +31,13 @@ describe('docs/troubleshooting.md', () => {
     expect([...sections].sort()).toEqual([...codes].sort())
   })
 
+  it('has words for every code of the code search', () => {
+    const own = [...read('packages/codebase/src/errors.ts').matchAll(/^ {2}\| '([A-Z_]+)'$/gm)]
+    const table = page.split('## The code search\n')[1]?.split(/^## /m)[0] ?? ''
+    expect(own.length).toBeGreaterThan(10)
+    expect(own.map(([, code]) => code).filter((code) => !table.includes(`\`${code}\``))).toEqual([])
+  })
+
   it.each(codes)('names the exit code of %s', (code) => {
     const section = page.split(`### ${code}\n`)[1]?.split(/^##/m)[0] ?? ''
     const exit = exitCodeOf(new PlugboardError(code as ErrorCode, ''))
@@ -104,6 +111,22 @@ it('the sums of docs/compatibility.md are those of its table', () => {
   expect(words).toContain(`${servers} real MCP servers from npm, ${rows.length} ways of reaching them`)
   expect(words).toContain(`${works} of ${rows.length} work`)
   expect(words).toContain(`every tool (${tools} in all)`)
+})
+
+it('the sums of docs/reliability.md and docs/conformance.md are those of their tables', () => {
+  const faults = read('docs/reliability.md')
+  expect(faults).toContain(`**${faults.match(/✔/g)?.length} scenes, `)
+  const page = read('docs/conformance.md')
+  const parts = [...page.matchAll(/^### (Client|Server): (.*)\n\n((?:\|.*\n)+)/gm)]
+  expect(parts.length).toBeGreaterThan(5)
+  for (const [, half = '', title = '', table = ''] of parts) {
+    const rows = table.trim().split('\n').slice(2)
+    const passed = rows.filter((row) => row.split('|')[half === 'Client' ? 2 : 3]?.includes('passed')).length
+    const summary = page
+      .split(`## As a ${half.toLowerCase()}\n`)[1]
+      ?.match(new RegExp(`^\\| ${title} .*$`, 'm'))?.[0]
+    expect(summary?.split('|')[half === 'Client' ? 2 : 4]?.trim()).toBe(`${passed} of ${rows.length}`)
+  }
 })
 
 describe('a figure', () => {

@@ -27,6 +27,21 @@ const open = async (...args: string[]) => {
 }
 
 describe.skipIf(missing)('in a terminal', () => {
+  it('approval is asked for one by one, and whoever leaves says no to the rest', {
+    timeout: 60_000,
+  }, async () => {
+    const entry = { command: 'node', args: ['-e', '0'] }
+    place.write('.mcp.json', { mcpServers: { a: entry, b: entry, c: entry } })
+    const { see, press, type } = await open('approve')
+    await see(/^a .*nobody approved it yet[\s\S]*Let it start\?/m)
+    await type('y')
+    await press('Enter')
+    await see(/^b .*nobody approved it yet[\s\S]*Let it start\?/m)
+    await press('C-d')
+    const shown = await see('exit 0')
+    expect(shown.match(/^Approved .*/gm)).toEqual([expect.stringContaining('Approved a from')])
+  })
+
   it('a form is filled in field by field, held to its formats, and sent', { timeout: 60_000 }, async () => {
     const { see, press, type } = await open('call', 'ev.trigger-elicitation-request')
     await see('Please provide inputs')

@@ -104,6 +104,8 @@ it('a program that died with a stack is told by its error, and the log has the r
   const only = ['--mcp-config', config, '--strict-mcp-config']
   const { stdout } = await place.run('list', ...only)
   expect(stdout).toMatch(/✘ dies .*\n {2}TypeError: no database\n {2}Run `plugboard logs dies`/)
+  const others = await place.run('tools', ...only)
+  expect(others.stderr).toMatch(/^! dies is missing: .* TypeError: no database\n$/m)
   const { stderr } = await place.run('call', 'dies.x', ...only)
   expect(stderr).toContain('TypeError: no database')
   expect(stderr).not.toMatch(/^ +at /m)
@@ -126,6 +128,9 @@ describe('a slip on the command line', () => {
     [['add', 'x', 'ftp://example.com/mcp'], 'Addresses begin with https://'],
     [['add', 'x', 'example.com/mcp'], 'Write https://example.com/mcp'],
     [['add', 'x', 'localhost:3000'], 'Write http://localhost:3000'],
+    [['call', 'everything.echo', '--message', 'hi'], 'write message=VALUE'],
+    [['call', 'everything.echo', '--arg', '{}'], 'Did you mean --args?'],
+    [['call', 'everything.get-sum', '1', '2'], 'It takes a, b.'],
     [['import'], 'Choose one of claude-desktop, cursor,'],
     [['serve', '--port', '7337'], 'Add --http'],
     [['codebase', '--root', 'no-such-folder'], 'is not a folder'],
@@ -140,6 +145,21 @@ describe('a slip on the command line', () => {
       expect((await place.run(verb, 'evrything')).stderr).toContain('Did you mean everything?')
   })
 })
+
+it('serve says when what it is to show fits nothing', async () => {
+  const { code, stderr } = await place.runPiped(
+    '',
+    'serve',
+    '--expose',
+    'evrything',
+    '--expose',
+    'every*.echo',
+  )
+  expect([code, stderr.match(/^--expose.*/gm)]).toEqual([
+    0,
+    ['--expose evrything fits no server that is there now.'],
+  ])
+}, 30_000)
 
 describe('what is about another client', () => {
   it('says nothing about servers that it does not touch', async () => {

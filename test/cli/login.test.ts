@@ -90,6 +90,12 @@ it('asks for a login, completes it by paste, stays logged in, and logs out', asy
   expect((await place.run('get', 'guarded', '--json')).json.state).toBe('needs-auth')
 }, 60_000)
 
+it('ends as interrupted when nothing is pasted', async () => {
+  place.write('~/.plugboard/settings.json', { mcpServers: { tickets: { type: 'http', url: rs.url } } })
+  const { code, stderr } = await place.runPiped('', 'login', 'tickets', '--no-browser')
+  expect([code, stderr]).toEqual([130, expect.stringContaining('Nothing was pasted.')])
+})
+
 it('says what cannot be logged in to', async () => {
   await place.run('add', '-s', 'user', 'local', '--', 'node', '-e', '0')
   const ran = await place.run('login', 'local')

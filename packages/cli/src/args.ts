@@ -91,9 +91,13 @@ function explain(
         hint: `If it belongs to the server, put -- before its command: plugboard add ${name} -- ${command.join(' ')}`.trim(),
       })
     }
+    // Tools and prompts have arguments of their own, which other commands spell as options.
+    const key = verb?.usage.includes('KEY=VALUE') ? option.replace(/^-+/, '') : undefined
     return new InvalidInput(`${option} is not an option here.`, {
       hint:
         nearestOption(option, verb) ??
+        (key &&
+          `If it is an argument of the ${verb?.name === 'call' ? 'tool' : 'prompt'}, write ${key}=VALUE.`) ??
         `Usage: ${usage}. See \`${['plugboard', verb?.name, '--help'].filter(Boolean).join(' ')}\`.`,
     })
   }

@@ -90,7 +90,7 @@ function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
 }
 
 /** Of what a server said last, the line that names an error, or else the last one; `get`, `doctor` and `logs` have it all. */
-function inBrief(error: string): string {
+export function inBrief(error: string): string {
   const [first = '', ...words] = error.split('\n')
   const telling =
     words.findLast((line) => /(?:Error|Exception)\b|^\s*(?:error|fatal)\b/.test(line)) ?? words.at(-1)

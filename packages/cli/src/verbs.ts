@@ -315,7 +315,7 @@ export const VERBS: readonly VerbSpec[] = [
     usage: '',
     options: {
       http: { type: 'boolean', help: 'serve HTTP on loopback instead of stdio' },
-      port: { type: 'string', value: 'N', help: 'the port (a free one when left out)' },
+      port: { type: 'string', value: 'N', help: 'the port (7331 when left out; 0 is any free one)' },
       root: { type: 'string', value: 'DIR', help: 'the folder to search' },
       threads: { type: 'string', value: 'N', help: 'worker threads for indexing, at most' },
       model: { type: 'string', value: 'DIR', help: 'a folder with an ONNX sentence encoder, or none' },

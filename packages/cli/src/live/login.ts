@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline/promises'
 import { login, loginsFor } from '@plugboard/core/auth'
 import { type Configuration, findResolution } from '@plugboard/core/config'
-import { Disabled, InvalidInput } from '@plugboard/core/errors'
+import { Cancelled, Disabled, InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
 import { stateDirOf, withBoard } from '../plug.ts'
@@ -68,8 +68,15 @@ function remoteServer(configuration: Configuration, name: string) {
 
 async function readPasted(signal: AbortSignal): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const left = new Promise<never>((_, fail) =>
+    terminal.once('close', () => fail(new Cancelled('Nothing was pasted.'))),
+  )
   try {
-    return await terminal.question('After you agreed, paste the address the browser ended on: ', { signal })
+    const question = 'After you agreed, paste the address the browser ended on: '
+    return await Promise.race([terminal.question(question, { signal }), left])
+  } catch (error) {
+    if (signal.aborted) throw error
+    throw new Cancelled('Nothing was pasted.', { cause: error })
   } finally {
     terminal.close()
   }

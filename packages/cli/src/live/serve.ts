@@ -68,6 +68,9 @@ async function open(invocation: Invocation, port: number | undefined): Promise<G
   }
   const timeoutMs = timeoutOption(invocation)
   const patterns = invocation.options('expose')
+  for (const pattern of patterns)
+    if (!read.servers.some(({ name }) => readExposure([pattern]).server(name)))
+      invocation.output.note(`--expose ${pattern} fits no server that is there now.`)
   const root = configuration.place.root
   return await openGateway(
     (wiring) =>

@@ -2,6 +2,7 @@
 import type { Board } from '@plugboard/core'
 import type { Invocation } from '../context.ts'
 import { connectTimeout, type Plugged } from '../plug.ts'
+import { inBrief } from '../servers.ts'
 import { oneLine } from './shown.ts'
 
 export async function allServers(invocation: Invocation, { board, signal }: Plugged): Promise<void> {
@@ -14,7 +15,7 @@ function noteAbsent(invocation: Invocation, board: Board): void {
   const { yellow } = output.errorColor
   for (const { name, state, error, reason } of board.servers()) {
     if (state === 'connected' || (state === 'disabled' && reason !== 'pending approval')) continue
-    const why = error ? oneLine(error.message, 200) : (reason ?? state)
+    const why = error ? oneLine(inBrief(error.message), 200) : (reason ?? state)
     output.note(`${yellow('!')} ${name} is missing: ${why}`)
   }
 }

@@ -14,7 +14,7 @@ export function readArguments(
   const found = new Map<string, unknown>(Object.entries(given === undefined ? {} : objectOf(given)))
   const lists = new Set<string>()
   for (const word of words) {
-    const { key, text, json } = split(word)
+    const { key, text, json } = split(word, schema)
     if (json) {
       found.set(key, parseJson(text, `The value of "${key}"`))
       continue
@@ -51,12 +51,15 @@ export function readTexts(words: readonly string[]): Readonly<Record<string, str
   return Object.fromEntries(words.map((word) => split(word)).map(({ key, text }) => [key, text]))
 }
 
-function split(word: string): { key: string; text: string; json: boolean } {
+function split(word: string, schema?: unknown): { key: string; text: string; json: boolean } {
   const at = word.indexOf('=')
-  if (at <= 0)
+  if (at <= 0) {
+    const { known } = strangers({}, schema)
+    const takes = known.length > 0 ? ` It takes ${known.slice(0, 20).map(shown).join(', ')}.` : ''
     throw new InvalidInput(`"${shown(word)}" is not an argument.`, {
-      hint: 'Write key=value, key:=json, or --args with a JSON object.',
+      hint: `Write key=value, key:=json, or --args with a JSON object.${takes}`,
     })
+  }
   const json = word[at - 1] === ':' && at > 1
   return { key: word.slice(0, json ? at - 1 : at), text: word.slice(at + 1), json }
 }

@@ -1,5 +1,4 @@
 // approve: shows what a project's servers would run, and remembers the yes for exactly that.
-import { createInterface } from 'node:readline/promises'
 import { findResolution, type PendingApproval, pendingApprovals } from '@plugboard/core/config'
 import { approve } from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
@@ -14,7 +13,7 @@ export async function run(invocation: Invocation): Promise<number> {
   for (const name of positionals) findResolution(configuration, name)
   const asked = positionals.length > 0 ? pending.filter(({ name }) => positionals.includes(name)) : pending
   const open = positionals.length === 0 && !invocation.flag('yes') && asked.length > 0
-  const interactive = open && isTerminal(0) && isTerminal(1) && !output.json
+  const interactive = open && isTerminal(0) && isTerminal(2) && !output.json
   if (open && !interactive) throw nobodyToAsk(asked)
   const agreed = interactive ? await askEach(invocation, asked) : asked
   await approve(configuration, host, agreed)
@@ -40,21 +39,22 @@ function nobodyToAsk(asked: readonly PendingApproval[]): InvalidInput {
   )
 }
 
+/** One after the other; whoever leaves has said no to the rest. */
 async function askEach(
   invocation: Invocation,
   pending: readonly PendingApproval[],
 ): Promise<PendingApproval[]> {
-  const { bold, dim } = invocation.output.color
+  const { askLine, Left } = await import('../terminal/keys.ts')
+  const { bold, dim } = invocation.output.errorColor
   const agreed: PendingApproval[] = []
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
     for (const entry of pending) {
-      write(1, `\n${bold(entry.name)} ${dim(`${shortPath(entry.file)}, ${entry.because}`)}\n${show(entry)}\n`)
-      const answer = await terminal.question('Let it start? [y/N] ')
+      write(2, `\n${bold(entry.name)} ${dim(`${shortPath(entry.file)}, ${entry.because}`)}\n${show(entry)}\n`)
+      const answer = await askLine({ prompt: 'Let it start? [y/N] ' })
       if (/^y(es)?$/i.test(answer.trim())) agreed.push(entry)
     }
-  } finally {
-    terminal.close()
+  } catch (error) {
+    if (!(error instanceof Left)) throw error
   }
   return agreed
 }

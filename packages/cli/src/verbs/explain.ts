@@ -12,7 +12,7 @@ import {
 import { rulesAbout } from '@plugboard/core/permissions'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
-import { EXIT, safe, shortPath, table } from '../output.ts'
+import { EXIT, safe, shortPath, shortPaths, table } from '../output.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
@@ -125,7 +125,7 @@ function asText(resolution: Resolution, rules: readonly PermissionRule[], color:
           `  trust   ${trust.trusted ? green('trusted') : yellow('pending approval')}: ${trust.because}${trust.trusted ? '' : `; run \`plugboard approve ${resolution.name}\``}`,
         ]
       : []),
-    `  state   ${server.disabled ? yellow(`disabled: ${server.disabled.text}`) : green('enabled')}`,
+    `  state   ${server.disabled ? yellow(`disabled: ${shortPaths(server.disabled.text)}`) : green('enabled')}`,
   ])
   return lines.join('\n')
 }

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { findProjectRoot, isBrought } from './project.ts'
+import { cameWithItsDate, findProjectRoot, isBrought } from './project.ts'
 
 let base: string
 beforeEach(() => {
@@ -133,6 +133,22 @@ describe('a private file', () => {
     expect(await isBrought(file)).toBe(true)
     put(local, '{ "mcpServers": {} }')
     expect(await isBrought(file)).toBe(false)
+  })
+
+  const hour = 3_600_000
+  it.each([
+    ['typed and edited', 'linux', 1, 5, 5, false],
+    ['typed, its rights changed later', 'linux', 1, 5, 9, false],
+    ['unpacked', 'linux', 5, 1, 5, true],
+    ['unpacked with a date to come', 'linux', 5, 7, 5, true],
+    ['unpacked on a disk that keeps no birth', 'linux', 0, 1, 5, true],
+    ['typed on a disk that keeps no birth', 'linux', 0, 5, 5, false],
+    ['unpacked where an archive sets the birth as well', 'darwin', 1, 1, 5, true],
+    ['typed there', 'darwin', 1, 5, 5, false],
+    ['unpacked there', 'win32', 0.5, 1, 5, true],
+  ] as const)('%s (%s)', (_, platform, born, written, changed, brought) => {
+    const times = { birthtimeMs: born * hour, mtimeMs: written * hour, ctimeMs: changed * hour }
+    expect(cameWithItsDate(times, platform)).toBe(brought)
   })
 
   it('stays the person’s own when its rights are changed or its folder is moved', async () => {

@@ -68,16 +68,27 @@ function isLinkedOrForeign(file: string): boolean {
   return false
 }
 
+export function isUnpacked(file: string): boolean {
+  const info = lazyModule('node:fs').lstatSync(file, { throwIfNoEntry: false })
+  return !info || cameWithItsDate(info)
+}
+
+export interface FileTimes {
+  readonly birthtimeMs: number
+  readonly mtimeMs: number
+  readonly ctimeMs: number
+}
+
 /**
  * A text that was typed here is no older than the file that holds it, and its disk saw it change. What an archive was
  * unpacked to is older than its file, or claims a date that the disk knows nothing of; which of the two, its maker
- * decides, but not to within seconds of the moment at which somebody unpacks it.
+ * decides, but not to within seconds of the moment at which somebody unpacks it. Linux lets nobody set when a file was
+ * made; elsewhere archives do, and the last change of the file's own record takes its place.
  */
-export function isUnpacked(file: string): boolean {
-  const info = lazyModule('node:fs').lstatSync(file, { throwIfNoEntry: false })
-  if (!info) return true
-  const { birthtimeMs, mtimeMs, ctimeMs } = info
-  return mtimeMs < birthtimeMs - TIME_STEP_MS || mtimeMs > ctimeMs + TIME_STEP_MS
+export function cameWithItsDate(times: FileTimes, platform: NodeJS.Platform = process.platform): boolean {
+  const { birthtimeMs, mtimeMs, ctimeMs } = times
+  const arrivedMs = platform === 'linux' && birthtimeMs > 0 ? birthtimeMs : ctimeMs
+  return mtimeMs < arrivedMs - TIME_STEP_MS || mtimeMs > ctimeMs + TIME_STEP_MS
 }
 
 /**
