@@ -3,6 +3,7 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { chunkText } from './chunks/chunk.ts'
+import { languageNames } from './chunks/languages.ts'
 import { Parsers } from './chunks/parsers.ts'
 import { CodebaseError } from './errors.ts'
 import {
@@ -32,7 +33,7 @@ import {
 } from './meaning/live.ts'
 import { rankOnTheSpot } from './meaning/on-the-spot.ts'
 import { ripgrepNames, ripgrepPath } from './ripgrep.ts'
-import { Root } from './root.ts'
+import { quote, Root } from './root.ts'
 import { checkQuery, searchText, type TextAnswer, type TextQuery } from './text/search.ts'
 
 export interface CodebaseOptions {
@@ -325,6 +326,9 @@ export class Codebase {
     meaning?.refreshSoon()
     const coverage = meaning?.coverage()
     const notes: string[] = []
+    const known = languageNames()
+    if (query.language !== undefined && !known.includes(query.language.toLowerCase()))
+      notes.push(`No language goes by the name ${quote(query.language)} here; there are ${known.join(', ')}.`)
     if (!meaning || !coverage || coverage.files_indexed === 0) {
       const hits = await rankOnTheSpot(this, placed, signal)
       notes.push('Nothing is indexed yet: these are the best of the files that contain the words.')

@@ -89,3 +89,9 @@ export function languageOf(path: string): Language {
 export const PARSED_LANGUAGES: readonly string[] = [
   ...new Set(Object.values(GRAMMARS).map(([name]) => name)),
 ].sort()
+
+/** Every name a language goes by here. */
+export function languageNames(): string[] {
+  const names = [...Object.values(GRAMMARS).map(([name]) => name), ...Object.values(PLAIN), 'text']
+  return [...new Set(names)].sort()
+}

@@ -83,6 +83,9 @@ describe('search by meaning', () => {
       const docs = await code.searchByMeaning(ask('password container socket', { mode, path: 'docs' }))
       expect(new Set(docs.results.map(({ file_path }) => file_path))).toEqual(new Set(['docs/guide.md']))
     }
+    const { results, notes } = await code.searchByMeaning(ask('password', { language: 'py' }))
+    expect(results).toEqual([])
+    expect(notes.join()).toMatch(/No language goes by the name "py" here; there are .*python/)
     await expect(code.searchByMeaning(ask('x', { path: '../' }))).rejects.toMatchObject({
       code: 'OUTSIDE_ROOT',
     })

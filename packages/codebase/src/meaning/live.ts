@@ -261,6 +261,8 @@ export class MeaningIndex {
   }
 
   #thread(n: number): MeaningThread {
+    // One that is made while the others are being ended would have nobody to end it.
+    this.#stop.signal.throwIfAborted()
     while (this.#threads.length <= n) this.#threads.push(new Thread('meaning/worker'))
     return this.#threads[n] as MeaningThread
   }
