@@ -50,6 +50,10 @@ async function startHttp(...more: string[]): Promise<{ child: ChildProcess; url:
   return { child, ...JSON.parse(said) }
 }
 
+async function toolsOf(client: Client): Promise<string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name)
+}
+
 describe('plugboard serve', () => {
   it.each(['legacy', 'auto'] as const)(
     'answers over stdio (%s)',
@@ -65,7 +69,8 @@ describe('plugboard serve', () => {
         }),
       )
       expect(client.getProtocolEra()).toBe(mode === 'auto' ? 'modern' : 'legacy')
-      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('mcp__one__echo')
+      // A list waits only a little for servers that are still coming up.
+      await expect.poll(() => toolsOf(client), { timeout: 30_000 }).toContain('mcp__one__echo')
       const said = await client.callTool({ name: 'mcp__one__echo', arguments: { text: 'hi' } })
       expect(said.content).toEqual([{ type: 'text', text: 'hi' }])
     },
@@ -124,7 +129,7 @@ describe('a file of tokens', () => {
     ends.push(() => client.close())
     const headers = { Authorization: `Bearer ${ADA}` }
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['mcp__one__echo'])
+    await expect.poll(() => toolsOf(client), { timeout: 30_000 }).toEqual(['mcp__one__echo'])
   }, 60_000)
 
   it('is refused when it grants one token two things', async () => {

@@ -59,7 +59,12 @@ export function makePlace(): Place {
           stdout,
           stderr,
           get json() {
-            return JSON.parse(stdout)
+            try {
+              return JSON.parse(stdout)
+            } catch (cause) {
+              const said = `${stdout.slice(0, 500)}\n${stderr.slice(0, 2000)}`
+              throw new Error(`${args.join(' ')} printed no JSON and ended with ${code}: ${said}`, { cause })
+            }
           },
         })
       })

@@ -40,7 +40,9 @@ const allow: Rule = { effect: 'allow', text: 'mcp__everything', source: 'setting
 let audit: AuditLog
 let auditPath: string
 let count = 0
-afterEach(() => audit?.flush())
+/** Every one of them writes a moment later; none may do so when the folder is gone. */
+const audits: AuditLog[] = []
+afterEach(() => Promise.all(audits.splice(0).map((one) => one.flush())))
 
 interface Setup {
   readonly rules?: readonly Rule[]
@@ -55,6 +57,7 @@ interface Setup {
 function board(setup: Setup = {}) {
   auditPath = join(folder, `audit-${count++}`, 'audit.jsonl')
   audit = new AuditLog({ path: auditPath, host })
+  audits.push(audit)
   const sent: unknown[] = []
   let connects = 0
   const registry = new NameRegistry()
