@@ -41,7 +41,10 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     value: 'FILE|JSON',
     help: 'more servers, from a file or as JSON',
   },
-  'strict-mcp-config': { type: 'boolean', help: 'only the servers of --mcp-config' },
+  'strict-mcp-config': {
+    type: 'boolean',
+    help: 'only the servers of --mcp-config; rules and hooks of other files hold',
+  },
   timeout: { type: 'string', value: 'MS', help: 'how long a connect or a call may take' },
   'approve-project': { type: 'boolean', help: "trust this project's servers for this run" },
   quiet: { type: 'boolean', short: 'q', help: 'no notes on stderr' },

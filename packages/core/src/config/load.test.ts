@@ -355,11 +355,13 @@ describe('what is given at run time', () => {
     expect(loaded.servers[1]).toMatchObject({ source: '--mcp-config', entry: { command: 'inline' } })
   })
 
-  it('--strict leaves every other file alone', async () => {
-    put('home/.plugboard/settings.json', servers('mine'))
+  it('--strict leaves the servers of every other file alone, not what they forbid', async () => {
+    const permissions = { deny: ['mcp__a__drop'] }
+    put('home/.plugboard/settings.json', { ...servers('mine'), permissions })
     put('p/.mcp.json', '{ broken')
     const loaded = await load({ strict: true, mcpConfig: [JSON.stringify(servers('a'))] })
     expect(shown(loaded)).toEqual(['a dynamic'])
+    expect(loaded.rules).toMatchObject([{ action: 'deny', rule: 'mcp__a__drop', scope: 'user' }])
     expect(loaded.diagnostics).toEqual([])
   })
 

@@ -102,7 +102,8 @@ async function readSource(
   { strict, withLines }: LoadOptions,
 ): Promise<ReadSource> {
   // Policy is not the user's to leave out.
-  if (strict && source.scope !== 'enterprise') return { source, present: false }
+  const rulesOnly = strict && source.scope !== 'enterprise'
+  if (rulesOnly && source.shape !== 'settings') return { source, present: false }
   const limit = source.shape.startsWith('claude-json')
     ? CONFIG_LIMITS.foreignFileBytes
     : CONFIG_LIMITS.fileBytes
@@ -111,7 +112,7 @@ async function readSource(
   if (outcome.kind === 'text') {
     const quick = withLines ? undefined : glance(outcome.text, source, place.root)
     const document = quick ?? (await careful()).readDocument(outcome.text, source, place.root)
-    return { source, present: true, document }
+    return { source, present: true, document: rulesOnly ? withoutServers(document) : document }
   }
   const fault: Diagnostic = {
     severity: 'error',
@@ -121,6 +122,13 @@ async function readSource(
   }
   const settings = source.scope === 'enterprise' ? LOCKED : {}
   return { source, present: true, document: { source, definitions: [], settings, diagnostics: [fault] } }
+}
+
+/** Who wants other servers has not taken back what no server may do. */
+function withoutServers({ source, settings, diagnostics }: ConfigDocument): ConfigDocument {
+  const { permissions, hooks } = settings
+  const kept = { ...(permissions && { permissions }), ...(hooks && { hooks }) }
+  return { source, definitions: [], settings: kept, diagnostics }
 }
 
 /** The tolerant parser and the schemas cost as much to load as everything else; most files never need them. */
