@@ -92,7 +92,15 @@ export const MEANING_LIMITS = {
   /** The part of the names alone in a chunk's vector, beside 1 for all of its text. */
   nameWeight: 0.5,
   /** What standing out by nearness is worth beside standing out by words. */
-  vectorWeight: 1.5,
+  vectorWeight: 2,
+  /** Chunks whose mean direction is half trusted: of fewer, what they have in common is not known well. */
+  centreChunks: 100,
+  /** What the best chunk of a file lends to the others of that file. */
+  fileShare: 0.4,
+  /** How many of the best are read once more, and what a fitting name and a fitting line are then worth, in standard deviations. */
+  closerLooks: 20,
+  nameFit: 3.5,
+  lineFit: 2,
   endpointTimeoutMs: 30 * SECOND,
   endpointBatch: 32,
   endpointTries: 4,

@@ -2,9 +2,10 @@
 // when segments come or go, a new one is made, and a search goes on with the one it began with.
 import { languageOf } from '../chunks/languages.ts'
 import type { ChunkSegment, TermHit } from '../index/storage.ts'
-import { bm25, type Scores } from './rank.ts'
+import { MEANING_LIMITS } from '../limits.ts'
+import { bm25, rarityOf, type Scores } from './rank.ts'
 import { termKey, termsOf } from './terms.ts'
-import { nearness } from './vectors.ts'
+import { type Centre, centreOf, nearness } from './vectors.ts'
 
 export interface Open {
   readonly segment: ChunkSegment
@@ -18,8 +19,15 @@ export interface Open {
 /** Is there a file this segment still speaks for? */
 export const speaks = ({ stale }: Open) => stale.some((flag) => flag === 0)
 
+export interface ByWords {
+  readonly scores: Scores
+  /** How rare each term of the question is among the chunks. */
+  readonly terms: ReadonlyMap<string, number>
+}
+
 export class ChunkCollection {
   readonly opens: readonly Open[]
+  #centre: { readonly of: number; readonly centre: Centre } | undefined
 
   constructor(opens: readonly Open[]) {
     this.opens = opens
@@ -66,29 +74,60 @@ export class ChunkCollection {
     return accepted
   }
 
-  byWords(text: string, accepted: Uint8Array): Scores {
+  byWords(text: string, accepted: Uint8Array): ByWords {
     const lengths = new Uint16Array(this.size)
     for (const { segment, base } of this.opens) lengths.set(segment.lengths, base)
     const words = lengths.reduce((sum, length) => sum + length, 0)
-    const keys = [...new Set(termsOf(text).map(termKey))]
-    const lists = keys.map((key) => {
+    const terms = new Map<string, number>()
+    const lists = [...new Map(termsOf(text).map((term) => [termKey(term), term]))].map(([key, term]) => {
       const all: TermHit[] = []
       for (const { segment, base } of this.opens)
         for (const { chunk, count } of segment.hits(key))
           if (accepted[base + chunk]) all.push({ chunk: base + chunk, count })
+      terms.set(term, rarityOf(all.length, this.size))
       return all
     })
     const averageLength = words / Math.max(1, this.size)
-    return bm25({ count: this.size, averageLength, lengthOf: (id) => lengths[id] ?? 1 }, lists)
+    const scores = bm25({ count: this.size, averageLength, lengthOf: (id) => lengths[id] ?? 1 }, lists)
+    return { scores, terms }
   }
 
+  /** Nearness as seen from the middle of all chunks: what every one of them has in common says nothing. */
   byVectors(vector: Float32Array, accepted: Uint8Array): Scores {
+    const { mean, distances } = this.#centreOf(vector.length)
+    let common = 0
+    for (let n = 0; n < vector.length; n++) common += (vector[n] as number) * (mean[n] as number)
     const scores = new Float64Array(this.size).fill(Number.NaN)
     for (const { segment, base } of this.opens)
       nearness(segment, vector, (chunk, score) => {
-        if (accepted[base + chunk]) scores[base + chunk] = score
+        const id = base + chunk
+        if (accepted[id]) scores[id] = (score - common) / (distances[id] || 1)
       })
     return scores
+  }
+
+  /** Made anew only when there are other vectors than last time. */
+  #centreOf(dimensions: number): Centre {
+    const of = this.opens.reduce((sum, { segment }) => sum + segment.vectors, 0)
+    if (this.#centre?.of !== of) this.#centre = { of, centre: centreOf(this.opens, this.size, dimensions) }
+    return this.#centre.centre
+  }
+
+  /** A good chunk speaks for its file, so the others of that file get a share of the best one's score. */
+  leanOnFiles(scores: Scores): Scores {
+    const lent = scores.slice()
+    for (const { segment, base, fileOf } of this.opens) {
+      const best = new Float64Array(segment.files.length).fill(Number.NEGATIVE_INFINITY)
+      fileOf?.forEach((file, chunk) => {
+        const score = scores[base + chunk] as number
+        if (score > (best[file] as number)) best[file] = score
+      })
+      fileOf?.forEach((file, chunk) => {
+        lent[base + chunk] =
+          (lent[base + chunk] as number) + MEANING_LIMITS.fileShare * (best[file] as number)
+      })
+    }
+    return lent
   }
 
   openOf(id: number): Open | undefined {

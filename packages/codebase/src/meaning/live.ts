@@ -2,23 +2,17 @@
 // likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
 import { languageOf } from '../chunks/languages.ts'
 import { CodebaseError } from '../errors.ts'
-import { decodeText, readBytes } from '../files.ts'
-import {
-  type ChunkMeta,
-  type ChunkSegment,
-  type ChunkStore,
-  type IndexStore,
-  vectorBytes,
-} from '../index/storage.ts'
+import { type ChunkSegment, type ChunkStore, type IndexStore, vectorBytes } from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
 import type { Turns } from '../index/turns.ts'
-import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
+import { MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import type { EmbeddingChoice } from './choice.ts'
-import { hashOf } from './chunk-batch.ts'
+import { raritiesOf } from './closer.ts'
 import { ChunkCollection, type Open, speaks } from './collection.ts'
 import type { ModelIdentity } from './embedders.ts'
 import { best, fuse, type Ranked } from './rank.ts'
+import { Results } from './results.ts'
 import type { MeaningReply, MeaningRequest, PendingChunk } from './worker.ts'
 
 export type MeaningMode = 'hybrid' | 'vector' | 'text'
@@ -177,8 +171,9 @@ export class MeaningIndex {
     const asked = canAsk ? await this.#vectorOf(query.query) : undefined
     const mode = asked?.vector ? query.mode : 'text'
     const accepted = collection.accepted(query.language, query.path)
-    const ranked = rankedBy(mode, collection, query.query, asked?.vector, accepted)
-    const hits = await this.#present(collection, ranked, query.maxResults)
+    const results = new Results(this.#options.root, collection)
+    const ranked = await rankedBy(mode, results, query.query, asked?.vector, accepted)
+    const hits = await results.present(ranked, query.maxResults)
     return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
   }
 
@@ -199,58 +194,6 @@ export class MeaningIndex {
       return reply.type === 'vector' ? { vector: reply.vector } : {}
     } catch (error) {
       return { problem: error instanceof Error ? error.message : String(error) }
-    }
-  }
-
-  /** Reads each result's file; one whose text is no longer there is left out. */
-  async #present(
-    collection: ChunkCollection,
-    ranked: readonly Ranked[],
-    most: number,
-  ): Promise<MeaningHit[]> {
-    const hits: MeaningHit[] = []
-    for (const { id, score } of ranked) {
-      if (hits.length >= most) break
-      const open = collection.openOf(id)
-      if (!open) continue
-      const meta = open.segment.meta(id - open.base)
-      const path = open.segment.files[meta.file]?.path ?? ''
-      const text = await this.#textOf(path, meta)
-      if (text === undefined) {
-        open.stale[meta.file] = 1
-        continue
-      }
-      hits.push({
-        file_path: path,
-        start_line: meta.startLine,
-        end_line: meta.endLine,
-        kind: meta.kind,
-        ...(meta.name !== undefined && { name: meta.name }),
-        ...(meta.within && { within: [...meta.within] }),
-        language: meta.language,
-        text,
-        score: Math.round(score * 1e6) / 1e6,
-      })
-    }
-    return hits
-  }
-
-  async #textOf(path: string, meta: ChunkMeta): Promise<string | undefined> {
-    try {
-      const { bytes } = await readBytes(this.#options.root, path, FILE_LIMITS.meaningBytes)
-      const { text } = decodeText(bytes, path)
-      let from = 0
-      for (let line = 1; line < meta.startLine; line++) from = text.indexOf('\n', from) + 1
-      let to = from
-      for (let line = meta.startLine; line <= meta.endLine; line++) {
-        const next = text.indexOf('\n', to)
-        to = next < 0 ? text.length : next + 1
-      }
-      const found = text.slice(from, to)
-      return hashOf(found) === meta.hash ? found : undefined
-    } catch (error) {
-      if (error instanceof CodebaseError) return undefined
-      throw error
     }
   }
 
@@ -430,15 +373,18 @@ export class MeaningIndex {
   }
 }
 
-function rankedBy(
+async function rankedBy(
   mode: MeaningMode,
-  collection: ChunkCollection,
+  results: Results,
   query: string,
   vector: Float32Array | undefined,
   accepted: Uint8Array,
-): Ranked[] {
-  if (mode === 'text' || !vector) return best(collection.byWords(query, accepted), 0)
-  const byVectors = collection.byVectors(vector, accepted)
-  if (mode === 'vector') return best(byVectors)
-  return best(fuse(collection.byWords(query, accepted), byVectors, accepted))
+): Promise<readonly Ranked[]> {
+  const { collection } = results
+  const byWords = mode === 'vector' ? undefined : collection.byWords(query, accepted)
+  const byVectors = vector && mode !== 'text' ? collection.byVectors(vector, accepted) : undefined
+  if (!byWords) return byVectors ? best(byVectors) : []
+  if (!byVectors) return best(byWords.scores, 0)
+  const both = fuse(byWords.scores, byVectors, accepted)
+  return results.lookCloser(best(collection.leanOnFiles(both)), raritiesOf(byWords.terms, collection.size))
 }

@@ -24,7 +24,7 @@ export function bm25(collection: Collection, lists: readonly (readonly TermHit[]
   const scores = new Float64Array(collection.count)
   for (const list of lists) {
     if (list.length === 0) continue
-    const rarity = Math.log(1 + (collection.count - list.length + 0.5) / (list.length + 0.5))
+    const rarity = rarityOf(list.length, collection.count)
     for (const { chunk, count } of list) {
       const norm = k1 * (1 - b + (b * collection.lengthOf(chunk)) / collection.averageLength)
       scores[chunk] = (scores[chunk] as number) + (rarity * count * (k1 + 1)) / (count + norm)
@@ -32,6 +32,10 @@ export function bm25(collection: Collection, lists: readonly (readonly TermHit[]
   }
   return scores
 }
+
+/** What a term counts that `having` chunks of `count` contain. */
+export const rarityOf = (having: number, count: number) =>
+  Math.log(1 + (count - having + 0.5) / (having + 0.5))
 
 /** The best few above `least`, without sorting them all. */
 export function best(scores: Scores, least = Number.NEGATIVE_INFINITY): Ranked[] {

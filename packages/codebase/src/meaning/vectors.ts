@@ -1,5 +1,6 @@
 // meaning/vectors.ts: vectors in a byte a number, and how near they are to one another. Where they are kept is the store's.
 import { type ChunkSegment, vectorBytes } from '../index/storage.ts'
+import { MEANING_LIMITS } from '../limits.ts'
 
 /** How near each vector is to `query` (1 is the same direction). */
 export function nearness(
@@ -21,6 +22,50 @@ export function nearness(
     for (let at = 0, chunk = first; at < records.length; at += record, chunk++)
       each(chunk, dot(bytes, at + 4, whole, query.length) * step * view.getFloat32(at, true))
   })
+}
+
+/** What vectors have in common, and how far each is from that. */
+export interface Centre {
+  readonly mean: Float32Array
+  readonly distances: Float32Array
+}
+
+interface Placed {
+  readonly segment: Pick<ChunkSegment, 'scanVectors'>
+  readonly base: number
+}
+
+/** Of few vectors the mean says little of what others would share, so it is taken for shorter than it is. */
+export function centreOf(opens: readonly Placed[], size: number, dimensions: number): Centre {
+  const sum = new Float64Array(dimensions)
+  const squares = new Float32Array(size)
+  const record = vectorBytes({ dimensions })
+  let count = 0
+  for (const { segment, base } of opens)
+    segment.scanVectors((first, records) => {
+      const view = new DataView(records.buffer, records.byteOffset, records.byteLength)
+      for (let at = 0, id = base + first; at < records.length; at += record, id++, count++) {
+        const bytes = new Int8Array(records.buffer, records.byteOffset + at + 4, dimensions)
+        const scale = view.getFloat32(at, true)
+        let own = 0
+        for (let n = 0; n < dimensions; n++) {
+          const value = bytes[n] as number
+          own += value * value
+          sum[n] = (sum[n] as number) + scale * value
+        }
+        squares[id] = own * scale * scale
+      }
+    })
+  const mean = Float32Array.from(sum, (value) => value / (count + MEANING_LIMITS.centreChunks))
+  let own = 0
+  for (const value of mean) own += value * value
+  const distances = new Float32Array(size).fill(1)
+  for (const { segment, base } of opens)
+    nearness(segment, mean, (chunk, score) => {
+      const id = base + chunk
+      distances[id] = Math.sqrt(Math.max(0, (squares[id] as number) - 2 * score + own))
+    })
+  return { mean, distances }
 }
 
 function dot(bytes: Int8Array, at: number, query: Int16Array, count: number): number {

@@ -1,0 +1,102 @@
+// meaning/results.ts: from numbers of chunks to what a caller reads. Every chunk is read from its file and checked against what was
+// indexed; each file is read once a search.
+import { CodebaseError } from '../errors.ts'
+import { decodeText, readBytes } from '../files.ts'
+import type { ChunkMeta } from '../index/storage.ts'
+import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
+import type { Root } from '../root.ts'
+import { hashOf } from './chunk-batch.ts'
+import { closeness, type Rarities } from './closer.ts'
+import type { ChunkCollection } from './collection.ts'
+import type { MeaningHit } from './live.ts'
+import type { Ranked } from './rank.ts'
+
+interface Read {
+  readonly path: string
+  readonly meta: ChunkMeta
+  readonly text: string
+}
+
+export class Results {
+  readonly collection: ChunkCollection
+  readonly #root: Root
+  readonly #files = new Map<string, string | undefined>()
+
+  constructor(root: Root, collection: ChunkCollection) {
+    this.#root = root
+    this.collection = collection
+  }
+
+  /** The first few in a new order, by what their text shows; the rest after them as they were. */
+  async lookCloser(ranked: readonly Ranked[], asked: Rarities): Promise<Ranked[]> {
+    const { closerLooks } = MEANING_LIMITS
+    const first: Ranked[] = []
+    for (const { id, score } of ranked.slice(0, closerLooks)) {
+      const read = await this.#read(id)
+      if (read) first.push({ id, score: score + closeness(asked, { name: read.meta.name, text: read.text }) })
+    }
+    return [...first.sort((a, b) => b.score - a.score || a.id - b.id), ...ranked.slice(closerLooks)]
+  }
+
+  async present(ranked: readonly Ranked[], most: number): Promise<MeaningHit[]> {
+    const hits: MeaningHit[] = []
+    for (const { id, score } of ranked) {
+      if (hits.length >= most) break
+      const read = await this.#read(id)
+      if (!read) continue
+      const { path, meta, text } = read
+      hits.push({
+        file_path: path,
+        start_line: meta.startLine,
+        end_line: meta.endLine,
+        kind: meta.kind,
+        ...(meta.name !== undefined && { name: meta.name }),
+        ...(meta.within && { within: [...meta.within] }),
+        language: meta.language,
+        text,
+        score: Math.round(score * 1e6) / 1e6,
+      })
+    }
+    return hits
+  }
+
+  /** Undefined when the chunk's text is no longer there; its file then no longer counts. */
+  async #read(id: number): Promise<Read | undefined> {
+    const open = this.collection.openOf(id)
+    if (!open) return undefined
+    const meta = open.segment.meta(id - open.base)
+    const path = open.segment.files[meta.file]?.path ?? ''
+    const file = await this.#file(path)
+    const text = file === undefined ? undefined : linesOf(file, meta.startLine, meta.endLine)
+    if (text !== undefined && hashOf(text) === meta.hash) return { path, meta, text }
+    open.stale[meta.file] = 1
+    return undefined
+  }
+
+  async #file(path: string): Promise<string | undefined> {
+    if (!this.#files.has(path)) this.#files.set(path, await this.#textOf(path))
+    return this.#files.get(path)
+  }
+
+  async #textOf(path: string): Promise<string | undefined> {
+    try {
+      const { bytes } = await readBytes(this.#root, path, FILE_LIMITS.meaningBytes)
+      return decodeText(bytes, path).text
+    } catch (error) {
+      if (error instanceof CodebaseError) return undefined
+      throw error
+    }
+  }
+}
+
+/** Both counted from 1, the last one with its newline. */
+function linesOf(text: string, first: number, last: number): string {
+  let from = 0
+  for (let line = 1; line < first; line++) from = text.indexOf('\n', from) + 1
+  let to = from
+  for (let line = first; line <= last; line++) {
+    const next = text.indexOf('\n', to)
+    to = next < 0 ? text.length : next + 1
+  }
+  return text.slice(from, to)
+}
