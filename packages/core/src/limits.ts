@@ -256,6 +256,8 @@ export const AUDIT_LIMITS = {
   /** Lines are gathered for this long, or until there are so many. */
   gatherMs: 200,
   gathered: 1000,
+  /** Lines that are made without letting anything else run. */
+  sealed: 50,
   /** Cleaned texts of decisions that are remembered. */
   reasons: 200,
   argumentChars: 200,

@@ -3,6 +3,7 @@
 import * as crypto from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { withFileLock, writeFileAtomic } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { AUDIT_LIMITS } from '../limits.ts'
@@ -146,7 +147,11 @@ export class AuditLog {
       }
       if (head && (head.seq > end.seq || (head.seq === end.seq && head.hash !== end.hash)))
         add({ time: this.#time(), kind: 'gap', expectedSeq: head.seq, expectedHash: head.hash })
-      for (const fields of batch) add(fields)
+      for (const [at, fields] of batch.entries()) {
+        // Calls go on meanwhile: many lines at once would hold all of them up for milliseconds.
+        if (at % AUDIT_LIMITS.sealed === AUDIT_LIMITS.sealed - 1) await setImmediate()
+        add(fields)
+      }
       const file = await open(path, 'a', 0o600)
       try {
         // A writer that died in the middle of a line never finished it: the half line goes.
