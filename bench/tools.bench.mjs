@@ -3,8 +3,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openBoard } from '../packages/core/dist/board.js'
 import { systemHost } from '../packages/core/dist/host.js'
+import { openBoard } from '../packages/core/dist/index.js'
 import { AuditLog, PermissionGate } from '../packages/core/dist/permissions/index.js'
 import {
   BoundTool,

@@ -1,8 +1,6 @@
 // ripgrep.ts: runs the ripgrep binary that npm brought, and reads what it prints as it comes.
 // It decides nothing about which files to search; search.ts does.
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { CodebaseError, errno } from './errors.ts'
 import { SEARCH_LIMITS } from './limits.ts'
@@ -46,7 +44,7 @@ export async function runRipgrep(
   options.signal?.throwIfAborted()
   if (args.some((arg) => arg.includes('\0')))
     throw new CodebaseError('BAD_INPUT', 'A pattern or glob must not contain a NUL byte.')
-  const child = spawn(binary, [...COMMON, ...gitRules(options.cwd), ...args], {
+  const child = spawn(binary, [...COMMON, ...args], {
     cwd: options.cwd,
     stdio: [options.stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     windowsHide: true,
@@ -82,18 +80,6 @@ export async function runRipgrep(
     })
     feed(child, options.stdin)
   })
-}
-
-/**
- * ripgrep heeds .gitignore only inside a git repository. A copy of one, or what is to become one, has the same files that are
- * not worth a search. Where a folder above has rules without being a repository, as a home with everything ignored, they are
- * not about this tree.
- */
-function gitRules(root: string): string[] {
-  for (let at = root; ; at = dirname(at)) {
-    if (existsSync(join(at, '.git')) || (at !== root && existsSync(join(at, '.gitignore')))) return []
-    if (at === dirname(at)) return ['--no-require-git']
-  }
 }
 
 function feed(child: ChildProcessByStdio<null, Readable, Readable>, input: Uint8Array | undefined): void {

@@ -25,7 +25,7 @@ function home(): string {
 
 const lock = (more: Partial<IdeLock> = {}): IdeLock => ({
   port: 1,
-  workspaceFolders: ['/work/project'],
+  workspaceFolders: ['/code/project'],
   transport: 'ws',
   modifiedMs: 0,
   ...more,
@@ -43,14 +43,14 @@ describe('the editor that is meant', () => {
       lock({ port: 1, modifiedMs: 10 }),
       lock({ port: 2, modifiedMs: 30, transport: 'sse' }),
       lock({ port: 3, modifiedMs: 20 }),
-      lock({ port: 4, modifiedMs: 40, workspaceFolders: ['/work/other'] }),
+      lock({ port: 4, modifiedMs: 40, workspaceFolders: ['/code/other'] }),
     ]
-    const workspace = ['/work/project/packages/core']
+    const workspace = ['/code/project/packages/core']
     expect(chooseLock(locks, { transport: 'ws', workspace })?.port).toBe(3)
     expect(chooseLock(locks, { transport: 'sse', workspace })?.port).toBe(2)
     expect(chooseLock(locks, { transport: 'ws' })?.port).toBe(4)
-    expect(chooseLock(locks, { transport: 'ws', workspace: ['/work/project-2'] })).toBeUndefined()
-    expect(chooseLock(locks, { transport: 'ws', workspace: ['/work'] })).toBeUndefined()
+    expect(chooseLock(locks, { transport: 'ws', workspace: ['/code/project-2'] })).toBeUndefined()
+    expect(chooseLock(locks, { transport: 'ws', workspace: ['/code'] })).toBeUndefined()
     expect(chooseLock(locks, { transport: 'ws', ideName: 'Other' })).toBeUndefined()
   })
 
@@ -121,7 +121,7 @@ describe('the server of an editor', () => {
   })
 
   it('that nobody runs, or that is not on this machine, cannot be opened', async () => {
-    const context = testContext({ host: systemHost({ home: home(), env: {} }), workspace: ['/work'] })
+    const context = testContext({ host: systemHost({ home: home(), env: {} }), workspace: ['/code'] })
     await expect(openTransport(entry('ws-ide'), context)).rejects.toMatchObject({ code: 'INIT_ERROR' })
     const far = entry('ws-ide', { url: 'ws://editor.example.com:4000' })
     await expect(openTransport(far, context)).rejects.toMatchObject({ code: 'INIT_ERROR' })

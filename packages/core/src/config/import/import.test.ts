@@ -704,7 +704,7 @@ describe('hostile and broken files', () => {
 })
 
 describe('where each client keeps its files', () => {
-  const place = { cwd: '/work/app', home: '/home/me', platform: 'linux', env: {} } as const
+  const place = { cwd: '/code/app', home: '/home/me', platform: 'linux', env: {} } as const
 
   it('names project files before the user’s', () => {
     for (const { id, files } of CLIENTS) {
@@ -727,10 +727,10 @@ describe('where each client keeps its files', () => {
       'C:\\A\\Claude\\claude_desktop_config.json',
     ])
     expect(at('codex', { env: { CODEX_HOME: '/c' } })).toEqual([
-      '/work/app/.codex/config.toml',
+      '/code/app/.codex/config.toml',
       '/c/config.toml',
     ])
-    expect(at('vscode', {})[0]).toBe('/work/app/.vscode/mcp.json')
+    expect(at('vscode', {})[0]).toBe('/code/app/.vscode/mcp.json')
     expect(at('opencode', { env: { OPENCODE_CONFIG: '/o.json' } })).toContain('/o.json')
     expect(findClient('nobody')).toBeUndefined()
   })

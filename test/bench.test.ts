@@ -1,0 +1,45 @@
+// Benchmarks run by themselves and take minutes; what they take from the packages is looked for every day.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, it } from 'vitest'
+
+const FILES = ['bench', 'bench/lib'].flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.mjs'))
+    .map((name) => join(folder, name)),
+)
+const STATIC = /^import (?:\{([^}]*)\}|\S+) from '(\.[^']*)'/gm
+const LATE = /const \{([^}]*)\} = await import\(join\(root, '([^']*)'\)\)/g
+
+/** `[file, module, name]` of everything that is imported by name from a file of ours. */
+function imports(file: string): [string, string, string][] {
+  const text = readFileSync(file, 'utf8')
+  const fromFile = [...text.matchAll(STATIC)].map(([, names, path]) => [
+    names,
+    resolve(dirname(file), path ?? ''),
+  ])
+  const fromRoot = [...text.matchAll(LATE)].map(([, names, path]) => [names, resolve(path ?? '')])
+  return [...fromFile, ...fromRoot].flatMap(([names = '', module = '']) =>
+    names
+      .split(',')
+      .map((name) => name.trim().split(/ as |:/)[0] ?? '')
+      .filter((name) => name !== '')
+      .map((name): [string, string, string] => [file, module, name]),
+  )
+}
+
+it('take from the packages, and from each other, what is there', async () => {
+  const wanted = FILES.flatMap(imports)
+  expect(wanted.filter(([, module]) => module.includes('/dist/')).length).toBeGreaterThan(15)
+  const missing: string[] = []
+  for (const [file, module, name] of wanted) {
+    const found = existsSync(module) ? readFileSync(module, 'utf8') : undefined
+    // A benchmark must not be imported, because it would run; its exports can be read.
+    const has = module.includes('/dist/')
+      ? found !== undefined && name in (await import(pathToFileURL(module).href))
+      : found !== undefined && new RegExp(`export [^;=]*\\b${name}\\b`).test(found)
+    if (!has) missing.push(`${file}: ${name} from ${module}`)
+  }
+  expect(missing).toEqual([])
+})
