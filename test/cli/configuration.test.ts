@@ -102,27 +102,12 @@ describe('trust', () => {
     place.write('.mcp.json', { mcpServers: { theirs: entry } })
     const waiting = { state: 'disabled', reason: 'pending approval' }
     expect(named(await place.run('list', '--json'), 'theirs')).toMatchObject(waiting)
-    const approved = await place.run('approve', 'theirs', '--json')
+    const approved = await place.run('approve', '--json')
     expect(approved.json.approved).toMatchObject([{ name: 'theirs' }])
     expect(named(await place.run('list', '--json'), 'theirs').reason).toBeUndefined()
     place.write('.mcp.json', { mcpServers: { theirs: { ...entry, args: ['-e', '1'] } } })
     expect(named(await place.run('list', '--json'), 'theirs')).toMatchObject(waiting)
     expect((await place.run('explain', 'theirs')).stdout).toContain('changed since it was approved')
-  })
-
-  it('without names and without a terminal approves nothing, unless told to take all', async () => {
-    expect(await place.run('approve')).toMatchObject({
-      code: 0,
-      stdout: 'Nothing waits for approval here.\n',
-    })
-    place.write('.mcp.json', { mcpServers: { theirs: entry, other: entry } })
-    for (const flags of [[], ['--json']]) {
-      const refused = await place.run('approve', ...flags)
-      expect(refused.code).toBe(2)
-      expect(refused.stdout + refused.stderr).toMatch(/2 servers wait for approval.*theirs/)
-    }
-    expect(named(await place.run('list', '--json'), 'theirs').reason).toBe('pending approval')
-    expect((await place.run('approve', '--yes', '--json')).json.approved).toHaveLength(2)
   })
 
   it('forgets with reset-project-choices, and --approve-project holds for one run', async () => {

@@ -1,7 +1,6 @@
 // approve: shows what a project's servers would run, and remembers the yes for exactly that.
 import { findResolution, type PendingApproval, pendingApprovals } from '@plugboard/core/config'
 import { approve } from '@plugboard/core/config/manage'
-import { InvalidInput } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { EXIT, safe, shortPath } from '../output.ts'
 import { isTerminal, write } from '../streams.ts'
@@ -12,9 +11,9 @@ export async function run(invocation: Invocation): Promise<number> {
   const pending = pendingApprovals(configuration)
   for (const name of positionals) findResolution(configuration, name)
   const asked = positionals.length > 0 ? pending.filter(({ name }) => positionals.includes(name)) : pending
-  const open = positionals.length === 0 && !invocation.flag('yes') && asked.length > 0
-  const interactive = open && isTerminal(0) && isTerminal(2) && !output.json
-  if (open && !interactive) throw nobodyToAsk(asked)
+  const open = positionals.length === 0 && !invocation.flag('yes') && !output.json
+  // Without a terminal there is nobody to ask again: the command itself is the yes, and its answer shows to what.
+  const interactive = open && isTerminal(0) && isTerminal(2)
   const agreed = interactive ? await askEach(invocation, asked) : asked
   await approve(configuration, host, agreed)
   output.result({ approved: agreed.map(({ name, file, hash }) => ({ name, source: file, hash })) }, () => {
@@ -25,18 +24,6 @@ export async function run(invocation: Invocation): Promise<number> {
       .join('\n')
   })
   return EXIT.done
-}
-
-/** A script that says yes to whatever a repository brings has to say so. */
-function nobodyToAsk(asked: readonly PendingApproval[]): InvalidInput {
-  const names = asked.map(({ name }) => name)
-  const wait = names.length === 1 ? '1 server waits' : `${names.length} servers wait`
-  return new InvalidInput(
-    `${wait} for approval, and nobody is at a terminal to be asked: ${names.join(', ')}.`,
-    {
-      hint: `Name what may start, as in \`plugboard approve ${names[0]}\`, or give --yes for all of them.`,
-    },
-  )
 }
 
 /** One after the other; whoever leaves has said no to the rest. */
