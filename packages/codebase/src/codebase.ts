@@ -1,7 +1,5 @@
 // codebase.ts: one folder that can be searched: the root, its index, its chunks and its meaning, behind plain methods.
 // It speaks no protocol; mcp.ts does.
-import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
 import { chunkText } from './chunks/chunk.ts'
 import { languageNames } from './chunks/languages.ts'
 import { Parsers } from './chunks/parsers.ts'
@@ -34,6 +32,7 @@ import {
 import { rankOnTheSpot } from './meaning/on-the-spot.ts'
 import { ripgrepNames, ripgrepPath } from './ripgrep.ts'
 import { quote, Root } from './root.ts'
+import { LargeFiles } from './text/large.ts'
 import { checkQuery, searchText, type TextAnswer, type TextQuery } from './text/search.ts'
 
 export interface CodebaseOptions {
@@ -114,7 +113,7 @@ export class Codebase {
   #meanings: Promise<MeaningIndex | undefined> | undefined
   #store: Promise<FolderStore> | undefined
   #modelProblem: string | undefined
-  #large: { readonly until: number; readonly count: Promise<number> } | undefined
+  readonly #large: LargeFiles
   #inMemory: MemoryStore | undefined
   readonly #turns = new Turns()
   readonly #watchers = new Set<(progress: IndexProgress) => void>()
@@ -122,6 +121,7 @@ export class Codebase {
   constructor(options: CodebaseOptions) {
     this.#options = options
     this.root = new Root(options.root)
+    this.#large = new LargeFiles(this.root.path, (most) => this.files(undefined, most))
   }
 
   /** Starts indexing in the background; searches answer from a scan meanwhile. */
@@ -134,7 +134,7 @@ export class Codebase {
     const [ripgrep, live] = await Promise.all([this.ripgrep(), this.#live()])
     const [answer, large] = await Promise.all([
       searchText(ripgrep, this.root, query, live, signal),
-      live?.phase.kind === 'ready' ? live.largeFiles : this.#largeWithoutIndex(),
+      live?.phase.kind === 'ready' ? live.largeFiles : this.#large.count(),
     ])
     const notes: string[] = []
     const { unavailable } = await this.#openStore()
@@ -285,22 +285,6 @@ export class Codebase {
 
   async fileList(): Promise<string> {
     return (await this.files()).sort().join('\n')
-  }
-
-  /** How many files are too large to search, where there is no index to say so; counted now and then, not with every search. */
-  #largeWithoutIndex(): Promise<number> {
-    const now = Date.now()
-    if (!this.#large || now >= this.#large.until)
-      this.#large = { until: now + FILE_LIMITS.largeCountMs, count: this.#countLarge().catch(() => 0) }
-    return this.#large.count
-  }
-
-  /** Of a big tree it would take too long to tell. */
-  async #countLarge(): Promise<number> {
-    const names = await this.files(undefined, INDEX_LIMITS.minFiles)
-    if (names.length >= INDEX_LIMITS.minFiles) return 0
-    const size = (name: string) => lstatSync(join(this.root.path, name), { throwIfNoEntry: false })?.size ?? 0
-    return names.filter((name) => size(name) > FILE_LIMITS.searchBytes).length
   }
 
   /** Every file the ignore rules leave, up to a bound. */

@@ -1,12 +1,6 @@
 // habits-answers.mjs: what a server does wrong when a tool is called: no answer, half an answer, two, another's, nonsense.
-const MIB = 1024 * 1024
-const text = (value) => ({ content: [{ type: 'text', text: value }] })
-const onCall = (work) => ({
-  call: (ways) => {
-    work(ways)
-    return true
-  },
-})
+import { MIB, onCall, text } from './ways.mjs'
+
 /** Strikes the first time only; the same request is answered well the next time. */
 const firstTime = (work) => ({
   call: (ways) => {

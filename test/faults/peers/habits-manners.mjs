@@ -1,12 +1,6 @@
 // habits-manners.mjs: what a server does wrong besides its answers: noise, floods, how it lives on and how it leaves.
-const MIB = 1024 * 1024
-const text = (value) => ({ content: [{ type: 'text', text: value }] })
-const onCall = (work) => ({
-  call: (ways) => {
-    work(ways)
-    return true
-  },
-})
+import { MIB, onCall, text } from './ways.mjs'
+
 const notification = (method, params = {}) => ({ jsonrpc: '2.0', method, params })
 /** A frame of whatever the transport calls one. */
 const frame = (kind, line) => (kind === 'stdio' ? `${line}\n` : kind === 'ws' ? line : `data: ${line}\n\n`)

@@ -1,15 +1,8 @@
 // habits-modern.mjs: what only a server of 2026-07-28 can do wrong: discovery, subscriptions, questions inside answers.
 import { acknowledged, DISCOVERY, toolsChanged } from './modern.mjs'
 import { TOOLS } from './tools.mjs'
+import { MIB, onCall, text } from './ways.mjs'
 
-const MIB = 1024 * 1024
-const text = (value) => ({ content: [{ type: 'text', text: value }] })
-const onCall = (work) => ({
-  call: (ways) => {
-    work(ways)
-    return true
-  },
-})
 const on = (method, work) => ({
   [method]: (ways) => {
     work(ways)

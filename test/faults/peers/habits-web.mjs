@@ -1,8 +1,7 @@
 // habits-web.mjs: what an HTTP server or the box before it does wrong: statuses, headers, redirects, sessions, streams.
 import { gzipSync } from 'node:zlib'
+import { MIB, text } from './ways.mjs'
 
-const MIB = 1024 * 1024
-const text = (value) => ({ content: [{ type: 'text', text: value }] })
 const rpc = (id, result) => JSON.stringify({ jsonrpc: '2.0', id, result })
 
 /** The id of the call whose stream was cut. */

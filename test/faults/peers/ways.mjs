@@ -1,0 +1,12 @@
+// ways.mjs: what most habits are made of.
+export const MIB = 1024 * 1024
+
+export const text = (value) => ({ content: [{ type: 'text', text: value }] })
+
+/** Takes over every call of the tools where a habit shows. */
+export const onCall = (work) => ({
+  call: (ways) => {
+    work(ways)
+    return true
+  },
+})
