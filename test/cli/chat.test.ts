@@ -118,7 +118,7 @@ describe('plugboard chat -p', () => {
   it('ends with an error code when the model refuses the key', async () => {
     const env = await scripted(() => ({ status: 401, message: 'invalid x-api-key' }))
     const { code, stderr } = await place.runWith(env, 'chat', '-p', 'hi')
-    expect(code).toBe(5)
+    expect(code, stderr).toBe(5)
     expect(stderr).toContain('invalid x-api-key')
     expect(stderr).toContain('ANTHROPIC_API_KEY')
   })
