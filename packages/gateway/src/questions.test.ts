@@ -11,7 +11,7 @@ type Message = { id?: number | string; method?: string; params?: Record<string, 
 
 /** Calls the tool for somebody, who answers questions with their name. */
 function asker(url: string) {
-  return async (name: string) => {
+  return async (name: string, signal?: AbortSignal) => {
     const heard: string[] = []
     const client = await connect(url, {
       capabilities: { elicitation: { form: {} } },
@@ -21,7 +21,8 @@ function asker(url: string) {
           return { action: 'accept', content: { name } }
         }),
     })
-    const answer = await client.callTool({ name: 'mcp__one__ask', arguments: { name, who: name } })
+    const call = { name: 'mcp__one__ask', arguments: { name, who: name } }
+    const answer = await client.callTool(call, signal && { signal })
     return { heard, answer: firstText(answer) }
   }
 }
@@ -36,6 +37,20 @@ it('leads the question of a task to the client whose call became it', async () =
     { heard: ['Is it Ada?'], answer: 'Ada said Ada' },
     { heard: ['Is it Alan?'], answer: 'Alan said Alan' },
   ])
+})
+
+it('shows nobody else the question of a task whose caller has left', async () => {
+  const gateway = await makeGateway([tasks()])
+  const left = new AbortController()
+  const waiting = new Promise<void>((begun) => {
+    onEnd(gateway.board.on('log', ({ line }) => line.text.includes('is waited for') && begun()))
+  })
+  const ask = asker((await serve(gateway)).url)
+  const gone = expect(ask('Ada', left.signal)).rejects.toThrow()
+  await waiting
+  left.abort()
+  await gone
+  expect(await ask('Alan')).toEqual({ heard: ['Is it Alan?'], answer: 'Alan said Alan' })
 })
 
 it('asks nobody when nothing tells the call, and says so to the server and in its log', async () => {

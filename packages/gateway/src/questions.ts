@@ -134,23 +134,29 @@ export class Questions {
   }
 
   #asker(server: string, params: Json, inCall: boolean): Pick<Exchange, 'client' | 'ask'> | undefined {
-    const related = this.#exchangeOfTask(server, params)
-    if (related) return related
+    const task = taskOf(params)
+    if (task !== undefined) return this.#exchangeOfTask(server, task) ?? this.#onlyClient()
     // In the older era a question may arrive on its own: then only what is under way tells whose it may be.
     const here = inCall || this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
     const exchange = here?.server === server ? here.exchange : this.exchangeOf(server)
-    if (exchange) return exchange
-    if (this.#only && this.#onlyAsk) return { client: this.#only, ask: this.#onlyAsk }
-    return undefined
+    return exchange ?? this.#onlyClient()
   }
 
-  /** A task's question says which task it is of. Nothing else that a question may carry tells the call it is for. */
-  #exchangeOfTask(server: string, params: Json): Exchange | undefined {
-    const related = metaOf(params)[META.relatedTask]
-    const task = isObject(related) ? related.taskId : undefined
-    if (typeof task !== 'string') return undefined
-    for (const flight of this.#flights.get(server) ?? []) if (flight.task === task) return flight.exchange
-    return undefined
+  #onlyClient(): Pick<Exchange, 'client' | 'ask'> | undefined {
+    return this.#only && this.#onlyAsk && { client: this.#only, ask: this.#onlyAsk }
+  }
+
+  /**
+   * A task's question says which task it is of. Nothing else that a question may carry tells the call it is for. Where no call
+   * has that task, it may be that of a call whose task is not known yet; never that of somebody who left.
+   */
+  #exchangeOfTask(server: string, task: string): Exchange | undefined {
+    const flights = [...(this.#flights.get(server) ?? [])]
+    const own = flights.find((flight) => flight.task === task)
+    if (own) return own.exchange
+    const [first, ...more] = flights.filter((flight) => flight.task === undefined)
+    const isClear = more.every(({ exchange }) => exchange.client.id === first?.exchange.client.id)
+    return isClear ? first?.exchange : undefined
   }
 
   #whyNobody(server: string): string {
@@ -253,4 +259,10 @@ function missingFor(method: string, params: Json, { capabilities }: Client): Jso
   }
   if (params.mode === 'url') return capabilities.elicitUrl ? undefined : { elicitation: { url: {} } }
   return capabilities.elicitForm ? undefined : { elicitation: { form: {} } }
+}
+
+function taskOf(params: Json): string | undefined {
+  const related = metaOf(params)[META.relatedTask]
+  const task = isObject(related) ? related.taskId : undefined
+  return typeof task === 'string' ? task : undefined
 }
