@@ -30,13 +30,18 @@ export function listeners(): number {
   return process.eventNames().reduce((sum, name) => sum + process.listenerCount(name as string), 0)
 }
 
-/** Whether the process does anything: one that is only waiting to be reaped does not. */
-export function isRunning(pid: number): boolean {
+/**
+ * Whether the process does anything: one that is only waiting to be reaped does not. A number is given out again, so where
+ * that can be seen the process must be one that knows the folder, by its words or from its parent.
+ */
+export function isRunning(pid: number, dir: string): boolean {
   try {
     process.kill(pid, 0)
-    return process.platform !== 'linux' || !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+    if (process.platform !== 'linux') return true
+    const about = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8')
+    return !/^State:\s+Z/m.test(about('status')) && (about('cmdline') + about('environ')).includes(dir)
   } catch {
-    // ESRCH, or it went away between the two looks.
+    // ESRCH, or it went away between the looks.
     return false
   }
 }

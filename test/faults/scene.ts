@@ -112,7 +112,7 @@ function entryFor(
   }
   if (kind === 'stdio') {
     const args = [join(root, 'test/faults/peers/stdio.mjs'), fault.habit ?? 'good', dir]
-    return { ...common, type: 'stdio', command: process.execPath, args, env: {} }
+    return { ...common, type: 'stdio', command: process.execPath, args, env: { FAULT_DIR: dir } }
   }
   return { ...common, type: kind, url: peer?.url ?? '', headers: { authorization: 'Bearer s3cret-of-odd' } }
 }
@@ -299,12 +299,17 @@ async function nothingLeft(
 ): Promise<void> {
   const soon = (what: string, check: () => boolean | Promise<boolean>) =>
     until(what, check, BOUNDS.goneMs).catch((error: unknown) => problems.push(String(error)))
-  await soon('no process is left', () => !scene.noted('pids').map(Number).some(isRunning))
+  const running = () =>
+    scene
+      .noted('pids')
+      .map(Number)
+      .filter((pid) => isRunning(pid, scene.dir))
+  await soon('no process is left', () => running().length === 0)
   await soon('no timer is pending', () => timers.size === 0)
   await soon('no socket is open', async () => ((await scene.peer?.sockets()) ?? 0) === 0)
   await soon('no handle is open', () => handles() <= before.handles)
   await soon('no listener is left on the process', () => listeners() <= before.listeners)
-  for (const pid of scene.noted('pids').map(Number)) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+  for (const pid of running()) process.kill(pid, 'SIGKILL')
 }
 
 /** The peak of what the process holds above what it held at the start, looked at often. */

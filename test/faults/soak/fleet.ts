@@ -104,11 +104,11 @@ export class Fleet {
 
   /** The process that serves now, if one does. */
   pid(member: Member): number | undefined {
-    return pidsIn(member.dir).filter(isRunning).at(-1)
+    return runningIn(member.dir).at(-1)
   }
 
   processes(): number[] {
-    return this.members.flatMap(({ dir }) => pidsIn(dir)).filter(isRunning)
+    return this.members.flatMap(({ dir }) => runningIn(dir))
   }
 }
 
@@ -121,6 +121,11 @@ async function started({ kind, name, dir, habit }: Wanted, root: string, lab: La
   const remote = kind as RemoteKind
   const peer = await lab.open(remote, habit, dir, name)
   return { name, kind, dir, peer, entry: { ...COMMON, type: remote, url: peer.url, headers: {} } }
+}
+
+/** Numbers of processes are given out again: only those that were started for this folder count. */
+function runningIn(dir: string): number[] {
+  return pidsIn(dir).filter((pid) => isRunning(pid, dir))
 }
 
 /** Half of those that can speak 2026-07-28 do. */

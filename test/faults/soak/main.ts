@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openBoard, systemHost } from '@plugboard/core'
-import { handles, isRunning, listeners, until, withinMs } from '../kit.ts'
+import { handles, listeners, until, withinMs } from '../kit.ts'
 import { Lab } from '../lab.ts'
 import { circumstances, writePart } from '../report.ts'
 import { Fleet } from './fleet.ts'
@@ -165,7 +165,7 @@ async function recovered(): Promise<void> {
 async function nothingLeft(): Promise<void> {
   const soon = (what: string, check: () => boolean) =>
     until(what, check, 3000).catch((error: Error) => violation(error.message))
-  await soon('no process is left', () => !fleet.processes().some(isRunning))
+  await soon('no process is left', () => fleet.processes().length === 0)
   await soon(`no timer is pending (${timers.size})`, () => timers.size === 0)
   await soon(`no call is open (${soak.watch.open})`, () => soak.watch.open === 0)
   await soon('no more handles are open than before', () => handles() <= before.handles)
