@@ -394,6 +394,15 @@ describe('what is given at run time', () => {
   })
 
   it.each([
+    ['denied', { deniedMcpServers: [{ serverName: 'b' }] }],
+    ['not among the allowed', { allowedMcpServers: [{ serverName: 'a' }] }],
+  ])('--strict does not start a server that the user’s settings have %s', async (_, policy) => {
+    put('home/.plugboard/settings.json', policy)
+    const loaded = await load({ strict: true, mcpConfig: [JSON.stringify(servers('a', 'b'))] })
+    expect(shown(loaded)).toEqual(['a dynamic', expect.stringMatching(/^b dynamic \(.+\)$/)])
+  })
+
+  it.each([
     ['a file that is not there', 'gone.json', /no file/],
     ['broken JSON', '{"a": ', /line 1/],
     ['a folder', '.', /is a folder/],
