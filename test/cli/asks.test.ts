@@ -1,8 +1,11 @@
 // What a person at a terminal gets when a server asks back, and what happens when nobody is there.
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makePlace, type Place } from '../support/cli.ts'
+import { startAuthorizationServer } from '../../packages/core/src/auth/fixtures/authorization-server.ts'
+import { startResourceServer } from '../../packages/core/src/auth/fixtures/resource-server.ts'
+import { COMMAND, makePlace, type Place } from '../support/cli.ts'
 import { everything, odd, overheard } from '../support/servers.ts'
 import { noTerminal, openTerminal, type Terminal } from '../support/terminal.ts'
 
@@ -40,6 +43,32 @@ describe.skipIf(missing)('in a terminal', () => {
     await press('C-d')
     const shown = await see('exit 0')
     expect(shown.match(/^Approved .*/gm)).toEqual([expect.stringContaining('Approved a from')])
+  })
+
+  it('nothing is approved unasked where the questions would not be seen', { timeout: 60_000 }, async () => {
+    place.write('.mcp.json', { mcpServers: { a: { command: 'node', args: ['-e', '0'] } } })
+    const line = `HOME="${place.home}" "${process.execPath}" "${COMMAND}" approve 2>said; echo $? >code; mv code ended`
+    const socket = `plugboard-asks-${process.pid}`
+    // Its server ends with its only session, and that with the command.
+    execFileSync('tmux', ['-L', socket, 'new-session', '-d', '-c', place.project, 'sh', '-c', line])
+    await expect.poll(() => existsSync(join(place.project, 'ended')), { timeout: 20_000 }).toBe(true)
+    expect([place.read('ended'), place.read('said')]).toEqual(['2\n', expect.stringContaining('--yes')])
+    expect((await place.run('approve', '--json')).json.approved).toMatchObject([{ name: 'a' }])
+  })
+
+  it('nothing pasted ends a login as interrupted', { timeout: 60_000 }, async () => {
+    const as = await startAuthorizationServer()
+    const rs = await startResourceServer({ as })
+    try {
+      place.write('~/.plugboard/settings.json', { mcpServers: { tickets: { type: 'http', url: rs.url } } })
+      const { see, press } = await open('login', 'tickets', '--no-browser')
+      await see('paste the address')
+      await press('C-d')
+      expect(await see('exit 130')).toContain('Nothing was pasted.')
+    } finally {
+      await rs.close()
+      await as.close()
+    }
   })
 
   it('a form is filled in field by field, held to its formats, and sent', { timeout: 60_000 }, async () => {

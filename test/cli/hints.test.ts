@@ -64,6 +64,7 @@ describe('a call', () => {
     ['evrything.echo', 'There is no server "evrything". Did you mean everything.echo?'],
     ['mcp__everythin__echo', 'Did you mean mcp__everything__echo?'],
     ['everything', 'That is a server. Run `plugboard tools everything`'],
+    ['mcp__everything', 'That is a server. Run `plugboard tools everything`'],
     ['nothing-like-it.echo', 'A tool is called `server.tool`'],
   ] as const)('of %s says what is wrong with the server', async ([name, told]) => {
     const { code, stderr } = await place.run('call', name)

@@ -1,5 +1,5 @@
 // Logging in and out with the built command, against a real authorization server, without a browser: by paste.
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -28,7 +28,19 @@ afterEach(async () => {
 })
 
 /** Types into the command what a person would: the address that the browser ended on. */
-function loginByPaste(name: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
+const loginByPaste = (name: string) =>
+  loginWith(name, { agreed: (redirect, child) => void child.stdin.write(`${redirect}\n`) })
+
+interface Drive {
+  begin?(child: ChildProcessWithoutNullStreams): void
+  /** With the address that the browser is sent to in the end. */
+  agreed(redirect: string, child: ChildProcessWithoutNullStreams): void | Promise<void>
+}
+
+function loginWith(
+  name: string,
+  drive: Drive,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const env = {
     PATH: process.env['PATH'] ?? '',
     HOME: place.home,
@@ -38,6 +50,7 @@ function loginByPaste(name: string): Promise<{ code: number | null; stdout: stri
     cwd: place.project,
     env,
   })
+  drive.begin?.(child)
   let stdout = ''
   let stderr = ''
   let walked = false
@@ -49,7 +62,7 @@ function loginByPaste(name: string): Promise<{ code: number | null; stdout: stri
     const url = /https?:\/\/\S+/.exec(stderr)?.[0]
     if (url && !walked && stderr.includes('paste')) {
       walked = true
-      void as.walk(url).then((redirect) => child.stdin.write(`${redirect}\n`))
+      void as.walk(url).then((redirect) => drive.agreed(String(redirect), child))
     }
   })
   // Not at its exit: what it said may still be on the way then.
@@ -90,11 +103,19 @@ it('asks for a login, completes it by paste, stays logged in, and logs out', asy
   expect((await place.run('get', 'guarded', '--json')).json.state).toBe('needs-auth')
 }, 60_000)
 
-it('ends as interrupted when nothing is pasted', async () => {
-  place.write('~/.plugboard/settings.json', { mcpServers: { tickets: { type: 'http', url: rs.url } } })
-  const { code, stderr } = await place.runPiped('', 'login', 'tickets', '--no-browser')
-  expect([code, stderr]).toEqual([130, expect.stringContaining('Nothing was pasted.')])
-})
+it('waits for the browser where nothing can be pasted', async () => {
+  await place.run('add', '-s', 'user', 'guarded', rs.url)
+  const login = await loginWith('guarded', {
+    begin: (child) => void child.stdin.end(),
+    // Late enough that the end of input was seen.
+    agreed: async (redirect) => {
+      await new Promise((done) => setTimeout(done, 500))
+      await fetch(redirect)
+    },
+  })
+  expect([login.code, login.stderr]).toEqual([0, expect.stringContaining('http')])
+  expect(JSON.parse(login.stdout)).toMatchObject({ server: 'guarded', state: 'connected' })
+}, 60_000)
 
 it('says what cannot be logged in to', async () => {
   await place.run('add', '-s', 'user', 'local', '--', 'node', '-e', '0')

@@ -1,11 +1,12 @@
 // login: brings a person and a server's authorization together, once.
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import { login, loginsFor } from '@plugboard/core/auth'
 import { type Configuration, findResolution } from '@plugboard/core/config'
 import { Cancelled, Disabled, InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
 import { stateDirOf, withBoard } from '../plug.ts'
+import { isTerminal } from '../streams.ts'
 import { snapshotRow } from './list.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -66,18 +67,20 @@ function remoteServer(configuration: Configuration, name: string) {
   return { ...server, entry }
 }
 
-async function readPasted(signal: AbortSignal): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const left = new Promise<never>((_, fail) =>
-    terminal.once('close', () => fail(new Cancelled('Nothing was pasted.'))),
-  )
+/** Nothing, when input ends where nobody types: the browser may still come back by itself. */
+async function readPasted(signal: AbortSignal): Promise<string | undefined> {
+  const reader = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    const question = 'After you agreed, paste the address the browser ended on: '
-    return await Promise.race([terminal.question(question, { signal }), left])
-  } catch (error) {
-    if (signal.aborted) throw error
-    throw new Cancelled('Nothing was pasted.', { cause: error })
+    return await new Promise<string | undefined>((done, fail) => {
+      signal.addEventListener('abort', () => fail(signal.reason), { once: true })
+      reader.once('line', done)
+      reader.once('close', () =>
+        isTerminal(0) ? fail(new Cancelled('Nothing was pasted.')) : done(undefined),
+      )
+      reader.setPrompt('After you agreed, paste the address the browser ended on: ')
+      reader.prompt()
+    })
   } finally {
-    terminal.close()
+    reader.close()
   }
 }

@@ -1,6 +1,7 @@
 // approve: shows what a project's servers would run, and remembers the yes for exactly that.
 import { findResolution, type PendingApproval, pendingApprovals } from '@plugboard/core/config'
 import { approve } from '@plugboard/core/config/manage'
+import { InvalidInput } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { EXIT, safe, shortPath } from '../output.ts'
 import { isTerminal, write } from '../streams.ts'
@@ -13,7 +14,12 @@ export async function run(invocation: Invocation): Promise<number> {
   const asked = positionals.length > 0 ? pending.filter(({ name }) => positionals.includes(name)) : pending
   const open = positionals.length === 0 && !invocation.flag('yes') && !output.json
   // Without a terminal there is nobody to ask again: the command itself is the yes, and its answer shows to what.
-  const interactive = open && isTerminal(0) && isTerminal(2)
+  const interactive = open && asked.length > 0 && isTerminal(0)
+  // Somebody is there, but would not see what is asked.
+  if (interactive && !isTerminal(2))
+    throw new InvalidInput('You cannot be asked here: stderr is not the terminal.', {
+      hint: 'Name what to approve (`plugboard approve NAME`), or give --yes to approve all of it.',
+    })
   const agreed = interactive ? await askEach(invocation, asked) : asked
   await approve(configuration, host, agreed)
   output.result({ approved: agreed.map(({ name, file, hash }) => ({ name, source: file, hash })) }, () => {

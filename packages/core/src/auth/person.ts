@@ -13,8 +13,11 @@ export interface PersonOptions {
   /** Start the browser; the address is told by `onUrl` in any case. */
   readonly openBrowser: boolean
   readonly onUrl?: (url: string, browserOpened: boolean) => void
-  /** Waits for the redirect address as pasted by the person; whichever comes first, it or the callback, counts. */
-  readonly readPasted?: (signal: AbortSignal) => Promise<string>
+  /**
+   * Waits for the redirect address as pasted by the person; whichever comes first, it or the callback, counts. Nothing
+   * means that nobody will paste one: the callback alone is left.
+   */
+  readonly readPasted?: (signal: AbortSignal) => Promise<string | undefined>
   readonly signal?: AbortSignal
 }
 
@@ -90,7 +93,14 @@ async function firstAnswer(
     else person.signal?.addEventListener('abort', cancel, { once: true, signal: stop.signal })
   })
   const ways = [cancelled, ...(callback ? [callback.answer] : [])]
-  if (person.readPasted) ways.push(person.readPasted(stop.signal).then((text) => parsePasted(server, text)))
+  if (person.readPasted)
+    ways.push(
+      person.readPasted(stop.signal).then((text) => {
+        if (text !== undefined) return parsePasted(server, text)
+        if (callback) return callback.answer
+        throw new Cancelled('Nothing was pasted.', { server, stage: 'auth' })
+      }),
+    )
   // The slower ways may still fail after one has won; nobody waits for them any more.
   for (const way of ways) way.catch(() => undefined)
   try {

@@ -295,16 +295,18 @@ function unknownTool(
 
 /** No server has the name that the tool's name begins with. */
 function toolOfNobody(name: string, known: readonly string[]): NotFound {
-  const [typed = ''] = name.replace(/^mcp__/, '').split(/\.|__/)
+  const prefix = name.startsWith('mcp__') ? 'mcp__' : ''
+  const [typed = ''] = name.slice(prefix.length).split(/\.|__/)
+  const rest = name.slice(prefix.length + typed.length)
   const meant = nearest(typed, known)
   return new NotFound('tool', name, {
     stage: 'call',
     hint:
       meant === undefined
         ? 'A tool is called `server.tool` or `mcp__server__tool`, and no server here fits that. Run `plugboard tools` to see them.'
-        : meant === name
+        : meant === typed
           ? `That is a server. Run \`plugboard tools ${meant}\` to see its tools.`
-          : `There is no server "${typed}". Did you mean ${name.replace(typed, meant)}?`,
+          : `There is no server "${typed}". Did you mean ${prefix}${meant}${rest}?`,
   })
 }
 

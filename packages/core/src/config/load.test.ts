@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -17,6 +18,7 @@ import { InvalidInput } from '../errors.ts'
 import { systemHost } from '../host.ts'
 import { type LoadOptions, loadConfiguration } from './load.ts'
 import { addServer } from './manage.ts'
+import { isUnpacked } from './project.ts'
 
 let base: string
 beforeEach(() => {
@@ -71,6 +73,32 @@ describe('what an archive was unpacked to', () => {
     const host = systemHost({ env: { HOME: at('home'), PLUGBOARD_MANAGED_DIR: at('managed') } })
     await addServer(await load(), host, { name: 'mine', written: { command: 'mine' }, scope: 'local' })
     expect(shown(await load())).toEqual(['l1 local (pending approval)', 'mine local'])
+  })
+
+  it('is not the person’s own for a moment while it is edited', async () => {
+    unpack('.plugboard/settings.local.json', servers('l1'))
+    const file = at('p/.plugboard/settings.local.json')
+    const host = systemHost({ env: { HOME: at('home'), PLUGBOARD_MANAGED_DIR: at('managed') } })
+    const loaded = await load()
+    let done = false
+    let moments = 0
+    const watching = (async () => {
+      for (; !done; await new Promise(setImmediate)) if (!isUnpacked(file)) moments++
+    })()
+    for (let i = 0; i < 20; i++)
+      await addServer(loaded, host, { name: `s${i}`, written: { command: 's' }, scope: 'local' })
+    done = true
+    await watching
+    expect(moments).toBe(0)
+  })
+
+  it('is told by its date in private files alone: others are dated when they are edited', async () => {
+    const file = put('home/.plugboard/settings.json', servers('u'))
+    utimesSync(file, new Date('2026-01-02'), new Date('2026-01-02'))
+    const before = Date.now()
+    const host = systemHost({ env: { HOME: at('home'), PLUGBOARD_MANAGED_DIR: at('managed') } })
+    await addServer(await load(), host, { name: 'mine', written: { command: 'mine' }, scope: 'user' })
+    expect(statSync(file).mtimeMs).toBeGreaterThan(before - 2000)
   })
 })
 
@@ -363,6 +391,15 @@ describe('what is given at run time', () => {
     expect(shown(loaded)).toEqual(['a dynamic'])
     expect(loaded.rules).toMatchObject([{ action: 'deny', rule: 'mcp__a__drop', scope: 'user' }])
     expect(loaded.diagnostics).toEqual([])
+  })
+
+  it.each([
+    ['denied', { deniedMcpServers: [{ serverName: 'b' }] }],
+    ['not among the allowed', { allowedMcpServers: [{ serverName: 'a' }] }],
+  ])('--strict does not start a server that the user’s settings have %s', async (_, policy) => {
+    put('home/.plugboard/settings.json', policy)
+    const loaded = await load({ strict: true, mcpConfig: [JSON.stringify(servers('a', 'b'))] })
+    expect(shown(loaded)).toEqual(['a dynamic', expect.stringMatching(/^b dynamic \(.+\)$/)])
   })
 
   it.each([

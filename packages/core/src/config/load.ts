@@ -22,7 +22,10 @@ export interface LoadOptions {
   readonly cwd: string
   /** `--mcp-config`: files, or JSON given in place. Later ones win. */
   readonly mcpConfig?: readonly string[]
-  /** Only `mcpConfig` and `servers`; every other file is left alone. */
+  /**
+   * Only the servers of `mcpConfig` and `servers`, and what policy brings. Of settings files the rules, the hooks and the
+   * lists of allowed and denied servers still hold.
+   */
   readonly strict?: boolean
   /** Servers given by the embedding program, as they would be written. */
   readonly servers?: Readonly<Record<string, unknown>>
@@ -124,10 +127,15 @@ async function readSource(
   return { source, present: true, document: { source, definitions: [], settings, diagnostics: [fault] } }
 }
 
-/** Who wants other servers has not taken back what no server may do. */
+/** Who wants other servers has not taken back what no server may do, or which may not run. */
 function withoutServers({ source, settings, diagnostics }: ConfigDocument): ConfigDocument {
-  const { permissions, hooks } = settings
-  const kept = { ...(permissions && { permissions }), ...(hooks && { hooks }) }
+  const { permissions, hooks, allowedMcpServers, deniedMcpServers } = settings
+  const kept = {
+    ...(permissions && { permissions }),
+    ...(hooks && { hooks }),
+    ...(allowedMcpServers && { allowedMcpServers }),
+    ...(deniedMcpServers && { deniedMcpServers }),
+  }
   return { source, definitions: [], settings: kept, diagnostics }
 }
 

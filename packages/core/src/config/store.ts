@@ -1,5 +1,5 @@
 // store.ts: the writing edge of the configuration: one file, under a lock, replaced in one step.
-import { mkdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { InvalidInput, IoError } from '../errors.ts'
 import { readTextFile, realTarget, withFileLock, writeFileAtomic } from '../files/index.ts'
@@ -35,10 +35,12 @@ export async function editSource(
         throw new IoError(`Another process took over ${source.file}.`, {
           hint: 'Nothing was changed; try again.',
         })
-      const brought = before !== undefined && isUnpacked(target) ? await stat(target) : undefined
-      await writeFileAtomic(target, after, { mode: source.scope === 'project' ? 0o644 : 0o600 })
-      // One edit of ours does not make the rest of somebody else's file the person's own.
-      if (brought) await utimes(target, brought.atime, brought.mtime)
+      // One edit of ours does not make the rest of somebody else's file the person's own, not for a moment.
+      const brought = before !== undefined && source.authorship === 'checkout' && isUnpacked(target)
+      await writeFileAtomic(target, after, {
+        mode: source.scope === 'project' ? 0o644 : 0o600,
+        times: brought ? await stat(target) : undefined,
+      })
       if (before === undefined && source.id === 'local') await keepOutOfVersionControl(source.file)
       return true
     })

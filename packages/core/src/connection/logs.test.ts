@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
@@ -11,6 +11,16 @@ import { followLog, logFile, readLog, ServerLog } from './logs.ts'
 
 const logOf = (stateDir: string, server = 's') =>
   new ServerLog(stateDir, server, systemHost(), () => undefined)
+
+/** What this process has open; a descriptor may be gone before it is looked at. */
+const openFiles = () =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return []
+    }
+  })
 
 describe('the log of a server', () => {
   it('holds its standard error and its log notifications, and both are events', async () => {
@@ -92,6 +102,29 @@ describe('the log of a server', () => {
     await following
     expect(got.filter(({ text }) => /^\d+ w/.test(text))).toHaveLength(700)
     expect(got[0]?.text).toBe('is anybody there?')
+  })
+
+  it.skipIf(process.platform !== 'linux')('is not left open when following it fails', async () => {
+    const stateDir = folder()
+    const log = logOf(stateDir)
+    const file = logFile(stateDir, 's')
+    const got: LogLine[] = []
+    const following = (async () => {
+      for await (const line of followLog(stateDir, 's', new AbortController().signal)) got.push(line)
+    })()
+    const failed = expect(following).rejects.toMatchObject({ code: 'EISDIR' })
+    await until('it has begun', async () => {
+      log.add('stderr', 'is anybody there?')
+      await log.flush()
+      return got.length > 0
+    })
+    renameSync(file, `${file}.gone`)
+    // A folder can be opened, but not read.
+    mkdirSync(join(stateDir, 'logs', 's.1.log'))
+    log.add('stderr', 'after')
+    await log.flush()
+    await failed
+    expect(openFiles()).not.toContain(file)
   })
 
   it('is kept under a safe name of its own, whatever the server is called', () => {

@@ -121,18 +121,21 @@ export async function* followLog(
   while (!signal.aborted) {
     // The file may be turned at any moment: what is looked at and what is read must be the same one.
     const handle = await open(file, 'r').catch(() => undefined)
-    if (handle) {
-      const { ino, size } = await handle.stat()
-      if (inode !== undefined && ino !== inode) {
-        rest += await readOlder(file, offset)
-        offset = 0
+    if (handle)
+      try {
+        const { ino, size } = await handle.stat()
+        if (inode !== undefined && ino !== inode) {
+          rest += await readOlder(file, offset)
+          offset = 0
+        }
+        inode = ino
+        if (size < offset) offset = 0
+        const text = await readFrom(handle, offset)
+        offset += Buffer.byteLength(text)
+        rest += text
+      } finally {
+        await handle.close()
       }
-      inode = ino
-      if (size < offset) offset = 0
-      const text = await readFrom(handle, offset)
-      offset += Buffer.byteLength(text)
-      rest += text
-    }
     const cut = rest.lastIndexOf('\n') + 1
     yield* parse(rest.slice(0, cut))
     rest = rest.slice(cut)
@@ -142,21 +145,22 @@ export async function* followLog(
 
 async function readOlder(file: string, offset: number): Promise<string> {
   const handle = await open(older(file), 'r').catch(() => undefined)
-  return handle ? await readFrom(handle, offset) : ''
-}
-
-/** From there to the end, and closes it. */
-async function readFrom(handle: FileHandle, offset: number): Promise<string> {
+  if (!handle) return ''
   try {
-    const { size } = await handle.stat()
-    if (size <= offset) return ''
-    const bytes = Buffer.alloc(Math.min(size - offset, LOG_LIMITS.bytesPerServer * 2))
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
-    // Every write ends with a whole line, so a character is never cut in two.
-    return bytes.toString('utf8', 0, bytesRead)
+    return await readFrom(handle, offset)
   } finally {
     await handle.close()
   }
+}
+
+/** From there to the end; whoever opened it closes it. */
+async function readFrom(handle: FileHandle, offset: number): Promise<string> {
+  const { size } = await handle.stat()
+  if (size <= offset) return ''
+  const bytes = Buffer.alloc(Math.min(size - offset, LOG_LIMITS.bytesPerServer * 2))
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
+  // Every write ends with a whole line, so a character is never cut in two.
+  return bytes.toString('utf8', 0, bytesRead)
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

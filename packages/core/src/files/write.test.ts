@@ -43,6 +43,14 @@ describe('replacing a file', () => {
     expect(modeOf(at('f'))).toBe(0o600)
   })
 
+  it('gives it the dates asked for, and today’s otherwise', async () => {
+    const long = new Date('2026-01-02')
+    await writeFileAtomic(at('f'), 'old', { times: { atime: long, mtime: long } })
+    expect(statSync(at('f')).mtime).toEqual(long)
+    await writeFileAtomic(at('f'), 'new')
+    expect(Date.now() - statSync(at('f')).mtimeMs).toBeLessThan(60_000)
+  })
+
   it('writes through links, and leaves the links', async () => {
     mkdirSync(at('dotfiles'))
     writeFileSync(at('dotfiles', 'real'), 'old')

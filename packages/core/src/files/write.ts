@@ -13,6 +13,8 @@ export interface WriteOptions {
   readonly forceMode?: boolean
   /** For folders that have to be made. */
   readonly dirMode?: number
+  /** The dates it has from the first moment on; now, unless given. */
+  readonly times?: { readonly atime: Date; readonly mtime: Date } | undefined
 }
 
 /** Follows symbolic links, so that a linked settings file stays a link; the target need not exist yet. */
@@ -41,6 +43,7 @@ export async function writeFileAtomic(
     const file = await open(draft, 'wx', mode)
     try {
       await file.writeFile(data)
+      if (options.times) await file.utimes(options.times.atime, options.times.mtime)
       await file.sync()
     } finally {
       await file.close()
