@@ -1,6 +1,7 @@
 // meaning/live.ts: the search by meaning over a tree that keeps changing. Files are chunked and embedded in the background,
 // likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
 import { languageOf } from '../chunks/languages.ts'
+import { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
 import { type ChunkSegment, type ChunkStore, type IndexStore, vectorBytes } from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
@@ -69,6 +70,7 @@ export class MeaningIndex {
   readonly #stop = new AbortController()
   readonly #dimensions: number
   readonly #kept: ChunkStore
+  readonly #parsers = new Parsers()
   #threads: MeaningThread[] = []
   #collection = new ChunkCollection([])
   /** What the collection is made of. */
@@ -171,7 +173,7 @@ export class MeaningIndex {
     const asked = canAsk ? await this.#vectorOf(query.query) : undefined
     const mode = asked?.vector ? query.mode : 'text'
     const accepted = collection.accepted(query.language, query.path)
-    const results = new Results(this.#options.root, collection)
+    const results = new Results(this.#options.root, collection, this.#parsers)
     const ranked = await rankedBy(mode, results, query.query, asked?.vector, accepted)
     const hits = await results.present(ranked, query.maxResults)
     return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
