@@ -104,6 +104,25 @@ describe('search by meaning', () => {
     expect(fresh.results[0]).toMatchObject({ file_path: 'src/later.ts', name: 'renewCertificate' })
   })
 
+  it('finds what is in a line longer than a chunk, search after search', async () => {
+    tree.write('data.json', JSON.stringify(Array.from({ length: 1200 }, (_, n) => `zebra${n}`)))
+    tree.write(
+      'app.js',
+      `var list=[${'"filler",'.repeat(900)}0]\nfunction paintGiraffe() {\n  return list\n}\n`,
+    )
+    code.warmUp()
+    await whole()
+    for (let round = 0; round < 3; round++)
+      for (const [query, path] of [
+        ['zebra700', 'data.json'],
+        ['paintGiraffe', 'app.js'],
+      ] as const) {
+        const { results, coverage } = await code.searchByMeaning(ask(query))
+        expect(results[0]).toMatchObject({ file_path: path, text: expect.stringContaining(query) })
+        expect(coverage).toMatchObject({ files: 5, files_indexed: 5 })
+      }
+  })
+
   it('keeps its work across a restart', async () => {
     code.warmUp()
     await whole()

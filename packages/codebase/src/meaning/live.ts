@@ -1,6 +1,7 @@
 // meaning/live.ts: the search by meaning over a tree that keeps changing. Files are chunked and embedded in the background,
 // likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
 import { languageOf } from '../chunks/languages.ts'
+import { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
 import { type ChunkSegment, type ChunkStore, type IndexStore, vectorBytes } from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
@@ -69,6 +70,7 @@ export class MeaningIndex {
   readonly #stop = new AbortController()
   readonly #dimensions: number
   readonly #kept: ChunkStore
+  readonly #parsers = new Parsers()
   #threads: MeaningThread[] = []
   #collection = new ChunkCollection([])
   /** What the collection is made of. */
@@ -171,7 +173,7 @@ export class MeaningIndex {
     const asked = canAsk ? await this.#vectorOf(query.query) : undefined
     const mode = asked?.vector ? query.mode : 'text'
     const accepted = collection.accepted(query.language, query.path)
-    const results = new Results(this.#options.root, collection)
+    const results = new Results(this.#options.root, collection, this.#parsers)
     const ranked = await rankedBy(mode, results, query.query, asked?.vector, accepted)
     const hits = await results.present(ranked, query.maxResults)
     return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
@@ -319,13 +321,20 @@ export class MeaningIndex {
     )
     if (pending.length === 0) return
     const known = this.#knownVectors(pending)
+    const failed = new AbortController()
+    const wanted = AbortSignal.any([this.#stop.signal, failed.signal])
     let next = 0
+    const embedInTurn = async (n: number) => {
+      for (let open = pending[next++]; open; open = pending[next++])
+        await this.#embed(this.#thread(n), open.segment, known, wanted)
+    }
+    // Whoever still adds vectors when this settles would do so beside the next refresh, and a vector counts for the chunk at its place.
     await Promise.all(
-      Array.from({ length: Math.min(this.#options.threads, pending.length) }, async (_, n) => {
-        for (let open = pending[next++]; open; open = pending[next++])
-          await this.#embed(this.#thread(n), open.segment, known)
-      }),
+      Array.from({ length: Math.min(this.#options.threads, pending.length) }, (_, n) =>
+        embedInTurn(n).catch((error: unknown) => failed.abort(error)),
+      ),
     )
+    failed.signal.throwIfAborted()
   }
 
   /** A batch is kept before the next is asked for, so that a crash costs one at most. */
@@ -333,6 +342,7 @@ export class MeaningIndex {
     thread: MeaningThread,
     segment: ChunkSegment,
     known: ReadonlyMap<string, Uint8Array>,
+    wanted: AbortSignal,
   ): Promise<void> {
     const { realRoot: root, choice } = this.#options
     const dimensions = this.#dimensions
@@ -344,7 +354,7 @@ export class MeaningIndex {
       }),
     )
     for (let at = segment.vectors; at < chunks.length; ) {
-      this.#stop.signal.throwIfAborted()
+      wanted.throwIfAborted()
       const shown = chunks.slice(at, at + SHOWN)
       const reply = await this.#inTurn(thread, { do: 'embed', root, chunks: shown, choice, dimensions })
       const count = reply.type === 'embedded' ? reply.records.length / vectorBytes({ dimensions }) : 0

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { chunkText } from '../chunks/chunk.ts'
 import { Parsers } from '../chunks/parsers.ts'
 import { MemoryStore } from '../index/memory-store.ts'
@@ -23,13 +23,11 @@ const RANKED = [
   { id: 2, score: 1 },
 ]
 
-let tree: Scratch
-let results: Results
-beforeEach(async () => {
-  tree = scratch(FILES)
+/** Of an index of these files, as they are now. */
+async function resultsOf(texts: Readonly<Record<string, string>>): Promise<Results> {
   const parsers = new Parsers()
   const files = await Promise.all(
-    Object.entries(FILES).map(async ([path, text]) => ({
+    Object.entries(texts).map(async ([path, text]) => ({
       path,
       size: text.length,
       mtimeMs: 1,
@@ -40,8 +38,18 @@ beforeEach(async () => {
   await chunks.commit([await chunks.add(batchOf(files))])
   const opens = chunks
     .segments()
-    .map((segment) => ({ segment, base: 0, stale: new Uint8Array(3), fileOf: undefined }))
-  results = new Results(new Root(tree.folder), new ChunkCollection(opens))
+    .map((segment) => ({ segment, base: 0, stale: new Uint8Array(files.length), fileOf: undefined }))
+  return new Results(new Root(tree.folder), new ChunkCollection(opens), parsers)
+}
+
+const allOf = ({ collection }: Results) =>
+  Array.from({ length: collection.size }, (_, id) => ({ id, score: 1 }))
+
+let tree: Scratch
+let results: Results
+beforeEach(async () => {
+  tree = scratch(FILES)
+  results = await resultsOf(FILES)
 })
 afterEach(() => tree.remove())
 
@@ -61,4 +69,43 @@ it('leaves out a chunk whose text is no longer there', async () => {
 it('keeps what is past the closer look, in its order, at the end', async () => {
   const many = [...Array.from({ length: 20 }, () => ({ id: 0, score: 2 })), { id: 1, score: 1 }]
   expect((await results.lookCloser(many, ASKED)).at(-1)).toEqual({ id: 1, score: 1 })
+})
+
+describe('a line longer than a chunk', () => {
+  const oneLine = (n: number) => JSON.stringify(Array.from({ length: 1200 }, (_, k) => `w${n}x${k}`))
+  const LONG = {
+    'data.json': oneLine(0),
+    'app.min.js': `var a=[${'"filler",'.repeat(900)}0]\nfunction reconnect() {\n  return a\n}\n`,
+  }
+  const write = (texts: Readonly<Record<string, string>>) => {
+    for (const [path, text] of Object.entries(texts)) tree.write(path, text)
+  }
+
+  it('is shown in the parts it was cut into, and its file still counts', async () => {
+    write(LONG)
+    const long = await resultsOf(LONG)
+    const hits = await long.present(allOf(long), 100)
+    for (const [path, text] of Object.entries(LONG)) {
+      const own = hits.filter(({ file_path }) => file_path === path)
+      expect(own.map((hit) => hit.text).join('')).toBe(text)
+    }
+    expect(long.collection.counts().files).toBe(2)
+  })
+
+  it('no longer counts when it changed', async () => {
+    write({ ...LONG, 'data.json': LONG['data.json'].replaceAll('w0', 'other') })
+    const long = await resultsOf(LONG)
+    const hits = await long.present(allOf(long), 100)
+    expect(new Set(hits.map(({ file_path }) => file_path))).toEqual(new Set(['app.min.js']))
+    expect(long.collection.counts().files).toBe(1)
+  })
+
+  it('is left out past as many files as one search cuts again, which then still count', async () => {
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`d${n}.json`, oneLine(n)]))
+    write(many)
+    const long = await resultsOf(many)
+    const hits = await long.present(allOf(long), 1000)
+    expect(new Set(hits.map(({ file_path }) => file_path)).size).toBe(10)
+    expect(long.collection.counts().files).toBe(30)
+  })
 })

@@ -1,9 +1,11 @@
 // meaning/results.ts: from numbers of chunks to what a caller reads. Every chunk is read from its file and checked against what was
 // indexed; each file is read once a search.
+import { chunkText } from '../chunks/chunk.ts'
+import type { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
 import { decodeText, readBytes } from '../files.ts'
 import type { ChunkMeta } from '../index/storage.ts'
-import { FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
+import { CHUNK_LIMITS, FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import { hashOf } from './chunk-batch.ts'
 import { closeness, type Rarities } from './closer.ts'
@@ -17,14 +19,25 @@ interface Read {
   readonly text: string
 }
 
+/** Files with lines longer than a chunk that one search cuts again, and their characters together: this takes the main thread. */
+const CUT_AGAIN = { files: 10, chars: 2 * FILE_LIMITS.meaningBytes } as const
+
+/** Its text is there, is not, or was not looked for. */
+type Check = { readonly is: 'there'; readonly text: string } | { readonly is: 'gone' | 'unknown' }
+
 export class Results {
   readonly collection: ChunkCollection
   readonly #root: Root
   readonly #files = new Map<string, string | undefined>()
+  readonly #parsers: Parsers
+  /** The texts of the chunks of files that were cut again, by where they stand and their hash. */
+  readonly #cuts = new Map<string, ReadonlyMap<string, string>>()
+  #cutChars = 0
 
-  constructor(root: Root, collection: ChunkCollection) {
+  constructor(root: Root, collection: ChunkCollection, parsers: Parsers) {
     this.#root = root
     this.collection = collection
+    this.#parsers = parsers
   }
 
   /** The first few in a new order, by what their text shows; the rest after them as they were. */
@@ -60,17 +73,40 @@ export class Results {
     return hits
   }
 
-  /** Undefined when the chunk's text is no longer there; its file then no longer counts. */
+  /** Undefined when the chunk's text is no longer there, and its file then no longer counts, or when that would take too long to tell. */
   async #read(id: number): Promise<Read | undefined> {
     const open = this.collection.openOf(id)
     if (!open) return undefined
     const meta = open.segment.meta(id - open.base)
     const path = open.segment.files[meta.file]?.path ?? ''
     const file = await this.#file(path)
-    const text = file === undefined ? undefined : linesOf(file, meta.startLine, meta.endLine)
-    if (text !== undefined && hashOf(text) === meta.hash) return { path, meta, text }
-    open.stale[meta.file] = 1
+    const check: Check = file === undefined ? { is: 'gone' } : await this.#check(path, file, meta)
+    if (check.is === 'there') return { path, meta, text: check.text }
+    if (check.is === 'gone') open.stale[meta.file] = 1
     return undefined
+  }
+
+  async #check(path: string, file: string, meta: ChunkMeta): Promise<Check> {
+    const lines = linesOf(file, meta.startLine, meta.endLine)
+    if (hashOf(lines) === meta.hash) return { is: 'there', text: lines }
+    // Only a line that fills a chunk is ever cut inside; all other chunks are whole lines.
+    if (lines.length < CHUNK_LIMITS.maxChars) return { is: 'gone' }
+    const cut = await this.#cut(path, file)
+    if (!cut) return { is: 'unknown' }
+    const text = cut.get(placeOf(meta, meta.hash))
+    return text === undefined ? { is: 'gone' } : { is: 'there', text }
+  }
+
+  /** Undefined when this search has cut enough. */
+  async #cut(path: string, file: string): Promise<ReadonlyMap<string, string> | undefined> {
+    const known = this.#cuts.get(path)
+    if (known) return known
+    if (this.#cuts.size >= CUT_AGAIN.files || this.#cutChars + file.length > CUT_AGAIN.chars) return undefined
+    this.#cutChars += file.length
+    const chunks = await chunkText(path, file, this.#parsers)
+    const cut = new Map(chunks.map((chunk) => [placeOf(chunk, hashOf(chunk.text)), chunk.text]))
+    this.#cuts.set(path, cut)
+    return cut
   }
 
   async #file(path: string): Promise<string | undefined> {
@@ -88,6 +124,9 @@ export class Results {
     }
   }
 }
+
+const placeOf = ({ startLine, endLine }: Pick<ChunkMeta, 'startLine' | 'endLine'>, hash: string) =>
+  `${startLine}-${endLine} ${hash}`
 
 /** Both counted from 1, the last one with its newline. */
 function linesOf(text: string, first: number, last: number): string {

@@ -89,6 +89,49 @@ it('goes on where a killed process stopped', async () => {
   expect(after.length).toBe(80 - before.size)
 })
 
+it('starts again after a failure only when nobody is still adding vectors', async () => {
+  const many = Array.from({ length: 150 }, (_, n) => [`f${n}.py`, `def number_${n}():\n    return ${n}\n`])
+  const tree = kept(scratch(Object.fromEntries(many)))
+  const cache = kept(scratch())
+  const asked: string[][] = []
+  const held: (() => void)[] = []
+  const server = createServer(async (req, res) => {
+    const { input } = JSON.parse(Buffer.concat(await req.toArray()).toString()) as { input: string[] }
+    asked.push(input)
+    const answer = () =>
+      res.end(JSON.stringify({ data: input.map((_, index) => ({ index, embedding: [1, index] })) }))
+    if (asked.length === 1) held.push(answer)
+    else if (asked.length === 2) res.writeHead(401).end()
+    else answer()
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  open.push({ close: () => server.close() })
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/v1`
+  const code = new Codebase({
+    root: tree.folder,
+    cacheDir: cache.folder,
+    threads: 4,
+    embeddings: { kind: 'endpoint', url, model: 'tiny', dimensions: 2 },
+  })
+  open.unshift(code)
+  code.warmUp()
+  await eventually(() => asked.length >= 2, 'two batches at once')
+  for (let round = 0; round < 20; round++) {
+    code.warmUp()
+    await new Promise((done) => setTimeout(done, 25))
+  }
+  expect(asked).toHaveLength(2)
+  held[0]?.()
+  await eventually(async () => {
+    code.warmUp()
+    return (await code.status()).meaning.chunks_with_vectors === 150
+  }, 'the rest')
+  const refused = new Set(asked[1])
+  const others = asked.flat().filter((text) => !refused.has(text))
+  expect(others).toHaveLength(new Set(others).size)
+})
+
 it('never compares the vectors of one model with those of another', async () => {
   const tree = kept(scratch({ 'a.py': files['f0.py'] ?? '' }))
   const cache = kept(scratch())
