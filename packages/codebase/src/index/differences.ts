@@ -8,6 +8,7 @@ import { type Seen, survey } from './jobs.ts'
 import type { PlacedState, TextSnapshot } from './storage.ts'
 
 const GLOBS_KEPT = 20
+const IGNORED_KEPT = 10_000
 
 export interface Tree {
   readonly root: string
@@ -19,7 +20,7 @@ export class Differences {
   readonly #tree: Tree
   readonly #dirty = new Set<string>()
   readonly #absent = new Set<string>()
-  /** New paths that the rules leave out. */
+  /** Files that are there and that the rules leave out: kept so that a change of one costs no listing. */
   readonly #ignored = new Set<string>()
   readonly #folders = new Set([''])
   readonly #globs = new Map<string, ReadonlySet<string>>()
@@ -139,6 +140,7 @@ export class Differences {
       if (this.#folders.has(parent)) shallow.add(parent)
       else deep.add(this.#nearest(parent))
     }
+    const before = new Map(paths.map((path) => [path, this.#fileAt(path)]))
     const listed = new Set([
       ...(await this.#list([...shallow], ['--max-depth=1'])),
       ...(await this.#list([...deep], [])),
@@ -148,7 +150,25 @@ export class Differences {
         this.#dirty.add(path)
         this.#addFolders(path)
         this.#globs.clear()
-      } else this.#ignored.add(path)
+      } else this.#ignore(path, before.get(path))
+    }
+  }
+
+  /** Only a file that was there all through the listing was left out by the rules; any other may yet come. */
+  #ignore(path: string, before: string | undefined): void {
+    if (before === undefined || this.#fileAt(path) !== before) return
+    if (this.#ignored.size >= IGNORED_KEPT) this.#ignored.clear()
+    this.#ignored.add(path)
+  }
+
+  /** Which file has this name now. */
+  #fileAt(path: string): string | undefined {
+    try {
+      const found = lstatSync(join(this.#tree.root, path), { throwIfNoEntry: false })
+      return found?.isFile() ? `${found.ino} ${found.birthtimeMs}` : undefined
+    } catch {
+      // A folder on the way that may not be entered: whether the file is there is not known.
+      return undefined
     }
   }
 

@@ -119,15 +119,7 @@ class Conversation {
     }
     const own = randomUUID()
     const answer = new Promise<JSONRPCMessage>((done) => this.#waiting.set(own, done))
-    const timer = setTimeout(() => {
-      // Answering in the server's place keeps the caller's socket from waiting for ever.
-      this.#waiting.get(own)?.({
-        jsonrpc: '2.0',
-        id: own,
-        error: { code: RPC.internal, message: 'The call took too long.' },
-      })
-      this.#waiting.delete(own)
-    }, HTTP_LIMITS.requestMs)
+    const timer = setTimeout(() => this.#giveUp(own, 'The call took too long.'), HTTP_LIMITS.requestMs)
     try {
       await this.#end.send({ ...message, id: own })
       return { ...(await answer), id: message.id }
@@ -137,6 +129,13 @@ class Conversation {
   }
 
   async close(): Promise<void> {
+    for (const id of [...this.#waiting.keys()]) this.#giveUp(id, 'The conversation was ended.')
     await this.#end.close()
+  }
+
+  /** Answers in the server's place, which keeps the caller's socket from waiting for ever. */
+  #giveUp(id: string, message: string): void {
+    this.#waiting.get(id)?.({ jsonrpc: '2.0', id, error: { code: RPC.internal, message } })
+    this.#waiting.delete(id)
   }
 }

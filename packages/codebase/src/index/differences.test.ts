@@ -1,0 +1,46 @@
+// What the index knows of a tree that changes under it: files that come, go and come back while it answers.
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Codebase } from '../codebase.ts'
+import { eventually, type Scratch, scratch, textQuery } from '../test-support.ts'
+
+let tree: Scratch
+let cache: Scratch
+let code: Codebase
+beforeAll(async () => {
+  tree = scratch({ '.ignore': '*.log\n' })
+  cache = scratch()
+  for (let n = 0; n < 450; n++) tree.write(`src/f${n}.ts`, `export const value${n} = ${n}\n`)
+  code = new Codebase({ root: tree.folder, cacheDir: cache.folder, embeddings: { kind: 'none' } })
+  code.warmUp()
+  await eventually(async () => (await code.status()).text.state === 'ready', 'ready', 30_000)
+}, 60_000)
+afterAll(async () => {
+  await code.close()
+  tree.remove()
+  cache.remove()
+})
+
+const find = async (text: string) => {
+  const { source, matches } = await code.searchCode(textQuery(text))
+  return { source, paths: matches.map(({ file_path }) => file_path) }
+}
+
+it('finds a file that came, went before anybody looked, and came again', async () => {
+  for (const path of ['src/new.ts', 'src/deep/er/new.ts']) {
+    tree.write(path, 'comes_and_goes\n')
+    rmSync(join(tree.folder, path))
+    expect(await find('comes_and_goes')).toEqual({ source: 'index', paths: [] })
+    tree.write(path, 'comes_and_goes\n')
+    expect(await find('comes_and_goes')).toEqual({ source: 'index', paths: [path] })
+    rmSync(join(tree.folder, path))
+  }
+})
+
+it('leaves out what the rules leave out, however often it changes', async () => {
+  for (let n = 0; n < 3; n++) {
+    tree.write('src/out.log', `never_found ${n}\n`)
+    expect(await find('never_found')).toEqual({ source: 'index', paths: [] })
+  }
+})
