@@ -3,7 +3,13 @@
 import { languageOf } from '../chunks/languages.ts'
 import { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
-import { type ChunkSegment, type ChunkStore, type IndexStore, vectorBytes } from '../index/storage.ts'
+import {
+  type ChunkedFile,
+  type ChunkSegment,
+  type ChunkStore,
+  type IndexStore,
+  vectorBytes,
+} from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
 import type { Turns } from '../index/turns.ts'
 import { MEANING_LIMITS } from '../limits.ts'
@@ -75,6 +81,8 @@ export class MeaningIndex {
   #collection = new ChunkCollection([])
   /** What the collection is made of. */
   #segments: readonly ChunkSegment[] = []
+  /** Entries of files that were not listed the last time. */
+  #gone: ReadonlySet<ChunkedFile> = new Set()
   #files = 0
   #refreshed = 0
   #work: Promise<void> = Promise.resolve()
@@ -237,7 +245,7 @@ export class MeaningIndex {
     const seen = new Set<string>()
     for (const open of [...next].reverse())
       open.segment.files.forEach((file, n) => {
-        if (seen.has(file.path)) open.stale[n] = 1
+        if (seen.has(file.path) || this.#gone.has(file)) open.stale[n] = 1
         seen.add(file.path)
       })
     this.#collection = new ChunkCollection(next)
@@ -285,11 +293,16 @@ export class MeaningIndex {
   #changedFiles(all: readonly string[], numbers: Float64Array): string[] {
     const states = new Map<string, { size: number; mtimeMs: number }>()
     const here = new Set(all)
+    const gone = new Set<ChunkedFile>()
     for (const open of this.#collection.opens)
       open.segment.files.forEach((file, n) => {
-        if (!here.has(file.path)) open.stale[n] = 1
+        if (!here.has(file.path)) {
+          gone.add(file)
+          open.stale[n] = 1
+        }
         if (!open.stale[n]) states.set(file.path, file)
       })
+    this.#gone = gone
     const changed: { path: string; mtimeMs: number; source: number }[] = []
     all.forEach((path, n) => {
       const size = numbers[n * 2] as number

@@ -81,3 +81,25 @@ describe('an abort of a rebuild', () => {
     expect(meaning.coverage().files_indexed).toBe(FILES)
   })
 })
+
+describe('a file that is gone', () => {
+  it('does not count again when another changes', async () => {
+    await meaning.refresh()
+    listed = listed.slice(1)
+    await meaning.refresh()
+    expect(meaning.coverage()).toMatchObject({ files: FILES - 1, files_indexed: FILES - 1 })
+    tree.write('f5.py', `${text(5)}\n${text(500)}`)
+    await meaning.refresh()
+    expect(meaning.coverage()).toMatchObject({ files: FILES - 1, files_indexed: FILES - 1 })
+  })
+
+  it('counts once more when it is back', async () => {
+    const all = listed
+    await meaning.refresh()
+    listed = all.slice(1)
+    await meaning.refresh()
+    listed = all
+    await meaning.refresh()
+    expect(meaning.coverage()).toMatchObject({ files: FILES, files_indexed: FILES })
+  })
+})
