@@ -3,7 +3,13 @@
 import { languageOf } from '../chunks/languages.ts'
 import { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
-import { type ChunkSegment, type ChunkStore, type IndexStore, vectorBytes } from '../index/storage.ts'
+import {
+  type ChunkedFile,
+  type ChunkSegment,
+  type ChunkStore,
+  type IndexStore,
+  vectorBytes,
+} from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
 import type { Turns } from '../index/turns.ts'
 import { MEANING_LIMITS } from '../limits.ts'
@@ -75,6 +81,8 @@ export class MeaningIndex {
   #collection = new ChunkCollection([])
   /** What the collection is made of. */
   #segments: readonly ChunkSegment[] = []
+  /** Entries of files that were not listed the last time. */
+  #gone: ReadonlySet<ChunkedFile> = new Set()
   #files = 0
   #refreshed = 0
   #work: Promise<void> = Promise.resolve()
@@ -98,17 +106,18 @@ export class MeaningIndex {
     return this.#isWorking
   }
 
-  /** Settles when everything is chunked and embedded, or could not be. */
-  refresh(): Promise<void> {
+  /** Settles when everything is chunked and embedded, or could not be, or is no longer wanted. */
+  refresh(signal?: AbortSignal): Promise<void> {
     this.#refreshed = Date.now()
     if (this.#isWorking || this.#stop.signal.aborted) return this.#work
     this.#isWorking = true
-    this.#work = this.#reading(() => this.#bringUp())
+    const wanted = signal ? AbortSignal.any([this.#stop.signal, signal]) : this.#stop.signal
+    this.#work = this.#reading(() => this.#bringUp(wanted))
       .then(() => {
         this.#failure = undefined
       })
       .catch((error: unknown) => {
-        if (!this.#stop.signal.aborted) this.#failure = error instanceof Error ? error.message : String(error)
+        if (!wanted.aborted) this.#failure = error instanceof Error ? error.message : String(error)
       })
       .finally(() => {
         this.#isWorking = false
@@ -131,17 +140,21 @@ export class MeaningIndex {
     }
   }
 
-  /** Stops what is under way, forgets everything and starts from nothing. After an abort a later refresh goes on from there. */
+  /**
+   * Stops what is under way, forgets everything and starts from nothing. An abort before that rejects, and nothing is forgotten;
+   * after a later one the next refresh goes on from there.
+   */
   async rebuild(signal?: AbortSignal): Promise<void> {
     await this.#endThreads()
     await this.#work
+    signal?.throwIfAborted()
     if (!this.#options.store.tryLock())
       throw new CodebaseError('IO', 'Another process is indexing this folder.')
     await this.#kept.clear()
     this.#load()
     const stop = () => void this.#endThreads()
     signal?.addEventListener('abort', stop, { once: true })
-    await this.refresh().finally(() => signal?.removeEventListener('abort', stop))
+    await this.refresh(signal).finally(() => signal?.removeEventListener('abort', stop))
   }
 
   async close(): Promise<void> {
@@ -232,18 +245,20 @@ export class MeaningIndex {
     const seen = new Set<string>()
     for (const open of [...next].reverse())
       open.segment.files.forEach((file, n) => {
-        if (seen.has(file.path)) open.stale[n] = 1
+        if (seen.has(file.path) || this.#gone.has(file)) open.stale[n] = 1
         seen.add(file.path)
       })
     this.#collection = new ChunkCollection(next)
     this.#segments = segments
   }
 
-  async #bringUp(): Promise<void> {
+  async #bringUp(wanted: AbortSignal): Promise<void> {
     const { store, realRoot, list } = this.#options
     if (store.unavailable) throw new CodebaseError('IO', store.unavailable)
     this.#load()
-    const all = await list(this.#stop.signal)
+    const all = await list(wanted)
+    // An abort ends the threads there are; one that is asked for afterwards would be a new one.
+    wanted.throwIfAborted()
     const reply = await this.#inTurn(this.#thread(0), { do: 'stat', root: realRoot, paths: all })
     if (reply.type !== 'stats') return
     this.#files = all.length
@@ -252,11 +267,11 @@ export class MeaningIndex {
     await this.#kept.sweep()
     const files = [...new Set([...changed, ...this.#crowded()])]
     for (let at = 0; at < files.length; at += MEANING_LIMITS.filesPerSegment) {
-      this.#stop.signal.throwIfAborted()
+      wanted.throwIfAborted()
       await this.#chunkSome(files.slice(at, at + MEANING_LIMITS.filesPerSegment))
     }
     try {
-      await this.#embedAll()
+      await this.#embedAll(wanted)
     } catch (error) {
       // A model that is away may be so for long, and every edit adds a segment.
       await this.#dropStale(({ vectors }) => vectors === 0)
@@ -278,11 +293,16 @@ export class MeaningIndex {
   #changedFiles(all: readonly string[], numbers: Float64Array): string[] {
     const states = new Map<string, { size: number; mtimeMs: number }>()
     const here = new Set(all)
+    const gone = new Set<ChunkedFile>()
     for (const open of this.#collection.opens)
       open.segment.files.forEach((file, n) => {
-        if (!here.has(file.path)) open.stale[n] = 1
+        if (!here.has(file.path)) {
+          gone.add(file)
+          open.stale[n] = 1
+        }
         if (!open.stale[n]) states.set(file.path, file)
       })
+    this.#gone = gone
     const changed: { path: string; mtimeMs: number; source: number }[] = []
     all.forEach((path, n) => {
       const size = numbers[n * 2] as number
@@ -314,7 +334,7 @@ export class MeaningIndex {
     await this.#kept.sweep()
   }
 
-  async #embedAll(): Promise<void> {
+  async #embedAll(wanted: AbortSignal): Promise<void> {
     if (!this.model) return
     const pending = this.#collection.opens.filter(
       (open) => speaks(open) && open.segment.vectors < open.segment.chunks,
@@ -322,11 +342,11 @@ export class MeaningIndex {
     if (pending.length === 0) return
     const known = this.#knownVectors(pending)
     const failed = new AbortController()
-    const wanted = AbortSignal.any([this.#stop.signal, failed.signal])
+    const goOn = AbortSignal.any([wanted, failed.signal])
     let next = 0
     const embedInTurn = async (n: number) => {
       for (let open = pending[next++]; open; open = pending[next++])
-        await this.#embed(this.#thread(n), open.segment, known, wanted)
+        await this.#embed(this.#thread(n), open.segment, known, goOn)
     }
     // Whoever still adds vectors when this settles would do so beside the next refresh, and a vector counts for the chunk at its place.
     await Promise.all(
@@ -342,7 +362,7 @@ export class MeaningIndex {
     thread: MeaningThread,
     segment: ChunkSegment,
     known: ReadonlyMap<string, Uint8Array>,
-    wanted: AbortSignal,
+    goOn: AbortSignal,
   ): Promise<void> {
     const { realRoot: root, choice } = this.#options
     const dimensions = this.#dimensions
@@ -354,7 +374,7 @@ export class MeaningIndex {
       }),
     )
     for (let at = segment.vectors; at < chunks.length; ) {
-      wanted.throwIfAborted()
+      goOn.throwIfAborted()
       const shown = chunks.slice(at, at + SHOWN)
       const reply = await this.#inTurn(thread, { do: 'embed', root, chunks: shown, choice, dimensions })
       const count = reply.type === 'embedded' ? reply.records.length / vectorBytes({ dimensions }) : 0
