@@ -1,8 +1,10 @@
 // Streamable HTTP as raw requests: every wrong turn has the protocol's code in both eras, and sessions begin and end.
+import { McpServer } from '@modelcontextprotocol/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from '../index.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { type Scratch, scratch } from '../test-support.ts'
+import { StreamableEndpoint } from './streamable.ts'
 
 let tree: Scratch
 let server: CodebaseServer
@@ -137,3 +139,38 @@ describe('in the era of requests that stand alone', () => {
     expect((await alone('no/such')).body).toMatchObject(failure(-32601))
   })
 })
+
+it('refuses an id that is still open, and ends the answer of a call that is cancelled', async () => {
+  const endpoint = new StreamableEndpoint(() => {
+    const slow = new McpServer({ name: 'slow', version: '1' })
+    slow.registerTool('wait', {}, () => new Promise(() => undefined))
+    return slow
+  })
+  const send = (body: unknown, session?: string) =>
+    endpoint.fetch(
+      new Request('http://localhost/mcp', {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          Accept: 'application/json, text/event-stream',
+          ...(session !== undefined && { 'Mcp-Session-Id': session }),
+        },
+        body: JSON.stringify(body),
+      }),
+      { parsedBody: body },
+    )
+  const opened = await send(ask('initialize', HELLO))
+  const session = opened.headers.get('mcp-session-id') ?? ''
+  await opened.text()
+  const waiting = await send(ask('tools/call', { name: 'wait', arguments: {} }), session)
+  const second = await send(ask('ping'), session)
+  expect(second.status).toBe(400)
+  expect(await second.json()).toMatchObject({ id: 1, ...failure(-32600) })
+  const twice = [2, 2].map((id) => ({ ...ask('ping'), id }))
+  expect((await send(twice, session)).status).toBe(400)
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
+  expect((await send(cancel, session)).status).toBe(202)
+  expect(await waiting.text()).toContain('The call was cancelled.')
+  expect(await (await send(ask('ping'), session)).text()).toContain('"result":{}')
+  await endpoint.close()
+}, 10_000)

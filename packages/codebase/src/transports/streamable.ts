@@ -16,6 +16,8 @@ import { asMessage, HandshakeGate, misshapen, RPC, type RpcError, rpcError } fro
 interface Session {
   readonly gate: HandshakeGate
   readonly transport: WebStandardStreamableHTTPServerTransport
+  /** The ids of requests whose answers have not ended: a second of the same id would take the first one's answer. */
+  readonly open: Set<unknown>
 }
 
 type Posted = { readonly parsedBody?: unknown }
@@ -57,7 +59,22 @@ export class StreamableEndpoint {
     this.#sessions.set(id, session)
     const wrong = firstFault(body, (message) => session.gate.check(message))
     if (wrong) return refusal(wrong.error.code === RPC.order ? 400 : 200, wrong)
-    return session.transport.handleRequest(request, { parsedBody: body })
+    const ids = requestIds(body)
+    const again = ids.find((one, at) => session.open.has(one) || ids.indexOf(one) !== at)
+    if (again !== undefined)
+      return refusal(400, rpcError(again, RPC.invalidRequest, 'A request with this id is still open.'))
+    for (const one of ids) session.open.add(one)
+    const over = () => {
+      for (const one of ids) session.open.delete(one)
+    }
+    try {
+      const response = await session.transport.handleRequest(request, { parsedBody: body })
+      await endCancelled(session, body)
+      return untilEnd(response, over)
+    } catch (error) {
+      over()
+      throw error
+    }
   }
 
   async #open(request: Request, body: unknown): Promise<Response> {
@@ -66,7 +83,7 @@ export class StreamableEndpoint {
     if (wrong) return refusal(200, wrong)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => this.#keep(id, { gate, transport }),
+      onsessioninitialized: (id) => this.#keep(id, { gate, transport, open: new Set() }),
     })
     const context: McpRequestContext = { era: 'legacy', requestInfo: request }
     const server = await this.#factory(context)
@@ -109,6 +126,49 @@ function firstFault(
     if (fault) return fault
   }
   return undefined
+}
+
+const requestIds = (body: unknown): unknown[] =>
+  [body]
+    .flat()
+    .filter((message) => field(message, 'method') !== undefined && idOf(message) !== undefined)
+    .map(idOf)
+
+/** The server answers no call that was cancelled; without an answer its stream would stay open. */
+async function endCancelled({ open, transport }: Session, body: unknown): Promise<void> {
+  for (const message of [body].flat()) {
+    if (nameOf(message) !== 'notifications/cancelled') continue
+    const id = field(field(message, 'params'), 'requestId')
+    if (!open.has(id) || (typeof id !== 'string' && typeof id !== 'number')) continue
+    const error = { code: RPC.internal, message: 'The call was cancelled.' }
+    // Answered a moment before: then there is nothing left to end.
+    await transport.send({ jsonrpc: '2.0', id, error }).catch(() => undefined)
+  }
+}
+
+/** The same response; `over` is called once nothing more of it can come. */
+function untilEnd(response: Response, over: () => void): Response {
+  const reader = response.body?.getReader()
+  if (!reader) {
+    over()
+    return response
+  }
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const piece = await reader.read().catch((error: unknown) => {
+        over()
+        throw error
+      })
+      if (!piece.done) return controller.enqueue(piece.value)
+      over()
+      controller.close()
+    },
+    async cancel(reason) {
+      over()
+      await reader.cancel(reason)
+    },
+  })
+  return new Response(body, { status: response.status, headers: response.headers })
 }
 
 const field = (body: unknown, name: string): unknown =>
