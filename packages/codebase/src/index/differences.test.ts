@@ -1,9 +1,10 @@
 // What the index knows of a tree that changes under it: files that come, go and come back while it answers.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { Codebase } from '../codebase.ts'
 import { eventually, type Scratch, scratch, textQuery } from '../test-support.ts'
+import { Differences } from './differences.ts'
 
 let tree: Scratch
 let cache: Scratch
@@ -43,4 +44,13 @@ it('leaves out what the rules leave out, however often it changes', async () => 
     tree.write('src/out.log', `never_found ${n}\n`)
     expect(await find('never_found')).toEqual({ source: 'index', paths: [] })
   }
+})
+
+it('scans when a change could not be noted, and finds what changed', async () => {
+  const note = vi.spyOn(Differences.prototype, 'note').mockRejectedValueOnce(new Error('no more processes'))
+  tree.write('src/unnoted.ts', 'hard_to_note\n')
+  expect(await find('hard_to_note')).toEqual({ source: 'scan', paths: ['src/unnoted.ts'] })
+  note.mockRestore()
+  await eventually(async () => (await find('hard_to_note')).source === 'index', 'trust')
+  expect((await find('hard_to_note')).paths).toEqual(['src/unnoted.ts'])
 })
