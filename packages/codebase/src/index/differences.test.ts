@@ -1,9 +1,11 @@
 // What the index knows of a tree that changes under it: files that come, go and come back while it answers.
-import { rmSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { Codebase } from '../codebase.ts'
+import { ripgrepPath } from '../ripgrep.ts'
 import { eventually, type Scratch, scratch, textQuery } from '../test-support.ts'
+import { Differences } from './differences.ts'
 
 let tree: Scratch
 let cache: Scratch
@@ -43,4 +45,41 @@ it('leaves out what the rules leave out, however often it changes', async () => 
     tree.write('src/out.log', `never_found ${n}\n`)
     expect(await find('never_found')).toEqual({ source: 'index', paths: [] })
   }
+})
+
+it('scans when a change could not be noted, and finds what changed', async () => {
+  const note = vi.spyOn(Differences.prototype, 'note').mockRejectedValueOnce(new Error('no more processes'))
+  tree.write('src/unnoted.ts', 'hard_to_note\n')
+  expect((await find('hard_to_note')).paths).toEqual(['src/unnoted.ts'])
+  note.mockRestore()
+  await eventually(async () => (await find('hard_to_note')).source === 'index', 'trust')
+  expect((await find('hard_to_note')).paths).toEqual(['src/unnoted.ts'])
+})
+
+it('keeps no list of a glob that a new file came under while it was made', async () => {
+  const small = scratch({ 'a.ts': 'a\n' })
+  const aside = scratch()
+  const [listed, go] = [join(aside.folder, 'listed'), join(aside.folder, 'go')]
+  const real = await ripgrepPath()
+  const ripgrep = aside.write(
+    'rg',
+    `#!/bin/sh
+case "$*" in *--glob=*) ;; *) exec '${real}' "$@" ;; esac
+'${real}' "$@" > '${listed}.part' && mv '${listed}.part' '${listed}'
+while [ ! -e '${go}' ]; do sleep 0.02; done
+cat '${listed}'
+`,
+  )
+  chmodSync(ripgrep, 0o755)
+  const differences = new Differences({ root: small.folder, ripgrep, signal: AbortSignal.timeout(20_000) })
+  await differences.findFolders()
+  const early = differences.globbed(['*.ts'])
+  await eventually(() => existsSync(listed), 'the list')
+  small.write('b.ts', 'b\n')
+  await differences.note(['b.ts'], undefined)
+  aside.write('go', '')
+  expect(differences.isGlobbed(['*.ts'], await early)).toBe(false)
+  expect([...(await differences.globbed(['*.ts']))].sort()).toEqual(['a.ts', 'b.ts'])
+  small.remove()
+  aside.remove()
 })

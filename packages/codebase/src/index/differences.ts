@@ -24,6 +24,8 @@ export class Differences {
   readonly #ignored = new Set<string>()
   readonly #folders = new Set([''])
   readonly #globs = new Map<string, ReadonlySet<string>>()
+  /** Counts the times that new files came, which no list of a glob from before knows. */
+  #generation = 0
   #touched: Set<string> | undefined
   #largeFiles = 0
 
@@ -120,7 +122,9 @@ export class Differences {
     const known = this.#globs.get(key)
     if (known) return known
     const flags = glob.map((one) => `--glob=${one}`)
+    const generation = this.#generation
     const found = new Set(await this.#list([''], flags))
+    if (generation !== this.#generation) return found
     if (this.#globs.size > GLOBS_KEPT) this.#globs.clear()
     this.#globs.set(key, found)
     return found
@@ -150,6 +154,7 @@ export class Differences {
         this.#dirty.add(path)
         this.#addFolders(path)
         this.#globs.clear()
+        this.#generation++
       } else this.#ignore(path, before.get(path))
     }
   }

@@ -179,7 +179,12 @@ export class LiveIndex implements CandidateSource {
       const paths = await this.#changes()
       if (!paths || paths.some((path) => isRuleFile(path) || this.#differences.isReplaced(path)))
         return this.#distrust()
-      await this.#differences.note(paths, this.#options.store.text())
+      try {
+        await this.#differences.note(paths, this.#options.store.text())
+      } catch {
+        // The watcher tells of a path once: what could not be noted now is known only after everything was compared.
+        return this.#distrust()
+      }
       if (paths.length > 0) this.#updateSoon()
       return this.#isLive
     })
