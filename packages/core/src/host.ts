@@ -15,6 +15,10 @@ export interface Host {
   random(): number
   /** Calls back once after `ms`, without keeping the process alive; the answer cancels it. */
   timer(ms: number, callback: () => void): () => void
+  /** For a wait that a caller awaits: keeps the process alive until it fires or is cancelled. */
+  awaitedTimer(ms: number, callback: () => void): () => void
+  /** For housekeeping that no caller awaits (heartbeats, idle checks): never keeps the process alive. */
+  backgroundTimer(ms: number, callback: () => void): () => void
   readonly fetch: typeof fetch
   spawn(command: string, args: readonly string[], options: SpawnOptions): ChildProcess
 }
@@ -29,6 +33,15 @@ export function systemHost(overrides: Partial<Host> = {}): Host {
     now: Date.now,
     random: Math.random,
     timer: (ms, callback) => {
+      const timer = setTimeout(callback, ms)
+      timer.unref()
+      return () => clearTimeout(timer)
+    },
+    awaitedTimer: (ms, callback) => {
+      const timer = setTimeout(callback, ms)
+      return () => clearTimeout(timer)
+    },
+    backgroundTimer: (ms, callback) => {
       const timer = setTimeout(callback, ms)
       timer.unref()
       return () => clearTimeout(timer)

@@ -47,4 +47,11 @@ export interface ConfiguredServer {
   /** What the server is, whatever its name: equal signatures are the same server. */
   readonly signature: string
   readonly disabled?: DisabledReason
+  /**
+   * `repository`: the entry lies inside the project folder and the user's home has no record that the user wrote it. An
+   * approval lets it start; it does not make it the user's. Absent for entries of an embedding program: the user's.
+   */
+  readonly author?: 'user' | 'repository'
+  /** The file of the user's own server of the same name, when this repository entry replaces it. */
+  readonly replaces?: string
 }
