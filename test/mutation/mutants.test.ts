@@ -1,0 +1,60 @@
+// The edits that `npm run mutation` makes, and how it draws its sample.
+import { describe, expect, it } from 'vitest'
+import { mutantsOf, withMutant } from '../../scripts/lib/mutants.mjs'
+import { sampleOf } from '../../scripts/lib/sample.mjs'
+
+/** Every text that is one edit away from `code`. */
+function edited(code: string): string[] {
+  return mutantsOf(code).map((mutant) => withMutant(code, mutant))
+}
+
+describe('an edit', () => {
+  it.each([
+    ['if (a) b()', ['if (!(a)) b()']],
+    ['if (a) throw b', ['{}', 'if (!(a)) throw b']],
+    ['x = a ? b : c', ['x = !(a) ? b : c']],
+    ['x = a && b', ['x = a || b']],
+    ['x = a || b', ['x = a && b']],
+    ['x = a ?? b', ['x = (a)']],
+    ['x = a === b', ['x = a !== b']],
+    ['x = a < b', ['x = a <= b']],
+    ['x = a >= b', ['x = a > b']],
+    ['x = list.some(f)', ['x = list.every(f)']],
+    ['x = true', ['x = false']],
+    ['timer.clear()', [';']],
+    ['await this.stream.close()', [';']],
+    ['stop?.abort()', [';']],
+  ])('of %j', (code, texts) => {
+    const wrapped = (text: string) => `async function f() { ${text} }`
+    expect(edited(wrapped(code))).toEqual(texts.map(wrapped))
+  })
+
+  it('leaves types, imports and plain values alone', () => {
+    expect(
+      edited("import type { A } from './a.ts'\ntype B = A extends true ? 1 : 2\nlet x: true | false = y"),
+    ).toEqual([])
+  })
+
+  it('replaces the operator, not one inside an operand', () => {
+    expect(edited("x = '&&' + (a && b)")).toEqual(["x = '&&' + (a || b)"])
+  })
+})
+
+describe('a sample', () => {
+  const areas = ['large', 'small']
+  const mutants = Array.from({ length: 120 }, (_, at) => ({ area: at < 100 ? 'large' : 'small', at }))
+  const draw = (seed: number) => sampleOf(mutants, areas, { seed, count: 50 })
+
+  it('is the same for a seed and another for another', () => {
+    expect(draw(1)).toEqual(draw(1))
+    expect(draw(1)).not.toEqual(draw(2))
+  })
+
+  it('has ten of a small area, takes turns and repeats nothing', () => {
+    const sample = draw(3)
+    expect(sample.filter(({ area }) => area === 'small').length).toBeGreaterThanOrEqual(10)
+    expect(sample.slice(0, 4).map(({ area }) => area)).toEqual(['large', 'small', 'large', 'small'])
+    expect(new Set(sample).size).toBe(sample.length)
+    expect(sample.length).toBe(50)
+  })
+})
