@@ -117,11 +117,18 @@ function runTests(dir, tests, { built, limitMs }) {
   })
 }
 
+/** An edit that the compiler refuses is none: it could not be committed. */
+function compiles(dir) {
+  const tsc = join(dir, 'node_modules/typescript/bin/tsc')
+  return spawnSync(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: dir, stdio: 'ignore' }).status === 0
+}
+
 async function tryMutant(dir, mutant) {
   const file = join(dir, mutant.file)
   rmSync(file)
   writeFileSync(file, withMutant(mutant.text, mutant))
   try {
+    if (!compiles(dir)) return { result: 'invalid', by: 'the compiler' }
     const beside = await runTests(dir, mutant.area.beside, { built: true, limitMs: BESIDE_MS })
     if (beside.result !== 'passed') return beside
     return await runTests(dir, mutant.area.beyond, { built: false, limitMs: BEYOND_MS })
@@ -176,9 +183,13 @@ await Promise.all(
       const accepted = reasonToAccept(mutant)
       const outcome = accepted ? { result: 'accepted', by: accepted } : await tryMutant(dir, mutant)
       ran.push({ ...mutant, ...outcome })
-      const sign = { passed: 'UNNOTICED', failed: 'noticed', timeout: 'noticed', accepted: 'equivalent' }[
-        outcome.result
-      ]
+      const sign = {
+        passed: 'UNNOTICED',
+        failed: 'noticed',
+        timeout: 'noticed',
+        accepted: 'equivalent',
+        invalid: 'no code',
+      }[outcome.result]
       const where = `${mutant.file}:${mutant.line}`
       console.log(
         `${sign}  ${where}  ${mutant.kind}: ${mutant.before.slice(0, 100).replaceAll(/\s+/g, ' ')}  ${outcome.by ?? ''}`,
@@ -189,10 +200,11 @@ await Promise.all(
 
 const rows = areas.map((area) => {
   const mine = ran.filter((one) => one.area === area)
-  const counted = mine.filter(({ result }) => result !== 'accepted')
+  const counted = mine.filter(({ result }) => result !== 'accepted' && result !== 'invalid')
+  const accepted = mine.filter(({ result }) => result === 'accepted').length
   const noticed = counted.filter(({ result }) => result !== 'passed').length
   const share = counted.length === 0 ? 1 : noticed / counted.length
-  return { area, tried: counted.length, noticed, share, accepted: mine.length - counted.length }
+  return { area, tried: counted.length, noticed, share, accepted }
 })
 const sum = (key) => rows.reduce((total, row) => total + row[key], 0)
 const percent = (share) => `${(share * 100).toFixed(0)} %`
