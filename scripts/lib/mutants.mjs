@@ -16,6 +16,8 @@ const SWAPPED_OPERATOR = {
   '&&': '||',
   '||': '&&',
 }
+/** Options of Node's own functions whose other value changes nothing that a caller could see. */
+const WITHOUT_EFFECT = new Set(['once', 'windowsHide', 'force'])
 const SWAPPED_METHOD = { some: 'every', every: 'some', startsWith: 'endsWith', endsWith: 'startsWith' }
 
 /**
@@ -63,7 +65,9 @@ const EDITS = {
       swapOperator(node.operator.includes('==') ? 'negated comparison' : 'moved boundary', node, context)
   },
   BooleanLiteral(node, { add, parent }) {
-    if (parent.type !== 'TSLiteralType') add('flipped boolean', node, String(!node.value))
+    const key = parent.type === 'ObjectProperty' ? parent.key.name : undefined
+    if (parent.type !== 'TSLiteralType' && !WITHOUT_EFFECT.has(key))
+      add('flipped boolean', node, String(!node.value))
   },
   CallExpression(node, { add }) {
     const name = node.callee.type === 'MemberExpression' && !node.callee.computed && node.callee.property

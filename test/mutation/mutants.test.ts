@@ -21,6 +21,7 @@ describe('an edit', () => {
     ['x = a >= b', ['x = a > b']],
     ['x = list.some(f)', ['x = list.every(f)']],
     ['x = true', ['x = false']],
+    ['f({ once: true, deep: true })', ['f({ once: true, deep: false })']],
     ['timer.clear()', [';']],
     ['await this.stream.close()', [';']],
     ['stop?.abort()', [';']],
