@@ -314,7 +314,14 @@ export class Board {
     return this.#calls.permitRead(server, uri, context)
   }
 
-  /** Tries a server again that failed, needs a login or should start afresh. */
+  /**
+   * Connects a server afresh, whatever its state: one that failed or needs a login is tried at once, one that is up is
+   * restarted. Resolves with how it is then; it does not reject because of the server.
+   *
+   * @example
+   * const { state, error } = await board.reconnect('github')
+   * if (state !== 'connected') console.error(error?.message)
+   */
   async reconnect(server: string): Promise<ServerSnapshot> {
     const connection = this.connection(server)
     await connection.reconnect()
@@ -323,7 +330,7 @@ export class Board {
 
   /** Tries those servers again that `same` says were meant, e.g. because somebody logged in to them. */
   reconnectSame(same: (server: ConfiguredServer) => boolean): void {
-    for (const [name, server] of this.#roster.servers) if (same(server)) void this.reconnect(name)
+    for (const [name, server] of this.#roster.servers) if (same(server)) this.connection(name).wakeAfresh()
   }
 
   /**
@@ -367,7 +374,9 @@ export class Board {
 
   /** Tells listeners of something that went on without being right; also those who listen a moment later. */
   warn(text: string, server?: string): void {
-    this.#host.timer(0, () => this.#events.emit('warning', { text, ...(server !== undefined && { server }) }))
+    this.#host.backgroundTimer(0, () =>
+      this.#events.emit('warning', { text, ...(server !== undefined && { server }) }),
+    )
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -384,7 +393,7 @@ export class Board {
     this.#events.emit('configuration-changed', { added, removed, rules: newRules })
     // A changed server is started when the old one is gone: they may fight over a port or a file.
     await left
-    if (this.#awake && !this.#closed) for (const connection of arrived) void connection.settled()
+    if (this.#awake && !this.#closed) for (const connection of arrived) connection.wake()
   }
 
   #find(name: string, signal: AbortSignal | undefined): Promise<BoundTool> {

@@ -24,6 +24,8 @@ export interface BoardAuth {
   onUnauthorized(context: { readonly response: Response }): Promise<void>
   /** A `fetch` that carries the login, and tries once more after a refusal. */
   fetch(next: FetchLike): FetchLike
+  /** The user wants another try: a refusal that is only remembered does not count. */
+  tryAgain(): void
 }
 
 /** `undefined` for servers that are not reached over HTTP. */
@@ -207,6 +209,11 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
       // A login that lets us in may still be too narrow for this request.
       if (response.status === 403) await afterRefusal(response, tried)
       return response
+    },
+
+    tryAgain() {
+      looked = true
+      loggedOut = false
     },
   }
 }

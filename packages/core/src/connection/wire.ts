@@ -1,5 +1,6 @@
 // wire.ts: JSON-RPC over one transport: ids, answers, timers, cancellation, progress, and the peer's own requests.
 // It knows nothing of MCP beyond the two notifications that belong to a request (progress and cancelled).
+import { AnswerTooLarge } from '../errors.ts'
 import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
@@ -30,6 +31,8 @@ export interface WireRequest {
   readonly id?: string
   /** Given up without telling the peer, which may not know the request at all. */
   readonly quiet?: boolean
+  /** No caller awaits it, or one that holds the process itself: its timer does not. */
+  readonly background?: boolean
 }
 
 type Id = number | string
@@ -38,6 +41,8 @@ interface Pending {
   readonly settle: (answer: Json) => void
   readonly fail: (error: unknown) => void
   readonly onProgress: ((progress: Progress) => void) | undefined
+  /** An answer is expected soon; that of a subscription comes at its end. */
+  readonly isTimed: boolean
   lastSign: number
 }
 
@@ -61,6 +66,7 @@ export class Wire {
   #closed = false
   #closing: Promise<void> | undefined
   #lastHeard = 0
+  #heardCount = 0
   #lastTrouble: unknown
 
   constructor(transport: Transport, host: Host, hooks: WireHooks) {
@@ -97,6 +103,11 @@ export class Wire {
     return this.#lastHeard
   }
 
+  /** How many messages of the peer have come. */
+  get heardCount(): number {
+    return this.#heardCount
+  }
+
   request(method: string, params: Json | undefined, options: WireRequest): Promise<Json> {
     return new Promise((resolve, reject) => {
       if (options.signal?.aborted) return reject(new RequestAborted(options.signal.reason))
@@ -124,14 +135,15 @@ export class Wire {
       }
       const onAbort = () => abandon(new RequestAborted(signal?.reason))
       const arm = (ms: number) => {
-        stopTimer = this.#host.timer(ms, () => {
-          // While the server waits for an answer of ours, the silence is ours too.
-          if (this.#owed > 0) return arm(timeoutMs)
+        const timer = options.background ? this.#host.backgroundTimer : this.#host.awaitedTimer
+        stopTimer = timer(ms, () => {
           const now = this.#steadyNow()
-          const deadline = Math.min(
-            pending.lastSign + timeoutMs,
-            started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs),
-          )
+          const latest = started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs)
+          // While the server waits for an answer of ours, the silence is ours too: so long, and no longer.
+          const deadline =
+            this.#owed > 0
+              ? Math.min(now, pending.lastSign + now - this.#owedSince) + timeoutMs
+              : Math.min(pending.lastSign + timeoutMs, latest)
           if (deadline > now) arm(deadline - now)
           else abandon(new RequestTimedOut(now - started))
         })
@@ -142,6 +154,7 @@ export class Wire {
         },
         fail,
         onProgress: options.onProgress,
+        isTimed: timeoutMs > 0,
         lastSign: started,
       }
       this.#pending.set(id, pending)
@@ -191,8 +204,10 @@ export class Wire {
   #lost(): void {
     if (this.#closed) return
     this.#closed = true
+    const why = this.#lastTrouble
+    // Made again, such a request would end the next connection in the same way.
     for (const pending of [...this.#pending.values()])
-      pending.fail(new ChannelClosed(true, this.#lastTrouble))
+      pending.fail(why instanceof AnswerTooLarge ? why : new ChannelClosed(true, why))
     for (const controller of this.#inbound.values()) controller.abort()
     this.#inbound.clear()
     this.#hooks.closed()
@@ -201,6 +216,7 @@ export class Wire {
   #receive(message: unknown): void {
     if (this.#closed || !isObject(message)) return
     this.#lastHeard = this.#host.now()
+    this.#heardCount++
     const { id, method } = message
     if (typeof method === 'string') {
       const params = isObject(message.params) ? message.params : {}
@@ -214,6 +230,11 @@ export class Wire {
     const id = message.id
     // Some servers give a numeric id back as a string.
     const pending = this.#pending.get(id as Id) ?? this.#pending.get(Number(id))
+    const tooLarge = isObject(message.error) ? message.error.data : undefined
+    if (tooLarge instanceof AnswerTooLarge) {
+      this.#tooLarge(tooLarge, id === undefined ? 'any' : pending)
+      return
+    }
     if (!pending) {
       this.#hooks.odd(`an answer to a request that is not open (id ${JSON.stringify(id)?.slice(0, 80)})`)
       return
@@ -224,6 +245,12 @@ export class Wire {
       pending.fail(new RpcFault(code, String(error.message ?? 'Unknown error'), error.data))
     } else if (isObject(result)) pending.settle(result)
     else pending.fail(new RpcFault(RPC.internal, 'The answer has neither a result nor an error'))
+  }
+
+  /** The transport skipped an answer. Where it could not tell whose, no request that is open can count on its own. */
+  #tooLarge(error: AnswerTooLarge, whose: Pending | 'any' | undefined): void {
+    const failed = whose === 'any' ? [...this.#pending.values()].filter(({ isTimed }) => isTimed) : [whose]
+    for (const pending of failed) pending?.fail(error)
   }
 
   #notified(method: string, params: Json): void {
@@ -282,6 +309,7 @@ export class Wire {
 
   /** Gives the open requests back the time that we took, and no more: a peer that only pings is not working on them. */
   async #consider(method: string, params: Json, signal: AbortSignal): Promise<Json> {
+    if (method === 'ping') return await this.#hooks.request(method, params, signal)
     if (this.#owed++ === 0) this.#owedSince = this.#steadyNow()
     try {
       return await this.#hooks.request(method, params, signal)
