@@ -3,7 +3,7 @@
 // and how calls, questions and lists are served is in board/; how a single server is kept alive, in the connection room.
 import { isDeepStrictEqual } from 'node:util'
 import type { AskOptions } from './board/asks.ts'
-import { Calls, findTool } from './board/calls.ts'
+import { Calls, disabledError, findTool } from './board/calls.ts'
 import { inProcessEntries } from './board/in-process.ts'
 import {
   type BoardPrompt,
@@ -316,21 +316,22 @@ export class Board {
 
   /**
    * Connects a server afresh, whatever its state: one that failed or needs a login is tried at once, one that is up is
-   * restarted. Resolves with how it is then; it does not reject because of the server.
+   * restarted. Resolves with how it is then, well or not; rejects with `Disabled` when it is switched off.
    *
    * @example
    * const { state, error } = await board.reconnect('github')
    * if (state !== 'connected') console.error(error?.message)
    */
-  async reconnect(server: string): Promise<ServerSnapshot> {
+  async reconnect(server: string, options: { readonly signal?: AbortSignal } = {}): Promise<ServerSnapshot> {
     const connection = this.connection(server)
-    await connection.reconnect()
+    if (connection.state.kind === 'disabled') throw disabledError(server, connection.state.reason)
+    await connection.reconnect(options.signal)
     return this.#roster.snapshot(connection)
   }
 
   /** Tries those servers again that `same` says were meant, e.g. because somebody logged in to them. */
   reconnectSame(same: (server: ConfiguredServer) => boolean): void {
-    for (const [name, server] of this.#roster.servers) if (same(server)) this.connection(name).wakeAfresh()
+    for (const [name, server] of this.#roster.servers) if (same(server)) this.connection(name).wake(true)
   }
 
   /**

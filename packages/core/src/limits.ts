@@ -46,7 +46,7 @@ export const CONNECT_LIMITS = {
   retryMs: 30 * SECOND,
   retryMaxMs: 5 * MINUTE,
   /** A caller that needs a failed server has it tried at once, but not sooner than this after the last try. */
-  probeEveryMs: 3 * SECOND,
+  probeEveryMs: 2 * SECOND,
   terminalErrors: 3,
   probeMs: 2 * SECOND,
   eraMemoryMs: 24 * HOUR,

@@ -25,7 +25,7 @@ export async function sought<T>(
   const coming = asked
     .filter(({ state }) => state === 'pending' || (named && state === 'failed'))
     .map(({ name }) => name)
-  for await (const _ of arrivals(coming, (name) => board.connection(name).settled(signal), waitMs)) {
+  for await (const _ of arrivals(coming, (name) => board.connection(name).needed(signal), waitMs)) {
     const now = look()
     if (now) return now
   }

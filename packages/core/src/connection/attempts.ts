@@ -1,7 +1,7 @@
 // attempts.ts: the attempts to connect one server, one after the other and never two at a time, with the rests between
 // them. What follows an attempt is decided in states.ts; a caller who needs the server cuts a rest short.
 import type { Host } from '../host.ts'
-import { probeWait } from './reconnect.ts'
+import { type LastTry, probeWait } from './reconnect.ts'
 import type { AfterLoss, Failed, NeedsAuth, Pending } from './states.ts'
 import { backgroundSleep } from './waits.ts'
 
@@ -23,8 +23,8 @@ export class Attempts {
   readonly #options: AttemptsOptions
   #running: Promise<void> | undefined
   #rest: { readonly cut: AbortController; hurried: boolean } | undefined
-  /** When the last attempt ended, and whether the server was up then. */
-  #last: { readonly at: number; readonly up: boolean } | undefined
+  /** When the last attempt ended, how long it took, and whether the server was up then. */
+  #last: { readonly at: number; readonly tookMs: number; readonly up: boolean } | undefined
 
   constructor(options: AttemptsOptions) {
     this.#options = options
@@ -35,9 +35,8 @@ export class Attempts {
     return this.#running
   }
 
-  /** Milliseconds since the last attempt ended. */
-  get sinceLastMs(): number {
-    return this.#last ? this.#options.host.now() - this.#last.at : Number.POSITIVE_INFINITY
+  get last(): LastTry | undefined {
+    return this.#last && { sinceMs: this.#options.host.now() - this.#last.at, tookMs: this.#last.tookMs }
   }
 
   start(first: First, after?: Promise<void>): void {
@@ -54,7 +53,9 @@ export class Attempts {
     const rest = this.#rest
     if (!rest || rest.hurried) return
     rest.hurried = true
-    const waitMs = this.#last?.up === false ? (probeWait(this.sinceLastMs, true) ?? 0) : 0
+    const waitMs = this.#last?.up === false ? probeWait(this.last, true) : 0
+    // After a slow failure the rest that was planned is short enough.
+    if (waitMs === undefined) return
     const stop = this.#options.host.backgroundTimer(waitMs, () => rest.cut.abort())
     rest.cut.signal.addEventListener('abort', stop, { once: true })
   }
@@ -70,8 +71,10 @@ export class Attempts {
     for (;;) {
       if (afterMs > 0) await this.#pause(afterMs)
       if (signal.aborted) return
+      const began = host.now()
       const outcome = await attempt(pending)
-      this.#last = { at: host.now(), up: outcome === undefined }
+      const at = host.now()
+      this.#last = { at, tookMs: at - began, up: outcome === undefined }
       if (signal.aborted || !outcome) return
       become(outcome.state)
       if (!('afterMs' in outcome)) return

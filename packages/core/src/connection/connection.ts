@@ -1,22 +1,23 @@
 // connection.ts: the effects around one server's state: connecting when needed, reconnecting when lost, requests that
 // survive what can be survived, and an end. The decisions are in states.ts; one attempt is in bringup.ts, their order in
 // attempts.ts. Whatever a caller awaits here holds the process; what runs without a caller does not.
-import { isLocal, type ServerEntry, type TransportType } from '../config/entry.ts'
-import { AnswerTooLarge, Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
+import { isLocal, type TransportType } from '../config/entry.ts'
+import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { ListKind } from '../events.ts'
-import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { Attempts } from './attempts.ts'
-import { bringUp } from './bringup.ts'
+import { bringUp, retire } from './bringup.ts'
 import { Catalog } from './catalog.ts'
 import {
   ChannelClosed,
   deaf,
   isLoggedOut,
   isSessionExpired,
+  isTooLarge,
   RequestTimedOut,
   toPlugboardError,
 } from './faults.ts'
+import { isHttp } from './headers.ts'
 import { Health } from './health.ts'
 import { ServerLog } from './logs.ts'
 import { notified } from './notifications.ts'
@@ -111,22 +112,22 @@ export class Connection {
    * settled one way or the other. Never rejects for the server's sake.
    */
   settled(signal?: AbortSignal): Promise<ServerState> {
-    return held(this.#options.host, this.#settled(signal))
+    return this.#awaited(this.#settled(signal))
   }
 
-  /** The same for the board's own sake: no caller waits, so the process is not held. */
-  wake(): void {
-    void this.#settled()
+  /** The same for a caller that cannot go on without the server: it waits a moment for a fresh verdict on a failed one. */
+  needed(signal?: AbortSignal): Promise<ServerState> {
+    return this.#awaited(this.#settled(signal, true))
+  }
+
+  /** The same for the board's own sake, or a reconnect: no caller waits, so the process is not held. */
+  wake(afresh = false): void {
+    void (afresh ? this.#reconnect() : this.#settled())
   }
 
   /** The user's wish to try again at once, whatever the state: after a login, or when the server is back. */
-  reconnect(): Promise<ServerState> {
-    return held(this.#options.host, this.#reconnect())
-  }
-
-  /** The same for the board's own sake, e.g. because another process logged in. */
-  wakeAfresh(): void {
-    void this.#reconnect()
+  reconnect(signal?: AbortSignal): Promise<ServerState> {
+    return this.#awaited(this.#reconnect(signal))
   }
 
   /** Sends one request, connecting first if need be. Rejects with a `PlugboardError`. */
@@ -189,19 +190,28 @@ export class Connection {
     await atMost(host, CONNECT_LIMITS.closeMs, this.#log.flush())
   }
 
-  async #settled(signal?: AbortSignal): Promise<ServerState> {
+  /** A caller waits for it: the process is held, and giving up is `Cancelled`. */
+  async #awaited(work: Promise<ServerState>): Promise<ServerState> {
+    try {
+      return await held(this.#options.host, work)
+    } catch (error) {
+      throw toPlugboardError(error, { server: this.server.name, stage: 'connect' })
+    }
+  }
+
+  async #settled(signal?: AbortSignal, needed = false): Promise<ServerState> {
     const state = this.#state
     const attempts = this.#attempts
     if (!this.#closing.signal.aborted) {
       if (attempts.running) attempts.hurry()
       else if (state.kind === 'pending') attempts.start({ state: states.begin(state), afterMs: 0 })
-      else if (state.kind === 'failed') this.#probe(state)
+      else if (state.kind === 'failed') this.#probe(state, needed)
     }
     if (attempts.running) await abortable(attempts.running, signal)
     return this.#state
   }
 
-  async #reconnect(): Promise<ServerState> {
+  async #reconnect(signal?: AbortSignal): Promise<ServerState> {
     const state = this.#state
     this.#options.auth?.tryAgain?.()
     // Leaving is part of the new attempt: a caller who comes meanwhile waits for it instead of starting another.
@@ -210,12 +220,12 @@ export class Connection {
     else if (state.kind === 'failed' || state.kind === 'needs-auth')
       this.#attempts.start({ state: states.begin(state), afterMs: 0 })
     else this.#attempts.hurryNow()
-    return this.#settled()
+    return this.#settled(signal)
   }
 
   /** A caller needs a failed server: it is tried at once for all who ask, unless the last verdict is too fresh. */
-  #probe(state: states.Failed): void {
-    const afterMs = probeWait(this.#attempts.sinceLastMs, state.cameUp)
+  #probe(state: states.Failed, needed: boolean): void {
+    const afterMs = probeWait(this.#attempts.last, needed)
     if (afterMs !== undefined) this.#attempts.start({ state: states.retry(state, false), afterMs })
   }
 
@@ -331,18 +341,14 @@ export class Connection {
   }
 
   #lose(state: Connected, error: unknown, after?: Promise<void>): void {
+    const { host, server } = this.#options
     this.#quiet()
     this.#session = undefined
     this.#log.add('plugboard', 'The connection was lost.')
-    if (error instanceof ChannelClosed && error.cause instanceof AnswerTooLarge)
-      this.#attempts.start({ state: states.renew(state), afterMs: 0 }, after)
-    else this.#retry(state, error, after)
-  }
-
-  #retry(state: Connected, error: unknown, after: Promise<void> | undefined): void {
-    const { host, server } = this.#options
     const fault = toPlugboardError(error, { server: server.name, stage: 'call', tail: this.#log.tail() })
-    const next = states.lost(state, fault, this.#policy, host.now(), host.random())
+    const next = isTooLarge(error)
+      ? states.renew(state)
+      : states.lost(state, fault, this.#policy, host.now(), host.random())
     if ('afterMs' in next) this.#attempts.start(next, after)
     else this.#become(next.state)
   }
@@ -364,7 +370,7 @@ export class Connection {
 
   /** The session to use, as soon as there is one. */
   async #ready(signal?: AbortSignal): Promise<Session> {
-    const state = this.#state.kind === 'connected' ? this.#state : await this.#settled(signal)
+    const state = this.#state.kind === 'connected' ? this.#state : await this.#settled(signal, true)
     const { name } = this.server
     if (this.#closing.signal.aborted)
       throw new IoError(`The connection to "${name}" is closed.`, { server: name })
@@ -447,15 +453,4 @@ export class Connection {
       throw error
     }
   }
-}
-
-function isHttp(entry: ServerEntry): boolean {
-  return entry.type === 'http' || entry.type === 'claudeai-proxy'
-}
-
-/** Lets a session that was replaced finish what is under way, then ends it. */
-function retire(host: Host, session: Session): void {
-  const end = () => void session.close().catch(() => undefined) // No caller is left who could be told.
-  if (session.inFlight === 0) end()
-  else host.backgroundTimer(CONNECT_LIMITS.closeMs, end)
 }

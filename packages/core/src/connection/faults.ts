@@ -100,6 +100,11 @@ export function isSessionExpired(error: unknown, hadSession: boolean): boolean {
   return httpStatus(error) === 404
 }
 
+/** The connection ended because of an answer that is too long to be read, which is no fault of the line. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ChannelClosed && error.cause instanceof AnswerTooLarge
+}
+
 /** The server wants a login before anything else, said by itself or by the auth that speaks for it. */
 export function isLoggedOut(error: unknown): boolean {
   return error instanceof AuthRequired ? !error.wider : httpStatus(error) === 401

@@ -50,15 +50,24 @@ export function retryDelay(retries: number, policy: ReconnectPolicy, random: num
   return Math.round(Math.min(grown, policy.retryMaxMs) * jitter(random))
 }
 
+/** How an attempt ended. */
+export interface LastTry {
+  readonly sinceMs: number
+  readonly tookMs: number
+}
+
 /**
- * How long a caller that needs a server now waits for the next attempt, or undefined when the last verdict is so fresh
- * that it stands. A server that came up and died again is worth a short wait; one that did not come up is not.
+ * How long a failed server waits for its next try because a caller asks for it; undefined when the last verdict is so fresh
+ * that it stands. A caller that needs the server waits a moment for a fresh verdict; one that only wants to know how it is
+ * does not. A try that took long is not made again before as long a rest.
  */
-export function probeWait(sinceLastTryMs: number, cameUp: boolean): number | undefined {
-  const left = CONNECT_LIMITS.probeEveryMs - sinceLastTryMs
-  // More than the whole interval means that the clock was set back.
-  if (left <= 0 || left > CONNECT_LIMITS.probeEveryMs) return 0
-  return cameUp ? left : undefined
+export function probeWait(last: LastTry | undefined, needed: boolean): number | undefined {
+  if (!last) return 0
+  const everyMs = Math.max(CONNECT_LIMITS.probeEveryMs, last.tookMs)
+  const leftMs = everyMs - last.sinceMs
+  // More than the whole rest means that the clock was set back.
+  if (leftMs <= 0 || leftMs > everyMs) return 0
+  return needed && everyMs === CONNECT_LIMITS.probeEveryMs ? leftMs : undefined
 }
 
 function jitter(random: number): number {

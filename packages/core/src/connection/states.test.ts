@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InitError, IoError } from '../errors.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
 import { afterLoss, backoff, probeWait, reconnectPolicy, retryDelay } from './reconnect.ts'
 import type { Session } from './session.ts'
 import {
@@ -33,7 +34,6 @@ describe('states', () => {
         stage: 'tools',
         error: fault,
         retryMs: 30_000,
-        cameUp: false,
         spent: 0,
         retries: 0,
       },
@@ -65,10 +65,10 @@ describe('states', () => {
     })
   })
 
-  it('says that a server which used up its attempts did come up', () => {
+  it('fails when the quick attempts are used up, at the stage it had reached', () => {
     const spent = { ...up(), spent: 3 }
     expect(lost(spent, error, policy, 2000, 0.5)).toMatchObject({
-      state: { kind: 'failed', cameUp: true, stage: 'call' },
+      state: { kind: 'failed', stage: 'call' },
     })
   })
 
@@ -82,7 +82,7 @@ describe('states', () => {
 
   it('opens a connection again at no cost when the line was not at fault', () => {
     const one = { ...up(), spent: 2, retries: 1 }
-    expect(up(renew(one))).toMatchObject({ spent: 2, retries: 1 })
+    expect(up(renew(one).state)).toMatchObject({ spent: 2, retries: 1 })
   })
 
   it('tries a lost connection again as often as the policy says, waiting longer each time', () => {
@@ -122,7 +122,6 @@ describe('states', () => {
       stage: 'tools',
       error,
       retryMs: 1,
-      cameUp: false,
       spent: 0,
       retries: 0,
     }
@@ -165,21 +164,28 @@ describe('backoff', () => {
   })
 })
 
-describe('a caller that needs a failed server', () => {
-  it('has it tried at once when the last try is a while ago', () => {
-    expect(probeWait(3000, false)).toBe(0)
-    expect(probeWait(Number.POSITIVE_INFINITY, true)).toBe(0)
+describe('a failed server that a caller asks for', () => {
+  const quick = { tookMs: 5 }
+
+  it('is tried at once when the last try is a while ago', () => {
+    expect(probeWait(undefined, false)).toBe(0)
+    expect(probeWait({ ...quick, sinceMs: CONNECT_LIMITS.probeEveryMs }, false)).toBe(0)
   })
 
-  it('gets the last verdict while that is fresh', () => {
-    expect(probeWait(2999, false)).toBeUndefined()
+  it('is tried in a moment when the caller needs it and the last try is fresh', () => {
+    expect(probeWait({ ...quick, sinceMs: 500 }, true)).toBe(CONNECT_LIMITS.probeEveryMs - 500)
   })
 
-  it('waits a moment for one that came up and died again', () => {
-    expect(probeWait(1000, true)).toBe(2000)
+  it('is as it was when the caller only wants to know', () => {
+    expect(probeWait({ ...quick, sinceMs: CONNECT_LIMITS.probeEveryMs - 1 }, false)).toBeUndefined()
+  })
+
+  it('rests as long as its last try took, whatever callers need', () => {
+    expect(probeWait({ tookMs: 30_000, sinceMs: 29_000 }, true)).toBeUndefined()
+    expect(probeWait({ tookMs: 30_000, sinceMs: 30_000 }, true)).toBe(0)
   })
 
   it('is not locked out by a clock that was set back', () => {
-    expect(probeWait(-3_600_000, false)).toBe(0)
+    expect(probeWait({ ...quick, sinceMs: -3_600_000 }, false)).toBe(0)
   })
 })

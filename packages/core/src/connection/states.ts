@@ -40,8 +40,6 @@ export interface Failed extends Trials {
   readonly stage: Stage
   readonly error: PlugboardError
   readonly retryMs: number
-  /** It did come up the last time, and was lost again. */
-  readonly cameUp: boolean
 }
 export interface Off {
   readonly kind: 'disabled'
@@ -121,12 +119,15 @@ export function lost(
 ): AfterLoss {
   const stable = now - from.since >= policy.stableMs
   const record = stable ? { spent: 0, retries: 0 } : from
-  return next(record, { error, stage: 'call', cameUp: true }, policy, random)
+  return next(record, { error, stage: 'call' }, policy, random)
 }
 
 /** A connection that we ended ourselves for a reason that is no fault of the line: opened again at no cost. */
-export function renew({ spent, retries }: Connected): Pending {
-  return { ...idle, attempt: 1, spent, retries }
+export function renew({ spent, retries }: Connected): {
+  readonly state: Pending
+  readonly afterMs: number
+} {
+  return { state: { ...idle, attempt: 1, spent, retries }, afterMs: 0 }
 }
 
 export function disable(_from: Exclude<ServerState, Off>, reason: DisabledReason): Off {
@@ -157,7 +158,6 @@ export function summary(state: ServerState): StateSummary {
 interface Loss {
   readonly error: PlugboardError
   readonly stage: Stage
-  readonly cameUp?: boolean
 }
 
 function next(record: Trials, loss: Loss, policy: ReconnectPolicy, random: number): AfterLoss {
@@ -179,7 +179,7 @@ function next(record: Trials, loss: Loss, policy: ReconnectPolicy, random: numbe
 }
 
 function failed({ spent, retries }: Trials, loss: Loss, policy: ReconnectPolicy, random: number): Failed {
-  const { error, stage, cameUp = false } = loss
+  const { error, stage } = loss
   const retryMs = retryDelay(retries, policy, random)
-  return { kind: 'failed', stage: error.stage ?? stage, error, retryMs, cameUp, spent, retries }
+  return { kind: 'failed', stage: error.stage ?? stage, error, retryMs, spent, retries }
 }
