@@ -34,6 +34,8 @@ export interface Home {
 export interface RunOptions {
   readonly stdin?: Stdin
   readonly env?: Readonly<Record<string, string>>
+  /** How long it may run. */
+  readonly patienceMs?: number
   /** Called with the pid once it runs. */
   readonly started?: (pid: number) => void
 }
@@ -96,7 +98,7 @@ function ended(
     const timer = setTimeout(() => {
       late = true
       child.kill('SIGKILL')
-    }, PATIENCE_MS)
+    }, options.patienceMs ?? PATIENCE_MS)
     child.once('error', reject)
     child.once('spawn', () => child.pid !== undefined && options.started?.(child.pid))
     child.once('close', (code) => {

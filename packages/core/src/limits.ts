@@ -53,8 +53,8 @@ export const CONNECT_LIMITS = {
   heartbeatMs: 30 * SECOND,
   heartbeatTimeoutMs: 10 * SECOND,
   /** A local server that let a request time out is asked whether it is there, and has this long to say anything. */
-  deafMs: 5 * SECOND,
-  /** While other requests are open it is asked this often before it is restarted. */
+  deafMs: 3 * SECOND,
+  /** With other requests open it is asked this often before it is restarted. */
   deafChecks: 3,
   closeMs: 2 * SECOND,
   /** How long a request that is made again gives its connection to notice that the line broke. */
@@ -162,6 +162,8 @@ export const CALL_LIMITS = {
   /** How often a server may ask for input before it answers one call. */
   inputRounds: 10,
   inputsPerRound: 16,
+  /** A question of the server that takes us longer than this stops the clock of its open calls. */
+  thinkingMs: 250,
   /** Requests of one server that may be open with us at a time. */
   inbound: 32,
   /** What is kept of the message of a server's error. */

@@ -44,11 +44,12 @@ export class Health {
     if (!this.#options.local || this.#asking || this.#dead) return
     this.#asking = true
     const deafMs = this.#options.deafMs ?? CONNECT_LIMITS.deafMs
-    // While other requests are open it may be busy with them, so it is asked more than once.
+    // With other requests open it may be busy with them, so it is asked more than once.
+    const checks = session.inFlight > 0 ? CONNECT_LIMITS.deafChecks : 1
     for (let asked = 1; ; asked++) {
       const heard = await this.#isHeard(session, deafMs)
       if (heard || session.closed || this.#dead) break
-      if (session.inFlight > 0 && asked < CONNECT_LIMITS.deafChecks) continue
+      if (asked < checks) continue
       this.stop()
       this.#options.onDead(new RequestTimedOut(deafMs))
       break

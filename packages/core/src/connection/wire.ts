@@ -56,9 +56,10 @@ export class Wire {
   readonly #hooks: WireHooks
   readonly #pending = new Map<Id, Pending>()
   readonly #inbound = new Map<Id, AbortController>()
-  /** How many questions of the peer we think about, and since when there has been one. */
-  #owed = 0
-  #owedSince = 0
+  /** The questions of the peer that we think about, oldest first, each with the time it came. */
+  readonly #questions = new Set<{ readonly since: number }>()
+  /** The time that we took for them has been given back to the open requests up to here. */
+  #givenBackUntil = 0
   /** The clock when it was last looked at, and by how much it was set back so far. */
   #clock = 0
   #setBack = 0
@@ -117,6 +118,7 @@ export class Wire {
       const stream = this.transport.hasPerRequestStream ? new AbortController() : undefined
       const started = this.#steadyNow()
       let stopTimer: (() => void) | undefined
+      let graceEnds: number | undefined
 
       const finish = (): boolean => {
         if (!this.#pending.delete(id)) return false
@@ -139,11 +141,15 @@ export class Wire {
         stopTimer = timer(ms, () => {
           const now = this.#steadyNow()
           const latest = started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs)
-          // While the server waits for an answer of ours, the silence is ours too: so long, and no longer.
-          const deadline =
-            this.#owed > 0
-              ? Math.min(now, pending.lastSign + now - this.#owedSince) + timeoutMs
-              : Math.min(pending.lastSign + timeoutMs, latest)
+          const thinking = this.#thinking(now)
+          // A question has just come: in a moment it is known whether it takes us long. This moment is given once.
+          if (thinking === 'briefly') graceEnds ??= now + CALL_LIMITS.thinkingMs
+          const deadline = Math.max(
+            thinking === 'long'
+              ? pending.lastSign + timeoutMs
+              : Math.min(pending.lastSign + timeoutMs, latest),
+            graceEnds ?? 0,
+          )
           if (deadline > now) arm(deadline - now)
           else abandon(new RequestTimedOut(now - started))
         })
@@ -307,20 +313,35 @@ export class Wire {
     return clock + this.#setBack
   }
 
-  /** Gives the open requests back the time that we took, and no more: a peer that only pings is not working on them. */
   async #consider(method: string, params: Json, signal: AbortSignal): Promise<Json> {
-    if (method === 'ping') return await this.#hooks.request(method, params, signal)
-    if (this.#owed++ === 0) this.#owedSince = this.#steadyNow()
+    const question = { since: this.#steadyNow() }
+    this.#questions.add(question)
     try {
       return await this.#hooks.request(method, params, signal)
     } finally {
-      if (--this.#owed === 0) {
-        const now = this.#steadyNow()
-        const taken = now - this.#owedSince
-        for (const pending of this.#pending.values())
-          pending.lastSign = Math.min(now, pending.lastSign + taken)
-      }
+      this.#questions.delete(question)
+      this.#giveBack(question.since, this.#steadyNow())
     }
+  }
+
+  /** While the server waits for an answer of ours, the silence is ours too. */
+  #thinking(now: number): 'long' | 'briefly' | undefined {
+    const [oldest] = this.#questions
+    if (!oldest) return undefined
+    return this.#giveBack(oldest.since, now) ? 'long' : 'briefly'
+  }
+
+  /**
+   * Gives the open requests back the time that we took for a question. What we answer at once takes none: a peer that only
+   * asks and asks is not working on them.
+   */
+  #giveBack(since: number, now: number): boolean {
+    if (now - since < CALL_LIMITS.thinkingMs) return false
+    const taken = now - Math.max(since, this.#givenBackUntil)
+    this.#givenBackUntil = now
+    for (const pending of this.#pending.values())
+      pending.lastSign = Math.min(now, pending.lastSign + Math.max(0, taken))
+    return true
   }
 
   async #answer(message: Parameters<Transport['send']>[0]): Promise<void> {
