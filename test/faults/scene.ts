@@ -12,6 +12,7 @@ import {
   type ServerSnapshot,
   systemHost,
 } from '@plugboard/core'
+import { counted, retimed } from '../../packages/core/src/fixtures/timers.ts'
 import { type Fault, forKind, type Kind, type Outcome, type Up, type Wanted } from './fault.ts'
 import { handles, isRunning, listeners, until, withinMs } from './kit.ts'
 import type { Lab, RemotePeer } from './lab.ts'
@@ -136,21 +137,11 @@ function openOn(
   const quicker = fault.quicker ?? 1
   const born = real.now()
   const host = {
-    ...real,
+    ...counted(
+      retimed(real, (ms) => ms / quicker),
+      timers,
+    ),
     now: () => born + (real.now() - born) * quicker,
-    /** Counted, because timers that do not keep the process alive show up nowhere else. */
-    timer: (ms: number, callback: () => void) => {
-      const key = {}
-      timers.add(key)
-      const stop = real.timer(ms / quicker, () => {
-        timers.delete(key)
-        callback()
-      })
-      return () => {
-        timers.delete(key)
-        stop()
-      }
-    },
   }
   const beside = { type: 'http', url: stage.beside.url, headers: {} } as const
   return openBoard({

@@ -131,7 +131,7 @@ export class BoardTools implements Toolbox {
       // Nobody waits for all of them: one that fails costs only its own tools.
       board.ready().catch(() => undefined)
     }
-    this.#host.timer(AGENT_LIMITS.wakeAfterMs, this.#wakeAll)
+    this.#host.backgroundTimer(AGENT_LIMITS.wakeAfterMs, this.#wakeAll)
     const near = board
       .servers()
       .filter(({ type, state }) => type === 'sdk' && state === 'pending')

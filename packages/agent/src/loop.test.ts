@@ -1,6 +1,7 @@
 // The loop against a scripted model that speaks both wire formats, and a real server in this process.
 import { systemHost } from '@plugboard/core/host'
 import { afterEach, describe, expect, it } from 'vitest'
+import { retimed } from '../../core/src/fixtures/timers.ts'
 import type { AgentEvent } from './events.ts'
 import {
   type ModelServer,
@@ -20,11 +21,7 @@ afterEach(async () => {
 })
 
 /** Time passes quickly where only a retry waits. */
-const host = systemHost({
-  env: {},
-  random: () => 0.5,
-  timer: (ms, callback) => systemHost().timer(Math.min(ms, 300), callback),
-})
+const host = retimed(systemHost({ env: {}, random: () => 0.5 }), (ms) => Math.min(ms, 300))
 
 async function scripted(
   api: WireApi,

@@ -18,24 +18,20 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined):
   })
 }
 
-/** Waits; the signal ends it with `Cancelled`. The process stays up for it: somebody is waiting. */
+/** Waits; the signal ends it with `Cancelled`. The process stays up for it: a caller is waiting. */
 export function pause(host: Host, ms: number, signal: AbortSignal): Promise<void> {
-  const keep = setInterval(() => undefined, 60_000)
   let stop: (() => void) | undefined
   const timer = new Promise<void>((resolve) => {
-    stop = host.timer(ms, resolve)
+    stop = host.awaitedTimer(ms, resolve)
   })
-  return abortable(timer, signal).finally(() => {
-    stop?.()
-    clearInterval(keep)
-  })
+  return abortable(timer, signal).finally(() => stop?.())
 }
 
 /** Waits for the work, but not longer than this; the work itself goes on. */
 export async function atMost(host: Host, ms: number, work: Promise<unknown>): Promise<void> {
   let stop: (() => void) | undefined
   const time = new Promise<void>((resolve) => {
-    stop = host.timer(ms, resolve)
+    stop = host.awaitedTimer(ms, resolve)
   })
   await Promise.race([work, time]).finally(() => stop?.())
 }

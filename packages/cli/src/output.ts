@@ -76,6 +76,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   DISABLED: EXIT.denied,
   INVALID_INPUT: EXIT.usage,
   OUTCOME_UNKNOWN: EXIT.connect,
+  ANSWER_TOO_LARGE: EXIT.toolError,
   CANCELLED: EXIT.interrupted,
 }
 

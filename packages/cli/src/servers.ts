@@ -124,7 +124,19 @@ export function listAsData(configuration: Configuration, rows: readonly ServerRo
   }
 }
 
-export function getAsText(row: ServerRow, entry: unknown, line: number | undefined, color: Colors): string {
+/** What a connected server said about itself. */
+export interface SaidByServer {
+  readonly capabilities?: Readonly<Record<string, unknown>>
+  readonly instructions?: string
+}
+
+export function getAsText(
+  row: ServerRow,
+  entry: unknown,
+  line: number | undefined,
+  color: Colors,
+  { capabilities, instructions }: SaidByServer = {},
+): string {
   const { bold, dim } = color
   const facts = [
     ['  state', row.reason ? shortPaths(`${row.state}: ${row.reason}`) : row.state],
@@ -140,8 +152,21 @@ export function getAsText(row: ServerRow, entry: unknown, line: number | undefin
     ...(row.state === 'connected'
       ? [['  offers', `${row.tools} tools, ${row.resources} resources, ${row.prompts} prompts`]]
       : []),
+    ...(capabilities ? [['  capabilities', safe(capabilityNames(capabilities)) || 'none']] : []),
+    ...(instructions ? [['  instructions', safe(indented(instructions, 4))]] : []),
   ]
   return [bold(row.name), table(facts), dim(safe(JSON.stringify(entry, null, 2)).replace(/^/gm, '  '))].join(
     '\n',
   )
+}
+
+/** `tools (listChanged), resources, prompts` */
+function capabilityNames(capabilities: Readonly<Record<string, unknown>>): string {
+  return Object.entries(capabilities)
+    .map(([name, value]) => {
+      const parts = typeof value === 'object' && value !== null ? Object.entries(value) : []
+      const on = parts.filter(([, set]) => set !== false).map(([part]) => part)
+      return on.length > 0 ? `${name} (${on.join(', ')})` : name
+    })
+    .join(', ')
 }

@@ -170,6 +170,15 @@ export const VERBS: readonly VerbSpec[] = [
     load: (live) => live('doctor'),
   },
   {
+    name: 'reconnect',
+    group: 'Look',
+    summary: 'connect a server afresh, and say how that went',
+    usage: 'NAME',
+    completes: 'server',
+    examples: ['plugboard reconnect github', 'plugboard reconnect github --json'],
+    load: (live) => live('reconnect'),
+  },
+  {
     name: 'logs',
     group: 'Look',
     summary: 'what a server wrote beside the protocol',

@@ -3,7 +3,7 @@
 // and how calls, questions and lists are served is in board/; how a single server is kept alive, in the connection room.
 import { isDeepStrictEqual } from 'node:util'
 import type { AskOptions } from './board/asks.ts'
-import { Calls, findTool } from './board/calls.ts'
+import { Calls, disabledError, findTool } from './board/calls.ts'
 import { inProcessEntries } from './board/in-process.ts'
 import {
   type BoardPrompt,
@@ -314,16 +314,24 @@ export class Board {
     return this.#calls.permitRead(server, uri, context)
   }
 
-  /** Tries a server again that failed, needs a login or should start afresh. */
-  async reconnect(server: string): Promise<ServerSnapshot> {
+  /**
+   * Connects a server afresh, whatever its state: one that failed or needs a login is tried at once, one that is up is
+   * restarted. Resolves with how it is then, well or not; rejects with `Disabled` when it is switched off.
+   *
+   * @example
+   * const { state, error } = await board.reconnect('github')
+   * if (state !== 'connected') console.error(error?.message)
+   */
+  async reconnect(server: string, options: { readonly signal?: AbortSignal } = {}): Promise<ServerSnapshot> {
     const connection = this.connection(server)
-    await connection.reconnect()
+    if (connection.state.kind === 'disabled') throw disabledError(server, connection.state.reason)
+    await connection.reconnect(options.signal)
     return this.#roster.snapshot(connection)
   }
 
   /** Tries those servers again that `same` says were meant, e.g. because somebody logged in to them. */
   reconnectSame(same: (server: ConfiguredServer) => boolean): void {
-    for (const [name, server] of this.#roster.servers) if (same(server)) void this.reconnect(name)
+    for (const [name, server] of this.#roster.servers) if (same(server)) this.connection(name).wake(true)
   }
 
   /**
@@ -367,7 +375,9 @@ export class Board {
 
   /** Tells listeners of something that went on without being right; also those who listen a moment later. */
   warn(text: string, server?: string): void {
-    this.#host.timer(0, () => this.#events.emit('warning', { text, ...(server !== undefined && { server }) }))
+    this.#host.backgroundTimer(0, () =>
+      this.#events.emit('warning', { text, ...(server !== undefined && { server }) }),
+    )
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -384,7 +394,7 @@ export class Board {
     this.#events.emit('configuration-changed', { added, removed, rules: newRules })
     // A changed server is started when the old one is gone: they may fight over a port or a file.
     await left
-    if (this.#awake && !this.#closed) for (const connection of arrived) void connection.settled()
+    if (this.#awake && !this.#closed) for (const connection of arrived) connection.wake()
   }
 
   #find(name: string, signal: AbortSignal | undefined): Promise<BoundTool> {

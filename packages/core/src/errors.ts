@@ -35,6 +35,7 @@ export type ErrorCode =
   | 'DISABLED'
   | 'INVALID_INPUT'
   | 'OUTCOME_UNKNOWN'
+  | 'ANSWER_TOO_LARGE'
   | 'CANCELLED'
 
 export interface ErrorDetails {
@@ -72,6 +73,7 @@ const NAMES: Readonly<Record<ErrorCode, string>> = {
   DISABLED: 'Disabled',
   INVALID_INPUT: 'InvalidInput',
   OUTCOME_UNKNOWN: 'OutcomeUnknown',
+  ANSWER_TOO_LARGE: 'AnswerTooLarge',
   CANCELLED: 'Cancelled',
 }
 
@@ -248,6 +250,22 @@ export class InvalidInput extends PlugboardError {
 export class OutcomeUnknown extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('OUTCOME_UNKNOWN', message, { stage: 'call', ...details })
+  }
+}
+
+/** The server answered with more than is read. Only that call fails; it is not made again, and the connection stays. */
+export class AnswerTooLarge extends PlugboardError {
+  constructor(server: string, maxBytes: number, details: ErrorDetails = {}) {
+    super(
+      'ANSWER_TOO_LARGE',
+      `"${server}" sent an answer of more than ${Math.floor(maxBytes / 1024 / 1024)} MiB, which is not read.`,
+      {
+        stage: 'call',
+        hint: 'Ask for less at a time: a filter, a range or a page, if the tool has one. The call itself was done.',
+        ...details,
+        server,
+      },
+    )
   }
 }
 

@@ -13,11 +13,9 @@ export interface Host {
   now(): number
   /** A number in [0, 1). */
   random(): number
-  /** Calls back once after `ms`, without keeping the process alive; the answer cancels it. */
-  timer(ms: number, callback: () => void): () => void
-  /** For a wait that a caller awaits: keeps the process alive until it fires or is cancelled. */
+  /** Calls back once after `ms`; the answer cancels it. For a wait that a caller awaits: it keeps the process alive. */
   awaitedTimer(ms: number, callback: () => void): () => void
-  /** For housekeeping that no caller awaits (heartbeats, idle checks): never keeps the process alive. */
+  /** The same for housekeeping that no caller awaits (heartbeats, idle checks): it never keeps the process alive. */
   backgroundTimer(ms: number, callback: () => void): () => void
   readonly fetch: typeof fetch
   spawn(command: string, args: readonly string[], options: SpawnOptions): ChildProcess
@@ -32,11 +30,6 @@ export function systemHost(overrides: Partial<Host> = {}): Host {
     home: env.HOME || homedir(),
     now: Date.now,
     random: Math.random,
-    timer: (ms, callback) => {
-      const timer = setTimeout(callback, ms)
-      timer.unref()
-      return () => clearTimeout(timer)
-    },
     awaitedTimer: (ms, callback) => {
       const timer = setTimeout(callback, ms)
       return () => clearTimeout(timer)

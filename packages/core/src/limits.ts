@@ -42,16 +42,25 @@ export const CONNECT_LIMITS = {
   remoteSlots: 20,
   reconnectAttempts: 3,
   reconnectDelayMs: 5 * SECOND,
+  /** A failed server is tried again after this, then after twice as long, up to the maximum, without end. */
+  retryMs: 30 * SECOND,
+  retryMaxMs: 5 * MINUTE,
+  /** A caller that needs a failed server has it tried at once, but not sooner than this after the last try. */
+  probeEveryMs: 2 * SECOND,
   terminalErrors: 3,
   probeMs: 2 * SECOND,
   eraMemoryMs: 24 * HOUR,
   heartbeatMs: 30 * SECOND,
   heartbeatTimeoutMs: 10 * SECOND,
+  /** A local server that let a request time out is asked whether it is there, and has this long to say anything. */
+  deafMs: 3 * SECOND,
+  /** With other requests open it is asked this often before it is restarted. */
+  deafChecks: 3,
   closeMs: 2 * SECOND,
   /** How long a request that is made again gives its connection to notice that the line broke. */
   noticeMs: 50,
-  /** A server that is slow to come up gives its slot back after this, so that it delays nobody else. */
-  slotHoldMs: 5 * SECOND,
+  /** A server that is slow to come up gives its slot back after this, so that it does not delay the others. */
+  slotHoldMs: SECOND,
   /** How much longer than its tools a server may take to list its resources and prompts. */
   sideListsMs: 5 * SECOND,
   /** A connection that lived this long starts counting its reconnect attempts from zero. */
@@ -127,6 +136,8 @@ export const HTTP_LIMITS = {
 
 export const WEBSOCKET_LIMITS = {
   messageBytes: 64 * MIB,
+  /** A message up to here is received and not read; past it the connection is closed before it is received. */
+  frameBytes: 128 * MIB,
   unsentBytes: 64 * MIB,
   connectMs: 30 * SECOND,
   closeMs: 500,
@@ -151,6 +162,8 @@ export const CALL_LIMITS = {
   /** How often a server may ask for input before it answers one call. */
   inputRounds: 10,
   inputsPerRound: 16,
+  /** A question of the server that takes us longer than this stops the clock of its open calls. */
+  thinkingMs: 250,
   /** Requests of one server that may be open with us at a time. */
   inbound: 32,
   /** What is kept of the message of a server's error. */

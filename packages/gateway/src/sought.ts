@@ -21,8 +21,11 @@ export async function sought<T>(
   const found = look()
   if (found) return found
   const asked = board.servers().filter(({ name }) => may(name))
-  const coming = asked.filter(({ state }) => state === 'pending').map(({ name }) => name)
-  for await (const _ of arrivals(coming, (name) => board.connection(name).settled(signal), waitMs)) {
+  // A failed server that must have it is tried again; the board sees to it that this does not happen too often.
+  const coming = asked
+    .filter(({ state }) => state === 'pending' || (named && state === 'failed'))
+    .map(({ name }) => name)
+  for await (const _ of arrivals(coming, (name) => board.connection(name).needed(signal), waitMs)) {
     const now = look()
     if (now) return now
   }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openBoard, systemHost } from '@plugboard/core'
+import { counted } from '../../../packages/core/src/fixtures/timers.ts'
 import { handles, listeners, until, withinMs } from '../kit.ts'
 import { Lab } from '../lab.ts'
 import { circumstances, writePart } from '../report.ts'
@@ -116,23 +117,7 @@ if (violations.length > 0) console.log(`\nAgain: npm run soak -- --minutes ${min
 process.exitCode = violations.length > 0 ? 1 : 0
 
 function countingHost() {
-  const real = systemHost()
-  return {
-    ...real,
-    /** Counted, because timers that do not keep the process alive show up nowhere else. */
-    timer: (ms: number, callback: () => void) => {
-      const key = {}
-      timers.add(key)
-      const stop = real.timer(ms, () => {
-        timers.delete(key)
-        callback()
-      })
-      return () => {
-        timers.delete(key)
-        stop()
-      }
-    },
-  }
+  return counted(systemHost(), timers)
 }
 
 async function observe(): Promise<void> {

@@ -169,7 +169,7 @@ class Silence {
     this.#ms = ms
     this.#since = this.#host.now()
     this.#stop?.()
-    this.#stop = this.#host.timer(ms, () => this.#check())
+    this.#stop = this.#host.awaitedTimer(ms, () => this.#check())
   }
 
   /** Cheap, because it comes with every piece: the timer that runs looks again later. */
@@ -198,7 +198,7 @@ class Silence {
   #check(): void {
     const left = this.#since + this.#ms - this.#host.now()
     if (left > 0) {
-      this.#stop = this.#host.timer(left, () => this.#check())
+      this.#stop = this.#host.awaitedTimer(left, () => this.#check())
       return
     }
     this.#expired = true

@@ -5,6 +5,7 @@ import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/
 import { isPlugboardError } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { rowsOf } from '../live/list.ts'
+import { connectedText, reconnect } from '../live/reconnect.ts'
 import { EXIT, reportError, safe, table } from '../output.ts'
 import { type Plugged, stateDirOf, timeoutOption } from '../plug.ts'
 import { rowsAsText } from '../servers.ts'
@@ -26,6 +27,7 @@ export interface TalkOptions {
 const COMMANDS: Readonly<Record<string, string>> = {
   '/help': 'what can be said here',
   '/mcp': 'the board: every server and how it is',
+  '/reconnect': 'connect a server afresh: /reconnect NAME',
   '/tools': 'the tools, and what they cost in the context',
   '/clear': 'forget the conversation',
   '/exit': 'leave (Ctrl-D too)',
@@ -180,6 +182,8 @@ class Room {
       case '/mcp':
         await board.ready({ signal, timeoutMs: BOARD_MS })
         return this.#print(rowsAsText(rowsOf(board), this.#on.invocation.output.color))
+      case '/reconnect':
+        return await this.#reconnect(text, signal)
       case '/tools':
         await board.ready({ signal, timeoutMs: BOARD_MS })
         return this.#print(this.#tools())
@@ -190,6 +194,13 @@ class Room {
     if (/^\/[a-z-]+$/.test(command))
       return this.#print(`There is no ${safe(command)}; /help lists what there is.`)
     await this.#say([await withMentions(board, text, signal)], signal)
+  }
+
+  async #reconnect(text: string, signal: AbortSignal): Promise<void> {
+    const { board, invocation } = this.#on
+    const [, name] = text.trim().split(/\s+/)
+    if (name === undefined) return this.#print('Which server? /reconnect NAME; /mcp lists them.')
+    this.#print(connectedText(await reconnect(board, name, signal), invocation.output.color))
   }
 
   async #say(messages: readonly Message[], signal: AbortSignal): Promise<void> {

@@ -17,10 +17,9 @@ export async function run(invocation: Invocation): Promise<number> {
     const entry = invocation.flag('show-secrets') ? winner?.written : maskEntry(winner?.written)
     if (!snapshot) return EXIT.notFound
     const row = snapshotRow(snapshot)
-    output.result(
-      { ...row, entry, ...(snapshot.instructions && { instructions: snapshot.instructions }) },
-      () => getAsText(row, entry, winner?.line, output.color),
-    )
+    const { capabilities, instructions } = snapshot
+    const said = { ...(capabilities && { capabilities }), ...(instructions && { instructions }) }
+    output.result({ ...row, entry, ...said }, () => getAsText(row, entry, winner?.line, output.color, said))
     return EXIT.done
   })
 }

@@ -1,38 +1,55 @@
 // watch: says whenever a resource changes, until it is interrupted.
-import type { PlugboardError } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
-import { EXIT } from '../output.ts'
-import { withBoard } from '../plug.ts'
+import { EXIT, safe } from '../output.ts'
+import { type Plugged, withBoard } from '../plug.ts'
 import { write } from '../streams.ts'
 import { forStdout } from '../use/shown.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server = '', uri = ''] = words(invocation, ['SERVER', 'URI'])
-  const { output } = invocation
-  return withBoard(invocation, async ({ board, signal }) => {
-    const updates = board.events(signal)
-    await board.subscribe(server, uri, { signal })
-    if (!output.json) output.note(`Watching ${uri}; Ctrl-C ends it.`)
-    for await (const event of updates) {
-      if (event.type === 'state' && event.server === server && event.state.kind === 'failed')
-        throw event.state.error as PlugboardError
-      if (event.type !== 'resource-updated' || event.server !== server || event.uri !== uri) continue
-      const at = new Date(invocation.host.now()).toISOString()
-      const contents = invocation.flag('read')
-        ? await board.read(server, uri, { caller: 'user', signal })
-        : undefined
-      if (output.json) write(1, `${JSON.stringify({ server, uri, at, ...(contents && { contents }) })}\n`)
-      else {
-        write(1, `${at} ${uri}\n`)
-        for (const content of contents ?? [])
-          write(
-            1,
-            'text' in content
-              ? `${forStdout(content.text)}\n`
-              : `[${content.blob.length} characters of base64]\n`,
-          )
-      }
+  return withBoard(invocation, async (plugged) => {
+    // While its server is away nothing else keeps the command alive.
+    const keep = setInterval(() => undefined, KEEP_MS)
+    try {
+      return await watch(invocation, plugged, server, uri)
+    } finally {
+      clearInterval(keep)
     }
-    return EXIT.interrupted
   })
+}
+
+const KEEP_MS = 2 ** 30
+
+async function watch(
+  invocation: Invocation,
+  { board, signal }: Plugged,
+  server: string,
+  uri: string,
+): Promise<number> {
+  const { output } = invocation
+  const updates = board.events(signal)
+  await board.subscribe(server, uri, { signal })
+  if (!output.json) output.note(`Watching ${uri}; Ctrl-C ends it.`)
+  for await (const event of updates) {
+    // A server that went away is tried again without end, and the subscription with it.
+    if (event.type === 'state' && event.server === server && event.state.kind === 'failed')
+      output.note(`${safe(event.state.error.message)}\nIt is tried again until it is back.`)
+    if (event.type !== 'resource-updated' || event.server !== server || event.uri !== uri) continue
+    const at = new Date(invocation.host.now()).toISOString()
+    const contents = invocation.flag('read')
+      ? await board.read(server, uri, { caller: 'user', signal })
+      : undefined
+    if (output.json) write(1, `${JSON.stringify({ server, uri, at, ...(contents && { contents }) })}\n`)
+    else {
+      write(1, `${at} ${uri}\n`)
+      for (const content of contents ?? [])
+        write(
+          1,
+          'text' in content
+            ? `${forStdout(content.text)}\n`
+            : `[${content.blob.length} characters of base64]\n`,
+        )
+    }
+  }
+  return EXIT.interrupted
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Cancelled, Timeout } from '../errors.ts'
+import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { openBrowser } from './browser.ts'
 import { type AuthorizationServer, startAuthorizationServer, stop } from './fixtures/authorization-server.ts'
@@ -341,10 +342,7 @@ describe('the callback', () => {
 
   it('gives up after its time', async () => {
     const rs = await victimOf({})
-    const hasty = systemHost({
-      env: {},
-      timer: (ms, callback) => systemHost().timer(ms === 300_000 ? 100 : ms, callback),
-    })
+    const hasty = retimed(systemHost({ env: {} }), (ms) => (ms === 300_000 ? 100 : ms))
     const error = await attempt(rs, { openBrowser: false }, { ...desk.context, host: hasty })
     expect(error).toBeInstanceOf(Timeout)
   })

@@ -23,7 +23,7 @@ export function openBrowser(host: Host, address: string | URL): Promise<boolean>
       env: { ...host.env },
     })
     // An opener that lives on is the browser itself; one that fails says so soon.
-    const settled = host.timer(1500, () => done(true))
+    const settled = host.awaitedTimer(1500, () => done(true))
     child.once('error', () => {
       settled()
       done(false)

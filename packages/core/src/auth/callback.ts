@@ -52,7 +52,7 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
     )
     settle(verdict.params)
   })
-  const cancelTimer = options.host.timer(AUTH_LIMITS.callbackMs, () =>
+  const cancelTimer = options.host.awaitedTimer(AUTH_LIMITS.callbackMs, () =>
     fail(
       new Timeout(
         `Nobody finished the login of "${options.server}" within ${AUTH_LIMITS.callbackMs / 60_000} minutes.`,

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Cancelled, IoError, Timeout } from '../errors.ts'
+import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { stop } from './fixtures/authorization-server.ts'
 import { guardedFetch, proxyFor } from './guard.ts'
@@ -173,7 +174,7 @@ describe('the guard of auth requests', () => {
 
   it('has a time limit', async () => {
     handle = () => undefined
-    const fast = systemHost({ env: {}, timer: (_ms, callback) => systemHost().timer(50, callback) })
+    const fast = retimed(systemHost({ env: {} }), () => 50)
     const guarded = guardedFetch({ host: fast, server: new URL('http://localhost:9/'), serverName: 'it' })
     await expect(guarded(`http://127.0.0.1:${port}/`)).rejects.toBeInstanceOf(Timeout)
   })

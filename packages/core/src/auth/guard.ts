@@ -188,7 +188,7 @@ async function exchange(what: Exchange): Promise<Answer> {
   const forward = () => abort.abort(new Cancelled('The authorization request was cancelled.'))
   if (what.signal?.aborted) forward()
   what.signal?.addEventListener('abort', forward, { once: true })
-  const cancelTimer = options.host.timer(AUTH_LIMITS.requestMs, () =>
+  const cancelTimer = options.host.awaitedTimer(AUTH_LIMITS.requestMs, () =>
     abort.abort(
       new Timeout(`${shownUrl(url)} did not answer within ${AUTH_LIMITS.requestMs / 1000} s.`, {
         ...who(options),

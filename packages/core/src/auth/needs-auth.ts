@@ -77,9 +77,9 @@ export async function watchLogins(context: AuthContext, onLogin: (key: string) =
   watcher.on('error', () => undefined)
   const poll = () => {
     look()
-    if (!stopped) cancelPoll = context.host.timer(AUTH_LIMITS.loginPollMs, poll)
+    if (!stopped) cancelPoll = context.host.backgroundTimer(AUTH_LIMITS.loginPollMs, poll)
   }
-  cancelPoll = context.host.timer(AUTH_LIMITS.loginPollMs, poll)
+  cancelPoll = context.host.backgroundTimer(AUTH_LIMITS.loginPollMs, poll)
   return () => {
     stopped = true
     cancelPoll()

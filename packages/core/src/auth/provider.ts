@@ -7,7 +7,7 @@ import { type AuthChallenge, authChallenge } from './challenge.ts'
 import { type AuthContext, httpUrl, isRemote, type RemoteServer } from './context.ts'
 import { dpopProof } from './dpop.ts'
 import { type Login, loadLogin } from './logins.ts'
-import { needsAuth, rememberNeedsAuth } from './needs-auth.ts'
+import { forgetNeedsAuth, needsAuth, rememberNeedsAuth } from './needs-auth.ts'
 import { quoted } from './refusal.ts'
 import { keeperFor, machineFor } from './renewers.ts'
 
@@ -24,6 +24,8 @@ export interface BoardAuth {
   onUnauthorized(context: { readonly response: Response }): Promise<void>
   /** A `fetch` that carries the login, and tries once more after a refusal. */
   fetch(next: FetchLike): FetchLike
+  /** The user wants another try: a refusal that is only remembered does not count. */
+  tryAgain(): void
 }
 
 /** `undefined` for servers that are not reached over HTTP. */
@@ -80,6 +82,15 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     if (looked || unattended) return
     looked = true
     if (await needsAuth(server, context)) throw new AuthRequired(server.name)
+  }
+
+  /** The user asked to try again, and the server let us in: then the memory of its refusal is wrong, for all processes. */
+  let afresh = false
+  async function letIn(): Promise<void> {
+    if (!afresh) return
+    afresh = false
+    // It is only a memory: that it cannot be changed must not fail the request.
+    if (await needsAuth(server, context)) await forgetNeedsAuth(server, context).catch(() => undefined)
   }
 
   async function authorize(headers: Headers, login: Login, method: string, url: URL): Promise<void> {
@@ -190,6 +201,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
         response = await next(url, { ...init, headers: tried.headers })
         learnNonce(url, response)
       }
+      if (response.ok) await letIn()
       if (response.status !== 401 && response.status !== 403) return response
       const hadLogin = tried.login !== undefined
       if ((await afterRefusal(response, tried)) === 'give-up') return response
@@ -207,6 +219,12 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
       // A login that lets us in may still be too narrow for this request.
       if (response.status === 403) await afterRefusal(response, tried)
       return response
+    },
+
+    tryAgain() {
+      looked = true
+      loggedOut = false
+      afresh = true
     },
   }
 }

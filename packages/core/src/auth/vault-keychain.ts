@@ -111,7 +111,7 @@ async function systemKeychain(host: Host): Promise<Keychain> {
 async function limited<T>(host: Host, work: Promise<T>): Promise<T> {
   let cancel: () => void = () => undefined
   const limit = new Promise<never>((_, fail) => {
-    cancel = host.timer(AUTH_LIMITS.keychainProbeMs, () =>
+    cancel = host.awaitedTimer(AUTH_LIMITS.keychainProbeMs, () =>
       fail(unavailable(`did not answer within ${AUTH_LIMITS.keychainProbeMs / 1000} s`)),
     )
   })
@@ -161,7 +161,7 @@ export function probeKeychain(host: Host): Promise<boolean> {
       stdio: 'ignore',
       env: { ...host.env, ELECTRON_RUN_AS_NODE: '1', NODE_OPTIONS: '' },
     })
-    const cancel = host.timer(AUTH_LIMITS.keychainProbeMs, () => child.kill('SIGKILL'))
+    const cancel = host.awaitedTimer(AUTH_LIMITS.keychainProbeMs, () => child.kill('SIGKILL'))
     const finish = (works: boolean) => {
       cancel()
       done(works)

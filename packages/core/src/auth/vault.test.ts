@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { IoError } from '../errors.ts'
+import { retimed } from '../fixtures/timers.ts'
 import { type Host, systemHost } from '../host.ts'
 import { openVault } from './open-vault.ts'
 import { VaultDamaged } from './vault.ts'
@@ -178,7 +179,7 @@ describe('the keychain', () => {
   })
 
   it('does not wait for ever on one that hangs', async () => {
-    const quick: Host = systemHost({ timer: (_ms, callback) => systemHost().timer(30, callback) })
+    const quick: Host = retimed(systemHost(), () => 30)
     const stuck: Keychain = { ...drawer(), get: () => new Promise(() => undefined) }
     await expect(keychainVault({ host: quick, keychain: stuck }).get('a')).rejects.toMatchObject({
       code: 'IO_ERROR',
@@ -205,7 +206,7 @@ describe('the keychain', () => {
         pid = child.pid
         return child
       },
-      timer: (_ms, callback) => systemHost().timer(100, callback),
+      awaitedTimer: (_ms, callback) => systemHost().awaitedTimer(100, callback),
     })
     expect(await probeKeychain(hung)).toBe(false)
     expect(() => process.kill(pid ?? 0, 0)).toThrow()

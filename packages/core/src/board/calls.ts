@@ -239,7 +239,7 @@ export async function findTool(
   const known = pool.resolve(name)
   if (known.kind === 'found') return known.tool
   const servers = possibleServers(name, on.servers)
-  const settled = Promise.all(servers.map((server) => on.connection(server).settled(signal)))
+  const settled = Promise.all(servers.map((server) => on.connection(server).needed(signal)))
   const states = await settled.catch((cause: unknown) => {
     throw signal?.aborted ? new Cancelled(undefined, { stage: 'call', cause }) : cause
   })

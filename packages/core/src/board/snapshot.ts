@@ -2,7 +2,7 @@
 import type { TransportType } from '../config/entry.ts'
 import type { ConfiguredServer, Scope } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
-import type { ServerInfo } from '../connection/protocol.ts'
+import type { ServerCapabilities, ServerInfo } from '../connection/protocol.ts'
 import type { ServerState } from '../connection/states.ts'
 import type { PlugboardError, Stage } from '../errors.ts'
 
@@ -23,6 +23,8 @@ export interface ServerSnapshot {
   readonly protocolVersion?: string
   readonly connectMs?: number
   readonly serverInfo?: ServerInfo
+  /** What the server says it can do, as it said it. */
+  readonly capabilities?: ServerCapabilities
   readonly instructions?: string
 }
 
@@ -46,10 +48,11 @@ function stateFacts(state: ServerState): Partial<ServerSnapshot> {
     case 'pending':
       return { attempt: state.attempt, of: state.of, ...(state.attempt > 0 && { stage: state.stage }) }
     case 'connected': {
-      const { protocolVersion, serverInfo, instructions } = state.session
+      const { protocolVersion, serverInfo, capabilities, instructions } = state.session
       return {
         protocolVersion,
         connectMs: state.connectMs,
+        capabilities,
         ...(serverInfo && { serverInfo }),
         ...(instructions !== undefined && { instructions }),
       }

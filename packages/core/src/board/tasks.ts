@@ -82,9 +82,9 @@ function followStatus(
     asked++
     const message = status?.statusMessage
     if (typeof message === 'string') onProgress({ progress: asked, message })
-    stopTimer = host.timer(everyMs, () => void look())
+    stopTimer = host.backgroundTimer(everyMs, () => void look())
   }
-  stopTimer = host.timer(everyMs, () => void look())
+  stopTimer = host.backgroundTimer(everyMs, () => void look())
   return {
     stop: () => {
       stopped = true

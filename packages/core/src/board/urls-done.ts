@@ -37,7 +37,7 @@ export class UrlsDone {
       }
       const done = () => end(resolve)
       const onAbort = () => end(() => reject(new Cancelled(undefined, { server, stage: 'call' })))
-      const stopTimer = this.#host.timer(ms, done)
+      const stopTimer = this.#host.awaitedTimer(ms, done)
       waiting.add(done)
       if (signal?.aborted) onAbort()
       else signal?.addEventListener('abort', onAbort, { once: true })

@@ -6,6 +6,7 @@ export type TransportType = 'stdio' | 'http' | 'sse' | 'ws' | 'sse-ide' | 'ws-id
 export interface ReconnectSettings {
   readonly maxAttempts?: number
   readonly delayMs?: number
+  readonly retryMs?: number
 }
 
 export type PermissionMode = 'allow' | 'ask' | 'deny'

@@ -177,7 +177,7 @@ async function ask(target: Target, etag: string | undefined, options: ServerList
   let late = false
   const onAbort = () => stop.abort()
   signal?.addEventListener('abort', onAbort, { once: true })
-  const cancelTimer = host.timer(REMOTE_LIST_LIMITS.timeoutMs, () => {
+  const cancelTimer = host.awaitedTimer(REMOTE_LIST_LIMITS.timeoutMs, () => {
     late = true
     stop.abort()
   })

@@ -58,7 +58,7 @@ const oauth = z.object(
   'expected an object',
 )
 const reconnect = z.object(
-  { maxAttempts: z.optional(count), delayMs: z.optional(positive) },
+  { maxAttempts: z.optional(count), delayMs: z.optional(positive), retryMs: z.optional(positive) },
   'expected an object',
 )
 

@@ -25,7 +25,7 @@ export function watchConfiguration(
 
   const soon = () => {
     settle?.()
-    settle = host.timer(CONFIG_LIMITS.watchSettleMs, () => {
+    settle = host.backgroundTimer(CONFIG_LIMITS.watchSettleMs, () => {
       running = running.then(reload, reload)
     })
   }

@@ -21,8 +21,11 @@ const SERVER: Readonly<Record<string, string>> = {
   timeout: 'Milliseconds that one request may take.',
   disabled: 'Written down, but switched off.',
   reconnect: 'What to do when the connection is lost.',
-  'reconnect.maxAttempts': 'How often to try again; 0 is never.',
-  'reconnect.delayMs': 'The first wait in milliseconds; it grows with every attempt.',
+  'reconnect.maxAttempts': 'How many quick attempts follow a loss.',
+  'reconnect.delayMs':
+    'The wait before the first quick attempt in milliseconds; it grows with every attempt.',
+  'reconnect.retryMs':
+    'The wait before the first slow retry of a failed server in milliseconds; it doubles up to five minutes.',
   permissions: 'What this server may be used for; the rules of the settings files come on top.',
   'permissions.allowedTools': 'Every tool that is not listed here asks first, whatever the rules allow.',
   'permissions.deniedTools': 'Tools that are never called.',

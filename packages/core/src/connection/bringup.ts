@@ -155,6 +155,13 @@ async function greet(
   }
 }
 
+/** Lets a session that was replaced finish what is under way, then ends it. */
+export function retire(host: Host, session: Session): void {
+  const end = () => void session.close().catch(() => undefined) // No caller is left who could be told.
+  if (session.inFlight === 0) end()
+  else host.backgroundTimer(CONNECT_LIMITS.closeMs, end)
+}
+
 function asSse(entry: ServerEntry): ServerEntry {
   if (entry.type !== 'http') return entry
   const { fallbackToSse: _, ...rest }: HttpEntry = entry

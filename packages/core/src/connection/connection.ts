@@ -1,42 +1,35 @@
 // connection.ts: the effects around one server's state: connecting when needed, reconnecting when lost, requests that
-// survive what can be survived, and an end. The decisions are in states.ts; one attempt is in bringup.ts.
-import { isLocal, type ServerEntry, type TransportType } from '../config/entry.ts'
+// survive what can be survived, and an end. The decisions are in states.ts; one attempt is in bringup.ts, their order in
+// attempts.ts. Whatever a caller awaits here holds the process; what runs without a caller does not.
+import { isLocal, type TransportType } from '../config/entry.ts'
 import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
-import type { Events, ListKind } from '../events.ts'
-import type { Host } from '../host.ts'
+import type { ListKind } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { type BringUp, bringUp } from './bringup.ts'
+import { Attempts } from './attempts.ts'
+import { bringUp, retire } from './bringup.ts'
 import { Catalog } from './catalog.ts'
-import { ChannelClosed, isLoggedOut, isSessionExpired, toPlugboardError } from './faults.ts'
+import {
+  ChannelClosed,
+  deaf,
+  isLoggedOut,
+  isSessionExpired,
+  isTooLarge,
+  RequestTimedOut,
+  toPlugboardError,
+} from './faults.ts'
+import { isHttp } from './headers.ts'
 import { Health } from './health.ts'
-import type { CachedList } from './lists.ts'
 import { ServerLog } from './logs.ts'
+import { notified } from './notifications.ts'
+import type { ConnectionOptions } from './options.ts'
 import type { Json } from './protocol.ts'
-import type { Recent } from './recent.ts'
-import { type ReconnectPolicy, reconnectPolicy } from './reconnect.ts'
+import { probeWait, type ReconnectPolicy, reconnectPolicy } from './reconnect.ts'
 import { type RequestOptions, Requests } from './requests.ts'
 import type { Session } from './session.ts'
-import type { Slots } from './slots.ts'
 import type { AfterLoss, Connected, ServerState } from './states.ts'
 import * as states from './states.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { abortable, atMost, type Deadline, sleep } from './waits.ts'
-
-export interface ConnectionOptions
-  extends Pick<
-    BringUp,
-    'server' | 'host' | 'eras' | 'handlers' | 'clientInfo' | 'auth' | 'handOver' | 'workspace' | 'timeoutMs'
-  > {
-  readonly stateDir: string
-  readonly events: Events
-  readonly slots: Slots
-  /** The lists of a board that are kept; beyond a bound the least used is read again on need. */
-  readonly recent: Recent<CachedList<unknown>>
-  /** How long one request may take, unless the entry or the caller says otherwise. */
-  readonly callTimeoutMs: number
-  /** Numbers the calls of a board. */
-  nextCall(): number
-}
+import { abortable, atMost, type Deadline, held } from './waits.ts'
 
 export class Connection {
   readonly catalog: Catalog
@@ -51,7 +44,9 @@ export class Connection {
   #session: Session | undefined
   #health: Health | undefined
   #became: 'sse' | undefined
-  #loop: Promise<void> | undefined
+  readonly #attempts: Attempts
+  /** Ends the wait for the next slow retry of a failed server. */
+  #stopRetry: (() => void) | undefined
   #renewing: Promise<void> | undefined
   #closed: Promise<void> | undefined
 
@@ -63,6 +58,12 @@ export class Connection {
       events.emit('log', { server: server.name, line }),
     )
     this.#state = server.disabled ? states.disable(states.idle, server.disabled) : states.idle
+    this.#attempts = new Attempts({
+      host,
+      signal: this.#closing.signal,
+      become: (state) => this.#become(state),
+      attempt: (pending) => this.#attempt(pending),
+    })
     this.catalog = new Catalog({
       host,
       recent: options.recent,
@@ -82,6 +83,8 @@ export class Connection {
       unauthorised: (error) => this.#unauthorised(error),
       good: () => this.#health?.good(),
       bad: (error) => this.#health?.bad(error),
+      timedOut: (session) => void this.#health?.timedOut(session),
+      stderrTail: () => this.#log.tail(),
     })
     this.#subscriptions = new Subscriptions({
       host,
@@ -104,23 +107,27 @@ export class Connection {
     return this.#log
   }
 
-  /** Connects if nobody has yet, and waits until it is settled one way or the other. Never rejects for the server's sake. */
-  async settled(signal?: AbortSignal): Promise<ServerState> {
-    if (this.#state.kind === 'pending' && !this.#loop && !this.#closing.signal.aborted)
-      this.#start({ state: states.begin(this.#state), afterMs: 0 })
-    if (this.#loop) await abortable(this.#loop, signal)
-    return this.#state
+  /**
+   * Connects if that was not done yet, tries a failed server again if its last try is not too fresh, and waits until it is
+   * settled one way or the other. Never rejects for the server's sake.
+   */
+  settled(signal?: AbortSignal): Promise<ServerState> {
+    return this.#awaited(this.#settled(signal))
   }
 
-  /** A person's wish to try again, whatever the state: after a login, or when the server is back. */
-  async reconnect(): Promise<ServerState> {
-    const state = this.#state
-    // Leaving is part of the new attempt: whoever comes meanwhile waits for it instead of starting another.
-    if (state.kind === 'connected')
-      this.#start({ state: states.begin(states.idle), afterMs: 0 }, this.#leave(state))
-    else if (state.kind === 'failed' || state.kind === 'needs-auth')
-      this.#start({ state: states.begin(state), afterMs: 0 })
-    return this.settled()
+  /** The same for a caller that cannot go on without the server: it waits a moment for a fresh verdict on a failed one. */
+  needed(signal?: AbortSignal): Promise<ServerState> {
+    return this.#awaited(this.#settled(signal, true))
+  }
+
+  /** The same for the board's own sake, or a reconnect: no caller waits, so the process is not held. */
+  wake(afresh = false): void {
+    void (afresh ? this.#reconnect() : this.#settled())
+  }
+
+  /** The user's wish to try again at once, whatever the state: after a login, or when the server is back. */
+  reconnect(signal?: AbortSignal): Promise<ServerState> {
+    return this.#awaited(this.#reconnect(signal))
   }
 
   /** Sends one request, connecting first if need be. Rejects with a `PlugboardError`. */
@@ -130,9 +137,10 @@ export class Connection {
 
   /** One of the server's lists, connecting first if need be; read again only when it is not fresh. */
   async list<K extends ListKind>(kind: K, signal?: AbortSignal): Promise<Catalog[K]['items']> {
+    const { host } = this.#options
     try {
-      await this.#ready(signal)
-      return await abortable<Catalog[K]['items']>(this.catalog[kind].get(), signal)
+      await held(host, this.#ready(signal))
+      return await held(host, abortable<Catalog[K]['items']>(this.catalog[kind].get(), signal))
     } catch (error) {
       throw toPlugboardError(error, { server: this.server.name, stage: 'call', method: `${kind}/list` })
     }
@@ -140,23 +148,20 @@ export class Connection {
 
   async notify(method: string, params?: Json): Promise<void> {
     const { name } = this.server
+    const notifying = async () => (await this.#ready()).notify(method, params)
     try {
-      await (await this.#ready()).notify(method, params)
+      await held(this.#options.host, notifying())
     } catch (error) {
       throw toPlugboardError(error, { server: name, stage: 'call', method })
     }
   }
 
-  async subscribe(uri: string): Promise<void> {
-    await this.#subscribing('resources/subscribe', uri, (session) =>
-      this.#subscriptions.subscribe(session, uri),
-    )
+  subscribe(uri: string): Promise<void> {
+    return this.#subscribing('subscribe', uri)
   }
 
-  async unsubscribe(uri: string): Promise<void> {
-    await this.#subscribing('resources/unsubscribe', uri, (session) =>
-      this.#subscriptions.unsubscribe(session, uri),
-    )
+  unsubscribe(uri: string): Promise<void> {
+    return this.#subscribing('unsubscribe', uri)
   }
 
   /** Ends everything this connection owns; idempotent, and over within its bound. */
@@ -177,42 +182,63 @@ export class Connection {
     ])
     this.#session = undefined
     const ends = [...sessions].map((session) => session?.close())
-    await atMost(host, CONNECT_LIMITS.closeMs, Promise.allSettled([...ends, this.#loop, this.#renewing]))
+    await atMost(
+      host,
+      CONNECT_LIMITS.closeMs,
+      Promise.allSettled([...ends, this.#attempts.running, this.#renewing]),
+    )
     await atMost(host, CONNECT_LIMITS.closeMs, this.#log.flush())
   }
 
-  #become(state: ServerState): void {
-    this.#state = state
-    if (!this.#closing.signal.aborted)
-      this.#options.events.emit('state', { server: this.server.name, state: states.summary(state) })
-  }
-
-  #start(first: { readonly state: states.Pending; readonly afterMs: number }, after?: Promise<void>): void {
-    this.#become(first.state)
-    const connecting = () => this.#connectLoop(first.state, first.afterMs)
-    const loop = (after ? after.then(connecting) : connecting()).finally(() => {
-      if (this.#loop === loop) this.#loop = undefined
-    })
-    this.#loop = loop
-  }
-
-  /** Attempts until one succeeds, none are left, or nobody wants it any more. Never rejects. */
-  async #connectLoop(first: states.Pending, firstAfterMs: number): Promise<void> {
-    const { host } = this.#options
-    const { signal } = this.#closing
-    let pending = first
-    let afterMs = firstAfterMs
-    for (;;) {
-      if (afterMs > 0) await sleep(host, afterMs, signal)
-      if (signal.aborted) return
-      const outcome = await this.#attempt(pending)
-      if (signal.aborted) return
-      if (!outcome) return
-      this.#become(outcome.state)
-      if (!('afterMs' in outcome)) return
-      pending = outcome.state
-      afterMs = outcome.afterMs
+  /** A caller waits for it: the process is held, and giving up is `Cancelled`. */
+  async #awaited(work: Promise<ServerState>): Promise<ServerState> {
+    try {
+      return await held(this.#options.host, work)
+    } catch (error) {
+      throw toPlugboardError(error, { server: this.server.name, stage: 'connect' })
     }
+  }
+
+  async #settled(signal?: AbortSignal, needed = false): Promise<ServerState> {
+    const state = this.#state
+    const attempts = this.#attempts
+    if (!this.#closing.signal.aborted) {
+      if (attempts.running) attempts.hurry()
+      else if (state.kind === 'pending') attempts.start({ state: states.begin(state), afterMs: 0 })
+      else if (state.kind === 'failed') this.#probe(state, needed)
+    }
+    if (attempts.running) await abortable(attempts.running, signal)
+    return this.#state
+  }
+
+  async #reconnect(signal?: AbortSignal): Promise<ServerState> {
+    const state = this.#state
+    this.#options.auth?.tryAgain?.()
+    // Leaving is part of the new attempt: a caller who comes meanwhile waits for it instead of starting another.
+    if (state.kind === 'connected')
+      this.#attempts.start({ state: states.begin(states.idle), afterMs: 0 }, this.#leave(state))
+    else if (state.kind === 'failed' || state.kind === 'needs-auth')
+      this.#attempts.start({ state: states.begin(state), afterMs: 0 })
+    else this.#attempts.hurryNow()
+    return this.#settled(signal)
+  }
+
+  /** A caller needs a failed server: it is tried at once for all who ask, unless the last verdict is too fresh. */
+  #probe(state: states.Failed, needed: boolean): void {
+    const afterMs = probeWait(this.#attempts.last, needed)
+    if (afterMs !== undefined) this.#attempts.start({ state: states.retry(state, false), afterMs })
+  }
+
+  #become(state: ServerState): void {
+    this.#stopRetry?.()
+    this.#stopRetry = undefined
+    this.#state = state
+    if (this.#closing.signal.aborted) return
+    if (state.kind === 'failed')
+      this.#stopRetry = this.#options.host.backgroundTimer(state.retryMs, () =>
+        this.#attempts.start({ state: states.retry(state, true), afterMs: 0 }),
+      )
+    this.#options.events.emit('state', { server: this.server.name, state: states.summary(state) })
   }
 
   /** Undefined when it is up. */
@@ -227,7 +253,7 @@ export class Connection {
     let stopTimer: (() => void) | undefined
     try {
       giveBack = await slots.take(signal)
-      stopTimer = host.timer(CONNECT_LIMITS.slotHoldMs, giveBack)
+      stopTimer = host.backgroundTimer(CONNECT_LIMITS.slotHoldMs, giveBack)
       const started = host.now()
       const session = await this.#open((stage) => {
         at = states.reached(at, stage)
@@ -250,8 +276,14 @@ export class Connection {
   }
 
   #open(stage: (stage: Stage) => void): Promise<Session> {
-    const health = new Health({ host: this.#options.host, onDead: (error) => this.#onDead(error) })
-    this.#health = isLocal(this.server.entry) ? undefined : health
+    const { entry } = this.server
+    const health = new Health({
+      host: this.#options.host,
+      local: isLocal(entry),
+      onDead: (error) => this.#onDead(error),
+    })
+    // What runs in this process is as alive as we are.
+    this.#health = entry.type === 'sdk' ? undefined : health
     return bringUp(
       {
         ...this.#options,
@@ -261,7 +293,8 @@ export class Connection {
         became: (type) => {
           this.#became = type
         },
-        notification: (method, params) => this.#notified(method, params),
+        notification: (method, params) =>
+          notified({ ...this.#options, log: this.#log, catalog: this.catalog }, method, params),
         closed: (session, why) => this.#onClosed(session, why),
         trouble: (error) => {
           this.#health?.bad(error)
@@ -300,18 +333,23 @@ export class Connection {
   #onDead(error: unknown): void {
     const state = this.#state
     if (state.kind !== 'connected') return
-    this.#lose(state, error)
-    void state.session.close().catch((fault) => this.#log.add('transport', String(fault)))
+    const { name } = this.server
+    const why = error instanceof RequestTimedOut ? deaf(name, error) : error
+    const closing = state.session.close().catch((fault) => this.#log.add('transport', String(fault)))
+    // The old process is gone before a new one starts: they may share a port or a file.
+    this.#lose(state, why, atMost(this.#options.host, CONNECT_LIMITS.closeMs, closing))
   }
 
-  #lose(state: Connected, error: unknown): void {
+  #lose(state: Connected, error: unknown, after?: Promise<void>): void {
     const { host, server } = this.#options
     this.#quiet()
     this.#session = undefined
-    const fault = toPlugboardError(error, { server: server.name, stage: 'connect', tail: this.#log.tail() })
-    const next = states.lost(state, fault, this.#policy, host.now(), host.random())
     this.#log.add('plugboard', 'The connection was lost.')
-    if ('afterMs' in next) this.#start(next)
+    const fault = toPlugboardError(error, { server: server.name, stage: 'call', tail: this.#log.tail() })
+    const next = isTooLarge(error)
+      ? states.renew(state)
+      : states.lost(state, fault, this.#policy, host.now(), host.random())
+    if ('afterMs' in next) this.#attempts.start(next, after)
     else this.#become(next.state)
   }
 
@@ -332,7 +370,7 @@ export class Connection {
 
   /** The session to use, as soon as there is one. */
   async #ready(signal?: AbortSignal): Promise<Session> {
-    const state = this.#state.kind === 'pending' ? await this.settled(signal) : this.#state
+    const state = this.#state.kind === 'connected' ? this.#state : await this.#settled(signal, true)
     const { name } = this.server
     if (this.#closing.signal.aborted)
       throw new IoError(`The connection to "${name}" is closed.`, { server: name })
@@ -387,10 +425,12 @@ export class Connection {
     return fault
   }
 
-  async #subscribing(method: string, uri: string, work: (session: Session) => Promise<void>): Promise<void> {
+  async #subscribing(way: 'subscribe' | 'unsubscribe', uri: string): Promise<void> {
+    const working = async () => this.#subscriptions[way](await this.#ready(), uri)
     try {
-      await work(await this.#ready())
+      await held(this.#options.host, working())
     } catch (error) {
+      const method = `resources/${way}`
       throw toPlugboardError(error, { server: this.server.name, stage: 'call', method, name: uri })
     }
   }
@@ -405,7 +445,7 @@ export class Connection {
         ? (this.server.entry.timeout ?? limits.callTimeoutMs)
         : limits.timeoutMs
     try {
-      return await session.request(method, params, { signal, timeoutMs })
+      return await session.request(method, params, { signal, timeoutMs, background: true })
     } catch (error) {
       if (!isSessionExpired(error, session.hasHttpSession) || this.#state.kind !== 'connected') throw error
       // Renewing reads the lists anew; this reading is over.
@@ -413,34 +453,4 @@ export class Connection {
       throw error
     }
   }
-
-  #notified(method: string, params: Json): void {
-    if (this.catalog.notified(method)) return
-    const { events } = this.#options
-    const server = this.server.name
-    if (method === 'notifications/message') {
-      this.#log.add('server', logText(params))
-      events.emit('notification', { server, method, params })
-    } else if (method !== 'notifications/resources/updated')
-      events.emit('notification', { server, method, params })
-    else if (typeof params.uri === 'string') events.emit('resource-updated', { server, uri: params.uri })
-  }
-}
-
-function logText(params: Json): string {
-  const { level, logger, data } = params
-  const text = typeof data === 'string' ? data : JSON.stringify(data)
-  const from = typeof logger === 'string' ? `${logger}: ` : ''
-  return `[${typeof level === 'string' ? level : 'info'}] ${from}${text ?? ''}`
-}
-
-function isHttp(entry: ServerEntry): boolean {
-  return entry.type === 'http' || entry.type === 'claudeai-proxy'
-}
-
-/** Lets a session that was replaced finish what is under way, then ends it. */
-function retire(host: Host, session: Session): void {
-  const end = () => void session.close().catch(() => undefined) // Nobody is left to care how it went.
-  if (session.inFlight === 0) end()
-  else host.timer(CONNECT_LIMITS.closeMs, end)
 }

@@ -1,6 +1,7 @@
 // faults.ts: the one place where what went wrong on the wire becomes a member of the error family.
 // Everything is told apart by type, code or HTTP status; no message text is ever read.
 import {
+  AnswerTooLarge,
   AuthRequired,
   Cancelled,
   InitError,
@@ -99,6 +100,11 @@ export function isSessionExpired(error: unknown, hadSession: boolean): boolean {
   return httpStatus(error) === 404
 }
 
+/** The connection ended because of an answer that is too long to be read, which is no fault of the line. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ChannelClosed && error.cause instanceof AnswerTooLarge
+}
+
 /** The server wants a login before anything else, said by itself or by the auth that speaks for it. */
 export function isLoggedOut(error: unknown): boolean {
   return error instanceof AuthRequired ? !error.wider : httpStatus(error) === 401
@@ -110,8 +116,8 @@ export interface FaultPlace {
   readonly method?: string
   /** The tool, prompt or URI asked for. */
   readonly name?: string
-  /** The server's last words, for an error that has no better explanation. */
-  readonly tail?: readonly string[]
+  /** The last lines that the server wrote to stderr, for an error that has no better explanation. */
+  readonly tail?: readonly string[] | undefined
 }
 
 export function toPlugboardError(error: unknown, place: FaultPlace): PlugboardError {
@@ -141,8 +147,8 @@ export function toPlugboardError(error: unknown, place: FaultPlace): PlugboardEr
 
 /** What broke while a server was coming up is why it did not come up. */
 function atStage(error: PlugboardError, place: FaultPlace): PlugboardError {
-  if (place.stage === 'call' || !(error instanceof IoError)) return error
-  return new InitError(`${error.message}${lastWords(place, error.message)}`, {
+  if (place.stage === 'call' || !(error instanceof IoError || error instanceof AnswerTooLarge)) return error
+  return new InitError(`${error.message}${stderrLines(place, error.message)}`, {
     server: place.server,
     stage: place.stage,
     hint: error.hint,
@@ -155,7 +161,7 @@ function timedOut(error: RequestTimedOut, place: FaultPlace): PlugboardError {
   const text =
     place.stage === 'call'
       ? `"${place.server}" did not answer ${what} within ${error.afterMs} ms.`
-      : `"${place.server}" did not get past stage "${place.stage}" within ${error.afterMs} ms.${lastWords(place)}`
+      : `"${place.server}" did not get past stage "${place.stage}" within ${error.afterMs} ms.${stderrLines(place)}`
   return new Timeout(text, {
     server: place.server,
     stage: place.stage,
@@ -171,7 +177,7 @@ function answered(error: RpcFault, place: FaultPlace): PlugboardError {
   const details = { server: place.server, stage: place.stage, cause: error }
   if (place.stage !== 'call')
     return new InitError(
-      `"${place.server}" failed at stage "${place.stage}": ${error.message} (${error.code})${lastWords(place)}`,
+      `"${place.server}" failed at stage "${place.stage}": ${error.message} (${error.code})${stderrLines(place)}`,
       { ...details, hint: `Run \`plugboard logs ${place.server}\` to see what it says.` },
     )
   if (place.method === 'resources/read' && error.code === RPC.resourceNotFound)
@@ -196,18 +202,37 @@ function refused(status: number, error: unknown, place: FaultPlace): PlugboardEr
 
 function closed(error: ChannelClosed, place: FaultPlace): PlugboardError {
   const details = { server: place.server, stage: place.stage, cause: error }
-  const why = error.cause instanceof IoError ? ` ${error.cause.message}` : ''
-  if (place.stage === 'call') return new IoError(`The connection to "${place.server}" closed.${why}`, details)
-  return new InitError(
-    `"${place.server}" closed the connection at stage "${place.stage}".${why}${lastWords(place, why)}`,
-    { ...details, hint: `Run \`plugboard logs ${place.server}\` to see why.` },
-  )
+  const why = howItEnded(error, place.tail)
+  const hint = `Run \`plugboard logs ${place.server}\` to see more.`
+  if (place.stage === 'call')
+    return new IoError(`The connection to "${place.server}" closed.${why}`, { ...details, hint })
+  return new InitError(`"${place.server}" closed the connection at stage "${place.stage}".${why}`, {
+    ...details,
+    hint: `Run \`plugboard logs ${place.server}\` to see why.`,
+  })
 }
 
-/** Each line once: what the message says already, and what every attempt said again, helps nobody. */
-function lastWords(place: FaultPlace, said = ''): string {
-  const lines = [...new Set(place.tail)].filter((line) => !said.includes(line))
-  return lines.length > 0 ? `\nIts last words:\n${lines.map((line) => `  ${line}`).join('\n')}` : ''
+/** How a server went away (`"x" exited with code 3.`), and what it wrote before; empty when that is not known. */
+export function howItEnded(error: unknown, tail: readonly string[] | undefined): string {
+  const cause = error instanceof ChannelClosed ? error.cause : error
+  const why = cause instanceof IoError ? ` ${cause.message}` : ''
+  return `${why}${stderrLines({ tail }, why)}`
+}
+
+/** Each line once: what the message says already, and what every attempt said again, adds nothing. */
+function stderrLines({ tail }: Pick<FaultPlace, 'tail'>, said = ''): string {
+  const lines = [...new Set(tail)].filter((line) => !said.includes(line))
+  return lines.length > 0 ? `\nLast stderr lines:\n${lines.map((line) => `  ${line}`).join('\n')}` : ''
+}
+
+/** A server that was asked whether it is there, and said nothing. */
+export function deaf(server: string, cause: RequestTimedOut): IoError {
+  return new IoError(`"${server}" no longer answers: it said nothing for ${cause.afterMs} ms when asked.`, {
+    server,
+    stage: 'call',
+    hint: 'It is started again when it is needed.',
+    cause,
+  })
 }
 
 function reasonOf(error: unknown): string {

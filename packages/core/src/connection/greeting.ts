@@ -1,4 +1,5 @@
 // greeting.ts: the first words with a server: which era it speaks, and what it says about itself.
+// Its timers do not hold the process: a connection is also made again when no caller waits for it.
 import { PlugboardError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
@@ -62,7 +63,7 @@ async function initialize(greeting: Greeting): Promise<Answered> {
   const result = await wire.request(
     'initialize',
     { protocolVersion: LEGACY_VERSIONS[0], capabilities: capabilities, clientInfo },
-    { timeoutMs, signal },
+    { timeoutMs, signal, background: true },
   )
   const version = result.protocolVersion
   if (typeof version !== 'string') throw new BadAnswer('its initialize result names no protocol version')
@@ -97,6 +98,7 @@ async function findEra(greeting: Greeting): Promise<Answered> {
           timeoutMs,
           signal: giveUp.signal,
           quiet: true,
+          background: true,
         },
       )
       .then(probeAnswered, probeFailed)
@@ -104,7 +106,7 @@ async function findEra(greeting: Greeting): Promise<Answered> {
   let stopTimer: (() => void) | undefined
   try {
     const silence = new Promise<'silent'>((resolve) => {
-      stopTimer = host.timer(CONNECT_LIMITS.probeMs, () => resolve('silent'))
+      stopTimer = host.backgroundTimer(CONNECT_LIMITS.probeMs, () => resolve('silent'))
     })
     const first = await Promise.race([probe, silence])
     if (first !== 'silent') return await conclude(greeting, first)
@@ -118,7 +120,7 @@ async function findEra(greeting: Greeting): Promise<Answered> {
     // On one channel a server that takes the older greeting stays with it, whatever it had said before: to go on in the
     // newer era would be to talk past it. One that refuses it, or does not mind it, is a modern one.
     const patience = new Promise<Answered>((resolve) => {
-      stopTimer = host.timer(CONNECT_LIMITS.probeMs, () => resolve(answered))
+      stopTimer = host.backgroundTimer(CONNECT_LIMITS.probeMs, () => resolve(answered))
     })
     const { discovery } = answered
     const met = older.then((greeted) => ({ ...greeted, ...(discovery && { discovery }) }))
@@ -137,7 +139,7 @@ async function findEra(greeting: Greeting): Promise<Answered> {
 async function alreadyFound(host: Host, newer: Promise<Answered>): Promise<Pick<Answered, 'discovery'>> {
   let stop: (() => void) | undefined
   const turn = new Promise<undefined>((resolve) => {
-    stop = host.timer(0, () => resolve(undefined))
+    stop = host.backgroundTimer(0, () => resolve(undefined))
   })
   const found = await Promise.race([newer, turn])
   stop?.()

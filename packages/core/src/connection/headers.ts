@@ -1,5 +1,6 @@
 // headers.ts: the HTTP headers that a 2026-07-28 tool wants beside its arguments (`x-mcp-header` in its schema).
 // A schema that marks them where they cannot be read, or wrongly, makes the tool unusable over HTTP.
+import type { ServerEntry } from '../config/entry.ts'
 import { isObject, type Json } from './protocol.ts'
 
 interface Marked {
@@ -122,4 +123,9 @@ function mark(
   names.add(header.toLowerCase())
   marked.push({ header, path })
   return undefined
+}
+
+/** Whether requests to it are HTTP requests, which may carry headers of their own. */
+export function isHttp(entry: ServerEntry): boolean {
+  return entry.type === 'http' || entry.type === 'claudeai-proxy'
 }

@@ -1,5 +1,5 @@
-// health.ts: notices that a remote server is no longer there: errors of the line in a row, or a ping nobody answers.
-// It only notices; connection.ts closes and reconnects.
+// health.ts: notices that a server is no longer there: errors of the line in a row, a heartbeat that is not answered, or,
+// for a local one, nothing at all after a request timed out. It only notices; connection.ts closes and reconnects.
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { isTerminalFault } from '../transports/faults.ts'
@@ -8,9 +8,12 @@ import type { Session } from './session.ts'
 
 export interface HealthOptions {
   readonly host: Host
+  /** A process of our own: its death is seen by itself, but one that hangs is only noticed when it is asked. */
+  readonly local: boolean
   readonly onDead: (error: unknown) => void
   readonly heartbeatMs?: number
   readonly heartbeatTimeoutMs?: number
+  readonly deafMs?: number
 }
 
 export class Health {
@@ -19,6 +22,7 @@ export class Health {
   readonly #counted = new WeakSet<object>()
   #inARow = 0
   #dead = false
+  #asking = false
   #stopTimer: (() => void) | undefined
 
   constructor(options: HealthOptions) {
@@ -35,10 +39,28 @@ export class Health {
     if (isTerminalFault(error)) this.#strike(error)
   }
 
-  /** Pings a session that has the word, whenever it has been silent for a while. */
+  /** A request got no answer in time. A local server that then says nothing at all is deaf: it is dead. */
+  async timedOut(session: Session): Promise<void> {
+    if (!this.#options.local || this.#asking || this.#dead) return
+    this.#asking = true
+    const deafMs = this.#options.deafMs ?? CONNECT_LIMITS.deafMs
+    // With other requests open it may be busy with them, so it is asked more than once.
+    const checks = session.inFlight > 0 ? CONNECT_LIMITS.deafChecks : 1
+    for (let asked = 1; ; asked++) {
+      const heard = await this.#isHeard(session, deafMs)
+      if (heard || session.closed || this.#dead) break
+      if (asked < checks) continue
+      this.stop()
+      this.#options.onDead(new RequestTimedOut(deafMs))
+      break
+    }
+    this.#asking = false
+  }
+
+  /** Pings a remote legacy session whenever it has been silent for a while. */
   watch(session: Session): void {
     this.#stopTimer?.()
-    if (session.era === 'legacy') this.#arm(session)
+    if (session.era === 'legacy' && !this.#options.local) this.#arm(session)
   }
 
   stop(): void {
@@ -48,7 +70,7 @@ export class Health {
 
   #arm(session: Session): void {
     const everyMs = this.#options.heartbeatMs ?? CONNECT_LIMITS.heartbeatMs
-    this.#stopTimer = this.#options.host.timer(everyMs, () => {
+    this.#stopTimer = this.#options.host.backgroundTimer(everyMs, () => {
       const quietFor = this.#options.host.now() - session.lastHeard
       // Less than nothing means that the clock was set back: then a ping says more than the clock.
       if (quietFor >= 0 && quietFor < everyMs) this.#arm(session)
@@ -59,7 +81,7 @@ export class Health {
   async #ping(session: Session): Promise<void> {
     const timeoutMs = this.#options.heartbeatTimeoutMs ?? CONNECT_LIMITS.heartbeatTimeoutMs
     try {
-      await session.request('ping', undefined, { timeoutMs })
+      await session.request('ping', undefined, { timeoutMs, background: true })
       this.good()
     } catch (error) {
       // A server that answers "no such method" is alive.
@@ -68,6 +90,30 @@ export class Health {
       else this.bad(error)
     }
     if (!this.#dead) this.#arm(session)
+  }
+
+  /**
+   * Any answer counts, and so does anything else that it says meanwhile, such as progress. Two questions, because some
+   * servers leave a ping unanswered that they do not know.
+   */
+  async #isHeard(session: Session, timeoutMs: number): Promise<boolean> {
+    const asked = session.heardCount
+    const methods = [
+      session.era === 'modern' ? 'server/discover' : 'ping',
+      ...(session.capabilities.tools ? ['tools/list'] : []),
+    ]
+    const answers = methods.map(async (method) => {
+      try {
+        await session.request(method, undefined, { timeoutMs, quiet: true, background: true })
+      } catch (error) {
+        if (!(error instanceof RpcFault)) throw error
+      }
+    })
+    const heard = await Promise.any(answers).then(
+      () => true,
+      () => false,
+    )
+    return heard || session.heardCount > asked
   }
 
   #strike(error: unknown): void {

@@ -75,7 +75,7 @@ describe('a cached list', () => {
     }
     const host = systemHost({
       now: () => now,
-      timer: (ms, run) => {
+      backgroundTimer: (ms, run) => {
         const mine = { at: now + ms, run }
         due = mine
         return () => {

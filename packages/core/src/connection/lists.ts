@@ -75,7 +75,7 @@ export class CachedList<T> {
     this.#staleSince ??= now
     const waitMs = Math.min(LIST_LIMITS.debounceMs, this.#staleSince + LIST_LIMITS.maxWaitMs - now)
     this.#stopTimer?.()
-    this.#stopTimer = this.#options.host.timer(Math.max(0, waitMs), () => void this.#refresh())
+    this.#stopTimer = this.#options.host.backgroundTimer(Math.max(0, waitMs), () => void this.#refresh())
   }
 
   /** The connection is gone: readings end and nothing is fresh; the last known items stay. */

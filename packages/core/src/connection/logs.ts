@@ -63,7 +63,7 @@ export class ServerLog {
     const rendered = render(line)
     this.#buffer.push(rendered)
     this.#buffered += rendered.length
-    this.#stopTimer ??= this.#host.timer(LOG_LIMITS.flushMs, () => void this.flush())
+    this.#stopTimer ??= this.#host.backgroundTimer(LOG_LIMITS.flushMs, () => void this.flush())
   }
 
   async #write(): Promise<void> {

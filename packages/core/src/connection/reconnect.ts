@@ -1,10 +1,16 @@
-// reconnect.ts: whether and when to try again after a loss. Pure; the dice are handed in.
+// reconnect.ts: whether and when to try again after a loss: a few quick attempts first, then slow ones without end.
+// Pure; the dice are handed in.
 import type { ReconnectSettings } from '../config/entry.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 
 export interface ReconnectPolicy {
+  /** Quick attempts after a loss. */
   readonly maxAttempts: number
+  /** The wait before the first quick attempt; it grows with each. */
   readonly delayMs: number
+  /** The wait before the first slow retry; it doubles with each, up to `retryMaxMs`. */
+  readonly retryMs: number
+  readonly retryMaxMs: number
   readonly stableMs: number
 }
 
@@ -16,14 +22,17 @@ export type Verdict =
 const JITTER = 0.2
 
 export function reconnectPolicy(settings: ReconnectSettings | undefined): ReconnectPolicy {
+  const retryMs = settings?.retryMs ?? CONNECT_LIMITS.retryMs
   return {
     maxAttempts: settings?.maxAttempts ?? CONNECT_LIMITS.reconnectAttempts,
     delayMs: settings?.delayMs ?? CONNECT_LIMITS.reconnectDelayMs,
+    retryMs,
+    retryMaxMs: Math.max(retryMs, CONNECT_LIMITS.retryMaxMs),
     stableMs: CONNECT_LIMITS.stableMs,
   }
 }
 
-/** `spent` attempts are gone; `random` is in [0, 1). */
+/** `spent` quick attempts are gone; `random` is in [0, 1). */
 export function afterLoss(spent: number, policy: ReconnectPolicy, random: number): Verdict {
   if (spent >= policy.maxAttempts) return { do: 'fail' }
   const attempt = spent + 1
@@ -31,5 +40,36 @@ export function afterLoss(spent: number, policy: ReconnectPolicy, random: number
 }
 
 export function backoff(attempt: number, delayMs: number, random: number): number {
-  return Math.round(delayMs * attempt * (1 - JITTER + 2 * JITTER * random))
+  return Math.round(delayMs * attempt * jitter(random))
+}
+
+/** How long a failed server rests before the next slow retry; `retries` of them have been made. */
+export function retryDelay(retries: number, policy: ReconnectPolicy, random: number): number {
+  // Past 2^20 every first wait has long reached its limit.
+  const grown = policy.retryMs * 2 ** Math.min(retries, 20)
+  return Math.round(Math.min(grown, policy.retryMaxMs) * jitter(random))
+}
+
+/** How an attempt ended. */
+export interface LastTry {
+  readonly sinceMs: number
+  readonly tookMs: number
+}
+
+/**
+ * How long a failed server waits for its next try because a caller asks for it; undefined when the last verdict is so fresh
+ * that it stands. A caller that needs the server waits a moment for a fresh verdict; one that only wants to know how it is
+ * does not. A try that took long is not made again before as long a rest.
+ */
+export function probeWait(last: LastTry | undefined, needed: boolean): number | undefined {
+  if (!last) return 0
+  const everyMs = Math.max(CONNECT_LIMITS.probeEveryMs, last.tookMs)
+  const leftMs = everyMs - last.sinceMs
+  // More than the whole rest means that the clock was set back.
+  if (leftMs <= 0 || leftMs > everyMs) return 0
+  return needed && everyMs === CONNECT_LIMITS.probeEveryMs ? leftMs : undefined
+}
+
+function jitter(random: number): number {
+  return 1 - JITTER + 2 * JITTER * random
 }

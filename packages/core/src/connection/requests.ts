@@ -7,11 +7,13 @@ import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { Catalog } from './catalog.ts'
 import {
+  howItEnded,
   isInterruption,
   isLoggedOut,
   isSessionExpired,
   neverLeft,
   RequestAborted,
+  RequestTimedOut,
   RpcFault,
   toPlugboardError,
 } from './faults.ts'
@@ -19,7 +21,7 @@ import { Order } from './order.ts'
 import { type Json, READING_METHODS, RPC } from './protocol.ts'
 import type { Session } from './session.ts'
 import type { RequestTrace } from './trace.ts'
-import { sleep } from './waits.ts'
+import { hold, sleep } from './waits.ts'
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
@@ -51,6 +53,10 @@ export interface RequestHost {
   unauthorised(error: unknown): PlugboardError
   good(): void
   bad(error: unknown): void
+  /** A request on this session got no answer in time. */
+  timedOut(session: Session): void
+  /** The last lines that the server wrote to stderr. */
+  stderrTail(): readonly string[]
 }
 
 interface Asked {
@@ -71,14 +77,28 @@ export class Requests {
     this.#on = on
   }
 
-  /** Rejects with a `PlugboardError`. */
+  /** Rejects with a `PlugboardError`. The process stays until it does, or has its answer. */
   async send(method: string, params: Json | undefined, options: RequestOptions): Promise<Json> {
+    const release = hold(this.#on.host)
+    try {
+      this.#Trace ??= (await import('./trace.ts')).RequestTrace
+      return await this.#traced(this.#Trace, method, params, options)
+    } finally {
+      release()
+    }
+  }
+
+  async #traced(
+    Trace: typeof RequestTrace,
+    method: string,
+    params: Json | undefined,
+    options: RequestOptions,
+  ): Promise<Json> {
     const { events, host, server } = this.#on
     const name = nameOf(params)
     const facts = { server, call: this.#on.nextCall(), method, ...(name !== undefined && { name }) }
     const started = host.now()
-    this.#Trace ??= (await import('./trace.ts')).RequestTrace
-    const trace = this.#Trace.start(this.#traceFacts(method, name), params)
+    const trace = Trace.start(this.#traceFacts(method, name), params)
     if (events.wanted('call-started')) events.emit('call-started', facts)
     let error: PlugboardError | undefined
     let toolError = false
@@ -93,7 +113,8 @@ export class Requests {
       toolError = result.isError === true
       return result
     } catch (fault) {
-      error = toPlugboardError(fault, { server, stage: 'call', method, ...(name && { name }) })
+      const tail = this.#on.stderrTail()
+      error = toPlugboardError(fault, { server, stage: 'call', method, tail, ...(name && { name }) })
       throw error
     } finally {
       trace.ended({ toolError, ...(error && { error }) })
@@ -131,6 +152,7 @@ export class Requests {
       } catch (error) {
         on.bad(error)
         if (error instanceof RequestAborted) throw error
+        if (error instanceof RequestTimedOut) on.timedOut(session)
         if (isSessionExpired(error, session.hasHttpSession) && once('renewed')) await on.renew(session)
         else if (isLoggedOut(error)) throw on.unauthorised(error)
         else if (isHeaderMismatch(error) && once('relisted')) await on.catalog.relist()
@@ -153,8 +175,9 @@ export class Requests {
 
   #unknown({ method, name }: Asked, cause: unknown): PlugboardError {
     const { server } = this.#on
+    const how = howItEnded(cause, this.#on.stderrTail())
     return new OutcomeUnknown(
-      `The connection to "${server}" was lost while ${name ?? method} was running; whether it was done is unknown.`,
+      `The connection to "${server}" was lost while ${name ?? method} was running; whether it was done is unknown.${how}`,
       { server, hint: 'Check what happened before you call it again.', cause },
     )
   }
@@ -170,7 +193,8 @@ export class Requests {
   ): RequestOptions['onProgress'] {
     const { events } = this.#on
     if (facts.method !== 'tools/call') return options.onProgress
-    // A token is always sent: only a call that may report progress can be given more time for it.
+    // A token is sent with every call, heard or not: without one a server reports no progress, and a long call that is
+    // alive would run into its timeout.
     return (progress) => {
       if (events.wanted('progress')) events.emit('progress', { ...facts, ...progress })
       options.onProgress?.(progress)

@@ -28,6 +28,10 @@ export interface SessionRequest {
   readonly totalMs?: number | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Given up without telling the server. */
+  readonly quiet?: boolean
+  /** No caller awaits it, or one that holds the process itself. */
+  readonly background?: boolean
 }
 
 export interface ListenFilter {
@@ -55,6 +59,8 @@ export interface Session {
   readonly closed: boolean
   readonly inFlight: number
   readonly lastHeard: number
+  /** How many messages of the server have come. */
+  readonly heardCount: number
   request(method: string, params?: Json, options?: SessionRequest): Promise<Json>
   notify(method: string, params?: Json): Promise<void>
   /** Opens a subscription (2026-07-28 only; the older era sends its notifications unasked). */
@@ -159,6 +165,9 @@ class WireSession implements Session {
   get lastHeard(): number {
     return this.#wire.lastHeard
   }
+  get heardCount(): number {
+    return this.#wire.heardCount
+  }
 
   async greet(): Promise<void> {
     const { host, clientInfo, known, timeoutMs, signal } = this.#options
@@ -173,7 +182,7 @@ class WireSession implements Session {
     const wireOptions = { ...options, timeoutMs: options.timeoutMs ?? CALL_LIMITS.timeoutMs }
     if (this.era === 'legacy') {
       try {
-        return await this.#wire.request(method, params, wireOptions)
+        return await this.#wire.request(method, withoutModernMeta(params), wireOptions)
       } catch (error) {
         throw unwrapHttp(error)
       }
@@ -218,7 +227,7 @@ class WireSession implements Session {
     try {
       await new Promise<void>((resolve, reject) => {
         this.#acks.set(id, resolve)
-        stopTimer = this.#options.host.timer(waitMs, () => reject(new RequestTimedOut(waitMs)))
+        stopTimer = this.#options.host.awaitedTimer(waitMs, () => reject(new RequestTimedOut(waitMs)))
         over.then(() => reject(new ChannelClosed(true)), reject)
       })
     } catch (error) {
@@ -300,4 +309,20 @@ class WireSession implements Session {
       ...(state !== undefined && { requestState: state }),
     }
   }
+}
+
+/** What a message of 2026-07-28 says about its client; a legacy server was told by `initialize`. */
+const MODERN_META: readonly string[] = [
+  META.protocolVersion,
+  META.clientInfo,
+  META.clientCapabilities,
+  META.logLevel,
+]
+
+function withoutModernMeta(params: Json | undefined): Json | undefined {
+  const meta = params?._meta
+  if (!isObject(meta) || !MODERN_META.some((key) => key in meta)) return params
+  const kept = Object.entries(meta).filter(([key]) => !MODERN_META.includes(key))
+  const { _meta, ...rest } = params ?? {}
+  return kept.length > 0 ? { ...rest, _meta: Object.fromEntries(kept) } : rest
 }

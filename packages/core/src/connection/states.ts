@@ -3,33 +3,43 @@
 import type { DisabledReason } from '../config/types.ts'
 import type { PlugboardError, Stage } from '../errors.ts'
 import type { StateSummary } from '../events.ts'
-import { afterLoss, type ReconnectPolicy } from './reconnect.ts'
+import { afterLoss, type ReconnectPolicy, retryDelay } from './reconnect.ts'
 import type { Session } from './session.ts'
 
-/** Not connected yet, or not any more. Attempt 0: nobody has needed it so far. */
-export interface Pending {
+/** What is carried through a server's failures until a connection has proven stable. */
+interface Trials {
+  /** Quick reconnect attempts used so far. */
+  readonly spent: number
+  /** Slow retries made so far. */
+  readonly retries: number
+}
+
+/** Not connected yet, or not any more. Attempt 0: nothing has needed it so far. */
+export interface Pending extends Trials {
   readonly kind: 'pending'
+  /** A first connect, one of the quick attempts after a loss, or a slow retry of a failed server. */
+  readonly phase: 'first' | 'quick' | 'slow'
   readonly attempt: number
   readonly of: number
   readonly stage: Stage
 }
-export interface Connected {
+export interface Connected extends Trials {
   readonly kind: 'connected'
   readonly session: Session
   readonly since: number
   readonly connectMs: number
-  /** Reconnect attempts spent so far; forgotten once the connection has proven stable. */
-  readonly spent: number
 }
 export interface NeedsAuth {
   readonly kind: 'needs-auth'
   readonly since: number
   readonly error: PlugboardError
 }
-export interface Failed {
+/** Not final: it is tried again after `retryMs`, or sooner when a caller needs it. */
+export interface Failed extends Trials {
   readonly kind: 'failed'
   readonly stage: Stage
   readonly error: PlugboardError
+  readonly retryMs: number
 }
 export interface Off {
   readonly kind: 'disabled'
@@ -37,14 +47,36 @@ export interface Off {
 }
 export type ServerState = Pending | Connected | NeedsAuth | Failed | Off
 
-/** What a loss leads to: another try after a while, or the end. */
+/** What a loss leads to: a quick attempt after a while, or the slow retries of a failed server. */
 export type AfterLoss = { readonly state: Pending; readonly afterMs: number } | { readonly state: Failed }
 
-export const idle: Pending = Object.freeze({ kind: 'pending', attempt: 0, of: 1, stage: 'client' })
+export const idle: Pending = Object.freeze({
+  kind: 'pending',
+  phase: 'first',
+  attempt: 0,
+  of: 1,
+  stage: 'client',
+  spent: 0,
+  retries: 0,
+})
 
-/** The first need, or a person's wish to try again. */
+/** The first need, or the user's wish to try again. */
 export function begin(_from: Pending | Failed | NeedsAuth): Pending {
-  return { kind: 'pending', attempt: 1, of: 1, stage: 'client' }
+  return { ...idle, attempt: 1 }
+}
+
+/** A failed server is tried again, because its time has come (`scheduled`) or because a caller needs it now. */
+export function retry(from: Failed, scheduled: boolean): Pending {
+  const { spent, retries } = from
+  return {
+    kind: 'pending',
+    phase: 'slow',
+    attempt: 1,
+    of: 1,
+    stage: 'client',
+    spent,
+    retries: retries + (scheduled ? 1 : 0),
+  }
 }
 
 export function reached(from: Pending, stage: Stage): Pending {
@@ -52,8 +84,8 @@ export function reached(from: Pending, stage: Stage): Pending {
 }
 
 export function connected(from: Pending, session: Session, now: number, connectMs: number): Connected {
-  // The first connect spends no reconnect attempt.
-  return { kind: 'connected', session, since: now, connectMs, spent: from.of > 1 ? from.attempt : 0 }
+  const spent = from.phase === 'quick' ? from.attempt : from.spent
+  return { kind: 'connected', session, since: now, connectMs, spent, retries: from.retries }
 }
 
 /** The same connection on a fresh session: the server forgot the old one. */
@@ -65,15 +97,16 @@ export function unauthorised(_from: Pending | Connected, error: PlugboardError, 
   return { kind: 'needs-auth', since: now, error }
 }
 
-/** An attempt that failed: a first connect is not tried again by itself, a reconnect is, while attempts are left. */
+/** An attempt that failed: only quick attempts are followed by another one at once. */
 export function attemptFailed(
   from: Pending,
   error: PlugboardError,
   policy: ReconnectPolicy,
   random: number,
 ): AfterLoss {
-  if (from.of <= 1 && from.attempt <= 1) return { state: failed(error, from.stage) }
-  return next(from.attempt, error, from.stage, policy, random)
+  const { stage, retries } = from
+  if (from.phase === 'quick') return next({ spent: from.attempt, retries }, { error, stage }, policy, random)
+  return { state: failed(from, { error, stage }, policy, random) }
 }
 
 /** A connection that ended without being asked to. */
@@ -84,8 +117,17 @@ export function lost(
   now: number,
   random: number,
 ): AfterLoss {
-  const spent = now - from.since >= policy.stableMs ? 0 : from.spent
-  return next(spent, error, 'connect', policy, random)
+  const stable = now - from.since >= policy.stableMs
+  const record = stable ? { spent: 0, retries: 0 } : from
+  return next(record, { error, stage: 'call' }, policy, random)
+}
+
+/** A connection that we ended ourselves for a reason that is no fault of the line: opened again at no cost. */
+export function renew({ spent, retries }: Connected): {
+  readonly state: Pending
+  readonly afterMs: number
+} {
+  return { state: { ...idle, attempt: 1, spent, retries }, afterMs: 0 }
 }
 
 export function disable(_from: Exclude<ServerState, Off>, reason: DisabledReason): Off {
@@ -113,27 +155,31 @@ export function summary(state: ServerState): StateSummary {
   }
 }
 
-function next(
-  spent: number,
-  error: PlugboardError,
-  stage: Stage,
-  policy: ReconnectPolicy,
-  random: number,
-): AfterLoss {
+interface Loss {
+  readonly error: PlugboardError
+  readonly stage: Stage
+}
+
+function next(record: Trials, loss: Loss, policy: ReconnectPolicy, random: number): AfterLoss {
+  const { spent, retries } = record
   const verdict = afterLoss(spent, policy, random)
-  if (verdict.do === 'fail') return { state: failed(error, stage) }
+  if (verdict.do === 'fail') return { state: failed(record, loss, policy, random) }
   return {
-    // `of` above 1 is what marks a reconnect, also when the policy allows a single attempt.
     state: {
       kind: 'pending',
+      phase: 'quick',
       attempt: verdict.attempt,
-      of: Math.max(policy.maxAttempts, 2),
+      of: policy.maxAttempts,
       stage: 'client',
+      spent,
+      retries,
     },
     afterMs: verdict.afterMs,
   }
 }
 
-function failed(error: PlugboardError, stage: Stage): Failed {
-  return { kind: 'failed', stage: error.stage ?? stage, error }
+function failed({ spent, retries }: Trials, loss: Loss, policy: ReconnectPolicy, random: number): Failed {
+  const { error, stage } = loss
+  const retryMs = retryDelay(retries, policy, random)
+  return { kind: 'failed', stage: error.stage ?? stage, error, retryMs, spent, retries }
 }

@@ -88,7 +88,7 @@ export class Subscriptions {
     const { host } = this.#options
     // Unlike a lost connection this is never given up: the wait grows to its limit and stays there.
     const waitMs = backoff(Math.min(attempt + 1, 12), CONNECT_LIMITS.reconnectDelayMs, host.random())
-    this.#stopTimer = host.timer(waitMs, () => {
+    this.#stopTimer = host.backgroundTimer(waitMs, () => {
       if (turn === this.#turn && this.#session === session) void this.#listen(session, attempt + 1)
     })
   }

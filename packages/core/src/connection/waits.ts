@@ -1,11 +1,35 @@
-// waits.ts: the few ways of waiting that have to end: at a time, on a signal, or with the work.
+// waits.ts: the few ways of waiting that have to end: at a time, on a signal, or with the work. What a caller awaits holds
+// the process (`hold`, `held`); what runs without one does not.
 import type { Host } from '../host.ts'
 import { RequestAborted, RequestTimedOut } from './faults.ts'
+
+/** The longest that a timer of Node's takes; it is set again when it fires. */
+const HOLD_MS = 2 ** 31 - 1
+
+/** Keeps the process alive until the answer is called, once or more often. */
+export function hold(host: Host): () => void {
+  let stop: () => void = () => undefined
+  const arm = () => {
+    stop = host.awaitedTimer(HOLD_MS, arm)
+  }
+  arm()
+  return () => stop()
+}
+
+/** The same work, for a caller who awaits it: the process does not end before it does. */
+export async function held<T>(host: Host, work: Promise<T>): Promise<T> {
+  const release = hold(host)
+  try {
+    return await work
+  } finally {
+    release()
+  }
+}
 
 /** Waits for the work, but not longer than this; how the work ends is not its concern. */
 export function atMost(host: Host, ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
-    const stop = host.timer(ms, resolve)
+    const stop = host.awaitedTimer(ms, resolve)
     const done = () => {
       stop()
       resolve()
@@ -14,16 +38,26 @@ export function atMost(host: Host, ms: number, work: Promise<unknown>): Promise<
   })
 }
 
-/** Waits; the signal ends it early. */
+/** Waits for a caller; the signal ends it early. */
 export function sleep(host: Host, ms: number, signal?: AbortSignal): Promise<void> {
+  return rest(host.awaitedTimer, ms, signal)
+}
+
+/** Waits between attempts that no caller awaits; the signal ends it early. */
+export function backgroundSleep(host: Host, ms: number, signal?: AbortSignal): Promise<void> {
+  return rest(host.backgroundTimer, ms, signal)
+}
+
+function rest(timer: Host['awaitedTimer'], ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       stop()
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const stop = host.timer(ms, done)
-    signal?.addEventListener('abort', done, { once: true })
+    const stop = timer(ms, done)
+    if (signal?.aborted) done()
+    else signal?.addEventListener('abort', done, { once: true })
   })
 }
 
@@ -49,7 +83,10 @@ export interface DeadlineOptions {
   readonly signal: AbortSignal
 }
 
-/** One clock for several steps. It aborts what listens to its signal, and says so afterwards. */
+/**
+ * One clock for several steps. It aborts what listens to its signal, and says so afterwards. It does not hold the process:
+ * a server is also brought up again when no caller waits for it, and one that does holds it.
+ */
 export class Deadline {
   readonly #controller = new AbortController()
   readonly #end: () => void
@@ -59,7 +96,7 @@ export class Deadline {
     const onAbort = () => this.#controller.abort(signal.reason)
     if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
-    const stopTimer = host.timer(timeoutMs, () => {
+    const stopTimer = host.backgroundTimer(timeoutMs, () => {
       this.#expiredAfter = timeoutMs
       this.#controller.abort(new RequestTimedOut(timeoutMs))
     })

@@ -1,5 +1,6 @@
 // wire.ts: JSON-RPC over one transport: ids, answers, timers, cancellation, progress, and the peer's own requests.
 // It knows nothing of MCP beyond the two notifications that belong to a request (progress and cancelled).
+import { AnswerTooLarge } from '../errors.ts'
 import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
@@ -30,6 +31,8 @@ export interface WireRequest {
   readonly id?: string
   /** Given up without telling the peer, which may not know the request at all. */
   readonly quiet?: boolean
+  /** No caller awaits it, or one that holds the process itself: its timer does not. */
+  readonly background?: boolean
 }
 
 type Id = number | string
@@ -38,6 +41,8 @@ interface Pending {
   readonly settle: (answer: Json) => void
   readonly fail: (error: unknown) => void
   readonly onProgress: ((progress: Progress) => void) | undefined
+  /** An answer is expected soon; that of a subscription comes at its end. */
+  readonly isTimed: boolean
   lastSign: number
 }
 
@@ -51,9 +56,10 @@ export class Wire {
   readonly #hooks: WireHooks
   readonly #pending = new Map<Id, Pending>()
   readonly #inbound = new Map<Id, AbortController>()
-  /** How many questions of the peer we think about, and since when there has been one. */
-  #owed = 0
-  #owedSince = 0
+  /** The questions of the peer that we think about, oldest first, each with the time it came. */
+  readonly #questions = new Set<{ readonly since: number }>()
+  /** The time that we took for them has been given back to the open requests up to here. */
+  #givenBackUntil = 0
   /** The clock when it was last looked at, and by how much it was set back so far. */
   #clock = 0
   #setBack = 0
@@ -61,6 +67,7 @@ export class Wire {
   #closed = false
   #closing: Promise<void> | undefined
   #lastHeard = 0
+  #heardCount = 0
   #lastTrouble: unknown
 
   constructor(transport: Transport, host: Host, hooks: WireHooks) {
@@ -97,6 +104,11 @@ export class Wire {
     return this.#lastHeard
   }
 
+  /** How many messages of the peer have come. */
+  get heardCount(): number {
+    return this.#heardCount
+  }
+
   request(method: string, params: Json | undefined, options: WireRequest): Promise<Json> {
     return new Promise((resolve, reject) => {
       if (options.signal?.aborted) return reject(new RequestAborted(options.signal.reason))
@@ -106,6 +118,7 @@ export class Wire {
       const stream = this.transport.hasPerRequestStream ? new AbortController() : undefined
       const started = this.#steadyNow()
       let stopTimer: (() => void) | undefined
+      let graceEnds: number | undefined
 
       const finish = (): boolean => {
         if (!this.#pending.delete(id)) return false
@@ -124,13 +137,18 @@ export class Wire {
       }
       const onAbort = () => abandon(new RequestAborted(signal?.reason))
       const arm = (ms: number) => {
-        stopTimer = this.#host.timer(ms, () => {
-          // While the server waits for an answer of ours, the silence is ours too.
-          if (this.#owed > 0) return arm(timeoutMs)
+        const timer = options.background ? this.#host.backgroundTimer : this.#host.awaitedTimer
+        stopTimer = timer(ms, () => {
           const now = this.#steadyNow()
-          const deadline = Math.min(
-            pending.lastSign + timeoutMs,
-            started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs),
+          const latest = started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs)
+          const thinking = this.#thinking(now)
+          // A question has just come: in a moment it is known whether it takes us long. This moment is given once.
+          if (thinking === 'briefly') graceEnds ??= now + CALL_LIMITS.thinkingMs
+          const deadline = Math.max(
+            thinking === 'long'
+              ? pending.lastSign + timeoutMs
+              : Math.min(pending.lastSign + timeoutMs, latest),
+            graceEnds ?? 0,
           )
           if (deadline > now) arm(deadline - now)
           else abandon(new RequestTimedOut(now - started))
@@ -142,6 +160,7 @@ export class Wire {
         },
         fail,
         onProgress: options.onProgress,
+        isTimed: timeoutMs > 0,
         lastSign: started,
       }
       this.#pending.set(id, pending)
@@ -191,8 +210,10 @@ export class Wire {
   #lost(): void {
     if (this.#closed) return
     this.#closed = true
+    const why = this.#lastTrouble
+    // Made again, such a request would end the next connection in the same way.
     for (const pending of [...this.#pending.values()])
-      pending.fail(new ChannelClosed(true, this.#lastTrouble))
+      pending.fail(why instanceof AnswerTooLarge ? why : new ChannelClosed(true, why))
     for (const controller of this.#inbound.values()) controller.abort()
     this.#inbound.clear()
     this.#hooks.closed()
@@ -201,6 +222,7 @@ export class Wire {
   #receive(message: unknown): void {
     if (this.#closed || !isObject(message)) return
     this.#lastHeard = this.#host.now()
+    this.#heardCount++
     const { id, method } = message
     if (typeof method === 'string') {
       const params = isObject(message.params) ? message.params : {}
@@ -214,6 +236,11 @@ export class Wire {
     const id = message.id
     // Some servers give a numeric id back as a string.
     const pending = this.#pending.get(id as Id) ?? this.#pending.get(Number(id))
+    const tooLarge = isObject(message.error) ? message.error.data : undefined
+    if (tooLarge instanceof AnswerTooLarge) {
+      this.#tooLarge(tooLarge, id === undefined ? 'any' : pending)
+      return
+    }
     if (!pending) {
       this.#hooks.odd(`an answer to a request that is not open (id ${JSON.stringify(id)?.slice(0, 80)})`)
       return
@@ -224,6 +251,12 @@ export class Wire {
       pending.fail(new RpcFault(code, String(error.message ?? 'Unknown error'), error.data))
     } else if (isObject(result)) pending.settle(result)
     else pending.fail(new RpcFault(RPC.internal, 'The answer has neither a result nor an error'))
+  }
+
+  /** The transport skipped an answer. Where it could not tell whose, no request that is open can count on its own. */
+  #tooLarge(error: AnswerTooLarge, whose: Pending | 'any' | undefined): void {
+    const failed = whose === 'any' ? [...this.#pending.values()].filter(({ isTimed }) => isTimed) : [whose]
+    for (const pending of failed) pending?.fail(error)
   }
 
   #notified(method: string, params: Json): void {
@@ -280,19 +313,35 @@ export class Wire {
     return clock + this.#setBack
   }
 
-  /** Gives the open requests back the time that we took, and no more: a peer that only pings is not working on them. */
   async #consider(method: string, params: Json, signal: AbortSignal): Promise<Json> {
-    if (this.#owed++ === 0) this.#owedSince = this.#steadyNow()
+    const question = { since: this.#steadyNow() }
+    this.#questions.add(question)
     try {
       return await this.#hooks.request(method, params, signal)
     } finally {
-      if (--this.#owed === 0) {
-        const now = this.#steadyNow()
-        const taken = now - this.#owedSince
-        for (const pending of this.#pending.values())
-          pending.lastSign = Math.min(now, pending.lastSign + taken)
-      }
+      this.#questions.delete(question)
+      this.#giveBack(question.since, this.#steadyNow())
     }
+  }
+
+  /** While the server waits for an answer of ours, the silence is ours too. */
+  #thinking(now: number): 'long' | 'briefly' | undefined {
+    const [oldest] = this.#questions
+    if (!oldest) return undefined
+    return this.#giveBack(oldest.since, now) ? 'long' : 'briefly'
+  }
+
+  /**
+   * Gives the open requests back the time that we took for a question. What we answer at once takes none: a peer that only
+   * asks and asks is not working on them.
+   */
+  #giveBack(since: number, now: number): boolean {
+    if (now - since < CALL_LIMITS.thinkingMs) return false
+    const taken = now - Math.max(since, this.#givenBackUntil)
+    this.#givenBackUntil = now
+    for (const pending of this.#pending.values())
+      pending.lastSign = Math.min(now, pending.lastSign + Math.max(0, taken))
+    return true
   }
 
   async #answer(message: Parameters<Transport['send']>[0]): Promise<void> {

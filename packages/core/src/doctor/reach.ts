@@ -128,7 +128,7 @@ function proxyFor(url: URL, secure: boolean, host: Host): URL | undefined {
 async function lookUp(name: string, host: Host): Promise<{ addresses: string[] } | { fault: string }> {
   const { lookup } = await import('node:dns/promises')
   return new Promise((done) => {
-    const stop = host.timer(DOCTOR_LIMITS.stepMs, () => done({ fault: 'ETIMEDOUT' }))
+    const stop = host.awaitedTimer(DOCTOR_LIMITS.stepMs, () => done({ fault: 'ETIMEDOUT' }))
     lookup(name, { all: true }).then(
       (found) => {
         stop()
@@ -158,7 +158,7 @@ async function meet(
       done(outcome)
     }
     const onAbort = () => end({ fault: 'interrupted' })
-    const stop = host.timer(DOCTOR_LIMITS.stepMs, () => end({ fault: 'ETIMEDOUT' }))
+    const stop = host.awaitedTimer(DOCTOR_LIMITS.stepMs, () => end({ fault: 'ETIMEDOUT' }))
     signal?.addEventListener('abort', onAbort, { once: true })
     socket.once('connect', () => end({ socket }))
     // Stays: a socket that is destroyed later may still have something to say, and nobody else listens.
@@ -195,7 +195,7 @@ async function shakeHands(socket: Socket, name: string, host: Host): Promise<Run
       socket.destroy()
       done(rung)
     }
-    const stop = host.timer(DOCTOR_LIMITS.stepMs, () =>
+    const stop = host.awaitedTimer(DOCTOR_LIMITS.stepMs, () =>
       end(
         broke('tls', `${name} did not answer the handshake.`, 'Is it https at all? Try the URL with http:.'),
       ),
@@ -233,7 +233,7 @@ export async function askOnce(
 ): Promise<HttpAnswer | undefined> {
   const { dispatcher } = await openNetwork(host)
   const stop = new AbortController()
-  const cancel = host.timer(DOCTOR_LIMITS.stepMs, () => stop.abort())
+  const cancel = host.awaitedTimer(DOCTOR_LIMITS.stepMs, () => stop.abort())
   try {
     const extra = await new EntryHeaders(entry, { host, server, log: () => undefined }).current()
     const url = entry.url.replace(/^ws/, 'http')

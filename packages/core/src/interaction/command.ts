@@ -50,7 +50,7 @@ export function runCommandHook(
       killGroup(child, host.platform)
       resolve(result)
     }
-    const stopTimer = host.timer(options.timeoutMs, () =>
+    const stopTimer = host.awaitedTimer(options.timeoutMs, () =>
       finish({ kind: 'failed', problem: `took longer than ${options.timeoutMs} ms` }),
     )
     const onAbort = () => finish({ kind: 'failed', problem: 'was stopped: the call was cancelled' })

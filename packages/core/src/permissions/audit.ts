@@ -34,7 +34,7 @@ interface Entry {
 
 export interface AuditOptions {
   readonly path: string
-  readonly host: Pick<Host, 'now' | 'timer'>
+  readonly host: Pick<Host, 'now' | 'backgroundTimer'>
   readonly fileBytes?: number
   readonly files?: number
   /** Told when lines could not be written; the calls go on. */
@@ -119,7 +119,7 @@ export class AuditLog {
   async #gather(): Promise<void> {
     if (this.#flushing || this.#waiting.length >= AUDIT_LIMITS.gathered) return
     await new Promise<void>((done) => {
-      const stop = this.#options.host.timer(AUDIT_LIMITS.gatherMs, done)
+      const stop = this.#options.host.backgroundTimer(AUDIT_LIMITS.gatherMs, done)
       this.#hurry = () => {
         stop()
         done()

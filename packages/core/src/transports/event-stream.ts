@@ -1,6 +1,7 @@
 // event-stream.ts: server-sent events out of bytes, within a bound.
 // It knows the format of a stream and nothing of what the events mean.
 import { LineSplitter } from './lines.ts'
+import type { Excerpt } from './too-large.ts'
 
 export interface StreamEvent {
   readonly event?: string
@@ -14,14 +15,19 @@ export interface EventStreamOptions {
   /** The server's wish how long to wait before coming back. */
   readonly onRetry: (ms: number) => void
   /** An event passed `maxBytes`; nothing of it will be delivered. */
-  readonly onOverflow: () => void
+  readonly onOverflow?: () => void
+  /** Such an event is over; the beginning and the end of its data tell whose it was. */
+  readonly onSkipped?: (excerpt: Excerpt) => void
 }
+
+const EXCERPT_CHARS = 1024
 
 export class EventStream {
   readonly #options: EventStreamOptions
   readonly #lines: LineSplitter
   #data: string[] = []
   #size = 0
+  #skipped: Excerpt | undefined
   #id: string | undefined
   #event: string | undefined
   #fresh = true
@@ -31,7 +37,11 @@ export class EventStream {
     this.#lines = new LineSplitter({
       maxBytes: options.maxBytes,
       onLine: (line) => this.#line(line),
-      onOverflow: () => options.onOverflow(),
+      onOverflow: () => options.onOverflow?.(),
+      onSkipped: (start, end) => {
+        const data = /^data: ?/.exec(start)
+        if (data) this.#skip({ start: start.slice(data[0].length), end })
+      },
     })
   }
 
@@ -55,30 +65,46 @@ export class EventStream {
   }
 
   #field(field: string, value: string): void {
-    if (field === 'data') {
-      this.#size += value.length
-      if (this.#size > this.#options.maxBytes) {
-        this.#clear()
-        this.#options.onOverflow()
-      } else this.#data.push(value)
-    } else if (field === 'id') {
+    if (field === 'data') this.#more(value)
+    else if (field === 'id') {
       if (!value.includes('\0')) this.#id = value
     } else if (field === 'event') this.#event = value
     else if (field === 'retry' && /^\d{1,9}$/.test(value)) this.#options.onRetry(Number(value))
+  }
+
+  #more(value: string): void {
+    this.#size += value.length
+    const excerpt = { start: value.slice(0, EXCERPT_CHARS), end: value.slice(-EXCERPT_CHARS) }
+    if (this.#skipped) this.#skip(excerpt)
+    else if (this.#size <= this.#options.maxBytes) this.#data.push(value)
+    else {
+      this.#skip(excerpt)
+      this.#options.onOverflow?.()
+    }
+  }
+
+  /** Keeps only the beginning and the end of an event that is too long. */
+  #skip({ start, end }: Excerpt): void {
+    const before = this.#skipped?.start ?? this.#data[0]?.slice(0, EXCERPT_CHARS)
+    this.#skipped = { start: before ?? start, end }
+    this.#data = []
   }
 
   #dispatch(): void {
     const data = this.#data.length === 1 ? (this.#data[0] ?? '') : this.#data.join('\n')
     const id = this.#id
     const event = this.#event
+    const skipped = this.#skipped
     this.#clear()
-    if (data === '' && id === undefined) return
-    this.#options.onEvent({ data, ...(id !== undefined && { id }), ...(event !== undefined && { event }) })
+    if (skipped) this.#options.onSkipped?.(skipped)
+    else if (data !== '' || id !== undefined)
+      this.#options.onEvent({ data, ...(id !== undefined && { id }), ...(event !== undefined && { event }) })
   }
 
   #clear(): void {
     this.#data = []
     this.#size = 0
+    this.#skipped = undefined
     this.#id = undefined
     this.#event = undefined
   }

@@ -1,7 +1,8 @@
 // http-call.ts: one message on its way over HTTP, from the moment it is sent until it is answered or lost.
 // It reads answers; http.ts sends, retries and resumes.
 import type { JSONRPCMessage, TransportSendOptions } from '@modelcontextprotocol/client'
-import { IoError, ParseError } from '../errors.ts'
+import { AnswerTooLarge, IoError, ParseError, PlugboardError } from '../errors.ts'
+import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { META } from '../protocol.ts'
 import { EventStream } from './event-stream.ts'
@@ -66,7 +67,8 @@ export class HttpCall {
   readEvents(
     answer: Answer,
     sink: CallSink,
-    timer: (ms: number, callback: () => void) => () => void,
+    /** Housekeeping after the answer: nobody awaits it. */
+    backgroundTimer: Host['backgroundTimer'],
   ): Promise<void> {
     return new Promise((resolve, reject) => {
       let cancelGrace = () => {}
@@ -89,7 +91,9 @@ export class HttpCall {
           if (before || !this.answered) return
           resolve()
           // The stream should end now. One that stays open would hold a connection for every call.
-          cancelGrace = timer(HTTP_LIMITS.goodbyeMs, () => answer.abort(new IoError('The call is answered.')))
+          cancelGrace = backgroundTimer(HTTP_LIMITS.goodbyeMs, () =>
+            answer.abort(new IoError('The call is answered.')),
+          )
         },
       })
       answer.read({
@@ -108,7 +112,7 @@ export class HttpCall {
 
   /** The stream is over and the call is not answered. */
   lost(sink: CallSink, cause?: unknown): Error {
-    return this.aborted ?? (cause instanceof IoError ? cause : this.#cut(sink, cause))
+    return this.aborted ?? (cause instanceof PlugboardError ? cause : this.#cut(sink, cause))
   }
 
   #deliver(message: JSONRPCMessage, sink: CallSink): void {
@@ -123,21 +127,16 @@ export class HttpCall {
     sink.deliver(own)
   }
 
-  #cut(sink: CallSink, cause?: unknown): IoError {
-    return new IoError(
-      cause instanceof BodyTooLarge
-        ? `"${sink.server}" sent an answer of more than ${HTTP_LIMITS.messageBytes} bytes.`
-        : `"${sink.server}" ended its answer before the result came.`,
-      {
-        server: sink.server,
-        stage: 'call',
-        hint: 'Whether the call took effect is not known.',
-        // A stream that simply ends leaves no error behind; the code says what it amounts to.
-        cause:
-          cause ??
-          Object.assign(new Error('premature end of stream'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }),
-      },
-    )
+  #cut(sink: CallSink, cause?: unknown): PlugboardError {
+    if (cause instanceof BodyTooLarge) return new AnswerTooLarge(sink.server, HTTP_LIMITS.messageBytes)
+    return new IoError(`"${sink.server}" ended its answer before the result came.`, {
+      server: sink.server,
+      stage: 'call',
+      hint: 'Whether the call took effect is not known.',
+      // A stream that simply ends leaves no error behind; the code says what it amounts to.
+      cause:
+        cause ?? Object.assign(new Error('premature end of stream'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }),
+    })
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
 import { Cancelled, IoError } from '../errors.ts'
+import { retimed } from '../fixtures/timers.ts'
 import { type Host, systemHost } from '../host.ts'
 import { httpStatus, isTerminalFault } from './faults.ts'
 import {
@@ -25,8 +26,7 @@ afterEach(async () => {
 
 /** The real surroundings, with every wait shortened to a moment. */
 const hasty = (): Host => {
-  const host = systemHost()
-  return { ...host, timer: (ms, callback) => host.timer(Math.min(ms, 20), callback) }
+  return retimed(systemHost(), (ms) => Math.min(ms, 20))
 }
 
 async function connected(

@@ -10,7 +10,7 @@ import type {
   TransportSendOptions,
 } from '@modelcontextprotocol/client'
 import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
-import { Cancelled, IoError } from '../errors.ts'
+import { AnswerTooLarge, Cancelled, IoError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { asPartOfCall, asUnasked } from './arrival.ts'
 import { type Answer, exchange, type RequestParts } from './exchange.ts'
@@ -163,11 +163,13 @@ class HttpTransport implements Transport {
       let cut: unknown
       const seen = call.lastEventId
       try {
-        await call.readEvents(answer, stream, this.#context.host.timer)
+        await call.readEvents(answer, stream, this.#context.host.backgroundTimer)
       } catch (error) {
         cut = error
       }
       if (call.answered) break
+      // The rest of it would be as long.
+      if (cut instanceof AnswerTooLarge) throw cut
       if (call.lastEventId !== seen) attempt = 0
       const resumable =
         call.lastEventId !== undefined && !call.isModern && attempt < HTTP_LIMITS.resumeAttempts
@@ -309,7 +311,7 @@ class HttpTransport implements Transport {
 
   #pause(ms: number, call: HttpCall | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      const cancel = this.#context.host.timer(ms, resolve)
+      const cancel = this.#context.host.awaitedTimer(ms, resolve)
       call?.stoppable((reason) => {
         cancel()
         reject(reason)

@@ -39,6 +39,23 @@ describe('lines out of bytes', () => {
     )
   })
 
+  it('that are too long tell how they began and ended, wherever they are cut', () => {
+    const line = `start${'x'.repeat(5000)}end`
+    const found: string[][] = []
+    const lines: string[] = []
+    for (const size of [1, 7, 700, 10_000]) {
+      const splitter = new LineSplitter({
+        maxBytes: 2000,
+        onLine: (text) => lines.push(text),
+        onSkipped: (start, end) => found.push([start.slice(0, 6), end.slice(-4)]),
+      })
+      const bytes = Buffer.from(`${line}\nnext\n`)
+      for (let at = 0; at < bytes.length; at += size) splitter.push(bytes.subarray(at, at + size))
+    }
+    expect(found).toEqual(Array.from({ length: 4 }, () => ['startx', 'xend']))
+    expect(lines).toEqual(['next', 'next', 'next', 'next'])
+  })
+
   it('need no newline at the very end', () => {
     expect(split([Buffer.from('one\ntwo')]).lines).toEqual(['one', 'two'])
   })

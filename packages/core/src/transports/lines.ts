@@ -12,16 +12,19 @@ export interface LineSplitterOptions {
    * Called once when a line passes `maxBytes`. The splitter then skips to the next newline;
    * `start` is the beginning of the line.
    */
-  readonly onOverflow: (start: string) => void
+  readonly onOverflow?: (start: string) => void
+  /** Called when the newline of such a line has come; `end` is what stood before it. */
+  readonly onSkipped?: (start: string, end: string) => void
 }
 
-const OVERFLOW_EXCERPT_BYTES = 1024
+const EXCERPT_BYTES = 1024
 
 export class LineSplitter {
   readonly #options: LineSplitterOptions
   #parts: Buffer[] = []
   #bytes = 0
-  #skipping = false
+  /** The beginning of the line that is being skipped, and what came last of it. */
+  #skipped: { readonly start: string; end: Buffer } | undefined
 
   constructor(options: LineSplitterOptions) {
     this.#options = options
@@ -45,15 +48,17 @@ export class LineSplitter {
   }
 
   #endLine(chunk: Buffer, start: number, end: number): void {
-    if (this.#bytes === 0 && !this.#skipping) {
-      if (end - start > this.#options.maxBytes) this.#overflow(chunk.subarray(start, end))
-      else this.#emit(chunk, start, end)
+    const whole = this.#bytes === 0 && !this.#skipped
+    if (whole && end - start <= this.#options.maxBytes) {
+      this.#emit(chunk, start, end)
       return
     }
     this.#keep(chunk.subarray(start, end))
-    const line = this.#skipping ? undefined : Buffer.concat(this.#parts, this.#bytes)
+    const skipped = this.#skipped
+    const line = skipped ? undefined : Buffer.concat(this.#parts, this.#bytes)
     this.#forget()
     if (line !== undefined) this.#emit(line, 0, line.length)
+    else if (skipped) this.#options.onSkipped?.(skipped.start, skipped.end.toString('utf8'))
   }
 
   #emit(bytes: Buffer, start: number, end: number): void {
@@ -62,23 +67,46 @@ export class LineSplitter {
   }
 
   #keep(part: Buffer): void {
-    if (this.#skipping) return
+    if (this.#skipped) {
+      this.#skipped.end = lastBytes([this.#skipped.end, part])
+      return
+    }
     this.#parts.push(part)
     this.#bytes += part.length
     if (this.#bytes <= this.#options.maxBytes) return
-    const start = this.#parts[0] ?? part
+    const start = firstBytes(this.#parts).toString('utf8')
+    const end = lastBytes(this.#parts)
     this.#forget()
-    this.#skipping = true
-    this.#overflow(start)
-  }
-
-  #overflow(start: Buffer): void {
-    this.#options.onOverflow(start.toString('utf8', 0, OVERFLOW_EXCERPT_BYTES))
+    this.#skipped = { start, end }
+    this.#options.onOverflow?.(start)
   }
 
   #forget(): void {
     this.#parts = []
     this.#bytes = 0
-    this.#skipping = false
+    this.#skipped = undefined
   }
+}
+
+function firstBytes(parts: readonly Buffer[]): Buffer {
+  const kept: Buffer[] = []
+  let bytes = 0
+  for (const part of parts) {
+    if (bytes >= EXCERPT_BYTES) break
+    kept.push(part.subarray(0, EXCERPT_BYTES - bytes))
+    bytes += part.length
+  }
+  return Buffer.concat(kept)
+}
+
+/** Copied, so that what is left of a long line does not keep all of it in memory. */
+function lastBytes(parts: readonly Buffer[]): Buffer {
+  const kept: Buffer[] = []
+  let bytes = 0
+  for (let at = parts.length - 1; at >= 0 && bytes < EXCERPT_BYTES; at--) {
+    const part = parts[at] ?? Buffer.alloc(0)
+    kept.unshift(part.subarray(Math.max(0, part.length - (EXCERPT_BYTES - bytes))))
+    bytes += part.length
+  }
+  return Buffer.concat(kept)
 }

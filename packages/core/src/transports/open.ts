@@ -12,6 +12,8 @@ export interface TransportLogLine {
 /** The SDK's seam, and a better one where there is one: a `fetch` knows which token was refused. */
 export interface TransportAuth extends AuthProvider {
   fetch?(next: FetchLike): FetchLike
+  /** The user wants another try: a refusal that is only remembered does not count. */
+  tryAgain?(): void
 }
 
 export interface TransportContext {

@@ -93,11 +93,14 @@ export class PushStream {
     const grown = HTTP_LIMITS.resumeDelayMs * 2 ** this.#failures
     const delay = Math.max(this.#retryMs ?? 0, this.#retryMs === undefined ? grown : 0)
     this.#failures++
-    this.#cancelTimer = this.#options.host.timer(Math.min(delay, HTTP_LIMITS.resumeMaxDelayMs), () => {
-      this.#options.reopen(this.#lastEventId).catch(() => {
-        // The transport has reported it; the next try, if there is one, is ours.
-        this.#schedule()
-      })
-    })
+    this.#cancelTimer = this.#options.host.backgroundTimer(
+      Math.min(delay, HTTP_LIMITS.resumeMaxDelayMs),
+      () => {
+        this.#options.reopen(this.#lastEventId).catch(() => {
+          // The transport has reported it; the next try, if there is one, is ours.
+          this.#schedule()
+        })
+      },
+    )
   }
 }

@@ -9,7 +9,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** A real `Response` with the whole body, for what is not on the hot path: refusals, errors, pages that are no answers. */
 export async function fullResponse(answer: Answer, host: Host): Promise<Response> {
-  const cancel = host.timer(HTTP_LIMITS.notifyMs, () =>
+  const cancel = host.awaitedTimer(HTTP_LIMITS.notifyMs, () =>
     answer.abort(new Timeout('The body of an error took too long.')),
   )
   // The status is the answer; a body that is too long, too slow or cut is only missing its explanation.

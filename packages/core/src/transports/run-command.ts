@@ -47,7 +47,7 @@ export function runCommand(host: Host, command: string, limits: CommandLimits): 
       child.stdout?.destroy()
       resolve(outcome)
     }
-    const cancel = host.timer(limits.timeoutMs, () => settle({ kind: 'timeout' }))
+    const cancel = host.awaitedTimer(limits.timeoutMs, () => settle({ kind: 'timeout' }))
     child.once('error', (error) => settle({ kind: 'not-started', error }))
     child.stdout?.on('data', (chunk: Buffer) => {
       bytes += chunk.length

@@ -17,6 +17,7 @@ import { type Network, openNetwork } from './network.ts'
 import type { TransportContext } from './open.ts'
 import { plainFetch } from './response.ts'
 import { retryAfterMs } from './retry-after.ts'
+import { type Excerpt, tooLargeAnswer } from './too-large.ts'
 
 type SseTarget = Pick<SseEntry, 'url' | 'headers' | 'headersHelper'>
 
@@ -128,7 +129,7 @@ class SseTransport implements Transport {
     const wait = retryAfterMs({ status, header }, this.#context.host.now())
     if (wait !== undefined && wait <= HTTP_LIMITS.retryAfterMs) {
       await answer.body?.cancel()
-      await new Promise<void>((resolve) => this.#context.host.timer(wait, resolve))
+      await new Promise<void>((resolve) => this.#context.host.awaitedTimer(wait, resolve))
       answer = await send(await this.#headers.current())
     }
     return isStream && answer.ok && answer.body !== null ? this.#watched(answer, answer.body) : answer
@@ -175,11 +176,7 @@ class SseTransport implements Transport {
       maxBytes: HTTP_LIMITS.messageBytes,
       // A lost stream is a lost session here; when to come back is the connection's affair.
       onRetry: () => {},
-      onOverflow: () => {
-        throw new IoError(
-          `"${this.#context.server}" sent an event of more than ${HTTP_LIMITS.messageBytes} bytes.`,
-        )
-      },
+      onSkipped: (excerpt) => this.#skipped(excerpt),
       onEvent: (event) => {
         if (event.event === undefined || event.event === 'message') this.#receive(event.data)
         else controller.enqueue(encoded(event.event, event.data))
@@ -207,14 +204,25 @@ class SseTransport implements Transport {
     const messages = messagesIn(parsed(data))
     if (messages === undefined)
       this.#context.log({ stream: 'transport', text: 'An event was not a JSON-RPC message.' })
-    for (const message of messages ?? [])
-      try {
-        this.onmessage?.(message)
-      } catch (cause) {
-        this.onerror?.(
-          new ParseError('A message could not be handled.', { server: this.#context.server, cause }),
-        )
-      }
+    for (const message of messages ?? []) this.#deliver(message)
+  }
+
+  /** An answer that is too long costs its own call, not the line. */
+  #skipped(excerpt: Excerpt): void {
+    const { server, log } = this.#context
+    log({ stream: 'transport', text: `An event of more than ${HTTP_LIMITS.messageBytes} bytes was skipped.` })
+    const answer = tooLargeAnswer(excerpt, server, HTTP_LIMITS.messageBytes)
+    if (answer && this.#state !== 'closed') this.#deliver(answer)
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message)
+    } catch (cause) {
+      this.onerror?.(
+        new ParseError('A message could not be handled.', { server: this.#context.server, cause }),
+      )
+    }
   }
 
   #lostError(cause?: unknown): IoError {

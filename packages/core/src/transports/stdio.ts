@@ -13,6 +13,7 @@ import { messagesIn } from './messages.ts'
 import type { TransportContext } from './open.ts'
 import { ProcessGroup } from './process-group.ts'
 import { Tail } from './tail.ts'
+import { tooLargeAnswer } from './too-large.ts'
 import { watchdogOf } from './watchdog.ts'
 import { resolveWindowsCommand } from './windows.ts'
 
@@ -134,16 +135,7 @@ export class StdioTransport implements Transport {
     const lines = new LineSplitter({
       maxBytes: STDIO_LIMITS.lineBytes,
       onLine: (line) => this.#receive(line),
-      onOverflow: () =>
-        this.#lose(
-          new IoError(
-            `"${this.#context.server}" sent a line of more than ${STDIO_LIMITS.lineBytes} bytes.`,
-            this.#details(
-              'call',
-              'The server writes to its output what is not a message, or a result that is too large.',
-            ),
-          ),
-        ),
+      onSkipped: (start, end) => this.#skipped(start, end),
     })
     const words = new LineSplitter({
       maxBytes: LOG_LIMITS.lineBytes,
@@ -172,14 +164,26 @@ export class StdioTransport implements Transport {
       this.#context.log({ stream: 'stdout', text: line.slice(0, LOG_LIMITS.lineBytes) })
       return
     }
-    for (const message of messages)
-      try {
-        this.onmessage?.(message)
-      } catch (error) {
-        this.onerror?.(
-          new ParseError('A message could not be handled.', { ...this.#details('call'), cause: error }),
-        )
-      }
+    for (const message of messages) this.#deliver(message)
+  }
+
+  /** A line that is too long costs the call that it answers, and nothing else. */
+  #skipped(start: string, end: string): void {
+    const { server, log } = this.#context
+    log({ stream: 'transport', text: `A line of more than ${STDIO_LIMITS.lineBytes} bytes was skipped.` })
+    const answer = tooLargeAnswer({ start, end }, server, STDIO_LIMITS.lineBytes)
+    if (answer) this.#deliver(answer)
+    else log({ stream: 'stdout', text: start })
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message)
+    } catch (error) {
+      this.onerror?.(
+        new ParseError('A message could not be handled.', { ...this.#details('call'), cause: error }),
+      )
+    }
   }
 
   #note(line: string): void {
@@ -190,7 +194,7 @@ export class StdioTransport implements Transport {
 
   #outputEnded(child: ChildProcess): void {
     // As a rule the exit follows at once and says more.
-    this.#context.host.timer(STDIO_LIMITS.outputEndMs, () => {
+    this.#context.host.backgroundTimer(STDIO_LIMITS.outputEndMs, () => {
       if (child.exitCode === null && child.signalCode === null)
         this.#lose(
           new IoError(
@@ -213,7 +217,7 @@ export class StdioTransport implements Transport {
       this.#lose(this.#exitError(code, signal))
     }
     // What it wrote before it died is still in the pipes, unless somebody outside the group holds them open.
-    const cancel = this.#context.host.timer(STDIO_LIMITS.drainMs, report)
+    const cancel = this.#context.host.backgroundTimer(STDIO_LIMITS.drainMs, report)
     child.once('close', report)
   }
 
@@ -268,7 +272,7 @@ export class StdioTransport implements Transport {
     const known = error instanceof IoError || this.#state !== 'open' || senders.length === 0
     const cancel = known
       ? () => undefined
-      : this.#context.host.timer(STDIO_LIMITS.brokenInputMs, () => told(error))
+      : this.#context.host.awaitedTimer(STDIO_LIMITS.brokenInputMs, () => told(error))
     if (known) told(error)
     else this.#refusals.add(told)
   }
@@ -299,8 +303,8 @@ export class StdioTransport implements Transport {
 
   #exitError(code: number | null, signal: NodeJS.Signals | null): IoError {
     const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
-    const words = this.#tail.lastLines(LOG_LIMITS.linesInError)
-    const hint = words === '' ? 'It wrote nothing to stderr.' : `Its last words:\n${words}`
+    const lines = this.#tail.lastLines(LOG_LIMITS.linesInError)
+    const hint = lines === '' ? 'It wrote nothing to stderr.' : `Last stderr lines:\n${lines}`
     return new IoError(`"${this.#context.server}" ${how}.`, this.#details('call', hint))
   }
 

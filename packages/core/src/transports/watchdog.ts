@@ -74,7 +74,7 @@ export class Watchdog {
   #retireWhenIdle(): void {
     if (this.#groups.size > 0 || this.#shell === undefined) return
     this.#cancelIdle?.()
-    this.#cancelIdle = this.#host.timer(STDIO_LIMITS.watchdogIdleMs, () => this.#retire())
+    this.#cancelIdle = this.#host.backgroundTimer(STDIO_LIMITS.watchdogIdleMs, () => this.#retire())
   }
 
   #start(): void {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type WebSocket as ServerSocket, WebSocketServer } from 'ws'
 import type { WsEntry } from '../config/entry.ts'
 import { IoError } from '../errors.ts'
+import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { httpStatus, isTerminalFault } from './faults.ts'
@@ -106,11 +107,8 @@ describe('a WebSocket server', () => {
     const { url } = await served(() => {}, { autoPong: false })
     const host = systemHost()
     /** Pings often, and waits for the answer as long as said. */
-    const pinging = (answerMs: number) => ({
-      ...host,
-      timer: (ms: number, callback: () => void) =>
-        host.timer(ms === CONNECT_LIMITS.heartbeatTimeoutMs ? answerMs : Math.min(ms, 30), callback),
-    })
+    const pinging = (answerMs: number) =>
+      retimed(host, (ms) => (ms === CONNECT_LIMITS.heartbeatTimeoutMs ? answerMs : Math.min(ms, 30)))
     const { closed, errors } = await opened(url, {}, { host: pinging(30) })
     await within(closed, 'closed')
     expect(errors[0]?.message).toContain('pings')

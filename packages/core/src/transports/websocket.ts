@@ -3,19 +3,21 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { ClientOptions, WebSocket } from 'ws'
 import type { WsEntry } from '../config/entry.ts'
-import { Cancelled, IoError, ParseError } from '../errors.ts'
+import { AnswerTooLarge, Cancelled, IoError, ParseError, type PlugboardError } from '../errors.ts'
 import { CONNECT_LIMITS, LOG_LIMITS, WEBSOCKET_LIMITS } from '../limits.ts'
 import { httpStatus } from './faults.ts'
 import { EntryHeaders, type HeaderMap } from './headers.ts'
 import { messagesIn } from './messages.ts'
 import { trustedCertificates } from './network.ts'
 import type { TransportContext } from './open.ts'
+import { tooLargeAnswer } from './too-large.ts'
 import { tunnelFor } from './tunnel.ts'
 
 type WsTarget = Pick<WsEntry, 'url' | 'headers' | 'headersHelper'>
 type Connect = (options: ClientOptions) => WebSocket
 
 const SUBPROTOCOL = 'mcp'
+const EXCERPT_BYTES = 1024
 const ORDERLY = 1000
 
 export async function openWebSocket(entry: WsTarget, context: TransportContext): Promise<Transport> {
@@ -113,7 +115,7 @@ class WebSocketTransport implements Transport {
     const socket = this.#connect({
       headers: { ...extra, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
       handshakeTimeout: WEBSOCKET_LIMITS.connectMs,
-      maxPayload: WEBSOCKET_LIMITS.messageBytes,
+      maxPayload: WEBSOCKET_LIMITS.frameBytes,
       perMessageDeflate: false,
       followRedirects: false,
       ...(ca !== undefined && { ca }),
@@ -148,8 +150,12 @@ class WebSocketTransport implements Transport {
       return
     }
     this.#state = 'open'
-    socket.on('message', (data, isBinary) => this.#receive(data.toString(), isBinary))
-    socket.on('error', (error) => this.#lost(this.#error('failed', error)))
+    socket.on('message', (data, isBinary) => {
+      const bytes = bytesOf(data)
+      if (bytes.length > WEBSOCKET_LIMITS.messageBytes) this.#skipped(bytes)
+      else this.#receive(bytes.toString('utf8'), isBinary)
+    })
+    socket.on('error', (error) => this.#lost(this.#failure(error)))
     socket.on('close', (code, reason) => this.#ended(code, reason.toString()))
     this.#beat(socket)
   }
@@ -166,14 +172,34 @@ class WebSocketTransport implements Transport {
     const messages = messagesIn(value)
     if (messages === undefined)
       this.#context.log({ stream: 'stdout', text: text.slice(0, LOG_LIMITS.lineBytes) })
-    for (const message of messages ?? [])
-      try {
-        this.onmessage?.(message)
-      } catch (cause) {
-        this.onerror?.(
-          new ParseError('A message could not be handled.', { server: this.#context.server, cause }),
-        )
-      }
+    for (const message of messages ?? []) this.#deliver(message)
+  }
+
+  /** An answer that is too long costs its own call, not the line. */
+  #skipped(bytes: Buffer): void {
+    const { server, log } = this.#context
+    log({ stream: 'transport', text: `A message of ${bytes.length} bytes was skipped.` })
+    const start = bytes.toString('utf8', 0, EXCERPT_BYTES)
+    const end = bytes.toString('utf8', bytes.length - EXCERPT_BYTES)
+    const answer = tooLargeAnswer({ start, end }, server, WEBSOCKET_LIMITS.messageBytes)
+    if (answer && this.#state === 'open') this.#deliver(answer)
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message)
+    } catch (cause) {
+      this.onerror?.(
+        new ParseError('A message could not be handled.', { server: this.#context.server, cause }),
+      )
+    }
+  }
+
+  /** Past the bound of a frame the line cannot be kept: what is on it is not read, and nothing else can follow. */
+  #failure(error: Error): PlugboardError {
+    const isLong = 'code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
+    if (isLong) return new AnswerTooLarge(this.#context.server, WEBSOCKET_LIMITS.messageBytes)
+    return this.#error('failed', error)
   }
 
   /** A ping, a while to answer it, a pause, and again. */
@@ -184,10 +210,10 @@ class WebSocketTransport implements Transport {
       rest()
     }
     const rest = () => {
-      this.#cancelHeartbeat = host.timer(CONNECT_LIMITS.heartbeatMs, () => {
+      this.#cancelHeartbeat = host.backgroundTimer(CONNECT_LIMITS.heartbeatMs, () => {
         if (this.#state !== 'open') return
         socket.ping()
-        this.#cancelHeartbeat = host.timer(CONNECT_LIMITS.heartbeatTimeoutMs, () => {
+        this.#cancelHeartbeat = host.backgroundTimer(CONNECT_LIMITS.heartbeatTimeoutMs, () => {
           const silent = Object.assign(new Error('no pong'), { code: 'ETIMEDOUT' })
           this.#lost(this.#error('does not answer its pings', silent))
         })
@@ -209,7 +235,7 @@ class WebSocketTransport implements Transport {
     this.#lost(this.#error(`was closed by the server (${why})`, cause))
   }
 
-  #lost(error: IoError): void {
+  #lost(error: PlugboardError): void {
     if (this.#state !== 'open') return
     this.onerror?.(error)
     this.#finish()
@@ -230,4 +256,9 @@ class WebSocketTransport implements Transport {
       ...(cause !== undefined && { cause }),
     })
   }
+}
+
+function bytesOf(data: Buffer | ArrayBuffer | readonly Buffer[]): Buffer {
+  if (Buffer.isBuffer(data)) return data
+  return data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.concat(data)
 }
