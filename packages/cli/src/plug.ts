@@ -2,7 +2,7 @@
 // once by Ctrl-C. A second Ctrl-C does not wait.
 
 import { join } from 'node:path'
-import { type Board, type BoardOptions, boardSettings, Cancelled, openBoard } from '@plugboard/core'
+import { type Board, type BoardBehaviour, Cancelled, openBoard } from '@plugboard/core'
 import { type Configuration, plugboardHome, printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
@@ -20,12 +20,11 @@ export interface Plugged {
 export async function withBoard<T>(
   invocation: Invocation,
   work: (plugged: Plugged) => Promise<T>,
-  options: Partial<BoardOptions> = {},
+  options: BoardBehaviour = {},
 ): Promise<T> {
   const configuration = await invocation.configuration()
   const timeoutMs = timeoutOption(invocation)
   const note = (text: string) => invocation.output.note(printable(text))
-  for (const text of boardSettings(configuration).warnings) note(text)
   const board = await openBoard({
     host: invocation.host,
     configuration,

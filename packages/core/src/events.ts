@@ -1,4 +1,5 @@
 // events.ts: the one typed stream of what happens on a board. It delivers; it keeps no history and decides nothing.
+import type { Diagnostic } from './config/types.ts'
 import type { PlugboardError, Stage } from './errors.ts'
 import { EVENT_LIMITS } from './limits.ts'
 
@@ -43,6 +44,10 @@ export interface BoardEvents {
     /** Whether the permission rules are others than before. */
     readonly rules: boolean
   }
+  /** Something is wrong with a configuration file that a watching board read again; what the file said before stays. */
+  readonly 'configuration-fault': Diagnostic
+  /** A configuration file that had an error has none any more. */
+  readonly 'configuration-mended': { readonly file: string }
   readonly log: { readonly server: string; readonly line: LogLine }
   readonly 'list-changed': { readonly server: string; readonly list: ListKind; readonly count: number }
   readonly 'resource-updated': { readonly server: string; readonly uri: string }

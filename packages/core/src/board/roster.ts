@@ -16,12 +16,12 @@ import type { Host } from '../host.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from '../limits.ts'
 import { type AskOptions, handlersOf } from './asks.ts'
 import { linkedTo } from './in-process.ts'
-import type { BoardDefinition, BoardOptions } from './options.ts'
+import type { BoardBehaviour, BoardDefinition } from './options.ts'
 import type { ToolSource } from './pool.ts'
 import { type ServerSnapshot, snapshot } from './snapshot.ts'
 
 export interface RosterOptions {
-  readonly board: BoardOptions
+  readonly board: BoardBehaviour
   readonly host: Host
   readonly stateDir: string
   readonly events: Events
