@@ -1,14 +1,14 @@
 // plug.ts: a board for the time of one verb: opened from the configuration, closed whatever happens, and let go at
 // once by Ctrl-C. A second Ctrl-C does not wait.
 
-import { join } from 'node:path'
 import { type Board, type BoardBehaviour, Cancelled, openBoard } from '@plugboard/core'
-import { type Configuration, plugboardHome, printable } from '@plugboard/core/config'
+import { type Configuration, printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
-import type { Host } from '@plugboard/core/host'
 import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from './context.ts'
 import { EXIT } from './output.ts'
+
+export { stateDirOf } from './context.ts'
 
 export interface Plugged {
   readonly board: Board
@@ -64,9 +64,4 @@ export function connectTimeout(invocation: Invocation): number {
   const fromEnv = Number(invocation.host.env['MCP_TIMEOUT'])
   const usual = Number.isInteger(fromEnv) && fromEnv > 0 ? fromEnv : CONNECT_LIMITS.timeoutMs
   return timeoutOption(invocation) ?? usual
-}
-
-/** Where boards keep logs, memories and logins. */
-export function stateDirOf(host: Host): string {
-  return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }

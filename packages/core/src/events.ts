@@ -1,5 +1,4 @@
 // events.ts: the one typed stream of what happens on a board. It delivers; it keeps no history and decides nothing.
-import type { Diagnostic } from './config/types.ts'
 import type { PlugboardError, Stage } from './errors.ts'
 import { EVENT_LIMITS } from './limits.ts'
 
@@ -35,6 +34,20 @@ interface CallFacts {
   readonly name?: string
 }
 
+/** What is wrong in one place of one configuration file, and what to do about it. */
+export interface ConfigurationFault {
+  readonly severity: 'error' | 'warning'
+  readonly file: string
+  /** 1-based, when the place is known. */
+  readonly line?: number
+  readonly column?: number
+  /** Where in the document, e.g. `mcpServers.github.args[2]`. */
+  readonly path?: string
+  readonly server?: string
+  readonly message: string
+  readonly hint?: string
+}
+
 export interface BoardEvents {
   readonly state: { readonly server: string; readonly state: StateSummary }
   /** The configuration was read again; a server that changed is both removed and added. */
@@ -45,7 +58,7 @@ export interface BoardEvents {
     readonly rules: boolean
   }
   /** Something is wrong with a configuration file that a watching board read again; what the file said before stays. */
-  readonly 'configuration-fault': Diagnostic
+  readonly 'configuration-fault': ConfigurationFault
   /** A configuration file that had an error has none any more. */
   readonly 'configuration-mended': { readonly file: string }
   readonly log: { readonly server: string; readonly line: LogLine }

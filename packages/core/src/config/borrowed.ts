@@ -117,12 +117,13 @@ function judged(
   as: Pick<Source, 'id' | 'scope' | 'authorship' | 'rank' | 'plugin'>,
 ): ConfigDocument {
   const source: Source = { ...as, shape: 'list', product: 'shared', file: raw.source }
-  const definitions = [...raw.servers].map(([name, { value, line, column }]) =>
-    defineServer(name, value, source, {
+  const definitions = [...raw.servers].map(([name, { value, line, column, offBecause }]) => ({
+    ...defineServer(name, value, source, {
       ...(line !== undefined && { line }),
       ...(column !== undefined && { column }),
       path: name,
     }),
-  )
+    ...(offBecause !== undefined && { offBecause }),
+  }))
   return { source, definitions, settings: {}, diagnostics: raw.diagnostics }
 }

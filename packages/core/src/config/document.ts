@@ -21,6 +21,8 @@ export interface Definition {
   readonly written: unknown
   /** Missing when the entry is malformed or its name may not be used. */
   readonly entry?: ServerEntry
+  /** Why the entry is off, when its author did not switch it off: a bundle lacks a value, or is for another system. */
+  readonly offBecause?: string
   readonly faults: readonly Diagnostic[]
 }
 
