@@ -6,6 +6,12 @@ import type { Scene } from './scene.ts'
 export const KINDS = ['stdio', 'http', 'sse', 'ws'] as const
 export type Kind = (typeof KINDS)[number]
 
+/** Whether a login provider stands behind the transport, as it does for every user of the command. */
+export type Login = 'provider' | 'no provider'
+/** A process of this machine is not logged in to. */
+export const loginsOn = (kind: Kind): readonly Login[] =>
+  kind === 'stdio' ? ['no provider'] : ['provider', 'no provider']
+
 /** How a call ends: answered, answered with `isError`, or rejected with this code. */
 export type Outcome = 'ok' | 'tool-error' | ErrorCode
 export type Wanted = Outcome | readonly Outcome[]

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectation } from './fault.ts'
+import { expectation, loginsOn } from './fault.ts'
 import { Lab } from './lab.ts'
 import { play, type Stage } from './scene.ts'
 import { GROUPS } from './table.ts'
@@ -28,11 +28,11 @@ afterAll(async () => {
 for (const { title, faults } of GROUPS)
   describe(title, () => {
     for (const fault of faults.filter(({ quick }) => quick))
-      it.each(fault.on.map((kind) => [kind] as const))(
-        `${fault.name} on %s: ${expectation(fault)}`,
+      it.each(fault.on.flatMap((kind) => loginsOn(kind).map((login) => [kind, login] as const)))(
+        `${fault.name} on %s, %s: ${expectation(fault)}`,
         { timeout: 60_000 },
-        async (kind) => {
-          expect((await play(fault, kind, stage)).problems).toEqual([])
+        async (kind, login) => {
+          expect((await play(fault, kind, login, stage)).problems).toEqual([])
         },
       )
   })

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Fault, KINDS, type Kind } from './fault.ts'
+import { type Fault, KINDS, type Kind, loginsOn } from './fault.ts'
 import { Lab } from './lab.ts'
 import { writeFaults } from './report.ts'
 import { play, type Verdict } from './scene.ts'
@@ -32,11 +32,13 @@ try {
     for (const fault of faults)
       for (const kind of KINDS) {
         if (!fault.on.includes(kind) || !wanted(title, fault, kind)) continue
-        const verdict = await play(fault, kind, stage)
-        verdicts.push(verdict)
-        const { problems, ms } = verdict
-        console.log(`${problems.length === 0 ? '✔' : '✘'} ${fault.name} · ${kind} · ${ms} ms`)
-        for (const problem of problems) console.log(`    ${problem.slice(0, 400)}`)
+        for (const login of loginsOn(kind)) {
+          const verdict = await play(fault, kind, login, stage)
+          verdicts.push(verdict)
+          const { problems, ms } = verdict
+          console.log(`${problems.length === 0 ? '✔' : '✘'} ${fault.name} · ${kind} · ${login} · ${ms} ms`)
+          for (const problem of problems) console.log(`    ${problem.slice(0, 400)}`)
+        }
       }
   await stage.beside.close()
 } finally {

@@ -13,7 +13,8 @@ import {
   systemHost,
 } from '@plugboard/core'
 import { counted, retimed } from '../../packages/core/src/fixtures/timers.ts'
-import { type Fault, forKind, type Kind, type Outcome, type Up, type Wanted } from './fault.ts'
+import { authFor, memoryVault } from '@plugboard/core/auth'
+import { type Fault, forKind, type Kind, type Login, type Outcome, type Up, type Wanted } from './fault.ts'
 import { handles, isRunning, listeners, until, withinMs } from './kit.ts'
 import type { Lab, RemotePeer } from './lab.ts'
 import { inside } from './neighbours.ts'
@@ -41,6 +42,7 @@ export interface Stage {
 export interface Verdict {
   readonly fault: Fault
   readonly kind: Kind
+  readonly login: Login
   readonly problems: readonly string[]
   readonly ms: number
   readonly closeMs: number
@@ -61,7 +63,7 @@ export interface Scene {
   check(holds: boolean, otherwise: string): void
 }
 
-export async function play(fault: Fault, kind: Kind, stage: Stage): Promise<Verdict> {
+export async function play(fault: Fault, kind: Kind, login: Login, stage: Stage): Promise<Verdict> {
   const began = Date.now()
   const problems: string[] = []
   const dir = mkdtempSync(join(tmpdir(), 'plugboard-fault-'))
@@ -75,7 +77,14 @@ export async function play(fault: Fault, kind: Kind, stage: Stage): Promise<Verd
     kind === 'stdio' ? undefined : await stage.lab.open(kind, fault.habit ?? 'good', dir, stage.beside.url)
   let closeMs = 0
   try {
-    const board = await openOn(fault, entryFor(fault, kind, stage, dir, peer), stage, dir, timers)
+    const board = await openOn(
+      fault,
+      entryFor(fault, kind, login, stage, dir, peer),
+      login,
+      stage,
+      dir,
+      timers,
+    )
     const scene = sceneOn(board, kind, peer, dir, problems)
     const neighbours = keepCalling(board, problems)
     await withinMs(BOUNDS.sceneMs, 'the scene', act(fault, scene)).catch((error: unknown) =>
@@ -97,12 +106,13 @@ export async function play(fault: Fault, kind: Kind, stage: Stage): Promise<Verd
   const peakMiB = memory.stop()
   const bound = fault.peakMiB ?? 200
   if (peakMiB > bound) problems.push(`memory grew by ${peakMiB} MiB, more than ${bound}`)
-  return { fault, kind, problems, ms: Date.now() - began, closeMs, peakMiB }
+  return { fault, kind, login, problems, ms: Date.now() - began, closeMs, peakMiB }
 }
 
 function entryFor(
   fault: Fault,
   kind: Kind,
+  login: Login,
   { root }: Stage,
   dir: string,
   peer: RemotePeer | undefined,
@@ -115,7 +125,9 @@ function entryFor(
     const args = [join(root, 'test/faults/peers/stdio.mjs'), fault.habit ?? 'good', dir]
     return { ...common, type: 'stdio', command: process.execPath, args, env: { FAULT_DIR: dir } }
   }
-  return { ...common, type: kind, url: peer?.url ?? '', headers: { authorization: 'Bearer s3cret-of-odd' } }
+  // An Authorization of the entry's own would keep the provider out of it.
+  const header = login === 'provider' ? 'x-api-key' : 'authorization'
+  return { ...common, type: kind, url: peer?.url ?? '', headers: { [header]: 'Bearer s3cret-of-odd' } }
 }
 
 const named = (name: string, entry: ServerEntry): ConfiguredServer => ({
@@ -129,6 +141,7 @@ const named = (name: string, entry: ServerEntry): ConfiguredServer => ({
 function openOn(
   fault: Fault,
   entry: ServerEntry,
+  login: Login,
   stage: Stage,
   dir: string,
   timers: Set<object>,
@@ -144,9 +157,12 @@ function openOn(
     now: () => born + (real.now() - born) * quicker,
   }
   const beside = { type: 'http', url: stage.beside.url, headers: {} } as const
+  const stateDir = join(dir, 'state')
+  const context = { host, stateDir, vault: memoryVault() }
   return openBoard({
     host,
-    stateDir: join(dir, 'state'),
+    stateDir,
+    ...(login === 'provider' && { auth: (server: ConfiguredServer) => authFor(server, context) }),
     caller: 'user',
     timeoutMs: (fault.connectMs ?? BOUNDS.connectMs) * quicker,
     servers: [named('odd', entry), named('beside', beside)],

@@ -1,7 +1,12 @@
 // context.ts: what a verb gets: its words, the surroundings, and the configuration when it asks for it.
-import { resolve } from 'node:path'
-import type { Configuration, Diagnostic, WritableScope } from '@plugboard/core/config'
-import { loadConfiguration } from '@plugboard/core/config/load'
+import { join, resolve } from 'node:path'
+import {
+  type Configuration,
+  type Diagnostic,
+  plugboardHome,
+  type WritableScope,
+} from '@plugboard/core/config'
+import { type LoadOptions, loadConfiguration } from '@plugboard/core/config/load'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
 import { lazyModule } from '@plugboard/core/lazy'
@@ -25,7 +30,7 @@ export interface Invocation {
   option(name: string): string | undefined
   options(name: string): readonly string[]
   /** Reads every source; what is wrong with files is told on stderr, once. */
-  configuration(options?: { readonly withLines?: boolean }): Promise<Configuration>
+  configuration(options?: Pick<LoadOptions, 'withLines' | 'refuse'>): Promise<Configuration>
 }
 
 export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loadLive: LoadLive): Invocation {
@@ -48,14 +53,14 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
   const host = systemHost()
   const cwd = startFolder(option('cwd'))
   let loaded: Promise<Configuration> | undefined
-  const load = async (withLines: boolean) => {
+  const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse'>) => {
     const configuration = await loadConfiguration({
       host,
       cwd,
       mcpConfig: options('mcp-config'),
       strict: flag('strict-mcp-config'),
       approveProject: flag('approve-project'),
-      withLines,
+      ...more,
     })
     reportDiagnostics(
       output,
@@ -75,8 +80,8 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
     flag,
     option,
     options,
-    configuration: ({ withLines = false } = {}) => {
-      loaded ??= load(withLines)
+    configuration: (more = {}) => {
+      loaded ??= load(more)
       return loaded
     },
   }
@@ -93,6 +98,11 @@ function concerns({ verb, positionals }: Parsed, output: Output, { severity, ser
   if (subject === 'CLIENT') return severity === 'error'
   if (server === undefined) return true
   return word === server || word.startsWith(`${server}.`) || word.startsWith(`mcp__${server}__`)
+}
+
+/** Where boards keep logs, memories and logins. */
+export function stateDirOf(host: Host): string {
+  return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }
 
 function startFolder(wanted: string | undefined): string {

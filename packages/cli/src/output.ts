@@ -103,19 +103,22 @@ export function reportError(output: Output, error: PlugboardError): void {
 /** Faults in files, most serious first; a file's fault never stops the command. */
 export function reportDiagnostics(output: Output, diagnostics: readonly Diagnostic[], limit = 20): void {
   if (output.quiet || output.json || diagnostics.length === 0) return
-  const { red, yellow, dim } = output.errorColor
+  const { dim } = output.errorColor
   const sorted = [...diagnostics].sort(
     (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
   )
   const shown = output.verbose ? sorted : sorted.slice(0, limit)
-  for (const fault of shown) {
-    const mark = fault.severity === 'error' ? red('error') : yellow('warning')
-    const at = `${shortPath(fault.file)}${fault.line === undefined ? '' : `:${fault.line}:${fault.column ?? 1}`}`
-    const path = fault.path ? ` ${fault.path}:` : ''
-    write(2, `${mark} ${at}:${safe(path)} ${safe(fault.message)}\n`)
-    if (fault.hint) write(2, `  ${dim(safe(fault.hint))}\n`)
-  }
+  for (const fault of shown) write(2, `${diagnosticText(fault, output.errorColor)}\n`)
   if (shown.length < sorted.length) write(2, dim(`… and ${sorted.length - shown.length} more (-v)\n`))
+}
+
+/** One fault of one file: where, what, and on a line of its own what to do. */
+export function diagnosticText(fault: Diagnostic, { red, yellow, dim }: Colors): string {
+  const mark = fault.severity === 'error' ? red('error') : yellow('warning')
+  const at = `${shortPath(fault.file)}${fault.line === undefined ? '' : `:${fault.line}:${fault.column ?? 1}`}`
+  const path = fault.path ? ` ${fault.path}:` : ''
+  const hint = fault.hint ? `\n  ${dim(safe(fault.hint))}` : ''
+  return `${mark} ${at}:${safe(path)} ${safe(fault.message)}${hint}`
 }
 
 /** Lines that somebody else had a hand in, with nothing in them that a terminal would obey. */

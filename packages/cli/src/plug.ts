@@ -1,14 +1,14 @@
 // plug.ts: a board for the time of one verb: opened from the configuration, closed whatever happens, and let go at
 // once by Ctrl-C. A second Ctrl-C does not wait.
 
-import { join } from 'node:path'
-import { type Board, type BoardOptions, boardSettings, Cancelled, openBoard } from '@plugboard/core'
-import { type Configuration, plugboardHome, printable } from '@plugboard/core/config'
+import { type Board, type BoardBehaviour, Cancelled, openBoard } from '@plugboard/core'
+import { type Configuration, printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
-import type { Host } from '@plugboard/core/host'
 import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from './context.ts'
 import { EXIT } from './output.ts'
+
+export { stateDirOf } from './context.ts'
 
 export interface Plugged {
   readonly board: Board
@@ -20,12 +20,11 @@ export interface Plugged {
 export async function withBoard<T>(
   invocation: Invocation,
   work: (plugged: Plugged) => Promise<T>,
-  options: Partial<BoardOptions> = {},
+  options: BoardBehaviour = {},
 ): Promise<T> {
   const configuration = await invocation.configuration()
   const timeoutMs = timeoutOption(invocation)
   const note = (text: string) => invocation.output.note(printable(text))
-  for (const text of boardSettings(configuration).warnings) note(text)
   const board = await openBoard({
     host: invocation.host,
     configuration,
@@ -65,9 +64,4 @@ export function connectTimeout(invocation: Invocation): number {
   const fromEnv = Number(invocation.host.env['MCP_TIMEOUT'])
   const usual = Number.isInteger(fromEnv) && fromEnv > 0 ? fromEnv : CONNECT_LIMITS.timeoutMs
   return timeoutOption(invocation) ?? usual
-}
-
-/** Where boards keep logs, memories and logins. */
-export function stateDirOf(host: Host): string {
-  return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }

@@ -39,8 +39,10 @@ export function configuredRow({ name, scope, source, entry, disabled }: Configur
 
 const MARK = { connected: '✔', pending: '…', failed: '✘', 'needs-auth': '!', disabled: '⊘' } as const
 
-export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
+/** `mayAdd`: advise how to add servers where there are none; policy may forbid what the advice leads to. */
+export function rowsAsText(rows: readonly ServerRow[], color: Colors, mayAdd = true): string {
   const { bold, dim, green, red, yellow } = color
+  if (rows.length === 0 && !mayAdd) return 'No servers: this machine is managed, and its policy brings none.'
   if (rows.length === 0)
     return `No servers yet. Add one: ${bold('plugboard add NAME URL')} or ${bold('plugboard add NAME -- COMMAND …')}`
   const paint = {
@@ -65,7 +67,7 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors): string {
     ]
   })
   const details = rows.flatMap((row) => detail(row, color))
-  if (rows.every(({ source }) => source === 'built-in'))
+  if (mayAdd && rows.every(({ source }) => source === 'built-in'))
     details.push(
       dim(
         'Add a server of yours: `plugboard add NAME URL`, `plugboard add NAME -- COMMAND …`, `plugboard import CLIENT`',
@@ -100,6 +102,14 @@ export function inBrief(error: string): string {
 /** What a server said last has many lines; they belong to its row. */
 function indented(text: string, by: number): string {
   return shortPaths(text).replaceAll('\n', `\n${' '.repeat(by)}`)
+}
+
+/** Whether a server that the user adds could run at all. */
+export function mayAdd({ exclusiveFile, documents }: Configuration): boolean {
+  const closed = documents.some(
+    ({ source, settings }) => source.scope === 'enterprise' && settings.allowManagedMcpServersOnly === true,
+  )
+  return exclusiveFile === undefined && !closed
 }
 
 export function hiddenNote(configuration: Configuration): string | undefined {

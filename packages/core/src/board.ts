@@ -16,14 +16,15 @@ import {
   type PromptResult,
   type ResourceContent,
 } from './board/offers.ts'
-import type { BoardDefinition, BoardOptions } from './board/options.ts'
+import type { BoardDefinition, BoardParts } from './board/options.ts'
 import { type FoundTool, possibleServers, type ToolOffer, ToolPool } from './board/pool.ts'
 import { Roster } from './board/roster.ts'
 import { type BoardSkill, type ReadSkillOptions, Skills } from './board/skills.ts'
 import type { ServerSnapshot } from './board/snapshot.ts'
 import { stateFolder } from './board/state.ts'
+import { diagnosticNews } from './config/last-good.ts'
 import type { PermissionRule } from './config/resolve.ts'
-import type { ConfiguredServer } from './config/types.ts'
+import type { ConfiguredServer, Diagnostic } from './config/types.ts'
 import type { Connection } from './connection/connection.ts'
 import { Order } from './connection/order.ts'
 import type { Json } from './connection/protocol.ts'
@@ -46,13 +47,13 @@ import type {
   ToolResult,
 } from './tools/index.ts'
 
-export type { BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
+export type { BoardBehaviour, BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
 
 import type { TaskOptions } from './board/tasks.ts'
 
 export class Board {
-  readonly #options: BoardOptions
+  readonly #options: BoardParts
   readonly #host: Host
   readonly #events = new Events()
   readonly #stateDir: string
@@ -65,11 +66,12 @@ export class Board {
   readonly #asks: AskOptions
   #rules: readonly PermissionRule[] = []
   #roots: readonly string[] | undefined
+  #faults: readonly Diagnostic[] = []
   #awake = false
   #closed: Promise<void> | undefined
   readonly #closers: (() => unknown)[] = []
 
-  constructor(options: BoardOptions, servers: readonly ConfiguredServer[]) {
+  constructor(options: BoardParts, servers: readonly ConfiguredServer[]) {
     const host = options.host ?? systemHost()
     this.#options = options
     this.#host = host
@@ -347,6 +349,19 @@ export class Board {
     await this.#applying.run(() => this.#apply([...servers, ...inProcessEntries(this.#options)], rules))
   }
 
+  /** What is wrong with the files that the board was configured from; the last good content of each is in force. */
+  configurationFaults(): readonly Diagnostic[] {
+    return this.#faults
+  }
+
+  /** Takes over what is wrong with the files now, and tells of what is new or mended. */
+  setConfigurationFaults(faults: readonly Diagnostic[]): void {
+    const { appeared, mended } = diagnosticNews(this.#faults, faults)
+    this.#faults = faults
+    for (const fault of appeared) this.#events.emit('configuration-fault', fault)
+    for (const file of mended) this.#events.emit('configuration-mended', { file })
+  }
+
   on<T extends EventType>(type: T, listener: (event: BoardEvents[T]) => void): () => void {
     return this.#events.on(type, listener)
   }
@@ -391,6 +406,7 @@ export class Board {
     if (newRules) this.#setRules(rules)
     else this.#calls.forget()
     const added = arrived.map(({ server }) => server.name)
+    if (!newRules && added.length + removed.length === 0) return
     this.#events.emit('configuration-changed', { added, removed, rules: newRules })
     // A changed server is started when the old one is gone: they may fight over a port or a file.
     await left

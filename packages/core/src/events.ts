@@ -34,6 +34,20 @@ interface CallFacts {
   readonly name?: string
 }
 
+/** What is wrong in one place of one configuration file, and what to do about it. */
+export interface ConfigurationFault {
+  readonly severity: 'error' | 'warning'
+  readonly file: string
+  /** 1-based, when the place is known. */
+  readonly line?: number
+  readonly column?: number
+  /** Where in the document, e.g. `mcpServers.github.args[2]`. */
+  readonly path?: string
+  readonly server?: string
+  readonly message: string
+  readonly hint?: string
+}
+
 export interface BoardEvents {
   readonly state: { readonly server: string; readonly state: StateSummary }
   /** The configuration was read again; a server that changed is both removed and added. */
@@ -43,6 +57,10 @@ export interface BoardEvents {
     /** Whether the permission rules are others than before. */
     readonly rules: boolean
   }
+  /** Something is wrong with a configuration file that a watching board read again; what the file said before stays. */
+  readonly 'configuration-fault': ConfigurationFault
+  /** A configuration file that had an error has none any more. */
+  readonly 'configuration-mended': { readonly file: string }
   readonly log: { readonly server: string; readonly line: LogLine }
   readonly 'list-changed': { readonly server: string; readonly list: ListKind; readonly count: number }
   readonly 'resource-updated': { readonly server: string; readonly uri: string }

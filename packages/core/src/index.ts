@@ -18,6 +18,7 @@ export type { BoardSkill, ReadSkillOptions } from './board/skills.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
 export {
   Board,
+  type BoardBehaviour,
   type BoardDefinition,
   type BoardOptions,
   type InProcessServer,

@@ -20,6 +20,10 @@ export const CONFIG_LIMITS = {
   lockStaleMs: 30 * SECOND,
   /** Watched files settle for this long before they are read again. */
   watchSettleMs: 100,
+  /** A file that never settles is read after this long. */
+  watchSettleAtMostMs: 500,
+  /** How often watched files are looked at where the system tells of no change. */
+  watchPollMs: 1 * SECOND,
 } as const
 
 /** `.mcpb` bundles: a zip with a manifest. */

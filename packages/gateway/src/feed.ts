@@ -61,6 +61,8 @@ export class Feed {
         for (const server of [...added, ...removed]) this.#changed('status', server)
         this.#followAgain(added)
       }),
+      board.on('configuration-fault', ({ server }) => this.#changed('status', server)),
+      board.on('configuration-mended', () => this.#changed('status', undefined)),
     ]
   }
 

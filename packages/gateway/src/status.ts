@@ -34,8 +34,23 @@ export function statusOf(board: Board, exposure: Exposure): Json {
       ...(server.error && { error: server.error.toJSON() }),
       ...(server.reason && { reason: server.reason }),
     }))
+  // What is wrong with a server's entry is for those who are shown the server; a file's own fault is for everyone.
+  const configuration = board
+    .configurationFaults()
+    .filter(({ server }) => server === undefined || exposure.server(server))
+    .map(({ severity, file, line, column, path, server, message, hint }) => ({
+      severity,
+      file,
+      ...(line !== undefined && { line }),
+      ...(column !== undefined && { column }),
+      ...(path !== undefined && { path }),
+      ...(server !== undefined && { server }),
+      message,
+      ...(hint !== undefined && { hint }),
+    }))
+  const status = { servers, ...(configuration.length > 0 && { configuration }) }
   return {
-    contents: [{ uri: STATUS_URI, mimeType: 'application/json', text: JSON.stringify({ servers }, null, 2) }],
+    contents: [{ uri: STATUS_URI, mimeType: 'application/json', text: JSON.stringify(status, null, 2) }],
   }
 }
 

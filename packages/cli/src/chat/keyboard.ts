@@ -75,6 +75,18 @@ export class Keyboard {
     }
   }
 
+  /** Prints something above the line that is being typed, and shows the line again. */
+  aside(print: () => void): void {
+    const reader = this.#reading
+    if (!reader) {
+      print()
+      return
+    }
+    process.stdout.write('\r\x1b[0J')
+    print()
+    reader.prompt(true)
+  }
+
   close(): void {
     this.#onInterrupt = undefined
     this.#listen(false)

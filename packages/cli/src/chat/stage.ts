@@ -126,6 +126,14 @@ export class Stage {
     for (const event of this.#later.splice(0)) this.show(event)
   }
 
+  /** Lets something else print a line of its own, above the moving lines. */
+  aside(print: () => void): void {
+    this.#erase()
+    if (!this.#hidden) this.#markdown.end()
+    print()
+    this.#draw()
+  }
+
   stop(): void {
     clearInterval(this.#timer)
     this.#timer = undefined

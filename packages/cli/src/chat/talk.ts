@@ -3,10 +3,11 @@
 import { Desk, type Message, type Model } from '@plugboard/agent'
 import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
 import { isPlugboardError } from '@plugboard/core/errors'
+import { tellConfigNews } from '../config-news.ts'
 import type { Invocation } from '../context.ts'
 import { rowsOf } from '../live/list.ts'
 import { connectedText, reconnect } from '../live/reconnect.ts'
-import { EXIT, reportError, safe, table } from '../output.ts'
+import { diagnosticText, EXIT, reportError, safe, table } from '../output.ts'
 import { type Plugged, stateDirOf, timeoutOption } from '../plug.ts'
 import { rowsAsText } from '../servers.ts'
 import { History } from './history.ts'
@@ -56,6 +57,9 @@ export async function talk(options: TalkOptions): Promise<number> {
     ...desk.ports(model),
     ...rules,
   })
+  const stopTelling = tellConfigNews(board, output, (line) =>
+    keyboard.aside(() => stage.aside(() => process.stderr.write(`${line}\n`))),
+  )
   const leave = new AbortController()
   const onTerm = () => leave.abort(new Cancelled())
   process.on('SIGTERM', onTerm)
@@ -69,6 +73,7 @@ export async function talk(options: TalkOptions): Promise<number> {
     const room = new Room({ invocation, board, session, keyboard, stage, left: leave.signal })
     return await room.stay()
   } finally {
+    stopTelling()
     stage.stop()
     keyboard.close()
     process.off('SIGTERM', onTerm)
@@ -181,7 +186,7 @@ class Room {
         return this.#print(table(Object.entries(COMMANDS).map(([name, what]) => [`  ${name}`, what])), HELP)
       case '/mcp':
         await board.ready({ signal, timeoutMs: BOARD_MS })
-        return this.#print(rowsAsText(rowsOf(board), this.#on.invocation.output.color))
+        return this.#print(rowsAsText(rowsOf(board), this.#on.invocation.output.color), ...this.#faults())
       case '/reconnect':
         return await this.#reconnect(text, signal)
       case '/tools':
@@ -206,6 +211,11 @@ class Room {
   async #say(messages: readonly Message[], signal: AbortSignal): Promise<void> {
     const { session, stage } = this.#on
     for await (const event of session.say(messages, signal)) stage.show(event)
+  }
+
+  #faults(): string[] {
+    const { board, invocation } = this.#on
+    return board.configurationFaults().map((fault) => diagnosticText(fault, invocation.output.color))
   }
 
   #tools(): string {

@@ -3,14 +3,16 @@ import type { Board, ServerSnapshot } from '@plugboard/core'
 import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { connectTimeout, withBoard } from '../plug.ts'
-import { hiddenNote, listAsData, rowsAsText, type ServerRow } from '../servers.ts'
+import { hiddenNote, listAsData, mayAdd, rowsAsText, type ServerRow } from '../servers.ts'
 import { canRedraw, write } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { output } = invocation
   const growing = !output.json && !output.quiet && canRedraw(1)
   return withBoard(invocation, async ({ board, configuration, signal }) => {
-    const screen = growing ? new Screen(() => rowsAsText(rowsOf(board), output.color)) : undefined
+    const screen = growing
+      ? new Screen(() => rowsAsText(rowsOf(board), output.color, mayAdd(configuration)))
+      : undefined
     const stop = screen && board.on('state', () => screen.soon())
     screen?.drawIfItFits()
     // Servers that wait for a slot behind slow ones do not make the command longer than one connect may take.
@@ -18,8 +20,11 @@ export async function run(invocation: Invocation): Promise<number> {
     await board.ready({ signal, timeoutMs })
     stop?.()
     const rows = rowsOf(board).map((row) => givenUp(row, timeoutMs))
-    if (screen) screen.draw(rowsAsText(rows, output.color))
-    else output.result(listAsData(configuration, rows), () => rowsAsText(rows, output.color))
+    if (screen) screen.draw(rowsAsText(rows, output.color, mayAdd(configuration)))
+    else
+      output.result(listAsData(configuration, rows), () =>
+        rowsAsText(rows, output.color, mayAdd(configuration)),
+      )
     const note = hiddenNote(configuration)
     if (note && !output.json) output.note(note)
     return EXIT.done

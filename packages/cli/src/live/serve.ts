@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type ConfiguredServer, openBoard, type ServerEntry } from '@plugboard/core'
+import { openBoard, type ServerEntry } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import {
   type AskPolicy,
@@ -17,6 +17,7 @@ import {
   serveHttp,
   serveStdio,
 } from '@plugboard/gateway'
+import { tellConfigNews } from '../config-news.ts'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { timeoutOption } from '../plug.ts'
@@ -41,6 +42,7 @@ export async function run(invocation: Invocation): Promise<number> {
   // The grants are read first: a wrong file is told before any server starts.
   const http = invocation.flag('http') ? httpOptions(invocation) : undefined
   const gateway = await open(invocation, http?.port)
+  const stopTelling = tellConfigNews(gateway.board, invocation.output, (line) => write(2, `${line}\n`))
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   try {
@@ -53,6 +55,7 @@ export async function run(invocation: Invocation): Promise<number> {
     else await overStdio(gateway, stop.signal)
     return EXIT.done
   } finally {
+    stopTelling()
     await gateway.close()
     process.off('SIGINT', onSignal)
     process.off('SIGTERM', onSignal)
@@ -60,16 +63,15 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 async function open(invocation: Invocation, port: number | undefined): Promise<Gateway> {
-  const read = await invocation.configuration()
-  const own = new Set(read.servers.filter(({ entry }) => isOwnAddress(entry, port)))
-  const configuration = {
-    ...read,
-    servers: read.servers.map((server) => (own.has(server) ? notItself(server) : server)),
-  }
+  const configuration = await invocation.configuration({
+    // The client that reads this endpoint may have it in a file that we read too.
+    refuse: ({ entry }) =>
+      isOwnAddress(entry, port) ? 'it is the endpoint that is being served' : undefined,
+  })
   const timeoutMs = timeoutOption(invocation)
   const patterns = invocation.options('expose')
   for (const pattern of patterns)
-    if (!read.servers.some(({ name }) => readExposure([pattern]).server(name)))
+    if (!configuration.servers.some(({ name }) => readExposure([pattern]).server(name)))
       invocation.output.note(`--expose ${pattern} fits no server that is there now.`)
   const root = configuration.place.root
   return await openGateway(
@@ -77,15 +79,7 @@ async function open(invocation: Invocation, port: number | undefined): Promise<G
       openBoard({
         host: invocation.host,
         configuration,
-        cwd: invocation.cwd,
-        // What is read again when a file changes is read with the same words as the first time.
-        config: {
-          mcpConfig: invocation.options('mcp-config'),
-          strict: invocation.flag('strict-mcp-config'),
-          approveProject: invocation.flag('approve-project'),
-        },
-        // Read again, the files would bring the entry back that points here.
-        watch: own.size === 0,
+        watch: true,
         ...(timeoutMs !== undefined && { timeoutMs }),
         ...wiring,
       }),
@@ -99,15 +93,10 @@ async function open(invocation: Invocation, port: number | undefined): Promise<G
   )
 }
 
-/** The client that reads this endpoint may have it in a file that we read too. */
 function isOwnAddress(entry: ServerEntry, port: number | undefined): boolean {
   if (!port || !('url' in entry) || !entry.url || !URL.canParse(entry.url)) return false
   const url = new URL(entry.url)
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) && url.port === String(port)
-}
-
-function notItself(server: ConfiguredServer): ConfiguredServer {
-  return { ...server, disabled: { kind: 'config', text: 'it is the endpoint that is being served' } }
 }
 
 function refuseCollisions(gateway: Gateway): void {
@@ -150,11 +139,7 @@ async function overHttp(
   output.result({ url: handle.url, ...(token && { token }) }, () =>
     token ? `Serving on ${handle.url}\nAuthorization: Bearer ${token}` : `Serving on ${handle.url}`,
   )
-  const stopWarnings = gateway.board.on('warning', ({ text }) => {
-    if (!output.quiet) write(2, `${text}\n`)
-  })
   await aborted(signal)
-  stopWarnings()
   await handle.close()
 }
 

@@ -1,6 +1,6 @@
 // person.ts: the person at the terminal, as far as servers may ask them: forms, pages, and (with --sample) messages to
 // write in a model's place. Without a terminal on both sides there is nobody, and servers are told so.
-import type { BoardOptions, SamplingRequest } from '@plugboard/core'
+import type { BoardBehaviour, SamplingRequest } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import { cleanText } from '@plugboard/core/tools'
 import type { Invocation } from '../context.ts'
@@ -16,7 +16,7 @@ export interface Aside {
 
 const ALONE: Aside = { aside: (work) => work() }
 
-export function personOptions(invocation: Invocation, aside: Aside = ALONE): Partial<BoardOptions> {
+export function personOptions(invocation: Invocation, aside: Aside = ALONE): BoardBehaviour {
   const present = isTerminal(0) && isTerminal(2)
   const wantsSampling = invocation.flag('sample')
   if (wantsSampling && !present)

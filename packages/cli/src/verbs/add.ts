@@ -6,13 +6,23 @@ import { type Invocation, scopeOption } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const [name, ...words] = [...invocation.positionals, ...invocation.rest]
-  if (name === undefined)
-    throw new InvalidInput('NAME is missing.', {
-      hint: 'plugboard add NAME URL, or plugboard add NAME -- COMMAND ARGS…',
-    })
+  const { positionals, rest } = invocation
+  const [name, ...words] = [...positionals, ...rest]
+  if (name === undefined || positionals.length === 0 || isAddress(name))
+    throw new InvalidInput('NAME is missing.', { hint: nameHint(positionals, rest) })
   const written = entryFrom(invocation, words)
   return finishAdd(invocation, name, written)
+}
+
+/** No name has such characters, so an address in its place is the URL. */
+function isAddress(word: string): boolean {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(word)
+}
+
+function nameHint([first]: readonly string[], rest: readonly string[]): string {
+  if (first !== undefined) return `Say what to call it: plugboard add NAME ${first}`
+  if (rest.length > 0) return `Say what to call it: plugboard add NAME -- ${rest.join(' ')}`
+  return 'plugboard add NAME URL, or plugboard add NAME -- COMMAND ARGS…'
 }
 
 export async function finishAdd(invocation: Invocation, name: string, written: unknown): Promise<number> {

@@ -1,5 +1,7 @@
 // explain: the configuration pipeline with its steps kept, for one name.
 import {
+  type Configuration,
+  type ConfiguredServer,
   type Contender,
   type Expansion,
   findResolution,
@@ -9,9 +11,10 @@ import {
   type PermissionRule,
   type Resolution,
 } from '@plugboard/core/config'
+import type { Host } from '@plugboard/core/host'
 import { rulesAbout } from '@plugboard/core/permissions'
 import type { Colors } from '../colors.ts'
-import { type Invocation, words } from '../context.ts'
+import { type Invocation, stateDirOf, words } from '../context.ts'
 import { EXIT, safe, shortPath, shortPaths, table } from '../output.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -19,10 +22,44 @@ export async function run(invocation: Invocation): Promise<number> {
   const configuration = await invocation.configuration({ withLines: true })
   const resolution = findResolution(configuration, name)
   const rules = rulesAbout(name, configuration.rules)
-  invocation.output.result(asData(resolution, rules), () =>
-    asText(resolution, rules, invocation.output.color),
+  const told = await toldOf(resolution, invocation, configuration)
+  const explained = { ...resolution, notes: [...resolution.notes, ...told.notes] }
+  invocation.output.result({ ...asData(explained, rules), ...told.data }, () =>
+    asText(explained, rules, invocation.output.color),
   )
   return EXIT.done
+}
+
+/** What only shows when the server runs: the transport that a bare `url` became, and the folders it is told of. */
+async function toldOf({ server }: Resolution, { host }: Invocation, { place }: Configuration) {
+  if (!server) return { notes: [], data: {} }
+  const metAs = await metTransport(server, host)
+  const { entryFolders } = await import('@plugboard/core/interaction/roots')
+  const { roots } = server.entry
+  const own = entryFolders(server.entry, { home: host.home, cwd: place.root })
+  const folders = roots === undefined ? [...new Set([place.root, ...own])] : own
+  const named = roots === undefined ? own.filter((folder) => folder !== place.root) : folders
+  const notes = [
+    ...(metAs ? [`When it last connected, it was met as ${TRANSPORT_NAMES[metAs]}.`] : []),
+    ...(roots === false ? ['It is told of no folders ("roots": false).'] : []),
+    ...(named.length > 0
+      ? [
+          `It is told of these folders (roots): ${folders.map((folder) => safe(shortPath(folder))).join(', ')}.`,
+        ]
+      : []),
+  ]
+  return { notes, data: { ...(metAs && { metAs }), roots: folders } }
+}
+
+const TRANSPORT_NAMES = { http: 'Streamable HTTP', sse: 'the older SSE transport' } as const
+
+/** For an entry with a `url` and no `type`: what it turned out to be. */
+async function metTransport(server: ConfiguredServer, host: Host): Promise<'http' | 'sse' | undefined> {
+  if (server.entry.type !== 'http' || !server.entry.fallbackToSse) return undefined
+  const { EraMemory } = await import('@plugboard/core/connection/eras')
+  const memory = new EraMemory(stateDirOf(host), host, () => undefined)
+  const known = await memory.recall(server.entry, server.signature)
+  return known && (known.became ?? 'http')
 }
 
 function asData(resolution: Resolution, rules: readonly PermissionRule[]) {

@@ -2,7 +2,7 @@
 // nothing of the board is even loaded.
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { configuredRow, hiddenNote, listAsData, rowsAsText } from '../servers.ts'
+import { configuredRow, hiddenNote, listAsData, mayAdd, rowsAsText } from '../servers.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
@@ -11,7 +11,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const enabled = configuration.servers.some(({ disabled }) => !disabled)
   if (enabled && !invocation.flag('no-connect')) return (await invocation.loadLive('list')).run(invocation)
   const rows = configuration.servers.map(configuredRow)
-  output.result(listAsData(configuration, rows), () => rowsAsText(rows, output.color))
+  output.result(listAsData(configuration, rows), () => rowsAsText(rows, output.color, mayAdd(configuration)))
   const note = hiddenNote(configuration)
   if (note && !output.json) output.note(note)
   return EXIT.done

@@ -257,7 +257,10 @@ function strings(value: unknown): readonly string[] {
     : []
 }
 
-/** Scopes to ask for: what is granted and what is challenged together, else what the resource lists. */
+/**
+ * Scopes to ask for, the first that is said: what the entry configures, what the challenge wants, what the resource
+ * lists, what the authorization server lists. What was granted before stays.
+ */
 export function chooseScope(
   server: RemoteServer,
   found: Discovered,
@@ -265,7 +268,8 @@ export function chooseScope(
   granted: string | undefined,
 ): string | undefined {
   const configured = server.entry.oauth?.scopes?.join(' ')
-  const base = configured ?? challenged ?? (found.resourceScopes.join(' ') || undefined)
+  const listed = found.resourceScopes.length > 0 ? found.resourceScopes : (found.as.scopes_supported ?? [])
+  const base = configured ?? challenged ?? (listed.join(' ') || undefined)
   const wanted = new Set([...words(granted), ...words(base), ...words(challenged)])
   if (wanted.size === 0) return undefined
   // Without this scope an OpenID provider gives no refresh token, and the login would end within the hour.

@@ -108,8 +108,10 @@ async function renewAsMachine(
     source: 'configured',
   }
   const dpopKey = found.dpop ? (login?.dpopKey ?? (await newDpopKey())) : undefined
+  // What an authorization server lists is for people too (`openid`); a machine asks for the resource's own.
+  const resourceOnly = { ...found, as: { issuer: found.as.issuer } }
   const scope =
-    machine.scopes?.join(' ') ?? withoutOffline(chooseScope(server, found, challenge.scope, undefined))
+    machine.scopes?.join(' ') ?? withoutOffline(chooseScope(server, resourceOnly, challenge.scope, undefined))
   const assertion = typeof machine.assertion === 'function' ? await machine.assertion() : machine.assertion
   const answer = await requestTokens({
     server: server.name,

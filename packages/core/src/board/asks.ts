@@ -1,5 +1,6 @@
 // asks.ts: what servers may ask of this program, from what the program gave the board: somebody to fill in forms, a
 // model, the workspace, hooks. What is not given is not offered to any server.
+import type { ConfiguredServer } from '../config/types.ts'
 import type { AskHandler, RequestHandlers } from '../connection/asks.ts'
 import { RpcFault } from '../connection/faults.ts'
 import { RPC } from '../connection/protocol.ts'
@@ -7,7 +8,9 @@ import { PermissionDenied } from '../errors.ts'
 import {
   type ElicitationPorts,
   elicit,
+  entryFolders,
   type Hooks,
+  type Root,
   readElicitation,
   rootsOf,
   type Sampling,
@@ -32,6 +35,25 @@ export function handlersOf(options: AskOptions): RequestHandlers {
     ...(answers && { elicitForm: elicitHandler(elicitation), elicitUrl: elicitHandler(elicitation) }),
     ...(sampling && { sampling: samplingHandler(sampling) }),
     ...(options.roots() && { roots: () => ({ roots: rootsOf(options.roots() ?? [], options.cwd) }) }),
+  }
+}
+
+/** What a server is told of roots, by whoever answers for them, after its entry had a word in it. */
+export function rootsFor(
+  server: ConfiguredServer,
+  told: AskHandler | undefined,
+  place: { readonly home: string; readonly cwd: string },
+): AskHandler | undefined {
+  const { entry } = server
+  if (!told || entry.roots === false) return undefined
+  const own = () => rootsOf(entryFolders(entry, place), place.cwd)
+  if (entry.roots) return () => ({ roots: own() })
+  if (entry.type !== 'stdio') return told
+  return async (params, asking) => {
+    const answer = await told(params, asking)
+    const known = Array.isArray(answer.roots) ? (answer.roots as readonly Partial<Root>[]) : []
+    const more = own().filter(({ uri }) => !known.some((root) => root.uri === uri))
+    return more.length === 0 ? answer : { ...answer, roots: [...known, ...more] }
   }
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import type { BoardOptions } from '../board.ts'
+import type { BoardBehaviour, BoardOptions } from '../board.ts'
 import { loadConfiguration } from '../config/load.ts'
 import { board, configured, fixture, folder, until } from '../connection/fixtures/kit.ts'
 import { systemHost } from '../host.ts'
@@ -203,7 +203,7 @@ describe('permission', () => {
 
   it('is asked again, with the difference, when a tool that was used before has changed', async () => {
     const stateDir = folder()
-    const open = (description: string, more: Partial<BoardOptions> = {}) =>
+    const open = (description: string, more: BoardBehaviour = {}) =>
       board({
         servers: [],
         stateDir,

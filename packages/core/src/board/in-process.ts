@@ -2,7 +2,7 @@
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Transport } from '../connection/protocol.ts'
 import { linkedPair } from '../transports/linked.ts'
-import type { BoardOptions, InProcessServer } from './options.ts'
+import type { BoardParts, InProcessServer } from './options.ts'
 
 /** A transport to a server of this very process. */
 export function linkedTo(
@@ -18,7 +18,7 @@ export function linkedTo(
   })()
 }
 
-export function inProcessEntries(options: BoardOptions): ConfiguredServer[] {
+export function inProcessEntries(options: Pick<BoardParts, 'inProcess' | 'servers'>): ConfiguredServer[] {
   const named = new Set(options.servers?.map(({ name }) => name))
   return Object.keys(options.inProcess ?? {})
     .filter((name) => !named.has(name))

@@ -2,11 +2,13 @@
 import { join } from 'node:path'
 import { Board } from '../board.ts'
 import { createBuiltins } from '../builtin/index.ts'
-import type { Configuration, LoadOptions } from '../config/load.ts'
+import type { Configuration } from '../config/load.ts'
+import type { PermissionRule } from '../config/resolve.ts'
 import { plugboardHome } from '../config/sources.ts'
 import { systemHost } from '../host.ts'
+import { givenServers } from './given.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
-import type { BoardOptions } from './options.ts'
+import type { BoardOptions, BoardParts } from './options.ts'
 import { boardSettings } from './settings.ts'
 import { stateFolder } from './state.ts'
 
@@ -20,15 +22,15 @@ import { stateFolder } from './state.ts'
  */
 export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   if (options.servers || options.load) return boardOf(options)
-  const host = options.host ?? systemHost()
-  const loading: LoadOptions = { ...options.config, host, cwd: options.cwd ?? process.cwd() }
-  const configuration =
-    options.configuration ?? (await (await import('../config/load.ts')).loadConfiguration(loading))
-  const { place, servers } = configuration
+  const { configuration: given, config, ...behaviour } = options
+  const configuration = given ?? (await loadedFrom(options))
+  const host = options.host ?? configuration.loadedWith.host
+  const { place } = configuration
   const stateDir = options.stateDir ?? stateFolder(host)
   const builtins = createBuiltins({ root: place.root, host, cacheDir: join(plugboardHome(place), 'cache') })
   // Logins are loaded only where there is something to log in to.
-  const remote = options.auth === undefined && (options.watch || servers.some(({ entry }) => 'url' in entry))
+  const remote =
+    options.auth === undefined && (options.watch || configuration.servers.some(({ entry }) => 'url' in entry))
   const logins = remote
     ? (await import('../auth/index.ts')).loginsFor({ host, stateDir, settings: configuration.logins })
     : undefined
@@ -36,32 +38,68 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   const board = await boardOf({
     ...settings,
     ...(logins && { auth: logins.auth }),
-    ...options,
+    ...behaviour,
+    cwd: options.cwd ?? settings.cwd,
     host,
     stateDir,
-    servers,
+    servers: configuration.servers,
     hooks: [...settings.hooks, ...(options.hooks ?? [])],
     // Served where the configuration lists them, and only there: it may leave them out, or forbid them.
     handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
   })
   board.beforeClose(() => builtins.close())
   for (const text of warnings) board.warn(text)
+  board.setConfigurationFaults(configuration.diagnostics)
   if (options.watch) {
-    const { watchConfiguration } = await import('../config/watch.ts')
-    const follow = (next: Configuration) => {
-      const { servers, rules, hooks, warnings } = boardSettings(next)
-      for (const text of warnings) board.warn(text)
-      return board.apply(servers, rules, [...hooks, ...(options.hooks ?? [])])
-    }
-    board.beforeClose(watchConfiguration(configuration, loading, follow))
+    board.beforeClose(await follow(board, configuration, options))
     if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))
   }
   return board
 }
 
-async function boardOf(options: BoardOptions): Promise<Board> {
-  const given = [...(options.servers ?? []), ...inProcessEntries(options)]
+async function loadedFrom({ host, cwd, config }: BoardOptions): Promise<Configuration> {
+  const { loadConfiguration } = await import('../config/load.ts')
+  return await loadConfiguration({ ...config, host: host ?? systemHost(), cwd: cwd ?? process.cwd() })
+}
+
+/** Takes every new configuration over; the answer stops it. */
+async function follow(board: Board, first: Configuration, options: BoardOptions): Promise<() => void> {
+  const { watchConfiguration } = await import('../config/watch.ts')
+  let warned = new Set(boardSettings(first).warnings)
+  return watchConfiguration(first, {
+    changed: (next) => {
+      const { servers, rules, hooks, warnings } = boardSettings(next)
+      for (const text of warnings) if (!warned.has(text)) board.warn(text)
+      warned = new Set(warnings)
+      board.setConfigurationFaults(next.diagnostics)
+      return board.apply(servers, rulesAfter(first, rules, options.rules), [
+        ...hooks,
+        ...(options.hooks ?? []),
+      ])
+    },
+    failed: (error) =>
+      board.warn(`The configuration could not be read again, and the last one stays: ${textOf(error)}`),
+  })
+}
+
+/** Rules that the program gave beside those of the files stay beside them; rules that it gave instead stay instead. */
+function rulesAfter(
+  first: Configuration,
+  next: readonly PermissionRule[],
+  given: readonly PermissionRule[] | undefined,
+): readonly PermissionRule[] {
+  if (!given) return next
+  const beside = first.rules.every((rule) => given.includes(rule))
+  return beside ? [...next, ...given.filter((rule) => !first.rules.includes(rule))] : given
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function boardOf(options: BoardParts): Promise<Board> {
+  const given = [...(await givenServers(options.servers ?? [], 'servers')), ...inProcessEntries(options)]
   const names = new Set(given.map(({ name }) => name))
-  const loaded = (await options.load?.()) ?? []
+  const loaded = await givenServers((await options.load?.()) ?? [], 'load()')
   return new Board(options, [...given, ...loaded.filter(({ name }) => !names.has(name))])
 }

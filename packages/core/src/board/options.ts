@@ -1,4 +1,5 @@
-// options.ts: what a program may give a board when it opens one. Everything is optional; what is missing is not served.
+// options.ts: what a program may give a board when it opens one: where its servers come from, one way of three, and how
+// it behaves. Everything is optional; what is missing is not served.
 import type { Configuration, LoadOptions } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import type { ConfiguredServer } from '../config/types.ts'
@@ -13,20 +14,46 @@ import type { Answer, Caller, Question } from '../permissions/index.ts'
 /** A server in this very process: it is given one end of a linked pair, anew for every connect. */
 export type InProcessServer = (end: Transport) => unknown
 
-export interface BoardOptions {
+export type BoardOptions = BoardBehaviour & (FromFiles | FromConfiguration | FromProgram)
+
+/** The servers of the files that are found from a folder. */
+export interface FromFiles {
   readonly cwd?: string
-  readonly host?: Host
-  /** The servers, when the program knows them itself; then no file is read unless `load` says so. */
-  readonly servers?: readonly ConfiguredServer[]
-  /** Where the other servers come from: called once, after `servers`, whose names win. The files, when left out. */
-  readonly load?: () => Promise<readonly ConfiguredServer[]>
   /** More servers as they would be written in a file, and what else `plugboard` takes on its command line. */
   readonly config?: Pick<
     LoadOptions,
     'mcpConfig' | 'strict' | 'servers' | 'approveProject' | 'withoutBuiltins'
   >
-  /** The configuration, when it has been read already. */
-  readonly configuration?: Configuration
+  readonly configuration?: undefined
+  readonly servers?: undefined
+  readonly load?: undefined
+}
+
+/** A configuration that has been read already. It knows how it was loaded, so it takes no other word about that. */
+export interface FromConfiguration {
+  readonly configuration: Configuration
+  readonly cwd?: undefined
+  readonly config?: undefined
+  readonly servers?: undefined
+  readonly load?: undefined
+}
+
+/** The servers that the program knows itself; then no file is read. */
+export interface FromProgram {
+  readonly cwd?: string
+  readonly servers?: readonly ConfiguredServer[]
+  /** Where the other servers come from: called once, after `servers`, whose names win. */
+  readonly load?: (() => Promise<readonly ConfiguredServer[]>) | undefined
+  readonly configuration?: undefined
+  readonly config?: undefined
+}
+
+/** What a board is made of, once its servers are known. */
+export type BoardParts = BoardBehaviour & FromProgram
+
+/** How a board behaves, wherever its servers come from. */
+export interface BoardBehaviour {
+  readonly host?: Host
   /** Follow the files and logins: servers that are added, changed or removed start, restart and stop. */
   readonly watch?: boolean
   readonly inProcess?: Readonly<Record<string, InProcessServer>>

@@ -5,6 +5,7 @@ import { BUILTIN_ALLOWS } from '../builtin/index.ts'
 import { isLocal } from '../config/entry.ts'
 import { noSuchServer } from '../config/resolve.ts'
 import type { ConfiguredServer } from '../config/types.ts'
+import type { RequestHandlers } from '../connection/asks.ts'
 import { Connection } from '../connection/connection.ts'
 import { EraMemory } from '../connection/eras.ts'
 import type { CachedList } from '../connection/lists.ts'
@@ -14,14 +15,14 @@ import { atMost } from '../connection/waits.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from '../limits.ts'
-import { type AskOptions, handlersOf } from './asks.ts'
+import { type AskOptions, handlersOf, rootsFor } from './asks.ts'
 import { linkedTo } from './in-process.ts'
-import type { BoardDefinition, BoardOptions } from './options.ts'
+import type { BoardBehaviour, BoardDefinition } from './options.ts'
 import type { ToolSource } from './pool.ts'
 import { type ServerSnapshot, snapshot } from './snapshot.ts'
 
 export interface RosterOptions {
-  readonly board: BoardOptions
+  readonly board: BoardBehaviour
   readonly host: Host
   readonly stateDir: string
   readonly events: Events
@@ -82,8 +83,8 @@ export class Roster {
   }
 
   add(server: ConfiguredServer): Connection {
-    const { board, host, stateDir, events, asks } = this.#options
-    const { requestHandlers, auth, handOver, inProcess, workspace, clientInfo, timeoutMs } = board
+    const { board, host, stateDir, events } = this.#options
+    const { auth, handOver, inProcess, workspace, clientInfo, timeoutMs } = board
     const connection = new Connection({
       server,
       host,
@@ -92,10 +93,7 @@ export class Roster {
       eras: this.#eras,
       recent: this.#recent,
       slots: isLocal(server.entry) ? this.#slots.local : this.#slots.remote,
-      handlers: {
-        ...handlersOf(asks),
-        ...(typeof requestHandlers === 'function' ? requestHandlers(server) : requestHandlers),
-      },
+      handlers: this.#handlers(server),
       clientInfo: clientInfo ?? CLIENT_INFO,
       auth: auth?.(server),
       handOver: (name) => linkedTo(inProcess, name) ?? handOver?.(name),
@@ -107,6 +105,17 @@ export class Roster {
     this.#connections.set(server.name, connection)
     this.#servers.set(server.name, server)
     return connection
+  }
+
+  #handlers(server: ConfiguredServer): RequestHandlers {
+    const { board, host, asks } = this.#options
+    const { requestHandlers: given } = board
+    const { roots: told, ...handlers } = {
+      ...handlersOf(asks),
+      ...(typeof given === 'function' ? given(server) : given),
+    }
+    const roots = rootsFor(server, told, { home: host.home, cwd: asks.cwd })
+    return { ...handlers, ...(roots && { roots }) }
   }
 
   /** Added, changed and removed servers follow; the others are not touched. */

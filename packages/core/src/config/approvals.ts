@@ -29,7 +29,10 @@ export async function readApprovalBook(file: string): Promise<ApprovalBook> {
   if (outcome.kind === 'problem')
     throw new InvalidInput(`${file} ${outcome.message}.`, { hint: outcome.hint })
   try {
-    const { projects } = JSON.parse(outcome.text) as { projects?: Record<string, Record<string, Approval>> }
+    const whole = JSON.parse(outcome.text) as { projects?: Record<string, Record<string, Approval>> }
+    if (typeof whole !== 'object' || whole === null || Array.isArray(whole))
+      throw new TypeError('the file does not hold an object')
+    const { projects } = whole
     if (
       projects !== undefined &&
       (typeof projects !== 'object' || projects === null || Array.isArray(projects))

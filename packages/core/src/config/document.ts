@@ -21,6 +21,8 @@ export interface Definition {
   readonly written: unknown
   /** Missing when the entry is malformed or its name may not be used. */
   readonly entry?: ServerEntry
+  /** Why the entry is off, when its author did not switch it off: a bundle lacks a value, or is for another system. */
+  readonly offBecause?: string
   readonly faults: readonly Diagnostic[]
 }
 
@@ -29,6 +31,8 @@ export interface ConfigDocument {
   readonly definitions: readonly Definition[]
   readonly settings: Settings
   readonly diagnostics: readonly Diagnostic[]
+  /** Set when the file as a whole says nothing: its text is broken, it cannot be read, or it has no text. */
+  readonly unusable?: 'unreadable' | 'empty'
 }
 
 export function readDocument(text: string, source: Source, root: string): ConfigDocument {
@@ -40,6 +44,7 @@ export function readDocument(text: string, source: Source, root: string): Config
       source,
       definitions: [],
       settings: source.scope === 'enterprise' ? LOCKED : {},
+      unusable: 'unreadable',
       // In broken text the shape is a guess; the syntax error says enough.
       diagnostics: document.broken
         ? diagnostics
@@ -60,7 +65,15 @@ export function readDocument(text: string, source: Source, root: string): Config
   const { settings, diagnostics: more } = speaks
     ? readSettings(document, document.root, source)
     : { settings: {}, diagnostics: [] }
-  return { source, definitions, settings, diagnostics: [...diagnostics, ...more] }
+  const unreadable = document.broken || (found.node !== undefined && found.node.kind !== 'object')
+  const unusable = unreadable ? 'unreadable' : document.root === undefined ? 'empty' : undefined
+  return {
+    source,
+    definitions,
+    settings,
+    diagnostics: [...diagnostics, ...more],
+    ...(unusable && { unusable }),
+  }
 }
 
 /** A definition that did not come out of a JSON file: a flag, the API, a plugin, a fetched list. */

@@ -38,6 +38,8 @@ interface Common {
   /** Tools that are always sent to the model, whatever the budget: all of them, or these. */
   readonly alwaysLoad?: boolean | readonly string[]
   readonly description?: string
+  /** The folders that the server is told the work is in: none, or these. Otherwise the workspace and folders in `args`. */
+  readonly roots?: false | readonly string[]
 }
 
 export interface StdioEntry extends Common {

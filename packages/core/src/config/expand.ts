@@ -26,10 +26,12 @@ export function expandEntry(entry: ServerEntry, env: Readonly<Record<string, str
     Object.fromEntries(Object.entries(values).map(([key, value]) => [key, text(value, `${path}.${key}`)]))
 
   if (entry.type === 'sdk') return { entry, expansions }
+  const roots = entry.roots && { roots: entry.roots.map((folder, index) => text(folder, `roots[${index}]`)) }
   if (entry.type === 'stdio')
     return {
       entry: {
         ...entry,
+        ...roots,
         command: text(entry.command, 'command'),
         args: entry.args.map((arg, index) => text(arg, `args[${index}]`)),
         env: map(entry.env, 'env'),
@@ -38,7 +40,10 @@ export function expandEntry(entry: ServerEntry, env: Readonly<Record<string, str
       expansions,
     }
   const url = entry.url === undefined ? {} : { url: text(entry.url, 'url') }
-  return { entry: { ...entry, ...url, headers: map(entry.headers, 'headers') } as ServerEntry, expansions }
+  return {
+    entry: { ...entry, ...roots, ...url, headers: map(entry.headers, 'headers') } as ServerEntry,
+    expansions,
+  }
 }
 
 function expandText(

@@ -92,6 +92,7 @@ const filled: Check = (value) => typeof value === 'string' && value !== ''
 const flag: Check = (value) => typeof value === 'boolean'
 const texts: Check = (value) => Array.isArray(value) && value.every(text)
 const textMap: Check = (value) => isObject(value) && Object.values(value).every(text)
+const folders: Check = (value) => value === false || (Array.isArray(value) && value.every(filled))
 const millis: Check = (value) => typeof value === 'number' && value > 0 && value <= 2 ** 31 - 1
 
 const COMMON: Readonly<Record<string, Check>> = {
@@ -99,6 +100,7 @@ const COMMON: Readonly<Record<string, Check>> = {
   disabled: flag,
   timeout: millis,
   description: text,
+  roots: folders,
 }
 const STDIO: Readonly<Record<string, Check>> = {
   ...COMMON,

@@ -4,10 +4,12 @@ import { isAbsolute, resolve } from 'node:path'
 import { InvalidInput } from '../errors.ts'
 import { readTextFile } from '../files/read.ts'
 import type { Host } from '../host.ts'
+import { lazyModule } from '../lazy.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { approvalsFile, readApprovals } from './approvals.ts'
 import type { ConfigDocument } from './document.ts'
 import { glance } from './glance.ts'
+import { goneFault, keepLastGood, sameSource, withoutItsFile, withStays } from './last-good.ts'
 import { BUILTIN_NAMES } from './names.ts'
 import { LOCKED } from './policy.ts'
 import { findProjectRoot, isBrought } from './project.ts'
@@ -15,7 +17,7 @@ import { type Resolved, resolveConfiguration } from './resolve.ts'
 import { hashOf } from './sign.ts'
 import { fileSources, type Place, type Source } from './sources.ts'
 import type { Approvals } from './trust.ts'
-import type { Diagnostic } from './types.ts'
+import type { ConfiguredServer, Diagnostic } from './types.ts'
 
 export interface LoadOptions {
   readonly host: Host
@@ -34,6 +36,8 @@ export interface LoadOptions {
   readonly withoutBuiltins?: boolean
   /** Remember where in its file every definition stands, for showing it. */
   readonly withLines?: boolean
+  /** The program's own veto: why a server must not run here. Asked again whenever the files are read again. */
+  readonly refuse?: (server: ConfiguredServer) => string | undefined
 }
 
 export interface Configuration extends Resolved {
@@ -42,18 +46,43 @@ export interface Configuration extends Resolved {
   readonly sources: readonly Source[]
   readonly documents: readonly ConfigDocument[]
   readonly exclusiveFile?: string
+  /** How it was loaded, and so how it is loaded again. */
+  readonly loadedWith: LoadOptions
+  /** When reading began, in milliseconds since the epoch. */
+  readonly readAt: number
+  /** What the user had approved when it was read. */
+  readonly approvals: Approvals
+  /** Every file whose change can change it, found or not. */
+  readonly files: readonly string[]
 }
 
+/** Reads every source. What is wrong with a file is a diagnostic; only a wrong `mcpConfig` throws. */
 export async function loadConfiguration(options: LoadOptions): Promise<Configuration> {
+  return read(options)
+}
+
+/**
+ * Reads the sources once more, as the first time. A file that is broken, empty or gone by now keeps what it said in
+ * `previous`, and a diagnostic says so; nothing throws for a file.
+ */
+export async function reloadConfiguration(previous: Configuration): Promise<Configuration> {
+  return read(previous.loadedWith, previous)
+}
+
+async function read(options: LoadOptions, previous?: Configuration): Promise<Configuration> {
   const { host } = options
-  const place = placeOf(options)
+  const readAt = host.now()
+  // A file that went away may have been what made the folder a project; a board stays where it was opened.
+  const place = previous?.place ?? placeOf(options)
   const sources = fileSources(place)
-  const read = await Promise.all(sources.map((source) => readSource(source, place, options)))
-  const files = read.flatMap(({ document }) => document ?? [])
-  const exclusiveFile = read.find(({ present, source }) => present && source.id === 'managed-mcp')?.source
-    .file
-  const dynamic = await dynamicDocuments(options, place)
-  const { approvals, diagnostics } = await approvalsOrNone(place)
+  const fromFiles = await Promise.all(
+    sources.map(async (source) => orLastGood(await readSource(source, place, options), previous)),
+  )
+  const files = fromFiles.flatMap(({ document }) => document ?? [])
+  const exclusiveFile = fromFiles.find(({ present, source }) => present && source.id === 'managed-mcp')
+    ?.source.file
+  const dynamic = await dynamicDocuments(options, place, previous)
+  const { approvals, diagnostics } = await approvalsOrNone(place, previous)
   const builtins = options.withoutBuiltins ? [] : [builtinDocument()]
   const written = [...builtins, ...dynamic, ...files]
   const broughtFiles = await broughtOnes(written, approvals)
@@ -61,9 +90,15 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
   const borrowed = asksForMore
-    ? await (await import('./borrowed.ts')).borrowedDocuments(written, broughtFiles, place, host)
-    : []
-  const documents = [...written, ...borrowed]
+    ? await (await import('./borrowed.ts')).borrowedDocuments(
+        written,
+        broughtFiles,
+        place,
+        host,
+        previous?.documents,
+      )
+    : { documents: [], files: [] }
+  const documents = [...written, ...borrowed.documents]
   const resolved = resolveConfiguration({
     documents,
     root: place.root,
@@ -75,11 +110,33 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
   })
   return {
     ...resolved,
+    servers: options.refuse ? resolved.servers.map(refusing(options.refuse)) : resolved.servers,
     diagnostics: onlyOnce([...diagnostics, ...resolved.diagnostics]),
     place,
     sources,
     documents,
     ...(exclusiveFile !== undefined && { exclusiveFile }),
+    loadedWith: options,
+    readAt,
+    approvals,
+    files: watchedFiles([
+      ...sources.map(({ file }) => file),
+      ...dynamic.map(({ source }) => source.file),
+      ...borrowed.files,
+      approvalsFile(place),
+    ]),
+  }
+}
+
+/** Labels such as `--mcp-config` are no files. */
+function watchedFiles(files: readonly string[]): readonly string[] {
+  return [...new Set(files.filter((file) => isAbsolute(file)))]
+}
+
+function refusing(refuse: NonNullable<LoadOptions['refuse']>) {
+  return (server: ConfiguredServer): ConfiguredServer => {
+    const text = server.disabled ? undefined : refuse(server)
+    return text === undefined ? server : { ...server, disabled: { kind: 'config', text } }
   }
 }
 
@@ -91,6 +148,17 @@ function onlyOnce(diagnostics: readonly Diagnostic[]): Diagnostic[] {
 export function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Place {
   const root = findProjectRoot(cwd, host.home)
   return { root, home: host.home, platform: host.platform, env: host.env }
+}
+
+function orLastGood(found: ReadSource, previous: Configuration | undefined): ReadSource {
+  const before = previous && documentAt(previous, found.source)
+  if (!before) return found
+  const document = found.document ? keepLastGood(found.document, before) : withoutItsFile(before)
+  return document ? { ...found, present: true, document } : found
+}
+
+function documentAt({ documents }: Configuration, source: Source): ConfigDocument | undefined {
+  return documents.find((document) => sameSource(document.source, source))
 }
 
 interface ReadSource {
@@ -124,11 +192,18 @@ async function readSource(
     hint: outcome.hint,
   }
   const settings = source.scope === 'enterprise' ? LOCKED : {}
-  return { source, present: true, document: { source, definitions: [], settings, diagnostics: [fault] } }
+  const document: ConfigDocument = {
+    source,
+    definitions: [],
+    settings,
+    diagnostics: [fault],
+    unusable: 'unreadable',
+  }
+  return { source, present: true, document }
 }
 
 /** Who wants other servers has not taken back what no server may do, or which may not run. */
-function withoutServers({ source, settings, diagnostics }: ConfigDocument): ConfigDocument {
+function withoutServers({ settings, ...document }: ConfigDocument): ConfigDocument {
   const { permissions, hooks, allowedMcpServers, deniedMcpServers } = settings
   const kept = {
     ...(permissions && { permissions }),
@@ -136,7 +211,7 @@ function withoutServers({ source, settings, diagnostics }: ConfigDocument): Conf
     ...(allowedMcpServers && { allowedMcpServers }),
     ...(deniedMcpServers && { deniedMcpServers }),
   }
-  return { source, definitions: [], settings: kept, diagnostics }
+  return { ...document, definitions: [], settings: kept }
 }
 
 /** The tolerant parser and the schemas cost as much to load as everything else; most files never need them. */
@@ -144,10 +219,14 @@ function careful(): Promise<typeof import('./document.ts')> {
   return import('./document.ts')
 }
 
-async function dynamicDocuments(options: LoadOptions, place: Place): Promise<ConfigDocument[]> {
+async function dynamicDocuments(
+  options: LoadOptions,
+  place: Place,
+  previous: Configuration | undefined,
+): Promise<ConfigDocument[]> {
   const given = options.mcpConfig ?? []
   const documents = await Promise.all(
-    given.map((word, index) => mcpConfigDocument(word, given.length - index, options, place)),
+    given.map((word, index) => mcpConfigDocument(word, given.length - index, options, place, previous)),
   )
   if (!options.servers) return documents
   const source = dynamicSource('(given by the program)', 0)
@@ -185,27 +264,40 @@ function dynamicSource(file: string, rank: number): Source {
   }
 }
 
-/** What the person typed on the command line has to be right; unlike a file's fault, it stops the command. */
+/** What the user typed on the command line has to be right; unlike a file's fault, it stops the command at its start. */
 async function mcpConfigDocument(
   word: string,
   rank: number,
   { cwd }: LoadOptions,
   place: Place,
+  previous: Configuration | undefined,
 ): Promise<ConfigDocument> {
   const inline = word.trimStart().startsWith('{')
   const file = inline ? '--mcp-config' : isAbsolute(word) ? word : resolve(cwd, word)
+  const source = dynamicSource(file, rank)
   const outcome = inline
     ? ({ kind: 'text', text: word } as const)
     : await readTextFile(file, CONFIG_LIMITS.fileBytes)
-  if (outcome.kind === 'missing')
+  const before = previous && documentAt(previous, source)
+  if (outcome.kind === 'missing') {
+    if (before) return { ...before, diagnostics: [goneFault(file)] }
     throw new InvalidInput(`--mcp-config: there is no file ${file}.`, {
       hint: 'Give a file, or JSON that starts with {.',
     })
-  if (outcome.kind === 'problem')
-    throw new InvalidInput(`--mcp-config: ${file} ${outcome.message}.`, { hint: outcome.hint })
+  }
+  if (outcome.kind === 'problem') {
+    const { message, hint } = outcome
+    if (before)
+      return {
+        ...before,
+        diagnostics: [withStays({ severity: 'error', file, message: `the file ${message}`, hint })],
+      }
+    throw new InvalidInput(`--mcp-config: ${file} ${message}.`, { hint })
+  }
   const { readDocument } = await careful()
-  const document = readDocument(outcome.text, dynamicSource(file, rank), place.root)
+  const document = readDocument(outcome.text, source, place.root)
   const broken = document.diagnostics.find(({ severity }) => severity === 'error')
+  if (before) return keepLastGood(broken ? { ...document, unusable: 'unreadable' } : document, before)
   if (broken)
     throw new InvalidInput(
       `--mcp-config: ${broken.message} (line ${broken.line ?? 1}, column ${broken.column ?? 1}).`,
@@ -218,21 +310,33 @@ async function mcpConfigDocument(
 
 async function approvalsOrNone(
   place: Place,
+  previous: Configuration | undefined,
 ): Promise<{ approvals: Approvals; diagnostics: readonly Diagnostic[] }> {
+  const file = approvalsFile(place)
   try {
-    return { approvals: await readApprovals(place), diagnostics: [] }
+    const approvals = await readApprovals(place)
+    const gone = previous !== undefined && previous.approvals.size > 0 && !isThere(file)
+    return gone
+      ? { approvals: previous.approvals, diagnostics: [APPROVALS_GONE(file)] }
+      : { approvals, diagnostics: [] }
   } catch (error) {
-    // Unreadable approvals approve nothing, and the person is told why.
+    // Unreadable approvals approve nothing new, and the user is told why.
     if (!(error instanceof InvalidInput)) throw error
     const hint = error.hint === undefined ? {} : { hint: error.hint }
-    const fault: Diagnostic = {
-      severity: 'error',
-      file: approvalsFile(place),
-      message: error.message,
-      ...hint,
-    }
-    return { approvals: new Map(), diagnostics: [fault] }
+    const fault: Diagnostic = { severity: 'error', file, message: error.message, ...hint }
+    if (!previous) return { approvals: new Map(), diagnostics: [fault] }
+    return { approvals: previous.approvals, diagnostics: [withStays(fault)] }
   }
+}
+
+const APPROVALS_GONE = (file: string): Diagnostic => ({
+  ...goneFault(file),
+  message: 'the file is gone; what was approved keeps running until it is back or the board restarts',
+  hint: 'Put it back, or run `plugboard reset-project-choices` to take the approvals back.',
+})
+
+function isThere(file: string): boolean {
+  return lazyModule('node:fs').existsSync(file)
 }
 
 /** Only private files inside the project that would start something unapproved are worth asking about. */

@@ -164,7 +164,15 @@ function judge(
   })
   const { entry, expansions } = expandEntry(winner.entry, input.env)
   const verdict = admit(name, entry, policy, isHandedOver(winner))
-  const disabled = whyDisabled(name, winner.entry, source.id, verdict, trusted, input.documents)
+  const disabled = whyDisabled(
+    name,
+    winner.entry,
+    source.id,
+    verdict,
+    trusted,
+    input.documents,
+    winner.offBecause,
+  )
   return {
     name,
     contenders,
@@ -193,6 +201,7 @@ function whyDisabled(
   policy: PolicyVerdict,
   trusted: TrustVerdict,
   documents: readonly ConfigDocument[],
+  offBecause = 'disabled in its entry',
 ): DisabledReason | undefined {
   if (!policy.admitted) return { kind: 'policy', text: `${policy.reason}, ${policy.file}` }
   const off = documents.find(
@@ -201,7 +210,7 @@ function whyDisabled(
       (sourceId === 'mcp-json' && settings.disabledMcpjsonServers?.includes(name)),
   )
   if (off) return { kind: 'user', text: `switched off in ${off.source.file}` }
-  if (entry.disabled) return { kind: 'config', text: 'disabled in its entry' }
+  if (entry.disabled) return { kind: 'config', text: offBecause }
   if (!trusted.trusted) return { kind: 'trust', text: 'pending approval' }
   return undefined
 }

@@ -69,6 +69,7 @@ const common = {
   permissions: z.optional(permissions),
   alwaysLoad: z.optional(z.union([flag, names], 'expected true, false or a list of tool names')),
   description: z.optional(text),
+  roots: z.optional(z.union([z.literal(false), z.array(filled)], 'expected false or a list of folders')),
 }
 const remote = {
   url: filled,

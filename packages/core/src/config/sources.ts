@@ -31,6 +31,8 @@ export interface Source {
   readonly product: 'plugboard' | 'claude' | 'shared'
   /** The order inside a scope; 0 wins. */
   readonly rank: number
+  /** The plugin's folder or bundle, for a file that belongs to one. */
+  readonly plugin?: string
 }
 
 export const SETTINGS_SCHEMA_URL = 'https://unpkg.com/plugboard@0/settings.schema.json'

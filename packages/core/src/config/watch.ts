@@ -1,72 +1,194 @@
 // watch.ts: follows the files of a configuration. Any change of any of them reads the whole configuration again, after
-// a moment of quiet; what differs is for the board to find out.
+// a moment of quiet; what differs is for the board to find out. System events make it fast; a look at every file once a
+// second makes it sure where events are missing: swapped links and folders, network disks, used-up watches.
 import { dirname, join, sep } from 'node:path'
 import { lazyModule } from '../lazy.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { approvalsFile } from './approvals.ts'
-import { type Configuration, type LoadOptions, loadConfiguration } from './load.ts'
+import { type Configuration, reloadConfiguration } from './load.ts'
 
-/** Calls back with every new configuration; the answer stops it. */
-export function watchConfiguration(
-  first: Configuration,
-  options: LoadOptions,
-  changed: (next: Configuration) => unknown,
-): () => void {
-  const { host } = options
-  const files = new Set([
-    ...first.sources.map(({ file }) => file),
-    ...first.documents.map(({ source }) => source.file),
-    approvalsFile(first.place),
-  ])
-  const watchers = new Map<string, { close(): void }>()
-  let stopped = false
-  let settle: (() => void) | undefined
-  let running: Promise<void> = Promise.resolve()
+export interface ConfigurationListener {
+  /** A new configuration, read as the first one was. The next one waits until this is done. */
+  changed(next: Configuration, before: Configuration): unknown
+  /** Reading or taking over failed for a reason that no file explains; the last configuration stays. */
+  failed(error: unknown): void
+}
 
-  const soon = () => {
-    settle?.()
-    settle = host.backgroundTimer(CONFIG_LIMITS.watchSettleMs, () => {
-      running = running.then(reload, reload)
+/** Tells of every new configuration; the answer stops it. It neither throws nor rejects. */
+export function watchConfiguration(first: Configuration, listener: ConfigurationListener): () => void {
+  const watch = new ConfigurationWatch(first, listener)
+  return () => watch.stop()
+}
+
+class ConfigurationWatch {
+  readonly #listener: ConfigurationListener
+  readonly #watchers = new Map<string, { close(): void }>()
+  #current: Configuration
+  #looks: ReadonlyMap<string, string>
+  #stopped = false
+  #reading = false
+  /** Something changed while the files were being read. */
+  #again = false
+  #firstChange: number | undefined
+  #cancelSettling: (() => void) | undefined
+  #cancelPoll: (() => void) | undefined
+  #told: string | undefined
+
+  constructor(first: Configuration, listener: ConfigurationListener) {
+    this.#current = first
+    this.#listener = listener
+    this.#looks = looksOf(first.files)
+    this.#followFolders()
+    this.#poll()
+    if (changedSince(first)) this.#soon()
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#cancelSettling?.()
+    this.#cancelPoll?.()
+    for (const watcher of this.#watchers.values()) watcher.close()
+    this.#watchers.clear()
+  }
+
+  get #host() {
+    return this.#current.loadedWith.host
+  }
+
+  #poll(): void {
+    this.#cancelPoll = this.#host.backgroundTimer(CONFIG_LIMITS.watchPollMs, () => {
+      const looks = looksOf(this.#current.files)
+      const changed = [...looks].some(([file, look]) => this.#looks.get(file) !== look)
+      if (changed || this.#told !== undefined) this.#soon()
+      this.#poll()
     })
   }
-  const reload = async () => {
-    if (stopped) return
-    watchFolders()
-    const next = await loadConfiguration(options)
-    if (!stopped) await changed(next)
+
+  /** A file that is written without a pause is read all the same. */
+  #soon(): void {
+    if (this.#stopped) return
+    this.#cancelSettling?.()
+    const now = this.#host.now()
+    this.#firstChange ??= now
+    const left = this.#firstChange + CONFIG_LIMITS.watchSettleAtMostMs - now
+    const wait = Math.max(0, Math.min(CONFIG_LIMITS.watchSettleMs, left))
+    this.#cancelSettling = this.#host.backgroundTimer(wait, () => {
+      this.#firstChange = undefined
+      void this.#reload()
+    })
   }
-  /** A home folder is busy; only what leads to one of the files counts. */
-  const concerns = (folder: string, name: string) => {
-    const path = join(folder, name)
-    return [...files].some((file) => file === path || file.startsWith(path + sep))
-  }
-  /** Folders are watched, not files: an atomic replacement is a new file. A folder that is not there yet is awaited above. */
-  const watchFolders = () => {
-    const { existsSync, watch } = lazyModule('node:fs')
-    for (const file of files) {
-      let folder = dirname(file)
-      while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
-      if (watchers.has(folder)) continue
-      try {
-        const watcher = watch(folder, { persistent: false }, (_, name) => {
-          if (name === null || concerns(folder, name)) soon()
-        })
-        watcher.on('error', () => {
-          // The folder went away; the next change above it finds it again.
-          watcher.close()
-          watchers.delete(folder)
-          soon()
-        })
-        watchers.set(folder, watcher)
-      } catch {
-        // A folder that may not be watched is read at the next change of another one.
+
+  async #reload(): Promise<void> {
+    if (this.#reading) {
+      this.#again = true
+      return
+    }
+    this.#reading = true
+    try {
+      // Before the files are read: what changes meanwhile is found at the next look.
+      this.#looks = looksOf(this.#current.files)
+      const before = this.#current
+      const next = await reloadConfiguration(before)
+      if (this.#stopped) return
+      this.#current = next
+      for (const [file, look] of looksOf(next.files.filter((file) => !this.#looks.has(file))))
+        this.#looks = new Map([...this.#looks, [file, look]])
+      this.#followFolders()
+      await this.#listener.changed(next, before)
+      this.#told = undefined
+    } catch (error) {
+      this.#fail(error)
+    } finally {
+      this.#reading = false
+      if (this.#again) {
+        this.#again = false
+        this.#soon()
       }
     }
   }
-  watchFolders()
-  return () => {
-    stopped = true
-    settle?.()
-    for (const watcher of watchers.values()) watcher.close()
+
+  /** Tried again at every look, told once. */
+  #fail(error: unknown): void {
+    const text = String(error)
+    if (this.#stopped || this.#told === text) return
+    this.#told = text
+    this.#listener.failed(error)
   }
+
+  /** Folders are watched, not files: an atomic replacement is a new file. A folder that is not there yet is awaited above. */
+  #followFolders(): void {
+    const { existsSync } = lazyModule('node:fs')
+    const wanted = new Set<string>()
+    for (const file of this.#current.files) {
+      let folder = dirname(file)
+      while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+      wanted.add(folder)
+    }
+    for (const [folder, watcher] of this.#watchers) {
+      if (wanted.has(folder)) continue
+      watcher.close()
+      this.#watchers.delete(folder)
+    }
+    for (const folder of wanted) if (!this.#watchers.has(folder)) this.#followFolder(folder)
+  }
+
+  #followFolder(folder: string): void {
+    try {
+      const watcher = lazyModule('node:fs').watch(folder, { persistent: false }, (_, name) => {
+        if (name === null || this.#concerns(folder, name)) this.#soon()
+      })
+      watcher.on('error', () => {
+        // The folder went away; the next look finds out whether it is back.
+        watcher.close()
+        this.#watchers.delete(folder)
+        this.#soon()
+      })
+      this.#watchers.set(folder, watcher)
+    } catch {
+      // It may not be watched, or the system has no more watches: the look once a second has to do.
+    }
+  }
+
+  /** A home folder is busy; only what leads to one of the files counts, and what a mounted volume is swapped by. */
+  #concerns(folder: string, name: string): boolean {
+    const path = join(folder, name)
+    return (
+      name === '..data' || this.#current.files.some((file) => file === path || file.startsWith(path + sep))
+    )
+  }
+}
+
+/** Times on a disk are as coarse as this. */
+const DISK_TIME_MS = 20
+
+/** Did a file change between the reading and now? */
+function changedSince({ files, readAt }: Configuration): boolean {
+  const { statSync } = lazyModule('node:fs')
+  return files.some((file) => {
+    try {
+      const found = statSync(file, { throwIfNoEntry: false })
+      return found?.isFile() === true && found.ctimeMs > readAt - DISK_TIME_MS
+    } catch {
+      // What cannot be looked at did not get readable since.
+      return false
+    }
+  })
+}
+
+/** What a file looks like from outside, links followed: another file, another time or other rights look different. */
+function looksOf(files: readonly string[]): ReadonlyMap<string, string> {
+  const { statSync } = lazyModule('node:fs')
+  return new Map(
+    files.map((file) => {
+      try {
+        const found = statSync(file, { throwIfNoEntry: false })
+        if (!found) return [file, 'missing']
+        const { dev, ino, size, mode, mtimeMs, ctimeMs } = found
+        // What happens inside a plugin's folder is told by its files.
+        if (found.isDirectory()) return [file, ['folder', dev, ino].join(' ')]
+        return [file, [dev, ino, size, mode, mtimeMs, ctimeMs].join(' ')]
+      } catch (error) {
+        return [file, (error as NodeJS.ErrnoException).code ?? 'unreadable']
+      }
+    }),
+  )
 }

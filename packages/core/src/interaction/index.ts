@@ -33,7 +33,7 @@ export {
   type HooksOptions,
   readHooks,
 } from './hooks.ts'
-export { type Root, rootsOf } from './roots.ts'
+export { entryFolders, type Root, rootsOf } from './roots.ts'
 export {
   readSampling,
   Sampling,

@@ -1,6 +1,8 @@
 // roots.ts: the folders that servers are told the work is in. Telling is all it does: it confines nobody.
-import { basename, isAbsolute, resolve } from 'node:path'
+import { basename, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { ServerEntry } from '../config/entry.ts'
+import { lazyModule } from '../lazy.ts'
 
 export interface Root {
   readonly uri: string
@@ -16,4 +18,48 @@ export function rootsOf(folders: readonly string[], cwd: string): readonly Root[
     roots.set(uri, { uri, name: basename(path) || path })
   }
   return [...roots.values()]
+}
+
+export interface RootsPlace {
+  readonly home: string
+  /** The project folder, from which paths in an entry are meant. */
+  readonly cwd: string
+}
+
+/**
+ * The folders of an entry itself: those that it lists under `roots`, else those that stand in `args`. A server that takes
+ * its folders as arguments and asks for roots would otherwise lose the ones it was started for.
+ */
+export function entryFolders(entry: ServerEntry, place: RootsPlace): readonly string[] {
+  if (entry.roots === false) return []
+  const locate = (from: string) => (folder: string) => resolve(from, withHome(folder, place.home))
+  if (entry.roots) return entry.roots.map(locate(place.cwd))
+  if (entry.type !== 'stdio') return []
+  // As the server itself will take them.
+  const located = locate(entry.cwd ?? place.cwd)
+  const named = entry.args.map((word) => (word.startsWith('-') ? word.replace(/^[^=]*=?/, '') : word))
+  return [
+    ...new Set(
+      named
+        .filter((word) => word !== '')
+        .map(located)
+        .filter(isFolder),
+    ),
+  ]
+}
+
+function withHome(folder: string, home: string): string {
+  if (folder === '~') return home
+  return folder.startsWith('~/') ? join(home, folder.slice(2)) : folder
+}
+
+/** An argument may be anything: a name, a URL, a page of text. */
+function isFolder(path: string): boolean {
+  if (path.length > 4096 || path.includes('\0')) return false
+  try {
+    return lazyModule('node:fs').statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  } catch {
+    // What may not be looked at is no folder that we could name.
+    return false
+  }
 }

@@ -172,7 +172,8 @@ export async function updateLock(path: string, change: (lock: LockFile) => LockF
   const options = { waitMs: CONFIG_LIMITS.lockWaitMs, staleMs: CONFIG_LIMITS.lockStaleMs }
   return withFileLock(path, options, async () => {
     const next = change(await readLock(path))
-    await writeFileAtomic(path, `${JSON.stringify(next, undefined, 2)}\n`)
+    const text = `${JSON.stringify(next, undefined, 2)}\n`
+    await writeFileAtomic(path, text, { mode: 0o600, forceMode: true, dirMode: 0o700 })
     return next
   })
 }

@@ -14,7 +14,7 @@ import { faultCode } from './faults.ts'
 import { EntryHeaders, type HeaderMap } from './headers.ts'
 import { messagesIn } from './messages.ts'
 import { type Network, openNetwork } from './network.ts'
-import type { TransportContext } from './open.ts'
+import type { TransportAuth, TransportContext } from './open.ts'
 import { plainFetch } from './response.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { type Excerpt, tooLargeAnswer } from './too-large.ts'
@@ -26,16 +26,29 @@ export async function openSse(entry: SseTarget, context: TransportContext): Prom
     import('@modelcontextprotocol/client'),
     openNetwork(context.host),
   ])
-  return new SseTransport(
-    entry,
-    context,
-    network,
-    (fetch) =>
-      new sdk.SSEClientTransport(new URL(entry.url), {
-        fetch: context.auth?.fetch?.(fetch) ?? fetch,
-        ...(context.auth !== undefined && { authProvider: context.auth }),
-      }),
-  )
+  return new SseTransport(entry, context, network, (fetch, remembering) => {
+    const { auth } = context
+    const authorized = auth?.fetch?.(fetch) ?? fetch
+    return new sdk.SSEClientTransport(new URL(entry.url), {
+      fetch: (url, init) => remembering(authorized(url, init)),
+      // With a `fetch` of its own the provider is asked there, once.
+      ...(auth && !auth.fetch && { authProvider: provider(auth, remembering) }),
+    })
+  })
+}
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+type Remembering = <T>(work: Promise<T>) => Promise<T>
+
+function provider(auth: TransportAuth, remembering: Remembering): TransportAuth {
+  const { onUnauthorized } = auth
+  return {
+    token: () => remembering(auth.token()),
+    ...(onUnauthorized && {
+      onUnauthorized: (context: Parameters<typeof onUnauthorized>[0]) =>
+        remembering(onUnauthorized.call(auth, context)),
+    }),
+  }
 }
 
 class SseTransport implements Transport {
@@ -47,6 +60,8 @@ class SseTransport implements Transport {
   readonly #network: Network
   readonly #headers: EntryHeaders
   readonly #inner: SSEClientTransport
+  /** The SDK hands on the message of what `fetch` threw, and no more; a login that is needed must stay one. */
+  #whyNotFetched: unknown
   #state: 'new' | 'opening' | 'open' | 'closed' = 'new'
   #abandon: ((error: Error) => void) | undefined
   #closing: Promise<void> | undefined
@@ -55,12 +70,15 @@ class SseTransport implements Transport {
     entry: SseTarget,
     context: TransportContext,
     network: Network,
-    createInner: (fetch: (url: string | URL, init?: RequestInit) => Promise<Response>) => SSEClientTransport,
+    createInner: (fetch: Fetch, remembering: Remembering) => SSEClientTransport,
   ) {
     this.#context = context
     this.#network = network
     this.#headers = new EntryHeaders(entry, context)
-    this.#inner = createInner((url, init) => this.#fetch(url, init))
+    this.#inner = createInner(
+      (url, init) => this.#fetch(url, init),
+      (work) => this.#remembering(work),
+    )
     this.#inner.onerror = (error) => {
       if (this.#state !== 'closed') this.onerror?.(error)
     }
@@ -81,7 +99,9 @@ class SseTransport implements Transport {
     abandoned.catch(() => {
       // Only the race below is told.
     })
-    await Promise.race([this.#inner.start(), abandoned])
+    await Promise.race([this.#inner.start(), abandoned]).catch((error: unknown) => {
+      throw this.#whyNotFetched ?? error
+    })
     this.#state = 'open'
   }
 
@@ -110,6 +130,15 @@ class SseTransport implements Transport {
     if (this.#state === 'open') this.onerror?.(error)
     this.#abandon?.(error)
     void this.close()
+  }
+
+  async #remembering<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work
+    } catch (error) {
+      this.#whyNotFetched ??= error
+      throw error
+    }
   }
 
   async #fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {

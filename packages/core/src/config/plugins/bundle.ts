@@ -45,7 +45,16 @@ export async function readBundle(file: string, context: BundleContext): Promise<
     const { server, diagnostics } = readManifest(value, context.userConfig ?? {}, place)
     return {
       source: file,
-      servers: new Map(server ? [[server.name, { value: server.entry }]] : []),
+      servers: new Map(
+        server
+          ? [
+              [
+                server.name,
+                { value: server.entry, ...(server.offBecause && { offBecause: server.offBecause }) },
+              ],
+            ]
+          : [],
+      ),
       diagnostics: diagnostics.map((each) => (server ? { ...each, server: server.name } : each)),
     }
   } catch (error) {

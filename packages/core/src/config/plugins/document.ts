@@ -10,6 +10,8 @@ export interface RawServer {
   /** 1-based place in `source`, when the text is there to be looked at. */
   readonly line?: number
   readonly column?: number
+  /** Why the entry is disabled, when nobody switched it off. */
+  readonly offBecause?: string
 }
 
 /** What one source says, before anybody has judged it. */

@@ -14,6 +14,10 @@ const MANIFESTS = [join('.claude-plugin', 'plugin.json'), 'plugin.json']
 const ROOT_VARIABLE = /\$\{(?:CLAUDE|PLUGBOARD)_PLUGIN_ROOT\}/g
 const SHAPE = { keys: ['mcpServers'], flat: true } as const
 
+export function folderFiles(folder: string): readonly string[] {
+  return ['.mcp.json', ...MANIFESTS].map((name) => join(folder, name))
+}
+
 /** One document a file, in the order in which they count: of two servers with one name, the first is kept. */
 export async function readPluginFolder(
   folder: string,

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type BundleContext, isBundleName, readBundle } from './bundle.ts'
 import type { RawDocument } from './document.ts'
-import { readPluginFolder } from './folder.ts'
+import { folderFiles, readPluginFolder } from './folder.ts'
 
 export type { BundleContext } from './bundle.ts'
 export { readBundle } from './bundle.ts'
@@ -21,6 +21,11 @@ export async function readPlugins(
   const documents: RawDocument[] = []
   for (const path of paths) documents.push(...(await readPlugin(resolve(path), context)))
   return documents
+}
+
+/** The files at which a plugin may begin, found or not. Those that a manifest names come with its documents. */
+export function pluginFiles(path: string): readonly string[] {
+  return isBundleName(path) ? [path] : [path, ...folderFiles(path)]
 }
 
 async function readPlugin(path: string, context: BundleContext): Promise<readonly RawDocument[]> {

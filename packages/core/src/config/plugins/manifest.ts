@@ -20,6 +20,8 @@ export type UserValues = Readonly<Record<string, unknown>>
 export interface BundleServer {
   readonly name: string
   readonly entry: Readonly<Record<string, unknown>>
+  /** Why the entry is disabled. */
+  readonly offBecause?: string
 }
 
 export interface ManifestOutcome {
@@ -87,9 +89,17 @@ export function readManifest(manifest: unknown, values: UserValues, place: Bundl
     // Manifests name their files relative to the bundle.
     cwd: place.folder,
     ...(typeof manifest.description === 'string' && { description: manifest.description }),
-    ...((config.incomplete || !runsHere) && { disabled: true }),
+    ...((config.lacks.length > 0 || !runsHere) && { disabled: true }),
   }
-  return { server: { name, entry }, diagnostics }
+  const offBecause = runsHere ? lackText(config.lacks, place) : `it is not made for ${place.platform}`
+  return { server: { name, entry, ...(offBecause !== undefined && { offBecause }) }, diagnostics }
+}
+
+/** Which values to give, and where. */
+function lackText(lacks: readonly string[], { file }: BundlePlace): string | undefined {
+  if (lacks.length === 0) return undefined
+  const values = lacks.map((key) => `${JSON.stringify(shown(key))}: …`).join(', ')
+  return `it needs ${lacks.length === 1 ? 'a value' : 'values'} for ${lacks.map(shown).join(', ')}; write {"path": ${JSON.stringify(file)}, "userConfig": {${values}}} under "plugins" where it is switched on`
 }
 
 interface Start {
@@ -154,9 +164,9 @@ function userConfig(
   values: UserValues,
   place: BundlePlace,
   say: Say,
-): { values: ReadonlyMap<string, Value | undefined>; incomplete: boolean } {
+): { values: ReadonlyMap<string, Value | undefined>; lacks: readonly string[] } {
   const filled = new Map<string, Value | undefined>()
-  let incomplete = false
+  const lacks: string[] = []
   const places = filler(new Map(), place)
   for (const [key, definition] of Object.entries(asObject(definitions))) {
     if (!isObject(definition)) continue
@@ -170,18 +180,18 @@ function userConfig(
         'error',
         path,
         `The value for ${title} is not ${value.wrong}.`,
-        `Correct "${shown(key)}" among the values for this bundle.`,
+        `Correct ${JSON.stringify(shown(key))} in its "userConfig" under "plugins".`,
       )
-      incomplete = true
+      lacks.push(key)
     } else if (value === undefined && definition.required === true) {
       const secret = definition.sensitive === true ? ` It is a secret: give it as a variable, \${NAME}.` : ''
       say(
         'error',
         path,
         `This bundle needs a value for ${title}.`,
-        `Set "${shown(key)}" among the values for this bundle.${secret}`,
+        `Write "userConfig": {${JSON.stringify(shown(key))}: …} beside its "path" under "plugins".${secret}`,
       )
-      incomplete = true
+      lacks.push(key)
     }
     const text = typeof value === 'object' && 'wrong' in value ? undefined : value
     // Only the author's defaults may speak of places; what the user wrote stays as it is.
@@ -190,7 +200,7 @@ function userConfig(
   for (const key of Object.keys(values))
     if (!filled.has(key))
       say('warning', `user_config.${key}`, `This bundle has no setting named "${shown(key)}".`)
-  return { values: filled, incomplete }
+  return { values: filled, lacks }
 }
 
 const fillPlaces = (value: Value | undefined, one: (text: string) => string): Value | undefined =>
