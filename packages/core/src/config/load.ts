@@ -57,6 +57,7 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
   const builtins = options.withoutBuiltins ? [] : [builtinDocument()]
   const written = [...builtins, ...dynamic, ...files]
   const broughtFiles = await broughtOnes(written, approvals)
+  const grants = await grantsOf(written, place)
   const asksForMore = written.some(
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
@@ -71,6 +72,7 @@ export async function loadConfiguration(options: LoadOptions): Promise<Configura
     approvals,
     approveProject: options.approveProject ?? false,
     broughtFiles,
+    grants,
     exclusiveFile,
   })
   return {
@@ -233,6 +235,14 @@ async function approvalsOrNone(
     }
     return { approvals: new Map(), diagnostics: [fault] }
   }
+}
+
+/** Only rules of the project's private files were ever given for one server. */
+async function grantsOf(documents: readonly ConfigDocument[], place: Place) {
+  const allows = documents.some(
+    ({ source, settings }) => source.scope === 'local' && settings.permissions?.allow !== undefined,
+  )
+  return allows ? await (await import('./grants.ts')).readGrants(place) : undefined
 }
 
 /** Only private files inside the project that would start something unapproved are worth asking about. */

@@ -70,10 +70,7 @@ function board(setup: Setup = {}) {
   const tools = new Map(
     all.map((definition, index) => {
       const name = names[index] ?? ''
-      return [
-        name,
-        new BoundTool({ name, server: 'everything', definition, trusted: false, env: {}, zod }, actions),
-      ]
+      return [name, new BoundTool({ name, server: 'everything', definition, env: {}, zod }, actions)]
     }),
   )
   const ports: NamedCallPorts = {
