@@ -326,6 +326,12 @@ export class Board {
     return this.#calls.decideRead(server).outcome !== 'deny'
   }
 
+  /** May a hook put its own answer in place of the tool's? Then the tool's output schema promises too much. */
+  mayReplaceOutput({ name, mcpInfo }: Pick<Tool, 'name' | 'mcpInfo'>): boolean {
+    const { serverName: server, toolName: tool } = mcpInfo
+    return this.#asks.hooks.concerns('PostToolUse', { name, server, tool })
+  }
+
   /** Tries a server again that failed, needs a login or should start afresh. */
   async reconnect(server: string): Promise<ServerSnapshot> {
     const connection = this.connection(server)

@@ -150,7 +150,11 @@ export class Offers {
       let scan: HeaderScan | undefined
       const headers = () => (scan ??= scanHeaders(definition.inputSchema))
       tools.set(shown, { server, name, headers })
-      toolList.push({ ...withoutTasks(definition), name: shown })
+      const { outputSchema, ...rest } = withoutTasks(definition)
+      // Clients refuse an answer without what the schema promises, and a hook may have taken it out.
+      const promise =
+        outputSchema !== undefined && !this.#board.mayReplaceOutput(tool) ? { outputSchema } : {}
+      toolList.push({ ...rest, ...promise, name: shown })
     }
     return {
       ...this.#buildRest(exposure, collisions),

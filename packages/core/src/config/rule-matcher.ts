@@ -78,10 +78,12 @@ function plain({ server, tool }: ToolNames): string {
 /** A rule for exactly this tool that no other tool and no other server can be meant by. */
 export function exactRule(names: ToolNames): string {
   const server = ruleSpelling(names.server)
-  const tool = registered(names) ?? ruleSpelling(names.tool)
-  const prefixed = `mcp__${server}__${tool}`
-  // `mcp__a__b__c` grants a tool of `a`; a server called `a__b` needs the dot.
-  return `mcp__${server}__`.indexOf('__', 'mcp__'.length + 1) === 'mcp__'.length + server.length
-    ? prefixed
+  const tool = registered(names)
+  // Of a very long server name only the registry's name is left, and its hash is of this tool alone.
+  if (tool === undefined) return names.name ?? plain(names)
+  const rule = `mcp__${server}__${tool}`
+  // `mcp__a__b__c` opens a tool of `a`; a server called `a__b` needs the dot.
+  return rule.indexOf('__', 'mcp__'.length + 1) === 'mcp__'.length + server.length
+    ? rule
     : `${server}.${tool}`
 }

@@ -424,4 +424,139 @@ describe('asking', () => {
     const gate = new PermissionGate({ ...user, askForClients: true })
     expect((await gate.check(request(), standing, { caller: 'client' }, {})).outcome).toBe('deny')
   })
+
+  it('asks each client of a served board for itself, whatever another leaves open', async () => {
+    const open: ((answer: 'once') => void)[] = []
+    const gate = new PermissionGate({
+      ask: () => new Promise((answer) => void open.push(answer)),
+      askForClients: true,
+    })
+    const check = (client: string) => gate.check(request(), standing, { caller: 'client', client }, {})
+    const first = check('a')
+    const second = check('b')
+    const third = check('a')
+    await Promise.resolve()
+    expect(open).toHaveLength(3)
+    open[1]?.('once')
+    expect((await second).outcome).toBe('allow')
+    for (const answer of open) answer('once')
+    await Promise.all([first, third])
+  })
+
+  it('keeps what one client was granted from the others', async () => {
+    const user = ask('session', 'no')
+    const gate = new PermissionGate({ ...user, askForClients: true })
+    const check = async (client?: string) =>
+      (await gate.check(request(), standing, { caller: 'client', client }, {})).outcome
+    expect(await check('a')).toBe('allow')
+    expect(await check('a')).toBe('allow')
+    expect(await check('b')).toBe('deny')
+    expect(user.questions).toHaveLength(2)
+  })
+
+  it('forgets a grant when the server is another, and keeps tools, resources and prompts apart', async () => {
+    const user = ask('session', 'no', 'no', 'no')
+    const gate = new PermissionGate(user)
+    const asks = { channel: { readPermission: 'ask', writePermission: 'ask' } as const, rules: [] }
+    const check = async (asked: ToolRequest, signature: string) =>
+      (await gate.check(asked, { ...asks, signature }, { caller: 'agent' }, {})).outcome
+    expect(await check(request(), 'one')).toBe('allow')
+    expect(await check(request(), 'one')).toBe('allow')
+    expect(await check(request(), 'two')).toBe('deny')
+    expect(await check({ ...request(), resource: true }, 'one')).toBe('deny')
+    expect(await check({ ...request(), prompt: true }, 'one')).toBe('deny')
+    expect(user.questions).toHaveLength(4)
+  })
+
+  it('asks one after another, however many calls wait', async () => {
+    let open = 0
+    let most = 0
+    const gate = new PermissionGate({
+      ask: async () => {
+        most = Math.max(most, ++open)
+        await new Promise((done) => setTimeout(done, 1))
+        open--
+        return 'once'
+      },
+    })
+    const all = [1, 2, 3, 4].map(() => gate.check(request(), standing, { caller: 'agent' }, {}))
+    expect((await Promise.all(all)).every(({ outcome }) => outcome === 'allow')).toBe(true)
+    expect(most).toBe(1)
+  })
+
+  it('lets a call that waits for a question go when it is cancelled, and when the question fails', async () => {
+    const answers: { done(answer: 'once'): void; fail(error: Error): void }[] = []
+    const gate = new PermissionGate({
+      ask: () => new Promise((done, fail) => void answers.push({ done, fail })),
+    })
+    const stop = new AbortController()
+    const check = (signal?: AbortSignal) => gate.check(request(), standing, { caller: 'agent' }, {}, signal)
+    const first = check()
+    const waiting = check(stop.signal)
+    stop.abort()
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' })
+    await expect(check(AbortSignal.abort())).rejects.toMatchObject({ code: 'CANCELLED' })
+    const next = check()
+    answers[0]?.fail(new Error('gone'))
+    await expect(first).rejects.toThrow('gone')
+    await expect.poll(() => answers.length).toBe(2)
+    answers[1]?.done('once')
+    expect((await next).outcome).toBe('allow')
+    expect(answers).toHaveLength(2)
+  })
+
+  it('answers at once where nobody has to be asked', () => {
+    const gate = new PermissionGate({ ask: async () => 'once' })
+    const quick = (caller: 'user' | 'agent' | 'client', rules: readonly Rule[] = []) =>
+      gate.quick(request(), { rules }, { caller })
+    expect(quick('agent')).toBeUndefined()
+    expect(quick('user')?.reason.kind).toBe('user')
+    expect(quick('client')?.reason.kind).toBe('client')
+    expect(quick('agent', [rule('allow', 's')])?.outcome).toBe('allow')
+    expect(quick('user', [rule('deny', 's')])?.outcome).toBe('deny')
+  })
+
+  it('asks about a changed tool again, whatever was granted or allowed', async () => {
+    const user = ask('session', 'no')
+    const gate = new PermissionGate(user)
+    const check = async (asked: ToolRequest, rules: readonly Rule[] = []) =>
+      (await gate.check(asked, { rules }, { caller: 'agent' }, {})).outcome
+    expect(await check(request())).toBe('allow')
+    const changed = request('t', 'destroys', { changes: ['description'] })
+    expect(await check(changed, [rule('allow', 's')])).toBe('deny')
+    expect(user.questions[1]?.reason.kind).toBe('changed')
+    expect(user.questions[1]?.answers).not.toContain('always')
+    expect(decide(changed, { rules: [rule('deny', 's')] }).reason.kind).toBe('rule')
+    expect(decide(changed, { rules: [] }).reason.kind).toBe('default')
+  })
+
+  it('saves a rule that means this tool of this server, with its signature', async () => {
+    const saved: unknown[][] = []
+    const save = async (...words: unknown[]) => {
+      saved.push(words)
+      return 'f.json'
+    }
+    const always = async (over: Partial<ToolRequest>) => {
+      const gate = new PermissionGate({ ask: async () => 'always', save })
+      const asked = request('t', 'adds', over)
+      return (await gate.check(asked, { rules: [], signature: 'sig' }, { caller: 'agent' }, {})).reason
+    }
+    expect(await always({ server: 'a__b', name: 'mcp__a__b__t' })).toMatchObject({
+      rule: 'a__b.t',
+      source: 'f.json',
+      text: 'the user allowed it always',
+    })
+    await always({})
+    expect(saved).toEqual([
+      ['a__b.t', 'sig'],
+      ['mcp__s__t', 'sig'],
+    ])
+  })
+
+  it('takes always for this session where it cannot be saved', async () => {
+    const gate = new PermissionGate({ ask: async () => 'always' })
+    const check = () => gate.check(request(), standing, { caller: 'agent' }, {})
+    expect((await check()).reason.text).toBe('the user allowed it for this session')
+    expect((await check()).reason.kind).toBe('grant')
+  })
 })
