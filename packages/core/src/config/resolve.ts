@@ -188,6 +188,8 @@ function judge(
       scope: source.scope,
       source: source.file,
       entry: settle(entry, input.root),
+      author:
+        source.authorship === 'repository' || input.broughtFiles.has(source.file) ? 'repository' : 'user',
       get signature() {
         return signatureOf(entry)
       },
