@@ -91,7 +91,11 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
  * A command about one server is no place for faults of the others, nor one about another client for warnings. What is
  * wrong with a file as a whole is always told: something in it may be without effect.
  */
-function concerns({ verb, positionals }: Parsed, output: Output, { severity, server }: Diagnostic): boolean {
+function concerns({ verb, positionals }: Parsed, output: Output, fault: Diagnostic): boolean {
+  const { severity, server, topic } = fault
+  // Servers come and go: a rule for one that is not there is worth a word only where servers are looked at.
+  if (topic === 'rules' && severity === 'warning')
+    return verb?.name === 'list' || verb?.name === 'doctor' || output.verbose
   const [, subject] = /^\[?(NAME|SERVER|TOOL|CLIENT)/.exec(verb?.usage ?? '') ?? []
   const [word] = positionals
   if (subject === undefined || word === undefined || output.verbose) return true

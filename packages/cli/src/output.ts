@@ -100,13 +100,18 @@ export function reportError(output: Output, error: PlugboardError): void {
   if (error.hint) write(2, `  ${dim(shortPaths(error.hint))}\n`)
 }
 
-/** Faults in files, most serious first; a file's fault never stops the command. */
+/**
+ * Faults in files, most serious first; a file's fault never stops the command. A permission rule that cannot be read is
+ * told in any case: somebody may believe that it closes something.
+ */
 export function reportDiagnostics(output: Output, diagnostics: readonly Diagnostic[], limit = 20): void {
-  if (output.quiet || output.json || diagnostics.length === 0) return
+  const muted = output.quiet || output.json
+  const told = muted
+    ? diagnostics.filter(({ severity, topic }) => severity === 'error' && topic === 'rules')
+    : diagnostics
+  if (told.length === 0) return
   const { dim } = output.errorColor
-  const sorted = [...diagnostics].sort(
-    (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
-  )
+  const sorted = [...told].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
   const shown = output.verbose ? sorted : sorted.slice(0, limit)
   for (const fault of shown) write(2, `${diagnosticText(fault, output.errorColor)}\n`)
   if (shown.length < sorted.length) write(2, dim(`… and ${sorted.length - shown.length} more (-v)\n`))

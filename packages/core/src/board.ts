@@ -115,7 +115,9 @@ export class Board {
     this.#offers = new Offers({
       connection,
       connections: () => [...this.#roster.connections],
-      permitRead: (server, uri, context) => this.#calls.permitRead(server, uri, context),
+      permit: (server, method, name, context) => this.#calls.permit(server, method, name, context),
+      isReadable: (server) => this.isReadable(server),
+      requireReadable: (server) => this.#calls.requireReadable(server),
     })
     this.#skills = new Skills(this.#offers, connection)
     for (const server of servers) this.#roster.add(server)
@@ -220,14 +222,14 @@ export class Board {
     return this.#offers.templates(of)
   }
 
-  /** Reads a resource, if the server's channel permissions let it be read. */
+  /** Reads a resource, if the permissions let it be read. */
   read(server: string, uri: string, context: CallContext = {}): Promise<readonly ResourceContent[]> {
     return this.#offers.read(server, uri, context)
   }
 
   /** From now on `resource-updated` events tell when it changed, also after a reconnect. */
-  subscribe(server: string, uri: string, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    return this.#offers.subscribe(server, uri, options.signal)
+  subscribe(server: string, uri: string, context: CallContext = {}): Promise<void> {
+    return this.#offers.subscribe(server, uri, context)
   }
 
   unsubscribe(server: string, uri: string): Promise<void> {
@@ -313,7 +315,23 @@ export class Board {
 
   /** Rejects when the permissions do not let the resource be read. */
   permitRead(server: string, uri: string, context: CallContext = {}): Promise<void> {
-    return this.#calls.permitRead(server, uri, context)
+    return this.#calls.permit(server, 'resources/read', uri, context)
+  }
+
+  /** Rejects when the permissions do not let the prompt be got. */
+  permitPrompt(server: string, name: string, context: CallContext = {}): Promise<void> {
+    return this.#calls.permit(server, 'prompts/get', name, context)
+  }
+
+  /** False where the permissions deny everything but tools: resources, prompts, completion and subscriptions. */
+  isReadable(server: string): boolean {
+    return this.#calls.decideRead(server).outcome !== 'deny'
+  }
+
+  /** May a hook put its own answer in place of the tool's? Then the tool's output schema promises too much. */
+  mayReplaceOutput({ name, mcpInfo }: Pick<Tool, 'name' | 'mcpInfo'>): boolean {
+    const { serverName: server, toolName: tool } = mcpInfo
+    return this.#asks.hooks.concerns('PostToolUse', { name, server, tool })
   }
 
   /**
@@ -429,7 +447,13 @@ export class Board {
   #setRules(rules: readonly PermissionRule[]): void {
     this.#rules = rules
     this.#calls.setRules(
-      rules.map(({ action, rule, file }) => ({ effect: action, text: rule, source: file })),
+      rules.map(({ action, rule, file, reach, signatures }) => ({
+        effect: action,
+        text: rule,
+        source: file,
+        reach,
+        signatures,
+      })),
     )
   }
 }

@@ -44,6 +44,10 @@ export const ANSWERS: Readonly<Record<string, Answerer>> = {
     const name = text(params, 'name')
     const ref = await gateway.prompt(name, exchange)
     if (!ref) throw new NotFound('prompt', name)
+    const { client, signal } = exchange
+    await gateway.questions.during(ref.server, exchange, () =>
+      gateway.board.permitPrompt(ref.server, ref.name, { caller: 'client', client: client.id, signal }),
+    )
     const result = await gateway.forward(ref, 'prompts/get', { ...params, name: ref.name }, exchange)
     return gateway.withAddresses(ref.server, result, 'messages')
   },
@@ -52,9 +56,9 @@ export const ANSWERS: Readonly<Record<string, Answerer>> = {
     if (uri === STATUS_URI) return statusOf(gateway.board, gateway.exposureOf(exchange.client))
     const address = await gateway.resource(uri, exchange)
     if (!address) throw new NotFound('resource', uri)
-    const { signal } = exchange
+    const { client, signal } = exchange
     await gateway.questions.during(address.server, exchange, () =>
-      gateway.board.permitRead(address.server, address.uri, { caller: 'client', signal }),
+      gateway.board.permitRead(address.server, address.uri, { caller: 'client', client: client.id, signal }),
     )
     const result = await gateway.forward(address, 'resources/read', { ...params, uri: address.uri }, exchange)
     return gateway.withAddresses(address.server, result, 'contents')

@@ -35,4 +35,28 @@ describe('what is shown', () => {
     expect(shown(narrowed(outer, EVERYTHING))).toEqual(shown(outer))
     expect(shown(narrowed(EVERYTHING, outer))).toEqual(shown(outer))
   })
+
+  it('is written like a rule, in any spelling', () => {
+    expect(shown(readExposure(['mcp__git', 'mcp__files__read_*']))).toEqual({
+      servers: ['files', 'git'],
+      whole: ['git'],
+      tools: ['files.read_text', 'git.log'],
+    })
+    expect(shown(readExposure(['git*'])).whole).toEqual(['git', 'git.hub'])
+    const long = readExposure(['mcp__s__de_lete_34694ca7'])
+    expect(long.tool('s', 'de.lete', 'mcp__s__de_lete_34694ca7')).toBe(true)
+    expect(long.tool('s', 'de.lete')).toBe(false)
+  })
+
+  it('does not show a server whose name looks like the pattern of a tool', () => {
+    const exposure = readExposure(['mcp__github__get_issue'])
+    expect(exposure.tool('github', 'get_issue')).toBe(true)
+    expect(exposure.whole('github__get_issue')).toBe(false)
+    expect(exposure.server('github__get_issue')).toBe(false)
+    expect(exposure.tool('github__get_issue', 'wipe')).toBe(false)
+  })
+
+  it.each(['', 'files/read', 'Bash(ls)', 'mcp__files__'])('refuses %j', (pattern) => {
+    expect(() => readExposure(['git', pattern])).toThrow('The pattern')
+  })
 })

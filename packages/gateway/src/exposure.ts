@@ -1,24 +1,31 @@
-// exposure.ts: which servers and tools a client is shown. A pattern is `server` or `server.tool`, with `*` for any
-// text; what no pattern names does not exist for the client, neither in lists nor in calls.
+// exposure.ts: which servers and tools a client is shown. A pattern is written like a permission rule (`server`,
+// `server.tool`, `mcp__server__get_*`); what no pattern names does not exist for the client, neither in lists nor in calls.
+import { InvalidInput } from '@plugboard/core/errors'
+import { concernsServer, coversServer, coversTool, parseRule } from '@plugboard/core/permissions'
 
 export interface Exposure {
   /** Anything at all of the server. */
   server(name: string): boolean
-  tool(server: string, tool: string): boolean
+  /** `name` is the registry's name of the tool, where it is known. */
+  tool(server: string, tool: string, name?: string): boolean
   /** Resources and prompts come with a server that is shown whole. */
   whole(server: string): boolean
 }
 
 export const EVERYTHING: Exposure = { server: () => true, tool: () => true, whole: () => true }
 
+/** Rejects what cannot be a pattern: a client must not be shown more, or less, than was meant. */
 export function readExposure(patterns: readonly string[]): Exposure {
   if (patterns.length === 0) return EVERYTHING
-  const rules = patterns.map(readPattern)
-  const whole = (name: string) => rules.some((rule) => rule.server(name) || rule.all(name))
+  const rules = patterns.map((pattern) => {
+    const read = parseRule(pattern, 'expose')
+    if (read.ok) return read
+    throw new InvalidInput(`The pattern ${JSON.stringify(pattern)} ${read.problem}.`, { hint: read.hint })
+  })
   return {
-    whole,
-    server: (name) => whole(name) || rules.some((rule) => rule.part(name)),
-    tool: (server, tool) => whole(server) || rules.some((rule) => rule.tool(`${server}.${tool}`)),
+    whole: (server) => rules.some((rule) => coversServer(rule, server, 'expose')),
+    server: (server) => rules.some((rule) => concernsServer(rule, server, 'expose')),
+    tool: (server, tool, name) => rules.some((rule) => coversTool(rule, { server, tool, name }, 'expose')),
   }
 }
 
@@ -27,45 +34,7 @@ export function narrowed(outer: Exposure, inner: Exposure): Exposure {
   if (outer === EVERYTHING) return inner
   return {
     server: (name) => outer.server(name) && inner.server(name),
-    tool: (server, tool) => outer.tool(server, tool) && inner.tool(server, tool),
+    tool: (server, tool, name) => outer.tool(server, tool, name) && inner.tool(server, tool, name),
     whole: (server) => outer.whole(server) && inner.whole(server),
   }
-}
-
-function readPattern(text: string) {
-  const fits = matcher(text)
-  // Either part may hold dots, so every dot may be the one between them.
-  const heads = dots(text).map((at) => ({ head: matcher(text.slice(0, at)), rest: text.slice(at + 1) }))
-  return {
-    server: fits,
-    all: (name: string) => heads.some(({ head, rest }) => rest === '*' && head(name)),
-    part: (name: string) => heads.some(({ head }) => head(name)),
-    tool: fits,
-  }
-}
-
-function dots(text: string): number[] {
-  return [...text].flatMap((char, at) => (char === '.' ? [at] : []))
-}
-
-function matcher(pattern: string): (text: string) => boolean {
-  const pieces = pattern.split('*')
-  if (pieces.length === 1) return (text) => text === pattern
-  return (text) => matches(text, pieces)
-}
-
-/** Piece by piece from the left: linear, whatever the pattern. */
-function matches(text: string, pieces: readonly string[]): boolean {
-  const first = pieces[0] ?? ''
-  const last = pieces.at(-1) ?? ''
-  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last))
-    return false
-  let at = first.length
-  const end = text.length - last.length
-  for (const piece of pieces.slice(1, -1)) {
-    const found = text.indexOf(piece, at)
-    if (found < 0 || found + piece.length > end) return false
-    at = found + piece.length
-  }
-  return true
 }

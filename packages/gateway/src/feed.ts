@@ -166,7 +166,8 @@ export class Feed {
   }
 
   #updated(address: Address): void {
-    if (!this.#followed.has(keyOf(address))) return
+    // A rule may have closed the server since it was followed.
+    if (!this.#followed.has(keyOf(address)) || !this.#board.isReadable(address.server)) return
     for (const { interest, notify } of [...this.#listeners])
       for (const [uri, { server, uri: own }] of interest.uris)
         if (server === address.server && own === address.uri)

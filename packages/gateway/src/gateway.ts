@@ -204,7 +204,12 @@ export class Gateway {
 
   async callTool(ref: Ref, params: Json, exchange: Exchange): Promise<Json> {
     const onProgress = progressOf(params, exchange)
-    const context = { caller: 'client', signal: exchange.signal, ...(onProgress && { onProgress }) } as const
+    const context = {
+      caller: 'client',
+      client: exchange.client.id,
+      signal: exchange.signal,
+      ...(onProgress && { onProgress }),
+    } as const
     // Tasks are not declared here; who asks for one all the same is answered as if it had not.
     const { task: _, ...asked } = params
     // The client decides what runs beside what, as it would with the server itself.

@@ -101,7 +101,7 @@ export class Offers {
       if (lists.resources.length + lists.templates.length > 0) this.#options.changed('resources', server)
     }
     // What is denied is not shown.
-    if (rules) this.#options.changed('tools')
+    if (rules) for (const shown of ['tools', 'resources', 'prompts'] as const) this.#options.changed(shown)
   }
 
   /** A list is also read again when a server comes back; only one that is different is news. */
@@ -139,7 +139,7 @@ export class Offers {
     for (const tool of this.#board.tools()) {
       const { serverName: server, toolName: name } = tool.mcpInfo
       const definition = definitions.get(pair(server, name))
-      if (!definition || !exposure.tool(server, name)) continue
+      if (!definition || !exposure.tool(server, name, tool.name)) continue
       if (tool.checkPermissions().outcome === 'deny') continue
       const shown = naming === 'mcp' ? tool.name : naming === 'plain' ? name : `${server}.${name}`
       const taken = tools.get(shown)
@@ -150,7 +150,11 @@ export class Offers {
       let scan: HeaderScan | undefined
       const headers = () => (scan ??= scanHeaders(definition.inputSchema))
       tools.set(shown, { server, name, headers })
-      toolList.push({ ...withoutTasks(definition), name: shown })
+      const { outputSchema, ...rest } = withoutTasks(definition)
+      // Clients refuse an answer without what the schema promises, and a hook may have taken it out.
+      const promise =
+        outputSchema !== undefined && !this.#board.mayReplaceOutput(tool) ? { outputSchema } : {}
+      toolList.push({ ...rest, ...promise, name: shown })
     }
     return {
       ...this.#buildRest(exposure, collisions),
@@ -168,7 +172,9 @@ export class Offers {
         .filter(({ state }) => state !== 'disabled')
         .map(({ name }) => name),
     )
-    const lists = [...this.#lists].filter(([server]) => open.has(server) && exposure.whole(server))
+    const lists = [...this.#lists].filter(
+      ([server]) => open.has(server) && exposure.whole(server) && this.#board.isReadable(server),
+    )
     const refs = lists.flatMap(([server, { prompts }]) =>
       prompts.map((prompt) => ({ server, tool: String(prompt.name), prompt })),
     )

@@ -14,7 +14,9 @@ export function instructions(board: Board, exposure: Exposure): string {
     `Read the resource ${STATUS_URI} to see which servers are up.`,
     ...away.map((server) => `- ${server.name} is away: ${whyOf(server)}`),
     ...servers.flatMap(({ name, instructions: own, state }) =>
-      state === 'connected' && own ? [`\n# ${name}\n${own.slice(0, INSTRUCTIONS_CHARS)}`] : [],
+      state === 'connected' && own && board.isReadable(name)
+        ? [`\n# ${name}\n${own.slice(0, INSTRUCTIONS_CHARS)}`]
+        : [],
     ),
   ]
   return lines.join('\n')

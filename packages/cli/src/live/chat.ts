@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Api, chooseModel, Desk, type Model, type Person, userMessage } from '@plugboard/agent'
 import type { BoardOptions } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
+import { parseRule } from '@plugboard/core/permissions'
 import { Session } from '../chat/session.ts'
 import { type Invocation, words } from '../context.ts'
 import { type Plugged, withBoard } from '../plug.ts'
@@ -86,6 +87,11 @@ async function personFor(invocation: Invocation): Promise<Person> {
 async function allowed(invocation: Invocation): Promise<Pick<BoardOptions, 'rules'>> {
   const allow = invocation.options('allow')
   if (allow.length === 0) return {}
+  for (const rule of allow) {
+    const read = parseRule(rule, 'allow')
+    if (!read.ok)
+      throw new InvalidInput(`--allow ${JSON.stringify(rule)} ${read.problem}.`, { hint: read.hint })
+  }
   const { rules } = await invocation.configuration()
   return {
     rules: [

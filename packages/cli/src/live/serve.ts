@@ -7,7 +7,6 @@ import { openBoard, type ServerEntry } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import {
   type AskPolicy,
-  EVERYTHING,
   type Gateway,
   type Grant,
   type Naming,
@@ -70,6 +69,7 @@ async function open(invocation: Invocation, port: number | undefined): Promise<G
   })
   const timeoutMs = timeoutOption(invocation)
   const patterns = invocation.options('expose')
+  const expose = exposureOf(patterns, '--expose')
   for (const pattern of patterns)
     if (!configuration.servers.some(({ name }) => readExposure([pattern]).server(name)))
       invocation.output.note(`--expose ${pattern} fits no server that is there now.`)
@@ -87,7 +87,7 @@ async function open(invocation: Invocation, port: number | undefined): Promise<G
       // The parser has checked the choices.
       names: (invocation.option('names') ?? 'mcp') as Naming,
       ask: (invocation.option('ask') ?? 'client') as AskPolicy,
-      expose: patterns.length > 0 ? readExposure(patterns) : EVERYTHING,
+      expose,
       roots: () => ({ roots: [{ uri: pathToFileURL(root).href, name: root }] }),
     },
   )
@@ -149,7 +149,7 @@ function httpOptions(invocation: Invocation): Http {
   if (none && file !== undefined) throw new InvalidInput('--no-auth and --token-file exclude each other.')
   const shared = { port: portOption(invocation), host: invocation.option('host') ?? '127.0.0.1' }
   if (none) return { ...shared, grants: [] }
-  const exposure = readExposure(invocation.options('expose'))
+  const exposure = exposureOf(invocation.options('expose'), '--expose')
   if (file !== undefined) return { ...shared, grants: readTokens(resolve(invocation.cwd, file), exposure) }
   const token = randomBytes(32).toString('base64url')
   return { ...shared, token, grants: [{ token, exposure }] }
@@ -169,7 +169,7 @@ function readTokens(file: string, exposure: Grant['exposure']): Grant[] {
     .filter((line) => line !== '')
     .map((line) => {
       const [token = '', ...patterns] = line.split(/\s+/)
-      return { token, exposure: narrowed(exposure, readExposure(patterns)) }
+      return { token, exposure: narrowed(exposure, exposureOf(patterns, `--token-file: ${file}`)) }
     })
   const short = grants.find(({ token }) => token.length < 16)
   if (grants.length === 0 || short)
@@ -181,6 +181,16 @@ function readTokens(file: string, exposure: Grant['exposure']): Grant[] {
       hint: 'Write what one client is shown on one line, after its token.',
     })
   return grants
+}
+
+/** What cannot be a pattern is an error of the place it was written in. */
+function exposureOf(patterns: readonly string[], place: string): Grant['exposure'] {
+  try {
+    return readExposure(patterns)
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error
+    throw new InvalidInput(`${place}: ${error.message}`, { hint: error.hint, cause: error })
+  }
 }
 
 function portOption(invocation: Invocation): number {

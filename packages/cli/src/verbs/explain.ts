@@ -12,7 +12,7 @@ import {
   type Resolution,
 } from '@plugboard/core/config'
 import type { Host } from '@plugboard/core/host'
-import { rulesAbout } from '@plugboard/core/permissions'
+import { isOfUser, reaches, rulesAbout } from '@plugboard/core/permissions'
 import type { Colors } from '../colors.ts'
 import { type Invocation, stateDirOf, words } from '../context.ts'
 import { EXIT, safe, shortPath, shortPaths, table } from '../output.ts'
@@ -89,7 +89,10 @@ function asData(resolution: Resolution, rules: readonly PermissionRule[]) {
     })),
     ...(resolution.policy && { policy: resolution.policy }),
     ...(resolution.trust && { trust: { ...resolution.trust, hash: resolution.hash } }),
-    rules,
+    rules: rules.map((rule) => ({ ...rule, counts: counts(rule, server) })),
+    ...(server?.entry.permissions && {
+      permissions: { ...server.entry.permissions, effects: ownEffects(server) },
+    }),
     notes: resolution.notes,
   }
 }
@@ -174,21 +177,49 @@ function permissionLines(
   { dim, green, red, yellow }: Colors,
 ): string[] {
   const paint = { deny: red, ask: yellow, allow: green } as const
-  const lines = rules.map(({ action, rule, file }) => [
-    `  ${paint[action](action)}`,
-    safe(rule),
-    dim(shortPath(file)),
+  const lines = rules.map((one) => [
+    `  ${counts(one, server) ? paint[one.action](one.action) : dim(one.action)}`,
+    safe(one.rule),
+    dim(`${shortPath(one.file)}${counts(one, server) ? '' : '; does not count for this server'}`),
   ])
   const own = server?.entry.permissions
   return [
     ...(lines.length > 0 ? table(lines).split('\n') : []),
     ...(own ? [`  its own  ${safe(JSON.stringify(own))}`] : []),
+    ...(server ? ownEffects(server).map((line) => dim(`  ${line}`)) : []),
     dim(
       server?.entry.type === 'sdk'
         ? '  what no rule names: its own list of harmless tools is allowed, the rest asks'
         : `  ${lines.length > 0 || own ? 'what no rule names' : 'no rule names it: every tool'} asks when a model calls it`,
     ),
   ]
+}
+
+/** An allow rule holds for the server it was written for, and not for another that bears its name. */
+function counts(rule: PermissionRule, server: ConfiguredServer | undefined): boolean {
+  return rule.action !== 'allow' || server === undefined || reaches(rule, server)
+}
+
+/** What the entry's own `permissions` come to. */
+function ownEffects(server: ConfiguredServer): string[] {
+  const own = server.entry.permissions ?? {}
+  const modes = [
+    ['readPermission', own.readPermission, 'tools that say they only read'],
+    ['writePermission', own.writePermission, 'tools that may change something'],
+  ] as const
+  return modes.flatMap(([key, mode, what]) => {
+    if (mode === undefined) return []
+    if (mode === 'deny')
+      return [
+        `${key}: ${what} are denied${key === 'readPermission' ? ', and so are resources and prompts' : ''}`,
+      ]
+    if (mode === 'ask') return [`${key}: ${what} ask first`]
+    return [
+      isOfUser(server)
+        ? `${key}: ${what} run without asking`
+        : `${key}: "allow" has no effect, because you did not write this entry`,
+    ]
+  })
 }
 
 function whyOf({ verdict, definition }: Contender): string {

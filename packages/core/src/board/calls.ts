@@ -18,10 +18,12 @@ import {
   type Decision,
   decide,
   explainDecision,
+  isOfUser,
   PermissionGate,
   type Question,
   type Rule,
   type Standing,
+  type ToolRequest,
 } from '../permissions/index.ts'
 import {
   type Args,
@@ -36,6 +38,7 @@ import {
   type ToolActions,
   type ToolResult,
   type ToolSession,
+  wayOut,
 } from '../tools/index.ts'
 import { AcceptedDefinitions } from './accepted.ts'
 import { possibleServers, type ToolPool } from './pool.ts'
@@ -48,7 +51,7 @@ export interface CallOptions {
   readonly events: Events
   readonly caller: Caller
   readonly ask?: ((question: Question) => Promise<Answer>) | undefined
-  readonly saveRule?: ((rule: string) => Promise<string>) | undefined
+  readonly saveRule?: ((rule: string, signature?: string) => Promise<string>) | undefined
   readonly askForClients?: boolean | undefined
   readonly hooks: Hooks
   readonly elicitation?: ElicitationPorts | undefined
@@ -157,39 +160,45 @@ export class Calls implements ToolActions {
     )
   }
 
-  decide(tool: BoundTool): Decision {
-    return decide(permissionRequest(tool), this.#standing(tool.server))
+  decide(tool: BoundTool, args?: Args): Decision {
+    return decide(permissionRequest(tool, args), this.#standing(tool.server))
   }
 
   isAvailable(tool: BoundTool): boolean {
     return this.#options.connection(tool.server).state.kind === 'connected'
   }
 
-  /** May this resource be read? Asked, answered and written down like a call. */
-  async permitRead(server: string, uri: string, context: CallContext): Promise<void> {
-    const request = {
-      server,
-      tool: uri,
-      name: `${server}:${uri}`,
-      traits: { readOnly: true, destructive: false },
-      trusted: false,
-      resource: true,
-    }
+  /** May anything be read from the server: resources, prompts? Asks nobody. */
+  decideRead(server: string): Decision {
+    return decide(offerRequest(server, 'prompt', ''), this.#standing(server))
+  }
+
+  /** Rejects when nothing may be read from the server. */
+  requireReadable(server: string): void {
+    const decision = this.decideRead(server)
+    if (decision.outcome === 'deny') throw refusedRead(offerRequest(server, 'resource', ''), decision)
+  }
+
+  /** May this resource be read or followed, or this prompt be got? Asked, answered and written down like a call. */
+  async permit(server: string, method: OfferMethod, name: string, context: CallContext): Promise<void> {
+    const isPrompt = method === 'prompts/get'
+    const request = offerRequest(server, isPrompt ? 'prompt' : 'resource', name)
+    const args = isPrompt ? { name } : { uri: name }
     const caller = context.caller ?? this.#options.caller
+    const who = { caller, client: context.client }
     const standing = this.#standing(server)
     const verdict =
-      this.#gate.quick(request, standing, caller) ??
-      (await this.#gate.check(request, standing, caller, { uri }, context.signal))
+      this.#gate.quick(request, standing, who) ??
+      (await this.#gate.check(request, standing, who, args, context.signal))
     this.#audit.record({
       server,
-      tool: 'resources/read',
+      tool: method,
       caller,
       decision: verdict,
       outcome: verdict.outcome === 'allow' ? 'ok' : 'refused',
-      arguments: { uri },
+      arguments: args,
     })
-    if (verdict.outcome === 'deny')
-      throw new PermissionDenied(explainDecision(request, verdict), { server, stage: 'call' })
+    if (verdict.outcome === 'deny') throw refusedRead(request, verdict)
   }
 
   /** Everything that is still on its way to the disk. */
@@ -218,11 +227,38 @@ export class Calls implements ToolActions {
     const standing: Standing = {
       channel: configured?.entry.permissions,
       channelSource: configured?.source,
+      channelGrants: configured !== undefined && isOfUser(configured),
+      author: configured?.author,
+      // Costs a hash, and few calls need it.
+      get signature() {
+        return configured?.signature
+      },
       rules: this.#rules,
     }
     this.#standings.set(server, standing)
     return standing
   }
+}
+
+export type OfferMethod = 'resources/read' | 'resources/subscribe' | 'prompts/get'
+
+/** What a server has besides tools, as a question about permission. */
+function offerRequest(server: string, kind: 'resource' | 'prompt', name: string): ToolRequest {
+  return {
+    server,
+    tool: name,
+    name: `${server}:${name}`,
+    traits: { readOnly: true, destructive: false },
+    [kind]: true,
+  }
+}
+
+function refusedRead(request: ToolRequest, decision: Decision): PermissionDenied {
+  return new PermissionDenied(explainDecision(request, decision), {
+    server: request.server,
+    stage: 'call',
+    hint: wayOut(decision),
+  })
 }
 
 export function auditPath(stateDir: string): string {

@@ -1,12 +1,12 @@
 // offers.ts: what servers have besides tools: resources, templates, prompts and completion, the same way for every
-// server and both eras. Permission to read is asked of calls.ts.
+// server and both eras. Permission is asked of calls.ts; a server that may not be read has none of it.
 import type { Connection } from '../connection/connection.ts'
 import { RpcFault } from '../connection/faults.ts'
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition } from '../connection/lists.ts'
 import { isObject, RPC, type ServerCapabilities } from '../connection/protocol.ts'
 import { InvalidInput, isPlugboardError, NotFound, type PlugboardError, ToolError } from '../errors.ts'
 import type { CallContext } from '../tools/index.ts'
-import { disabledError } from './calls.ts'
+import { disabledError, type OfferMethod } from './calls.ts'
 
 export interface OfRequest {
   /** Only this server's; every server's otherwise, and one that fails costs only itself. */
@@ -55,7 +55,12 @@ export interface Completion {
 export interface OfferOptions {
   connection(name: string): Connection
   connections(): readonly (readonly [string, Connection])[]
-  permitRead(server: string, uri: string, context: CallContext): Promise<void>
+  /** Rejects when the permissions do not let it be read, followed or got. */
+  permit(server: string, method: OfferMethod, name: string, context: CallContext): Promise<void>
+  /** May anything be read from the server? */
+  isReadable(server: string): boolean
+  /** Rejects, and says why, when nothing may be. */
+  requireReadable(server: string): void
 }
 
 export class Offers {
@@ -82,7 +87,7 @@ export class Offers {
 
   async read(server: string, uri: string, context: CallContext): Promise<readonly ResourceContent[]> {
     const connection = this.#on.connection(server)
-    await this.#on.permitRead(server, uri, context)
+    await this.#on.permit(server, 'resources/read', uri, context)
     try {
       const { contents } = await connection.request('resources/read', { uri }, requestOptions(context))
       return Array.isArray(contents) ? contents.flatMap((item: unknown) => contentOf(item, uri)) : []
@@ -96,9 +101,10 @@ export class Offers {
     }
   }
 
-  async subscribe(server: string, uri: string, signal?: AbortSignal): Promise<void> {
+  async subscribe(server: string, uri: string, context: CallContext): Promise<void> {
     const connection = this.#on.connection(server)
-    const capabilities = await capabilitiesOf(server, connection, signal)
+    await this.#on.permit(server, 'resources/subscribe', uri, context)
+    const capabilities = await capabilitiesOf(server, connection, context.signal)
     if (capabilities.resources?.subscribe !== true)
       throw new InvalidInput(`"${server}" does not tell when its resources change.`, {
         server,
@@ -114,6 +120,7 @@ export class Offers {
     context: CallContext,
   ): Promise<PromptResult> {
     const connection = this.#on.connection(server)
+    await this.#on.permit(server, 'prompts/get', name, context)
     const known = await connection.list('prompts', context.signal)
     const prompt = known.find((one) => one.name === name)
     if (!prompt)
@@ -141,6 +148,7 @@ export class Offers {
     signal?: AbortSignal,
   ): Promise<Completion> {
     const connection = this.#on.connection(server)
+    this.#on.requireReadable(server)
     const capabilities = await capabilitiesOf(server, connection, signal)
     if (!capabilities.completions) return { values: [], hasMore: false }
     const ref =
@@ -172,8 +180,13 @@ export class Offers {
       const capabilities = await capabilitiesOf(server, connection, of.signal)
       return { server, items: offered(capabilities) ? await list(connection, of.signal) : [] }
     }
-    if (of.server !== undefined) return [await read(of.server, this.#on.connection(of.server))]
-    const all = await Promise.allSettled(this.#on.connections().map(([name, one]) => read(name, one)))
+    if (of.server !== undefined) {
+      const connection = this.#on.connection(of.server)
+      this.#on.requireReadable(of.server)
+      return [await read(of.server, connection)]
+    }
+    const readable = this.#on.connections().filter(([name]) => this.#on.isReadable(name))
+    const all = await Promise.allSettled(readable.map(([name, one]) => read(name, one)))
     return all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   }
 }

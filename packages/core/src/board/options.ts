@@ -68,8 +68,11 @@ export interface BoardBehaviour {
   readonly askForClients?: boolean
   /** Permission rules; those of the settings files, when the board reads them. */
   readonly rules?: readonly PermissionRule[]
-  /** Keeps an "always" as an allow rule, and says where; your settings for the project, when the board reads files. */
-  readonly saveRule?: (rule: string) => Promise<string>
+  /**
+   * Keeps an "always" as an allow rule for the server with this signature, and says where; your settings for the project,
+   * when the board reads files.
+   */
+  readonly saveRule?: (rule: string, signature?: string) => Promise<string>
   /** Puts a server's question (a form, or a page to open) to the user. */
   readonly elicit?: ElicitationPorts['ask']
   /** Lets servers use a model, with the user's consent and within limits. */

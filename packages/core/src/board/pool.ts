@@ -1,7 +1,7 @@
 // pool.ts: every tool of every server as one flat list with names that lead back, rebuilt only where a server's list
 // changed. What a call goes through is in calls.ts; what a tool is, in the tools room.
 import { TOOL_LIMITS } from '../limits.ts'
-import { ruleSpelling } from '../permissions/pattern.ts'
+import { fitsGlob, ruleSpelling } from '../permissions/pattern.ts'
 import {
   BoundTool,
   type Ledger,
@@ -24,8 +24,9 @@ export interface ToolSource {
   readonly server: string
   /** What it lists, as it came; the same array means the same tools. */
   readonly items: readonly unknown[]
-  readonly trusted: boolean
   readonly alwaysLoad: boolean | readonly string[]
+  /** Tools that the settings let run beside others, by name or with `*`. */
+  readonly concurrentTools?: readonly string[] | undefined
   /** The tools a built-in server allows by itself. */
   readonly allows?: readonly string[] | undefined
 }
@@ -161,15 +162,15 @@ export class ToolPool {
   }
 
   #bind(name: string, definition: BoundTool['definition'], source: ToolSource): BoundTool {
-    const { alwaysLoad, server, trusted, allows } = source
+    const { alwaysLoad, concurrentTools = [], server, allows } = source
     return new BoundTool(
       {
         name,
         server,
         definition,
-        trusted,
         alwaysLoad: typeof alwaysLoad === 'boolean' ? alwaysLoad : alwaysLoad.includes(definition.name),
         builtinAllows: allows,
+        concurrent: concurrentTools.some((pattern) => fitsGlob(pattern, definition.name)),
         env: this.#options.env,
       },
       this.#options.actions,
@@ -178,7 +179,13 @@ export class ToolPool {
 }
 
 function same(a: ToolSource, b: ToolSource | undefined): boolean {
-  return b !== undefined && a.server === b.server && a.items === b.items && a.alwaysLoad === b.alwaysLoad
+  return (
+    b !== undefined &&
+    a.server === b.server &&
+    a.items === b.items &&
+    a.alwaysLoad === b.alwaysLoad &&
+    a.concurrentTools === b.concurrentTools
+  )
 }
 
 function searchable(tool: BoundTool): SearchableTool {

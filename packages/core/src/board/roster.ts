@@ -156,9 +156,8 @@ export class Roster {
       sources.push({
         server,
         items: catalog.tools.items,
-        // What runs inside this program is its own word; everybody else's hints only ever tighten.
-        trusted: configured?.entry.type === 'sdk',
         alwaysLoad: configured?.entry.alwaysLoad ?? false,
+        concurrentTools: configured?.entry.concurrentTools,
         allows: configured && isBuiltin(configured) ? BUILTIN_ALLOWS[server] : undefined,
       })
     }

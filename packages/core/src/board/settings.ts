@@ -11,7 +11,7 @@ export interface BoardSettings {
   readonly servers: readonly ConfiguredServer[]
   readonly rules: readonly PermissionRule[]
   readonly hooks: readonly Hook[]
-  readonly saveRule: (rule: string) => Promise<string>
+  readonly saveRule: (rule: string, signature?: string) => Promise<string>
   /** What in the hooks could not be used. */
   readonly warnings: readonly string[]
 }
@@ -26,17 +26,25 @@ export function boardSettings(configuration: Configuration): BoardSettings {
     rules,
     hooks: read.flatMap(({ hooks }) => hooks),
     warnings: read.flatMap(({ warnings }) => warnings),
-    saveRule: (rule) => saveRule(configuration, rule, 'local'),
+    saveRule: (rule, signature) => saveRule(configuration, rule, 'local', signature),
   }
 }
 
-/** Writes an allow rule to a file of ours, and returns the file. */
+/**
+ * Writes an allow rule to a file of ours, and returns the file. A rule for the project is bound to the server that it was
+ * given for: another server of the same name asks again.
+ */
 export async function saveRule(
   configuration: Pick<Configuration, 'place'>,
   rule: string,
   scope: Exclude<WritableScope, 'project'>,
+  signature?: string,
 ): Promise<string> {
-  const source = writableSource(configuration.place, scope)
+  const { place } = configuration
+  const source = writableSource(place, scope)
+  // Bound before it counts.
+  if (signature !== undefined && scope === 'local')
+    await (await import('../config/grants.ts')).recordGrant(place, rule, signature)
   const { editSource } = await import('../config/store.ts')
   await editSource(source, () => [{ do: 'include', path: ['permissions', 'allow'], item: rule }])
   return source.file

@@ -37,6 +37,8 @@ interface Common {
   readonly permissions?: ChannelPermissions
   /** Tools that are always sent to the model, whatever the budget: all of them, or these. */
   readonly alwaysLoad?: boolean | readonly string[]
+  /** Tools that may run beside other calls to the server although they write, by name or with `*`. */
+  readonly concurrentTools?: readonly string[]
   readonly description?: string
   /** The folders that the server is told the work is in: none, or these. Otherwise the workspace and folders in `args`. */
   readonly roots?: false | readonly string[]

@@ -86,6 +86,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
   const builtins = options.withoutBuiltins ? [] : [builtinDocument()]
   const written = [...builtins, ...dynamic, ...files]
   const broughtFiles = await broughtOnes(written, approvals)
+  const grants = await grantsOf(written, place)
   const asksForMore = written.some(
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
@@ -106,6 +107,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
     approvals,
     approveProject: options.approveProject ?? false,
     broughtFiles,
+    grants,
     exclusiveFile,
   })
   return {
@@ -337,6 +339,14 @@ const APPROVALS_GONE = (file: string): Diagnostic => ({
 
 function isThere(file: string): boolean {
   return lazyModule('node:fs').existsSync(file)
+}
+
+/** Only rules of the project's private files were ever given for one server. */
+async function grantsOf(documents: readonly ConfigDocument[], place: Place) {
+  const allows = documents.some(
+    ({ source, settings }) => source.scope === 'local' && settings.permissions?.allow !== undefined,
+  )
+  return allows ? await (await import('./grants.ts')).readGrants(place) : undefined
 }
 
 /** Only private files inside the project that would start something unapproved are worth asking about. */

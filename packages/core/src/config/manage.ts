@@ -5,7 +5,7 @@ import type { Host } from '../host.ts'
 import { forgetApprovals, recordApprovals } from './approval-store.ts'
 import { type Definition, defineServer } from './document.ts'
 import type { Configuration } from './load.ts'
-import { nameFault } from './names.ts'
+import { newNameFault } from './names.ts'
 import { nodeAt, parseDocument } from './parse.ts'
 import { findResolution, type PendingApproval, type Resolution } from './resolve.ts'
 import { hashOf } from './sign.ts'
@@ -74,7 +74,7 @@ function assertAddable(name: string, written: unknown, source: Source, configura
         hint: 'Ask whoever manages this machine.',
       },
     )
-  const fault = nameFault(name)
+  const fault = newNameFault(name)
   if (fault) throw new InvalidInput(`${capital(fault.message)}.`, { server: name, hint: fault.hint })
   const { faults, entry } = defineServer(name, written, source)
   const errors = faults.filter(({ severity }) => severity === 'error')

@@ -37,6 +37,16 @@ export function nameFault(name: string): NameFault | undefined {
   }
 }
 
+/** The same for a name that is about to be given: `__` is the border between a server and a tool in rules and tool names. */
+export function newNameFault(name: string): NameFault | undefined {
+  const fault = nameFault(name)
+  if (fault || !name.includes('__')) return fault
+  return {
+    message: `the server name "${name}" has "__", which separates servers from tools in rules`,
+    hint: `Choose another name, for example "${name.replace(/_{2,}/g, '_')}".`,
+  }
+}
+
 /** Look-alikes are named by their code point, because they cannot be told apart by eye. */
 function strangers(name: string): string {
   const odd = [...new Set([...name].filter((char) => !/[A-Za-z0-9_-]/.test(char)))].slice(0, 3)

@@ -5,8 +5,10 @@ import { ServerNotFound } from '../errors.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
+import type { Grants } from './grants.ts'
 import { nearest } from './nearest.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
+import { isEffective, isOurs, rulesWithoutServer } from './rule-faults.ts'
 import type { LoginSettings } from './settings.ts'
 import { hashOf, signatureOf } from './sign.ts'
 import type { Source } from './sources.ts'
@@ -21,6 +23,8 @@ export interface ResolveInput {
   readonly approveProject: boolean
   /** Private files inside the project that somebody else brought. */
   readonly broughtFiles: ReadonlySet<string>
+  /** Which server each "always" of this project was given for. */
+  readonly grants?: Grants | 'unreadable' | undefined
   /** An enterprise file exists (even one that could not be read): only its servers do. */
   readonly exclusiveFile?: string | undefined
 }
@@ -53,6 +57,10 @@ export interface PermissionRule {
   readonly rule: string
   readonly file: string
   readonly scope: Scope
+  /** `user-servers`: an allow rule that does not reach the servers which a repository brought. */
+  readonly reach?: 'user-servers'
+  /** An "always": the signatures of the servers that it was given for. */
+  readonly signatures?: readonly string[]
 }
 
 /** The `hooks` of one settings file, as they are written there. */
@@ -94,11 +102,13 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
   const resolutions = suppressRepeats(drafts)
   for (const resolution of resolutions.values()) diagnostics.push(...missingVariables(resolution))
   const all = [...resolutions.values()]
+  const rules = permissionRules(input)
+  diagnostics.push(...strayRules(rules, input.documents, [...resolutions.keys()]))
   return {
     servers: all.flatMap(({ server }) => server ?? []),
     resolutions,
     hidden: all.flatMap(hiddenOnes),
-    rules: permissionRules(input),
+    rules,
     logins: loginSettings(input.documents),
     hooks: writtenHooks(input),
     diagnostics,
@@ -186,6 +196,8 @@ function judge(
       scope: source.scope,
       source: source.file,
       entry: settle(entry, input.root),
+      author:
+        source.authorship === 'repository' || input.broughtFiles.has(source.file) ? 'repository' : 'user',
       get signature() {
         return signatureOf(entry)
       },
@@ -304,16 +316,49 @@ function loginSettings(documents: readonly ConfigDocument[]): LoginSettings {
 }
 
 /** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` does not count. */
-function permissionRules({ documents, broughtFiles }: ResolveInput): PermissionRule[] {
+function permissionRules({ documents, broughtFiles, grants }: ResolveInput): PermissionRule[] {
   return documents.flatMap(({ source, settings }) =>
     (['deny', 'ask', 'allow'] as const).flatMap((action) => {
       const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
       if (action === 'allow' && foreign) return []
       return (settings.permissions?.[action] ?? [])
-        .filter((rule) => rule.startsWith('mcp__'))
-        .map((rule) => ({ action, rule, file: source.file, scope: source.scope }))
+        .filter((rule) => isOurs(rule, source) && isEffective(action, rule))
+        .map((rule) => ({
+          action,
+          rule,
+          file: source.file,
+          scope: source.scope,
+          ...(action === 'allow' && boundTo(rule, source.scope, grants)),
+        }))
     }),
   )
+}
+
+/** Rules in files of ours that name a server which is not there. */
+function strayRules(
+  rules: readonly PermissionRule[],
+  documents: readonly ConfigDocument[],
+  servers: readonly string[],
+): Diagnostic[] {
+  const ours = new Set(
+    documents.filter(({ source }) => source.product === 'plugboard').map(({ source }) => source.file),
+  )
+  return rulesWithoutServer(
+    rules.filter(({ file }) => ours.has(file)),
+    servers,
+  )
+}
+
+/** What the user allowed elsewhere is about the user's servers; an "always" of this project, about the one it was for. */
+function boundTo(
+  rule: string,
+  scope: Scope,
+  grants: ResolveInput['grants'],
+): Pick<PermissionRule, 'reach' | 'signatures'> {
+  if (scope !== 'local') return { reach: 'user-servers' }
+  if (grants === 'unreadable') return { signatures: [] }
+  const signatures = grants?.get(rule)
+  return signatures ? { signatures } : {}
 }
 
 /** What a private file says in vain when somebody else brought it; whoever wrote it has to hear of that. */

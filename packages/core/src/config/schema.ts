@@ -68,6 +68,7 @@ const common = {
   reconnect: z.optional(reconnect),
   permissions: z.optional(permissions),
   alwaysLoad: z.optional(z.union([flag, names], 'expected true, false or a list of tool names')),
+  concurrentTools: z.optional(names),
   description: z.optional(text),
   roots: z.optional(z.union([z.literal(false), z.array(filled)], 'expected false or a list of folders')),
 }

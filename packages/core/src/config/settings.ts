@@ -5,6 +5,7 @@ import { nearest } from './nearest.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, toValue } from './parse.ts'
 import { LOCKED } from './policy.ts'
 import { printable } from './printable.ts'
+import { isOurs, RULE_ACTIONS, ruleFault } from './rule-faults.ts'
 import { writtenEntrySchema } from './schema.ts'
 import type { Source } from './sources.ts'
 import type { Diagnostic, Scope } from './types.ts'
@@ -196,7 +197,8 @@ export function readSettings(
       ...document.position(offset),
       path: printable(path),
       message: printable(message),
-      hint,
+      hint: printable(hint),
+      ...(path.startsWith('permissions') && { topic: 'rules' as const }),
     })
 
   for (const key of Object.keys(keys) as SettingsKey[]) {
@@ -244,8 +246,16 @@ export function readSettings(
   const lists = source.product === 'plugboard' ? member(root, 'permissions')?.value : undefined
   if (lists?.kind === 'object')
     for (const { key, offset } of lists.members)
-      if (!RULE_LISTS.includes(key))
-        warn('warning', offset, `permissions.${key}`, `unknown key "${key}"`, unknownKeyHint(key, RULE_LISTS))
+      if (!RULE_LISTS.includes(key)) {
+        const slip = nearest(key, RULE_LISTS) !== undefined
+        const hint = unknownKeyHint(key, RULE_LISTS)
+        warn(slip ? 'error' : 'warning', offset, `permissions.${key}`, `unknown key "${key}"`, hint)
+      }
+  if (HONOURED.permissions.includes(source.scope))
+    for (const { action, at, text, offset } of writtenRules(member(root, 'permissions')?.value)) {
+      const fault = isOurs(text, source) ? ruleFault(action, text) : undefined
+      if (fault) warn('error', offset, `permissions.${action}[${at}]`, fault.message, fault.hint)
+    }
   // A policy that was not read whole could have said no to anything.
   const unclear =
     document.broken || (settings['deniedMcpServers'] === undefined && member(root, 'deniedMcpServers'))
@@ -253,7 +263,21 @@ export function readSettings(
   return { settings: { ...(settings as Settings), ...locked }, diagnostics }
 }
 
-const RULE_LISTS = ['allow', 'ask', 'deny']
+const RULE_LISTS: readonly string[] = RULE_ACTIONS
+
+/** Every text that stands where a rule should, with its place; a single one is taken for a list of one. */
+function writtenRules(lists: JsonNode | undefined) {
+  return RULE_ACTIONS.flatMap((action) => {
+    const list = member(lists, action)?.value
+    const given = list && toValue(list)
+    const texts: readonly unknown[] = Array.isArray(given) ? given : [given]
+    return texts.flatMap((text, at) =>
+      list && typeof text === 'string'
+        ? [{ action, at, text, offset: (nodeAt(list, [at]) ?? list).offset }]
+        : [],
+    )
+  })
+}
 
 function unknownKeyHint(key: string, known: readonly string[]): string {
   const close = nearest(key, known)
@@ -279,7 +303,9 @@ function rightPart(key: SettingsKey, given: unknown): unknown {
     case 'permissions': {
       if (typeof given !== 'object' || given === null) return undefined
       const { deny, ask } = given as Record<string, unknown>
-      return { deny: right(deny, z.string()) ?? [], ask: right(ask, z.string()) ?? [] }
+      // `"deny": "files"` is not a list, but what it means to close stays closed.
+      const rules = (list: unknown) => right(typeof list === 'string' ? [list] : list, z.string()) ?? []
+      return { deny: rules(deny), ask: rules(ask) }
     }
     default:
       return undefined

@@ -27,6 +27,8 @@ export interface Diagnostic {
   readonly server?: string
   readonly message: string
   readonly hint?: string
+  /** About permission rules: an error among them is told by every command, a warning by `list` and `doctor`. */
+  readonly topic?: 'rules'
 }
 
 export type DisabledReason =

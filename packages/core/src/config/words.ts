@@ -33,6 +33,7 @@ const SERVER: Readonly<Record<string, string>> = {
   'permissions.readPermission': 'What holds for tools that only read.',
   'permissions.writePermission': 'What holds for tools that change something.',
   alwaysLoad: 'Give the model all of its tools, or these, even when there are too many to give it all.',
+  concurrentTools: 'Tools that may run beside other calls although they write; `*` stands for any text.',
   description: 'What it is for, in your words.',
   roots:
     'The folders that the server is told the work is in: `false` for none, or a list. Left out: the project folder, and folders that stand in `args`.',

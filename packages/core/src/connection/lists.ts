@@ -181,6 +181,37 @@ export interface ToolAnnotations {
   readonly destructiveHint?: boolean
   readonly idempotentHint?: boolean
   readonly openWorldHint?: boolean
+  /** Not of the protocol: a tool that may run beside others although it writes. */
+  readonly safeToRunConcurrently?: boolean
+}
+
+/** Names that servers used before the protocol settled on `*Hint`. */
+const PLAIN_NAMES = {
+  readOnlyHint: 'readOnly',
+  destructiveHint: 'destructive',
+  idempotentHint: 'idempotent',
+  openWorldHint: 'openWorld',
+} as const
+
+/** The hints of a tool under their names of today; a `*Hint` wins over a plain name. Only a boolean is a hint. */
+export function readAnnotations(raw: unknown): ToolAnnotations | undefined {
+  if (!isObject(raw)) return undefined
+  const hints: Record<string, unknown> = {}
+  for (const [hint, plain] of Object.entries(PLAIN_NAMES)) {
+    const value = typeof raw[hint] === 'boolean' ? raw[hint] : raw[plain]
+    if (typeof value === 'boolean') hints[hint] = value
+  }
+  const { title, safeToRunConcurrently: beside } = raw
+  return {
+    ...(typeof title === 'string' && { title }),
+    ...hints,
+    ...(typeof beside === 'boolean' && { safeToRunConcurrently: beside }),
+  }
+}
+
+/** May it run beside other calls to its server? What it says outright comes before what follows from reading only. */
+export function isConcurrencySafe(hints: ToolAnnotations = {}): boolean {
+  return hints.safeToRunConcurrently ?? hints.readOnlyHint === true
 }
 export interface ResourceDefinition {
   readonly uri: string

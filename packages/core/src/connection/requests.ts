@@ -1,6 +1,7 @@
 // requests.ts: what one request goes through between the caller and a session: its place in the order, its trace and
 // events, and the few ways in which it may be made again. It opens and closes nothing itself.
 import type { ServerEntry } from '../config/entry.ts'
+import { fitsGlob } from '../config/rule-syntax.ts'
 import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
 import type { Events, Progress } from '../events.ts'
 import type { Host } from '../host.ts'
@@ -17,6 +18,7 @@ import {
   RpcFault,
   toPlugboardError,
 } from './faults.ts'
+import { isConcurrencySafe, readAnnotations } from './lists.ts'
 import { Order } from './order.ts'
 import { type Json, READING_METHODS, RPC } from './protocol.ts'
 import type { Session } from './session.ts'
@@ -131,8 +133,15 @@ export class Requests {
     // What may run beside others is known from the tool list, which comes with the connection.
     if (!this.#on.current()) await this.#on.ready(asked.options.signal)
     const { concurrent, signal } = asked.options
-    const beside = concurrent ?? this.#on.catalog.tool(asked.name)?.annotations?.readOnlyHint === true
+    const beside = concurrent ?? this.#besideOthers(asked.name ?? '')
     return await (beside ? this.#perform(asked) : this.#order.run(() => this.#perform(asked), signal))
+  }
+
+  /** By what the entry says about the tool, or else by what the tool says about itself. */
+  #besideOthers(tool: string): boolean {
+    const { catalog, entry } = this.#on
+    if (entry.concurrentTools?.some((pattern) => fitsGlob(pattern, tool))) return true
+    return isConcurrencySafe(readAnnotations(catalog.tool(tool)?.annotations))
   }
 
   async #perform(asked: Asked): Promise<Json> {
@@ -169,7 +178,7 @@ export class Requests {
   #replayable({ method, name, options }: Asked): boolean {
     if (options.replayable !== undefined) return options.replayable
     if (method !== 'tools/call') return READING_METHODS.has(method)
-    const hints = this.#on.catalog.tool(name)?.annotations
+    const hints = readAnnotations(this.#on.catalog.tool(name)?.annotations)
     return hints?.readOnlyHint === true || hints?.idempotentHint === true
   }
 

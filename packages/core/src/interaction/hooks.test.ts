@@ -176,10 +176,14 @@ describe('matchers', () => {
     ['*', true],
     ['mcp__s__.*', true],
     ['mcp__s__t', true],
-    ['mcp__s', false],
+    ['mcp__s', true],
+    ['s.t', true],
+    ['s.*', true],
+    ['mcp__s__*', true],
+    ['x.*', false],
     ['mcp__x__.*|mcp__s__t', true],
     ['.*_s_', false],
-    ['(', false],
+    ['(', true],
   ])('%s on mcp__s__t: %s', async (matcher, runs) => {
     const hook: Hook = {
       event: 'PreToolUse',

@@ -1,6 +1,8 @@
 // hooks.ts: the user's own code around calls and questions: functions, or commands that get JSON on standard input and
 // answer with JSON. A hook may refuse, change what goes in or comes out, and answer questions; it never grants.
 
+import { coversServer, coversTool } from '../config/rule-matcher.ts'
+import { type ParsedRule, parseRule, type RuleUse, ruleSpelling } from '../config/rule-syntax.ts'
 import type { Host } from '../host.ts'
 import { HOOK_LIMITS } from '../limits.ts'
 import { runCommandHook } from './command.ts'
@@ -27,7 +29,10 @@ export type HookFunction = (input: HookInput, signal?: AbortSignal) => unknown
 
 export interface Hook {
   readonly event: HookEvent
-  /** A regular expression over the whole tool name (or server name, for questions); `*` and nothing mean all. */
+  /**
+   * A regular expression over the whole tool name (or server name, for questions), or a rule such as `files.get_*`. Every
+   * spelling of the tool is tried. `*` and nothing mean all.
+   */
   readonly matcher?: string
   readonly run:
     | { readonly kind: 'command'; readonly command: string; readonly timeoutMs?: number }
@@ -55,7 +60,7 @@ export type BeforeCall =
   | { readonly kind: 'refuse'; readonly reason: string; readonly source: string }
 
 export interface AfterCall {
-  /** Replaces what the model sees. */
+  /** Replaces all of what the server answered. */
   readonly output?: unknown
   /** Said to the model besides. */
   readonly context: readonly string[]
@@ -70,7 +75,15 @@ export type HookResult =
 
 interface Ready {
   readonly hook: Hook
-  matches(name: string): boolean
+  matches(target: HookTarget): boolean
+}
+
+/** What a matcher is held against: a tool, or a server that asks something. */
+interface HookTarget {
+  readonly server: string
+  readonly tool?: string
+  /** The registry's name of the tool. */
+  readonly name?: string
 }
 
 export class Hooks {
@@ -88,7 +101,7 @@ export class Hooks {
     for (const hook of hooks) {
       const list = ready.get(hook.event) ?? []
       if (list.length >= HOOK_LIMITS.perEvent) continue
-      list.push({ hook, matches: matcherOf(hook.matcher, this.#options.warn) })
+      list.push({ hook, matches: matcherOf(hook, this.#options.warn) })
       ready.set(hook.event, list)
     }
     this.#ready = ready
@@ -103,7 +116,7 @@ export class Hooks {
   async before(call: HookedCall, signal?: AbortSignal): Promise<BeforeCall> {
     let args = call.arguments
     let changed = false
-    for (const { hook } of this.#for('PreToolUse', call.name)) {
+    for (const { hook } of this.#for('PreToolUse', call)) {
       const result = await this.#run(hook, { ...told(call, 'PreToolUse'), tool_input: args }, signal)
       if (result.kind === 'decline') return refusal(hook, result.reason)
       if (result.kind !== 'output') continue
@@ -122,7 +135,7 @@ export class Hooks {
   async after(call: HookedCall, response: unknown, signal?: AbortSignal): Promise<AfterCall> {
     let output: unknown
     const context: string[] = []
-    for (const { hook } of this.#for('PostToolUse', call.name)) {
+    for (const { hook } of this.#for('PostToolUse', call)) {
       const input = { ...told(call, 'PostToolUse'), tool_response: output ?? response }
       const result = await this.#run(hook, input, signal)
       if (result.kind === 'decline') context.push(result.reason)
@@ -141,13 +154,18 @@ export class Hooks {
     signal?: AbortSignal,
   ): Promise<AfterCall> {
     const context: string[] = []
-    for (const { hook } of this.#for('PostToolUseFailure', call.name)) {
-      const input = { ...told(call, 'PostToolUseFailure'), error: error.message, error_code: error.code }
+    let output: unknown
+    for (const { hook } of this.#for('PostToolUseFailure', call)) {
+      const message = typeof output === 'string' ? output : error.message
+      const input = { ...told(call, 'PostToolUseFailure'), error: message, error_code: error.code }
       const result = await this.#run(hook, input, signal)
-      const text = result.kind === 'output' ? specific(result.output).additionalContext : undefined
+      if (result.kind !== 'output') continue
+      const said = specific(result.output)
+      if (said.updatedToolOutput !== undefined) output = said.updatedToolOutput
+      const text = said.additionalContext
       if (typeof text === 'string' && text !== '') context.push(text)
     }
-    return { context }
+    return { context, ...(output !== undefined && { output }) }
   }
 
   /** The first hook that answers has answered. */
@@ -169,7 +187,7 @@ export class Hooks {
     fields: Record<string, unknown>,
     signal: AbortSignal | undefined,
   ): Promise<RawAnswer | undefined> {
-    for (const { hook } of this.#for(event, server)) {
+    for (const { hook } of this.#for(event, { server })) {
       const result = await this.#run(hook, { hook_event_name: event, ...fields }, signal)
       if (result.kind === 'decline') return { action: 'decline' }
       if (result.kind !== 'output') continue
@@ -180,8 +198,13 @@ export class Hooks {
     return undefined
   }
 
-  #for(event: HookEvent, name: string): readonly Ready[] {
-    return (this.#ready.get(event) ?? []).filter((ready) => ready.matches(name))
+  #for(event: HookEvent, target: HookTarget): readonly Ready[] {
+    return (this.#ready.get(event) ?? []).filter((ready) => ready.matches(target))
+  }
+
+  /** Whether a hook of this event would run for the tool. */
+  concerns(event: HookEvent, tool: Omit<HookedCall, 'arguments'>): boolean {
+    return this.#for(event, tool).length > 0
   }
 
   async #run(hook: Hook, input: HookInput, signal: AbortSignal | undefined): Promise<HookResult> {
@@ -247,14 +270,46 @@ function asked(request: Elicitation): Record<string, unknown> {
   }
 }
 
-function matcherOf(matcher: string | undefined, warn?: (message: string) => void): (name: string) => boolean {
+/** A hook around calls may be a guard: where its matcher is in doubt it runs. One that answers questions does not. */
+function matcherOf(
+  { event, matcher }: Hook,
+  warn?: (message: string) => void,
+): (target: HookTarget) => boolean {
   if (matcher === undefined || matcher === '' || matcher === '*') return () => true
+  const guards = event !== 'Elicitation' && event !== 'ElicitationResult'
+  const use = guards ? 'restrict' : 'expose'
+  const parts = matcher.split('|')
+  const rules = parts.map((part) => parseRule(part.trim(), use)).filter((rule) => rule.ok)
   const compiled = matcher.length > HOOK_LIMITS.matcherChars ? undefined : compilePattern(`^(?:${matcher})$`)
-  if (!compiled?.ok) {
-    warn?.(`The hook matcher ${JSON.stringify(matcher.slice(0, 80))} is not a pattern; its hook never runs.`)
-    return () => false
+  if (!compiled?.ok && rules.length < parts.length) {
+    const shown = JSON.stringify(matcher.slice(0, 80))
+    const meanwhile = guards ? 'until it is repaired, its hook runs for every call' : 'its hook never runs'
+    warn?.(`The hook matcher ${shown} is not a pattern; ${meanwhile}.`)
+    return () => guards
   }
-  return (name) => compiled.pattern.test(name) === 'yes'
+  return (target) =>
+    rules.some((rule) => coversTarget(rule, target, use)) ||
+    spellings(target).some((name) => {
+      const match = compiled?.ok ? compiled.pattern.test(name) : 'no'
+      return match === 'yes' || (match === 'too-slow' && guards)
+    })
+}
+
+function coversTarget(rule: ParsedRule, { server, tool, name }: HookTarget, use: RuleUse): boolean {
+  if (tool === undefined) return coversServer(rule, server, use)
+  return coversTool(rule, { server, tool, name }, use)
+}
+
+/** The registry's name, the name before it was shortened or got a suffix, and the server's own words. */
+function spellings({ server, tool, name }: HookTarget): string[] {
+  const spelled = ruleSpelling(server)
+  if (tool === undefined) return [server, `mcp__${spelled}`]
+  return [
+    ...(name === undefined ? [] : [name]),
+    `mcp__${spelled}__${ruleSpelling(tool)}`,
+    `mcp__${server}__${tool}`,
+    `${server}.${tool}`,
+  ]
 }
 
 /** Reads the `hooks` of a settings file: `{ PreToolUse: [{ matcher, hooks: [{ type, command, timeout }] }] }`. */

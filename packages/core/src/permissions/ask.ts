@@ -1,4 +1,7 @@
 // ask.ts: turns `ask` into yes or no: by a grant of this session, by who is calling, or by asking the user.
+
+import { exactRule } from '../config/rule-matcher.ts'
+import { Cancelled } from '../errors.ts'
 import { decide, type Standing } from './decide.ts'
 import type { Decision, Reason, ToolRequest } from './request.ts'
 
@@ -25,8 +28,8 @@ export interface Question {
 export interface GateOptions {
   /** Asks the user. Without it, nobody is there to ask. */
   readonly ask?: ((question: Question) => Promise<Answer>) | undefined
-  /** Writes an allow rule to the user's settings, and returns where. */
-  readonly save?: ((rule: string) => Promise<string>) | undefined
+  /** Writes an allow rule for the server of this signature to the user's settings, and returns where. */
+  readonly save?: ((rule: string, signature?: string) => Promise<string>) | undefined
   /** A served board that asks its own user too, whatever the client in front does. */
   readonly askForClients?: boolean | undefined
 }
@@ -36,37 +39,49 @@ export interface Verdict extends Decision {
   readonly outcome: 'allow' | 'deny'
 }
 
+/** Who wants a call: what kind of caller, and which client of a served board. */
+export interface Requester {
+  readonly caller: Caller
+  /** Tells clients of a served board apart: what one of them is asked or grants is no concern of the others. */
+  readonly client?: string | undefined
+}
+
 /** Remembers what the user granted for this session; everything else it is told anew each time. */
 export class PermissionGate {
   readonly #options: GateOptions
   readonly #granted = new Set<string>()
-  /** One question at a time for one tool: a second call waits for the first one's answer. */
+  /**
+   * One question at a time for one tool: a second call waits for the first one's answer, which may cover it. Clients of a
+   * served board do not wait for each other: one may leave its question open for minutes.
+   */
   readonly #open = new Map<string, Promise<unknown>>()
 
   constructor(options: GateOptions = {}) {
     this.#options = options
   }
 
-  /** A yes that needs nobody, at once; `undefined` when somebody may have to be asked. */
-  quick(request: ToolRequest, standing: Standing, caller: Caller): Verdict | undefined {
-    return this.#settled(request, decide(request, standing), caller)
+  /** A decision that needs no question, at once; `undefined` when the user has to be asked. */
+  quick(request: ToolRequest, standing: Standing, who: Requester): Verdict | undefined {
+    return this.#settled(request, standing, who)
   }
 
   async check(
     request: ToolRequest,
     standing: Standing,
-    caller: Caller,
+    who: Requester,
     args: unknown,
     signal?: AbortSignal,
   ): Promise<Verdict> {
-    const decision = decide(request, standing)
-    const key = grantKey(request)
-    const busy = this.#open.get(key)
-    // What the other call's user answered, its caller hears; here it only matters that the question is closed.
-    if (busy) await busy.catch(() => undefined)
-    const settled = this.#settled(request, decision, caller)
+    const key = grantKey(request, standing, who)
+    // The other call gets its own answer; here it only matters that the question is closed.
+    for (let busy = this.#open.get(key); busy; busy = this.#open.get(key)) {
+      await closed(busy, signal)
+      if (signal?.aborted) throw new Cancelled(undefined, { server: request.server, stage: 'call' })
+    }
+    const settled = this.#settled(request, standing, who)
     if (settled) return settled
-    const asking = this.#askUser(request, decision.reason, args, signal)
+    const asking = this.#askUser(request, standing, who, args, signal)
+    if (who.caller === 'client') return await asking
     this.#open.set(key, asking)
     try {
       return await asking
@@ -75,10 +90,11 @@ export class PermissionGate {
     }
   }
 
-  #settled(request: ToolRequest, decision: Decision, caller: Caller): Verdict | undefined {
-    const { outcome, reason } = decision
+  #settled(request: ToolRequest, standing: Standing, who: Requester): Verdict | undefined {
+    const { outcome, reason } = decide(request, standing)
+    const { caller } = who
     if (outcome !== 'ask') return { outcome, reason }
-    if (!request.changes && this.#granted.has(grantKey(request)))
+    if (!request.changes && this.#granted.has(grantKey(request, standing, who)))
       return { outcome: 'allow', reason: { kind: 'grant', text: 'the user allowed it for this session' } }
     if (caller === 'user')
       return { outcome: 'allow', reason: { ...reason, kind: 'user', text: 'the user called it directly' } }
@@ -94,26 +110,29 @@ export class PermissionGate {
 
   async #askUser(
     request: ToolRequest,
-    reason: Reason,
+    standing: Standing,
+    who: Requester,
     args: unknown,
     signal: AbortSignal | undefined,
   ): Promise<Verdict> {
+    const { reason } = decide(request, standing)
     const savable = this.#options.save !== undefined && reason.kind === 'default'
     const answers: Answer[] = savable ? ['once', 'session', 'always', 'no'] : ['once', 'session', 'no']
     const answer = await this.#options.ask?.({ request, reason, arguments: args, answers, signal })
     if (answer === 'once')
       return { outcome: 'allow', reason: { kind: 'user', text: 'the user allowed it once' } }
     if (answer === 'session' || answer === 'always') {
-      this.#granted.add(grantKey(request))
+      this.#granted.add(grantKey(request, standing, who))
       if (answer === 'session' || !savable)
         return { outcome: 'allow', reason: { kind: 'user', text: 'the user allowed it for this session' } }
-      const source = await this.#options.save?.(request.name)
+      const rule = exactRule(request)
+      const source = await this.#options.save?.(rule, standing.signature)
       return {
         outcome: 'allow',
         reason: {
           kind: 'user',
           text: 'the user allowed it always',
-          rule: request.name,
+          rule,
           ...(source !== undefined && { source }),
         },
       }
@@ -123,6 +142,27 @@ export class PermissionGate {
   }
 }
 
-function grantKey(request: ToolRequest): string {
-  return JSON.stringify([request.server, request.tool])
+/** By the entry's signature too: another server that gets the same name has been granted nothing. */
+function grantKey(request: ToolRequest, standing: Standing, who: Requester): string {
+  const kind = request.resource ? 'resource' : request.prompt ? 'prompt' : 'tool'
+  return JSON.stringify([
+    request.server,
+    standing.signature ?? null,
+    kind,
+    request.tool,
+    who.caller === 'client' ? (who.client ?? null) : null,
+  ])
+}
+
+/** Resolves when the question is answered in whatever way, or when the signal says that nobody waits any more. */
+function closed(question: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((done) => {
+    const end = () => {
+      signal?.removeEventListener('abort', end)
+      done()
+    }
+    if (signal?.aborted) return end()
+    signal?.addEventListener('abort', end, { once: true })
+    question.then(end, end)
+  })
 }

@@ -1,72 +1,81 @@
 // channel.ts: what one server's own entry allows (`permissions` of the entry). It speaks before the rules do.
-import type { ChannelPermissions, PermissionMode } from '../config/entry.ts'
+import type { ChannelPermissions } from '../config/entry.ts'
+import { coversTool } from '../config/rule-matcher.ts'
+import { parseRule, type RuleUse } from '../config/rule-syntax.ts'
+import type { ConfiguredServer } from '../config/types.ts'
 import { fitsGlob, ruleSpelling } from './pattern.ts'
 import type { Decision, ToolRequest } from './request.ts'
 
 /** `undefined` is passthrough: the rules decide. */
 export type ChannelVerdict = Decision | undefined
 
+export interface ChannelFacts {
+  /** Where the server's entry is written. */
+  readonly channelSource?: string | undefined
+  /** False where the user did not write the entry: then its `allow` opens nothing, and `deny` and `ask` still count. */
+  readonly channelGrants?: boolean | undefined
+}
+
+/** A repository, a plugin or a list cannot grant itself anything by what it writes into its entries. */
+export function isOfUser({ author, scope }: Pick<ConfiguredServer, 'author' | 'scope'>): boolean {
+  return author !== 'repository' && scope !== 'plugin' && scope !== 'claudeai'
+}
+
 /** In this order: a denied tool, a denied kind of use, a tool that is not on the allow list, then what its use may do. */
 export function channelVerdict(
   request: ToolRequest,
   permissions: ChannelPermissions = {},
-  source?: string,
+  facts: ChannelFacts = {},
 ): ChannelVerdict {
-  const say = (outcome: Decision['outcome'], text: string, rule: string): Decision => ({
-    outcome,
-    reason: { kind: 'channel', text, rule, ...(source !== undefined && { source }) },
-  })
-  const denied = permissions.deniedTools?.find((pattern) => namesTool(pattern, request))
+  const say = sayFor(facts)
+  const { server, tool, traits } = request
+  const denied = permissions.deniedTools?.find((pattern) => namesTool(pattern, request, 'restrict'))
   if (denied !== undefined)
-    return say('deny', `"${denied}" is among the denied tools of "${request.server}"`, 'deniedTools')
-  const { readPermission: reads, writePermission: writes } = permissions
-  const use = request.traits.readOnly ? 'reading' : request.traits.destructive ? 'destructive use' : 'writing'
-  const [mode, key] = request.traits.readOnly
-    ? ([reads, 'readPermission'] as const)
-    : ([writes, 'writePermission'] as const)
-  if (mode === 'deny') return say('deny', `${use} is denied for "${request.server}"`, key)
-  if (permissions.allowedTools && !permissions.allowedTools.some((pattern) => namesTool(pattern, request)))
-    return say(
-      'ask',
-      `"${request.tool}" is not among the allowed tools of "${request.server}"`,
-      'allowedTools',
-    )
-  if (mode === 'ask') return say('ask', `${use} asks first for "${request.server}"`, key)
-  if (mode === 'allow' && mayLoosen(request, writes))
-    return say('allow', `${use} is allowed for "${request.server}"`, key)
+    return say('deny', `"${denied}" is among the denied tools of "${server}"`, 'deniedTools')
+  const use = traits.readOnly ? 'reading' : traits.destructive ? 'destructive use' : 'writing'
+  const key = traits.readOnly ? 'readPermission' : 'writePermission'
+  const mode = permissions[key]
+  if (mode === 'deny') return say('deny', `${use} is denied for "${server}"`, key)
+  // An empty list is a list on which nothing stands.
+  if (
+    permissions.allowedTools &&
+    !permissions.allowedTools.some((pattern) => namesTool(pattern, request, 'allow'))
+  )
+    return say('ask', `"${tool}" is not among the allowed tools of "${server}"`, 'allowedTools')
+  if (mode === 'ask') return say('ask', `${use} asks first for "${server}"`, key)
+  if (mode === 'allow' && facts.channelGrants !== false)
+    return say('allow', `${use} is allowed for "${server}"`, key)
   return undefined
 }
 
-/** "It only reads" from a server that is not trusted opens nothing that writing would not open too. */
-function mayLoosen(request: ToolRequest, writes: PermissionMode | undefined): boolean {
-  return !request.traits.readOnly || request.trusted || writes === 'allow'
+/** Tools are listed by their own name or in our spelling of it, with `*`, or as in a rule: `server.tool`, `mcp__…`. */
+function namesTool(pattern: string, request: ToolRequest, use: RuleUse): boolean {
+  if (fitsGlob(pattern, request.tool) || fitsGlob(pattern, ruleSpelling(request.tool))) return true
+  // One word is a tool of this server, also where the server has the same name.
+  if (!pattern.includes('.') && !pattern.startsWith('mcp__')) return false
+  const rule = parseRule(pattern, use)
+  return rule.ok && coversTool(rule, request, use)
 }
 
-/** Tools are listed by their own name, with `*`, or by the whole name that the model sees. */
-function namesTool(pattern: string, request: ToolRequest): boolean {
-  return (
-    fitsGlob(pattern, request.tool) ||
-    pattern === request.name ||
-    fitsGlob(pattern, ruleSpelling(request.tool))
-  )
-}
-
-/** Resources: an allow list of URIs with `*`, and the read permission. */
-export function resourceVerdict(
-  server: string,
-  uri: string,
+/** Resources and prompts: the read permission, and for resources an allow list of URIs with `*`. */
+export function readVerdict(
+  request: ToolRequest,
   permissions: ChannelPermissions = {},
-  source?: string,
-): Decision {
-  const say = (outcome: Decision['outcome'], text: string, rule: string): Decision => ({
-    outcome,
-    reason: { kind: 'channel', text, rule, ...(source !== undefined && { source }) },
-  })
-  if (permissions.readPermission === 'deny')
-    return say('deny', `reading is denied for "${server}"`, 'readPermission')
-  if (permissions.allowedResources && !permissions.allowedResources.some((pattern) => fitsGlob(pattern, uri)))
+  facts: ChannelFacts = {},
+): ChannelVerdict {
+  const say = sayFor(facts)
+  const { server, tool: uri } = request
+  const { readPermission: mode, allowedResources } = permissions
+  if (mode === 'deny') return say('deny', `reading is denied for "${server}"`, 'readPermission')
+  if (request.resource && allowedResources && !allowedResources.some((pattern) => fitsGlob(pattern, uri)))
     return say('ask', `"${uri}" is not among the allowed resources of "${server}"`, 'allowedResources')
-  if (permissions.readPermission === 'ask')
-    return say('ask', `reading asks first for "${server}"`, 'readPermission')
-  return say('allow', `nothing forbids reading resources of "${server}"`, 'readPermission')
+  if (mode === 'ask') return say('ask', `reading asks first for "${server}"`, 'readPermission')
+  return undefined
+}
+
+function sayFor({ channelSource }: ChannelFacts) {
+  return (outcome: Decision['outcome'], text: string, rule: string): Decision => ({
+    outcome,
+    reason: { kind: 'channel', text, rule, ...(channelSource !== undefined && { source: channelSource }) },
+  })
 }

@@ -1,51 +1,67 @@
 // decide.ts: one decision from the channel, the rules, what the user granted and who is calling. Pure.
 import type { ChannelPermissions } from '../config/entry.ts'
-import { channelVerdict, resourceVerdict } from './channel.ts'
+import { type ChannelFacts, channelVerdict, readVerdict } from './channel.ts'
 import type { Decision, ToolRequest } from './request.ts'
-import { type Rule, ruleVerdict } from './rules.ts'
+import { type Rule, ruleVerdict, type ServerFacts } from './rules.ts'
 
-/** Everything that bears on one server's tools. */
-export interface Standing {
+/** Everything that bears on one server. */
+export interface Standing extends ChannelFacts, ServerFacts {
   readonly channel?: ChannelPermissions | undefined
-  /** Where the server's entry is written. */
-  readonly channelSource?: string | undefined
   readonly rules: readonly Rule[]
 }
 
 /**
- * deny beats ask beats allow, over the channel and the rules together. Where both are silent the user is asked;
- * a built-in server's own list answers instead.
+ * deny beats ask beats allow, over the channel and the rules together. Where both are silent, a tool asks, and a resource
+ * or a prompt may be read; a built-in server's own list answers instead.
  */
 export function decide(request: ToolRequest, standing: Standing): Decision {
-  if (request.resource)
-    return resourceVerdict(request.server, request.tool, standing.channel, standing.channelSource)
+  if (request.resource || request.prompt)
+    return (
+      strongest(
+        readVerdict(request, standing.channel, standing),
+        ruleVerdict(request, standing.rules, standing),
+      ) ?? {
+        outcome: 'allow',
+        reason: { kind: 'default', text: `nothing forbids reading from "${request.server}"` },
+      }
+    )
   const decision = spoken(request, standing)
   if (decision.outcome !== 'allow' || !request.changes) return decision
   return { outcome: 'ask', reason: { kind: 'changed', text: 'its definition changed since it was accepted' } }
 }
 
 function spoken(request: ToolRequest, standing: Standing): Decision {
-  const channel = channelVerdict(request, standing.channel, standing.channelSource)
-  if (channel?.outcome === 'deny') return channel
-  const rule = ruleVerdict(request, standing.rules)
-  if (rule?.outcome === 'deny') return rule
-  if (channel?.outcome === 'ask') return channel
-  const said = rule ?? channel
+  const said = strongest(
+    channelVerdict(request, standing.channel, standing),
+    ruleVerdict(request, standing.rules, standing),
+  )
   if (said) return said
   if (request.builtin?.allowedTools.includes(request.tool))
     return {
       outcome: 'allow',
       reason: { kind: 'builtin', text: `the built-in server "${request.server}" allows it by its own list` },
     }
-  return { outcome: 'ask', reason: { kind: 'default', text: 'no rule speaks about it' } }
+  return { outcome: 'ask', reason: { kind: 'default', text: 'no rule matches' } }
+}
+
+const STRENGTH = { deny: 2, ask: 1, allow: 0 } as const
+
+/** The stronger of two; of two equal ones a rule, except that a channel that closes speaks first. */
+function strongest(channel: Decision | undefined, rule: Decision | undefined): Decision | undefined {
+  if (!channel || !rule) return channel ?? rule
+  const [c, r] = [STRENGTH[channel.outcome], STRENGTH[rule.outcome]]
+  return c > r || (c === r && c > 0) ? channel : rule
 }
 
 /** The sentence for a person: what was decided, by what, and where that is written. */
 export function explainDecision(request: ToolRequest, decision: Decision): string {
   const verb = { allow: 'is allowed', ask: 'asks first', deny: 'is denied' }[decision.outcome]
   const where = decision.reason.source === undefined ? '' : ` (${decision.reason.source})`
-  const what = request.resource
-    ? `Reading ${request.tool} of ${request.server}`
-    : `${request.server}.${request.tool}`
-  return `${what} ${verb}: ${decision.reason.text}${where}.`
+  return `${subject(request)} ${verb}: ${decision.reason.text}${where}.`
+}
+
+function subject({ resource, prompt, server, tool }: ToolRequest): string {
+  if (resource) return tool === '' ? `Reading from ${server}` : `Reading ${tool} of ${server}`
+  if (prompt) return tool === '' ? `Getting prompts of ${server}` : `The prompt ${tool} of ${server}`
+  return `${server}.${tool}`
 }

@@ -1,10 +1,20 @@
 // permissions: may this call be made, who says so, and the record of it.
+
+export {
+  concernsServer,
+  coversServer,
+  coversTool,
+  exactRule,
+  type ToolNames,
+} from '../config/rule-matcher.ts'
+export { type ParsedRule, parseRule, type RuleUse, type UnreadableRule } from '../config/rule-syntax.ts'
 export {
   type Answer,
   type Caller,
   type GateOptions,
   PermissionGate,
   type Question,
+  type Requester,
   type Verdict,
 } from './ask.ts'
 export {
@@ -15,8 +25,8 @@ export {
   readAudit,
   verifyAudit,
 } from './audit.ts'
-export { channelVerdict, resourceVerdict } from './channel.ts'
+export { channelVerdict, isOfUser, readVerdict } from './channel.ts'
 export { decide, explainDecision, type Standing } from './decide.ts'
 export { redact, redactText } from './redact.ts'
 export type { ClaimedTraits, Decision, Outcome, Reason, ToolRequest } from './request.ts'
-export { type ReadRules, type Rule, type RuleLists, readRules, rulesAbout, ruleVerdict } from './rules.ts'
+export { type Rule, reaches, rulesAbout, ruleVerdict, type ServerFacts } from './rules.ts'

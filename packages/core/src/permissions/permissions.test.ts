@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { ChannelPermissions, PermissionMode } from '../config/entry.ts'
 import { PermissionGate, type Question } from './ask.ts'
-import { resourceVerdict } from './channel.ts'
+import { isOfUser } from './channel.ts'
 import { decide, explainDecision } from './decide.ts'
 import { fitsGlob } from './pattern.ts'
 import type { Outcome, ToolRequest } from './request.ts'
-import { type Rule, readRules } from './rules.ts'
+import { type Rule, reaches, rulesAbout } from './rules.ts'
 
 const KINDS = {
   reads: { readOnly: true, destructive: false },
@@ -19,7 +19,6 @@ const request = (tool = 't', kind: Kind = 'destroys', over: Partial<ToolRequest>
   tool,
   name: `mcp__s__${tool}`,
   traits: KINDS[kind],
-  trusted: true,
   ...over,
 })
 const rule = (effect: Outcome, text: string): Rule => ({ effect, text, source: 'settings.json' })
@@ -93,13 +92,74 @@ describe('the permission table', () => {
   })
 })
 
-describe('claims of a server', () => {
-  it('open nothing when the server is not trusted, and still close', () => {
-    const claims = request('t', 'reads', { trusted: false })
-    expect(decide(claims, { channel: { readPermission: 'allow' }, rules: [] }).outcome).toBe('ask')
-    expect(decide(claims, { channel: { readPermission: 'deny' }, rules: [] }).outcome).toBe('deny')
+describe('an entry that the user did not write', () => {
+  it.each<Kind>(['reads', 'adds', 'destroys'])('grants itself nothing for a tool that %s', (kind) => {
     const open: ChannelPermissions = { readPermission: 'allow', writePermission: 'allow' }
-    expect(decide(claims, { channel: open, rules: [] }).outcome).toBe('allow')
+    const foreign = { channel: open, channelGrants: false, rules: [] }
+    expect(decide(request('t', kind), foreign).outcome).toBe('ask')
+    expect(decide(request('t', kind), { ...foreign, channelGrants: true }).outcome).toBe('allow')
+    expect(decide(request('t', kind), { channel: open, rules: [] }).outcome).toBe('allow')
+  })
+
+  it('still closes what it closes', () => {
+    const closed = { readPermission: 'deny', writePermission: 'ask' } as const
+    const foreign = { channel: closed, channelGrants: false, rules: [rule('allow', 'mcp__s')] }
+    expect(decide(request('t', 'reads'), foreign).outcome).toBe('deny')
+    expect(decide(request('t', 'adds'), foreign).outcome).toBe('ask')
+  })
+
+  it.each<[Parameters<typeof isOfUser>[0], boolean]>([
+    [{ scope: 'user' }, true],
+    [{ scope: 'user', author: 'user' }, true],
+    [{ scope: 'local', author: 'user' }, true],
+    [{ scope: 'enterprise' }, true],
+    [{ scope: 'local', author: 'repository' }, false],
+    [{ scope: 'project', author: 'repository' }, false],
+    [{ scope: 'plugin' }, false],
+    [{ scope: 'claudeai' }, false],
+  ])('%j is of the user: %s', (server, ofUser) => {
+    expect(isOfUser(server)).toBe(ofUser)
+  })
+})
+
+describe('lists in an entry', () => {
+  const decided = (channel: ChannelPermissions, asked: ToolRequest) =>
+    decide(asked, { channel, rules: [rule('allow', 'mcp__s')] }).outcome
+
+  it('that are empty open nothing', () => {
+    expect(decided({ allowedTools: [] }, request())).toBe('ask')
+    expect(decided({ deniedTools: [] }, request())).toBe('allow')
+    const uri = { ...request('file:///a', 'reads'), resource: true }
+    expect(decided({ allowedResources: [] }, uri)).toBe('ask')
+    expect(decided({}, uri)).toBe('allow')
+  })
+
+  it.each([
+    ['t', 't', true],
+    ['get_*', 'get_x', true],
+    ['get_*', 'set_x', false],
+    ['de.lete', 'de.lete', true],
+    ['de_lete', 'de.lete', true],
+    ['s.t', 't', true],
+    ['s.get_*', 'get_x', true],
+    ['mcp__s__t', 't', true],
+    ['mcp__s__get_*', 'get_x', true],
+    ['mcp__other__t', 't', false],
+    ['other.t', 't', false],
+    // One word is a tool, also where it is the name of the server.
+    ['s', 't', false],
+    ['s', 's', true],
+    ['not a rule', 't', false],
+  ])('%s is about s.%s: %s', (pattern, tool, applies) => {
+    const asked = request(tool, 'adds', { name: `mcp__s__${tool.replace(/\W/g, '_')}` })
+    expect(decided({ deniedTools: [pattern] }, asked)).toBe(applies ? 'deny' : 'allow')
+    expect(decided({ allowedTools: [pattern] }, asked)).toBe(applies ? 'allow' : 'ask')
+  })
+
+  it('need only one pattern that fits', () => {
+    expect(decided({ allowedTools: ['x', 't', 'y'] }, request())).toBe('allow')
+    expect(decided({ deniedTools: ['x', 't'] }, request())).toBe('deny')
+    expect(decided({ deniedTools: ['x', 'y'] }, request())).toBe('allow')
   })
 })
 
@@ -131,15 +191,67 @@ describe('rules', () => {
     expect(decide(other, { rules: [rule('allow', 'mcp__a__b__c')] }).outcome).toBe('ask')
   })
 
-  it('are read from a settings file, with what is wrong told and the rest kept', () => {
-    const read = readRules(
-      { allow: ['mcp__s', 'Bash(ls)', 7, 'mcp__*__x'], deny: 'mcp__s', ask: ['mcp__t'] },
-      'f.json',
+  it('that cannot be read close the server they begin with, and open nothing', () => {
+    for (const text of ['s/t', 's(t)', 'mcp__s(t)', ' s.t', 'mcp__s__']) {
+      const outcome = (effect: Outcome, server = 's') =>
+        decide(request('t', 'adds', { server }), { rules: [rule(effect, text)] }).outcome
+      expect([text, outcome('deny'), outcome('ask'), outcome('allow')]).toEqual([text, 'deny', 'ask', 'ask'])
+      expect(outcome('deny', 'other')).toBe('ask')
+    }
+    const { reason } = decide(request(), { rules: [rule('deny', 's/t')] })
+    expect(reason.text).toBe('the deny rule "s/t" is not a rule, so it holds for everything of "s"')
+    expect(decide(request(), { rules: [rule('deny', '(')] }).outcome).toBe('ask')
+  })
+
+  it('of the user reach the servers of the user and not those of a repository', () => {
+    const allow = { ...rule('allow', 'mcp__s'), reach: 'user-servers' as const }
+    const decided = (one: Rule, facts: { author?: 'user' | 'repository'; signature?: string }) =>
+      decide(request(), { rules: [one], ...facts }).outcome
+    expect(decided(allow, {})).toBe('allow')
+    expect(decided(allow, { author: 'user' })).toBe('allow')
+    expect(decided(allow, { author: 'repository' })).toBe('ask')
+    expect(decided(rule('allow', 'mcp__s'), { author: 'repository' })).toBe('allow')
+    for (const effect of ['deny', 'ask'] as const)
+      expect(decided({ ...rule(effect, 'mcp__s'), reach: 'user-servers' }, { author: 'repository' })).toBe(
+        effect,
+      )
+  })
+
+  it('that were saved for one server do not reach another of its name', () => {
+    const bound = { ...rule('allow', 'mcp__s__t'), signatures: ['one', 'two'] }
+    expect(reaches(bound, { signature: 'two', author: 'repository' })).toBe(true)
+    expect(reaches(bound, { signature: 'three' })).toBe(false)
+    expect(reaches(bound, {})).toBe(false)
+    expect(reaches({ signatures: [] }, { signature: 'one' })).toBe(false)
+    expect(decide(request(), { rules: [bound], signature: 'one' }).outcome).toBe('allow')
+    expect(decide(request(), { rules: [bound], signature: 'three' }).outcome).toBe('ask')
+    expect(decide(request(), { rules: [{ ...bound, effect: 'deny' }], signature: 'three' }).outcome).toBe(
+      'deny',
     )
-    expect(read.rules.map(({ effect, text }) => `${effect} ${text}`)).toEqual(['ask mcp__t', 'allow mcp__s'])
-    expect(read.warnings).toHaveLength(3)
-    expect(readRules(JSON.parse('{"__proto__": {"allow": ["mcp__s"]}}'), 'f').rules).toEqual([])
-    expect(readRules(null, 'f').warnings).toHaveLength(1)
+  })
+
+  it('leave it to the next one where the first does not reach', () => {
+    const rules = [{ ...rule('allow', 'mcp__s'), signatures: [] }, rule('allow', 'mcp__s__t')]
+    expect(decide(request(), { rules }).reason.rule).toBe('mcp__s__t')
+  })
+
+  it('about a server are found in every spelling, strongest first', () => {
+    const written = (action: Outcome, text: string) => ({ action, rule: text })
+    const rules = [
+      written('allow', 'mcp__s__get_*'),
+      written('deny', 's.delete'),
+      written('ask', 's/x'),
+      written('allow', 's/x'),
+      written('deny', 'other'),
+      written('deny', '*.drop'),
+      written('allow', 'mcp__s2'),
+    ]
+    expect(rulesAbout('s', rules).map(({ action, rule: text }) => `${action} ${text}`)).toEqual([
+      'deny s.delete',
+      'deny *.drop',
+      'ask s/x',
+      'allow mcp__s__get_*',
+    ])
   })
 
   it('are named, with their file, in what people read', () => {
@@ -164,15 +276,62 @@ describe('built-in servers', () => {
   })
 })
 
-describe('resources', () => {
-  it.each<[ChannelPermissions, string, Outcome]>([
-    [{}, 'file:///a', 'allow'],
-    [{ allowedResources: ['file:///docs/*'] }, 'file:///docs/a', 'allow'],
-    [{ allowedResources: ['file:///docs/*'] }, 'file:///etc/passwd', 'ask'],
-    [{ readPermission: 'ask' }, 'file:///a', 'ask'],
-    [{ readPermission: 'deny', allowedResources: ['*'] }, 'file:///a', 'deny'],
-  ])('%j, %s → %s', (permissions, uri, outcome) => {
-    expect(resourceVerdict('s', uri, permissions).outcome).toBe(outcome)
+describe('resources and prompts', () => {
+  const resource = (uri: string) => ({ ...request(uri, 'reads'), resource: true })
+  const prompt = (name: string) => ({ ...request(name, 'reads'), prompt: true })
+
+  it.each<[ChannelPermissions, string, Outcome, Outcome]>([
+    [{}, 'file:///a', 'allow', 'allow'],
+    [{ allowedResources: ['file:///docs/*'] }, 'file:///docs/a', 'allow', 'allow'],
+    [{ allowedResources: ['x', 'file:///docs/*'] }, 'file:///docs/a', 'allow', 'allow'],
+    [{ allowedResources: ['file:///docs/*'] }, 'file:///etc/passwd', 'ask', 'allow'],
+    [{ allowedResources: [] }, 'file:///a', 'ask', 'allow'],
+    [{ readPermission: 'allow' }, 'file:///a', 'allow', 'allow'],
+    [{ readPermission: 'ask' }, 'file:///a', 'ask', 'ask'],
+    [{ readPermission: 'ask', allowedResources: ['*'] }, 'file:///a', 'ask', 'ask'],
+    [{ readPermission: 'deny', allowedResources: ['*'] }, 'file:///a', 'deny', 'deny'],
+    [{ writePermission: 'deny', deniedTools: ['*'], allowedTools: [] }, 'file:///a', 'allow', 'allow'],
+  ])('%j: %s → %s, a prompt → %s', (channel, uri, outcome, ofPrompt) => {
+    expect(decide(resource(uri), { channel, rules: [] }).outcome).toBe(outcome)
+    expect(decide(prompt('p'), { channel, rules: [] }).outcome).toBe(ofPrompt)
+  })
+
+  it.each<[string, boolean]>([
+    ['mcp__s', true],
+    ['mcp__s__*', true],
+    ['s', true],
+    ['s.*', true],
+    ['*', true],
+    ['s.get_*', false],
+    ['mcp__s__p', false],
+    ['mcp__s2', false],
+    ['s2.*', false],
+  ])('the rule %s covers them: %s', (text, covered) => {
+    for (const asked of [resource('file:///a'), prompt('p')])
+      for (const effect of ['deny', 'ask'] as const)
+        expect(decide(asked, { rules: [rule(effect, text)] }).outcome).toBe(covered ? effect : 'allow')
+  })
+
+  it('are closed by the stronger of the entry and the rules', () => {
+    const asks = { channel: { readPermission: 'ask' as const }, rules: [rule('deny', 's')] }
+    expect(decide(resource('a'), asks).reason.kind).toBe('rule')
+    const denies = { channel: { readPermission: 'deny' as const }, rules: [rule('ask', 's')] }
+    expect(decide(resource('a'), denies)).toMatchObject({ outcome: 'deny', reason: { kind: 'channel' } })
+    const opens = { channel: { readPermission: 'ask' as const }, rules: [rule('allow', 's')] }
+    expect(decide(prompt('a'), opens).outcome).toBe('ask')
+  })
+
+  it('are named in what people read', () => {
+    const denied = { outcome: 'deny', reason: { kind: 'channel', text: 'why', source: 'f.json' } } as const
+    expect(explainDecision(resource('file:///a'), denied)).toBe(
+      'Reading file:///a of s is denied: why (f.json).',
+    )
+    expect(explainDecision(resource(''), denied)).toBe('Reading from s is denied: why (f.json).')
+    expect(explainDecision(prompt('p'), denied)).toBe('The prompt p of s is denied: why (f.json).')
+    expect(explainDecision(prompt(''), denied)).toBe('Getting prompts of s is denied: why (f.json).')
+    expect(explainDecision(request(), { outcome: 'ask', reason: { kind: 'default', text: 'why' } })).toBe(
+      's.t asks first: why.',
+    )
   })
 })
 
@@ -194,7 +353,7 @@ describe('asking', () => {
     ['client', 'allow'],
     ['agent', 'deny'],
   ])('a call by the %s, with nobody to ask: %s', async (caller, outcome) => {
-    const verdict = await new PermissionGate().check(request(), standing, caller, {})
+    const verdict = await new PermissionGate().check(request(), standing, { caller }, {})
     expect(verdict.outcome).toBe(outcome)
   })
 
@@ -204,7 +363,7 @@ describe('asking', () => {
       const verdict = await new PermissionGate({ ask: async () => 'always' }).check(
         request(),
         denied,
-        caller,
+        { caller },
         {},
       )
       expect(verdict).toMatchObject({ outcome: 'deny', reason: { rule: 'mcp__s', source: 'settings.json' } })
@@ -214,7 +373,7 @@ describe('asking', () => {
   it('once is once, and a session is a session for that tool alone', async () => {
     const user = ask('once', 'session', 'no')
     const gate = new PermissionGate(user)
-    const check = (tool: string) => gate.check(request(tool), standing, 'agent', {})
+    const check = (tool: string) => gate.check(request(tool), standing, { caller: 'agent' }, {})
     expect((await check('t')).outcome).toBe('allow')
     expect((await check('t')).outcome).toBe('allow')
     expect((await check('t')).outcome).toBe('allow')
@@ -229,7 +388,12 @@ describe('asking', () => {
       return '/home/u/.plugboard/settings.json'
     }
     const user = ask('always')
-    const verdict = await new PermissionGate({ ...user, save }).check(request(), standing, 'agent', {})
+    const verdict = await new PermissionGate({ ...user, save }).check(
+      request(),
+      standing,
+      { caller: 'agent' },
+      {},
+    )
     expect(saved).toEqual(['mcp__s__t'])
     expect(verdict.reason).toMatchObject({ source: '/home/u/.plugboard/settings.json' })
     expect(user.questions[0]?.answers).toContain('always')
@@ -238,26 +402,161 @@ describe('asking', () => {
   it('does not offer always where a saved rule would not stop the asking', async () => {
     const user = ask('session')
     const gate = new PermissionGate({ ...user, save: async () => '' })
-    await gate.check(request(), { rules: [rule('ask', 'mcp__s')] }, 'agent', {})
+    await gate.check(request(), { rules: [rule('ask', 'mcp__s')] }, { caller: 'agent' }, {})
     expect(user.questions[0]?.answers).toEqual(['once', 'session', 'no'])
   })
 
   it('asks once for calls that come together, when the answer covers them', async () => {
     const user = ask('session')
     const gate = new PermissionGate(user)
-    const both = await Promise.all([1, 2].map(() => gate.check(request(), standing, 'agent', {})))
+    const both = await Promise.all([1, 2].map(() => gate.check(request(), standing, { caller: 'agent' }, {})))
     expect(both.map(({ outcome }) => outcome)).toEqual(['allow', 'allow'])
     expect(user.questions).toHaveLength(1)
   })
 
   it('takes any other answer for a no', async () => {
-    const verdict = await new PermissionGate(ask('YES')).check(request(), standing, 'agent', {})
+    const verdict = await new PermissionGate(ask('YES')).check(request(), standing, { caller: 'agent' }, {})
     expect(verdict.outcome).toBe('deny')
   })
 
   it('asks for clients too when told to', async () => {
     const user = ask('no')
     const gate = new PermissionGate({ ...user, askForClients: true })
-    expect((await gate.check(request(), standing, 'client', {})).outcome).toBe('deny')
+    expect((await gate.check(request(), standing, { caller: 'client' }, {})).outcome).toBe('deny')
+  })
+
+  it('asks each client of a served board for itself, whatever another leaves open', async () => {
+    const open: ((answer: 'once') => void)[] = []
+    const gate = new PermissionGate({
+      ask: () => new Promise((answer) => void open.push(answer)),
+      askForClients: true,
+    })
+    const check = (client: string) => gate.check(request(), standing, { caller: 'client', client }, {})
+    const first = check('a')
+    const second = check('b')
+    const third = check('a')
+    await Promise.resolve()
+    expect(open).toHaveLength(3)
+    open[1]?.('once')
+    expect((await second).outcome).toBe('allow')
+    for (const answer of open) answer('once')
+    await Promise.all([first, third])
+  })
+
+  it('keeps what one client was granted from the others', async () => {
+    const user = ask('session', 'no')
+    const gate = new PermissionGate({ ...user, askForClients: true })
+    const check = async (client?: string) =>
+      (await gate.check(request(), standing, { caller: 'client', client }, {})).outcome
+    expect(await check('a')).toBe('allow')
+    expect(await check('a')).toBe('allow')
+    expect(await check('b')).toBe('deny')
+    expect(user.questions).toHaveLength(2)
+  })
+
+  it('forgets a grant when the server is another, and keeps tools, resources and prompts apart', async () => {
+    const user = ask('session', 'no', 'no', 'no')
+    const gate = new PermissionGate(user)
+    const asks = { channel: { readPermission: 'ask', writePermission: 'ask' } as const, rules: [] }
+    const check = async (asked: ToolRequest, signature: string) =>
+      (await gate.check(asked, { ...asks, signature }, { caller: 'agent' }, {})).outcome
+    expect(await check(request(), 'one')).toBe('allow')
+    expect(await check(request(), 'one')).toBe('allow')
+    expect(await check(request(), 'two')).toBe('deny')
+    expect(await check({ ...request(), resource: true }, 'one')).toBe('deny')
+    expect(await check({ ...request(), prompt: true }, 'one')).toBe('deny')
+    expect(user.questions).toHaveLength(4)
+  })
+
+  it('asks one after another, however many calls wait', async () => {
+    let open = 0
+    let most = 0
+    const gate = new PermissionGate({
+      ask: async () => {
+        most = Math.max(most, ++open)
+        await new Promise((done) => setTimeout(done, 1))
+        open--
+        return 'once'
+      },
+    })
+    const all = [1, 2, 3, 4].map(() => gate.check(request(), standing, { caller: 'agent' }, {}))
+    expect((await Promise.all(all)).every(({ outcome }) => outcome === 'allow')).toBe(true)
+    expect(most).toBe(1)
+  })
+
+  it('lets a call that waits for a question go when it is cancelled, and when the question fails', async () => {
+    const answers: { done(answer: 'once'): void; fail(error: Error): void }[] = []
+    const gate = new PermissionGate({
+      ask: () => new Promise((done, fail) => void answers.push({ done, fail })),
+    })
+    const stop = new AbortController()
+    const check = (signal?: AbortSignal) => gate.check(request(), standing, { caller: 'agent' }, {}, signal)
+    const first = check()
+    const waiting = check(stop.signal)
+    stop.abort()
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' })
+    await expect(check(AbortSignal.abort())).rejects.toMatchObject({ code: 'CANCELLED' })
+    const next = check()
+    answers[0]?.fail(new Error('gone'))
+    await expect(first).rejects.toThrow('gone')
+    await expect.poll(() => answers.length).toBe(2)
+    answers[1]?.done('once')
+    expect((await next).outcome).toBe('allow')
+    expect(answers).toHaveLength(2)
+  })
+
+  it('answers at once where nobody has to be asked', () => {
+    const gate = new PermissionGate({ ask: async () => 'once' })
+    const quick = (caller: 'user' | 'agent' | 'client', rules: readonly Rule[] = []) =>
+      gate.quick(request(), { rules }, { caller })
+    expect(quick('agent')).toBeUndefined()
+    expect(quick('user')?.reason.kind).toBe('user')
+    expect(quick('client')?.reason.kind).toBe('client')
+    expect(quick('agent', [rule('allow', 's')])?.outcome).toBe('allow')
+    expect(quick('user', [rule('deny', 's')])?.outcome).toBe('deny')
+  })
+
+  it('asks about a changed tool again, whatever was granted or allowed', async () => {
+    const user = ask('session', 'no')
+    const gate = new PermissionGate(user)
+    const check = async (asked: ToolRequest, rules: readonly Rule[] = []) =>
+      (await gate.check(asked, { rules }, { caller: 'agent' }, {})).outcome
+    expect(await check(request())).toBe('allow')
+    const changed = request('t', 'destroys', { changes: ['description'] })
+    expect(await check(changed, [rule('allow', 's')])).toBe('deny')
+    expect(user.questions[1]?.reason.kind).toBe('changed')
+    expect(user.questions[1]?.answers).not.toContain('always')
+    expect(decide(changed, { rules: [rule('deny', 's')] }).reason.kind).toBe('rule')
+    expect(decide(changed, { rules: [] }).reason.kind).toBe('default')
+  })
+
+  it('saves a rule that means this tool of this server, with its signature', async () => {
+    const saved: unknown[][] = []
+    const save = async (...words: unknown[]) => {
+      saved.push(words)
+      return 'f.json'
+    }
+    const always = async (over: Partial<ToolRequest>) => {
+      const gate = new PermissionGate({ ask: async () => 'always', save })
+      const asked = request('t', 'adds', over)
+      return (await gate.check(asked, { rules: [], signature: 'sig' }, { caller: 'agent' }, {})).reason
+    }
+    expect(await always({ server: 'a__b', name: 'mcp__a__b__t' })).toMatchObject({
+      rule: 'a__b.t',
+      source: 'f.json',
+      text: 'the user allowed it always',
+    })
+    await always({})
+    expect(saved).toEqual([
+      ['a__b.t', 'sig'],
+      ['mcp__s__t', 'sig'],
+    ])
+  })
+
+  it('takes always for this session where it cannot be saved', async () => {
+    const gate = new PermissionGate({ ask: async () => 'always' })
+    const check = () => gate.check(request(), standing, { caller: 'agent' }, {})
+    expect((await check()).reason.text).toBe('the user allowed it for this session')
+    expect((await check()).reason.kind).toBe('grant')
   })
 })

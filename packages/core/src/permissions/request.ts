@@ -14,12 +14,14 @@ export interface ToolRequest {
   /** The name the model sees, from the registry. */
   readonly name: string
   readonly traits: ClaimedTraits
-  /** Whether the server's claims may loosen anything. They may always tighten. */
-  readonly trusted: boolean
   /** How its definition differs from the one that was accepted, line by line; then nothing but the user opens it. */
   readonly changes?: readonly string[] | undefined
-  /** Not a tool but a resource is to be read; `tool` is its address then. */
+  /** Not a tool but a resource is to be read or followed; `tool` is its address then. */
   readonly resource?: boolean
+  /** Not a tool but a prompt is to be got or completed; `tool` is its name then. */
+  readonly prompt?: boolean
+  /** What the tool is to be called with, where that is known. */
+  readonly arguments?: Readonly<Record<string, unknown>> | undefined
   /** A server of our own, which brings its own list of allowed tools. */
   readonly builtin?: { readonly allowedTools: readonly string[] } | undefined
 }

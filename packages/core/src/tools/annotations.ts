@@ -1,5 +1,6 @@
 // annotations.ts: what a server says about its tools' behaviour, with the protocol's defaults filled in.
-// They are claims. Whether a claim may loosen a permission is decided in permissions/, and only for a trusted server.
+// They are claims: permissions/ lets them loosen something only where the user configured the server.
+import { isConcurrencySafe } from '../connection/lists.ts'
 import type { ToolDefinition } from './definition.ts'
 import { cleanLine } from './describe.ts'
 
@@ -22,7 +23,7 @@ export function toolTraits({ annotations: hints = {} }: ToolDefinition): ToolTra
     destructive: !readOnly && hints.destructiveHint !== false,
     idempotent: readOnly || hints.idempotentHint === true,
     openWorld: hints.openWorldHint !== false,
-    concurrencySafe: readOnly,
+    concurrencySafe: isConcurrencySafe(hints),
   }
 }
 

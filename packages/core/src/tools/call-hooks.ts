@@ -1,9 +1,9 @@
 // call-hooks.ts: what hooks make of a call: they may refuse it, change its arguments, and replace or add to its answer.
-import { Cancelled, type PlugboardError } from '../errors.ts'
-import type { Hooks } from '../interaction/index.ts'
+// They see the answer as the server gave it, before any of it is shown, saved or passed on.
+import { Cancelled, type PlugboardError, ToolError } from '../errors.ts'
+import type { AfterCall, Hooks } from '../interaction/index.ts'
 import { isRecord } from './json.ts'
 import { Refused } from './permit.ts'
-import type { ToolResult } from './result.ts'
 import type { BoundTool } from './tool.ts'
 
 /** One call as the hooks see it. */
@@ -13,6 +13,8 @@ export interface HookedCall {
   readonly args: Readonly<Record<string, unknown>>
   readonly signal: AbortSignal | undefined
 }
+
+type Answer = Readonly<Record<string, unknown>>
 
 /** The arguments to send; rejects when a hook refuses the call. */
 export async function hooksBefore(
@@ -31,36 +33,50 @@ export async function hooksBefore(
   )
 }
 
-export async function hooksAfter(call: HookedCall, result: ToolResult): Promise<ToolResult> {
+/** What is left of the server's answer after the hooks. */
+export async function hooksAfter(call: HookedCall, raw: unknown): Promise<unknown> {
   const { hooks, signal } = call
-  if (!hooks?.has(result.isError ? 'PostToolUseFailure' : 'PostToolUse')) return result
-  const { content, structuredContent } = result
-  const after = result.isError
-    ? await hooks.afterFailure(hooked(call), { code: 'TOOL_ERROR', message: firstText(result) }, signal)
-    : await hooks.after(hooked(call), { content, structuredContent }, signal)
-  const replaced = after.output === undefined ? content : blocksOf(after.output)
-  const added = after.context.map((text) => ({ type: 'text', text }) as const)
-  return added.length === 0 && replaced === content ? result : { ...result, content: [...replaced, ...added] }
-}
-
-/** The same for an answer that is passed on as it came. */
-export async function hooksAfterPassing(
-  call: HookedCall,
-  result: Readonly<Record<string, unknown>>,
-): Promise<Readonly<Record<string, unknown>>> {
-  const { content, structuredContent } = result
-  if (result.isError === true || !call.hooks?.has('PostToolUse')) return result
-  const after = await call.hooks.after(hooked(call), { content, structuredContent }, call.signal)
-  if (after.output === undefined && after.context.length === 0) return result
-  const kept = after.output === undefined && Array.isArray(content) ? content : []
-  const replaced = after.output === undefined ? [] : blocksOf(after.output)
+  const answer: Answer = isRecord(raw) ? raw : {}
+  const failed = answer.isError === true
+  if (!hooks?.has(failed ? 'PostToolUseFailure' : 'PostToolUse')) return raw
+  const { content, structuredContent } = answer
+  const after = failed
+    ? await hooks.afterFailure(hooked(call), { code: 'TOOL_ERROR', message: firstText(content) }, signal)
+    : await hooks.after(hooked(call), isRecord(raw) ? { content, structuredContent } : raw, signal)
+  if (after.output === undefined && after.context.length === 0) return raw
   const added = after.context.map((text) => ({ type: 'text', text }))
-  return { ...result, content: [...kept, ...replaced, ...added] }
+  if (after.output !== undefined) return replaced(answer, after.output, added)
+  return { ...answer, content: [...(Array.isArray(content) ? (content as unknown[]) : []), ...added] }
 }
 
-export async function hooksAfterFailure(call: HookedCall, error: PlugboardError): Promise<void> {
-  if (!call.hooks?.has('PostToolUseFailure') || error instanceof Refused) return
-  await call.hooks.afterFailure(hooked(call), { code: error.code, message: error.message }, call.signal)
+/**
+ * An answer of the hook alone. Nothing of the server's stays: a text that a hook takes out of `content` would otherwise
+ * still stand in `structuredContent`, in `_meta` or in a field that a later version of the protocol brings.
+ */
+function replaced(answer: Answer, output: unknown, added: readonly object[]): Answer {
+  const structured =
+    isRecord(output) && isRecord(output.structuredContent) ? output.structuredContent : undefined
+  return {
+    content: [...blocksOf(output), ...added],
+    ...(structured && { structuredContent: structured }),
+    ...(answer.isError === true && { isError: true }),
+    // Says only that this is the end of the call, which it still is.
+    ...(answer.resultType === 'complete' && { resultType: 'complete' }),
+  }
+}
+
+/** The error to throw: the one that happened, or what a hook made of it. */
+export async function hooksAfterFailure(call: HookedCall, error: PlugboardError): Promise<PlugboardError> {
+  const { hooks, tool, signal } = call
+  if (!hooks?.has('PostToolUseFailure') || error instanceof Refused) return error
+  const { code, message } = error
+  const after: AfterCall = await hooks.afterFailure(hooked(call), { code, message }, signal)
+  if (after.output === undefined || !(error instanceof ToolError)) return error
+  // Without its cause, which still has the words that the hook took out.
+  const text = blocksOf(after.output)
+    .map((block) => block.text)
+    .join('\n')
+  return new ToolError(tool.definition.name, text, { server: tool.server })
 }
 
 function hooked({ tool, args }: HookedCall) {
@@ -68,7 +84,7 @@ function hooked({ tool, args }: HookedCall) {
 }
 
 /** A hook may answer with text or with blocks of text; anything else is shown as JSON. */
-function blocksOf(output: unknown): ToolResult['content'] {
+function blocksOf(output: unknown): { readonly type: 'text'; readonly text: string }[] {
   if (typeof output === 'string') return [{ type: 'text', text: output }]
   const list: unknown[] | undefined = Array.isArray(output)
     ? output
@@ -81,7 +97,8 @@ function blocksOf(output: unknown): ToolResult['content'] {
   return texts && texts.length > 0 ? texts : [{ type: 'text', text: JSON.stringify(output) ?? '' }]
 }
 
-function firstText(result: ToolResult): string {
-  const block = result.content.find((one) => one.type === 'text')
-  return block?.type === 'text' ? block.text.slice(0, 2000) : ''
+function firstText(content: unknown): string {
+  const blocks = Array.isArray(content) ? (content as unknown[]) : []
+  const block = blocks.find((one) => isRecord(one) && one.type === 'text' && typeof one.text === 'string')
+  return isRecord(block) ? String(block.text).slice(0, 2000) : ''
 }

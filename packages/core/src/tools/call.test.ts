@@ -1,5 +1,5 @@
 // The pipeline in front of a real server: server-everything as a child process.
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ import {
   readAudit,
   verifyAudit,
 } from '../permissions/index.ts'
-import { callByName, callTool, type NamedCallPorts } from './call.ts'
+import { callByName, callTool, type NamedCallPorts, passTool } from './call.ts'
 import { readToolList, type ToolDefinition } from './definition.ts'
 import { NameRegistry } from './names.ts'
 import { loadZod, type Zod } from './schema/index.ts'
@@ -70,10 +70,7 @@ function board(setup: Setup = {}) {
   const tools = new Map(
     all.map((definition, index) => {
       const name = names[index] ?? ''
-      return [
-        name,
-        new BoundTool({ name, server: 'everything', definition, trusted: false, env: {}, zod }, actions),
-      ]
+      return [name, new BoundTool({ name, server: 'everything', definition, env: {}, zod }, actions)]
     }),
   )
   const ports: NamedCallPorts = {
@@ -289,6 +286,139 @@ describe('hooks around a call', () => {
       { type: 'text', text: 'seen' },
       { type: 'text', text: 'and more' },
     ])
+  })
+
+  const SECRET = 'hunter2-hunter2'
+  /** The secret in every place that an answer has, known or not. */
+  const leaky = {
+    content: [
+      { type: 'text', text: `the password is ${SECRET} ${'x'.repeat(200_000)}` },
+      { type: 'audio', data: Buffer.from(SECRET).toString('base64'), mimeType: 'audio/wav' },
+    ],
+    structuredContent: { password: SECRET },
+    _meta: { 'example.com/trace': SECRET },
+    toolResult: SECRET,
+    extra: { note: SECRET },
+  }
+  const redact = (output: unknown) => fn('PostToolUse', () => ({ updatedToolOutput: output }))
+
+  it.each([
+    ['a text', 'redacted', 'redacted', undefined],
+    [
+      'blocks',
+      [
+        { type: 'text', text: 'a' },
+        { type: 'text', text: 'b' },
+      ],
+      'a b',
+      undefined,
+    ],
+    ['content', { content: [{ type: 'text', text: 'a' }] }, 'a', undefined],
+    ['both', { content: [{ type: 'text', text: 'a' }], structuredContent: { ok: 1 } }, /^a/, { ok: 1 }],
+    ['something else', { ok: true }, '{"ok":true}', undefined],
+    ['nothing to show', [], '[]', undefined],
+  ])(
+    'that replace the answer with %s leave nothing of the server’s',
+    async (_, output, shown, structured) => {
+      const before = await readdir(join(folder, 'results')).catch(() => [])
+      const { call, ports, tools } = board({ hooks: [redact(output)], send: async () => leaky })
+      const result = await call('everything.echo', { message: 'x' })
+      expect(JSON.stringify(result)).not.toContain(SECRET)
+      expect(result.content.map((block) => (block.type === 'text' ? block.text : '?')).join(' ')).toMatch(
+        shown,
+      )
+      expect(result.structuredContent).toEqual(structured)
+      expect(result).toMatchObject({ savedFiles: [], isError: false })
+      expect(result.meta).toBeUndefined()
+      expect(await readdir(join(folder, 'results')).catch(() => [])).toEqual(before)
+      const tool = tools.get('mcp__everything__echo')
+      if (!tool) throw new Error('no tool')
+      const passed = await passTool(ports, tool, {}, {}, async () => ({ ...leaky, resultType: 'complete' }))
+      expect(JSON.stringify(passed)).not.toContain(SECRET)
+      expect(Object.keys(passed).filter((key) => key !== 'structuredContent')).toEqual([
+        'content',
+        'resultType',
+      ])
+      expect(passed.structuredContent).toEqual(structured)
+    },
+  )
+
+  it('see the answer as the server gave it, and may only add to it', async () => {
+    const heard: unknown[] = []
+    const add = fn('PostToolUse', (input) => {
+      heard.push(input.tool_response)
+      return { additionalContext: 'and more' }
+    })
+    const { call } = board({ hooks: [add], send: async () => leaky })
+    const result = await call('everything.echo', { message: 'x' })
+    expect(heard).toEqual([{ content: leaky.content, structuredContent: leaky.structuredContent }])
+    expect(result).toMatchObject({ structuredContent: { password: SECRET }, truncated: true })
+    const silent = board({
+      hooks: [fn('PostToolUse', () => ({}))],
+      send: async () => ({ content: [], x: 1 }),
+    })
+    expect((await silent.call('everything.echo', { message: 'x' })).content).toEqual([
+      { type: 'text', text: '(no output)' },
+    ])
+  })
+
+  it('may replace what a failure says, as an answer or as an error', async () => {
+    const hooks = [
+      fn('PostToolUseFailure', (input) => ({
+        updatedToolOutput: `${input.error}`.replaceAll(SECRET, '***'),
+      })),
+    ]
+    const answered = board({ hooks, send: async () => ({ ...leaky, isError: true }) })
+    const result = await answered.call('everything.echo', { message: 'x' })
+    expect(result.isError).toBe(true)
+    expect(JSON.stringify(result)).not.toContain(SECRET)
+    expect(JSON.stringify(result)).toContain('the password is ***')
+    const thrown = board({ hooks, send: () => Promise.reject(new Error(`no ${SECRET}`)) })
+    const error: unknown = await thrown.call('everything.echo', { message: 'x' }).catch((one: unknown) => one)
+    expect(error).toMatchObject({ code: 'TOOL_ERROR', message: 'no ***' })
+    expect((error as Error).cause).toBeUndefined()
+    const own = board({ hooks: [fn('PostToolUseFailure', () => ({ updatedToolOutput: 'x' }))] })
+    await expect(own.call('everything.echo', { message: 5 })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  })
+
+  it('add to an answer that says it failed', async () => {
+    const hooks = [fn('PostToolUseFailure', () => ({ additionalContext: 'try again' }))]
+    const { call } = board({
+      hooks,
+      send: async () => ({ isError: true, content: [{ type: 'text', text: 'no' }] }),
+    })
+    expect((await call('everything.echo', { message: 'x' })).content).toEqual([
+      { type: 'text', text: 'no' },
+      { type: 'text', text: 'try again' },
+    ])
+  })
+
+  it('guard a tool in every spelling of its name', async () => {
+    const long = `remove_${'every_'.repeat(12)}thing`
+    const extra = ['de.lete', 'de_lete', long].map((name) => ({ name, inputSchema: { type: 'object' } }))
+    const guarded = async (matcher: string, tool: string) => {
+      const hook: Hook = {
+        event: 'PreToolUse',
+        matcher,
+        run: { kind: 'function', call: () => ({ decision: 'block' }) },
+      }
+      const { call } = board({ hooks: [hook], extra, send: async () => ({ content: [] }) })
+      return await call(`everything.${tool}`).then(
+        () => false,
+        () => true,
+      )
+    }
+    for (const matcher of [
+      'mcp__everything__de_lete',
+      'mcp__.*de.lete',
+      'everything.de.lete',
+      'mcp__everything__de_*',
+    ])
+      expect([matcher, await guarded(matcher, 'de.lete')]).toEqual([matcher, true])
+    for (const matcher of [`mcp__everything__${long}`, 'mcp__.*thing', 'everything.*thing', 'everything'])
+      expect([matcher, await guarded(matcher, long)]).toEqual([matcher, true])
+    expect(await guarded('mcp__other__.*', 'de.lete')).toBe(false)
+    expect(await guarded('mcp__everything__other', 'de.lete')).toBe(false)
   })
 
   it('may not make arguments that do not fit', async () => {

@@ -6,7 +6,7 @@ import type { Host } from '../host.ts'
 import type { Hooks } from '../interaction/index.ts'
 import type { AuditEvent, AuditLog, Verdict } from '../permissions/index.ts'
 import { unfitArguments } from './arguments.ts'
-import { hooksAfter, hooksAfterFailure, hooksAfterPassing, hooksBefore } from './call-hooks.ts'
+import { hooksAfter, hooksAfterFailure, hooksBefore } from './call-hooks.ts'
 import { type PermitPorts, permit, Refused } from './permit.ts'
 import { presentResult, type ToolResult } from './result.ts'
 import { resultFiles } from './result-files.ts'
@@ -74,11 +74,11 @@ export async function callTool(
     check: () => validate(tool, args),
     send: async (sent) => {
       const session = await ports.connect(tool.server, signal)
-      const raw = await afterUrls(ports, tool, signal, () =>
+      const answer = await afterUrls(ports, tool, signal, () =>
         session.callTool(tool.definition.name, sent, context),
       )
-      const result = await present(ports, tool, raw, context)
-      return await hooksAfter({ hooks: ports.hooks, tool, args: sent, signal }, result)
+      const raw = await hooksAfter({ hooks: ports.hooks, tool, args: sent, signal }, answer)
+      return await present(ports, tool, raw, context)
     },
   })
 }
@@ -97,8 +97,9 @@ export async function passTool(
   return await supervised(ports, tool, args, context, {
     check: () => undefined,
     send: async (sent) => {
-      const result = await send(sent)
-      return await hooksAfterPassing({ hooks: ports.hooks, tool, args: sent, signal: context.signal }, result)
+      const answer = await send(sent)
+      const raw = await hooksAfter({ hooks: ports.hooks, tool, args: sent, signal: context.signal }, answer)
+      return raw as Readonly<Record<string, unknown>> // an object went in, so an object comes out
     },
   })
 }
@@ -128,8 +129,7 @@ async function supervised<R extends { readonly isError?: unknown }>(
     audit(ports, tool, sent, context, verdict, result.isError === true ? 'tool-error' : 'ok', started)
     return result
   } catch (raw) {
-    const error = asOurs(raw, tool, signal)
-    await hooksAfterFailure({ hooks, tool, args: sent, signal }, error)
+    const error = await hooksAfterFailure({ hooks, tool, args: sent, signal }, asOurs(raw, tool, signal))
     audit(ports, tool, sent, context, verdict ?? refusalOf(error), outcomeOf(error), started, error.code)
     throw error
   }

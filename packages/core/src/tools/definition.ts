@@ -1,5 +1,5 @@
 // definition.ts: one tool as its server describes it, read tolerantly: a bad tool costs itself, never the list.
-import type { ToolAnnotations } from '../connection/lists.ts'
+import { readAnnotations, type ToolAnnotations } from '../connection/lists.ts'
 import { isRecord } from './json.ts'
 
 export type { ToolAnnotations }
@@ -68,17 +68,4 @@ function readTool(item: unknown): { tool: ToolDefinition; warnings: string[] } |
 
 function readSchema(schema: unknown): JsonSchema | undefined {
   return isRecord(schema) || typeof schema === 'boolean' ? schema : undefined
-}
-
-/** Only values of the right type count: `"false"` is not a hint. */
-function readAnnotations(raw: unknown): ToolAnnotations | undefined {
-  if (!isRecord(raw)) return undefined
-  const flag = (key: string) => (typeof raw[key] === 'boolean' ? { [key]: raw[key] } : {})
-  return {
-    ...(typeof raw.title === 'string' && { title: raw.title }),
-    ...flag('readOnlyHint'),
-    ...flag('destructiveHint'),
-    ...flag('idempotentHint'),
-    ...flag('openWorldHint'),
-  }
 }

@@ -45,7 +45,7 @@ export {
 } from './lock.ts'
 export { identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
-export { type AcceptedTools, permissionRequest } from './permit.ts'
+export { type AcceptedTools, permissionRequest, wayOut } from './permit.ts'
 export { type ModelBlock, presentResult, type ResultOptions, resultLimit, type ToolResult } from './result.ts'
 export { pruneResults, type ResultFiles, resultFiles, type SavedFile } from './result-files.ts'
 export {

@@ -2,6 +2,7 @@
 // accepted, and says no in words that help. Who is asked, and how, is not its business.
 import { PermissionDenied } from '../errors.ts'
 import {
+  type Decision,
   explainDecision,
   type PermissionGate,
   type Standing,
@@ -25,13 +26,13 @@ export interface PermitPorts {
 }
 
 /** The tool as a question about permission. */
-export function permissionRequest(tool: BoundTool): ToolRequest {
+export function permissionRequest(tool: BoundTool, args?: Readonly<Record<string, unknown>>): ToolRequest {
   return {
     server: tool.server,
     tool: tool.definition.name,
     name: tool.name,
     traits: tool.traits,
-    trusted: tool.trusted,
+    ...(args && { arguments: args }),
     ...(tool.builtinAllows && { builtin: { allowedTools: tool.builtinAllows } }),
   }
 }
@@ -44,12 +45,14 @@ export async function permit(
 ): Promise<Verdict> {
   const known = ports.accepted?.changes(tool)
   const changes = known instanceof Promise ? await known : known
-  const request = changes ? { ...permissionRequest(tool), changes } : permissionRequest(tool)
+  const plain = permissionRequest(tool, args)
+  const request = changes ? { ...plain, changes } : plain
   const standing = ports.standing(tool.server)
   const caller = context.caller ?? 'agent'
+  const who = { caller, client: context.client }
   const verdict =
-    ports.gate.quick(request, standing, caller) ??
-    (await ports.gate.check(request, standing, caller, args, context.signal))
+    ports.gate.quick(request, standing, who) ??
+    (await ports.gate.check(request, standing, who, args, context.signal))
   if (verdict.outcome === 'allow') {
     // A client in front of a served board answers for itself, not for the user of this one.
     if (caller !== 'client') ports.accepted?.accept(tool)
@@ -68,7 +71,7 @@ export class Refused extends PermissionDenied {
 }
 
 /** What would let the call through, where there is something. */
-function wayOut({ reason }: Verdict): string | undefined {
+export function wayOut({ reason }: Decision): string | undefined {
   if (reason.kind === 'rule' || reason.kind === 'channel') return 'What is written there has to change first.'
   if (reason.kind === 'nobody')
     return 'Allow it beforehand: a rule under `permissions.allow` in your own settings.'

@@ -33,6 +33,8 @@ export interface Progress {
 export interface CallContext {
   /** `user`: a person typed it, which is consent. `client`: the one in front of a served board. Default `agent`. */
   readonly caller?: 'user' | 'agent' | 'client'
+  /** Which client of a served board: questions and grants of one client are not those of another. */
+  readonly client?: string
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
   /** Milliseconds for this call, instead of the server's. */
@@ -54,7 +56,8 @@ export interface Tool extends OfferedTool {
   /** What of its schema could not be used. */
   readonly warnings: readonly string[]
   call(args: Readonly<Record<string, unknown>>, context?: CallContext): Promise<ToolResult>
-  checkPermissions(): Decision
+  /** Whether a call with these arguments is allowed, asks or is denied, and which rule says so. It asks nobody. */
+  checkPermissions(args?: Readonly<Record<string, unknown>>): Decision
   /** What is wrong with the arguments, path by path; nothing when they fit. */
   argumentProblem(args: unknown): string | undefined
   isReadOnly(): boolean
@@ -70,11 +73,11 @@ export interface BoundToolOptions {
   readonly name: string
   readonly server: string
   readonly definition: ToolDefinition
-  /** Whether the server's claims about its tools may loosen a permission. */
-  readonly trusted: boolean
   readonly alwaysLoad?: boolean
   /** The tools a built-in server allows by itself. */
   readonly builtinAllows?: readonly string[] | undefined
+  /** The settings say that it may run beside other calls. */
+  readonly concurrent?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   /** Only `inputSchema` needs it; loaded then when it is not given. */
   readonly zod?: Zod
@@ -83,7 +86,7 @@ export interface BoundToolOptions {
 /** How a tool reaches the pipeline; the board brings it. */
 export interface ToolActions {
   call(tool: BoundTool, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ToolResult>
-  decide(tool: BoundTool): Decision
+  decide(tool: BoundTool, args?: Readonly<Record<string, unknown>>): Decision
   /** True when left out. */
   isAvailable?(tool: BoundTool): boolean
 }
@@ -94,7 +97,6 @@ export class BoundTool implements Tool {
   readonly server: string
   readonly definition: ToolDefinition
   readonly traits: ToolTraits
-  readonly trusted: boolean
   readonly alwaysLoad: boolean
   readonly builtinAllows: readonly string[] | undefined
   readonly maxResultSizeChars: number
@@ -109,8 +111,8 @@ export class BoundTool implements Tool {
     this.name = options.name
     this.server = options.server
     this.definition = options.definition
-    this.traits = toolTraits(options.definition)
-    this.trusted = options.trusted
+    const traits = toolTraits(options.definition)
+    this.traits = options.concurrent ? { ...traits, concurrencySafe: true } : traits
     this.alwaysLoad =
       options.alwaysLoad === true || options.definition.meta?.['anthropic/alwaysLoad'] === true
     this.builtinAllows = options.builtinAllows
@@ -168,8 +170,8 @@ export class BoundTool implements Tool {
     return this.#actions.call(this, args, context)
   }
 
-  checkPermissions(): Decision {
-    return this.#actions.decide(this)
+  checkPermissions(args?: Readonly<Record<string, unknown>>): Decision {
+    return this.#actions.decide(this, args)
   }
 
   isReadOnly = () => this.traits.readOnly

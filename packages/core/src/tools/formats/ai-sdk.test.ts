@@ -18,7 +18,7 @@ describe('the AI SDK', () => {
           description: 'Greets.',
           inputSchema: { type: 'object', properties: { who: { type: 'string' } }, required: ['who'] },
         },
-        trusted: false,
+
         env: {},
         zod: await loadZod(),
       },
