@@ -164,6 +164,8 @@ const CAREFUL = new Set([
   'managedServers',
   'claudeaiServers',
   'logins',
+  'gateway',
+  'audit',
   'plugins',
   'permissions',
   'hooks',
