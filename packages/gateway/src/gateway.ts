@@ -255,7 +255,7 @@ export class Gateway {
       this.board.request(
         ref.server,
         method,
-        { ...params, _meta: this.#meta(params, exchange) },
+        { ...params, _meta: this.#meta(ref.server, params, exchange) },
         { signal, onProgress },
       ),
     )
@@ -283,10 +283,16 @@ export class Gateway {
     const { task: _, ...asked } = params
     // The client decides what runs beside what, as it would with the server itself.
     const result = await this.questions.during(ref.server, exchange, (onTask) =>
-      this.board.pass(ref.server, ref.name, { ...asked, _meta: this.#meta(params, exchange) }, context, {
-        concurrent: true,
-        onTask,
-      }),
+      this.board.pass(
+        ref.server,
+        ref.name,
+        { ...asked, _meta: this.#meta(ref.server, params, exchange) },
+        context,
+        {
+          concurrent: true,
+          onTask,
+        },
+      ),
     )
     return this.withAddresses(ref.server, result, 'content')
   }
@@ -318,10 +324,12 @@ export class Gateway {
   }
 
   /** What travels beside the parameters: everything of the client's but the envelope of its own connection. */
-  #meta(params: Json, { client }: Exchange): Json {
+  #meta(server: string, params: Json, { client }: Exchange): Json {
     const { progressToken: _, ...rest } = metaOf(params)
     const meta: Json = {}
     for (const [key, value] of Object.entries(rest)) if (!OWN_META.has(key)) meta[key] = value
+    // A server of the older era was told once, when it was greeted.
+    if (this.questions.eraOf(server) === 'legacy') return meta
     return {
       ...meta,
       [META.clientCapabilities]: declared(client.capabilities),

@@ -69,6 +69,8 @@ export class LegacySession implements Client {
   readonly #unfollow = new Map<string, () => Promise<void>>()
   #stopListening: (() => void) | undefined
   #asks = 0
+  #asksForLevel = false
+  #isAbsent = false
   #closed = false
 
   constructor(gateway: Gateway, outlet: Outlet) {
@@ -107,6 +109,20 @@ export class LegacySession implements Client {
       gone?.removeEventListener('abort', onGone)
       this.#open.delete(id)
     }
+  }
+
+  /** Nothing shows that the client is still there: no stream is open, and nothing is under way. */
+  absent(): void {
+    this.#isAbsent = true
+    this.#gateway.feed.forgetLevel(this)
+  }
+
+  /** The client was heard of. */
+  returned(): void {
+    if (!this.#isAbsent) return
+    this.#isAbsent = false
+    if (this.#asksForLevel && this.logLevel !== undefined && !this.#closed)
+      this.#gateway.feed.wantLevel(this, this.logLevel)
   }
 
   notified({ method, params }: Notification): void {
@@ -175,6 +191,7 @@ export class LegacySession implements Client {
     switch (method) {
       case 'logging/setLevel':
         this.logLevel = readLogLevel(params)
+        this.#asksForLevel = true
         this.#gateway.feed.wantLevel(this, this.logLevel)
         return {}
       case 'resources/subscribe':

@@ -66,7 +66,10 @@ describe('a session id', () => {
       sessions.find(id, visitor('ada')),
     ])
     expect(one).toBe(two)
-    expect(one).toMatchObject({ id, session: { protocolVersion: '2025-11-25', capabilities: GREETING.capabilities } })
+    expect(one).toMatchObject({
+      id,
+      session: { protocolVersion: '2025-11-25', capabilities: GREETING.capabilities },
+    })
     expect(await sessions.find(id, visitor('eve'))).toBeUndefined()
     expect(sessions.count).toBe(1)
   })

@@ -31,6 +31,7 @@ export class HttpSession {
   #stream: ServerResponse | undefined
   #place: Place | undefined
   #timer: NodeJS.Timeout | undefined
+  #leaving: NodeJS.Timeout | undefined
   readonly #replay: Replay
   readonly #restored: boolean
   /** Up to here the client has been sent what belongs to no request. */
@@ -88,13 +89,17 @@ export class HttpSession {
     this.#timer = alive
     res.on('close', () => {
       clearInterval(alive)
-      if (this.#stream === res) this.#stream = undefined
+      if (this.#stream !== res) return
+      this.#stream = undefined
+      this.#leaving = setTimeout(() => this.idle && this.session.absent(), GATEWAY_LIMITS.resumeMs)
+      this.#leaving.unref()
     })
     for (const one of frames) res.write(one)
     this.#delivered = this.#replay.lastId
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#leaving)
     this.endStream()
     await this.session.close()
   }
@@ -174,6 +179,7 @@ export class Sessions {
     if (known) {
       if (known.owner !== visitor.owner) return undefined
       known.lastUsed = Date.now()
+      known.session.returned()
       return known
     }
     const read = this.#read(id, visitor)
