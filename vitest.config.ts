@@ -8,7 +8,7 @@ export default defineConfig({
     alias: [
       { find: /^@plugboard\/core$/, replacement: source('./packages/core/src/index.ts') },
       {
-        find: /^@plugboard\/core\/(config|config\/import|builtin|tools|permissions|interaction|auth|doctor)$/,
+        find: /^@plugboard\/core\/(config|config\/import|builtin|tools|permissions|interaction|auth|doctor|files)$/,
         replacement: source('./packages/core/src/$1/index.ts'),
       },
       { find: /^@plugboard\/core\/(.+)$/, replacement: source('./packages/core/src/$1.ts') },

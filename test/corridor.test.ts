@@ -17,7 +17,7 @@ const CORRIDOR: readonly (readonly string[])[] = [
   ['core/auth'],
   ['core/transports'],
   ['core/connection'],
-  ['core/permissions', 'core/interaction', 'core/builtin'],
+  ['core/permissions', 'core/interaction', 'core/builtin', 'core/trace'],
   ['core/tools'],
   ['core/doctor', 'core/board'],
   ['core/index'],

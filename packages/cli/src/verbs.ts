@@ -389,7 +389,16 @@ export const VERBS: readonly VerbSpec[] = [
         choices: ['client', 'elicit', 'deny'],
         help: 'who answers for calls that ask: the client in front, its user by a form, or nobody',
       },
-      'token-file': { type: 'string', value: 'FILE', help: 'tokens that may come in, one a line' },
+      'token-file': {
+        type: 'string',
+        value: 'FILE',
+        help: 'tokens that may come in, one a line; followed while it runs',
+      },
+      'drain-ms': {
+        type: 'string',
+        value: 'N',
+        help: 'how long running calls may go on after SIGTERM (10000)',
+      },
       'no-auth': { type: 'boolean', help: 'no token, on loopback only' },
       'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },
       'allow-host': { type: 'string', multiple: true, value: 'NAME', help: 'another host name to answer to' },

@@ -69,6 +69,7 @@ export class Board {
   #faults: readonly Diagnostic[] = []
   #awake = false
   #closed: Promise<void> | undefined
+  #reload: (() => Promise<void>) | undefined
   readonly #closers: (() => unknown)[] = []
 
   constructor(options: BoardParts, servers: readonly ConfiguredServer[]) {
@@ -100,6 +101,7 @@ export class Board {
       ask: options.ask,
       saveRule: options.saveRule,
       askForClients: options.askForClients,
+      audit: options.audit,
       hooks,
       elicitation: options.elicit || hooks.has('Elicitation') ? elicitation : undefined,
       server: (name) => this.#roster.servers.get(name),
@@ -399,6 +401,19 @@ export class Board {
       await this.#roster.flush()
     })()
     return this.#closed
+  }
+
+  /**
+   * Reads the configuration again now, without waiting for a change of a file. A board that follows no files has none to
+   * read. What is wrong with a file is an event (`configuration-fault`), not an error.
+   */
+  async reload(): Promise<void> {
+    await this.#reload?.()
+  }
+
+  /** How the configuration is read again. */
+  reloadWith(reload: () => Promise<void>): void {
+    this.#reload = reload
   }
 
   /** Ends something together with the board. */

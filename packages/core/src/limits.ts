@@ -325,16 +325,30 @@ export const GATEWAY_LIMITS = {
   keepAliveMs: 10 * SECOND,
   /** A question that went to a client of 2026-07-28 is given up after this. */
   parkedMs: 10 * MINUTE,
-  parked: 1000,
+  parked: 4000,
   parkedPerOwner: 250,
   /** How long a call goes on whose client lost the stream and may come back for it. */
   resumeMs: 5 * SECOND,
   /** What a session keeps of its streams for a client that comes back. */
   replayEvents: 256,
   replayChars: MIB,
-  sessions: 1000,
+  sessions: 10_000,
+  sessionsPerOwner: 1000,
+  /** Event streams of sessions (GET). */
+  streams: 10_000,
+  streamsPerOwner: 1000,
+  /** A session that is idle for this long is let go of; its id still opens it again. */
   sessionIdleMs: 30 * MINUTE,
-  listens: 1000,
+  /** A session id older than this opens nothing. */
+  sessionMaxMs: 30 * 24 * HOUR,
+  /** Ended sessions and used-up answers that are remembered. */
+  spentIds: 100_000,
+  /** A key seals for this long, and opens for as long as something that it sealed can be valid. */
+  keyRotationMs: 30 * 24 * HOUR,
+  /** What of a server's own requestState travels sealed; a longer one is kept in memory only. */
+  stateChars: 256 * KIB,
+  tokenFilePollMs: 300,
+  listens: 10_000,
   listensPerOwner: 250,
   subscriptionsPerClient: 1000,
   /** Requests of one session that may be open at a time. */

@@ -2,7 +2,7 @@
 // something to say before it, or when it takes long.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type Reply, RPC, written } from './protocol.ts'
+import { type Id, type Reply, RPC, written } from './protocol.ts'
 import type { Replay } from './replay.ts'
 
 export const STREAM_HEADERS = {
@@ -14,6 +14,8 @@ export const STREAM_HEADERS = {
 /** How a broken stream can be taken up again. */
 export interface Resumable {
   readonly replay: Replay
+  /** The request that is answered. */
+  readonly request: Id
   /** The client knows events without a message, which older ones take for broken JSON. */
   readonly marks: boolean
 }
@@ -38,6 +40,16 @@ export class Answering {
   /** Aborted when the client hangs up before it has its answer, and does not come back for it where it could. */
   get gone(): AbortSignal {
     return this.#gone.signal
+  }
+
+  /** The client's connection broke, and it may still come back. */
+  get away(): boolean {
+    return this.#away !== undefined
+  }
+
+  /** Nobody waits for the answer any more. */
+  leave(): void {
+    this.#gone.abort()
   }
 
   get stream(): number | undefined {
@@ -73,6 +85,7 @@ export class Answering {
   /** The client is back for the rest of the stream. */
   resume(res: ServerResponse): void {
     clearTimeout(this.#away)
+    this.#away = undefined
     clearInterval(this.#alive)
     const before = this.#res
     this.#take(res)
@@ -97,7 +110,7 @@ export class Answering {
   #sayAlive(): void {
     this.#open()
     if (this.#resumable?.marks && this.#stream === undefined) {
-      this.#stream = this.#resumable.replay.open()
+      this.#stream = this.#resumable.replay.open(this.#resumable.request)
       this.#write(this.#resumable.replay.mark(this.#stream))
     }
     this.#write(': still here\n\n')
@@ -105,7 +118,7 @@ export class Answering {
 
   #event(message: object): string {
     if (!this.#resumable) return frame(message)
-    this.#stream ??= this.#resumable.replay.open()
+    this.#stream ??= this.#resumable.replay.open(this.#resumable.request)
     return this.#resumable.replay.event(this.#stream, message)
   }
 

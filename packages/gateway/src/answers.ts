@@ -35,7 +35,7 @@ export const ANSWERS: Readonly<Record<string, Answerer>> = {
       exchange.vet?.(params)
       return await gateway.callTool(ref, params, exchange)
     } catch (error) {
-      const result = asToolResult(error)
+      const result = asToolResult(error, gateway.isNarrow(exchange.client))
       if (!result) throw error
       return result
     }
@@ -53,7 +53,7 @@ export const ANSWERS: Readonly<Record<string, Answerer>> = {
   },
   'resources/read': async (gateway, params, exchange) => {
     const uri = text(params, 'uri')
-    if (uri === STATUS_URI) return statusOf(gateway.board, gateway.exposureOf(exchange.client))
+    if (uri === STATUS_URI) return statusOf(gateway, exchange.client)
     const address = await gateway.resource(uri, exchange)
     if (!address) throw new NotFound('resource', uri)
     const { client, signal } = exchange

@@ -22,8 +22,19 @@ export interface Exchange {
   notify(method: string, params: Json): void
   /** Throws when the wire says something else about the call of a tool than its body; asked when the tool is known. */
   readonly vet?: (params: Json) => void
-  /** Asks the client something on behalf of this request; `key` is what the server calls the question. */
-  ask(method: string, params: Json, signal: AbortSignal, key?: string): Promise<Json>
+  /** Asks the client something on behalf of this request. */
+  ask(method: string, params: Json, signal: AbortSignal, origin?: Origin): Promise<Json>
+  /** True while the client is not waiting for this request: it was asked something, or its connection broke. */
+  away?(): boolean
+  /** The server that this request takes up a question of; no other may get it. */
+  readonly resumes?: string
+}
+
+/** Where a question comes from: a server of 2026-07-28 names it, and can be asked again with its own state. */
+export interface Origin {
+  readonly server: string
+  readonly key: string
+  readonly requestState: unknown
 }
 
 /** The call that was to bring a question to its client has ended before the client saw it. */

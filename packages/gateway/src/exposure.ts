@@ -32,6 +32,7 @@ export function readExposure(patterns: readonly string[]): Exposure {
 /** What both show. */
 export function narrowed(outer: Exposure, inner: Exposure): Exposure {
   if (outer === EVERYTHING) return inner
+  if (inner === EVERYTHING) return outer
   return {
     server: (name) => outer.server(name) && inner.server(name),
     tool: (server, tool, name) => outer.tool(server, tool, name) && inner.tool(server, tool, name),

@@ -45,6 +45,9 @@ export class Feed {
   /** What changed in the last moment, and on which servers; `undefined` stands for any. */
   readonly #changes = new Map<Shown | 'status', Set<string | undefined>>()
   #settling: NodeJS.Timeout | undefined
+  /** By client, the level it asked for. */
+  readonly #levels = new Map<Client, number>()
+  /** What servers were told last. */
   #level: number | undefined
 
   constructor(board: Board, questions: Questions) {
@@ -111,10 +114,20 @@ export class Feed {
     this.#changed(shown, server)
   }
 
-  /** A client wants log lines from this level on; servers of the older era send the lowest that anybody wants. */
-  wantLevel(level: string): void {
-    const wanted = LOG_LEVELS.indexOf(level)
-    if (this.#level !== undefined && this.#level <= wanted) return
+  /** A client wants log lines from this level on; servers of the older era send the lowest that a client wants. */
+  wantLevel(client: Client, level: string): void {
+    this.#levels.set(client, LOG_LEVELS.indexOf(level))
+    this.#agree()
+  }
+
+  /** The client has left: what only it wanted is sent no more. */
+  forgetLevel(client: Client): void {
+    if (this.#levels.delete(client)) this.#agree()
+  }
+
+  #agree(): void {
+    const wanted = this.#levels.size > 0 ? Math.min(...this.#levels.values()) : LOG_LEVELS.indexOf('info')
+    if (wanted === this.#level) return
     this.#level = wanted
     for (const { name, state } of this.#board.servers())
       if (state === 'connected') this.#tellLevel(name, wanted)
@@ -146,13 +159,14 @@ export class Feed {
     this.#settling = undefined
     const changes = [...this.#changes]
     this.#changes.clear()
-    for (const { interest, exposure, notify } of [...this.#listeners])
+    for (const listener of [...this.#listeners])
       for (const [what, servers] of changes) {
+        const { interest, exposure } = listener
         if (![...servers].some((server) => server === undefined || exposure.server(server))) continue
         if (what !== 'status') {
-          if (interest[what]) notify(`notifications/${what}/list_changed`, {})
+          if (interest[what]) listener.notify(`notifications/${what}/list_changed`, {})
         } else if (interest.uris.has(STATUS_URI))
-          notify('notifications/resources/updated', { uri: STATUS_URI })
+          listener.notify('notifications/resources/updated', { uri: STATUS_URI })
       }
   }
 

@@ -7,12 +7,16 @@ import { ANSWERS } from './answers.ts'
 import type { Client, Exchange } from './client.ts'
 import { EVERYTHING, type Exposure } from './exposure.ts'
 import { Feed } from './feed.ts'
+import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { type Naming, Offers, type Ref, type View } from './offers.ts'
 import { declared, isObject, type Json, META, metaOf, RPC } from './protocol.ts'
 import { type AskPolicy, Questions, type Wiring } from './questions.ts'
+import { KeyRing } from './seal.ts'
 import { sought } from './sought.ts'
+import { SpentIds } from './spent.ts'
 import { instructions } from './status.ts'
+import { traced } from './trace.ts'
 
 export interface GatewayOptions {
   /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
@@ -21,6 +25,12 @@ export interface GatewayOptions {
   readonly ask?: AskPolicy
   /** What clients without an exposure of their own are shown. */
   readonly expose?: Exposure
+  /** What clients may hold, and how long; the defaults where left out. */
+  readonly limits?: Partial<GatewayLimits>
+  /** Seals session ids and `requestState`; without it they are worth nothing after a restart. */
+  readonly keys?: KeyRing
+  /** Remembers ids that must not be used again, also for the next process when it is given a file. */
+  readonly spent?: SpentIds
   /** The folders that servers are told of when no client's call is under way. */
   readonly roots?: () => Json
 }
@@ -40,6 +50,14 @@ export async function openGateway(
   return new Gateway(await open(questions.wiring()), questions, options)
 }
 
+interface FaultTeller {
+  configurationFaults(): readonly {
+    readonly file: string
+    readonly line?: number
+    readonly message: string
+  }[]
+}
+
 type Asker = Pick<Exchange, 'client' | 'signal'>
 
 export class Gateway {
@@ -48,17 +66,24 @@ export class Gateway {
   readonly metrics = new Metrics()
   readonly feed: Feed
   readonly expose: Exposure
+  readonly limits: GatewayLimits
+  readonly keys: KeyRing
+  readonly spent: SpentIds
   readonly #names: Naming
   readonly #offers: Offers
   readonly #exposures = new WeakMap<Client, Exposure>()
   /** The first look at the servers, which lists wait for, but not for long. */
   #waking: { readonly until: number; readonly done: Promise<void> } | undefined
   #closing: Promise<void> | undefined
+  #isAwake = false
 
   constructor(board: Board, questions: Questions, options: GatewayOptions) {
     this.board = board
     this.questions = questions
     this.expose = options.expose ?? EVERYTHING
+    this.limits = gatewayLimits(options.limits)
+    this.keys = options.keys ?? KeyRing.ephemeral()
+    this.spent = options.spent ?? new SpentIds()
     this.#names = options.names ?? 'mcp'
     questions.eraOf = (server) => {
       const { state } = board.connection(server)
@@ -68,6 +93,7 @@ export class Gateway {
     this.#offers = new Offers({
       board,
       naming: this.#names,
+      expose: this.expose,
       changed: (shown, server) => this.feed.listChanged(shown, server),
     })
   }
@@ -83,8 +109,35 @@ export class Gateway {
   }
 
   #awake(timeoutMs: number) {
-    this.#waking ??= { until: Date.now() + timeoutMs, done: this.board.ready({ timeoutMs }) }
+    this.#waking ??= {
+      until: Date.now() + timeoutMs,
+      done: this.board.ready({ timeoutMs }).finally(() => {
+        this.#isAwake = true
+      }),
+    }
     return this.#waking
+  }
+
+  /** The servers have had their first moment to come up. */
+  get isAwake(): boolean {
+    return this.#isAwake
+  }
+
+  /** It is shown less than what is served: it learns nothing about the rest. */
+  isNarrow(client: Client): boolean {
+    const exposure = this.exposureOf(client)
+    return exposure !== this.expose && exposure !== EVERYTHING
+  }
+
+  /** What the operator should know: names that were refused to a server, and files that could not be read. */
+  problems(): readonly string[] {
+    // A board that follows files tells of their faults.
+    const { configurationFaults } = this.board as Board & Partial<FaultTeller>
+    const faults = configurationFaults?.call(this.board) ?? []
+    const texts = faults.map(
+      ({ file, line, message }) => `${file}${line === undefined ? '' : `:${line}`}: ${message}`,
+    )
+    return [...this.#offers.refusedNames(), ...texts]
   }
 
   /** A name that any server may have is waited for no longer than the first list: one server may never come up. */
@@ -117,7 +170,7 @@ export class Gateway {
     if (!answerer) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
     const stop = this.metrics.started(method)
     try {
-      const result = await answerer(this, params, exchange)
+      const result = await traced(method, params, (told) => answerer(this, told, exchange))
       stop(result.isError === true ? 'tool_error' : 'ok')
       return result
     } catch (error) {
@@ -189,20 +242,36 @@ export class Gateway {
   }
 
   /** Sends a request to a server on behalf of an exchange. */
-  forward(ref: { readonly server: string }, method: string, params: Json, exchange: Exchange): Promise<Json> {
+  async forward(
+    ref: { readonly server: string },
+    method: string,
+    params: Json,
+    exchange: Exchange,
+  ): Promise<Json> {
     const { signal } = exchange
     const onProgress = progressOf(params, exchange)
-    return this.questions.during(ref.server, exchange, () =>
+    this.#mustResume(ref.server, exchange)
+    return await this.questions.during(ref.server, exchange, () =>
       this.board.request(
         ref.server,
         method,
-        { ...params, _meta: this.#meta(params, exchange) },
+        { ...params, _meta: this.#meta(ref.server, params, exchange) },
         { signal, onProgress },
       ),
     )
   }
 
+  /** An answer to a question goes to the server that asked, and only while that understands its own state. */
+  #mustResume(server: string, { resumes }: Exchange): void {
+    if (resumes === undefined || (resumes === server && this.questions.eraOf(server) === 'modern')) return
+    throw new RpcFault(
+      RPC.invalidParams,
+      'The server that asked is not the one that would get the answer now. Make the call again.',
+    )
+  }
+
   async callTool(ref: Ref, params: Json, exchange: Exchange): Promise<Json> {
+    this.#mustResume(ref.server, exchange)
     const onProgress = progressOf(params, exchange)
     const context = {
       caller: 'client',
@@ -214,10 +283,16 @@ export class Gateway {
     const { task: _, ...asked } = params
     // The client decides what runs beside what, as it would with the server itself.
     const result = await this.questions.during(ref.server, exchange, (onTask) =>
-      this.board.pass(ref.server, ref.name, { ...asked, _meta: this.#meta(params, exchange) }, context, {
-        concurrent: true,
-        onTask,
-      }),
+      this.board.pass(
+        ref.server,
+        ref.name,
+        { ...asked, _meta: this.#meta(ref.server, params, exchange) },
+        context,
+        {
+          concurrent: true,
+          onTask,
+        },
+      ),
     )
     return this.withAddresses(ref.server, result, 'content')
   }
@@ -249,10 +324,12 @@ export class Gateway {
   }
 
   /** What travels beside the parameters: everything of the client's but the envelope of its own connection. */
-  #meta(params: Json, { client }: Exchange): Json {
+  #meta(server: string, params: Json, { client }: Exchange): Json {
     const { progressToken: _, ...rest } = metaOf(params)
     const meta: Json = {}
     for (const [key, value] of Object.entries(rest)) if (!OWN_META.has(key)) meta[key] = value
+    // A server of the older era was told once, when it was greeted.
+    if (this.questions.eraOf(server) === 'legacy') return meta
     return {
       ...meta,
       [META.clientCapabilities]: declared(client.capabilities),

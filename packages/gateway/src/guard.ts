@@ -2,12 +2,14 @@
 // headers only, before a byte of the body is read.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Exposure } from './exposure.ts'
+import { EVERYTHING, type Exposure } from './exposure.ts'
 
 /** A client that may come in, and what it is shown. */
 export interface Grant {
   readonly token: string
   readonly exposure: Exposure
+  /** The words that made the exposure; a grant with the same ones is the same after its file was read again. */
+  readonly patterns?: readonly string[]
 }
 
 export interface GuardOptions {
@@ -23,15 +25,23 @@ export interface Visitor {
   /** A digest of the token: the same client shows the same one. */
   readonly owner: string
   readonly exposure: Exposure
+  /** It is shown less than what is served: it learns nothing about the rest. */
+  readonly narrow: boolean
 }
 export interface Refusal {
   readonly status: number
   readonly message: string
 }
 
+interface Known {
+  readonly digest: Buffer
+  readonly visitor: Visitor
+  readonly patterns: string
+}
+
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
 const CORS_HEADERS =
-  'Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID'
+  'Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID, traceparent, tracestate, baggage'
 
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
@@ -43,18 +53,44 @@ export const ANYBODY = 'anybody'
 export class Guard {
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
-  readonly #grants: readonly { readonly digest: Buffer; readonly visitor: Visitor }[]
+  #grants: readonly Known[] = []
   readonly #open: Visitor | undefined
+  readonly #whole: Exposure
 
   constructor({ host, grants, open, allowedHosts = [], allowedOrigins = [] }: GuardOptions) {
     const own = host.includes(':') ? `[${host}]` : host
     this.#hosts = new Set([...LOOPBACK_NAMES, own, ...allowedHosts].map((name) => name.toLowerCase()))
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
-    this.#grants = grants.map(({ token, exposure }) => {
-      const digest = digestOf(token)
-      return { digest, visitor: { owner: digest.toString('hex'), exposure } }
+    this.#whole = open
+    this.#grants = this.#known(grants)
+    this.#open = grants.length === 0 ? { owner: ANYBODY, exposure: open, narrow: false } : undefined
+  }
+
+  /** Takes other grants over; answers with the owners that may no longer come in, and with those that see other things. */
+  replace(grants: readonly Grant[]): {
+    readonly removed: readonly string[]
+    readonly changed: readonly Visitor[]
+  } {
+    const before = this.#grants
+    this.#grants = this.#known(grants)
+    const now = new Map(this.#grants.map((one) => [one.visitor.owner, one]))
+    const kept = before.flatMap((old) => {
+      const next = now.get(old.visitor.owner)
+      return next ? [{ old, next }] : []
     })
-    this.#open = grants.length === 0 ? { owner: ANYBODY, exposure: open } : undefined
+    return {
+      removed: before.map(({ visitor }) => visitor.owner).filter((owner) => !now.has(owner)),
+      changed: kept.filter(({ old, next }) => old.patterns !== next.patterns).map(({ next }) => next.visitor),
+    }
+  }
+
+  #known(grants: readonly Grant[]): readonly Known[] {
+    return grants.map(({ token, exposure, patterns }) => {
+      const digest = digestOf(token)
+      const narrow = exposure !== this.#whole && exposure !== EVERYTHING
+      const visitor = { owner: digest.toString('hex'), exposure, narrow }
+      return { digest, visitor, patterns: JSON.stringify(patterns ?? []) }
+    })
   }
 
   /** Host and origin; a web page that may call gets its CORS headers. */

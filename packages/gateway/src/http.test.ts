@@ -69,7 +69,7 @@ describe('who may come in', () => {
   it('answers only to its own host name and to no stranger’s web page', async () => {
     const gateway = await makeGateway([])
     const { port, url } = await serve(gateway)
-    const forged = await raw(port, 'GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n')
+    const forged = await raw(port, 'GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n')
     expect(forged).toContain('403 Forbidden')
     expect((await post(url, INITIALIZE, { origin: 'https://evil.example' })).status).toBe(403)
     expect((await post(url, INITIALIZE, { origin: `http://127.0.0.1:${port}` })).status).toBe(200)

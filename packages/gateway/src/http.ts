@@ -1,5 +1,5 @@
-// http.ts: the gateway on a port: Streamable HTTP of both eras on /mcp, /health and /metrics. It reads and bounds
-// requests and hands them to the era they belong to.
+// http.ts: the gateway on a port: Streamable HTTP of both eras on /mcp, with /health, /ready and /metrics. It reads and
+// bounds requests and hands them to the era they belong to.
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -11,9 +11,12 @@ import type { AddressInfo } from 'node:net'
 import { InvalidInput, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { Answering, accepts, json } from './answering.ts'
+import { isTooLongToStart, readBody } from './body.ts'
+import { outcomeUnknown, wireError } from './faults.ts'
 import type { Gateway } from './gateway.ts'
 import { type Grant, Guard, isLoopback, type Visitor } from './guard.ts'
 import { eraOf, paramFault } from './headers.ts'
+import { type Greeting, readGreeting } from './legacy.ts'
 import { ModernDesk } from './modern.ts'
 import {
   errorReply,
@@ -27,8 +30,10 @@ import {
   SERVER_INFO,
 } from './protocol.ts'
 import { readMessage } from './reading.ts'
-import { type HttpSession, Sessions } from './sessions.ts'
+import { clientName, type HttpSession, Sessions } from './sessions.ts'
+import { Shares } from './shares.ts'
 import { within } from './stdio.ts'
+import { withTraceHeaders } from './trace.ts'
 
 export interface HttpOptions {
   /** 0, or left out, picks a free port. */
@@ -45,7 +50,12 @@ export interface HttpOptions {
 export interface HttpHandle {
   readonly url: string
   readonly port: number
-  /** Takes no more requests, lets running ones finish within the bound, and ends. The gateway itself stays open. */
+  /** Other clients may come in from now on; those whose token is gone lose their sessions, streams and calls at once. */
+  setGrants(grants: readonly Grant[]): void
+  /**
+   * Takes no more calls, lets running ones finish within the bound, answers the rest with `OUTCOME_UNKNOWN`, and ends. The
+   * port stays open until then, for `/health` and for answers to questions. The gateway itself stays open.
+   */
   close(): Promise<void>
 }
 
@@ -77,10 +87,10 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
   return {
     port,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`,
+    setGrants: (grants) => endpoint.setGrants(grants),
     close: async () => {
-      const closed = new Promise<void>((done) => server.close(() => done()))
-      server.closeIdleConnections()
       await endpoint.drain()
+      const closed = new Promise<void>((done) => server.close(() => done()))
       server.closeIdleConnections()
       const force = setTimeout(() => server.closeAllConnections(), 500)
       await closed
@@ -89,45 +99,62 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
   }
 }
 
+/** A request that is being answered. */
+interface OpenRequest {
+  readonly id: Id
+  readonly owner: string
+  /** Answers it before its work is done, and ends the work. */
+  end(reply: Reply): void
+}
+
+const RETRY_SECONDS = '5'
+
 class Endpoint {
   readonly #gateway: Gateway
   readonly #guard: Guard
   readonly #desk: ModernDesk
   readonly #sessions: Sessions
   readonly #running = new Set<Promise<unknown>>()
+  readonly #open = new Set<OpenRequest>()
   #draining = false
 
   constructor(gateway: Gateway, options: HttpOptions, host: string) {
     this.#gateway = gateway
     this.#guard = new Guard({ ...options, host, open: gateway.expose })
     this.#desk = new ModernDesk(gateway)
-    this.#sessions = new Sessions(gateway)
+    const { streams, streamsPerOwner } = gateway.limits
+    this.#sessions = new Sessions(gateway, new Shares(streams, streamsPerOwner))
   }
 
   async answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const path = (req.url ?? '/').split('?', 1)[0]
+    const looks = req.method === 'GET' || req.method === 'HEAD'
+    if (this.#draining) res.setHeader('Connection', 'close')
+    // Probes come to an address, not to a name, and without a token. What they hear is no secret.
+    if (path === '/health' && looks) return this.#health(res)
+    if (path === '/ready' && looks) return this.#ready(res)
     const refusal = this.#guard.place(req, res)
     if (refusal) return this.#refuse(res, refusal.status, refusal.message)
-    const path = (req.url ?? '/').split('?', 1)[0]
     if (req.method === 'OPTIONS') return void res.writeHead(204).end()
-    const looks = req.method === 'GET' || req.method === 'HEAD'
-    if (path === '/health' && looks) return this.#health(res)
     const visitor = this.#guard.visitor(req)
     if (!visitor) {
       res.setHeader('WWW-Authenticate', 'Bearer realm="plugboard"')
       return this.#refuse(res, 401, 'A bearer token is needed.')
     }
-    if (path === '/metrics' && looks) return this.#metrics(res)
-    if (path !== '/mcp') return this.#refuse(res, 404, 'There is /mcp, /health and /metrics.')
-    if (this.#draining) return this.#refuse(res, 503, 'Shutting down.')
+    if (path === '/metrics' && looks)
+      return visitor.narrow
+        ? this.#refuse(res, 403, 'This token is shown a part of what is served, and no metrics.')
+        : this.#metrics(res)
+    if (path !== '/mcp') return this.#refuse(res, 404, 'There is /mcp, /health, /ready and /metrics.')
     switch (req.method) {
       case 'POST':
         return await this.#post(req, res, visitor)
       case 'GET':
-        return this.#stream(req, res, visitor)
+        return await this.#stream(req, res, visitor)
       case 'DELETE': {
-        const session = this.#sessionOf(req, res, visitor)
+        const session = await this.#sessionOf(req, res, visitor)
         if (!session) return
-        this.#sessions.drop(session)
+        await this.#sessions.end(session)
         return void res.writeHead(204).end()
       }
       default:
@@ -136,11 +163,29 @@ class Endpoint {
     }
   }
 
-  /** Lets what runs finish, within the bound. */
+  setGrants(grants: readonly Grant[]): void {
+    const { removed, changed } = this.#guard.replace(grants)
+    for (const owner of removed) {
+      for (const one of [...this.#open])
+        if (one.owner === owner) one.end(errorReply(one.id, RPC.order, 'The token was withdrawn.'))
+      this.#desk.dropOwner(owner)
+      this.#sessions.dropOwner(owner)
+    }
+    for (const visitor of changed) {
+      this.#sessions.restrict(visitor)
+      this.#desk.endListens(visitor.owner)
+    }
+  }
+
+  /** Lets what runs finish, within the bound; what does not is answered all the same. */
   async drain(): Promise<void> {
     this.#draining = true
     this.#desk.close()
-    await within(GATEWAY_LIMITS.drainMs, Promise.allSettled([...this.#running]))
+    await within(this.#gateway.limits.drainMs, Promise.allSettled([...this.#running]))
+    for (const one of [...this.#open]) one.end(outcomeUnknown(one.id, 'the gateway is shutting down'))
+    await Promise.allSettled([...this.#running])
+    // The answers are written in the turn after.
+    await new Promise((done) => setImmediate(done))
     await this.#sessions.close()
   }
 
@@ -172,12 +217,12 @@ class Endpoint {
       case 'notification': {
         // The newer era has no notifications from clients: closing the stream is how a request is withdrawn.
         if (headerVersion(req) === MODERN_VERSION) return void res.writeHead(202).end()
-        const session = this.#sessionOf(req, res, visitor)
+        const session = await this.#sessionOf(req, res, visitor)
         session?.session.notified(incoming.message)
         return session && void res.writeHead(202).end()
       }
       case 'reply': {
-        const session = this.#sessionOf(req, res, visitor)
+        const session = await this.#sessionOf(req, res, visitor)
         session?.session.replied(incoming.message)
         return session && void res.writeHead(202).end()
       }
@@ -190,17 +235,21 @@ class Endpoint {
     res: ServerResponse,
     visitor: Visitor,
   ): Promise<void> {
+    if (this.#draining)
+      return this.#refuse(res, 503, 'The gateway is shutting down: try again in a moment.', message.id)
     const era = eraOf(message, req.headers)
     if ('refused' in era) return json(res, 400, era.refused)
-    if (era.era === 'legacy') return await this.#legacy(message, req, res, visitor)
+    const params = withTraceHeaders(message.params, req.headers)
+    const traced = params === message.params ? message : { ...message, params }
+    if (era.era === 'legacy') return await this.#legacy(traced, req, res, visitor)
     const answering = new Answering(req, res)
-    const work = this.#desk.request(message, {
+    const work = this.#desk.request(traced, {
       signal: answering.gone,
       ...visitor,
       vet: (params) => this.#vet(params, req.headers, visitor),
       notify: (method, params) => answering.send({ jsonrpc: '2.0', method, params }),
     })
-    const reply = await this.#track(work)
+    const reply = await this.#track(message.id, visitor, answering, work)
     if (reply?.error?.code === RPC.methodNotFound && !res.headersSent) return json(res, 404, reply)
     if (isEnvelopeFault(message, reply) && !res.headersSent) return json(res, 400, reply)
     answering.finish(reply)
@@ -219,17 +268,17 @@ class Endpoint {
     visitor: Visitor,
   ): Promise<void> {
     const opens = message.method === 'initialize' && req.headers['mcp-session-id'] === undefined
-    const session = opens ? this.#sessions.make(visitor) : this.#sessionOf(req, res, visitor, message.id)
-    if (!session) {
-      if (!res.writableEnded) this.#refuse(res, 503, 'Too many sessions are open.')
-      return
-    }
-    const answering = new Answering(req, res, session.resumable)
+    const session = opens
+      ? this.#begin(message, res, visitor)
+      : await this.#sessionOf(req, res, visitor, message.id)
+    if (!session) return
+    const answering = new Answering(req, res, session.resumable(message.id))
     if (opens) res.setHeader('Mcp-Session-Id', session.id)
     const taken = session.answers.has(message.id)
     if (!taken) session.answers.set(message.id, answering)
     try {
-      const reply = await this.#track(session.session.request(message, answering.gone))
+      const work = session.session.request(message, answering.gone)
+      const reply = await this.#track(message.id, visitor, answering, work)
       if (opens) {
         if (reply?.result) this.#sessions.keep(session)
         else {
@@ -245,31 +294,74 @@ class Endpoint {
     }
   }
 
-  async #track<T>(work: Promise<T>): Promise<T> {
-    this.#running.add(work)
+  /** A session for a client that greets, or a refusal. */
+  #begin({ id, params }: Request, res: ServerResponse, visitor: Visitor): HttpSession | undefined {
+    let greeting: Greeting
     try {
-      return await work
+      greeting = readGreeting(params)
+    } catch (error) {
+      const { code, message, data } = wireError(error, 'legacy')
+      json(res, 200, errorReply(id, code, message, data))
+      return undefined
+    }
+    const session = this.#sessions.make(visitor, greeting, clientName(params))
+    if (!session) this.#refuse(res, 503, 'Too many sessions are open: end one, or try again in a moment.', id)
+    return session
+  }
+
+  /** The reply of the work, or the one that it is ended with before. */
+  async #track(
+    id: Id,
+    { owner }: Visitor,
+    answering: Answering,
+    work: Promise<Reply | undefined>,
+  ): Promise<Reply | undefined> {
+    let one: OpenRequest | undefined
+    const ended = new Promise<Reply>((settle) => {
+      one = {
+        id,
+        owner,
+        end: (reply) => {
+          settle(reply)
+          // After the reply is out, or the work would answer first that it was cancelled.
+          setImmediate(() => answering.leave())
+        },
+      }
+    })
+    const running = Promise.race([work, ended])
+    if (one) this.#open.add(one)
+    this.#running.add(running)
+    try {
+      return await running
     } finally {
-      this.#running.delete(work)
+      if (one) this.#open.delete(one)
+      this.#running.delete(running)
     }
   }
 
-  #stream(req: IncomingMessage, res: ServerResponse, visitor: Visitor): void {
+  async #stream(req: IncomingMessage, res: ServerResponse, visitor: Visitor): Promise<void> {
     // Who keeps no session (2026-07-28) has no stream of this kind.
     if (req.headers['mcp-session-id'] === undefined && headerVersion(req) >= '2026') {
       res.setHeader('Allow', 'POST')
       this.#refuse(res, 405, 'There is no such stream in this protocol version.')
-    } else if (!accepts(req, 'text/event-stream')) this.#refuse(res, 406, 'The answer is text/event-stream.')
-    else this.#sessionOf(req, res, visitor)?.open(res, lastEventId(req))
+      return
+    }
+    if (!accepts(req, 'text/event-stream')) return this.#refuse(res, 406, 'The answer is text/event-stream.')
+    if (this.#draining) return this.#refuse(res, 503, 'The gateway is shutting down: try again in a moment.')
+    const session = await this.#sessionOf(req, res, visitor)
+    if (!session || res.destroyed) return
+    const place = this.#sessions.streamPlace(session)
+    if (place) session.open(res, lastEventId(req), place)
+    else this.#refuse(res, 503, 'Too many streams are open: close one, or try again in a moment.')
   }
 
   /** The session that a message of the older era belongs to, or a refusal; `about` is the request that it is. */
-  #sessionOf(
+  async #sessionOf(
     req: IncomingMessage,
     res: ServerResponse,
     visitor: Visitor,
     about: Id | null = null,
-  ): HttpSession | undefined {
+  ): Promise<HttpSession | undefined> {
     const refuse = (status: number, code: number, text: string) => {
       json(res, status, errorReply(about, code, text))
       return undefined
@@ -277,7 +369,11 @@ class Endpoint {
     const id = req.headers['mcp-session-id']
     if (typeof id !== 'string')
       return refuse(400, RPC.order, 'The header Mcp-Session-Id is missing: send initialize first.')
-    const session = this.#sessions.find(id, visitor)
+    const session = await this.#sessions.find(id, visitor)
+    if (session === 'full') {
+      this.#refuse(res, 503, 'Too many sessions are open: end one, or try again in a moment.', about)
+      return undefined
+    }
     if (!session) return refuse(404, RPC.sessionNotFound, 'There is no such session.')
     const version = headerVersion(req)
     if (version !== '' && !isLegacyVersion(version))
@@ -287,7 +383,17 @@ class Endpoint {
 
   #health(res: ServerResponse): void {
     const status = this.#draining ? 'draining' : 'ok'
-    json(res, this.#draining ? 503 : 200, { status, service: SERVER_INFO.name, version: SERVER_INFO.version })
+    json(res, 200, { status, service: SERVER_INFO.name, version: SERVER_INFO.version })
+  }
+
+  /** Whether calls should be sent here. Servers that are away are counted, not named: they keep no other one away. */
+  #ready(res: ServerResponse): void {
+    const { isAwake, board } = this.#gateway
+    const status = this.#draining ? 'draining' : isAwake ? 'ready' : 'starting'
+    const states = board.servers().map(({ state }) => state)
+    const up = states.filter((state) => state === 'connected').length
+    const away = states.filter((state) => state === 'failed' || state === 'needs-auth').length
+    json(res, status === 'ready' ? 200 : 503, { status, servers: { up, away } })
   }
 
   #metrics(res: ServerResponse): void {
@@ -300,9 +406,10 @@ class Endpoint {
     res.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text)
   }
 
-  #refuse(res: ServerResponse, status: number, message: string): void {
+  #refuse(res: ServerResponse, status: number, message: string, about: Id | null = null): void {
     this.#gateway.metrics.refused()
-    json(res, status, errorReply(null, RPC.order, message))
+    if (status === 503) res.setHeader('Retry-After', RETRY_SECONDS)
+    json(res, status, errorReply(about, RPC.order, message))
   }
 }
 
@@ -322,37 +429,6 @@ function headerVersion(req: IncomingMessage): string {
 function lastEventId(req: IncomingMessage): string | undefined {
   const value = req.headers['last-event-id']
   return typeof value === 'string' ? value : undefined
-}
-
-/** Who asks before it sends can be told in time. */
-function isTooLongToStart({ headers }: IncomingMessage): boolean {
-  return headers.expect !== undefined && Number(headers['content-length'] ?? 0) > GATEWAY_LIMITS.bodyBytes
-}
-
-/** Nothing when it is too long. Then the rest is read on for a while, unkept: who is still sending hears no answer. */
-function readBody(req: IncomingMessage, res: ServerResponse): Promise<string | undefined> {
-  if (req.headers.expect !== undefined) res.writeContinue()
-  // An iterator would be shorter here, and costs more than the rest of the reading.
-  return new Promise((done, fail) => {
-    if (Number(req.headers['content-length'] ?? 0) > GATEWAY_LIMITS.discardedBytes) return done(undefined)
-    const pieces: Buffer[] = []
-    let size = 0
-    req.on('data', (piece: Buffer) => {
-      size += piece.length
-      if (size <= GATEWAY_LIMITS.bodyBytes) pieces.push(piece)
-      else pieces.length = 0
-      if (size <= GATEWAY_LIMITS.discardedBytes) return
-      req.pause()
-      done(undefined)
-    })
-    req.on('end', () => {
-      if (size > GATEWAY_LIMITS.bodyBytes) return done(undefined)
-      const [only] = pieces
-      done((pieces.length === 1 && only ? only : Buffer.concat(pieces)).toString('utf8'))
-    })
-    req.on('error', fail)
-    req.on('close', () => fail(new Error('The client left before its request was complete.')))
-  })
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

@@ -30,6 +30,24 @@ import {
 export interface Outlet {
   /** Sends a message; `about` is the request of the client that it belongs to. */
   send(message: object, about?: Id): void
+  /** The client's connection for a request broke, and it has not come back yet. */
+  away?(about: Id): boolean
+}
+
+/** What a client said of itself in `initialize`, as far as the session depends on it. */
+export interface Greeting {
+  readonly protocolVersion: string
+  readonly capabilities: ClientCapabilities
+}
+
+/** Throws when the parameters of `initialize` are not what they must be. */
+export function readGreeting(params: Json): Greeting {
+  const wanted = text(params, 'protocolVersion')
+  if (!isObject(params.capabilities)) throw new InvalidInput('"capabilities" is missing.')
+  return {
+    protocolVersion: isLegacyVersion(wanted) ? wanted : LEGACY_VERSIONS[0],
+    capabilities: readCapabilities(params.capabilities),
+  }
 }
 
 interface Asked {
@@ -51,6 +69,8 @@ export class LegacySession implements Client {
   readonly #unfollow = new Map<string, () => Promise<void>>()
   #stopListening: (() => void) | undefined
   #asks = 0
+  #asksForLevel = false
+  #isAbsent = false
   #closed = false
 
   constructor(gateway: Gateway, outlet: Outlet) {
@@ -83,12 +103,26 @@ export class LegacySession implements Client {
       return controller.signal.aborted ? undefined : { jsonrpc: '2.0', id, result }
     } catch (error) {
       if (controller.signal.aborted) return undefined
-      const { code, message: words, data } = wireError(error, 'legacy')
+      const { code, message: words, data } = wireError(error, 'legacy', this.#gateway.isNarrow(this))
       return errorReply(id, code, words, data)
     } finally {
       gone?.removeEventListener('abort', onGone)
       this.#open.delete(id)
     }
+  }
+
+  /** Nothing shows that the client is still there: no stream is open, and nothing is under way. */
+  absent(): void {
+    this.#isAbsent = true
+    this.#gateway.feed.forgetLevel(this)
+  }
+
+  /** The client was heard of. */
+  returned(): void {
+    if (!this.#isAbsent) return
+    this.#isAbsent = false
+    if (this.#asksForLevel && this.logLevel !== undefined && !this.#closed)
+      this.#gateway.feed.wantLevel(this, this.logLevel)
   }
 
   notified({ method, params }: Notification): void {
@@ -142,6 +176,7 @@ export class LegacySession implements Client {
   async close(): Promise<void> {
     this.#closed = true
     this.#stopListening?.()
+    this.#gateway.feed.forgetLevel(this)
     for (const controller of this.#open.values()) controller.abort()
     for (const { fail } of [...this.#asked.values()]) fail(new RpcFault(RPC.internal, 'The client is gone.'))
     await Promise.allSettled([...this.#unfollow.values()].map((stop) => stop()))
@@ -156,7 +191,8 @@ export class LegacySession implements Client {
     switch (method) {
       case 'logging/setLevel':
         this.logLevel = readLogLevel(params)
-        this.#gateway.feed.wantLevel(this.logLevel)
+        this.#asksForLevel = true
+        this.#gateway.feed.wantLevel(this, this.logLevel)
         return {}
       case 'resources/subscribe':
         await this.#subscribe(text(params, 'uri'), signal)
@@ -170,6 +206,7 @@ export class LegacySession implements Client {
       id,
       signal,
       notify: (name, what) => this.#outlet.send({ jsonrpc: '2.0', method: name, params: what }, id),
+      away: () => this.#outlet.away?.(id) ?? false,
       ask: (name, what, until) => this.ask(name, what, AbortSignal.any([until, signal]), id),
     }
     return asLegacy(await this.#gateway.answer(method, params, exchange))
@@ -178,24 +215,46 @@ export class LegacySession implements Client {
   async #initialize(params: Json): Promise<Json> {
     if (this.protocolVersion !== undefined)
       throw new RpcFault(RPC.invalidRequest, 'Already initialized: initialize comes once.')
-    const wanted = text(params, 'protocolVersion')
-    if (!isObject(params.capabilities)) throw new InvalidInput('"capabilities" is missing.')
-    this.protocolVersion = isLegacyVersion(wanted) ? wanted : LEGACY_VERSIONS[0]
-    this.capabilities = readCapabilities(params.capabilities)
+    const greeting = readGreeting(params)
+    this.#take(greeting)
     await this.#gateway.wake()
     if (this.#closed) throw new RpcFault(RPC.internal, 'The client is gone.')
-    const { feed } = this.#gateway
-    this.#stopListening = feed.add({
-      exposure: this.#gateway.exposureOf(this),
-      interest: { tools: true, resources: true, prompts: true, uris: this.#uris },
-      notify: (method, what) => this.notify(method, what),
-    })
+    this.#listen()
     return {
-      protocolVersion: this.protocolVersion,
+      protocolVersion: greeting.protocolVersion,
       capabilities: this.#gateway.capabilities(),
       serverInfo: SERVER_INFO,
       instructions: this.#gateway.instructions(this),
     }
+  }
+
+  /**
+   * Goes on where an earlier process, or an earlier session of this one, left off. What the client followed and which log
+   * level it wanted is not known: it follows nothing, gets `info`, and is told that every list may be another one.
+   */
+  restore(greeting: Greeting): void {
+    this.#take(greeting)
+    this.#listen()
+    for (const list of ['tools', 'resources', 'prompts'])
+      this.notify(`notifications/${list}/list_changed`, {})
+  }
+
+  #take({ protocolVersion, capabilities }: Greeting): void {
+    this.protocolVersion = protocolVersion
+    this.capabilities = capabilities
+  }
+
+  #listen(): void {
+    const gateway = this.#gateway
+    const client = this
+    this.#stopListening = gateway.feed.add({
+      // What the client may see can change while it is connected.
+      get exposure() {
+        return gateway.exposureOf(client)
+      },
+      interest: { tools: true, resources: true, prompts: true, uris: this.#uris },
+      notify: (method, what) => this.notify(method, what),
+    })
   }
 
   async #subscribe(uri: string, signal: AbortSignal): Promise<void> {

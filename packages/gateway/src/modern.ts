@@ -1,10 +1,10 @@
 // modern.ts: requests of 2026-07-28, each complete in itself. A question that comes up while a call runs becomes the
 // answer "input required"; the call waits, parked, until the client comes back with what was asked.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { InvalidInput, NotFound, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, STATUS_URI } from './addresses.ts'
-import { CallEnded, type Client, type Exchange } from './client.ts'
+import { CallEnded, type Client, type Exchange, type Origin } from './client.ts'
 import type { Exposure } from './exposure.ts'
 import { isAway, type WireError, wireError } from './faults.ts'
 import type { Gateway } from './gateway.ts'
@@ -26,7 +26,8 @@ import {
   readCapabilities,
   SERVER_INFO,
 } from './protocol.ts'
-import { Shares } from './shares.ts'
+import { type Place, Shares } from './shares.ts'
+import { CallStates, fingerprint, noSuchState, type Resumption, resumptionOf } from './state.ts'
 
 /** The way back to the client for one request. */
 export interface Channel {
@@ -34,6 +35,8 @@ export interface Channel {
   /** Whose request it is, as far as the transport can tell; a parked call is only given back to its owner. */
   readonly owner: string
   readonly exposure: Exposure
+  /** It is shown less than what is served. */
+  readonly narrow?: boolean
   notify(method: string, params: Json): void
   readonly vet?: (params: Json) => void
 }
@@ -41,6 +44,7 @@ export interface Channel {
 interface OpenQuestion {
   readonly method: string
   readonly params: Json
+  readonly origin: Origin | undefined
   readonly settle: (answer: Json) => void
   readonly fail: (error: Error) => void
 }
@@ -56,15 +60,28 @@ interface Call {
   readonly stop: AbortController
 }
 
+interface Parked {
+  readonly call: Call
+  readonly timer: NodeJS.Timeout
+  readonly place: Place
+}
+
 export class ModernDesk {
   readonly #gateway: Gateway
-  readonly #parked = new Map<string, { readonly call: Call; readonly timer: NodeJS.Timeout }>()
+  readonly #parked = new Map<string, Parked>()
+  readonly #states: CallStates
   readonly #closing = new AbortController()
-  readonly #places = new Shares(GATEWAY_LIMITS.parked, GATEWAY_LIMITS.parkedPerOwner)
-  readonly #listens = new Shares(GATEWAY_LIMITS.listens, GATEWAY_LIMITS.listensPerOwner)
+  readonly #places: Shares
+  readonly #listens: Shares
+  /** By owner, what ends its subscriptions. */
+  readonly #listening = new Map<string, Set<() => void>>()
 
   constructor(gateway: Gateway) {
+    const { limits } = gateway
     this.#gateway = gateway
+    this.#states = new CallStates(gateway.keys)
+    this.#places = new Shares(limits.questions, limits.questionsPerOwner)
+    this.#listens = new Shares(limits.listens, limits.listensPerOwner)
   }
 
   /** The answer; nothing when the client is gone. */
@@ -81,7 +98,7 @@ export class ModernDesk {
       return { jsonrpc: '2.0', id, result: stamped(method, result) }
     } catch (error) {
       if (channel.signal.aborted) return undefined
-      const { code, message: words, data }: WireError = wireError(error, 'modern')
+      const { code, message: words, data }: WireError = wireError(error, 'modern', channel.narrow)
       return errorReply(id, code, words, data)
     }
   }
@@ -94,18 +111,41 @@ export class ModernDesk {
     }
   }
 
+  /** Ends what an owner left waiting here, because it may no longer come in. */
+  dropOwner(owner: string): void {
+    this.endListens(owner)
+    for (const [token, { call }] of [...this.#parked]) {
+      if (call.owner !== owner) continue
+      this.#unpark(token)
+      call.stop.abort()
+    }
+  }
+
+  /** Ends the subscriptions of an owner; its client may open new ones. */
+  endListens(owner: string): void {
+    for (const end of [...(this.#listening.get(owner) ?? [])]) end()
+  }
+
   async #answer({ id, method, params }: Request, client: Client, channel: Channel): Promise<Json> {
     if (method === 'server/discover') return await this.#discover(client)
     if (!ASKING_METHODS.has(method)) {
       const ask = () => Promise.reject(new RpcFault(RPC.internal, 'Nothing can be asked here.'))
       return await this.#gateway.answer(method, params, { ...channel, client, id, ask })
     }
-    const state = params.requestState
-    const call =
-      state === undefined
-        ? this.#start(id, method, params, client, channel)
-        : this.#resume(method, params, channel)
-    return await this.#wait(call, channel)
+    if (params.requestState === undefined)
+      return await this.#wait(this.#start({ id, method, params }, client, channel), channel)
+    if (method === 'tools/call') channel.vet?.(params)
+    const request = { owner: channel.owner, fingerprint: fingerprint(method, params) }
+    const state = this.#states.open(params.requestState, request)
+    // Taken out before anything is awaited: of two answers only one counts.
+    const call = this.#unpark(state.id)?.call
+    if (!call && state.ours) throw noSuchState()
+    if (!call && (!state.resumption || (await this.#gateway.spent.has(state.id)))) throw lostCall()
+    // Noted before it is passed on: whatever happens now, no other process passes the same answer on again.
+    if (state.resumption) await this.#gateway.spent.add(state.id, state.until)
+    if (call) settle(call, params.inputResponses)
+    const resumed = call ?? this.#start({ id, method, params }, client, channel, state.resumption)
+    return await this.#wait(resumed, channel)
   }
 
   async #discover(client: Client): Promise<Json> {
@@ -117,25 +157,34 @@ export class ModernDesk {
     }
   }
 
-  #start(id: Id, method: string, params: Json, client: Client, channel: Channel): Call {
+  #start(
+    { id, method, params }: Pick<Request, 'id' | 'method' | 'params'>,
+    client: Client,
+    channel: Channel,
+    resumption?: Resumption,
+  ): Call {
     const stop = new AbortController()
     const questions = new Map<string, OpenQuestion>()
-    const given: Json = isObject(params.inputResponses) ? { ...params.inputResponses } : {}
-    const { inputResponses: _, ...asked } = params
+    const { inputResponses, requestState: _, ...bare } = params
+    const brought: Json = isObject(inputResponses) ? { ...inputResponses } : {}
+    const given = resumption ? {} : brought
+    const asked = resumption ? { ...bare, ...answersFor(resumption, brought) } : bare
     let count = 0
     const exchange: Exchange = {
       client,
       id,
       signal: stop.signal,
       ...(channel.vet && { vet: channel.vet }),
+      ...(resumption && { resumes: resumption.server }),
+      away: () => call.channel === undefined,
       notify: (name, what) => call.channel?.notify(name, what),
-      ask: (name, what, signal, called) =>
+      ask: (name, what, signal, origin) =>
         new Promise((settle, fail) => {
-          const key = called !== undefined && !questions.has(called) ? called : `input-${++count}`
+          const key = origin !== undefined && !questions.has(origin.key) ? origin.key : `input-${++count}`
           // A client that knows what will be asked may bring the answer along.
-          const brought = Object.hasOwn(given, key) ? given[key] : undefined
+          const answer = Object.hasOwn(given, key) ? given[key] : undefined
           delete given[key]
-          if (isObject(brought)) return settle(brought)
+          if (isObject(answer)) return settle(answer)
           const withdraw = () => {
             questions.delete(key)
             fail(new RpcFault(RPC.internal, 'The question was withdrawn.'))
@@ -143,7 +192,7 @@ export class ModernDesk {
           const until = AbortSignal.any([signal, stop.signal])
           if (until.aborted) return withdraw()
           until.addEventListener('abort', withdraw, { once: true })
-          questions.set(key, { method: name, params: what, settle, fail })
+          questions.set(key, { method: name, params: what, origin, settle, fail })
           call.asked?.()
         }),
     }
@@ -160,31 +209,6 @@ export class ModernDesk {
           (result) => ({ result }),
           (error: unknown) => ({ error }),
         ),
-    }
-    return call
-  }
-
-  #resume(method: string, params: Json, channel: Channel): Call {
-    const { requestState, inputResponses } = params
-    const parked = typeof requestState === 'string' ? this.#parked.get(requestState) : undefined
-    if (
-      !parked ||
-      parked.call.owner !== channel.owner ||
-      parked.call.fingerprint !== fingerprint(method, params)
-    )
-      throw new RpcFault(
-        RPC.invalidParams,
-        'There is no such requestState, or it belongs to another request.',
-      )
-    if (method === 'tools/call') channel.vet?.(params)
-    const { call } = parked
-    this.#unpark(String(requestState))
-    const given = isObject(inputResponses) ? inputResponses : {}
-    for (const [key, question] of [...call.questions]) {
-      const answer = Object.hasOwn(given, key) ? given[key] : undefined
-      if (!isObject(answer)) continue
-      call.questions.delete(key)
-      question.settle(answer)
     }
     return call
   }
@@ -213,20 +237,22 @@ export class ModernDesk {
   }
 
   #park(call: Call): Json {
-    if (!this.#places.take(call.owner)) {
+    const { id, token } = this.#states.seal(call, resumptionOf(call.questions))
+    const giveUp = () => {
+      this.#unpark(id)
+      call.stop.abort()
+    }
+    const place = this.#places.take(call.owner, giveUp)
+    if (!place) {
       call.stop.abort()
       throw new RpcFault(
         RPC.internal,
         'Too many calls are waiting for input: answer what was asked, then try again.',
       )
     }
-    const token = randomBytes(24).toString('base64url')
-    const timer = setTimeout(() => {
-      this.#unpark(token)
-      call.stop.abort()
-    }, GATEWAY_LIMITS.parkedMs)
+    const timer = setTimeout(giveUp, GATEWAY_LIMITS.parkedMs)
     timer.unref()
-    this.#parked.set(token, { call, timer })
+    this.#parked.set(id, { call, timer, place })
     return {
       resultType: 'input_required',
       inputRequests: Object.fromEntries(
@@ -236,12 +262,13 @@ export class ModernDesk {
     }
   }
 
-  #unpark(token: string): void {
-    const parked = this.#parked.get(token)
-    if (!parked) return
+  #unpark(id: string): Parked | undefined {
+    const parked = this.#parked.get(id)
+    if (!parked) return undefined
     clearTimeout(parked.timer)
-    this.#parked.delete(token)
-    this.#places.giveBack(parked.call.owner)
+    this.#parked.delete(id)
+    parked.place.giveBack()
+    return parked
   }
 
   async #listen(id: Id, params: Json, client: Client, channel: Channel): Promise<Json> {
@@ -254,8 +281,13 @@ export class ModernDesk {
     const { feed } = this.#gateway
     const uris = new Map<string, Address>()
     const stops: (() => unknown)[] = []
-    if (!this.#listens.take(channel.owner))
-      throw new RpcFault(RPC.internal, 'Too many subscriptions are open.')
+    const ended = new AbortController()
+    const end = () => ended.abort()
+    const place = this.#listens.take(channel.owner, end)
+    if (!place)
+      throw new RpcFault(RPC.internal, 'Too many subscriptions are open: close one, then try again.')
+    const own = this.#listening.get(channel.owner) ?? new Set()
+    this.#listening.set(channel.owner, own.add(end))
     try {
       const follow = async (uri: string) => {
         const followed = await this.#follow(uri, client, channel.signal)
@@ -284,10 +316,12 @@ export class ModernDesk {
       })
       stops.push(feed.add({ interest, exposure: channel.exposure, notify }))
       const hears = interest.tools || interest.resources || interest.prompts || honoured.length > 0
-      if (hears) await over(channel.signal, this.#closing.signal)
+      if (hears) await over(channel.signal, this.#closing.signal, ended.signal)
       return { _meta: { [META.subscriptionId]: id } }
     } finally {
-      this.#listens.giveBack(channel.owner)
+      place.giveBack()
+      own.delete(end)
+      if (own.size === 0 && this.#listening.get(channel.owner) === own) this.#listening.delete(channel.owner)
       for (const stop of stops) void stop()
     }
   }
@@ -314,10 +348,33 @@ function over(...signals: AbortSignal[]): Promise<void> {
   })
 }
 
-/** What a retry must repeat to the letter. */
-function fingerprint(method: string, params: Json): string {
-  const { _meta, inputResponses, requestState, ...rest } = params
-  return JSON.stringify([method, rest])
+/** Gives a parked call the answers that it waited for. */
+function settle(call: Call, inputResponses: unknown): void {
+  const given = isObject(inputResponses) ? inputResponses : {}
+  for (const [key, question] of [...call.questions]) {
+    const answer = Object.hasOwn(given, key) ? given[key] : undefined
+    if (!isObject(answer)) continue
+    call.questions.delete(key)
+    question.settle(answer)
+  }
+}
+
+/** What goes to the server itself: the answers to what it asked, and its own state. */
+function answersFor({ keys, requestState }: Resumption, given: Json): Json {
+  const answers = keys.flatMap((key) => (isObject(given[key]) ? [[key, given[key]]] : []))
+  return {
+    inputResponses: Object.fromEntries(answers),
+    ...(requestState !== undefined && { requestState }),
+  }
+}
+
+/** A server of the older era, or a question of ours, waited in the process that is gone. */
+function lostCall(): RpcFault {
+  return new RpcFault(
+    RPC.internal,
+    'OUTCOME_UNKNOWN: this call waited for an answer in a gateway process that has ended; what it had done by then is unknown. Check, then make the call again.',
+    { code: 'OUTCOME_UNKNOWN' },
+  )
 }
 
 function readClient(params: Json, channel: Channel): Client {

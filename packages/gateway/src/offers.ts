@@ -4,7 +4,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Board } from '@plugboard/core'
 import { type HeaderScan, NameRegistry, scanHeaders } from '@plugboard/core/tools'
 import { type Address, fitsTemplate, fromPublic, STATUS_URI, toPublic } from './addresses.ts'
+import { Claims, KINDS } from './claims.ts'
 import type { Exposure } from './exposure.ts'
+import { listedPrompt, listedResource, listedTool } from './listing.ts'
 import { isObject, type Json } from './protocol.ts'
 
 export type Naming = 'mcp' | 'server.tool' | 'plain'
@@ -31,8 +33,15 @@ export interface View {
   /** Where a resource lives, by its public address, or by its own where that is clear. */
   resource(uri: string): Address | undefined
   template(uriTemplate: string): Address | undefined
+  /** How much of a server this exposure shows. */
+  counts(server: string): { readonly tools: number; readonly resources: number; readonly prompts: number }
   /** Names that two servers want, in naming schemes that cannot tell them apart. */
   readonly collisions: readonly string[]
+}
+
+/** A view without its tools. */
+interface Rest extends Omit<View, 'tools' | 'tool' | 'counts' | 'collisions'> {
+  counts(server: string): { readonly resources: number; readonly prompts: number }
 }
 
 type ListKind = 'tools' | 'resources' | 'templates' | 'prompts'
@@ -47,6 +56,8 @@ const NOTHING: Lists = { tools: [], resources: [], templates: [], prompts: [] }
 export interface OffersOptions {
   readonly board: Board
   readonly naming: Naming
+  /** What is served at all; the rest claims no names. */
+  readonly expose: Exposure
   /** A list is different now because of one server, or maybe because of any. */
   changed(shown: Shown, server?: string): void
 }
@@ -56,12 +67,14 @@ export class Offers {
   readonly #options: OffersOptions
   readonly #lists = new Map<string, Lists>()
   readonly #promptNames = new NameRegistry()
+  readonly #claims: Claims
   #views = new WeakMap<Exposure, View>()
   readonly #stops: (() => void)[]
 
   constructor(options: OffersOptions) {
     this.#options = options
     this.#board = options.board
+    this.#claims = new Claims((text, server) => this.#board.warn(text, server))
     this.#stops = [
       this.#board.on('list-changed', ({ server, list }) => {
         // Skills are read through the resources they are made of.
@@ -70,7 +83,11 @@ export class Offers {
       this.#board.on('state', ({ server, state }) => {
         if (state.kind === 'connected') this.#readTemplates(server)
       }),
-      this.#board.on('configuration-changed', ({ removed, rules }) => this.#reconfigured(removed, rules)),
+      this.#board.on('configuration-changed', ({ added, removed, rules }) => {
+        // One that changed is the same server to its clients: it keeps its names.
+        for (const server of removed) if (!added.includes(server)) this.#claims.release(server)
+        this.#reconfigured(removed, rules)
+      }),
     ]
     for (const { name, state } of this.#board.servers()) {
       for (const list of ['tools', 'resources', 'templates', 'prompts'] as const) this.#take(name, list)
@@ -80,6 +97,11 @@ export class Offers {
 
   close(): void {
     for (const stop of this.#stops) stop()
+  }
+
+  /** Names that a server wanted and another one has, in words. */
+  refusedNames(): readonly string[] {
+    return this.#claims.refusals()
   }
 
   view(exposure: Exposure): View {
@@ -118,6 +140,24 @@ export class Offers {
   #take(server: string, list: ListKind): void {
     const items = this.#board.connection(server).catalog[list].items as readonly Json[]
     this.#lists.set(server, { ...(this.#lists.get(server) ?? NOTHING), [list]: items })
+    this.#claim(server, list, items)
+  }
+
+  /** Names are claimed in the order in which servers tell of them, not when somebody looks. */
+  #claim(server: string, list: ListKind, items: readonly Json[]): void {
+    const { naming, expose } = this.#options
+    if (naming === 'mcp' || (naming === 'server.tool' && list !== 'tools' && list !== 'prompts')) return
+    for (const item of items) {
+      const name = String(
+        list === 'resources' ? item.uri : list === 'templates' ? item.uriTemplate : item.name,
+      )
+      if (list === 'tools' ? expose.tool(server, name) : expose.whole(server))
+        this.#claims.claim(KINDS[list], this.#shown(server, name), { server, name })
+    }
+  }
+
+  #shown(server: string, name: string): string {
+    return this.#options.naming === 'plain' ? name : `${server}.${name}`
   }
 
   #readTemplates(server: string): void {
@@ -141,30 +181,34 @@ export class Offers {
       const definition = definitions.get(pair(server, name))
       if (!definition || !exposure.tool(server, name, tool.name)) continue
       if (tool.checkPermissions().outcome === 'deny') continue
-      const shown = naming === 'mcp' ? tool.name : naming === 'plain' ? name : `${server}.${name}`
-      const taken = tools.get(shown)
-      if (taken) {
-        collisions.push(`the tool "${shown}" of "${taken.server}" and "${server}"`)
+      const shown = naming === 'mcp' ? tool.name : this.#shown(server, name)
+      if (naming !== 'mcp' && !this.#claims.claim('tool', shown, { server, name })) {
+        collisions.push(`the tool "${shown}" of "${this.#claims.ownerOf('tool', shown)}" and "${server}"`)
         continue
       }
       let scan: HeaderScan | undefined
       const headers = () => (scan ??= scanHeaders(definition.inputSchema))
       tools.set(shown, { server, name, headers })
-      const { outputSchema, ...rest } = withoutTasks(definition)
+      const { outputSchema, ...rest } = listedTool(definition)
       // Clients refuse an answer without what the schema promises, and a hook may have taken it out.
       const promise =
         outputSchema !== undefined && !this.#board.mayReplaceOutput(tool) ? { outputSchema } : {}
       toolList.push({ ...rest, ...promise, name: shown })
     }
+    const rest = this.#buildRest(exposure, collisions)
     return {
-      ...this.#buildRest(exposure, collisions),
+      ...rest,
       tools: toolList,
       tool: (name) => tools.get(name),
+      counts: (server) => ({
+        tools: [...tools.values()].filter((ref) => ref.server === server).length,
+        ...rest.counts(server),
+      }),
       collisions,
     }
   }
 
-  #buildRest(exposure: Exposure, collisions: string[]): Omit<View, 'tools' | 'tool' | 'collisions'> {
+  #buildRest(exposure: Exposure, collisions: string[]): Rest {
     const { naming } = this.#options
     const open = new Set(
       this.#board
@@ -182,24 +226,24 @@ export class Offers {
     const prompts = new Map<string, Ref>()
     const promptList: Json[] = []
     for (const [at, { server, tool: name, prompt }] of refs.entries()) {
-      const shown = naming === 'mcp' ? (names[at] ?? name) : naming === 'plain' ? name : `${server}.${name}`
-      const taken = prompts.get(shown)
-      if (taken) {
-        collisions.push(`the prompt "${shown}" of "${taken.server}" and "${server}"`)
+      const shown = naming === 'mcp' ? (names[at] ?? name) : this.#shown(server, name)
+      if (naming !== 'mcp' && !this.#claims.claim('prompt', shown, { server, name })) {
+        collisions.push(`the prompt "${shown}" of "${this.#claims.ownerOf('prompt', shown)}" and "${server}"`)
         continue
       }
       prompts.set(shown, { server, name })
-      promptList.push({ ...prompt, name: shown })
+      promptList.push({ ...listedPrompt(prompt), name: shown })
     }
     const spread = this.#addresses(lists, 'resources', 'uri', collisions)
     const templates = this.#addresses(lists, 'templates', 'uriTemplate', collisions)
     const served = new Set(lists.map(([server]) => server))
     const plain = (uri: string): Address | undefined => {
       const exact = spread.own.get(uri)
-      if (exact) return exact.length === 1 ? exact[0] : naming === 'plain' ? exact[0] : undefined
+      if (exact) return onlyServer(exact)
       const fitting = [...templates.own.values()].flat().filter((one) => fitsTemplate(uri, one.uri))
-      const [first] = fitting
+      const first = naming === 'plain' ? this.#oldest(fitting) : onlyServer(fitting)
       if (first) return { server: first.server, uri }
+      if (fitting.length > 0) return undefined
       // An address of ours that leads nowhere is no address of a server's.
       if (naming !== 'plain' && fromPublic(uri)) return undefined
       const withResources = lists.filter(([server]) => hasResources(this.#board, server))
@@ -207,6 +251,10 @@ export class Offers {
       return withResources.length === 1 && only ? { server: only[0], uri } : undefined
     }
     return {
+      counts: (server) => ({
+        resources: [...spread.own.values()].flat().filter((one) => one.server === server).length,
+        prompts: [...prompts.values()].filter((one) => one.server === server).length,
+      }),
       prompts: promptList,
       resources: [STATUS, ...spread.list],
       templates: templates.list,
@@ -223,6 +271,13 @@ export class Offers {
     }
   }
 
+  /** Of several templates that fit, the one that was there first. */
+  #oldest(templates: readonly Address[]): Address | undefined {
+    const turn = ({ server, uri }: Address) =>
+      this.#claims.turnOf('template', uri, { server, name: uri }) ?? Number.POSITIVE_INFINITY
+    return [...templates].sort((a, b) => turn(a) - turn(b))[0]
+  }
+
   #addresses(
     lists: readonly (readonly [string, Lists])[],
     kind: 'resources' | 'templates',
@@ -234,12 +289,16 @@ export class Offers {
     for (const [server, items] of lists)
       for (const item of items[kind]) {
         const address = { server, uri: String(item[field]) }
+        const isPlain = this.#options.naming === 'plain'
+        if (isPlain && !this.#claims.claim(KINDS[kind], address.uri, { server, name: address.uri })) {
+          const owner = this.#claims.ownerOf(KINDS[kind], address.uri)
+          collisions.push(`the ${KINDS[kind]} "${address.uri}" of "${owner}" and "${server}"`)
+          continue
+        }
         const same = own.get(address.uri)
         if (same) same.push(address)
         else own.set(address.uri, [address])
-        if (this.#options.naming !== 'plain') list.push({ ...item, [field]: toPublic(address) })
-        else if (!same) list.push(item)
-        else collisions.push(`the resource "${address.uri}" of "${same[0]?.server}" and "${server}"`)
+        list.push({ ...listedResource(item), [field]: isPlain ? address.uri : toPublic(address) })
       }
     return { own, list }
   }
@@ -257,12 +316,10 @@ function pair(server: string, name: string): string {
   return JSON.stringify([server, name])
 }
 
-/** Tasks are between us and the server: a client that sees the word would ask for what is not declared here. */
-function withoutTasks(tool: object): Json {
-  const { execution, ...rest } = tool as Json
-  if (!isObject(execution)) return rest
-  const { taskSupport: _, ...other } = execution
-  return Object.keys(other).length > 0 ? { ...rest, execution: other } : rest
+/** A server's own address is taken where it is clear whose it is. */
+function onlyServer(addresses: readonly Address[]): Address | undefined {
+  const [first, ...more] = addresses
+  return more.every(({ server }) => server === first?.server) ? first : undefined
 }
 
 function hasResources(board: Board, server: string): boolean {

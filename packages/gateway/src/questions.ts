@@ -23,9 +23,13 @@ interface Flight {
   readonly server: string
   readonly exchange: Exchange
   over: boolean
+  /** Questions of this call that its client has not answered yet. */
+  asked: number
   /** What the server calls the task that the call became. */
   task?: string
 }
+
+type Asker = Pick<Exchange, 'client' | 'ask'> & { readonly flight?: Flight }
 
 export class Questions {
   readonly #policy: AskPolicy
@@ -70,7 +74,7 @@ export class Questions {
     exchange: Exchange,
     work: (onTask: (id: string) => void) => Promise<T>,
   ): Promise<T> {
-    const flight: Flight = { server, exchange, over: false }
+    const flight: Flight = { server, exchange, over: false, asked: 0 }
     const onTask = (id: string) => {
       flight.task = id
     }
@@ -103,18 +107,30 @@ export class Questions {
     }
   }
 
+  /**
+   * The calls that something a server says can be about. A call whose client was asked and has not answered, or is not
+   * there, is not being worked on: it must not make the questions of others unclear.
+   */
+  #candidates(server: string): readonly Flight[] {
+    const all = [...(this.#flights.get(server) ?? [])]
+    const running = all.filter(({ asked, exchange }) => asked === 0 && exchange.away?.() !== true)
+    return running.length > 0 ? running : all
+  }
+
   /** The one client that something a server says can be about. */
   clientOf(server: string): Client | undefined {
-    const [first, ...more] = this.#flights.get(server) ?? []
-    if (!first) return this.#only
-    const { client } = first.exchange
-    return more.every(({ exchange }) => exchange.client.id === client.id) ? client : undefined
+    const candidates = this.#candidates(server)
+    return candidates.length === 0 ? this.#only : clientOfAll(candidates)
   }
 
   /** The request a server's notification can be about: the only one it is working on. */
   exchangeOf(server: string): Exchange | undefined {
-    const flights = [...(this.#flights.get(server) ?? [])]
-    return this.clientOf(server) === undefined ? undefined : flights.at(-1)?.exchange
+    return this.#flightOf(server)?.exchange
+  }
+
+  #flightOf(server: string): Flight | undefined {
+    const candidates = this.#candidates(server)
+    return clientOfAll(candidates) === undefined ? undefined : candidates.at(-1)
   }
 
   #handlers({ name, entry }: ConfiguredServer): RequestHandlers {
@@ -133,16 +149,15 @@ export class Questions {
     }
   }
 
-  #asker(server: string, params: Json, inCall: boolean): Pick<Exchange, 'client' | 'ask'> | undefined {
+  #asker(server: string, params: Json, inCall: boolean): Asker | undefined {
     const task = taskOf(params)
-    if (task !== undefined) return this.#exchangeOfTask(server, task) ?? this.#onlyClient()
+    if (task !== undefined) return asAsker(this.#flightOfTask(server, task)) ?? this.#onlyClient()
     // In the older era a question may arrive on its own: then only what is under way tells whose it may be.
     const here = inCall || this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
-    const exchange = here?.server === server ? here.exchange : this.exchangeOf(server)
-    return exchange ?? this.#onlyClient()
+    return asAsker(here?.server === server ? here : this.#flightOf(server)) ?? this.#onlyClient()
   }
 
-  #onlyClient(): Pick<Exchange, 'client' | 'ask'> | undefined {
+  #onlyClient(): Asker | undefined {
     return this.#only && this.#onlyAsk && { client: this.#only, ask: this.#onlyAsk }
   }
 
@@ -150,24 +165,22 @@ export class Questions {
    * A task's question says which task it is of. Nothing else that a question may carry tells the call it is for. Where no call
    * has that task, it may be that of a call whose task is not known yet; never that of somebody who left.
    */
-  #exchangeOfTask(server: string, task: string): Exchange | undefined {
-    const flights = [...(this.#flights.get(server) ?? [])]
-    const own = flights.find((flight) => flight.task === task)
-    if (own) return own.exchange
-    const [first, ...more] = flights.filter((flight) => flight.task === undefined)
-    const isClear = more.every(({ exchange }) => exchange.client.id === first?.exchange.client.id)
-    return isClear ? first?.exchange : undefined
+  #flightOfTask(server: string, task: string): Flight | undefined {
+    const own = [...(this.#flights.get(server) ?? [])].find((flight) => flight.task === task)
+    if (own) return own
+    const open = this.#candidates(server).filter((flight) => flight.task === undefined)
+    return clientOfAll(open) === undefined ? undefined : open[0]
   }
 
   #whyNobody(server: string): string {
-    const callers = new Set([...(this.#flights.get(server) ?? [])].map(({ exchange }) => exchange.client.id))
+    const callers = new Set(this.#candidates(server).map(({ exchange }) => exchange.client.id))
     return callers.size === 0
       ? 'No client is calling this server, so there is nobody to ask.'
       : `It is not clear which of ${callers.size} clients this question is for: all of them are calling this server, and it does not say. Call again when nobody else does.`
   }
 
-  async #pass(server: string, method: string, params: Json, { signal, key, inCall }: Asking): Promise<Json> {
-    const asker = this.#asker(server, params, inCall)
+  async #pass(server: string, method: string, params: Json, asking: Asking): Promise<Json> {
+    const asker = this.#asker(server, params, asking.inCall)
     if (!asker) throw new RpcFault(RPC.internal, this.#whyNobody(server))
     const missing = missingFor(method, params, asker.client)
     if (missing)
@@ -176,13 +189,25 @@ export class Questions {
         `The client cannot be asked: it does not declare ${namesOf(missing)}.`,
         { requiredCapabilities: missing },
       )
-    return await this.#resting(server, () => asker.ask(method, withoutTask(params), signal, key))
+    return await this.#ask(asker, method, params, asking)
   }
 
-  async #rootsFor(server: string, params: Json, { signal, key, inCall }: Asking): Promise<Json> {
-    const asker = this.#asker(server, params, inCall)
-    if (asker?.client.capabilities.roots)
-      return await this.#resting(server, () => asker.ask('roots/list', withoutTask(params), signal, key))
+  async #ask(asker: Asker, method: string, params: Json, asking: Asking): Promise<Json> {
+    const { server, signal, key, requestState } = asking
+    const isOfAnswer = key !== undefined && this.eraOf(server) === 'modern'
+    const origin = isOfAnswer ? { server, key, requestState } : undefined
+    const { flight } = asker
+    if (flight) flight.asked++
+    try {
+      return await this.#resting(server, () => asker.ask(method, withoutTask(params), signal, origin))
+    } finally {
+      if (flight) flight.asked--
+    }
+  }
+
+  async #rootsFor(server: string, params: Json, asking: Asking): Promise<Json> {
+    const asker = this.#asker(server, params, asking.inCall)
+    if (asker?.client.capabilities.roots) return await this.#ask(asker, 'roots/list', params, asking)
     // A server of the newer era was told what the client has, and asks for roots all the same.
     if (asker && this.eraOf(server) === 'modern')
       throw new RpcFault(RPC.missingCapability, 'The client has no roots.', {
@@ -192,10 +217,13 @@ export class Questions {
   }
 
   async #askPermission({ request, reason, arguments: args, signal }: Question): Promise<Answer> {
-    const exchange = this.#here.getStore()?.exchange
-    if (!exchange?.client.capabilities.elicitForm) return 'no'
+    const flight = this.#here.getStore()
+    if (!flight?.exchange.client.capabilities.elicitForm) return 'no'
+    const { exchange } = flight
     const shown = JSON.stringify(args) ?? ''
-    const answer = await exchange.ask(
+    // Until the client has answered, the server does not know of the call.
+    flight.asked++
+    const asking = exchange.ask(
       'elicitation/create',
       {
         mode: 'form',
@@ -217,9 +245,21 @@ export class Questions {
       },
       signal ?? exchange.signal,
     )
+    const answer = await asking.finally(() => flight.asked--)
     const content = answer.action === 'accept' ? (answer.content as Json | undefined) : undefined
     return content?.answer === 'once' ? 'once' : 'no'
   }
+}
+
+function asAsker(flight: Flight | undefined): Asker | undefined {
+  return flight && { client: flight.exchange.client, ask: flight.exchange.ask, flight }
+}
+
+/** The client of all these calls, when it is one. */
+function clientOfAll(flights: readonly Flight[]): Client | undefined {
+  const [first, ...more] = flights
+  const client = first?.exchange.client
+  return more.every(({ exchange }) => exchange.client.id === client?.id) ? client : undefined
 }
 
 /**

@@ -59,14 +59,27 @@ it('parks so many calls of one owner, and others’ beside them', async () => {
 
 it('gives those who cannot be told apart all there is', () => {
   const shares = new Shares(3, 1)
-  expect([shares.take('a'), shares.take('a'), shares.take(ANYBODY), shares.take(ANYBODY)]).toEqual([
-    true,
-    false,
-    true,
-    true,
-  ])
-  expect(shares.take('b')).toBe(false)
-  shares.giveBack('a')
-  shares.giveBack('a')
-  expect([shares.take('b'), shares.take('a')]).toEqual([true, false])
+  const first = shares.take('a')
+  expect(first).toBeDefined()
+  expect(shares.take('a')).toBeUndefined()
+  expect(shares.take(ANYBODY)).toBeDefined()
+  expect(shares.take(ANYBODY)).toBeDefined()
+  expect(shares.take('b')).toBeUndefined()
+  first?.giveBack()
+  first?.giveBack()
+  expect(shares.take('b')).toBeDefined()
+  expect(shares.take('a')).toBeUndefined()
+  expect(shares.count).toBe(3)
+})
+
+it('lets the owner that has most make room for one that has less, and for no other', () => {
+  const shares = new Shares(4, 4)
+  const evicted: string[] = []
+  for (const name of ['first', 'second', 'third']) shares.take('greedy', () => evicted.push(name))
+  shares.take('modest', () => evicted.push('modest'))
+  expect(shares.take('greedy')).toBeUndefined()
+  expect(shares.take('new')).toBeDefined()
+  expect(evicted).toEqual(['first'])
+  expect(shares.take('new')).toBeUndefined()
+  expect(shares.count).toBe(4)
 })

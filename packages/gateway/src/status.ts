@@ -1,7 +1,11 @@
-// status.ts: how the servers behind the gateway are, for the client's model (instructions) and as a resource.
+// status.ts: how the servers behind the gateway are, for the client's model (instructions) and as a resource. Clients hear
+// codes and fixed sentences only: what a server wrote when it failed may hold secrets, and stays with the operator.
 import type { Board, ServerSnapshot } from '@plugboard/core'
 import { STATUS_URI } from './addresses.ts'
+import type { Client } from './client.ts'
 import type { Exposure } from './exposure.ts'
+import { SENTENCES } from './faults.ts'
+import type { Gateway } from './gateway.ts'
 import type { Json } from './protocol.ts'
 
 const INSTRUCTIONS_CHARS = 2000
@@ -12,7 +16,7 @@ export function instructions(board: Board, exposure: Exposure): string {
   const lines = [
     'Plugboard: the tools of several MCP servers behind one endpoint.',
     `Read the resource ${STATUS_URI} to see which servers are up.`,
-    ...away.map((server) => `- ${server.name} is away: ${whyOf(server)}`),
+    ...away.map((server) => `- ${server.name} is away: ${faultOf(server)?.message ?? server.state}`),
     ...servers.flatMap(({ name, instructions: own, state }) =>
       state === 'connected' && own && board.isReadable(name)
         ? [`\n# ${name}\n${own.slice(0, INSTRUCTIONS_CHARS)}`]
@@ -22,42 +26,51 @@ export function instructions(board: Board, exposure: Exposure): string {
   return lines.join('\n')
 }
 
-export function statusOf(board: Board, exposure: Exposure): Json {
-  const servers = board
+export function statusOf(gateway: Gateway, client: Client): Json {
+  const exposure = gateway.exposureOf(client)
+  const view = gateway.view(client)
+  const servers = gateway.board
     .servers()
     .filter(({ name }) => exposure.server(name))
-    .map((server) => ({
-      name: server.name,
-      state: server.state,
-      tools: server.tools,
-      resources: server.resources,
-      prompts: server.prompts,
-      ...(server.protocolVersion && { protocolVersion: server.protocolVersion }),
-      ...(server.error && { error: server.error.toJSON() }),
-      ...(server.reason && { reason: server.reason }),
-    }))
-  // What is wrong with a server's entry is for those who are shown the server; a file's own fault is for everyone.
-  const configuration = board
-    .configurationFaults()
-    .filter(({ server }) => server === undefined || exposure.server(server))
-    .map(({ severity, file, line, column, path, server, message, hint }) => ({
-      severity,
-      file,
-      ...(line !== undefined && { line }),
-      ...(column !== undefined && { column }),
-      ...(path !== undefined && { path }),
-      ...(server !== undefined && { server }),
-      message,
-      ...(hint !== undefined && { hint }),
-    }))
-  const status = { servers, ...(configuration.length > 0 && { configuration }) }
+    .map((server) => {
+      const error = faultOf(server)
+      return {
+        name: server.name,
+        state: server.state,
+        ...view.counts(server.name),
+        ...(server.protocolVersion && { protocolVersion: server.protocolVersion }),
+        ...(error && { error }),
+      }
+    })
+  const problems = gateway.isNarrow(client) ? [] : gateway.problems()
+  // Faults name files and servers, so only a client that may see everything hears of them.
+  const faults = gateway.isNarrow(client) ? [] : gateway.board.configurationFaults()
+  const configuration = faults.map(({ severity, file, line, column, path, server, message, hint }) => ({
+    severity,
+    file,
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+    ...(path !== undefined && { path }),
+    ...(server !== undefined && { server }),
+    message,
+    ...(hint !== undefined && { hint }),
+  }))
+  const status = {
+    servers,
+    ...(problems.length > 0 && { problems }),
+    ...(configuration.length > 0 && { configuration }),
+  }
   return {
     contents: [{ uri: STATUS_URI, mimeType: 'application/json', text: JSON.stringify(status, null, 2) }],
   }
 }
 
-function whyOf({ error, state }: ServerSnapshot): string {
-  if (!error) return state
-  const [first = ''] = error.message.split('\n')
-  return error.hint ? `${first} ${error.hint}` : first
+function faultOf({
+  error,
+  state,
+}: ServerSnapshot): { readonly code: string; readonly message: string } | undefined {
+  if (state === 'disabled') return { code: 'DISABLED', message: SENTENCES['DISABLED'] ?? '' }
+  if (!error) return undefined
+  const message = SENTENCES[error.code] ?? 'The server does not work at the moment.'
+  return { code: error.code, message }
 }

@@ -1,6 +1,7 @@
 // stdio.ts: the gateway on a pair of pipes: one message a line, one client, both eras. What the client sends decides.
 import type { Readable, Writable } from 'node:stream'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { outcomeUnknown } from './faults.ts'
 import type { Gateway } from './gateway.ts'
 import { LegacySession } from './legacy.ts'
 import { ModernDesk } from './modern.ts'
@@ -32,6 +33,11 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
   gateway.questions.setOnly(session, (method, params, signal) => session.ask(method, params, signal))
   const open = new Map<Id, AbortController>()
   const running = new Set<Promise<unknown>>()
+  /** Requests that have no answer yet. */
+  const unanswered = new Set<Id>()
+  const reply = (id: Id, message: object) => {
+    if (unanswered.delete(id)) send(message)
+  }
 
   const serveModern = async (message: Request) => {
     if (open.has(message.id))
@@ -51,8 +57,9 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
   }
   const serve = async (message: Request) => {
     // The session ends its own requests when it is closed: one listener for each would be too many on one signal.
-    const reply = await (isModern(message.params) ? serveModern(message) : session.request(message))
-    if (reply) send(reply)
+    const made = await (isModern(message.params) ? serveModern(message) : session.request(message))
+    if (made) reply(message.id, made)
+    else unanswered.delete(message.id)
   }
   const receive = (line: string) => {
     if (line.trim() === '') return
@@ -69,9 +76,13 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
       }
       case 'request': {
         const { message } = incoming
+        // A second one with the id of an open one is told so, and the first is answered as well.
+        if (unanswered.has(message.id))
+          return send(errorReply(message.id, RPC.invalidRequest, 'A request with this id is still open.'))
+        unanswered.add(message.id)
         const work = serve(message)
           // What nobody foresaw: this one failed, the others are served on.
-          .catch(() => send(errorReply(message.id, RPC.internal, 'Internal error.')))
+          .catch(() => reply(message.id, errorReply(message.id, RPC.internal, 'Internal error.')))
           .finally(() => running.delete(work))
         running.add(work)
       }
@@ -103,7 +114,8 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
     close: async () => {
       input.pause()
       desk.close()
-      await within(GATEWAY_LIMITS.drainMs, Promise.allSettled([...running]))
+      await within(gateway.limits.drainMs, Promise.allSettled([...running]))
+      for (const id of [...unanswered]) reply(id, outcomeUnknown(id, 'the gateway is shutting down'))
       gone.abort()
       await closed
     },

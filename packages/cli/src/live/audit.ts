@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<number> {
     const check = await verifyAudit(path)
     output.result({ path, ...check }, () =>
       check.ok
-        ? `${check.lines} lines, none changed, moved or taken out.`
+        ? `${check.lines} lines, none changed, moved or taken out.${rotatedAway(check.rotatedAway)}`
         : `${shortPath(check.file)}:${check.line} ${check.problem}.`,
     )
     return check.ok ? EXIT.done : EXIT.toolError
@@ -24,6 +24,11 @@ export async function run(invocation: Invocation): Promise<number> {
   output.result({ path, entries }, () => table(entries.map(asRow)))
   if (entries.length === 0 && !output.json) output.note('Nothing was called yet.')
   return EXIT.done
+}
+
+function rotatedAway(lines: number): string {
+  if (lines === 0) return ''
+  return `\n${lines} older lines (1 to ${lines}) were rotated away and cannot be checked; \`audit.files\` and \`audit.maxBytes\` in the settings say how much is kept.`
 }
 
 function asRow(entry: Readonly<Record<string, unknown>>): string[] {

@@ -1,27 +1,34 @@
 // serve: every server of the board behind one endpoint, over stdio or HTTP, until the client leaves or a signal comes.
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openBoard, type ServerEntry } from '@plugboard/core'
+import type { Configuration } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import {
   type AskPolicy,
+  type Exposure,
   type Gateway,
+  type GatewayLimits,
   type Grant,
+  gatewayKeys,
+  KeyRing,
   type Naming,
-  narrowed,
   openGateway,
   readExposure,
+  SpentIds,
   serveHttp,
   serveStdio,
 } from '@plugboard/gateway'
 import { tellConfigNews } from '../config-news.ts'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { timeoutOption } from '../plug.ts'
+import { stateDirOf, timeoutOption } from '../plug.ts'
 import { write } from '../streams.ts'
 import { onPort } from './port.ts'
+import { exposureOf, followTokens, readTokens } from './tokens.ts'
+
+const KEYS_REFRESH_MS = 60 * 60 * 1000
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
@@ -38,19 +45,26 @@ export async function run(invocation: Invocation): Promise<number> {
     if (stop.signal.aborted) process.exit(EXIT.interrupted)
     stop.abort()
   }
+  // A signal that comes before there is something to read again does nothing; it must not end the process.
+  const reload: Reload = { again: () => undefined }
+  const onHangUp = () => reload.again()
+  const exposure = exposureOf(invocation.options('expose'), '--expose')
   // The grants are read first: a wrong file is told before any server starts.
-  const http = invocation.flag('http') ? httpOptions(invocation) : undefined
-  const gateway = await open(invocation, http?.port)
+  const http = invocation.flag('http') ? httpOptions(invocation, exposure) : undefined
+  process.on('SIGHUP', onHangUp)
+  const gateway = await open(invocation, exposure, http?.port)
   const stopTelling = tellConfigNews(gateway.board, invocation.output, (line) => write(2, `${line}\n`))
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+  const reread = rereader(invocation, gateway)
+  reload.again = reread
   try {
     const waking = gateway.wake()
     if (invocation.option('names') === 'plain' || invocation.option('names') === 'server.tool') {
       await waking
       refuseCollisions(gateway)
     }
-    if (http) await overHttp(invocation, gateway, http, stop.signal)
+    if (http) await overHttp(invocation, gateway, { ...http, exposure }, stop.signal, reload)
     else await overStdio(gateway, stop.signal)
     return EXIT.done
   } finally {
@@ -58,10 +72,16 @@ export async function run(invocation: Invocation): Promise<number> {
     await gateway.close()
     process.off('SIGINT', onSignal)
     process.off('SIGTERM', onSignal)
+    process.off('SIGHUP', onHangUp)
   }
 }
 
-async function open(invocation: Invocation, port: number | undefined): Promise<Gateway> {
+/** What SIGHUP does. */
+interface Reload {
+  again: () => void
+}
+
+async function open(invocation: Invocation, exposure: Exposure, port: number | undefined): Promise<Gateway> {
   const configuration = await invocation.configuration({
     // The client that reads this endpoint may have it in a file that we read too.
     refuse: ({ entry }) =>
@@ -69,7 +89,6 @@ async function open(invocation: Invocation, port: number | undefined): Promise<G
   })
   const timeoutMs = timeoutOption(invocation)
   const patterns = invocation.options('expose')
-  const expose = exposureOf(patterns, '--expose')
   for (const pattern of patterns)
     if (!configuration.servers.some(({ name }) => readExposure([pattern]).server(name)))
       invocation.output.note(`--expose ${pattern} fits no server that is there now.`)
@@ -87,10 +106,59 @@ async function open(invocation: Invocation, port: number | undefined): Promise<G
       // The parser has checked the choices.
       names: (invocation.option('names') ?? 'mcp') as Naming,
       ask: (invocation.option('ask') ?? 'client') as AskPolicy,
-      expose,
+      expose: exposure,
+      limits: limitsOf(invocation, configuration),
+      ...(await durable(invocation)),
       roots: () => ({ roots: [{ uri: pathToFileURL(root).href, name: root }] }),
     },
   )
+}
+
+/** Keys and memory that outlive the process, so that clients can go on after a restart. */
+async function durable(invocation: Invocation): Promise<{ keys: KeyRing; spent: SpentIds }> {
+  const { host, output } = invocation
+  const stateDir = stateDirOf(host)
+  const read = () => gatewayKeys({ stateDir, env: host.env, now: () => host.now() })
+  const lost = (error: unknown) =>
+    output.note(
+      `Clients cannot go on after a restart of this process, because ${stateDir} cannot be written: ${error instanceof Error ? error.message : error}`,
+    )
+  try {
+    const keys = new KeyRing(await read())
+    const spent = await new SpentIds(join(stateDir, 'gateway-spent')).open()
+    const refresh = () => read().then((next) => keys.replace(next), lost)
+    setInterval(refresh, KEYS_REFRESH_MS).unref()
+    return { keys, spent }
+  } catch (error) {
+    if (error instanceof InvalidInput) throw error
+    lost(error)
+    return { keys: KeyRing.ephemeral(), spent: new SpentIds() }
+  }
+}
+
+function limitsOf(invocation: Invocation, { gateway }: Configuration): Partial<GatewayLimits> {
+  const { limits, ...times } = gateway
+  const text = invocation.option('drain-ms')
+  if (text !== undefined && !/^\d{1,9}$/.test(text))
+    throw new InvalidInput(`--drain-ms "${text}" is not a number of milliseconds.`, {
+      hint: 'Give a whole number, as in `--drain-ms 30000`.',
+    })
+  const given = { ...limits, ...times, ...(text !== undefined && { drainMs: Number(text) }) }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+/** Reads the configuration again; what is wrong with it is told as it is after any change of a file. */
+function rereader({ output }: Invocation, gateway: Gateway): () => void {
+  const tell = (text: string) => {
+    if (!output.quiet) write(2, `${text}\n`)
+  }
+  return () => {
+    gateway.board.reload().then(
+      () => tell('The configuration was read again.'),
+      (error: unknown) =>
+        tell(`The configuration was not read again: ${error instanceof Error ? error.message : error}`),
+    )
+  }
 }
 
 function isOwnAddress(entry: ServerEntry, port: number | undefined): boolean {
@@ -117,6 +185,7 @@ interface Http {
   readonly port: number
   readonly host: string
   readonly grants: readonly Grant[]
+  readonly tokenFile?: string
   /** The token that was made for this run. */
   readonly token?: string
 }
@@ -124,8 +193,9 @@ interface Http {
 async function overHttp(
   invocation: Invocation,
   gateway: Gateway,
-  http: Http,
+  http: Http & { readonly exposure: Exposure },
   signal: AbortSignal,
+  reload: Reload,
 ): Promise<void> {
   const { output } = invocation
   const handle = await onPort(() =>
@@ -139,58 +209,37 @@ async function overHttp(
   output.result({ url: handle.url, ...(token && { token }) }, () =>
     token ? `Serving on ${handle.url}\nAuthorization: Bearer ${token}` : `Serving on ${handle.url}`,
   )
+  const tokens =
+    http.tokenFile === undefined
+      ? undefined
+      : followTokens(http.tokenFile, http.exposure, {
+          changed: (grants) => handle.setGrants(grants),
+          failed: (text) => {
+            if (!output.quiet) write(2, `${text}\n`)
+          },
+        })
+  const reread = reload.again
+  reload.again = () => {
+    tokens?.again()
+    reread()
+  }
   await aborted(signal)
   await handle.close()
+  tokens?.stop()
 }
 
-function httpOptions(invocation: Invocation): Http {
+function httpOptions(invocation: Invocation, exposure: Exposure): Http {
   const file = invocation.option('token-file')
   const none = invocation.flag('no-auth')
   if (none && file !== undefined) throw new InvalidInput('--no-auth and --token-file exclude each other.')
   const shared = { port: portOption(invocation), host: invocation.option('host') ?? '127.0.0.1' }
   if (none) return { ...shared, grants: [] }
-  const exposure = exposureOf(invocation.options('expose'), '--expose')
-  if (file !== undefined) return { ...shared, grants: readTokens(resolve(invocation.cwd, file), exposure) }
+  if (file !== undefined) {
+    const tokenFile = resolve(invocation.cwd, file)
+    return { ...shared, tokenFile, grants: readTokens(tokenFile, exposure) }
+  }
   const token = randomBytes(32).toString('base64url')
   return { ...shared, token, grants: [{ token, exposure }] }
-}
-
-/** One token a line; what follows it on the line narrows what that client is shown. `#` starts a comment. */
-function readTokens(file: string, exposure: Grant['exposure']): Grant[] {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new InvalidInput(`--token-file: ${file} cannot be read.`, { cause: error })
-  }
-  const grants = text
-    .split('\n')
-    .map((line) => line.replace(/(?:^|\s)#.*/, '').trim())
-    .filter((line) => line !== '')
-    .map((line) => {
-      const [token = '', ...patterns] = line.split(/\s+/)
-      return { token, exposure: narrowed(exposure, exposureOf(patterns, `--token-file: ${file}`)) }
-    })
-  const short = grants.find(({ token }) => token.length < 16)
-  if (grants.length === 0 || short)
-    throw new InvalidInput(`--token-file: ${file} ${short ? 'has a token that is too short' : 'is empty'}.`, {
-      hint: 'Write one token of at least 16 characters a line.',
-    })
-  if (new Set(grants.map(({ token }) => token)).size < grants.length)
-    throw new InvalidInput(`--token-file: ${file} has the same token twice.`, {
-      hint: 'Write what one client is shown on one line, after its token.',
-    })
-  return grants
-}
-
-/** What cannot be a pattern is an error of the place it was written in. */
-function exposureOf(patterns: readonly string[], place: string): Grant['exposure'] {
-  try {
-    return readExposure(patterns)
-  } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error
-    throw new InvalidInput(`${place}: ${error.message}`, { hint: error.hint, cause: error })
-  }
 }
 
 function portOption(invocation: Invocation): number {

@@ -2,6 +2,7 @@
 // written down. The steps of a call themselves are in tools/call.ts.
 import { join } from 'node:path'
 import { nearest } from '../config/nearest.ts'
+import type { AuditSettings } from '../config/settings.ts'
 import type { ConfiguredServer, DisabledReason } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
 import { isObject, type Json } from '../connection/protocol.ts'
@@ -53,6 +54,8 @@ export interface CallOptions {
   readonly ask?: ((question: Question) => Promise<Answer>) | undefined
   readonly saveRule?: ((rule: string, signature?: string) => Promise<string>) | undefined
   readonly askForClients?: boolean | undefined
+  /** How much of the audit log is kept. */
+  readonly audit?: AuditSettings | undefined
   readonly hooks: Hooks
   readonly elicitation?: ElicitationPorts | undefined
   server(name: string): ConfiguredServer | undefined
@@ -83,6 +86,8 @@ export class Calls implements ToolActions {
     this.#audit = new AuditLog({
       path: auditPath(stateDir),
       host,
+      ...(options.audit?.maxBytes !== undefined && { fileBytes: options.audit.maxBytes }),
+      ...(options.audit?.files !== undefined && { files: options.audit.files }),
       onProblem: trouble('The audit log could not be written'),
     })
     this.#gate = new PermissionGate({

@@ -5,6 +5,7 @@ import { createBuiltins } from '../builtin/index.ts'
 import type { Configuration } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import { plugboardHome } from '../config/sources.ts'
+import type { WatchedConfiguration } from '../config/watch.ts'
 import { systemHost } from '../host.ts'
 import { givenServers } from './given.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
@@ -51,7 +52,9 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   for (const text of warnings) board.warn(text)
   board.setConfigurationFaults(configuration.diagnostics)
   if (options.watch) {
-    board.beforeClose(await follow(board, configuration, options))
+    const files = await follow(board, configuration, options)
+    board.reloadWith(() => files.reload())
+    board.beforeClose(() => files.stop())
     if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))
   }
   return board
@@ -62,8 +65,12 @@ async function loadedFrom({ host, cwd, config }: BoardOptions): Promise<Configur
   return await loadConfiguration({ ...config, host: host ?? systemHost(), cwd: cwd ?? process.cwd() })
 }
 
-/** Takes every new configuration over; the answer stops it. */
-async function follow(board: Board, first: Configuration, options: BoardOptions): Promise<() => void> {
+/** Takes every new configuration over until it is stopped. */
+async function follow(
+  board: Board,
+  first: Configuration,
+  options: BoardOptions,
+): Promise<WatchedConfiguration> {
   const { watchConfiguration } = await import('../config/watch.ts')
   let warned = new Set(boardSettings(first).warnings)
   return watchConfiguration(first, {

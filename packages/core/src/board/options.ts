@@ -2,6 +2,7 @@
 // it behaves. Everything is optional; what is missing is not served.
 import type { Configuration, LoadOptions } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
+import type { AuditSettings } from '../config/settings.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { RequestHandlers } from '../connection/asks.ts'
 import type { ToolDefinition } from '../connection/lists.ts'
@@ -66,6 +67,8 @@ export interface BoardBehaviour {
   readonly ask?: (question: Question) => Promise<Answer>
   /** A served board that asks its own user too, whatever the client in front of it does. */
   readonly askForClients?: boolean
+  /** How much of the audit log is kept; the settings files say, when the board reads them. */
+  readonly audit?: AuditSettings
   /** Permission rules; those of the settings files, when the board reads them. */
   readonly rules?: readonly PermissionRule[]
   /**

@@ -1,6 +1,7 @@
 // settings.ts: what the settings files say to a board, besides its servers: rules, hooks, and where an "always" is kept.
 import type { Configuration } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
+import type { AuditSettings } from '../config/settings.ts'
 import { type WritableScope, writableSource } from '../config/sources.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { type Hook, readHooks } from '../interaction/index.ts'
@@ -11,6 +12,7 @@ export interface BoardSettings {
   readonly servers: readonly ConfiguredServer[]
   readonly rules: readonly PermissionRule[]
   readonly hooks: readonly Hook[]
+  readonly audit: AuditSettings
   readonly saveRule: (rule: string, signature?: string) => Promise<string>
   /** What in the hooks could not be used. */
   readonly warnings: readonly string[]
@@ -24,6 +26,7 @@ export function boardSettings(configuration: Configuration): BoardSettings {
     workspace: [place.root],
     servers,
     rules,
+    audit: configuration.audit,
     hooks: read.flatMap(({ hooks }) => hooks),
     warnings: read.flatMap(({ warnings }) => warnings),
     saveRule: (rule, signature) => saveRule(configuration, rule, 'local', signature),

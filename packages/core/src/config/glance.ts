@@ -166,6 +166,8 @@ const CAREFUL = new Set([
   'managedServers',
   'claudeaiServers',
   'logins',
+  'gateway',
+  'audit',
   'plugins',
   'permissions',
   'hooks',

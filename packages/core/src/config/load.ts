@@ -206,8 +206,10 @@ async function readSource(
 
 /** Who wants other servers has not taken back what no server may do, or which may not run. */
 function withoutServers({ settings, ...document }: ConfigDocument): ConfigDocument {
-  const { permissions, hooks, allowedMcpServers, deniedMcpServers } = settings
+  const { permissions, hooks, allowedMcpServers, deniedMcpServers, gateway, audit } = settings
   const kept = {
+    ...(gateway && { gateway }),
+    ...(audit && { audit }),
     ...(permissions && { permissions }),
     ...(hooks && { hooks }),
     ...(allowedMcpServers && { allowedMcpServers }),

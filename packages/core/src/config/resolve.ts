@@ -9,7 +9,7 @@ import type { Grants } from './grants.ts'
 import { nearest } from './nearest.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
 import { isEffective, isOurs, rulesWithoutServer } from './rule-faults.ts'
-import type { LoginSettings } from './settings.ts'
+import type { AuditSettings, GatewaySettings, LoginSettings, Settings } from './settings.ts'
 import { hashOf, signatureOf } from './sign.ts'
 import type { Source } from './sources.ts'
 import { type Approvals, type TrustVerdict, trust } from './trust.ts'
@@ -82,6 +82,9 @@ export interface Resolved {
   readonly rules: readonly PermissionRule[]
   /** The administrator's word before the person's, part by part. */
   readonly logins: LoginSettings
+  /** How `plugboard serve` serves, and what it takes from its clients. */
+  readonly gateway: GatewaySettings
+  readonly audit: AuditSettings
   readonly hooks: readonly WrittenHooks[]
   readonly diagnostics: readonly Diagnostic[]
 }
@@ -110,6 +113,8 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     hidden: all.flatMap(hiddenOnes),
     rules,
     logins: loginSettings(input.documents),
+    gateway: gatewaySettings(input.documents),
+    audit: Object.assign({}, ...weakestFirst(input.documents, 'audit')),
     hooks: writtenHooks(input),
     diagnostics,
   }
@@ -313,6 +318,21 @@ function loginSettings(documents: readonly ConfigDocument[]): LoginSettings {
   const weakestFirst = parts.sort((a, b) => SCOPES.indexOf(b.source.scope) - SCOPES.indexOf(a.source.scope))
   const machines = Object.assign({}, ...weakestFirst.map(({ logins }) => logins.machines ?? {}))
   return { ...Object.assign({}, ...weakestFirst.map(({ logins }) => logins)), machines }
+}
+
+function gatewaySettings(documents: readonly ConfigDocument[]): GatewaySettings {
+  const parts = weakestFirst(documents, 'gateway')
+  return { ...Object.assign({}, ...parts), limits: Object.assign({}, ...parts.map(({ limits }) => limits)) }
+}
+
+/** One key of every settings file that has it, the administrator's last. */
+function weakestFirst<K extends 'gateway' | 'audit'>(
+  documents: readonly ConfigDocument[],
+  key: K,
+): NonNullable<Settings[K]>[] {
+  return [...documents]
+    .sort((a, b) => SCOPES.indexOf(b.source.scope) - SCOPES.indexOf(a.source.scope))
+    .flatMap(({ settings }) => settings[key] ?? [])
 }
 
 /** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` does not count. */

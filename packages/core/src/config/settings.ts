@@ -54,6 +54,31 @@ export interface MachineLogin {
   readonly clientSecretEnv?: string | undefined
 }
 
+/** How a served board serves. Sizes are counts, times are milliseconds. */
+export interface GatewaySettings {
+  readonly limits?: {
+    readonly sessions?: number | undefined
+    readonly sessionsPerOwner?: number | undefined
+    readonly streams?: number | undefined
+    readonly streamsPerOwner?: number | undefined
+    readonly listens?: number | undefined
+    readonly listensPerOwner?: number | undefined
+    readonly questions?: number | undefined
+    readonly questionsPerOwner?: number | undefined
+  }
+  readonly drainMs?: number | undefined
+  readonly sessionIdleMs?: number | undefined
+  readonly sessionMaxMs?: number | undefined
+}
+
+/** How much of the audit log is kept. */
+export interface AuditSettings {
+  /** The size at which a file is rotated. */
+  readonly maxBytes?: number | undefined
+  /** How many files are kept, the current one included. */
+  readonly files?: number | undefined
+}
+
 export interface Settings {
   readonly allowedMcpServers?: readonly PolicyMatcher[]
   readonly deniedMcpServers?: readonly PolicyMatcher[]
@@ -69,6 +94,8 @@ export interface Settings {
     readonly deny?: readonly string[]
   }
   readonly logins?: LoginSettings
+  readonly gateway?: GatewaySettings
+  readonly audit?: AuditSettings
   /** Commands around calls and questions, by event. What is in it is read where hooks are run. */
   readonly hooks?: Readonly<Record<string, unknown>>
 }
@@ -118,8 +145,39 @@ const logins = z.strictObject(
   },
   'expected {"xaa"?: …, "machines"?: …, "clientMetadataUrl"?: …}',
 )
+const count = z.optional(z.int('expected a whole number').check(z.gte(1), z.lte(1_000_000)))
+const milliseconds = z.optional(z.int('expected milliseconds').check(z.gte(0), z.lte(2 ** 31 - 1)))
+const gateway = z.strictObject(
+  {
+    limits: z.optional(
+      z.strictObject({
+        sessions: count,
+        sessionsPerOwner: count,
+        streams: count,
+        streamsPerOwner: count,
+        listens: count,
+        listensPerOwner: count,
+        questions: count,
+        questionsPerOwner: count,
+      }),
+    ),
+    drainMs: milliseconds,
+    sessionIdleMs: milliseconds,
+    sessionMaxMs: z.optional(z.int('expected milliseconds').check(z.gte(1000))),
+  },
+  'expected {"limits"?: …, "drainMs"?: …, "sessionIdleMs"?: …, "sessionMaxMs"?: …}',
+)
+const audit = z.strictObject(
+  {
+    maxBytes: z.optional(z.int('expected bytes').check(z.gte(64 * 1024), z.lte(1024 ** 3))),
+    files: z.optional(z.int('expected a whole number').check(z.gte(2), z.lte(10_000))),
+  },
+  'expected {"maxBytes"?: …, "files"?: …}',
+)
 const keys = {
   logins,
+  gateway,
+  audit,
   allowedMcpServers: z.array(matcher, 'expected a list'),
   deniedMcpServers: z.array(matcher, 'expected a list'),
   allowManagedMcpServersOnly: z.boolean('expected true or false'),
@@ -145,6 +203,8 @@ type SettingsKey = keyof typeof keys
 /** Where a key counts. What decides over the person, or sends a secret somewhere, is not for a repository to say. */
 export const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
   logins: ['enterprise', 'user'],
+  gateway: ['enterprise', 'user'],
+  audit: ['enterprise', 'user'],
   allowedMcpServers: ['enterprise', 'user'],
   deniedMcpServers: ['enterprise', 'user'],
   allowManagedMcpServersOnly: ['enterprise'],

@@ -13,13 +13,21 @@ export interface ConfigurationListener {
   failed(error: unknown): void
 }
 
-/** Tells of every new configuration; the answer stops it. It neither throws nor rejects. */
-export function watchConfiguration(first: Configuration, listener: ConfigurationListener): () => void {
-  const watch = new ConfigurationWatch(first, listener)
-  return () => watch.stop()
+export interface WatchedConfiguration {
+  /** Reads every file again now. A failure is told to the listener. */
+  reload(): Promise<void>
+  stop(): void
 }
 
-class ConfigurationWatch {
+/** Tells of every new configuration until it is stopped. It neither throws nor rejects. */
+export function watchConfiguration(
+  first: Configuration,
+  listener: ConfigurationListener,
+): WatchedConfiguration {
+  return new ConfigurationWatch(first, listener)
+}
+
+class ConfigurationWatch implements WatchedConfiguration {
   readonly #listener: ConfigurationListener
   readonly #watchers = new Map<string, { close(): void }>()
   #current: Configuration
@@ -48,6 +56,10 @@ class ConfigurationWatch {
     this.#cancelPoll?.()
     for (const watcher of this.#watchers.values()) watcher.close()
     this.#watchers.clear()
+  }
+
+  reload(): Promise<void> {
+    return this.#reload()
   }
 
   get #host() {

@@ -90,6 +90,25 @@ export const SCHEMA_WORDS: Readonly<Record<string, string>> = {
   'logins.machines.*.alg': 'The signature algorithm, when the key does not say.',
   'logins.machines.*.kid': 'The id of the key.',
   'logins.machines.*.clientSecretEnv': 'The name of the environment variable with the client secret.',
+  gateway: 'How `plugboard serve` serves.',
+  'gateway.limits':
+    'What clients may hold at a time: in all, and for one owner (one token). Without tokens only the totals count.',
+  'gateway.limits.sessions':
+    'Sessions kept in memory (10000). One that is let go of is rebuilt when its client comes back.',
+  'gateway.limits.sessionsPerOwner': 'Sessions of one owner (1000); its longest idle one makes room.',
+  'gateway.limits.streams': 'Open event streams of sessions (10000).',
+  'gateway.limits.streamsPerOwner': 'Open event streams of one owner (1000).',
+  'gateway.limits.listens': 'Open subscriptions of 2026-07-28 (10000).',
+  'gateway.limits.listensPerOwner': 'Open subscriptions of one owner (250).',
+  'gateway.limits.questions': 'Calls of 2026-07-28 that wait for an answer of the client (4000).',
+  'gateway.limits.questionsPerOwner': 'The same for one owner (250).',
+  'gateway.drainMs': 'How long running calls may go on after SIGTERM, in milliseconds (10000).',
+  'gateway.sessionIdleMs':
+    'An idle session is let go of after this (1800000); its client can still come back to it.',
+  'gateway.sessionMaxMs': 'A session id is no longer accepted after this (2592000000, 30 days).',
+  audit: 'How much of the audit log is kept.',
+  'audit.maxBytes': 'The size at which a file is rotated (4194304).',
+  'audit.files': 'How many files are kept, the current one included (8).',
   'logins.clientMetadataUrl': 'An https address where this client describes itself, instead of registering.',
 }
 

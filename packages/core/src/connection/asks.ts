@@ -10,6 +10,8 @@ export interface Asking {
   readonly signal: AbortSignal
   /** What the server calls the question, when it asks inside an answer. */
   readonly key?: string
+  /** The server's own requestState of the answer that asks; what a retry has to bring back. */
+  readonly requestState?: unknown
   /** It came on the stream of a call, and the handler runs in the async context that the call was made in. */
   readonly inCall: boolean
 }
@@ -66,7 +68,12 @@ export class Asks {
     return this.#handlers.together === true
   }
 
-  async answer(method: string, params: Json, signal: AbortSignal, key?: string): Promise<Json> {
+  async answer(
+    method: string,
+    params: Json,
+    signal: AbortSignal,
+    asked: Pick<Asking, 'key' | 'requestState'> = {},
+  ): Promise<Json> {
     if (method === 'ping') return {}
     const handler = this.#handlerFor(method, params)
     if (!handler) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
@@ -76,7 +83,7 @@ export class Asks {
         server: this.#server,
         signal,
         inCall,
-        ...(key !== undefined && { key }),
+        ...asked,
       })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)

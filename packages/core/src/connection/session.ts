@@ -292,19 +292,22 @@ class WireSession implements Session {
     const wanted = isObject(result.inputRequests) ? Object.entries(result.inputRequests) : []
     if (wanted.length > CALL_LIMITS.inputsPerRound)
       throw new RpcFault(RPC.internal, `The server asked for ${wanted.length} inputs at once`)
+    const state = result.requestState
     const answer = async ([key, entry]: [string, unknown]): Promise<[string, Json]> => {
       if (!isObject(entry) || typeof entry.method !== 'string')
         throw new RpcFault(RPC.internal, `The server asked for an input "${key}" that is no request`)
       const asked = isObject(entry.params) ? entry.params : {}
-      return [key, await this.#asks.answer(entry.method, asked, signal ?? new AbortController().signal, key)]
+      const until = signal ?? new AbortController().signal
+      return [key, await this.#asks.answer(entry.method, asked, until, { key, requestState: state })]
     }
     const responses: [string, Json][] = []
     if (this.#asks.together) responses.push(...(await Promise.all(wanted.map(answer))))
     // One at a time: each may be a question to the same person.
     else for (const one of wanted) responses.push(await answer(one))
-    const state = result.requestState
+    // What a caller brought for an earlier round is not part of this one.
+    const { inputResponses: _responses, requestState: _state, ...asked } = params ?? {}
     return {
-      ...params,
+      ...asked,
       ...(responses.length > 0 && { inputResponses: Object.fromEntries(responses) }),
       ...(state !== undefined && { requestState: state }),
     }

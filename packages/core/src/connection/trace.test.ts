@@ -1,4 +1,6 @@
 import { type Context, propagation, type Span, type SpanOptions, trace } from '@opentelemetry/api'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, describe, expect, it } from 'vitest'
 import { board, fixture } from './fixtures/kit.ts'
 
@@ -75,6 +77,41 @@ describe('traces', () => {
     ])
     const call = raw.seen().find(({ method }) => method === 'tools/call')
     expect(call?.params?._meta).toMatchObject({ traceparent: '00-aa-bb-01' })
+  })
+
+  it('go on with the context that the caller names, with the SDK as users install it today', async () => {
+    const exporter = new InMemorySpanExporter()
+    trace.setGlobalTracerProvider(
+      new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+    )
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+    const raw = fixture('raw', 'raw')
+    const made = await board({ servers: [raw.server] })
+    const traceId = '0af7651916cd43dd8448eb211c80319c'
+    const _meta = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, own: 'kept' }
+    await made.request('raw', 'tools/call', { name: 'echo', arguments: {}, _meta })
+    const span = exporter.getFinishedSpans().find(({ name }) => name === 'tools/call echo')
+    expect(span?.parentSpanContext).toMatchObject({ traceId, spanId: 'b7ad6b7169203331' })
+    const call = raw.seen().find(({ method }) => method === 'tools/call')
+    expect(call?.params?._meta).toMatchObject({
+      own: 'kept',
+      traceparent: `00-${traceId}-${span?.spanContext().spanId}-01`,
+    })
+  })
+
+  it('start anew where the caller names nothing that is a context', async () => {
+    const exporter = new InMemorySpanExporter()
+    trace.setGlobalTracerProvider(
+      new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
+    )
+    const raw = fixture('raw', 'raw')
+    const made = await board({ servers: [raw.server] })
+    for (const traceparent of ['nonsense', `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`, 7]) {
+      exporter.reset()
+      await made.request('raw', 'tools/call', { name: 'echo', arguments: {}, _meta: { traceparent } })
+      const [span] = exporter.getFinishedSpans()
+      expect(span?.parentSpanContext).toBeUndefined()
+    }
   })
 
   it('add nothing to a request when nobody is tracing', async () => {

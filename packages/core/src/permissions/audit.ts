@@ -273,7 +273,8 @@ async function rotate(path: string, lastSeq: number, keep: number): Promise<void
 }
 
 export type AuditCheck =
-  | { readonly ok: true; readonly lines: number; readonly firstSeq: number }
+  /** Lines before `firstSeq` were rotated away: nothing can be said about them. */
+  | { readonly ok: true; readonly lines: number; readonly firstSeq: number; readonly rotatedAway: number }
   | {
       readonly ok: false
       readonly lines: number
@@ -313,7 +314,7 @@ export async function verifyAudit(path: string): Promise<AuditCheck> {
   const head = await readHead(path)
   if (head && (previous?.seq ?? 0) < head.seq)
     return { ok: false, lines, file: path, line: lines + 1, problem: 'is missing: the end was cut off' }
-  return { ok: true, lines, firstSeq }
+  return { ok: true, lines, firstSeq, rotatedAway: Math.max(0, firstSeq - 1) }
 }
 
 /** The latest lines, newest last, for people to read. */

@@ -1,0 +1,71 @@
+// claims.ts: which server a name belongs to, in naming schemes where two servers can want the same one. The first owner
+// keeps a name for as long as the server is configured, also while it is away; a later claimant is left out.
+import type { Shown } from './offers.ts'
+
+export interface Claimant {
+  readonly server: string
+  readonly name: string
+}
+
+export type ClaimKind = 'tool' | 'prompt' | 'resource' | 'template'
+
+export class Claims {
+  /** By kind and public name, the first owner; in the order in which names were claimed. */
+  readonly #owners = new Map<string, Claimant & { readonly turn: number }>()
+  readonly #refused = new Map<string, string>()
+  readonly #tell: (text: string, server: string) => void
+  #turns = 0
+
+  /** `tell` hears once of each claimant that is left out. */
+  constructor(tell: (text: string, server: string) => void) {
+    this.#tell = tell
+  }
+
+  /** True when the name is, or now becomes, this claimant's. */
+  claim(kind: ClaimKind, shown: string, by: Claimant): boolean {
+    const key = JSON.stringify([kind, shown])
+    const owner = this.#owners.get(key)
+    if (!owner) {
+      this.#owners.set(key, { ...by, turn: this.#turns++ })
+      return true
+    }
+    if (owner.server === by.server && owner.name === by.name) return true
+    const refused = JSON.stringify([kind, shown, by.server, by.name])
+    if (!this.#refused.has(refused)) {
+      const text = `The ${kind} "${shown}" of "${by.server}" is left out: the name belongs to "${owner.server}", which had it first. Rename one of them, or serve with \`--names=mcp\`.`
+      this.#refused.set(refused, text)
+      this.#tell(text, by.server)
+    }
+    return false
+  }
+
+  /** When the name was claimed by this claimant, as a number that grows; nothing when it is not its own. */
+  turnOf(kind: ClaimKind, shown: string, by: Claimant): number | undefined {
+    const owner = this.#owners.get(JSON.stringify([kind, shown]))
+    return owner?.server === by.server && owner.name === by.name ? owner.turn : undefined
+  }
+
+  /** The server that has the name. */
+  ownerOf(kind: ClaimKind, shown: string): string | undefined {
+    return this.#owners.get(JSON.stringify([kind, shown]))?.server
+  }
+
+  /** A server that is no longer configured has no names any more. */
+  release(server: string): void {
+    for (const [key, owner] of this.#owners) if (owner.server === server) this.#owners.delete(key)
+    for (const [key] of this.#refused)
+      if ((JSON.parse(key) as string[])[2] === server) this.#refused.delete(key)
+  }
+
+  /** The names that a claimant was refused, in words. */
+  refusals(): readonly string[] {
+    return [...this.#refused.values()]
+  }
+}
+
+export const KINDS: Readonly<Record<Shown | 'templates', ClaimKind>> = {
+  tools: 'tool',
+  prompts: 'prompt',
+  resources: 'resource',
+  templates: 'template',
+}

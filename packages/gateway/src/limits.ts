@@ -1,0 +1,36 @@
+// limits.ts: what one gateway takes from its clients: the defaults of the core, and what the settings say instead.
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+
+/** What clients may hold at a time, in all and for one owner (one token), and how long. */
+export interface GatewayLimits {
+  readonly sessions: number
+  readonly sessionsPerOwner: number
+  readonly streams: number
+  readonly streamsPerOwner: number
+  readonly listens: number
+  readonly listensPerOwner: number
+  readonly questions: number
+  readonly questionsPerOwner: number
+  readonly drainMs: number
+  readonly sessionIdleMs: number
+  readonly sessionMaxMs: number
+}
+
+type Given = { readonly [K in keyof GatewayLimits]?: number | undefined }
+
+export function gatewayLimits(given: Given = {}): GatewayLimits {
+  const of = GATEWAY_LIMITS
+  return {
+    sessions: given.sessions ?? of.sessions,
+    sessionsPerOwner: given.sessionsPerOwner ?? of.sessionsPerOwner,
+    streams: given.streams ?? of.streams,
+    streamsPerOwner: given.streamsPerOwner ?? of.streamsPerOwner,
+    listens: given.listens ?? of.listens,
+    listensPerOwner: given.listensPerOwner ?? of.listensPerOwner,
+    questions: given.questions ?? of.parked,
+    questionsPerOwner: given.questionsPerOwner ?? of.parkedPerOwner,
+    drainMs: given.drainMs ?? of.drainMs,
+    sessionIdleMs: given.sessionIdleMs ?? of.sessionIdleMs,
+    sessionMaxMs: given.sessionMaxMs ?? of.sessionMaxMs,
+  }
+}
