@@ -38,6 +38,8 @@ export interface RunOptions {
   readonly patienceMs?: number
   /** Called with the pid once it runs. */
   readonly started?: (pid: number) => void
+  /** Ends it by this signal as soon as `when` says so. */
+  readonly interrupt?: { readonly signal: NodeJS.Signals; readonly when: () => boolean }
 }
 
 export function makeHome(): Home {
@@ -95,6 +97,12 @@ function ended(
       stderr += chunk
     })
     let late = false
+    const { interrupt } = options
+    const look = setInterval(() => {
+      if (!interrupt?.when()) return
+      clearInterval(look)
+      child.kill(interrupt.signal)
+    }, 20)
     const timer = setTimeout(() => {
       late = true
       child.kill('SIGKILL')
@@ -103,6 +111,7 @@ function ended(
     child.once('spawn', () => child.pid !== undefined && options.started?.(child.pid))
     child.once('close', (code) => {
       clearTimeout(timer)
+      clearInterval(look)
       resolve({ code: late ? undefined : (code ?? 1), stdout, stderr })
     })
   })

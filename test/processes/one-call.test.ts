@@ -227,6 +227,30 @@ describe.each(BOTH)('a script with %s', (way) => {
   })
 })
 
+describe('an answer of more than 64 MiB', () => {
+  it.each([
+    ['http', 'http', () => httpPeer('huge')],
+    ['http, in a stream', 'http', () => httpPeer('huge-stream')],
+    ['sse', 'sse', () => ssePeer('huge')],
+    ['ws', 'ws', () => wsPeer('huge')],
+  ])('over %s fails that call only, and is not asked for again', async (_name, type, make) => {
+    peer = await make()
+    home.servers({ s: { type, url: peer.url } })
+    const { code, stdout, stderr } = await home.script(`
+      const board = await openBoard({ caller: 'user' })
+      for (let n = 0; n < 3; n++) console.log(await board.call('s.look').catch(({ code }) => code))
+      const [one] = (await board.call('s.write')).content
+      console.log(one.text, board.servers().find(({ name }) => name === 's').state)
+      await board.close()
+    `)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toBe(`${'ANSWER_TOO_LARGE\n'.repeat(3)}the answer of write connected\n`)
+    const count = (wanted: string) => peer?.methods.filter((method) => method === wanted).length
+    expect(count('tools/call')).toBe(4)
+    expect(count('initialize')).toBe(1)
+  })
+})
+
 describe('the board as a table', () => {
   it('waits for a server that asks it to wait', async () => {
     peer = await httpPeer('wait-at-initialize')

@@ -4,8 +4,18 @@ import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
 import { answer, type Message } from './brain.mjs'
 
-/** Asks to wait at `initialize` or at a call, or drops the line in the middle of a call. */
-export type RemoteFault = 'none' | 'wait-at-initialize' | 'wait-at-call' | 'drops-call'
+/**
+ * Asks to wait at `initialize` or at a call, drops the line in the middle of a call, refuses the first request with 401, or
+ * answers `look` with more than 64 MiB (always).
+ */
+export type RemoteFault =
+  | 'none'
+  | 'wait-at-initialize'
+  | 'wait-at-call'
+  | 'drops-call'
+  | 'wants-login-once'
+  | 'huge'
+  | 'huge-stream'
 
 export interface RemotePeer {
   readonly url: string
@@ -25,8 +35,14 @@ class Trouble {
   }
 
   /** What goes wrong with this message. */
-  meets({ method = '' }: Message): 'wait' | 'drop' | undefined {
+  meets({ method = '' }: Message): 'wait' | 'drop' | 'login' | undefined {
     this.methods.push(method)
+    if (this.#fault.startsWith('huge')) return undefined
+    if (this.#fault === 'wants-login-once') {
+      const first = !this.#happened
+      this.#happened = true
+      return first ? 'login' : undefined
+    }
     const wanted = this.#fault === 'wait-at-initialize' ? 'initialize' : 'tools/call'
     if (this.#fault === 'none' || this.#happened || method !== wanted) return undefined
     this.#happened = true
@@ -42,9 +58,12 @@ export async function httpPeer(fault: RemoteFault, port = 0): Promise<RemotePeer
     const met = trouble.meets(message)
     if (met === 'drop') return void request.socket.destroy()
     if (met === 'wait') return void response.writeHead(429, { 'retry-after': '2' }).end()
-    const said = answer(message)
+    if (met === 'login') return void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
+    const said = answered(fault, message)
     if (!said) return void response.writeHead(202).end()
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said))
+    if (fault === 'huge-stream')
+      return void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${said}\n\n`)
+    response.writeHead(200, { 'content-type': 'application/json' }).end(said)
   })
 }
 
@@ -64,8 +83,8 @@ export async function ssePeer(fault: RemoteFault): Promise<RemotePeer> {
     if (met === 'wait') return void response.writeHead(429, { 'retry-after': '2' }).end()
     response.writeHead(202).end()
     if (met === 'drop') return void stream?.destroy()
-    const said = answer(message)
-    if (said) stream?.write(`data: ${JSON.stringify(said)}\n\n`)
+    const said = answered(fault, message)
+    if (said) stream?.write(`data: ${said}\n\n`)
   })
 }
 
@@ -77,8 +96,8 @@ export async function wsPeer(fault: RemoteFault): Promise<RemotePeer> {
     socket.on('message', (data) => {
       const message = JSON.parse(String(data)) as Message
       if (trouble.meets(message) === 'drop') return socket.terminate()
-      const said = answer(message)
-      if (said) socket.send(JSON.stringify(said))
+      const said = answered(fault, message)
+      if (said) socket.send(said)
     }),
   )
   const { port } = server.address() as AddressInfo
@@ -91,6 +110,18 @@ export async function wsPeer(fault: RemoteFault): Promise<RemotePeer> {
       await new Promise((done) => server.close(done))
     },
   }
+}
+
+const HUGE_BYTES = 70_000_000
+
+function answered(fault: RemoteFault, message: Message): string | undefined {
+  const said = answer(message)
+  const isHuge =
+    fault.startsWith('huge') && message.method === 'tools/call' && message.params?.['name'] === 'look'
+  if (!isHuge) return said && JSON.stringify(said)
+  const content = [{ type: 'text', text: 'x'.repeat(HUGE_BYTES) }]
+  // The order in which the SDK's servers write it.
+  return JSON.stringify({ result: { content }, jsonrpc: '2.0', id: message.id })
 }
 
 async function listening(

@@ -77,15 +77,6 @@ describe('a server that does not come up', () => {
     expect(['transport', 'connect']).toContain(only(made)?.stage)
   })
 
-  it('answers later calls with the same error, without trying again', async () => {
-    const raw = fixture('raw', 'raw', { fault: 'refuse' })
-    const made = await board({ servers: [raw.server] })
-    await made.ready()
-    const spawned = raw.pids().length
-    await expect(made.request('raw', 'tools/call', { name: 'echo' })).rejects.toBe(only(made)?.error)
-    expect(raw.pids()).toHaveLength(spawned)
-  })
-
   it('does not delay or fail the others', async () => {
     const healthy = Array.from({ length: 3 }, (_, i) => fixture(`ok${i}`, 'raw'))
     const { host, pass } = heldHost(LIMIT_MS)
@@ -132,7 +123,7 @@ describe('a server that is lost', () => {
     expect(raw.pids()).toHaveLength(2)
   })
 
-  it('fails for good when it does not stay after three more attempts', async () => {
+  it('is failed for now when it does not stay after three more attempts', async () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
     await made.ready()
