@@ -59,11 +59,13 @@ interface Running {
   news(): string
 }
 
-async function serve(...words: string[]): Promise<Running> {
+const serve = (...words: string[]) => serveWith({}, ...words)
+
+async function serveWith(env: Readonly<Record<string, string>>, ...words: string[]): Promise<Running> {
   const child = spawn(
     process.execPath,
     [COMMAND, 'serve', '--http', '--no-auth', '--port', '0', '--json', ...words],
-    { cwd: place.project, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] },
+    { cwd: place.project, env: { ...environment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
   )
   ends.push(async () => {
     if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit')
@@ -277,6 +279,27 @@ it('follows the target of a linked file, and a folder that is replaced as a whol
   renameSync(join(place.home, 'dotfiles'), join(place.home, 'dotfiles.old'))
   renameSync(join(place.home, 'dotfiles.new'), join(place.home, 'dotfiles'))
   await expect.poll(() => startedOf('three').length, settled).toBe(1)
+  expect(startedOf('one')).toHaveLength(1)
+}, 120_000)
+
+it('notices changes where the system gives no watches', async () => {
+  const without = place.write(
+    '~/no-watches.cjs',
+    "require('node:fs').watch = () => { throw Object.assign(new Error('no watches left'), { code: 'ENOSPC' }) }",
+  )
+  const file = place.write('~/given.json', servers('one'))
+  const running = await serveWith(
+    { NODE_OPTIONS: `--require ${without}` },
+    '--strict-mcp-config',
+    '--mcp-config',
+    file,
+  )
+  await expect.poll(() => startedOf('one').length, settled).toBe(1)
+  writeFileSync(file, '{')
+  await expect.poll(running.stderr, settled).toContain('given.json')
+  writeFileSync(file, JSON.stringify(servers('one', 'two')))
+  await expect.poll(() => startedOf('two').length, settled).toBe(1)
+  expect(running.stderr()).toContain('is good again')
   expect(startedOf('one')).toHaveLength(1)
 }, 120_000)
 

@@ -1,6 +1,6 @@
 // needs-auth.ts: remembers for a quarter of an hour that a server wants a login, so that nobody knocks again in
 // vain, and lets every board know when somebody has logged in. One small file, shared by all processes.
-import { watch } from 'node:fs'
+import { type FSWatcher, watch } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { readTextFile, withFileLock, writeFileAtomic } from '../files/index.ts'
@@ -70,11 +70,9 @@ export async function watchLogins(context: AuthContext, onLogin: (key: string) =
       for (const key of news) onLogin(key)
     })
   }
-  const watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
+  const watcher = tryWatch(dirname(file), (name) => {
     if (name === basename(file)) look()
   })
-  // Some file systems report nothing, and a watcher may die with its folder; the slow look remains.
-  watcher.on('error', () => undefined)
   const poll = () => {
     look()
     if (!stopped) cancelPoll = context.host.backgroundTimer(AUTH_LIMITS.loginPollMs, poll)
@@ -83,7 +81,18 @@ export async function watchLogins(context: AuthContext, onLogin: (key: string) =
   return () => {
     stopped = true
     cancelPoll()
-    watcher.close()
+    watcher?.close()
+  }
+}
+
+/** Some file systems report nothing, a watcher may die with its folder, and the system may have no more: the slow look remains. */
+function tryWatch(folder: string, changed: (name: string | null) => void): FSWatcher | undefined {
+  try {
+    const watcher = watch(folder, { persistent: false }, (_event, name) => changed(name))
+    watcher.on('error', () => undefined)
+    return watcher
+  } catch {
+    return undefined
   }
 }
 
