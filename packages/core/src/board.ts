@@ -97,6 +97,7 @@ export class Board {
       caller: options.caller ?? 'agent',
       ask: options.ask,
       saveRule: options.saveRule,
+      ruleFile: options.ruleFile,
       askForClients: options.askForClients,
       hooks,
       elicitation: options.elicit || hooks.has('Elicitation') ? elicitation : undefined,

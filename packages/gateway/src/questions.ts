@@ -11,13 +11,19 @@ import {
   type RequestHandlers,
   RpcFault,
 } from '@plugboard/core'
+import { PermissionDenied } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { permissionQuestion } from '@plugboard/core/permissions'
+import { plainQuestion } from '@plugboard/core/question-text'
 import { CallEnded, type Client, type Exchange } from './client.ts'
 import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from './protocol.ts'
 
 /** What a board must be opened with to stand behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
 export type AskPolicy = 'client' | 'elicit' | 'deny'
+
+/** More than this is no question that a user reads in a client's form. */
+const QUESTION_CHARS = 16_000
 
 interface Flight {
   readonly server: string
@@ -194,12 +200,12 @@ export class Questions {
   async #askPermission({ request, reason, arguments: args, signal }: Question): Promise<Answer> {
     const exchange = this.#here.getStore()?.exchange
     if (!exchange?.client.capabilities.elicitForm) return 'no'
-    const shown = JSON.stringify(args) ?? ''
+    const message = wholeQuestion({ request, reason, arguments: args })
     const answer = await exchange.ask(
       'elicitation/create',
       {
         mode: 'form',
-        message: `May ${request.server}.${request.tool} be called? (${reason.text})\n${shown.slice(0, 2000)}`,
+        message,
         requestedSchema: {
           type: 'object',
           properties: {
@@ -220,6 +226,22 @@ export class Questions {
     const content = answer.action === 'accept' ? (answer.content as Json | undefined) : undefined
     return content?.answer === 'once' ? 'once' : 'no'
   }
+}
+
+/** A client shows the text as it likes, so all of it is sent. What is too long to be read is refused, never cut. */
+function wholeQuestion(question: Pick<Question, 'request' | 'reason' | 'arguments'>): string {
+  const text = permissionQuestion({ ...question, saves: undefined })
+  const message = plainQuestion(text)
+  if (text.complete && message.length <= QUESTION_CHARS) return message
+  const { server, tool } = question.request
+  throw new PermissionDenied(
+    `The question whether ${server}.${tool} may be called is too long to be shown in full (${message.length} characters, the limit is ${QUESTION_CHARS}), so the call was refused.`,
+    {
+      server,
+      stage: 'call',
+      hint: 'Call it with shorter arguments, or allow it beforehand with a rule under `permissions.allow`.',
+    },
+  )
 }
 
 /**

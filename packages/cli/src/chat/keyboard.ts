@@ -1,6 +1,7 @@
 // keyboard.ts: the terminal's input for one conversation: a line at a time with history and completion, and Ctrl-C while
 // something runs. The terminal stays in raw mode in between, so that Ctrl-C reaches us and not the servers we started.
 import { createInterface, type Interface } from 'node:readline'
+import { editorOutput, terminalText } from '../streams.ts'
 
 export interface LineOptions {
   readonly history?: readonly string[]
@@ -40,7 +41,7 @@ export class Keyboard {
     const { history, complete, signal } = options
     const reader = createInterface({
       input: this.#input,
-      output: process.stdout,
+      output: editorOutput(1),
       terminal: true,
       history: [...(history ?? [])],
       ...(complete && {
@@ -65,7 +66,7 @@ export class Keyboard {
           this.#onInterrupt?.()
         })
         reader.on('close', () => resolve({ kind: 'end' }))
-        reader.question(prompt, (text) => resolve({ kind: 'line', text }))
+        reader.question(terminalText(prompt), (text) => resolve({ kind: 'line', text }))
       })
     } finally {
       signal?.removeEventListener('abort', abort)

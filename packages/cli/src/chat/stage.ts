@@ -2,7 +2,7 @@
 // a few moving lines below for what is still running.
 import type { AgentEvent } from '@plugboard/agent'
 import { cleanLine } from '@plugboard/core/tools'
-import type { Colors } from '../colors.ts'
+import { type Colors, cursor } from '../colors.ts'
 import { safe } from '../output.ts'
 import { barOf } from '../terminal/progress.ts'
 import { Markdown, width } from './markdown.ts'
@@ -159,7 +159,7 @@ export class Stage {
   }
 
   #erase(): void {
-    if (this.#drawn > 0) this.#options.write(`\x1b[${this.#drawn}A\r\x1b[J`)
+    if (this.#drawn > 0) this.#options.write(cursor.up(this.#drawn) + cursor.home() + cursor.eraseBelow())
     this.#drawn = 0
   }
 

@@ -8,6 +8,7 @@ import { rowsOf } from '../live/list.ts'
 import { EXIT, reportError, safe, table } from '../output.ts'
 import { type Plugged, stateDirOf, timeoutOption } from '../plug.ts'
 import { rowsAsText } from '../servers.ts'
+import { columnsOf, screenRows, write } from '../streams.ts'
 import { History } from './history.ts'
 import { Keyboard } from './keyboard.ts'
 import { completions, fromPrompt, withMentions } from './mentions.ts'
@@ -41,8 +42,8 @@ export async function talk(options: TalkOptions): Promise<number> {
   const stage = new Stage({
     color: output.color,
     now: host.now,
-    columns: () => process.stdout.columns || 80,
-    write: (text) => process.stdout.write(text),
+    columns: () => columnsOf(1),
+    write: (text) => write(1, text),
   })
   const desk = new Desk(personAt(keyboard, stage, output.color))
   const timeoutMs = timeoutOption(invocation)
@@ -61,7 +62,8 @@ export async function talk(options: TalkOptions): Promise<number> {
   try {
     const session = options.session({ board, configuration, signal: leave.signal }, desk)
     const { bold, dim } = output.color
-    process.stdout.write(
+    write(
+      1,
       `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help for what can be said, Ctrl-D to leave`)}\n`,
     )
     const room = new Room({ invocation, board, session, keyboard, stage, left: leave.signal })
@@ -78,16 +80,17 @@ export async function talk(options: TalkOptions): Promise<number> {
 function personAt(keyboard: Keyboard, stage: Stage, color: Invocation['output']['color']) {
   return personAsked({
     color,
+    size: () => ({ columns: columnsOf(1), rows: screenRows(1) }),
     show: (text) => {
       stage.hide(true)
-      process.stdout.write(`${text}\n`)
+      write(1, `${text}\n`)
     },
     line: async (prompt, signal) => {
       stage.hide(true)
       const line = await keyboard.line(prompt, { signal })
       stage.hide(false)
       if (line.kind === 'line') return line.text
-      process.stdout.write('\n')
+      write(1, '\n')
       return undefined
     },
   })
@@ -123,10 +126,10 @@ class Room {
       })
       if (line.kind === 'end') break
       if (line.kind === 'interrupt') {
-        process.stdout.write('\n')
+        write(1, '\n')
         if (line.empty && warned) return EXIT.interrupted
         warned = line.empty
-        if (line.empty) process.stdout.write(`${dim('Ctrl-C again to leave.')}\n`)
+        if (line.empty) write(1, `${dim('Ctrl-C again to leave.')}\n`)
         continue
       }
       warned = false
@@ -136,7 +139,7 @@ class Room {
       if (text === '/exit' || text === '/quit') break
       if (!(await this.#stoppable((signal) => this.#heed(text, signal)))) return EXIT.interrupted
     }
-    process.stdout.write('\n')
+    write(1, '\n')
     return EXIT.done
   }
 
@@ -214,7 +217,7 @@ class Room {
   }
 
   #print(...texts: readonly string[]): void {
-    for (const text of texts) process.stdout.write(`${text}\n`)
+    for (const text of texts) write(1, `${text}\n`)
   }
 }
 

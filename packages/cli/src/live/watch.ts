@@ -1,7 +1,7 @@
 // watch: says whenever a resource changes, until it is interrupted.
 import type { PlugboardError } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
-import { EXIT } from '../output.ts'
+import { EXIT, jsonLine } from '../output.ts'
 import { withBoard } from '../plug.ts'
 import { write } from '../streams.ts'
 import { forStdout } from '../use/shown.ts'
@@ -21,7 +21,7 @@ export async function run(invocation: Invocation): Promise<number> {
       const contents = invocation.flag('read')
         ? await board.read(server, uri, { caller: 'user', signal })
         : undefined
-      if (output.json) write(1, `${JSON.stringify({ server, uri, at, ...(contents && { contents }) })}\n`)
+      if (output.json) write(1, jsonLine({ server, uri, at, ...(contents && { contents }) }))
       else {
         write(1, `${at} ${uri}\n`)
         for (const content of contents ?? [])

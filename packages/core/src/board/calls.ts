@@ -49,6 +49,7 @@ export interface CallOptions {
   readonly caller: Caller
   readonly ask?: ((question: Question) => Promise<Answer>) | undefined
   readonly saveRule?: ((rule: string) => Promise<string>) | undefined
+  readonly ruleFile?: string | undefined
   readonly askForClients?: boolean | undefined
   readonly hooks: Hooks
   readonly elicitation?: ElicitationPorts | undefined
@@ -85,6 +86,7 @@ export class Calls implements ToolActions {
     this.#gate = new PermissionGate({
       ask: options.ask,
       save: options.saveRule,
+      savesTo: () => options.ruleFile,
       askForClients: options.askForClients,
     })
     this.#urls = new UrlsDone(host, events)

@@ -12,6 +12,8 @@ export interface BoardSettings {
   readonly rules: readonly PermissionRule[]
   readonly hooks: readonly Hook[]
   readonly saveRule: (rule: string) => Promise<string>
+  /** Where `saveRule` writes. */
+  readonly ruleFile: string
   /** What in the hooks could not be used. */
   readonly warnings: readonly string[]
 }
@@ -27,6 +29,7 @@ export function boardSettings(configuration: Configuration): BoardSettings {
     hooks: read.flatMap(({ hooks }) => hooks),
     warnings: read.flatMap(({ warnings }) => warnings),
     saveRule: (rule) => saveRule(configuration, rule, 'local'),
+    ruleFile: writableSource(place, 'local').file,
   }
 }
 

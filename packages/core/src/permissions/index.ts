@@ -17,6 +17,7 @@ export {
 } from './audit.ts'
 export { channelVerdict, resourceVerdict } from './channel.ts'
 export { decide, explainDecision, type Standing } from './decide.ts'
+export { permissionQuestion } from './question.ts'
 export { redact, redactText } from './redact.ts'
 export type { ClaimedTraits, Decision, Outcome, Reason, ToolRequest } from './request.ts'
 export { type ReadRules, type Rule, type RuleLists, readRules, rulesAbout, ruleVerdict } from './rules.ts'

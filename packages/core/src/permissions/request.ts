@@ -14,6 +14,10 @@ export interface ToolRequest {
   /** The name the model sees, from the registry. */
   readonly name: string
   readonly traits: ClaimedTraits
+  /** The server's title for the tool, where it has one. */
+  readonly title?: string | undefined
+  /** Whether the server says itself that the tool destroys; silence is read as the worst, and is not the same. */
+  readonly saysDestructive?: boolean | undefined
   /** Whether the server's claims may loosen anything. They may always tighten. */
   readonly trusted: boolean
   /** How its definition differs from the one that was accepted, line by line; then nothing but the user opens it. */

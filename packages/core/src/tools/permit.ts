@@ -26,11 +26,14 @@ export interface PermitPorts {
 
 /** The tool as a question about permission. */
 export function permissionRequest(tool: BoundTool): ToolRequest {
+  const { title = tool.definition.annotations?.title, annotations } = tool.definition
   return {
     server: tool.server,
     tool: tool.definition.name,
     name: tool.name,
     traits: tool.traits,
+    ...(title !== undefined && { title }),
+    ...(annotations?.destructiveHint === true && { saysDestructive: true }),
     trusted: tool.trusted,
     ...(tool.builtinAllows && { builtin: { allowedTools: tool.builtinAllows } }),
   }
