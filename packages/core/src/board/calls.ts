@@ -13,7 +13,9 @@ import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
 import { INTERACTION_LIMITS, RESULT_LIMITS } from '../limits.ts'
 import {
   type Answer,
+  type AuditKeys,
   AuditLog,
+  auditKeys,
   type Caller,
   type Decision,
   decide,
@@ -81,6 +83,7 @@ export class Calls implements ToolActions {
     this.#audit = new AuditLog({
       path: auditPath(stateDir),
       host,
+      keys: auditKeysOf(host, stateDir),
       onProblem: trouble('The audit log could not be written'),
     })
     this.#gate = new PermissionGate({
@@ -225,6 +228,15 @@ export class Calls implements ToolActions {
     this.#standings.set(server, standing)
     return standing
   }
+}
+
+/** The key that the audit log is sealed with. */
+export function auditKeysOf(host: Host, stateDir: string): AuditKeys {
+  return auditKeys({
+    path: auditPath(stateDir),
+    // Loaded when the first line is written: most programs start before they call anything.
+    vault: async () => await (await import('../auth/open-vault.ts')).vaultInUse({ host, stateDir }),
+  })
 }
 
 export function auditPath(stateDir: string): string {

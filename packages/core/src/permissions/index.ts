@@ -12,9 +12,11 @@ export {
   type AuditEvent,
   AuditLog,
   type AuditOptions,
+  type AuditSeals,
   readAudit,
   verifyAudit,
 } from './audit.ts'
+export { type AuditKeys, auditKeys } from './audit-seal.ts'
 export { channelVerdict, resourceVerdict } from './channel.ts'
 export { decide, explainDecision, type Standing } from './decide.ts'
 export { permissionQuestion } from './question.ts'
