@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Left to right. Rooms in one row may not import each other. */
 const CORRIDOR: readonly (readonly string[])[] = [
-  ['codebase', 'core/errors', 'core/lazy', 'core/limits', 'core/protocol', 'core/visible'],
+  ['codebase', 'core/errors', 'core/lazy', 'core/limits', 'core/protocol', 'core/secrets', 'core/visible'],
   ['core/host', 'core/question-text'],
   ['core/files'],
   ['core/events', 'core/skills'],

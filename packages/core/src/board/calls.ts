@@ -84,6 +84,7 @@ export class Calls implements ToolActions {
       path: auditPath(stateDir),
       host,
       keys: auditKeysOf(host, stateDir),
+      hideFor: (server) => hideOf(options, server),
       onProblem: trouble('The audit log could not be written'),
     })
     this.#gate = new PermissionGate({
@@ -228,6 +229,13 @@ export class Calls implements ToolActions {
     this.#standings.set(server, standing)
     return standing
   }
+}
+
+/** A call may be about a server that is gone by now: then nothing of it is known. */
+function hideOf({ server, connection }: CallOptions, name: string): ((text: string) => string) | undefined {
+  if (!server(name)) return undefined
+  const { secrets } = connection(name)
+  return secrets.isEmpty ? undefined : secrets.hide
 }
 
 /** The key that the audit log is sealed with. */

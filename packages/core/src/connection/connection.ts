@@ -2,11 +2,13 @@
 // survive what can be survived, and an end. The decisions are in states.ts; one attempt is in bringup.ts.
 import { isLocal, type ServerEntry, type TransportType } from '../config/entry.ts'
 import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
-import type { Events, ListKind } from '../events.ts'
+import type { Events, ListKind, LogLine } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
+import type { KnownSecrets } from '../secrets.ts'
 import { type BringUp, bringUp } from './bringup.ts'
 import { Catalog } from './catalog.ts'
+import { entrySecrets, rememberTokens } from './entry-secrets.ts'
 import { ChannelClosed, isLoggedOut, isSessionExpired, toPlugboardError } from './faults.ts'
 import { Health } from './health.ts'
 import type { CachedList } from './lists.ts'
@@ -43,6 +45,8 @@ export class Connection {
   readonly #options: ConnectionOptions
   readonly #policy: ReconnectPolicy
   readonly #log: ServerLog
+  /** What the server is used with and must not be repeated in logs, errors and events. */
+  readonly secrets: KnownSecrets
   readonly #requests: Requests
   readonly #subscriptions: Subscriptions
   readonly #closing = new AbortController()
@@ -59,9 +63,10 @@ export class Connection {
     const { server, host, events } = options
     this.#options = options
     this.#policy = reconnectPolicy(server.entry.reconnect)
-    this.#log = new ServerLog(options.stateDir, server.name, host, (line) =>
-      events.emit('log', { server: server.name, line }),
-    )
+    this.secrets = entrySecrets(server.entry)
+    const { hide } = this.secrets
+    const onLine = (line: LogLine) => events.emit('log', { server: server.name, line })
+    this.#log = new ServerLog(options.stateDir, server.name, host, onLine, hide)
     this.#state = server.disabled ? states.disable(states.idle, server.disabled) : states.idle
     this.catalog = new Catalog({
       host,
@@ -76,6 +81,7 @@ export class Connection {
       server: server.name,
       entry: server.entry,
       catalog: this.catalog,
+      hide,
       current: () => (this.#state.kind === 'connected' ? this.#state.session : undefined),
       ready: (signal) => this.#ready(signal),
       renew: (old) => this.#renew(old),
@@ -134,7 +140,12 @@ export class Connection {
       await this.#ready(signal)
       return await abortable<Catalog[K]['items']>(this.catalog[kind].get(), signal)
     } catch (error) {
-      throw toPlugboardError(error, { server: this.server.name, stage: 'call', method: `${kind}/list` })
+      throw toPlugboardError(error, {
+        hide: this.secrets.hide,
+        server: this.server.name,
+        stage: 'call',
+        method: `${kind}/list`,
+      })
     }
   }
 
@@ -143,7 +154,12 @@ export class Connection {
     try {
       await (await this.#ready()).notify(method, params)
     } catch (error) {
-      throw toPlugboardError(error, { server: name, stage: 'call', method })
+      throw toPlugboardError(error, {
+        hide: this.secrets.hide,
+        server: name,
+        stage: 'call',
+        method,
+      })
     }
   }
 
@@ -239,7 +255,12 @@ export class Connection {
       this.#quiet()
       this.#session = undefined
       const tail = this.#log.tail()
-      const fault = toPlugboardError(error, { server: server.name, stage: at.stage, tail })
+      const fault = toPlugboardError(error, {
+        hide: this.secrets.hide,
+        server: server.name,
+        stage: at.stage,
+        tail,
+      })
       this.#log.add('plugboard', `Connecting failed at stage "${fault.stage ?? at.stage}": ${fault.code}`)
       if (fault.code === 'AUTH_REQUIRED') return { state: states.unauthorised(at, fault, host.now()) }
       return states.attemptFailed(at, fault, this.#policy, host.random())
@@ -255,6 +276,8 @@ export class Connection {
     return bringUp(
       {
         ...this.#options,
+        auth: rememberTokens(this.#options.auth, this.secrets),
+        learnSecret: (value) => this.secrets.learn(value),
         log: this.#log,
         signal: this.#closing.signal,
         stage,
@@ -308,7 +331,12 @@ export class Connection {
     const { host, server } = this.#options
     this.#quiet()
     this.#session = undefined
-    const fault = toPlugboardError(error, { server: server.name, stage: 'connect', tail: this.#log.tail() })
+    const fault = toPlugboardError(error, {
+      hide: this.secrets.hide,
+      server: server.name,
+      stage: 'connect',
+      tail: this.#log.tail(),
+    })
     const next = states.lost(state, fault, this.#policy, host.now(), host.random())
     this.#log.add('plugboard', 'The connection was lost.')
     if ('afterMs' in next) this.#start(next)
@@ -376,7 +404,11 @@ export class Connection {
 
   #unauthorised(error: unknown): PlugboardError {
     const { host, server } = this.#options
-    const fault = toPlugboardError(error, { server: server.name, stage: 'auth' })
+    const fault = toPlugboardError(error, {
+      hide: this.secrets.hide,
+      server: server.name,
+      stage: 'auth',
+    })
     const state = this.#state
     if (state.kind === 'connected') {
       this.#quiet()
@@ -391,7 +423,13 @@ export class Connection {
     try {
       await work(await this.#ready())
     } catch (error) {
-      throw toPlugboardError(error, { server: this.server.name, stage: 'call', method, name: uri })
+      throw toPlugboardError(error, {
+        hide: this.secrets.hide,
+        server: this.server.name,
+        stage: 'call',
+        method,
+        name: uri,
+      })
     }
   }
 

@@ -40,6 +40,8 @@ export interface RequestHost {
   readonly entry: ServerEntry
   readonly catalog: Catalog
   readonly callTimeoutMs: number
+  /** Replaces the secrets that the server is used with. */
+  readonly hide: (text: string) => string
   nextCall(): number
   /** The connected session, if there is one now. */
   current(): Session | undefined
@@ -93,7 +95,13 @@ export class Requests {
       toolError = result.isError === true
       return result
     } catch (fault) {
-      error = toPlugboardError(fault, { server, stage: 'call', method, ...(name && { name }) })
+      error = toPlugboardError(fault, {
+        server,
+        stage: 'call',
+        method,
+        hide: this.#on.hide,
+        ...(name && { name }),
+      })
       throw error
     } finally {
       trace.ended({ toolError, ...(error && { error }) })

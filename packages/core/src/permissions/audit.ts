@@ -41,6 +41,8 @@ export interface AuditOptions {
   readonly files?: number
   /** Where the key of the seals is kept. Without it lines are chained and not sealed. */
   readonly keys?: AuditKeys | undefined
+  /** Replaces the secrets that a server is used with. */
+  readonly hideFor?: ((server: string) => ((text: string) => string) | undefined) | undefined
   /** Told when lines could not be written; the calls go on. */
   readonly onProblem?: (error: unknown) => void
 }
@@ -49,8 +51,8 @@ const START = '0'.repeat(64)
 const TAIL_BYTES = 2 * AUDIT_LIMITS.lineBytes
 
 export class AuditLog {
-  readonly #options: Required<Omit<AuditOptions, 'onProblem' | 'keys'>> &
-    Pick<AuditOptions, 'onProblem' | 'keys'>
+  readonly #options: Required<Omit<AuditOptions, 'onProblem' | 'keys' | 'hideFor'>> &
+    Pick<AuditOptions, 'onProblem' | 'keys' | 'hideFor'>
   readonly #reasons = new Map<string, string>()
   #waiting: Record<string, unknown>[] = []
   #writing: Promise<void> | undefined
@@ -78,7 +80,7 @@ export class AuditLog {
       reason: this.#reason(decision.reason.text),
       ...(decision.reason.rule !== undefined && { rule: decision.reason.rule }),
       ...(decision.reason.source !== undefined && { source: decision.reason.source }),
-      ...(args !== undefined && { arguments: redact(args) }),
+      ...(args !== undefined && { arguments: redact(args, 0, this.#options.hideFor?.(event.server)) }),
     })
     this.#writing ??= this.#drain()
     if (this.#waiting.length >= AUDIT_LIMITS.gathered) this.#hurry?.()
