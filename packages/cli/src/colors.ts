@@ -29,6 +29,8 @@ export const cursor = {
   home: () => code('1G'),
   eraseLine: () => code('2K'),
   eraseBelow: () => code('0J'),
+  /** Whether the terminal marks what is pasted. */
+  pastes: (marked: boolean) => code(marked ? '?2004h' : '?2004l'),
 } as const
 
 /** A noncharacter starts the mark, and a number that no other program knows makes it ours. */
@@ -46,7 +48,7 @@ function code(sequence: string): string {
   return `${mark()}${sequence}`
 }
 
-const OWN_CODE = /^[0-9]{1,5}[mAGKJ]/
+const OWN_CODE = /^(?:[0-9]{1,5}[mAGKJ]|\?2004[hl])/
 
 /** Our own codes as a terminal reads them; every other part of the text as `rest` makes it. */
 export function withCodes(text: string, rest: (text: string) => string): string {

@@ -15,6 +15,7 @@ import { completions, fromPrompt, withMentions } from './mentions.ts'
 import { personAsked } from './questions.ts'
 import type { Session } from './session.ts'
 import { Stage } from './stage.ts'
+import { Troubles } from './troubles.ts'
 
 export interface TalkOptions {
   readonly invocation: Invocation
@@ -33,6 +34,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
 }
 const BOARD_MS = 5000
 const TOOLS_SHOWN = 200
+/** Servers that fail at once are told in the banner; nobody waits for the others. */
+const START_MS = 700
 
 export async function talk(options: TalkOptions): Promise<number> {
   const { invocation, model, rules } = options
@@ -66,6 +69,10 @@ export async function talk(options: TalkOptions): Promise<number> {
       1,
       `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help for what can be said, Ctrl-D to leave`)}\n`,
     )
+    // From here on keys are ours: what is typed while servers start is the first line.
+    const unwatch = keyboard.watch(onTerm)
+    await board.ready({ signal: leave.signal, timeoutMs: START_MS }).catch(() => undefined)
+    unwatch()
     const room = new Room({ invocation, board, session, keyboard, stage, left: leave.signal })
     return await room.stay()
   } finally {
@@ -87,11 +94,11 @@ function personAt(keyboard: Keyboard, stage: Stage, color: Invocation['output'][
     },
     line: async (prompt, signal) => {
       stage.hide(true)
-      const line = await keyboard.line(prompt, { signal })
+      const line = await keyboard.line(prompt, { signal, fresh: true })
+      // The question ends its own line before anything moves below it.
+      if (line.kind !== 'line') write(1, '\n')
       stage.hide(false)
-      if (line.kind === 'line') return line.text
-      write(1, '\n')
-      return undefined
+      return line.kind === 'line' ? line.text : undefined
     },
   })
 }
@@ -116,9 +123,12 @@ class Room {
 
   async stay(): Promise<number> {
     const { keyboard, board, left } = this.#on
-    const { cyan, dim } = this.#on.invocation.output.color
+    const { cyan, dim, yellow } = this.#on.invocation.output.color
+    const troubles = new Troubles(board)
     let warned = false
     while (!left.aborted) {
+      const trouble = troubles.next()
+      if (trouble !== undefined) this.#print(yellow(`! ${trouble}`))
       const line = await keyboard.line(`${cyan('›')} `, {
         history: this.#history.lines,
         complete: (typed) => completions(board, typed, Object.keys(COMMANDS)),
