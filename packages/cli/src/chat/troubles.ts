@@ -15,17 +15,20 @@ export class Troubles {
     this.#board = board
   }
 
-  /** What is new since the last time, if anything. */
-  next(): string | undefined {
+  /** What is new since the last time, if anything. At the end nothing comes up any more: then what is not up is told too. */
+  next({ final = false } = {}): string | undefined {
     const waiting: string[] = []
     const logins: string[] = []
     const failed: string[] = []
-    for (const { name, state, reason, error } of this.#board.servers()) {
+    const late: string[] = []
+    for (const { name, state, attempt = 0, reason, error } of this.#board.servers()) {
       const shown = oneLine(name, 60)
       const kind = state === 'disabled' && reason?.includes('approval') ? 'approval' : state
       const key = `${kind} ${name}`
       if (this.#told.has(key)) continue
       if (kind === 'approval') waiting.push(shown)
+      // A first attempt takes its time; after a second one something is wrong.
+      else if (kind === 'pending' && (attempt > 1 || final)) late.push(shown)
       else if (kind === 'needs-auth') logins.push(shown)
       else if (kind === 'failed')
         failed.push(`${shown} (${oneLine(inBrief(error?.message ?? 'no reason known'), REASON_CHARS)})`)
@@ -39,6 +42,7 @@ export class Troubles {
       ...(logins.length > 0
         ? [`${count(logins, 'needs', 'need')} a login: ${some(logins)} (plugboard login NAME)`]
         : []),
+      ...(late.length > 0 ? [`${late.length} not up yet: ${some(late)} (plugboard doctor NAME)`] : []),
       ...(failed.length > 0 ? [`${failed.length} failed: ${some(failed)}`] : []),
     ]
     return parts.length > 0 ? parts.join('; ') : undefined

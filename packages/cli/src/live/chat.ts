@@ -35,16 +35,16 @@ export async function run(invocation: Invocation): Promise<number> {
     invocation,
     async (plugged) => {
       const troubles = new Troubles(plugged.board)
-      const tell = () => {
-        const trouble = troubles.next()
+      const tell = (final: boolean) => {
+        const trouble = troubles.next({ final })
         if (trouble !== undefined && !invocation.output.json)
           invocation.output.note(invocation.output.errorColor.yellow(`! ${trouble}`))
       }
-      tell()
+      tell(false)
       const session = sessionOf(invocation, model, plugged, desk)
       const code = await printRun(session.say([userMessage(prompt)], plugged.signal), invocation.output)
       // What failed on the way is known by now.
-      tell()
+      tell(true)
       return code
     },
     { ...desk.ports(model), ...(await allowed(invocation)) },
