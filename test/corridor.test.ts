@@ -9,8 +9,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Left to right. Rooms in one row may not import each other. */
 const CORRIDOR: readonly (readonly string[])[] = [
-  ['codebase', 'core/errors', 'core/lazy', 'core/limits', 'core/protocol'],
-  ['core/host'],
+  ['codebase', 'core/errors', 'core/lazy', 'core/limits', 'core/protocol', 'core/secrets', 'core/visible'],
+  ['core/host', 'core/question-text'],
   ['core/files'],
   ['core/events', 'core/skills'],
   ['core/config'],

@@ -1,5 +1,7 @@
 // terminal.ts: a real terminal for the command, by tmux: what a person would see and press.
 import { execFile, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { COMMAND, type Place } from './cli.ts'
 
@@ -19,13 +21,32 @@ export interface Terminal {
   /** Keys by their tmux names (`Enter`, `Down`, `C-c`, `Escape`). */
   press(...keys: string[]): Promise<void>
   type(text: string): Promise<void>
+  /** Pastes as a terminal does for a program that wants pastes marked. */
+  paste(text: string): Promise<void>
+  /** Every byte that was written to the terminal. */
+  raw(): string
   close(): Promise<void>
 }
 
 let count = 0
 
 /** Runs the command in a terminal of its own; when it ends, its exit code shows as `exit N`. */
-export async function openTerminal(place: Place, ...args: string[]): Promise<Terminal> {
+export function openTerminal(place: Place, ...args: string[]): Promise<Terminal> {
+  return openTerminalWith(place, {}, args)
+}
+
+export interface Surroundings {
+  readonly columns?: number
+  readonly rows?: number
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** The same for several commands, one after the other. */
+export async function openTerminalWith(
+  place: Place,
+  { columns = 110, rows = 50, env: more = {} }: Surroundings,
+  ...commands: readonly (readonly string[])[]
+): Promise<Terminal> {
   const socket = `plugboard-test-${process.pid}-${++count}`
   const tmux = (...words: string[]) =>
     new Promise<string>((done, fail) => {
@@ -33,17 +54,26 @@ export async function openTerminal(place: Place, ...args: string[]): Promise<Ter
         error ? fail(error) : done(stdout),
       )
     })
-  const line = [process.execPath, COMMAND, ...args].map(quoted).join(' ')
+  const raw = join(place.home, '..', `screen-${count}`)
   const env = [
     `HOME=${place.home}`,
     `PATH=${process.env['PATH']}`,
     'TERM=screen',
     'LANG=C.UTF-8',
     `PLUGBOARD_MANAGED_DIR=${place.home}/managed`,
+    ...Object.entries(more).map(([name, value]) => `${name}=${value}`),
   ]
+  const lines = commands.map(
+    (words) =>
+      `env -i ${env.map(quoted).join(' ')} ${[process.execPath, COMMAND, ...words].map(quoted).join(' ')}`,
+  )
   // The shell outlives a Ctrl-C that is meant for the command, to say how the command ended.
-  const shell = `trap : INT; cd ${quoted(place.project)}; env -i ${env.map(quoted).join(' ')} ${line}; echo "exit $?"; exec sleep 600`
-  await tmux('-u', 'new-session', '-d', '-x', '110', '-y', '50', '-s', 'main', 'sh', '-c', shell)
+  const wait = `while [ ! -e ${quoted(`${raw}.go`)} ]; do sleep 0.02; done`
+  const shell = `trap : INT; ${wait}; cd ${quoted(place.project)}; ${lines.join('; ')}; echo "exit $?"; exec sleep 600`
+  const size = ['-x', String(columns), '-y', String(rows)]
+  await tmux('-f', '/dev/null', '-u', 'new-session', '-d', ...size, '-s', 'main', 'sh', '-c', shell)
+  await tmux('pipe-pane', '-t', 'main', `cat > ${quoted(raw)}`)
+  writeFileSync(`${raw}.go`, '')
   const screen = () => tmux('capture-pane', '-p', '-S', '-200', '-t', 'main')
   return {
     screen,
@@ -58,6 +88,11 @@ export async function openTerminal(place: Place, ...args: string[]): Promise<Ter
       }
     },
     press: async (...keys) => void (await tmux('send-keys', '-t', 'main', ...keys)),
+    paste: async (text) => {
+      await tmux('set-buffer', '--', text)
+      await tmux('paste-buffer', '-p', '-r', '-t', 'main')
+    },
+    raw: () => (existsSync(raw) ? readFileSync(raw, 'utf8') : ''),
     type: async (text) => void (await tmux('send-keys', '-t', 'main', '-l', text)),
     close: async () => {
       // The server of this socket is ours alone, and ends with everything in it.

@@ -1,4 +1,6 @@
-// colors.ts: the few styles the command uses. A package for it would load Node's terminal module at every start.
+// colors.ts: the few styles and cursor moves the command uses. Their codes are marked as our own: streams.ts lets these
+// through to a terminal and makes every other control character visible, whoever wrote the text around them.
+import { lazyModule } from '@plugboard/core/lazy'
 
 const STYLES = {
   bold: [1, 22],
@@ -14,8 +16,53 @@ export type Colors = Readonly<Record<keyof typeof STYLES, (text: string) => stri
 export function createColors(enabled: boolean): Colors {
   const painted = Object.entries(STYLES).map(([name, [on, off]]) => [
     name,
-    enabled ? (text: string) => `\x1b[${on}m${text}\x1b[${off}m` : (text: string) => text,
+    enabled ? (text: string) => `${code(`${on}m`)}${text}${code(`${off}m`)}` : (text: string) => text,
   ])
   // Built from the table's own entries, so every name is there.
   return Object.fromEntries(painted) as Colors
+}
+
+/** Moves of the cursor, for what is drawn over. */
+export const cursor = {
+  up: (rows: number) => (rows > 0 ? code(`${rows}A`) : ''),
+  /** To the first column. */
+  home: () => code('1G'),
+  eraseLine: () => code('2K'),
+  eraseBelow: () => code('0J'),
+  /** Whether the terminal marks what is pasted. */
+  pastes: (marked: boolean) => code(marked ? '?2004h' : '?2004l'),
+} as const
+
+/** A noncharacter starts the mark, and a number that no other program knows makes it ours. */
+const MARK_START = '\ufdd0'
+// The command is built in two halves, and both have to know the same mark.
+const SHARED = Symbol.for('plugboard.terminal-mark')
+const shared = globalThis as { [SHARED]?: string }
+
+function mark(): string {
+  shared[SHARED] ??= `${MARK_START}${lazyModule('node:crypto').randomBytes(12).toString('hex')}`
+  return shared[SHARED]
+}
+
+function code(sequence: string): string {
+  return `${mark()}${sequence}`
+}
+
+const OWN_CODE = /^(?:[0-9]{1,5}[mAGKJ]|\?2004[hl])/
+
+/** Our own codes as a terminal reads them; every other part of the text as `rest` makes it. */
+export function withCodes(text: string, rest: (text: string) => string): string {
+  if (shared[SHARED] === undefined || !text.includes(MARK_START)) return rest(text)
+  const [first = '', ...parts] = text.split(shared[SHARED])
+  return parts.reduce((done, part) => {
+    const [own = ''] = OWN_CODE.exec(part) ?? []
+    return `${done}${own === '' ? '' : `\x1b[${own}`}${rest(part.slice(own.length))}`
+  }, rest(first))
+}
+
+/** The text without our codes, to measure it. */
+export function withoutCodes(text: string): string {
+  if (shared[SHARED] === undefined || !text.includes(MARK_START)) return text
+  const [first = '', ...parts] = text.split(shared[SHARED])
+  return first + parts.map((part) => part.replace(OWN_CODE, '')).join('')
 }

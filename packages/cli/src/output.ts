@@ -2,7 +2,8 @@
 import type { Diagnostic } from '@plugboard/core/config'
 import { printable } from '@plugboard/core/config/printable'
 import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
-import { type Colors, createColors } from './colors.ts'
+import { visibleJson } from '@plugboard/core/visible'
+import { type Colors, createColors, withoutCodes } from './colors.ts'
 import { isTerminal, write } from './streams.ts'
 
 export interface Output {
@@ -143,17 +144,14 @@ export function shortPaths(text: string): string {
   return safe(home ? text.replaceAll(`${home}/`, '~/') : text)
 }
 
-// Line ends are between values; inside of them JSON has escaped them.
-const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-
 /** JSON with every character that a terminal would obey, or nobody sees, written as an escape: the values are the same. */
 function jsonText(data: unknown): string {
-  return JSON.stringify(data, null, 2).replace(UNSEEN, (char) =>
-    Array.from(
-      { length: char.length },
-      (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`,
-    ).join(''),
-  )
+  return visibleJson(JSON.stringify(data, null, 2))
+}
+
+/** The same in one line, for a stream of them. */
+export function jsonLine(data: unknown): string {
+  return `${visibleJson(JSON.stringify(data))}\n`
 }
 
 /** Columns that line up; the last one is not padded. Colour codes do not count. */
@@ -175,10 +173,7 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join('\n')
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what colour codes start with
-const COLOR_CODE = /\x1b\[[0-9;]*m/g
-
 function width(cell: string): number {
-  const plain = cell.includes('\x1b') ? cell.replace(COLOR_CODE, '') : cell
+  const plain = withoutCodes(cell)
   return /[^ -~]/.test(plain) ? [...plain].length : plain.length
 }

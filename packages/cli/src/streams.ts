@@ -1,12 +1,46 @@
-// streams.ts: writes to stdout and stderr without building Node's streams for them, which costs a good part of a
-// short command's life. Falls back to the streams when a pipe is full.
+// streams.ts: the one writer of the command. On a terminal, and on stderr always, control, bidi and invisible characters
+// are made visible; our own styling passes. A result in a pipe or a file stays as it is, byte by byte.
+// It writes without building Node's streams, which costs a good part of a short command's life.
 import { lazyModule } from '@plugboard/core/lazy'
+import { visible } from '@plugboard/core/visible'
+import { withCodes } from './colors.ts'
 
 export type Fd = 1 | 2
 
 export function write(fd: Fd, text: string): void {
+  put(fd, Buffer.from(shownOn(fd, text)))
+}
+
+/** A result that is bytes. On a terminal it is shown as text, because its bytes would act on the terminal. */
+export function writeBytes(bytes: Uint8Array): void {
+  if (showsControls(1)) write(1, Buffer.from(bytes).toString('utf8'))
+  else put(1, Buffer.from(bytes))
+}
+
+/** The text as this descriptor gets it. */
+function shownOn(fd: Fd, text: string): string {
+  return showsControls(fd) ? terminalText(text) : withCodes(text, (part) => part)
+}
+
+/** The text as a terminal may have it, for prompts that a line editor writes. */
+export function terminalText(text: string): string {
+  return withCodes(text, visible)
+}
+
+const shows = new Map<Fd, boolean>()
+
+/** What is on stderr is for people, wherever it ends up: in a terminal or in the log of a build. */
+function showsControls(fd: Fd): boolean {
+  const known = shows.get(fd)
+  if (known !== undefined) return known
+  const answer = fd === 2 || isTerminal(fd)
+  shows.set(fd, answer)
+  return answer
+}
+
+function put(fd: Fd, given: Buffer): void {
   const fs = lazyModule('node:fs')
-  let bytes = Buffer.from(text)
+  let bytes = given
   while (bytes.length > 0) {
     try {
       bytes = bytes.subarray(fs.writeSync(fd, bytes))
@@ -18,6 +52,21 @@ export function write(fd: Fd, text: string): void {
       throw error
     }
   }
+}
+
+/** How wide the screen is. */
+export function columnsOf(fd: Fd): number {
+  return (fd === 1 ? process.stdout : process.stderr).columns || 80
+}
+
+/** How many rows the screen has. */
+export function screenRows(fd: Fd): number {
+  return (fd === 1 ? process.stdout : process.stderr).rows || 24
+}
+
+/** Where a line editor echoes what is typed. Its prompt has to go through `terminalText`. */
+export function editorOutput(fd: Fd): NodeJS.WriteStream {
+  return fd === 1 ? process.stdout : process.stderr
 }
 
 /** Where scripts send what they do not read; a character device too. */

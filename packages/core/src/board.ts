@@ -100,6 +100,7 @@ export class Board {
       caller: options.caller ?? 'agent',
       ask: options.ask,
       saveRule: options.saveRule,
+      ruleFile: options.ruleFile,
       askForClients: options.askForClients,
       audit: options.audit,
       hooks,

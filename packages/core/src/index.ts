@@ -1,6 +1,6 @@
 // The public API of @plugboard/core, and nothing else.
 
-export { auditPath } from './board/calls.ts'
+export { auditKeysOf, auditPath } from './board/calls.ts'
 export type {
   BoardPrompt,
   BoardResource,

@@ -368,11 +368,13 @@ export const INTERACTION_LIMITS = {
   formFields: 50,
   formOptions: 500,
   textChars: 4000,
+  /** A question with a longer message is declined: nobody could see all of what it asks. */
+  messageChars: 20_000,
   answerChars: 64 * KIB,
   answerTries: 3,
   urlChars: 4096,
   /** How long a call waits to hear that what happens behind a URL is done, before it is tried again anyway. */
-  urlDoneMs: 30 * SECOND,
+  urlDoneMs: 10 * SECOND,
   urlsRemembered: 1000,
   samplingTokens: 4096,
   samplingInputChars: 400_000,

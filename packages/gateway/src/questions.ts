@@ -11,13 +11,19 @@ import {
   type RequestHandlers,
   RpcFault,
 } from '@plugboard/core'
+import { PermissionDenied } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { permissionQuestion } from '@plugboard/core/permissions'
+import { plainQuestion } from '@plugboard/core/question-text'
 import { CallEnded, type Client, type Exchange } from './client.ts'
 import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from './protocol.ts'
 
 /** What a board must be opened with to stand behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
 export type AskPolicy = 'client' | 'elicit' | 'deny'
+
+/** More than this is no question that a user reads in a client's form. */
+const QUESTION_CHARS = 16_000
 
 interface Flight {
   readonly server: string
@@ -220,14 +226,14 @@ export class Questions {
     const flight = this.#here.getStore()
     if (!flight?.exchange.client.capabilities.elicitForm) return 'no'
     const { exchange } = flight
-    const shown = JSON.stringify(args) ?? ''
+    const message = wholeQuestion({ request, reason, arguments: args })
     // Until the client has answered, the server does not know of the call.
     flight.asked++
     const asking = exchange.ask(
       'elicitation/create',
       {
         mode: 'form',
-        message: `May ${request.server}.${request.tool} be called? (${reason.text})\n${shown.slice(0, 2000)}`,
+        message,
         requestedSchema: {
           type: 'object',
           properties: {
@@ -260,6 +266,22 @@ function clientOfAll(flights: readonly Flight[]): Client | undefined {
   const [first, ...more] = flights
   const client = first?.exchange.client
   return more.every(({ exchange }) => exchange.client.id === client?.id) ? client : undefined
+}
+
+/** A client shows the text as it likes, so all of it is sent. What is too long to be read is refused, never cut. */
+function wholeQuestion(question: Pick<Question, 'request' | 'reason' | 'arguments'>): string {
+  const text = permissionQuestion({ ...question, saves: undefined })
+  const message = plainQuestion(text)
+  if (text.complete && message.length <= QUESTION_CHARS) return message
+  const { server, tool } = question.request
+  throw new PermissionDenied(
+    `The question whether ${server}.${tool} may be called is too long to be shown in full (${message.length} characters, the limit is ${QUESTION_CHARS}), so the call was refused.`,
+    {
+      server,
+      stage: 'call',
+      hint: 'Call it with shorter arguments, or allow it beforehand with a rule under `permissions.allow`.',
+    },
+  )
 }
 
 /**

@@ -1,7 +1,7 @@
 // markdown.ts: Markdown that arrives in pieces, as lines a terminal shows well. A line is shown as it comes and drawn
 // again in its style when it is whole. It holds the little that answers are made of, and leaves the rest as it is.
 import { cleanText } from '@plugboard/core/tools'
-import type { Colors } from '../colors.ts'
+import { type Colors, cursor } from '../colors.ts'
 
 export interface MarkdownOptions {
   readonly color: Colors
@@ -39,7 +39,7 @@ export class Markdown {
   #redraw(line: string): void {
     const shown = this.#line
     const up = Math.max(0, Math.ceil(width(shown) / Math.max(1, this.#options.columns())) - 1)
-    const back = shown === '' ? '' : `${up > 0 ? `\x1b[${up}A` : ''}\r\x1b[J`
+    const back = shown === '' ? '' : cursor.up(up) + cursor.home() + cursor.eraseBelow()
     this.#options.write(`${back}${this.#styled(line)}\n`)
   }
 

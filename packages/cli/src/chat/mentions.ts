@@ -4,6 +4,7 @@ import type { ContentBlock, Message } from '@plugboard/agent'
 import type { Board } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import { plainName } from '@plugboard/core/tools'
+import { visible } from '@plugboard/core/visible'
 
 const COMPLETE_MS = 3000
 const MENTION_CHARS = 100_000
@@ -138,5 +139,6 @@ async function within<T>(work: Promise<readonly T[]>): Promise<readonly T[]> {
 }
 
 function matching(all: readonly string[], part: string): readonly string[] {
-  return all.filter((one) => one.startsWith(part)).slice(0, 100)
+  // A line editor writes what it offers to the terminal as it is.
+  return all.filter((one) => one.startsWith(part) && visible(one) === one && !/\s/.test(one)).slice(0, 100)
 }

@@ -2,7 +2,7 @@
 import type { AgentEvent } from '@plugboard/agent'
 import { PlugboardError } from '@plugboard/core/errors'
 import { cleanLine } from '@plugboard/core/tools'
-import { EXIT, exitCodeOf, type Output, reportError, safe } from '../output.ts'
+import { EXIT, exitCodeOf, jsonLine, type Output, reportError, safe } from '../output.ts'
 import { write } from '../streams.ts'
 
 /** Shows the events as they come; the answer is an exit code. */
@@ -10,7 +10,7 @@ export async function printRun(events: AsyncIterable<AgentEvent>, output: Output
   let code: number = EXIT.done
   const text = new TextOut()
   for await (const event of events) {
-    if (output.json) write(1, `${JSON.stringify(forScripts(event))}\n`)
+    if (output.json) write(1, jsonLine(forScripts(event)))
     else show(event, output, text)
     if (event.type === 'error') code = exitCodeOf(errorOf(event))
     if (event.type === 'done') code = exitOf(event.reason, code)

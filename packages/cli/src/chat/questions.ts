@@ -1,101 +1,66 @@
-// questions.ts: how a person at a terminal is asked: may this call be made, a server's form, a page to open, the model
-// lent to a server. Everything shown comes from strangers and is made harmless first.
+// questions.ts: how the user at a terminal is asked: may this call be made, a server's form, a page to open, the model
+// lent to a server. The text of a question is core's; what may be answered when is terminal/question.ts's.
 import type { Person } from '@plugboard/agent'
 import type { Answer, Prompt, Question, RawAnswer } from '@plugboard/core'
 import { Cancelled } from '@plugboard/core/errors'
-import type { Field } from '@plugboard/core/interaction'
-import type { Colors } from '../colors.ts'
-import type { Output } from '../output.ts'
-import { safe } from '../output.ts'
-import { briefArguments } from './print.ts'
+import { type Field, samplingQuestion } from '@plugboard/core/interaction'
+import { permissionQuestion } from '@plugboard/core/permissions'
+import { questionText } from '@plugboard/core/question-text'
+import { exactLine, nameText } from '@plugboard/core/visible'
+import { type Output, shortPath } from '../output.ts'
+import { columnsOf, editorOutput, screenRows, terminalText, write } from '../streams.ts'
+import { type Asker, askWhole, type Choice, styled } from '../terminal/question.ts'
 
-/** Shows lines and takes one back; nothing comes back when the person leaves it. */
-export interface Asker {
-  show(text: string): void
-  line(prompt: string, signal?: AbortSignal): Promise<string | undefined>
-  readonly color: Colors
-}
+export type { Asker } from '../terminal/question.ts'
 
-const KEYS: Readonly<Record<string, Answer>> = {
-  y: 'once',
-  yes: 'once',
-  o: 'once',
-  once: 'once',
-  s: 'session',
-  session: 'session',
-  a: 'always',
-  always: 'always',
-  n: 'no',
-  no: 'no',
+const CHOICES: Readonly<Record<Answer, Choice<Answer>>> = {
+  once: { means: 'once', words: ['y', 'yes', 'o', 'once'], label: '(y)es, once', agrees: true },
+  session: { means: 'session', words: ['s', 'session'], label: 'for this (s)ession', agrees: true },
+  always: { means: 'always', words: ['a', 'always'], label: '(a)lways', agrees: true },
+  no: { means: 'no', words: ['n', 'no'], label: '(n)o', agrees: false },
 }
-const LABELS: Readonly<Record<Answer, string>> = {
-  once: '(y)es, once',
-  session: 'for this (s)ession',
-  always: '(a)lways',
-  no: '(n)o',
-}
-const TRIES = 3
-const ARGUMENT_CHARS = 400
 
 export function personAsked(asker: Asker): Person {
   return {
     permit: (question) => permit(asker, question),
     elicit: (prompt, signal) => elicit(asker, prompt, signal),
-    consent: async ({ server, messages, maxTokens }, signal) => {
-      const { bold, dim } = asker.color
-      const size = JSON.stringify(messages).length
-      asker.show(
-        `${bold(safe(server))} wants to use the model: ${size} characters, at most ${maxTokens} tokens back.`,
-      )
-      asker.show(dim(safe(briefArguments(messages, ARGUMENT_CHARS))))
-      const answer = await choose(asker, ['once', 'session', 'no'], signal)
+    consent: async (request, signal) => {
+      const answers = ['once', 'session', 'no'] as const
+      const choices = answers.map((answer) => CHOICES[answer])
+      const answer = await askWhole(asker, samplingQuestion(request, layoutOf(asker)), choices, 'no', signal)
       return answer === 'always' ? 'session' : answer
     },
   }
 }
 
-async function permit(asker: Asker, question: Question): Promise<Answer> {
-  const { request, reason, answers, signal } = question
-  const { bold, dim, yellow } = asker.color
-  const what = request.resource ? 'read' : 'call'
-  asker.show(
-    `${yellow('?')} May it ${what} ${bold(safe(`${request.server}: ${request.tool}`))}? ${dim(`(${safe(reason.text)})`)}`,
-  )
-  const args = briefArguments(question.arguments, ARGUMENT_CHARS)
-  if (args !== '') asker.show(`  ${dim(safe(args))}`)
-  for (const line of request.changes ?? []) asker.show(`  ${yellow('changed')} ${safe(line)}`)
-  return await choose(asker, answers, signal)
+function layoutOf(asker: Asker) {
+  const { columns, rows } = asker.size()
+  return { columns, rows: Math.max(6, rows - 10) }
 }
 
-async function choose(
-  asker: Asker,
-  answers: readonly Answer[],
-  signal: AbortSignal | undefined,
-): Promise<Answer> {
-  const prompt = `  ${answers.map((answer) => LABELS[answer]).join(', ')}: `
-  for (let tries = 0; tries < TRIES; tries++) {
-    const line = await asker.line(prompt, signal)
-    if (line === undefined) return 'no'
-    const word = line.trim().toLowerCase()
-    const answer = Object.hasOwn(KEYS, word) ? KEYS[word] : undefined
-    if (answer && answers.includes(answer)) return answer
-  }
-  return 'no'
+async function permit(asker: Asker, question: Question): Promise<Answer> {
+  const { answers, saves, signal } = question
+  const file = saves?.file === undefined ? {} : { file: shortPath(saves.file) }
+  const text = permissionQuestion({ ...question, saves: saves && { ...saves, ...file } }, layoutOf(asker))
+  const choices = answers.map((answer) => CHOICES[answer])
+  return await askWhole(asker, text, choices, 'no', signal)
 }
 
 async function elicit(asker: Asker, prompt: Prompt, signal: AbortSignal | undefined): Promise<RawAnswer> {
   const { bold, dim, yellow } = asker.color
-  asker.show(`${yellow('?')} ${bold(safe(prompt.server))} asks: ${safe(prompt.message)}`)
+  const warnings = prompt.mode === 'url' ? prompt.warnings : prompt.form.warnings
+  showPrompt(asker, prompt)
+  for (const warning of warnings) asker.show(`  ${yellow('!')} ${exactLine(warning)}`)
   if (prompt.mode === 'url') {
-    for (const warning of prompt.warnings) asker.show(`  ${yellow('!')} ${safe(warning)}`)
-    asker.show(`  Open ${bold(safe(prompt.url.href))}`)
+    asker.show(`  The page is at ${bold(exactLine(prompt.url.host))}:`)
+    asker.show(`  ${exactLine(prompt.url.href)}`)
+    asker.show(dim('  Open it yourself if you trust it. Enter without a word declines.'))
     const line = await asker.line('  (d)one, (n)o: ', signal)
     if (line === undefined) return { action: 'cancel' }
     return /^\s*(d|done|y|yes)\s*$/i.test(line) ? { action: 'accept', done: true } : { action: 'decline' }
   }
-  for (const warning of prompt.form.warnings) asker.show(`  ${yellow('!')} ${safe(warning)}`)
   for (const { field, message } of prompt.problems)
-    asker.show(`  ${yellow('!')} ${safe(`${field} ${message}`)}`)
+    asker.show(`  ${yellow('!')} ${exactLine(`${field} ${message}`)}`)
   asker.show(dim('  Enter takes what is in brackets; /no declines, Ctrl-C cancels.'))
   const content: [string, unknown][] = []
   for (const field of prompt.form.fields) {
@@ -104,15 +69,30 @@ async function elicit(asker: Asker, prompt: Prompt, signal: AbortSignal | undefi
     if (line.trim() === '/no') return { action: 'decline' }
     if (line.trim() !== '') content.push([field.name, typedValue(field, line.trim())])
   }
+  // A form with warnings is sent only when that is said: its last field may have been Enter.
+  if (warnings.length > 0) {
+    const said = await asker.line(`  Send this to ${nameText(prompt.server)}? (y)es, (n)o: `, signal)
+    if (said === undefined) return { action: 'cancel' }
+    if (!/^\s*(y|yes)\s*$/i.test(said)) return { action: 'decline' }
+  }
   // fromEntries makes own properties, whatever they are called.
   return { action: 'accept', content: Object.fromEntries(content) }
+}
+
+/** What the server says, each of its lines behind a bar so that none can pass for a line of ours. */
+function showPrompt(asker: Asker, { server, message }: Prompt): void {
+  const { full } = questionText(
+    { head: `${nameText(server)} asks:`, values: message },
+    { columns: asker.size().columns },
+  )
+  for (const line of full) asker.show(styled(line, asker.color))
 }
 
 function fieldLabel(field: Field): string {
   const choices = 'options' in field ? ` {${field.options.map(({ value }) => value).join(', ')}}` : ''
   const yesNo = field.kind === 'boolean' ? ' (yes/no)' : ''
   const preset = field.default === undefined ? '' : ` [${String(field.default)}]`
-  return safe(`${field.title}${field.required ? '*' : ''}${choices}${yesNo}${preset}`)
+  return exactLine(`${field.title}${field.required ? '*' : ''}${choices}${yesNo}${preset}`)
 }
 
 /** As the field wants it; what does not fit is left as it is, and the form says so. */
@@ -135,15 +115,16 @@ function typedValue(field: Field, text: string): unknown {
 export function personAtTerminal(output: Output): Person {
   return personAsked({
     color: output.errorColor,
-    show: (text) => process.stderr.write(`${text}\n`),
+    show: (text) => write(2, `${text}\n`),
+    size: () => ({ columns: columnsOf(2), rows: screenRows(2) }),
     line: async (prompt, signal) => {
       const { createInterface } = await import('node:readline/promises')
-      const reader = createInterface({ input: process.stdin, output: process.stderr })
+      const reader = createInterface({ input: process.stdin, output: editorOutput(2) })
       // Ctrl-C at a question means the whole command.
       reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
       const closed = new Promise<undefined>((done) => reader.once('close', () => done(undefined)))
       try {
-        return await Promise.race([reader.question(prompt, signal ? { signal } : {}), closed])
+        return await Promise.race([reader.question(terminalText(prompt), signal ? { signal } : {}), closed])
       } catch (error) {
         throw new Cancelled(undefined, { cause: error })
       } finally {

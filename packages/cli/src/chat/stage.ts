@@ -2,7 +2,7 @@
 // a few moving lines below for what is still running.
 import type { AgentEvent } from '@plugboard/agent'
 import { cleanLine } from '@plugboard/core/tools'
-import type { Colors } from '../colors.ts'
+import { type Colors, cursor } from '../colors.ts'
 import { safe } from '../output.ts'
 import { barOf } from '../terminal/progress.ts'
 import { Markdown, width } from './markdown.ts'
@@ -17,7 +17,10 @@ export interface StageOptions {
 
 interface Running {
   readonly title: string
-  readonly began: number
+  /** When it began, later by the time that the user took to answer questions. */
+  began: number
+  /** That time. */
+  thought: number
   progress?: {
     readonly done: number
     readonly total?: number | undefined
@@ -39,6 +42,7 @@ export class Stage {
   #frame = 0
   #timer: NodeJS.Timeout | undefined
   #hidden = false
+  #hiddenSince = 0
   /** What happened while a question stood there. */
   #later: AgentEvent[] = []
 
@@ -66,7 +70,7 @@ export class Stage {
         this.#endText()
         const args = briefArguments(event.arguments, 100)
         this.#print(`${cyan('→')} ${safe(event.title)}${args === '' ? '' : ` ${dim(safe(args))}`}`)
-        this.#running.set(event.id, { title: event.title, began: this.#options.now() })
+        this.#running.set(event.id, { title: event.title, began: this.#options.now(), thought: 0 })
         this.#animate()
         return
       }
@@ -76,12 +80,14 @@ export class Stage {
         return
       }
       case 'tool-end': {
-        const title = this.#running.get(event.id)?.title ?? event.name
+        const running = this.#running.get(event.id)
+        const title = running?.title ?? event.name
+        const took = Math.max(0, Math.round(event.durationMs - (running?.thought ?? 0)))
         this.#running.delete(event.id)
         const said = event.content.find((block) => block.type === 'text')
         const brief = event.isError && said?.type === 'text' ? ` ${red(safe(cleanLine(said.text, 120)))}` : ''
         const mark = event.isError ? red('✘') : green('✔')
-        this.#print(`${mark} ${safe(title)} ${dim(`${event.durationMs} ms`)}${brief}`)
+        this.#print(`${mark} ${safe(title)} ${dim(`${took} ms`)}${brief}`)
         return
       }
       case 'sub':
@@ -121,7 +127,15 @@ export class Stage {
     if (hidden === this.#hidden) return
     if (hidden) this.#endText()
     this.#hidden = hidden
-    if (hidden) return
+    if (hidden) {
+      this.#hiddenSince = this.#options.now()
+      return
+    }
+    const thought = this.#options.now() - this.#hiddenSince
+    for (const running of this.#running.values()) {
+      running.began += thought
+      running.thought += thought
+    }
     this.#animate()
     for (const event of this.#later.splice(0)) this.show(event)
   }
@@ -167,7 +181,7 @@ export class Stage {
   }
 
   #erase(): void {
-    if (this.#drawn > 0) this.#options.write(`\x1b[${this.#drawn}A\r\x1b[J`)
+    if (this.#drawn > 0) this.#options.write(cursor.up(this.#drawn) + cursor.home() + cursor.eraseBelow())
     this.#drawn = 0
   }
 

@@ -10,12 +10,14 @@ import { connectedText, reconnect } from '../live/reconnect.ts'
 import { diagnosticText, EXIT, reportError, safe, table } from '../output.ts'
 import { type Plugged, stateDirOf, timeoutOption } from '../plug.ts'
 import { rowsAsText } from '../servers.ts'
+import { columnsOf, screenRows, write } from '../streams.ts'
 import { History } from './history.ts'
 import { Keyboard } from './keyboard.ts'
 import { completions, fromPrompt, withMentions } from './mentions.ts'
 import { personAsked } from './questions.ts'
 import type { Session } from './session.ts'
 import { Stage } from './stage.ts'
+import { Troubles } from './troubles.ts'
 
 export interface TalkOptions {
   readonly invocation: Invocation
@@ -35,6 +37,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
 }
 const BOARD_MS = 5000
 const TOOLS_SHOWN = 200
+/** Servers that fail at once are told in the banner; nobody waits for the others. */
+const START_MS = 700
 
 export async function talk(options: TalkOptions): Promise<number> {
   const { invocation, model, rules } = options
@@ -44,8 +48,8 @@ export async function talk(options: TalkOptions): Promise<number> {
   const stage = new Stage({
     color: output.color,
     now: host.now,
-    columns: () => process.stdout.columns || 80,
-    write: (text) => process.stdout.write(text),
+    columns: () => columnsOf(1),
+    write: (text) => write(1, text),
   })
   const desk = new Desk(personAt(keyboard, stage, output.color))
   const timeoutMs = timeoutOption(invocation)
@@ -67,9 +71,14 @@ export async function talk(options: TalkOptions): Promise<number> {
   try {
     const session = options.session({ board, configuration, signal: leave.signal }, desk)
     const { bold, dim } = output.color
-    process.stdout.write(
+    write(
+      1,
       `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help for what can be said, Ctrl-D to leave`)}\n`,
     )
+    // From here on keys are ours: what is typed while servers start is the first line.
+    const unwatch = keyboard.watch(onTerm)
+    await board.ready({ signal: leave.signal, timeoutMs: START_MS }).catch(() => undefined)
+    unwatch()
     const room = new Room({ invocation, board, session, keyboard, stage, left: leave.signal })
     return await room.stay()
   } finally {
@@ -85,17 +94,18 @@ export async function talk(options: TalkOptions): Promise<number> {
 function personAt(keyboard: Keyboard, stage: Stage, color: Invocation['output']['color']) {
   return personAsked({
     color,
+    size: () => ({ columns: columnsOf(1), rows: screenRows(1) }),
     show: (text) => {
       stage.hide(true)
-      process.stdout.write(`${text}\n`)
+      write(1, `${text}\n`)
     },
     line: async (prompt, signal) => {
       stage.hide(true)
-      const line = await keyboard.line(prompt, { signal })
+      const line = await keyboard.line(prompt, { signal, fresh: true })
+      // The question ends its own line before anything moves below it.
+      if (line.kind !== 'line') write(1, '\n')
       stage.hide(false)
-      if (line.kind === 'line') return line.text
-      process.stdout.write('\n')
-      return undefined
+      return line.kind === 'line' ? line.text : undefined
     },
   })
 }
@@ -120,9 +130,12 @@ class Room {
 
   async stay(): Promise<number> {
     const { keyboard, board, left } = this.#on
-    const { cyan, dim } = this.#on.invocation.output.color
+    const { cyan, dim, yellow } = this.#on.invocation.output.color
+    const troubles = new Troubles(board)
     let warned = false
     while (!left.aborted) {
+      const trouble = troubles.next()
+      if (trouble !== undefined) this.#print(yellow(`! ${trouble}`))
       const line = await keyboard.line(`${cyan('›')} `, {
         history: this.#history.lines,
         complete: (typed) => completions(board, typed, Object.keys(COMMANDS)),
@@ -130,10 +143,10 @@ class Room {
       })
       if (line.kind === 'end') break
       if (line.kind === 'interrupt') {
-        process.stdout.write('\n')
+        write(1, '\n')
         if (line.empty && warned) return EXIT.interrupted
         warned = line.empty
-        if (line.empty) process.stdout.write(`${dim('Ctrl-C again to leave.')}\n`)
+        if (line.empty) write(1, `${dim('Ctrl-C again to leave.')}\n`)
         continue
       }
       warned = false
@@ -143,7 +156,7 @@ class Room {
       if (text === '/exit' || text === '/quit') break
       if (!(await this.#stoppable((signal) => this.#heed(text, signal)))) return EXIT.interrupted
     }
-    process.stdout.write('\n')
+    write(1, '\n')
     return EXIT.done
   }
 
@@ -235,7 +248,7 @@ class Room {
   }
 
   #print(...texts: readonly string[]): void {
-    for (const text of texts) process.stdout.write(`${text}\n`)
+    for (const text of texts) write(1, `${text}\n`)
   }
 }
 

@@ -5,6 +5,7 @@ import type { BoardOptions } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import { parseRule } from '@plugboard/core/permissions'
 import { Session } from '../chat/session.ts'
+import { Troubles } from '../chat/troubles.ts'
 import { type Invocation, words } from '../context.ts'
 import { type Plugged, withBoard } from '../plug.ts'
 import { isTerminal } from '../streams.ts'
@@ -33,11 +34,20 @@ export async function run(invocation: Invocation): Promise<number> {
   const desk = new Desk(person)
   return await withBoard(
     invocation,
-    (plugged) =>
-      printRun(
-        sessionOf(invocation, model, plugged, desk).say([userMessage(prompt)], plugged.signal),
-        invocation.output,
-      ),
+    async (plugged) => {
+      const troubles = new Troubles(plugged.board)
+      const tell = (final: boolean) => {
+        const trouble = troubles.next({ final })
+        if (trouble !== undefined && !invocation.output.json)
+          invocation.output.note(invocation.output.errorColor.yellow(`! ${trouble}`))
+      }
+      tell(false)
+      const session = sessionOf(invocation, model, plugged, desk)
+      const code = await printRun(session.say([userMessage(prompt)], plugged.signal), invocation.output)
+      // What failed on the way is known by now.
+      tell(true)
+      return code
+    },
     { ...desk.ports(model), ...(await allowed(invocation)) },
   )
 }

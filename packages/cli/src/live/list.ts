@@ -1,10 +1,11 @@
 // list, live: connects every enabled server and shows how it went, growing on a terminal as answers come in.
 import type { Board, ServerSnapshot } from '@plugboard/core'
+import { cursor, withoutCodes } from '../colors.ts'
 import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { connectTimeout, withBoard } from '../plug.ts'
 import { hiddenNote, listAsData, mayAdd, rowsAsText, type ServerRow } from '../servers.ts'
-import { canRedraw, write } from '../streams.ts'
+import { canRedraw, columnsOf, screenRows, write } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { output } = invocation
@@ -92,13 +93,13 @@ class Screen {
   drawIfItFits(): void {
     this.#timer = undefined
     const text = this.#text()
-    if (screenLines(text) < (process.stdout.rows || 24)) this.draw(text)
+    if (screenLines(text) < screenRows(1)) this.draw(text)
   }
 
   draw(text: string): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const back = this.#lines > 0 ? `\x1b[${this.#lines}A\x1b[0J` : ''
+    const back = this.#lines > 0 ? cursor.up(this.#lines) + cursor.eraseBelow() : ''
     write(1, `${back}${text}\n`)
     this.#lines = screenLines(text)
   }
@@ -106,8 +107,8 @@ class Screen {
 
 /** Long lines wrap, so they take more than one row of the screen. */
 function screenLines(text: string): number {
-  const columns = process.stdout.columns || 80
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes take no room
-  const plain = text.replace(/\x1b\[[0-9;]*m/g, '')
-  return plain.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil([...line].length / columns)), 0)
+  const columns = columnsOf(1)
+  return withoutCodes(text)
+    .split('\n')
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil([...line].length / columns)), 0)
 }

@@ -6,7 +6,7 @@ import { Cancelled, Disabled, InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
 import { stateDirOf, withBoard } from '../plug.ts'
-import { isTerminal } from '../streams.ts'
+import { editorOutput, isTerminal } from '../streams.ts'
 import { snapshotRow } from './list.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -69,7 +69,7 @@ function remoteServer(configuration: Configuration, name: string) {
 
 /** Nothing, when input ends where nobody types: the browser may still come back by itself. */
 async function readPasted(signal: AbortSignal): Promise<string | undefined> {
-  const reader = createInterface({ input: process.stdin, output: process.stderr })
+  const reader = createInterface({ input: process.stdin, output: editorOutput(2) })
   try {
     return await new Promise<string | undefined>((done, fail) => {
       signal.addEventListener('abort', () => fail(signal.reason), { once: true })

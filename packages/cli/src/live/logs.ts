@@ -3,8 +3,9 @@
 import { followLog, type LogLine, readLog } from '@plugboard/core'
 import { findResolution } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
+import { visible } from '@plugboard/core/visible'
 import { type Invocation, words } from '../context.ts'
-import { EXIT } from '../output.ts'
+import { EXIT, jsonLine } from '../output.ts'
 import { stateDirOf } from '../plug.ts'
 import { write } from '../streams.ts'
 
@@ -17,7 +18,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const limit = countOption(invocation)
   const lines = (await readLog(stateDir, name)).slice(-limit)
   const print = (line: LogLine) =>
-    write(1, output.json ? `${JSON.stringify(line)}\n` : `${asText(line, output.color.dim)}\n`)
+    write(1, output.json ? jsonLine(line) : `${asText(line, output.color.dim)}\n`)
   if (!invocation.flag('follow')) {
     output.result({ server: name, lines }, () =>
       lines.map((line) => asText(line, output.color.dim)).join('\n'),
@@ -40,11 +41,7 @@ function countOption(invocation: Invocation): number {
   return Number(text)
 }
 
-/** Everything that a terminal would obey, but for the tab. */
-const CONTROL = /(?!\t)\p{Cc}/gu
-
-/** What a server writes may hold terminal codes; they are shown, not obeyed. */
+/** What a server writes may hold terminal codes; in a pipe too they are shown, because a log is read by people. */
 function asText({ at, stream, text }: LogLine, dim: (text: string) => string): string {
-  const safe = text.replace(CONTROL, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`)
-  return `${dim(`${new Date(at).toISOString()} ${stream.padEnd(9)}`)} ${safe}`
+  return `${dim(`${new Date(at).toISOString()} ${stream.padEnd(9)}`)} ${visible(text).replaceAll('\n', '\\n')}`
 }

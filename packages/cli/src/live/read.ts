@@ -6,6 +6,7 @@ import { identifyBytes, resultFiles, type SavedFile } from '@plugboard/core/tool
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { timeoutOption, withBoard } from '../plug.ts'
+import { writeBytes } from '../streams.ts'
 import { personOptions } from '../terminal/person.ts'
 import { writeTarget } from '../use/save.ts'
 import { forStdout } from '../use/shown.ts'
@@ -25,7 +26,7 @@ export async function run(invocation: Invocation): Promise<number> {
       const target = invocation.option('output')
       const parts = contents.map((content) => ({ content, bytes: bytesOf(content) }))
       if (target === '-') {
-        for (const { bytes } of parts) process.stdout.write(bytes)
+        for (const { bytes } of parts) writeBytes(bytes)
         return EXIT.done
       }
       const saved = new Map<ResourceContent, SavedFile>()

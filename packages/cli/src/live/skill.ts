@@ -4,6 +4,7 @@ import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { timeoutOption, withBoard } from '../plug.ts'
+import { writeBytes } from '../streams.ts'
 import { personOptions } from '../terminal/person.ts'
 import { writeTarget } from '../use/save.ts'
 import { forStdout } from '../use/shown.ts'
@@ -23,7 +24,7 @@ export async function run(invocation: Invocation): Promise<number> {
       })
       const { bytes, text, ...facts } = read
       const target = invocation.option('output')
-      if (target === '-') process.stdout.write(bytes)
+      if (target === '-') writeBytes(bytes)
       else if (target !== undefined) await writeTarget(target, bytes, invocation)
       else if (text === undefined && !output.json)
         throw new InvalidInput(`${read.path} is not text.`, {

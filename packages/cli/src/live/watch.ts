@@ -1,6 +1,6 @@
 // watch: says whenever a resource changes, until it is interrupted.
 import { type Invocation, words } from '../context.ts'
-import { EXIT, safe } from '../output.ts'
+import { EXIT, jsonLine, safe } from '../output.ts'
 import { type Plugged, withBoard } from '../plug.ts'
 import { write } from '../streams.ts'
 import { forStdout } from '../use/shown.ts'
@@ -39,7 +39,7 @@ async function watch(
     const contents = invocation.flag('read')
       ? await board.read(server, uri, { caller: 'user', signal })
       : undefined
-    if (output.json) write(1, `${JSON.stringify({ server, uri, at, ...(contents && { contents }) })}\n`)
+    if (output.json) write(1, jsonLine({ server, uri, at, ...(contents && { contents }) }))
     else {
       write(1, `${at} ${uri}\n`)
       for (const content of contents ?? [])

@@ -4,9 +4,10 @@ import type { Prompt, RawAnswer } from '@plugboard/core'
 import { openBrowser } from '@plugboard/core/auth/browser'
 import type { Host } from '@plugboard/core/host'
 import { type Field, type Form, fieldProblem } from '@plugboard/core/interaction'
-import { cleanText } from '@plugboard/core/tools'
+import { valueLines } from '@plugboard/core/question-text'
+import { nameText } from '@plugboard/core/visible'
 import type { Colors } from '../colors.ts'
-import { write } from '../streams.ts'
+import { columnsOf, write } from '../streams.ts'
 import { oneLine } from '../use/shown.ts'
 import { askKey, askLine, Left, pick } from './keys.ts'
 
@@ -35,8 +36,9 @@ export async function askPerson(
 }
 
 function head(prompt: Prompt, { bold, yellow }: Colors, warnings: readonly string[]): void {
-  write(2, `\n${bold(`${oneLine(prompt.server, 80)} asks`)}\n`)
-  for (const line of cleanText(prompt.message).split('\n').slice(0, 20)) write(2, `  ${line}\n`)
+  write(2, `\n${bold(`${nameText(prompt.server)} asks`)}\n`)
+  // Each line of the server's behind a mark of ours, so that none can pass for a line of the form.
+  for (const line of valueLines(prompt.message, { columns: columnsOf(2) }).full) write(2, `${line}\n`)
   for (const warning of warnings) write(2, `  ${yellow(`! ${oneLine(warning, 400)}`)}\n`)
 }
 
@@ -189,12 +191,12 @@ async function visit(
     2,
     `  It wants you to open a page at ${color.bold(oneLine(url.host, 200))}:\n  ${oneLine(url.href, 2000)}\n\n`,
   )
+  const open = { key: 'o', means: 'open', label: 'open it' } as const
+  const myself = { key: 'm', means: 'myself', label: 'I open it myself' } as const
+  const decline = { key: 'd', means: 'decline', label: 'decline' } as const
+  // Enter, pressed without looking, opens no page that has a warning.
   const what = await askKey(
-    [
-      { key: 'o', means: 'open', label: 'open it' },
-      { key: 'm', means: 'myself', label: 'I open it myself' },
-      { key: 'd', means: 'decline', label: 'decline' },
-    ],
+    prompt.warnings.length > 0 ? [decline, open, myself] : [open, myself, decline],
     signal,
   )
   if (what === 'decline') return { action: 'decline' }

@@ -1,7 +1,8 @@
 // keys.ts: the keyboard, one key or one line at a time. Questions go to stderr, so that stdout stays the result's.
 // Leaving a question (Esc, Ctrl-D, Ctrl-C) is an error of its own, which the form turns into an answer.
 import { createInterface, emitKeypressEvents, type Key } from 'node:readline'
-import { write } from '../streams.ts'
+import { cursor } from '../colors.ts'
+import { columnsOf, editorOutput, screenRows, terminalText, write } from '../streams.ts'
 
 /** The person left the question. */
 export class Left extends Error {
@@ -29,8 +30,14 @@ export function askLines(
 ): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(new Left())
-    const { stdin, stderr } = process
-    const reader = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0, prompt })
+    const { stdin } = process
+    const reader = createInterface({
+      input: stdin,
+      output: editorOutput(2),
+      terminal: true,
+      historySize: 0,
+      prompt: terminalText(prompt),
+    })
     const lines: string[] = []
     let answered = false
     const leave = () => reader.close()
@@ -128,12 +135,13 @@ export async function pick(
   },
 ): Promise<readonly number[]> {
   const { several, signal } = settings
-  const height = Math.max(3, Math.min(options.length, (process.stderr.rows || 24) - 4))
+  const height = Math.max(3, Math.min(options.length, screenRows(2) - 4))
   const marked = new Set(settings.start)
   let at = settings.start[0] ?? 0
   let top = 0
   let lines = 0
   let complaint = ''
+  const back = () => (lines > 0 ? cursor.up(lines) + cursor.eraseBelow() : '')
   const draw = () => {
     if (at < top) top = at
     if (at >= top + height) top = at - height + 1
@@ -145,10 +153,10 @@ export async function pick(
     const more = options.length > height ? ` (${at + 1} of ${options.length})` : ''
     const help = several ? '↑↓ move · space marks · Enter takes' : '↑↓ move · Enter takes'
     const text = [...rows, `    ${complaint || `${help}${more}`}`]
-    write(2, `${lines > 0 ? `\x1b[${lines}A\x1b[0J` : ''}${text.map(fit).join('\n')}\n`)
+    write(2, `${back()}${text.map(fit).join('\n')}\n`)
     lines = text.length
   }
-  const wipe = () => write(2, lines > 0 ? `\x1b[${lines}A\x1b[0J` : '')
+  const wipe = () => write(2, back())
   draw()
   try {
     const chosen = await readKeys(({ name, text }) => {
@@ -175,5 +183,5 @@ export async function pick(
 }
 
 function fit(line: string): string {
-  return [...line].slice(0, (process.stderr.columns || 80) - 1).join('')
+  return [...line].slice(0, columnsOf(2) - 1).join('')
 }

@@ -2,12 +2,12 @@
 // write in a model's place. Without a terminal on both sides there is nobody, and servers are told so.
 import type { BoardBehaviour, SamplingRequest } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
-import { cleanText } from '@plugboard/core/tools'
+import { samplingQuestion } from '@plugboard/core/interaction'
 import type { Invocation } from '../context.ts'
-import { isTerminal, write } from '../streams.ts'
-import { oneLine } from '../use/shown.ts'
+import { columnsOf, isTerminal, write } from '../streams.ts'
 import { askPerson } from './form.ts'
 import { askKey, askLines, Left } from './keys.ts'
+import { styled } from './question.ts'
 
 /** Whatever else is drawn makes room for a question. */
 export interface Aside {
@@ -53,13 +53,14 @@ async function consent(
   { output }: Invocation,
   signal?: AbortSignal,
 ): Promise<'once' | 'no'> {
-  const { bold, dim } = output.errorColor
-  write(
-    2,
-    `\n${bold(`${oneLine(request.server, 80)} wants a model's answer`)} ${dim(`(up to ${request.maxTokens} tokens)`)}\n`,
-  )
-  if (request.systemPrompt) write(2, block('system', request.systemPrompt))
-  for (const { role, content } of request.messages) write(2, block(role, textOf(content)))
+  // All of it is printed: it can be scrolled through, and nothing of it is left out.
+  const { full, complete } = samplingQuestion(request, { columns: columnsOf(2) })
+  write(2, '\n')
+  for (const line of full) write(2, `${styled(line, output.errorColor)}\n`)
+  if (!complete) {
+    write(2, '  It is too large to be shown in full, so it is declined.\n')
+    return 'no'
+  }
   try {
     return await askKey(
       [
@@ -87,21 +88,4 @@ async function answer(_request: SamplingRequest, signal?: AbortSignal) {
     model: 'a person at the terminal',
     stopReason: 'endTurn',
   } as const
-}
-
-const SHOWN_CHARS = 4000
-
-function block(who: string, text: string): string {
-  const lines = cleanText(text.slice(0, SHOWN_CHARS)).split('\n').slice(0, 60)
-  return `${[`  ${who}:`, ...lines.map((line) => `    ${line}`)].join('\n')}\n`
-}
-
-function textOf(content: unknown): string {
-  const parts = Array.isArray(content) ? content : [content]
-  return parts
-    .map((part: unknown) => {
-      const { type, text } = (part ?? {}) as { type?: unknown; text?: unknown }
-      return typeof text === 'string' ? text : `[${oneLine(type, 40) || 'something without text'}]`
-    })
-    .join('\n')
 }

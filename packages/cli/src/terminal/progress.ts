@@ -1,7 +1,8 @@
 // progress.ts: one line on stderr that says how far a call is, when somebody is looking; it leaves no trace.
 import type { Progress } from '@plugboard/core/tools'
+import { cursor } from '../colors.ts'
 import type { Output } from '../output.ts'
-import { canRedraw, write } from '../streams.ts'
+import { canRedraw, columnsOf, write } from '../streams.ts'
 import { oneLine } from '../use/shown.ts'
 
 const QUIET_MS = 700
@@ -56,13 +57,12 @@ export class ProgressLine {
   #draw(): void {
     if (this.#hidden > 0 || !this.#timer) return
     if (!this.#last && Date.now() - this.#since < QUIET_MS) return
-    const columns = process.stderr.columns || 80
-    write(2, `\r\x1b[2K${this.#text(columns - 1)}`)
+    write(2, `${cursor.home()}${cursor.eraseLine()}${this.#text(columnsOf(2) - 1)}`)
     this.#drawn = true
   }
 
   #clear(): void {
-    if (this.#drawn) write(2, '\r\x1b[2K')
+    if (this.#drawn) write(2, cursor.home() + cursor.eraseLine())
     this.#drawn = false
   }
 

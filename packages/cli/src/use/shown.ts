@@ -1,10 +1,13 @@
-// shown.ts: words of servers on a terminal: nothing in them may act on it. What goes to a file or a pipe stays as it is.
-import { cleanLine, cleanText } from '@plugboard/core/tools'
-import { isTerminal } from '../streams.ts'
+// shown.ts: names and titles of servers in one line of a bounded length. What makes text harmless is streams.ts.
+import { cleanLine } from '@plugboard/core/tools'
+import { columnsOf, isTerminal } from '../streams.ts'
 
-/** Text that came from a server, for stdout. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what colour codes start with
+const COLOR_CODE = /(?:\x1b\[|\x9b)[0-9;:]*m/g
+
+/** Text of a server for stdout. A terminal gets it without its colours; the writer shows the rest of its controls. */
 export function forStdout(text: string): string {
-  return isTerminal(1) ? cleanText(text) : text
+  return isTerminal(1) ? text.replace(COLOR_CODE, '') : text
 }
 
 export function oneLine(text: unknown, chars = 100): string {
@@ -13,5 +16,5 @@ export function oneLine(text: unknown, chars = 100): string {
 
 /** How wide a line may be; wide enough for anything when nobody looks. */
 export function columns(): number {
-  return isTerminal(1) ? process.stdout.columns || 80 : 200
+  return isTerminal(1) ? columnsOf(1) : 200
 }

@@ -4,6 +4,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 
 export type Zone = 'public' | 'loopback' | 'private' | 'link-local' | 'reserved'
 
+/** IANA's registry of special-purpose IPv4 addresses, multicast and the reserved rest. */
 const V4: readonly (readonly [cidr: string, zone: Zone])[] = [
   ['0.0.0.0/8', 'reserved'],
   ['10.0.0.0/8', 'private'],
@@ -11,14 +12,36 @@ const V4: readonly (readonly [cidr: string, zone: Zone])[] = [
   ['127.0.0.0/8', 'loopback'],
   ['169.254.0.0/16', 'link-local'],
   ['172.16.0.0/12', 'private'],
+  // Anycast addresses for PCP and TURN are reachable everywhere, and no server lives at them.
   ['192.0.0.0/24', 'reserved'],
   ['192.0.2.0/24', 'reserved'],
+  ['192.31.196.0/24', 'reserved'],
+  ['192.52.193.0/24', 'reserved'],
+  ['192.88.99.0/24', 'reserved'],
   ['192.168.0.0/16', 'private'],
+  ['192.175.48.0/24', 'reserved'],
   ['198.18.0.0/15', 'reserved'],
   ['198.51.100.0/24', 'reserved'],
   ['203.0.113.0/24', 'reserved'],
   ['224.0.0.0/4', 'reserved'],
   ['240.0.0.0/4', 'reserved'],
+]
+
+/** IANA's registry of special-purpose IPv6 addresses, by prefix; addresses with an IPv4 address inside come first. */
+const V6: readonly (readonly [prefix: readonly number[], bits: number, zone: Zone])[] = [
+  [[0x0100, 0, 0, 0], 64, 'reserved'],
+  [[0x0100, 0, 0, 1], 64, 'reserved'],
+  // IETF protocol assignments: Teredo, benchmarking, ORCHID, AS112, drone ids.
+  [[0x2001, 0x0000], 23, 'reserved'],
+  [[0x2001, 0x0db8], 32, 'reserved'],
+  [[0x2620, 0x004f, 0x8000], 48, 'reserved'],
+  [[0x3ffe], 16, 'reserved'],
+  [[0x3fff, 0x0000], 20, 'reserved'],
+  [[0x5f00], 16, 'reserved'],
+  [[0xfc00], 7, 'private'],
+  [[0xfe80], 10, 'link-local'],
+  [[0xfec0], 10, 'private'],
+  [[0xff00], 8, 'reserved'],
 ]
 
 /** The zone of a literal address; `undefined` when it is not an address. */
@@ -66,15 +89,26 @@ function zoneOfV6(groups: readonly number[]): Zone {
   const zeroTo = (index: number) => groups.slice(0, index).every((group) => group === 0)
   if (zeroTo(8)) return 'reserved'
   if (zeroTo(7) && h === 1) return 'loopback'
-  // Addresses that carry an IPv4 address inside go where that one goes: mapped, compatible, NAT64, 6to4.
+  // Addresses that carry an IPv4 address inside go where that one goes: mapped, compatible, translated (SIIT), NAT64 by
+  // its well-known prefix, 6to4.
   if (zeroTo(5) && (f === 0xffff || f === 0)) return embedded(g, h)
-  if (a === 0x64 && b === 0xff9b) return embedded(g, h)
+  if (zeroTo(4) && e === 0xffff && f === 0) return embedded(g, h)
+  if (a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0) return embedded(g, h)
+  // NAT64 of a network of one's own (RFC 8215): where the address lies inside depends on that network.
+  if (a === 0x64 && b === 0xff9b && c === 1) return 'private'
   if (a === 0x2002) return embedded(b, c)
-  if ((a & 0xffc0) === 0xfe80) return 'link-local'
-  if ((a & 0xfe00) === 0xfc00 || (a & 0xffc0) === 0xfec0) return 'private'
-  if ((a & 0xff00) === 0xff00 || (a === 0x2001 && b === 0xdb8)) return 'reserved'
-  if (a === 0x100 && b === 0 && c === 0 && d === 0 && e >= 0) return 'reserved'
-  return 'public'
+  const special = V6.find(([prefix, bits]) => startsWith(groups, prefix, bits))
+  if (special) return special[2]
+  // Global unicast is 2000::/3. IANA has given nothing else out, so nothing public is there.
+  return (a & 0xe000) === 0x2000 ? 'public' : 'reserved'
+}
+
+function startsWith(groups: readonly number[], prefix: readonly number[], bits: number): boolean {
+  return prefix.every((group, at) => {
+    const left = Math.min(16, Math.max(0, bits - 16 * at))
+    const mask = (0xffff << (16 - left)) & 0xffff
+    return ((groups[at] ?? 0) & mask) === (group & mask)
+  })
 }
 
 /** Names that mean this machine, whatever DNS says. */

@@ -37,7 +37,7 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
   // Whoever does not wait for the answer (a pasted one came first) must not crash the process.
   answer.catch(() => undefined)
   let taken = false
-  const { servers, port } = await listen(options, (request, response) => {
+  const handle: Handler = (request, response) => {
     const verdict = judge(request, port, options.state)
     if (verdict.kind === 'stranger') return reply(response, verdict.status, verdict.page)
     if (taken) return reply(response, 410, 'This login is already finished.')
@@ -51,7 +51,8 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
         : 'You can close this page and go back to where you started the login.',
     )
     settle(verdict.params)
-  })
+  }
+  const { servers, port } = await listen(options, guarded(handle))
   const cancelTimer = options.host.awaitedTimer(AUTH_LIMITS.callbackMs, () =>
     fail(
       new Timeout(
@@ -84,7 +85,11 @@ function judge(request: IncomingMessage, port: number, state: string): Verdict {
   // A page on the web that had its own name point here would send that name.
   if (!hosts.includes(request.headers.host ?? '')) return stranger(403, 'Not for this address.')
   if (request.method !== 'GET') return stranger(405, 'Only GET.')
-  const url = new URL(request.url ?? '/', 'http://localhost')
+  // Browsers ask for a path. Anything else ("//", "http://…", "*") is no answer to a login.
+  const target = request.url ?? ''
+  if (!/^\/(?!\/)/.test(target) || !URL.canParse(target, 'http://localhost'))
+    return stranger(400, 'Not a path.')
+  const url = new URL(target, 'http://localhost')
   if (url.pathname !== PATH) return stranger(404, 'Nothing here.')
   if (!sameSecret(url.searchParams.get('state') ?? '', state))
     return stranger(400, 'This is not the answer to the login that is under way.')
@@ -110,6 +115,20 @@ function reply(response: ServerResponse, status: number, text: string): void {
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Any account of the machine can send a request here: none of them may end the login. */
+function guarded(handle: Handler): Handler {
+  return (request, response) => {
+    response.on('error', () => undefined)
+    try {
+      handle(request, response)
+    } catch {
+      // What cannot be judged is not the answer; the login goes on waiting for it.
+      if (response.headersSent) response.destroy()
+      else reply(response, 400, 'Not for this address.')
+    }
+  }
+}
 
 /** `localhost` means 127.0.0.1 to some browsers and ::1 to others: the same port on both, where both exist. */
 async function listen(
@@ -151,6 +170,10 @@ function listenOn(
   return new Promise((done) => {
     const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, handler)
     server.maxConnections = 16
+    server.on('clientError', (_, socket) => socket.destroy())
+    // Without listeners Node answers CONNECT and upgrades by itself, by closing; said here so that it stays so.
+    server.on('connect', (_, socket) => socket.destroy())
+    server.on('upgrade', (_, socket) => socket.destroy())
     server.once('error', (error) => done({ code: (error as NodeJS.ErrnoException).code ?? 'unknown' }))
     server.listen({ port, host: address, exclusive: true }, () => done({ server, code: '' }))
   })

@@ -65,6 +65,14 @@ export function lazyVault(options: OpenVaultOptions): Vault {
   }
 }
 
+/** The vault that this user's logins are kept in already, or nothing: no keychain is looked for. */
+export async function vaultInUse(options: OpenVaultOptions): Promise<Vault | undefined> {
+  const { env } = options.host
+  const isChosen = env.PLUGBOARD_VAULT === 'keychain' || env.PLUGBOARD_VAULT_PASSPHRASE !== undefined
+  const remembered = await readChoice(join(options.stateDir, 'vault-choice.json'))
+  return isChosen || remembered ? await openVault(options) : undefined
+}
+
 interface Choice {
   readonly kind: 'keychain' | 'file'
   readonly fileKey?: 'key-file' | 'keychain'

@@ -142,7 +142,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
       await renewed(tried.login?.tokens.accessToken)
       return 'retry'
     }
-    const scope = quoted(challenge.scope ?? '')
+    const scope = quoted(challenge.scope ?? '', [tried.login?.tokens.accessToken])
     throw await asked(
       challenge,
       new AuthRequired(server.name, {

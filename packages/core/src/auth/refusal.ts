@@ -1,6 +1,7 @@
 // refusal.ts: the one error for "we will not do this", with a name for each reason.
 // A refusal is about what the other side sent; a missing login is AuthRequired, a dead line is IoError.
 import { type ErrorDetails, InitError } from '../errors.ts'
+import { secretForms } from '../secrets.ts'
 
 export type Refusal =
   | 'insecure-url'
@@ -36,7 +37,9 @@ const UNPRINTABLE = /[^\x20-\x7e]+/g
 /** Text of a stranger, made safe to show: printable, short, and without any of the secrets in play. */
 export function quoted(text: unknown, secrets: readonly (string | undefined)[] = []): string {
   let safe = typeof text === 'string' ? text : ''
-  for (const secret of secrets) if (secret && secret.length > 3) safe = safe.replaceAll(secret, '***')
+  for (const secret of secrets)
+    if (secret && secret.length > 3)
+      for (const form of [secret, ...secretForms(secret)]) safe = safe.replaceAll(form, '***')
   safe = safe.replace(UNPRINTABLE, ' ').trim()
   return safe.length > 200 ? `${safe.slice(0, 200)}…` : safe
 }

@@ -14,7 +14,9 @@ import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
 import { INTERACTION_LIMITS, RESULT_LIMITS } from '../limits.ts'
 import {
   type Answer,
+  type AuditKeys,
   AuditLog,
+  auditKeys,
   type Caller,
   type Decision,
   decide,
@@ -53,6 +55,7 @@ export interface CallOptions {
   readonly caller: Caller
   readonly ask?: ((question: Question) => Promise<Answer>) | undefined
   readonly saveRule?: ((rule: string, signature?: string) => Promise<string>) | undefined
+  readonly ruleFile?: string | undefined
   readonly askForClients?: boolean | undefined
   /** How much of the audit log is kept. */
   readonly audit?: AuditSettings | undefined
@@ -88,11 +91,14 @@ export class Calls implements ToolActions {
       host,
       ...(options.audit?.maxBytes !== undefined && { fileBytes: options.audit.maxBytes }),
       ...(options.audit?.files !== undefined && { files: options.audit.files }),
+      keys: auditKeysOf(host, stateDir),
+      hideFor: (server) => hideOf(options, server),
       onProblem: trouble('The audit log could not be written'),
     })
     this.#gate = new PermissionGate({
       ask: options.ask,
       save: options.saveRule,
+      savesTo: () => options.ruleFile,
       askForClients: options.askForClients,
     })
     this.#urls = new UrlsDone(host, events)
@@ -263,6 +269,22 @@ function refusedRead(request: ToolRequest, decision: Decision): PermissionDenied
     server: request.server,
     stage: 'call',
     hint: wayOut(decision),
+  })
+}
+
+/** A call may be about a server that is gone by now: then nothing of it is known. */
+function hideOf({ server, connection }: CallOptions, name: string): ((text: string) => string) | undefined {
+  if (!server(name)) return undefined
+  const { secrets } = connection(name)
+  return secrets.isEmpty ? undefined : secrets.hide
+}
+
+/** The key that the audit log is sealed with. */
+export function auditKeysOf(host: Host, stateDir: string): AuditKeys {
+  return auditKeys({
+    path: auditPath(stateDir),
+    // Loaded when the first line is written: most programs start before they call anything.
+    vault: async () => await (await import('../auth/open-vault.ts')).vaultInUse({ host, stateDir }),
   })
 }
 

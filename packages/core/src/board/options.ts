@@ -76,6 +76,8 @@ export interface BoardBehaviour {
    * when the board reads files.
    */
   readonly saveRule?: (rule: string, signature?: string) => Promise<string>
+  /** The file that `saveRule` writes to, so that a question can name it. */
+  readonly ruleFile?: string
   /** Puts a server's question (a form, or a page to open) to the user. */
   readonly elicit?: ElicitationPorts['ask']
   /** Lets servers use a model, with the user's consent and within limits. */

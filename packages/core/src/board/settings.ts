@@ -14,6 +14,8 @@ export interface BoardSettings {
   readonly hooks: readonly Hook[]
   readonly audit: AuditSettings
   readonly saveRule: (rule: string, signature?: string) => Promise<string>
+  /** Where `saveRule` writes. */
+  readonly ruleFile: string
   /** What in the hooks could not be used. */
   readonly warnings: readonly string[]
 }
@@ -30,6 +32,7 @@ export function boardSettings(configuration: Configuration): BoardSettings {
     hooks: read.flatMap(({ hooks }) => hooks),
     warnings: read.flatMap(({ warnings }) => warnings),
     saveRule: (rule, signature) => saveRule(configuration, rule, 'local', signature),
+    ruleFile: writableSource(place, 'local').file,
   }
 }
 

@@ -9,12 +9,14 @@ const COMPLETE = 'notifications/elicitation/complete'
 
 export class UrlsDone {
   readonly #host: Host
+  readonly #events: Events
   readonly #done = new Set<string>()
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #stop: () => void
 
   constructor(host: Host, events: Events) {
     this.#host = host
+    this.#events = events
     this.#stop = events.on('notification', ({ server, method, params }) => {
       const id =
         method === COMPLETE ? (params as { elicitationId?: unknown } | null)?.elicitationId : undefined
@@ -37,7 +39,11 @@ export class UrlsDone {
       }
       const done = () => end(resolve)
       const onAbort = () => end(() => reject(new Cancelled(undefined, { server, stage: 'call' })))
-      const stopTimer = this.#host.awaitedTimer(ms, done)
+      const stopTimer = this.#host.awaitedTimer(ms, () => {
+        const text = `"${server}" did not say within ${ms / 1000} s that the page was finished; the call is tried again. Answer with \`done: true\` once the user is through with it, and nothing waits.`
+        this.#events.emit('warning', { text, server })
+        done()
+      })
       waiting.add(done)
       if (signal?.aborted) onAbort()
       else signal?.addEventListener('abort', onAbort, { once: true })

@@ -24,6 +24,8 @@ export interface BringUp {
   readonly handlers: RequestHandlers
   readonly clientInfo: { readonly name: string; readonly version: string }
   readonly auth?: TransportAuth | undefined
+  /** A value that must not be repeated in logs, errors and events. */
+  readonly learnSecret?: ((value: string) => void) | undefined
   readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
   readonly workspace?: readonly string[] | undefined
   readonly timeoutMs: number
@@ -119,6 +121,7 @@ async function greet(
     server: server.name,
     log: (line) => log.add(line.stream, line.text),
     auth: options.auth,
+    learnSecret: options.learnSecret,
     handOver: options.handOver,
     workspace: options.workspace,
     signal: deadline.signal,

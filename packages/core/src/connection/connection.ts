@@ -3,11 +3,13 @@
 // attempts.ts. Whatever a caller awaits here holds the process; what runs without a caller does not.
 import { isLocal, type TransportType } from '../config/entry.ts'
 import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
-import type { ListKind } from '../events.ts'
+import type { ListKind, LogLine } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
+import type { KnownSecrets } from '../secrets.ts'
 import { Attempts } from './attempts.ts'
 import { bringUp, retire } from './bringup.ts'
 import { Catalog } from './catalog.ts'
+import { entrySecrets, rememberTokens } from './entry-secrets.ts'
 import {
   ChannelClosed,
   deaf,
@@ -36,6 +38,8 @@ export class Connection {
   readonly #options: ConnectionOptions
   readonly #policy: ReconnectPolicy
   readonly #log: ServerLog
+  /** What the server is used with and must not be repeated in logs, errors and events. */
+  readonly secrets: KnownSecrets
   readonly #requests: Requests
   readonly #subscriptions: Subscriptions
   readonly #closing = new AbortController()
@@ -54,9 +58,10 @@ export class Connection {
     const { server, host, events } = options
     this.#options = options
     this.#policy = reconnectPolicy(server.entry.reconnect)
-    this.#log = new ServerLog(options.stateDir, server.name, host, (line) =>
-      events.emit('log', { server: server.name, line }),
-    )
+    this.secrets = entrySecrets(server.entry)
+    const { hide } = this.secrets
+    const onLine = (line: LogLine) => events.emit('log', { server: server.name, line })
+    this.#log = new ServerLog(options.stateDir, server.name, host, onLine, hide)
     this.#state = server.disabled ? states.disable(states.idle, server.disabled) : states.idle
     this.#attempts = new Attempts({
       host,
@@ -77,6 +82,7 @@ export class Connection {
       server: server.name,
       entry: server.entry,
       catalog: this.catalog,
+      hide,
       current: () => (this.#state.kind === 'connected' ? this.#state.session : undefined),
       ready: (signal) => this.#ready(signal),
       renew: (old) => this.#renew(old),
@@ -142,7 +148,12 @@ export class Connection {
       await held(host, this.#ready(signal))
       return await held(host, abortable<Catalog[K]['items']>(this.catalog[kind].get(), signal))
     } catch (error) {
-      throw toPlugboardError(error, { server: this.server.name, stage: 'call', method: `${kind}/list` })
+      throw toPlugboardError(error, {
+        hide: this.secrets.hide,
+        server: this.server.name,
+        stage: 'call',
+        method: `${kind}/list`,
+      })
     }
   }
 
@@ -152,7 +163,12 @@ export class Connection {
     try {
       await held(this.#options.host, notifying())
     } catch (error) {
-      throw toPlugboardError(error, { server: name, stage: 'call', method })
+      throw toPlugboardError(error, {
+        hide: this.secrets.hide,
+        server: name,
+        stage: 'call',
+        method,
+      })
     }
   }
 
@@ -195,7 +211,7 @@ export class Connection {
     try {
       return await held(this.#options.host, work)
     } catch (error) {
-      throw toPlugboardError(error, { server: this.server.name, stage: 'connect' })
+      throw toPlugboardError(error, { server: this.server.name, stage: 'connect', hide: this.secrets.hide })
     }
   }
 
@@ -265,7 +281,12 @@ export class Connection {
       this.#quiet()
       this.#session = undefined
       const tail = this.#log.tail()
-      const fault = toPlugboardError(error, { server: server.name, stage: at.stage, tail })
+      const fault = toPlugboardError(error, {
+        hide: this.secrets.hide,
+        server: server.name,
+        stage: at.stage,
+        tail,
+      })
       this.#log.add('plugboard', `Connecting failed at stage "${fault.stage ?? at.stage}": ${fault.code}`)
       if (fault.code === 'AUTH_REQUIRED') return { state: states.unauthorised(at, fault, host.now()) }
       return states.attemptFailed(at, fault, this.#policy, host.random())
@@ -287,6 +308,8 @@ export class Connection {
     return bringUp(
       {
         ...this.#options,
+        auth: rememberTokens(this.#options.auth, this.secrets),
+        learnSecret: (value) => this.secrets.learn(value),
         log: this.#log,
         signal: this.#closing.signal,
         stage,
@@ -345,7 +368,13 @@ export class Connection {
     this.#quiet()
     this.#session = undefined
     this.#log.add('plugboard', 'The connection was lost.')
-    const fault = toPlugboardError(error, { server: server.name, stage: 'call', tail: this.#log.tail() })
+    const { hide } = this.secrets
+    const fault = toPlugboardError(error, {
+      server: server.name,
+      stage: 'call',
+      tail: this.#log.tail(),
+      hide,
+    })
     const next = isTooLarge(error)
       ? states.renew(state)
       : states.lost(state, fault, this.#policy, host.now(), host.random())
@@ -414,7 +443,11 @@ export class Connection {
 
   #unauthorised(error: unknown): PlugboardError {
     const { host, server } = this.#options
-    const fault = toPlugboardError(error, { server: server.name, stage: 'auth' })
+    const fault = toPlugboardError(error, {
+      hide: this.secrets.hide,
+      server: server.name,
+      stage: 'auth',
+    })
     const state = this.#state
     if (state.kind === 'connected') {
       this.#quiet()
@@ -431,7 +464,13 @@ export class Connection {
       await held(this.#options.host, working())
     } catch (error) {
       const method = `resources/${way}`
-      throw toPlugboardError(error, { server: this.server.name, stage: 'call', method, name: uri })
+      throw toPlugboardError(error, {
+        hide: this.secrets.hide,
+        server: this.server.name,
+        stage: 'call',
+        method,
+        name: uri,
+      })
     }
   }
 

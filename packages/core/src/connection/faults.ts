@@ -14,6 +14,7 @@ import {
   ToolError,
 } from '../errors.ts'
 import { CALL_LIMITS } from '../limits.ts'
+import { hideInError } from '../secrets.ts'
 import { httpStatus, isTerminalFault } from '../transports/faults.ts'
 import { isObject, RPC } from './protocol.ts'
 
@@ -118,9 +119,17 @@ export interface FaultPlace {
   readonly name?: string
   /** The last lines that the server wrote to stderr, for an error that has no better explanation. */
   readonly tail?: readonly string[] | undefined
+  /** Replaces the secrets that the server is used with. */
+  readonly hide?: (text: string) => string
 }
 
 export function toPlugboardError(error: unknown, place: FaultPlace): PlugboardError {
+  const fault = asPlugboardError(error, place)
+  if (place.hide) hideInError(fault, place.hide)
+  return fault
+}
+
+function asPlugboardError(error: unknown, place: FaultPlace): PlugboardError {
   const { server, stage } = place
   const status = httpStatus(error)
   // A handshake that was refused is an I/O error to its transport; what matters is why.

@@ -14,6 +14,7 @@ export class ServerLog {
   readonly #file: string
   readonly #host: Host
   readonly #onLine: (line: LogLine) => void
+  readonly #hide: (text: string) => string
   readonly #tail: LogLine[] = []
   #buffer: string[] = []
   #buffered = 0
@@ -21,14 +22,22 @@ export class ServerLog {
   #stopTimer: (() => void) | undefined
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(stateDir: string, server: string, host: Host, onLine: (line: LogLine) => void) {
+  constructor(
+    stateDir: string,
+    server: string,
+    host: Host,
+    onLine: (line: LogLine) => void,
+    hide: (text: string) => string = (text) => text,
+  ) {
     this.#file = logFile(stateDir, server)
     this.#host = host
     this.#onLine = onLine
+    this.#hide = hide
   }
 
   add(stream: LogLine['stream'], text: string): void {
-    for (const piece of text.split(/\r?\n/)) if (piece.trim() !== '') this.#line(stream, piece)
+    // Before it is split and clipped: half a secret is a secret too.
+    for (const piece of this.#hide(text).split(/\r?\n/)) if (piece.trim() !== '') this.#line(stream, piece)
   }
 
   /** The server's own last words, newest last, without the frames of a stack: those are for the log. */

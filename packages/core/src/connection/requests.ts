@@ -44,6 +44,8 @@ export interface RequestHost {
   readonly entry: ServerEntry
   readonly catalog: Catalog
   readonly callTimeoutMs: number
+  /** Replaces the secrets that the server is used with. */
+  readonly hide: (text: string) => string
   nextCall(): number
   /** The connected session, if there is one now. */
   current(): Session | undefined
@@ -116,7 +118,14 @@ export class Requests {
       return result
     } catch (fault) {
       const tail = this.#on.stderrTail()
-      error = toPlugboardError(fault, { server, stage: 'call', method, tail, ...(name && { name }) })
+      error = toPlugboardError(fault, {
+        server,
+        stage: 'call',
+        method,
+        tail,
+        hide: this.#on.hide,
+        ...(name && { name }),
+      })
       throw error
     } finally {
       trace.ended({ toolError, ...(error && { error }) })

@@ -70,8 +70,12 @@ const DECLINE: ElicitationAnswer = { action: 'decline' }
 /** Reads the parameters of `elicitation/create`, whatever they are. */
 export function readElicitation(server: string, params: unknown): Elicitation | { readonly problem: string } {
   if (!isRecord(params)) return { problem: 'the request is not an object' }
-  const message =
-    typeof params.message === 'string' ? params.message.slice(0, INTERACTION_LIMITS.textChars) : ''
+  const message = typeof params.message === 'string' ? params.message : ''
+  // A question that cannot be read in full is not asked.
+  if (message.length > INTERACTION_LIMITS.messageChars)
+    return {
+      problem: `its message has ${message.length} characters, and more than ${INTERACTION_LIMITS.messageChars} are not shown`,
+    }
   if (params.mode === 'url') {
     if (typeof params.url !== 'string') return { problem: 'the request has no URL' }
     const id = own(params, 'elicitationId')

@@ -41,4 +41,5 @@ export {
   type SamplingOptions,
   type SamplingRequest,
   type SamplingResult,
+  samplingQuestion,
 } from './sampling.ts'

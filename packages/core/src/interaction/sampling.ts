@@ -3,6 +3,8 @@
 import { Cancelled, InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
+import { type LayoutOptions, type QuestionText, questionText } from '../question-text.ts'
+import { nameText } from '../visible.ts'
 import { isRecord } from './json.ts'
 
 export interface SamplingRequest {
@@ -130,6 +132,34 @@ export function readSampling(server: string, params: unknown, maxTokens: number)
     }),
     ...(isRecord(modelPreferences) && { modelPreferences }),
   }
+}
+
+/** The question whether a server may use the model: everything that the model would read. */
+export function samplingQuestion(request: SamplingRequest, layout: LayoutOptions = {}): QuestionText {
+  const { server, maxTokens, systemPrompt, messages, temperature, stopSequences } = request
+  return questionText(
+    {
+      head: `${nameText(server)} wants a model's answer. May it have one?`,
+      notes: [`It gets at most ${maxTokens} tokens back. The model would read:`],
+      values: {
+        ...(systemPrompt !== undefined && { systemPrompt }),
+        ...(temperature !== undefined && { temperature }),
+        ...(stopSequences !== undefined && { stopSequences }),
+        messages: messages.map(({ role, content }) => ({
+          role,
+          content: Array.isArray(content) ? content.map(withoutBytes) : withoutBytes(content),
+        })),
+      },
+    },
+    layout,
+  )
+}
+
+/** Nobody reads the bytes of a picture or a sound: their kind and size say as much. */
+function withoutBytes(block: unknown): unknown {
+  if (!isRecord(block) || (block.type !== 'image' && block.type !== 'audio')) return block
+  if (typeof block.data !== 'string') return block
+  return { ...block, data: `(${block.data.length} characters of base64)` }
 }
 
 function estimate(request: SamplingRequest, result: SamplingResult): number {

@@ -22,6 +22,8 @@ export interface Question {
   readonly arguments: unknown
   /** `always` is offered only where a saved rule would indeed stop the asking. */
   readonly answers: readonly Answer[]
+  /** What `always` would write, and to which file, where it is known. */
+  readonly saves?: { readonly rule: string; readonly file?: string | undefined } | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -30,6 +32,8 @@ export interface GateOptions {
   readonly ask?: ((question: Question) => Promise<Answer>) | undefined
   /** Writes an allow rule for the server of this signature to the user's settings, and returns where. */
   readonly save?: ((rule: string, signature?: string) => Promise<string>) | undefined
+  /** The file that `save` writes to, to say it beforehand. */
+  readonly savesTo?: (() => string | undefined) | undefined
   /** A served board that asks its own user too, whatever the client in front does. */
   readonly askForClients?: boolean | undefined
 }
@@ -118,7 +122,8 @@ export class PermissionGate {
     const { reason } = decide(request, standing)
     const savable = this.#options.save !== undefined && reason.kind === 'default'
     const answers: Answer[] = savable ? ['once', 'session', 'always', 'no'] : ['once', 'session', 'no']
-    const answer = await this.#options.ask?.({ request, reason, arguments: args, answers, signal })
+    const saves = savable ? { rule: request.name, file: this.#options.savesTo?.() } : undefined
+    const answer = await this.#options.ask?.({ request, reason, arguments: args, answers, saves, signal })
     if (answer === 'once')
       return { outcome: 'allow', reason: { kind: 'user', text: 'the user allowed it once' } }
     if (answer === 'session' || answer === 'always') {

@@ -1,5 +1,6 @@
 // audit.ts: the append-only record of what was decided and what came of it. One JSON object a line; each line holds the
-// hash of the one before, so that a line changed, moved or taken out shows. Writing never holds a call up.
+// hash of the one before, so that a line changed, moved or taken out shows, and what is written at once ends with a seal
+// (audit-seal.ts), so that the chain cannot be made anew without the key. Writing never holds a call up.
 import * as crypto from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -7,6 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import { withFileLock, writeFileAtomic } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { AUDIT_LIMITS } from '../limits.ts'
+import { type AuditKey, type AuditKeys, isSealed, sealOf } from './audit-seal.ts'
 import { redact, redactText } from './redact.ts'
 import type { Decision } from './request.ts'
 
@@ -37,6 +39,10 @@ export interface AuditOptions {
   readonly host: Pick<Host, 'now' | 'backgroundTimer'>
   readonly fileBytes?: number
   readonly files?: number
+  /** Where the key of the seals is kept. Without it lines are chained and not sealed. */
+  readonly keys?: AuditKeys | undefined
+  /** Replaces the secrets that a server is used with. */
+  readonly hideFor?: ((server: string) => ((text: string) => string) | undefined) | undefined
   /** Told when lines could not be written; the calls go on. */
   readonly onProblem?: (error: unknown) => void
 }
@@ -45,11 +51,13 @@ const START = '0'.repeat(64)
 const TAIL_BYTES = 2 * AUDIT_LIMITS.lineBytes
 
 export class AuditLog {
-  readonly #options: Required<Omit<AuditOptions, 'onProblem'>> & Pick<AuditOptions, 'onProblem'>
+  readonly #options: Required<Omit<AuditOptions, 'onProblem' | 'keys' | 'hideFor'>> &
+    Pick<AuditOptions, 'onProblem' | 'keys' | 'hideFor'>
   readonly #reasons = new Map<string, string>()
   #waiting: Record<string, unknown>[] = []
   #writing: Promise<void> | undefined
   #dropped = 0
+  #loaded: AuditKey | undefined
   #hurry: (() => void) | undefined
   #flushing = false
 
@@ -72,7 +80,7 @@ export class AuditLog {
       reason: this.#reason(decision.reason.text),
       ...(decision.reason.rule !== undefined && { rule: decision.reason.rule }),
       ...(decision.reason.source !== undefined && { source: decision.reason.source }),
-      ...(args !== undefined && { arguments: redact(args) }),
+      ...(args !== undefined && { arguments: redact(args, 0, this.#options.hideFor?.(event.server)) }),
     })
     this.#writing ??= this.#drain()
     if (this.#waiting.length >= AUDIT_LIMITS.gathered) this.#hurry?.()
@@ -128,6 +136,24 @@ export class AuditLog {
     this.#hurry = undefined
   }
 
+  /** The key, made when the first line is written. Without it (a keychain that is locked) the lines wait for a seal. */
+  async #key(end: End): Promise<{ key?: AuditKey; fresh?: boolean }> {
+    const { keys, path } = this.#options
+    try {
+      this.#loaded ??= await keys?.load()
+      if (this.#loaded || !keys) return this.#loaded ? { key: this.#loaded } : {}
+      const { key, save } = await keys.make(end.seq + 1)
+      // The head first: a key without one would mean that the log was taken away.
+      await writeHead(path, end, key)
+      await save()
+      this.#loaded = key
+      return { key, fresh: true }
+    } catch (error) {
+      this.#options.onProblem?.(error)
+      return {}
+    }
+  }
+
   #time(): string {
     return new Date(this.#options.host.now()).toISOString()
   }
@@ -139,18 +165,21 @@ export class AuditLog {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       let end = await endOf(path)
       const head = await readHead(path)
+      const { key, fresh } = await this.#key(end)
       const lines: string[] = []
-      const add = (fields: Record<string, unknown>) => {
-        const { line, hash } = sealed(fields, end)
+      const add = (fields: Record<string, unknown>, last: boolean) => {
+        const isFirst = end.startsFile && lines.length === 0
+        const kind = isFirst ? 'first' : last ? 'line' : undefined
+        const { line, hash } = chained(fields, end, kind && key && { key, kind })
         lines.push(line)
         end = { ...end, seq: end.seq + 1, hash }
       }
-      if (head && (head.seq > end.seq || (head.seq === end.seq && head.hash !== end.hash)))
-        add({ time: this.#time(), kind: 'gap', expectedSeq: head.seq, expectedHash: head.hash })
+      if (isCut(end, head, fresh ? undefined : key))
+        add({ time: this.#time(), kind: 'gap', expectedSeq: head?.seq, expectedHash: head?.hash }, false)
       for (const [at, fields] of batch.entries()) {
         // Calls go on meanwhile: many lines at once would hold all of them up for milliseconds.
         if (at % AUDIT_LIMITS.sealed === AUDIT_LIMITS.sealed - 1) await setImmediate()
-        add(fields)
+        add(fields, at === batch.length - 1)
       }
       const file = await open(path, 'a', 0o600)
       try {
@@ -161,8 +190,10 @@ export class AuditLog {
       } finally {
         await file.close()
       }
-      await writeFileAtomic(headPath(path), JSON.stringify({ seq: end.seq, hash: end.hash }), { mode: 0o600 })
-      if ((await stat(path)).size > fileBytes) await rotate(path, end.seq, files)
+      // A key that cannot be read now is missed at the end and at the start of a file: both wait for it.
+      const canSeal = key !== undefined || !this.#options.keys
+      if (canSeal) await writeHead(path, end, key)
+      if (canSeal && (await stat(path)).size > fileBytes) await rotate(path, end.seq, files)
     })
   }
 }
@@ -171,17 +202,24 @@ interface End {
   /** The number and hash of the last whole line; the next line follows them. */
   readonly seq: number
   readonly hash: string
+  /** The file that is written to has no line yet. */
+  readonly startsFile: boolean
   readonly tornAt?: number
 }
 
-/** The line with its own hash, which covers everything before it on the line. */
-function sealed(fields: Record<string, unknown>, end: End): { line: string; hash: string } {
+/** The line with its own hash, which covers everything before it on the line, and with a seal where it gets one. */
+function chained(
+  fields: Record<string, unknown>,
+  end: End,
+  seal: { readonly key: AuditKey; readonly kind: 'first' | 'line' } | undefined,
+): { line: string; hash: string } {
   const entry = { seq: end.seq + 1, ...fields, prev: end.hash }
   let body = JSON.stringify(entry)
   if (body.length > AUDIT_LIMITS.lineBytes / 2)
     body = JSON.stringify({ ...entry, arguments: '[too large]', prev: end.hash })
   const hash = digest(body)
-  return { line: `${body.slice(0, -1)},"hash":"${hash}"}\n`, hash }
+  const mac = seal ? `,"mac":"${sealOf(seal.key, seal.kind, end.seq + 1, hash)}"` : ''
+  return { line: `${body.slice(0, -1)},"hash":"${hash}"${mac}}\n`, hash }
 }
 
 /** In one step where Node has it (20.12): a third of the cost of a line. */
@@ -190,7 +228,7 @@ const digest: (body: string) => string =
     ? (body) => crypto.hash('sha256', body)
     : (body) => crypto.createHash('sha256').update(body).digest('hex')
 
-const HASH_FIELD = /,"hash":"([0-9a-f]{64})"\}$/
+const HASH_FIELD = /,"hash":"([0-9a-f]{64})"(?:,"mac":"([0-9a-f]{64})")?\}$/
 
 function hashOfLine(line: string): string {
   return HASH_FIELD.exec(line.trimEnd())?.[1] ?? START
@@ -200,12 +238,32 @@ function headPath(path: string): string {
   return `${path}.head`
 }
 
-async function readHead(path: string): Promise<{ seq: number; hash: string } | undefined> {
+interface Head {
+  readonly seq: number
+  readonly hash: string
+  readonly mac?: unknown
+}
+
+/** What was the end when it was last written: lines cut off the end show by it. */
+async function writeHead(path: string, { seq, hash }: End, key: AuditKey | undefined): Promise<void> {
+  const mac = key && sealOf(key, 'head', seq, hash)
+  await writeFileAtomic(headPath(path), JSON.stringify({ seq, hash, ...(mac && { mac }) }), { mode: 0o600 })
+}
+
+/** Whether lines are missing before the ones that are about to be written. */
+function isCut(end: End, head: Head | undefined, key: AuditKey | undefined): boolean {
+  // Every writer with the key leaves a head; without one, or with one that is not sealed, somebody took it away.
+  if (!head) return key !== undefined
+  if (head.seq > end.seq || (head.seq === end.seq && head.hash !== end.hash)) return true
+  return key !== undefined && head.seq >= key.since && !isSealed(key, 'head', head.seq, head.hash, head.mac)
+}
+
+async function readHead(path: string): Promise<Head | undefined> {
   const text = await readFile(headPath(path), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   const head = parse(text)
   return typeof head?.seq === 'number' && typeof head.hash === 'string'
-    ? { seq: head.seq, hash: head.hash }
+    ? { seq: head.seq, hash: head.hash, mac: head.mac }
     : undefined
 }
 
@@ -222,18 +280,24 @@ function parse(text: string): Record<string, unknown> | undefined {
 /** Where the chain ends: in the file, or, when it is new, in the one that was rotated away last. */
 async function endOf(path: string): Promise<End> {
   const here = await lastLine(path)
-  if (here.line !== undefined) return endAt(here)
+  if (here.line !== undefined) return endAt(here, false)
   const previous = (await rotated(path)).at(-1)
   const before = previous === undefined ? undefined : await lastLine(previous)
-  const end = before?.line === undefined ? { seq: 0, hash: START } : endAt(before)
-  return { seq: end.seq, hash: end.hash, ...(here.tornAt !== undefined && { tornAt: here.tornAt }) }
+  const end = before?.line === undefined ? { seq: 0, hash: START } : endAt(before, true)
+  return {
+    seq: end.seq,
+    hash: end.hash,
+    startsFile: true,
+    ...(here.tornAt !== undefined && { tornAt: here.tornAt }),
+  }
 }
 
-function endAt({ line, tornAt }: { line?: string; tornAt?: number }): End {
+function endAt({ line, tornAt }: { line?: string; tornAt?: number }, startsFile: boolean): End {
   const seq = parse(line ?? '')?.seq
   return {
     seq: typeof seq === 'number' ? seq : 0,
     hash: hashOfLine(line ?? ''),
+    startsFile,
     ...(tornAt !== undefined && { tornAt }),
   }
 }
@@ -273,8 +337,14 @@ async function rotate(path: string, lastSeq: number, keep: number): Promise<void
 }
 
 export type AuditCheck =
-  /** Lines before `firstSeq` were rotated away: nothing can be said about them. */
-  | { readonly ok: true; readonly lines: number; readonly firstSeq: number; readonly rotatedAway: number }
+  | {
+      readonly ok: true
+      readonly lines: number
+      /** The first line that is still there; those before it were rotated away. */
+      readonly firstSeq: number
+      /** What the seals cover, where the log has a key. */
+      readonly seals?: AuditSeals
+    }
   | {
       readonly ok: false
       readonly lines: number
@@ -283,38 +353,80 @@ export type AuditCheck =
       readonly problem: string
     }
 
+export interface AuditSeals {
+  readonly key: AuditKey['kept']
+  /** The first line that was written with the key; those before it were chained only, until the first seal. */
+  readonly since: number
+  /** Lines after the last seal: a keychain was locked, or a writer died. */
+  readonly unsealed: number
+}
+
 /** Follows the chain from the oldest file that is kept to the last line written. */
-export async function verifyAudit(path: string): Promise<AuditCheck> {
-  const files = [...(await rotated(path)), path]
+export async function verifyAudit(path: string, keys?: AuditKeys): Promise<AuditCheck> {
+  const key = await keys?.load()
+  const head = await readHead(path)
   let previous: { seq: number; hash: string } | undefined
   let firstSeq = 0
   let lines = 0
-  for (const file of files) {
-    const text = await readFile(file, 'utf8').catch(() => '')
-    const rows = text.split('\n')
+  let unsealed = 0
+  for (const file of [...(await rotated(path)), path]) {
+    const rows = (await readFile(file, 'utf8').catch(() => '')).split('\n')
     // A line that is still being written has no end yet and is not a fault.
     rows.pop()
     for (const [index, row] of rows.entries()) {
-      const fault = (problem: string): AuditCheck => ({ ok: false, lines, file, line: index + 1, problem })
-      const entry = parse(row) as Entry | undefined
-      const hash = HASH_FIELD.exec(row)?.[1]
-      if (!entry || hash === undefined || typeof entry.seq !== 'number') return fault('is not an audit line')
-      if (digest(row.replace(HASH_FIELD, '}')) !== hash) return fault('was changed after it was written')
-      if (entry.kind === 'gap') return fault('follows lines that were taken away')
-      if (previous && (entry.seq !== previous.seq + 1 || entry.prev !== previous.hash))
-        return fault('does not follow the line before it')
-      if (!previous) {
-        firstSeq = entry.seq
-        if (entry.seq === 1 && entry.prev !== START) return fault('does not start the chain')
-      }
+      const { problem, entry, hash, isSealed: sealed } = checkRow(row, previous, key, index === 0)
+      if (problem !== undefined) return { ok: false, lines, file, line: index + 1, problem }
+      if (head?.seq === entry.seq && head.hash !== hash)
+        return { ok: false, lines, file, line: index + 1, problem: 'is not the line that was written last' }
+      if (!previous) firstSeq = entry.seq
+      unsealed = sealed ? 0 : unsealed + 1
       previous = { seq: entry.seq, hash }
       lines++
     }
   }
-  const head = await readHead(path)
-  if (head && (previous?.seq ?? 0) < head.seq)
-    return { ok: false, lines, file: path, line: lines + 1, problem: 'is missing: the end was cut off' }
-  return { ok: true, lines, firstSeq, rotatedAway: Math.max(0, firstSeq - 1) }
+  const cut = (problem: string): AuditCheck => ({ ok: false, lines, file: path, line: lines + 1, problem })
+  const last = previous?.seq ?? 0
+  if (head && last < head.seq) return cut('is missing: the end was cut off')
+  if (!key) return { ok: true, lines, firstSeq }
+  if (!head) return cut('may be missing: the note of where the log ends was taken away')
+  if (head.seq >= key.since && !isSealed(key, 'head', head.seq, head.hash, head.mac))
+    return cut('may be missing: the note of where the log ends has no seal of this key')
+  if (last >= key.since && unsealed > last - key.since)
+    return cut('is not sealed, and neither is any line since the key is in use: the seals were taken away')
+  return { ok: true, lines, firstSeq, seals: { key: key.kept, since: key.since, unsealed } }
+}
+
+type CheckedRow =
+  | { readonly problem: string; readonly entry?: never; readonly hash?: never; readonly isSealed?: never }
+  | { readonly problem?: never; readonly entry: Entry; readonly hash: string; readonly isSealed: boolean }
+
+function checkRow(
+  row: string,
+  previous: { readonly seq: number; readonly hash: string } | undefined,
+  key: AuditKey | undefined,
+  startsFile: boolean,
+): CheckedRow {
+  const entry = parse(row) as Entry | undefined
+  const [, hash, mac] = HASH_FIELD.exec(row) ?? []
+  if (!entry || hash === undefined || typeof entry.seq !== 'number')
+    return { problem: 'is not an audit line' }
+  if (digest(row.replace(HASH_FIELD, '}')) !== hash) return { problem: 'was changed after it was written' }
+  if (entry.kind === 'gap') return { problem: 'follows lines that were taken away' }
+  if (previous && (entry.seq !== previous.seq + 1 || entry.prev !== previous.hash))
+    return { problem: 'does not follow the line before it' }
+  if (!previous && entry.seq === 1 && entry.prev !== START) return { problem: 'does not start the chain' }
+  if (!key)
+    return mac === undefined
+      ? { entry, hash, isSealed: false }
+      : { problem: 'is sealed with a key that is not here, so nothing can be said about it' }
+  const mustStart = startsFile && entry.seq >= key.since
+  if (mac === undefined)
+    return mustStart
+      ? { problem: 'does not start its file: lines before it were taken out' }
+      : { entry, hash, isSealed: false }
+  return isSealed(key, startsFile ? 'first' : 'line', entry.seq, hash, mac)
+    ? { entry, hash, isSealed: true }
+    : { problem: 'has a seal that does not fit: it, or a line before it, was changed or taken out' }
 }
 
 /** The latest lines, newest last, for people to read. */

@@ -22,11 +22,14 @@ export {
   type AuditEvent,
   AuditLog,
   type AuditOptions,
+  type AuditSeals,
   readAudit,
   verifyAudit,
 } from './audit.ts'
+export { type AuditKeys, auditKeys } from './audit-seal.ts'
 export { channelVerdict, isOfUser, readVerdict } from './channel.ts'
 export { decide, explainDecision, type Standing } from './decide.ts'
+export { permissionQuestion } from './question.ts'
 export { redact, redactText } from './redact.ts'
 export type { ClaimedTraits, Decision, Outcome, Reason, ToolRequest } from './request.ts'
 export { type Rule, reaches, rulesAbout, ruleVerdict, type ServerFacts } from './rules.ts'

@@ -35,14 +35,17 @@ export function redactText(text: string): string {
   return `${clean.slice(0, AUDIT_LIMITS.argumentChars)}… (${text.length} characters)`
 }
 
-/** A copy of the value that may be written down. */
-export function redact(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return redactText(value)
+const same = (text: string) => text
+
+/** A copy of the value that may be written down; `hide` knows secrets that have no shape. */
+export function redact(value: unknown, depth = 0, hide: (text: string) => string = same): unknown {
+  // Before it is cut: half a secret is a secret too.
+  if (typeof value === 'string') return redactText(hide(value))
   if (typeof value === 'bigint') return String(value)
   if (typeof value !== 'object' || value === null) return value
   if (depth >= DEPTH) return '[deeper]'
   if (Array.isArray(value)) {
-    const items = value.slice(0, ENTRIES).map((item) => redact(item, depth + 1))
+    const items = value.slice(0, ENTRIES).map((item) => redact(item, depth + 1, hide))
     return value.length > ENTRIES ? [...items, `[${value.length - ENTRIES} more]`] : items
   }
   const entries = Object.entries(value)
@@ -50,13 +53,13 @@ export function redact(value: unknown, depth = 0): unknown {
     .slice(0, ENTRIES)
     .map(
       ([key, item]) =>
-        [redactText(key), SECRET_KEY.test(key) ? hide(item) : redact(item, depth + 1)] as const,
+        [redactText(hide(key)), SECRET_KEY.test(key) ? hidden(item) : redact(item, depth + 1, hide)] as const,
     )
   const copy = Object.fromEntries(shown)
   return entries.length > ENTRIES ? { ...copy, '…': `${entries.length - ENTRIES} more` } : copy
 }
 
 /** Empty and yes/no values say nothing that has to be hidden. */
-function hide(value: unknown): unknown {
+function hidden(value: unknown): unknown {
   return value === '' || value === null || typeof value === 'boolean' ? value : HIDDEN
 }

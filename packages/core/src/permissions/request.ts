@@ -14,6 +14,10 @@ export interface ToolRequest {
   /** The name the model sees, from the registry. */
   readonly name: string
   readonly traits: ClaimedTraits
+  /** The server's title for the tool, where it has one. */
+  readonly title?: string | undefined
+  /** Whether the server says itself that the tool destroys; silence is read as the worst, and is not the same. */
+  readonly saysDestructive?: boolean | undefined
   /** How its definition differs from the one that was accepted, line by line; then nothing but the user opens it. */
   readonly changes?: readonly string[] | undefined
   /** Not a tool but a resource is to be read or followed; `tool` is its address then. */

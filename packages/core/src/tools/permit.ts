@@ -27,12 +27,15 @@ export interface PermitPorts {
 
 /** The tool as a question about permission. */
 export function permissionRequest(tool: BoundTool, args?: Readonly<Record<string, unknown>>): ToolRequest {
+  const { title = tool.definition.annotations?.title, annotations } = tool.definition
   return {
     server: tool.server,
     tool: tool.definition.name,
     name: tool.name,
     traits: tool.traits,
     ...(args && { arguments: args }),
+    ...(title !== undefined && { title }),
+    ...(annotations?.destructiveHint === true && { saysDestructive: true }),
     ...(tool.builtinAllows && { builtin: { allowedTools: tool.builtinAllows } }),
   }
 }

@@ -104,7 +104,10 @@ export class EntryHeaders {
       throw fail('did not print an object')
     if (!Object.values(printed).every((value) => typeof value === 'string'))
       throw fail('printed a value that is not text')
-    return { ...this.#fixed, ...checkedHeaders(printed as Record<string, string>, server) }
+    // Every value was found to be text just now.
+    const brought = printed as Record<string, string>
+    for (const value of Object.values(brought)) this.#context.learnSecret?.(value)
+    return { ...this.#fixed, ...checkedHeaders(brought, server) }
   }
 }
 

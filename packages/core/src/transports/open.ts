@@ -21,6 +21,8 @@ export interface TransportContext {
   readonly server: string
   readonly log: (line: TransportLogLine) => void
   readonly auth?: TransportAuth | undefined
+  /** Told of values that a helper brings: they must not be repeated in logs, errors and events. */
+  readonly learnSecret?: ((value: string) => void) | undefined
   /** A server or transport that the embedding program or a built-in hands over by name. */
   readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
   /** Folders, to tell which of several open editors is meant. */

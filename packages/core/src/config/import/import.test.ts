@@ -571,12 +571,14 @@ describe('hostile and broken files', () => {
   )
 
   it('does not repeat the text of a broken file, which may hold a secret', () => {
+    let error: unknown
     try {
       client('codex').parse('[mcp_servers.a]\nenv = { TOKEN = "s3cret" \n')
-      expect.unreachable()
-    } catch (error) {
-      expect((error as Error).message).not.toContain('s3cret')
+    } catch (thrown) {
+      error = thrown
     }
+    expect(error).toBeInstanceOf(ParseError)
+    expect((error as ParseError).message).not.toContain('s3cret')
   })
 
   it('refuses a file nested so deep that the parser would overflow', () => {
@@ -595,8 +597,13 @@ describe('hostile and broken files', () => {
     'is not held up by %s',
     (_what, evil) => {
       for (const { id, parse, print } of CLIENTS) {
-        if (id !== 'codex') parse(JSON.stringify({ mcpServers: { evil }, servers: { evil } }))
-        print(new Map([['evil', evil]]))
+        if (id !== 'codex') {
+          const { servers, notes } = parse(
+            JSON.stringify({ mcpServers: { evil }, servers: { evil }, mcp: { evil } }),
+          )
+          expect([...servers.keys(), ...notes.map(({ server }) => server)], id).toContain('evil')
+        }
+        expect(print(new Map([['evil', evil]])).text.length, id).toBeGreaterThan(0)
       }
     },
     120_000,

@@ -1,0 +1,70 @@
+// entry-secrets.ts: which values of an entry are secrets, by the names they have and by their look.
+import type { ServerEntry } from '../config/entry.ts'
+import { isSecret } from '../config/mask.ts'
+import { KnownSecrets } from '../secrets.ts'
+import type { TransportAuth } from '../transports/open.ts'
+
+/** A value that nobody types by hand: long, of one piece, letters and digits mixed. */
+const RANDOM = /^(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=.~-]{16,}$/
+/** `--token=x`, and the word after `--token`. */
+const FLAG = /^--?([A-Za-z][\w-]*)(?:=(.*))?$/s
+
+export function entrySecrets(entry: ServerEntry): KnownSecrets {
+  const secrets = new KnownSecrets()
+  const named = (values: Readonly<Record<string, string>>) => {
+    for (const [name, value] of Object.entries(values))
+      if (isSecret(name, value) || RANDOM.test(value)) secrets.learn(value)
+  }
+  if (entry.type === 'stdio') {
+    named(entry.env)
+    for (const value of flagged(entry.args)) secrets.learn(value)
+  }
+  if ('headers' in entry) named(entry.headers)
+  if ('url' in entry && entry.url !== undefined && URL.canParse(entry.url)) {
+    const { password, searchParams } = new URL(entry.url)
+    secrets.learn(decoded(password))
+    named(Object.fromEntries(searchParams))
+  }
+  return secrets
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // Not an escape; then it is what it is.
+    return text
+  }
+}
+
+function flagged(args: readonly string[]): string[] {
+  return args.flatMap((arg, index) => {
+    const [, name, value = args[index + 1]] = FLAG.exec(arg) ?? []
+    return name !== undefined && value !== undefined && isSecret(name, value) ? [value] : []
+  })
+}
+
+/** The same logins; every token and header that they bring is remembered. */
+export function rememberTokens(
+  auth: TransportAuth | undefined,
+  secrets: KnownSecrets,
+): TransportAuth | undefined {
+  if (!auth) return undefined
+  const { onUnauthorized, fetch } = auth
+  return {
+    token: async () => {
+      const token = await auth.token()
+      secrets.learn(token)
+      return token
+    },
+    ...(onUnauthorized && { onUnauthorized: (context) => onUnauthorized.call(auth, context) }),
+    ...(fetch && {
+      fetch: (next) =>
+        fetch.call(auth, (input, init) => {
+          const headers = new Headers(init?.headers)
+          secrets.learn(headers.get('authorization') ?? undefined)
+          return next(input, init)
+        }),
+    }),
+  }
+}
