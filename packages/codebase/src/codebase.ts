@@ -283,8 +283,9 @@ export class Codebase {
     this.#store = undefined
   }
 
-  async fileList(): Promise<string> {
-    return (await this.files()).sort().join('\n')
+  /** What search sees, in order. */
+  async fileList(): Promise<string[]> {
+    return (await this.files()).sort()
   }
 
   /** Every file the ignore rules leave, up to a bound. */

@@ -62,8 +62,11 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
   const factory = async () => (await import('./mcp.ts')).buildServer(await code())
 
   const connect = async (transport: Transport) => {
-    const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
-    const handle = serveStdio(factory, { transport })
+    const [{ serveStdio }, { unstructuredWhenOld }] = await Promise.all([
+      import('@modelcontextprotocol/server/stdio'),
+      import('./transports/unstructured.ts'),
+    ])
+    const handle = serveStdio(factory, { transport: unstructuredWhenOld(transport) })
     closers.add(() => handle.close())
   }
   return {
@@ -77,7 +80,10 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
       return client
     },
     async serveStdio(streams) {
-      const { LineTransport } = await import('./transports/stdio.ts')
+      const [{ LineTransport }, { unstructuredWhenOld }] = await Promise.all([
+        import('./transports/stdio.ts'),
+        import('./transports/unstructured.ts'),
+      ])
       const transport = new LineTransport(
         (streams?.input ?? process.stdin) as import('node:stream').Readable,
         (streams?.output ?? process.stdout) as import('node:stream').Writable,
@@ -88,7 +94,7 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
         settle = done
       })
       const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
-      const handle = serveStdio(factory, { transport })
+      const handle = serveStdio(factory, { transport: unstructuredWhenOld(transport) })
       const inner = transport.onclose
       transport.onclose = () => {
         inner?.()
@@ -98,12 +104,9 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
       return { closed, close: () => handle.close() }
     },
     async serveHttp(http) {
-      const [{ serveHttp }, { badArguments }] = await Promise.all([
-        import('./transports/http.ts'),
-        import('./schemas.ts'),
-      ])
+      const { serveHttp } = await import('./transports/http.ts')
       void code().then((codebase) => codebase.warmUp())
-      const handle = await serveHttp(factory, badArguments, http)
+      const handle = await serveHttp(factory, http)
       closers.add(() => handle.close())
       return handle
     },
