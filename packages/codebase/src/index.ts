@@ -1,14 +1,15 @@
 // index.ts: the public API of @plugboard/codebase, nothing else. Importing it costs next to nothing: the protocol, the
 // parsers and the model are loaded when they are first used.
 import type { Transport } from '@modelcontextprotocol/server'
-import type { Codebase, CodebaseOptions, CodebaseStatus, IndexProgress } from './codebase.ts'
+import type { Codebase } from './codebase.ts'
+import type { CodebaseOptions, CodebaseStatus, IndexProgress } from './shapes.ts'
 import type { HttpHandle, HttpOptions } from './transports/http.ts'
 import { linkedPair } from './transports/linked.ts'
 
-export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './codebase.ts'
 export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
 export type { EmbeddingChoice } from './meaning/choice.ts'
 export { type EmbeddingFlags, embeddingsFrom } from './meaning/settings.ts'
+export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './shapes.ts'
 export type { HttpHandle, HttpOptions } from './transports/http.ts'
 export { SERVICE, VERSION } from './version.ts'
 
@@ -29,6 +30,11 @@ export interface CodebaseServer {
     readonly output: NodeJS.WritableStream
   }): Promise<StdioHandle>
   serveHttp(options?: HttpOptions): Promise<HttpHandle>
+  /**
+   * Why a user should be asked before this call: it names a hidden or ignored file, or one that holds credentials. For a program
+   * that asks, and serves with `protectedFiles: 'gated'`.
+   */
+  reasonToAsk(tool: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined>
   status(): Promise<CodebaseStatus>
   /** Why the chosen model cannot be used, if so: everything else works all the same. */
   modelProblem(): Promise<string | undefined>
@@ -110,6 +116,7 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
       closers.add(() => handle.close())
       return handle
     },
+    reasonToAsk: async (tool, args) => (await code()).reasonToAsk(tool, args),
     status: async () => (await code()).status(),
     modelProblem: async () => (await code()).modelProblem(),
     reindex: async (how) => (await code()).reindex(how?.signal, how?.onProgress),

@@ -227,7 +227,7 @@ export async function buildServer(code: Codebase): Promise<McpServer> {
     },
     async (uri, { path }) => {
       const wanted = decodePath(typeof path === 'string' ? path : (path?.[0] ?? ''))
-      const { text } = await code.read(wanted, {}).catch((error: unknown) => {
+      const { text } = await code.readUngated(wanted).catch((error: unknown) => {
         // A file that cannot be given is a fault of what was asked for; only a failing disk is one of the server.
         if (!(error instanceof CodebaseError) || error.code === 'IO' || error.code === 'ROOT_GONE')
           throw error

@@ -98,6 +98,7 @@ export class Board {
       ask: options.ask,
       saveRule: options.saveRule,
       askForClients: options.askForClients,
+      builtinAsks: options.builtinAsks,
       hooks,
       elicitation: options.elicit || hooks.has('Elicitation') ? elicitation : undefined,
       server: (name) => this.#roster.servers.get(name),

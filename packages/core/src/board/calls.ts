@@ -52,6 +52,7 @@ export interface CallOptions {
   readonly askForClients?: boolean | undefined
   readonly hooks: Hooks
   readonly elicitation?: ElicitationPorts | undefined
+  readonly builtinAsks?: CallPorts['builtinAsks']
   server(name: string): ConfiguredServer | undefined
   connection(name: string): Connection
 }
@@ -94,6 +95,7 @@ export class Calls implements ToolActions {
       standing: (server) => this.#standing(server),
       gate: this.#gate,
       accepted: this.accepted,
+      builtinAsks: options.builtinAsks,
       hooks,
       ...(elicitation && { elicitation }),
       urlDone: (server, id, signal) => this.#urls.wait(server, id, INTERACTION_LIMITS.urlDoneMs, signal),

@@ -26,7 +26,8 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
     options.configuration ?? (await (await import('../config/load.ts')).loadConfiguration(loading))
   const { place, servers } = configuration
   const stateDir = options.stateDir ?? stateFolder(host)
-  const builtins = createBuiltins({ root: place.root, host, cacheDir: join(plugboardHome(place), 'cache') })
+  const own = plugboardHome(place)
+  const builtins = createBuiltins({ root: place.root, host, home: own, cacheDir: join(own, 'cache') })
   // Logins are loaded only where there is something to log in to.
   const remote = options.auth === undefined && (options.watch || servers.some(({ entry }) => 'url' in entry))
   const logins = remote
@@ -39,10 +40,11 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
     ...options,
     host,
     stateDir,
-    servers,
+    servers: builtins.fitting(servers),
     hooks: [...settings.hooks, ...(options.hooks ?? [])],
     // Served where the configuration lists them, and only there: it may leave them out, or forbid them.
     handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
+    builtinAsks: (...call) => builtins.asks(...call),
   })
   board.beforeClose(() => builtins.close())
   for (const text of warnings) board.warn(text)
@@ -51,7 +53,7 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
     const follow = (next: Configuration) => {
       const { servers, rules, hooks, warnings } = boardSettings(next)
       for (const text of warnings) board.warn(text)
-      return board.apply(servers, rules, [...hooks, ...(options.hooks ?? [])])
+      return board.apply(builtins.fitting(servers), rules, [...hooks, ...(options.hooks ?? [])])
     }
     board.beforeClose(watchConfiguration(configuration, loading, follow))
     if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))

@@ -32,6 +32,8 @@ function spoken(request: ToolRequest, standing: Standing): Decision {
   if (channel?.outcome === 'ask') return channel
   const said = rule ?? channel
   if (said) return said
+  if (request.builtin?.asks)
+    return { outcome: 'ask', reason: { kind: 'builtin', text: request.builtin.asks } }
   if (request.builtin?.allowedTools.includes(request.tool))
     return {
       outcome: 'allow',

@@ -21,7 +21,13 @@ export interface ToolRequest {
   /** Not a tool but a resource is to be read; `tool` is its address then. */
   readonly resource?: boolean
   /** A server of our own, which brings its own list of allowed tools. */
-  readonly builtin?: { readonly allowedTools: readonly string[] } | undefined
+  readonly builtin?:
+    | {
+        readonly allowedTools: readonly string[]
+        /** Why its list does not cover this call, because of the arguments. */
+        readonly asks?: string | undefined
+      }
+    | undefined
 }
 
 export type Outcome = 'allow' | 'ask' | 'deny'
