@@ -121,4 +121,8 @@ export const HTTP_LIMITS = {
   requestMs: 5 * MINUTE,
 } as const
 
-export const STDIO_LIMITS = { lineBytes: 16 * MIB } as const
+export const STDIO_LIMITS = {
+  lineBytes: 16 * MIB,
+  /** How long calls that are open when the input ends may take. */
+  lastAnswersMs: 60 * SECOND,
+} as const

@@ -1,5 +1,5 @@
 // The server as clients meet it: line by line over stdio, both eras over HTTP, plain JSON-RPC, and inside the process.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { dirname, join } from 'node:path'
@@ -142,6 +142,40 @@ describe('over stdio', { shuffle: false }, () => {
         ],
       },
     })
+  })
+
+  it('answers what was piped in before its input ended, then ends', () => {
+    const script = `import { createCodebaseServer } from ${JSON.stringify(built)}
+      const server = createCodebaseServer(${JSON.stringify({ root: tree.folder, index: false })})
+      await (await server.serveStdio()).closed
+      await server.close()`
+    const hello = {
+      protocolVersion: '2024-11-05',
+      capabilities: {},
+      clientInfo: { name: 'old', version: '1' },
+    }
+    const messages = [
+      { jsonrpc: '2.0', id: 1, method: 'initialize', params: hello },
+      {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'tools/call',
+        params: { name: 'search_code', arguments: { query: 'hello' } },
+      },
+    ]
+    const ran = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: fileURLToPath(new URL('.', import.meta.url)),
+      input: messages.map((message) => JSON.stringify(message)).join('\n'),
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    expect(ran.status).toBe(0)
+    const answers = ran.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(answers.map(({ id }) => id)).toEqual([1, 2])
+    expect(answers[1].result.content[0].text).toContain('src/greet.ts')
   })
 
   it('ends when its input ends', async () => {
