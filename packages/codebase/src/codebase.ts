@@ -21,8 +21,9 @@ import type { IndexStore } from './index/storage.ts'
 import { Turns } from './index/turns.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
 import { identify, type ModelIdentity } from './meaning/embedders.ts'
-import { type Coverage, MeaningIndex, type MeaningQuery } from './meaning/live.ts'
+import { MeaningIndex } from './meaning/live.ts'
 import { type Readable, rankOnTheSpot } from './meaning/on-the-spot.ts'
+import type { Coverage, MeaningQuery } from './meaning/question.ts'
 import { holdsCredentials, namedPaths, Protection, refused } from './protection.ts'
 import { ripgrepNames, ripgrepPath } from './ripgrep.ts'
 import { quote, Root } from './root.ts'
@@ -301,7 +302,7 @@ export class Codebase {
       if (this.#modelProblem !== undefined) notes.push(this.#withoutModel())
       return { results: hits, mode: 'text', model: null, coverage: coverage ?? NO_COVERAGE, notes }
     }
-    const { hits, mode, problem } = await meaning.search(placed)
+    const { hits, mode, embedded, problem } = await meaning.search(placed)
     if (problem !== undefined) notes.push(`The model could not be asked (${problem}): ranked by words alone.`)
     signal?.throwIfAborted()
     if (coverage.files_indexed < coverage.files)
@@ -309,7 +310,11 @@ export class Codebase {
     if (meaning.model === undefined) notes.push(this.#withoutModel())
     else if (coverage.chunks_with_vectors < coverage.chunks)
       notes.push(
-        `${coverage.chunks_with_vectors} of ${coverage.chunks} chunks have vectors so far; the others are ranked by words alone.`,
+        [
+          `${coverage.chunks_with_vectors} of ${coverage.chunks} chunks have vectors so far`,
+          ...(embedded > 0 ? [`${embedded} of the best by words got theirs for this question`] : []),
+          'the others are ranked by words alone.',
+        ].join('; '),
       )
     if (meaning.failure !== undefined) notes.push(`Indexing stopped: ${meaning.failure}`)
     const { unavailable } = await this.#openStore()

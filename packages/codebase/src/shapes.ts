@@ -1,7 +1,7 @@
 // shapes.ts: what a codebase is made with, and what it answers: types only.
 import type { IndexPhase } from './index/live.ts'
 import type { EmbeddingChoice } from './meaning/choice.ts'
-import type { Coverage, MeaningHit, MeaningMode } from './meaning/live.ts'
+import type { Coverage, MeaningHit, MeaningMode } from './meaning/question.ts'
 
 export interface CodebaseOptions {
   /** The folder that is searched; nothing outside it is ever read. */

@@ -8,7 +8,7 @@ import { MEANING_LIMITS } from '../limits.ts'
 import { holdsCredentials } from '../protection.ts'
 import { ripgrepNames } from '../ripgrep.ts'
 import { chunkTerms } from './chunk-batch.ts'
-import type { MeaningHit, MeaningQuery } from './live.ts'
+import type { MeaningHit, MeaningQuery } from './question.ts'
 import { best, bm25 } from './rank.ts'
 import { termsOf } from './terms.ts'
 
