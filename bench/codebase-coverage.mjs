@@ -1,8 +1,6 @@
 // How good an answer by meaning is while a tree is being embedded: the same questions at several shares of vectors, against BM25.
 // The vectors are the real ones of a finished index; of each segment, only as many are shown as would be there by then.
 import { realpathSync } from 'node:fs'
-import { join } from 'node:path'
-import { Codebase } from '../packages/codebase/dist/codebase.js'
 import { Parsers } from '../packages/codebase/dist/chunks/parsers.js'
 import { FolderStore } from '../packages/codebase/dist/index/folder-store.js'
 import { ChunkCollection } from '../packages/codebase/dist/meaning/collection.js'
@@ -93,8 +91,7 @@ export async function coverageScores({ folder, pairs, cacheDir }) {
         query,
         vector: mode === 'text' ? undefined : vectors[n],
         accepted,
-        embed: async (wanted) =>
-          new Map(wanted.slice(0, onDemand).map(({ id }) => [id, records.get(id)])),
+        embed: async (wanted) => new Map(wanted.slice(0, onDemand).map(({ id }) => [id, records.get(id)])),
       })
       const hits = await results.present(ranked, 10)
       const place = hits.findIndex(

@@ -64,35 +64,47 @@ export function best(scores: Scores, least = Number.NEGATIVE_INFINITY): Ranked[]
  * have of them. `accepted` leaves chunks out.
  */
 export function fuse(byWords: Scores, byVectors: Scores, accepted: Uint8Array): Scores {
-  const words = spreadOf(byWords, accepted)
-  const vectors = spreadOf(byVectors, accepted)
-  const weight = MEANING_LIMITS.vectorWeight * trustIn(byWords, byVectors, accepted)
-  const slope = slopeOf(byWords, byVectors, accepted)
-  // Few vectors are those of the best by words: they sort these among themselves, and put none of them behind the others.
-  const from = vectors.count < MEANING_LIMITS.spreadChunks ? vectors.least : vectors.mean
-  return byWords.map((score, id) => {
-    if (!accepted[id]) return Number.NaN
-    const near = byVectors[id] as number
-    const byWord = (score - words.mean) / words.deviation
-    const standing = Number.isNaN(near) ? slope * Math.max(0, byWord) : (near - from) / vectors.deviation
-    return byWord + weight * standing
-  })
-}
-
-/** The share of the best by words that have a vector; with none by words, vectors are all there is. */
-function trustIn(byWords: Scores, byVectors: Scores, accepted: Uint8Array): number {
   const compared = best(
     byWords.map((score, id) => (accepted[id] ? score : Number.NaN)),
     0,
   ).slice(0, MEANING_LIMITS.trustedChunks)
-  if (compared.length === 0) return 1
-  return compared.filter(({ id }) => !Number.isNaN(byVectors[id])).length / compared.length
+  const all = spreadOf(byVectors, accepted)
+  // Of few vectors nobody knows what is near: then they only sort the best by words, and put none of these behind the others.
+  const isFew = all.count < MEANING_LIMITS.spreadChunks && compared.length > 0
+  const nearnesses = isFew ? onlyOf(byVectors, compared) : byVectors
+  const words = spreadOf(byWords, accepted)
+  const vectors = isFew ? spreadOf(nearnesses, accepted) : all
+  const from = isFew ? vectors.least : vectors.mean
+  // The share of the best by words that have a vector; with none by words, vectors are all there is.
+  const having = compared.filter(({ id }) => !Number.isNaN(nearnesses[id])).length
+  const trust = compared.length === 0 ? 1 : having / compared.length
+  const slope = isFew ? 0 : slopeOf(byWords, nearnesses, accepted, { words, vectors })
+  // Among the best by words, one that has no vector is as good as the average of those that have.
+  const average = isFew && having > 0 ? (vectors.mean - from) / vectors.deviation : 0
+  const first = new Set(compared.map(({ id }) => id))
+  return byWords.map((score, id) => {
+    if (!accepted[id]) return Number.NaN
+    const near = nearnesses[id] as number
+    const byWord = (score - words.mean) / words.deviation
+    const expected = isFew ? (first.has(id) ? average : 0) : slope * Math.max(0, byWord)
+    const standing = Number.isNaN(near) ? expected : (near - from) / vectors.deviation
+    return byWord + MEANING_LIMITS.vectorWeight * trust * standing
+  })
+}
+
+function onlyOf(scores: Scores, some: readonly Ranked[]): Scores {
+  const only = new Float64Array(scores.length).fill(Number.NaN)
+  for (const { id } of some) only[id] = scores[id] as number
+  return only
 }
 
 /** How much nearer a chunk is for each standard deviation that its words stand out, among those that have both. */
-function slopeOf(byWords: Scores, byVectors: Scores, accepted: Uint8Array): number {
-  const words = spreadOf(byWords, accepted)
-  const vectors = spreadOf(byVectors, accepted)
+function slopeOf(
+  byWords: Scores,
+  byVectors: Scores,
+  accepted: Uint8Array,
+  { words, vectors }: { readonly words: Spread; readonly vectors: Spread },
+): number {
   let products = 0
   let squares = 0
   let count = 0
