@@ -9,6 +9,7 @@ import { FolderStore } from '../packages/codebase/dist/index/folder-store.js'
 import { MODEL } from '../packages/codebase/dist/meaning/model/weights.js'
 import { packVector, unit } from '../packages/codebase/dist/meaning/vectors.js'
 import { benchDir, documentedFunctions, REPOSITORIES } from './codebase-corpora.mjs'
+import { coverageScores, ON_DEMAND, SHARES } from './codebase-coverage.mjs'
 import { benchText } from './codebase-text.mjs'
 import { answered, median, ms, seeded, until } from './lib/measure.mjs'
 import { report } from './lib/report.mjs'
@@ -101,8 +102,22 @@ async function benchMeaning() {
     } finally {
       await code.close()
     }
+    await benchCoverage(repository, corpus)
   }
   await queryTime()
+}
+
+/** The same questions while the tree is being embedded. */
+async function benchCoverage({ name }, { folder, pairs }) {
+  const { words, table } = await coverageScores({ folder, pairs, cacheDir: join(benchDir, 'meaning-cache') })
+  const percents = SHARES.map((share) => `${share * 100} %`).join(' · ')
+  for (const { onDemand, scores } of table)
+    row(
+      `${name}: hybrid MRR@10 with ${percents} of the vectors, ${onDemand} made for the question`,
+      scores.map((score) => score.toFixed(3)).join(' · '),
+      `at least BM25: ${words.toFixed(3)}`,
+      onDemand === ON_DEMAND.at(-1) ? scores.every((score) => score >= words) : undefined,
+    )
 }
 
 /**

@@ -1,9 +1,10 @@
 // `plugboard codebase` as a person starts it: what is wrong with its flags or its model is said at the start.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMAND, makePlace, type Place } from '../support/cli.ts'
 
@@ -11,6 +12,8 @@ let place: Place
 beforeAll(() => {
   place = makePlace()
   place.write('greet.ts', 'export const hello = 1\n')
+  place.write('short-token', 'abc\n')
+  place.write('narrow-token', '0123456789abcdef01 codebase.read_file\n')
   mkdirSync(join(place.project, 'empty-model'))
 })
 afterAll(() => place.remove())
@@ -21,6 +24,12 @@ it.for([
   [['--threads', '0'], '--threads 0'],
   [['--threads', '5000'], '--threads 5000'],
   [['--model', ''], '--model is empty'],
+  [['--host', '0.0.0.0'], '--host is for HTTP'],
+  [['--http', '--no-auth', '--host', '0.0.0.0'], '--no-auth with --host 0.0.0.0'],
+  [['--http', '--no-auth', '--token-file', 'x'], 'exclude each other'],
+  [['--http', '--token-file', 'nowhere'], 'cannot be read'],
+  [['--http', '--token-file', 'short-token'], 'too short'],
+  [['--http', '--token-file', 'narrow-token'], 'more than a token on a line'],
 ] as const)('%j is refused', async ([flags, told]) => {
   const ran = await place.run('codebase', ...flags)
   expect(ran).toMatchObject({ code: 2, stdout: '' })
@@ -51,6 +60,62 @@ it('is told who keeps the index when it is to be built anew beside a server', as
     server.kill()
   }
 }, 40_000)
+
+describe('plain JSON-RPC over HTTP', () => {
+  const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+  const curl = (url: string, body: string) =>
+    JSON.parse(
+      execFileSync(
+        'curl',
+        ['-s', '-X', 'POST', `${url}/`, '-H', 'Content-Type: application/json', '-d', body],
+        { encoding: 'utf8', timeout: 20_000 },
+      ),
+    )
+
+  it('answers curl ten times in a row from two callers, with other clients in between', async () => {
+    const server = spawn(
+      process.execPath,
+      [COMMAND, 'codebase', '--http', '--port', '0', '--model', 'none'],
+      { cwd: place.project, env: { PATH: process.env['PATH'], HOME: place.home } },
+    )
+    try {
+      const first = await new Promise<string>((done) =>
+        createInterface({ input: server.stdout }).once('line', done),
+      )
+      const url = /plain JSON-RPC on (http:\/\/\S+)\/$/.exec(first)?.[1] ?? ''
+      const asModern = async (path: string) => {
+        const client = new Client({ name: 'modern', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+        await client.connect(new StreamableHTTPClientTransport(new URL(`${url}${path}`)))
+        expect((await client.listTools()).tools).toHaveLength(6)
+        await client.close()
+      }
+      const hello = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+      }
+      for (let n = 0; n < 10; n++) {
+        const answers = [curl(url, LIST), curl(url, LIST)]
+        for (const { id, result } of answers)
+          expect([id, result?.tools?.length], JSON.stringify(answers).slice(0, 300)).toEqual([1, 6])
+        if (n % 3 === 0) await asModern('/mcp')
+        if (n % 3 === 1) await asModern('/')
+        if (n % 3 === 2) expect(curl(url, JSON.stringify(hello))).toMatchObject({ result: {} })
+      }
+      const search = { name: 'search_code', arguments: { query: 'hello' } }
+      const { result } = curl(
+        url,
+        JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: search }),
+      )
+      expect(JSON.parse(result.content[0].text)).toEqual([
+        { file_path: 'greet.ts', line_number: 1, line: 'export const hello = 1' },
+      ])
+    } finally {
+      server.kill()
+    }
+  }, 90_000)
+})
 
 /** Until it speaks on stderr, or the test's time is over. */
 const firstNote = (child: ChildProcessWithoutNullStreams) =>

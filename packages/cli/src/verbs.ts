@@ -325,10 +325,18 @@ export const VERBS: readonly VerbSpec[] = [
     options: {
       http: { type: 'boolean', help: 'serve HTTP on loopback instead of stdio' },
       port: { type: 'string', value: 'N', help: 'the port (7331 when left out; 0 is any free one)' },
+      host: { type: 'string', value: 'ADDRESS', help: 'where to listen (127.0.0.1)' },
+      'token-file': { type: 'string', value: 'FILE', help: 'tokens of other users and machines, one a line' },
+      'no-auth': { type: 'boolean', help: 'no token for anyone, on loopback only' },
       root: { type: 'string', value: 'DIR', help: 'the folder to search' },
+      'allow-ignored': {
+        type: 'boolean',
+        help: 'also read ignored and hidden files and credentials by name',
+      },
       threads: { type: 'string', value: 'N', help: 'worker threads for indexing, at most' },
       model: { type: 'string', value: 'DIR', help: 'a folder with an ONNX sentence encoder, or none' },
       'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },
+      'allow-host': { type: 'string', multiple: true, value: 'NAME', help: 'another host name to answer to' },
       status: { type: 'boolean', help: 'say how far the index is' },
       reindex: { type: 'boolean', help: 'build the index anew' },
       drop: { type: 'boolean', help: 'remove the index' },

@@ -20,87 +20,16 @@ import { MemoryStore } from './index/memory-store.ts'
 import type { IndexStore } from './index/storage.ts'
 import { Turns } from './index/turns.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
-import type { EmbeddingChoice } from './meaning/choice.ts'
 import { identify, type ModelIdentity } from './meaning/embedders.ts'
-import {
-  type Coverage,
-  type MeaningHit,
-  MeaningIndex,
-  type MeaningMode,
-  type MeaningQuery,
-} from './meaning/live.ts'
-import { rankOnTheSpot } from './meaning/on-the-spot.ts'
+import { MeaningIndex } from './meaning/live.ts'
+import { type Readable, rankOnTheSpot } from './meaning/on-the-spot.ts'
+import type { Coverage, MeaningQuery } from './meaning/question.ts'
+import { holdsCredentials, namedPaths, Protection, refused } from './protection.ts'
 import { ripgrepNames, ripgrepPath } from './ripgrep.ts'
 import { quote, Root } from './root.ts'
+import type { CodebaseOptions, CodebaseStatus, FileChunks, IndexProgress, MeaningAnswer } from './shapes.ts'
 import { LargeFiles } from './text/large.ts'
 import { checkQuery, searchText, type TextAnswer, type TextQuery } from './text/search.ts'
-
-export interface CodebaseOptions {
-  /** The folder that is searched; nothing outside it is ever read. */
-  readonly root: string
-  /** Where indexes live; one folder inside it belongs to this root. */
-  readonly cacheDir?: string
-  /** Worker threads that index and embed at a time, at most. */
-  readonly threads?: number
-  /** False searches by scanning only; nothing is written. */
-  readonly index?: boolean
-  /** Where vectors come from: the model that comes with the install (the default), an endpoint, or nowhere. */
-  readonly embeddings?: EmbeddingChoice
-  /** Called when the index starts, progresses or ends its work. */
-  readonly onProgress?: (phase: IndexPhase) => void
-}
-
-/** How far building is; `of` may still grow. */
-export interface IndexProgress {
-  /** `text` counts files; `meaning` counts chunks, cut and (where there is a model) embedded. */
-  readonly part: 'text' | 'meaning'
-  readonly done: number
-  readonly of: number
-}
-
-export interface CodebaseStatus {
-  readonly root: string
-  readonly text: {
-    readonly state: IndexPhase['kind']
-    readonly reason?: string
-    readonly done?: number
-    readonly of?: number
-    readonly files: number
-    readonly textBytes: number
-    readonly indexBytes: number
-    readonly tooLarge: number
-  }
-  readonly meaning: Coverage & {
-    readonly model: string | null
-    readonly working: boolean
-    readonly problem?: string
-  }
-  readonly cache: { readonly folder: string; readonly bytes: number }
-}
-
-export interface ChunkInfo {
-  readonly start_line: number
-  readonly end_line: number
-  readonly kind: string
-  readonly name?: string
-  readonly within?: readonly string[]
-  readonly language: string
-  readonly text: string
-}
-
-export interface FileChunks {
-  readonly file_path: string
-  readonly language: string
-  readonly chunks: readonly ChunkInfo[]
-}
-
-export interface MeaningAnswer {
-  readonly results: MeaningHit[]
-  readonly mode: MeaningMode
-  readonly model: string | null
-  readonly coverage: Coverage
-  readonly notes: string[]
-}
 
 const NO_COVERAGE: Coverage = { files: 0, files_indexed: 0, chunks: 0, chunks_with_vectors: 0 }
 
@@ -114,6 +43,7 @@ export class Codebase {
   #store: Promise<FolderStore> | undefined
   #modelProblem: string | undefined
   readonly #large: LargeFiles
+  readonly #protection: Protection
   #inMemory: MemoryStore | undefined
   readonly #turns = new Turns()
   readonly #watchers = new Set<(progress: IndexProgress) => void>()
@@ -121,6 +51,11 @@ export class Codebase {
   constructor(options: CodebaseOptions) {
     this.#options = options
     this.root = new Root(options.root)
+    this.#protection = new Protection({
+      root: this.root,
+      ripgrep: () => this.ripgrep(),
+      folders: options.protectedFolders ?? [],
+    })
     this.#large = new LargeFiles(this.root.path, (most) => this.files(undefined, most))
   }
 
@@ -131,9 +66,11 @@ export class Codebase {
   }
 
   async searchCode(query: TextQuery, signal?: AbortSignal): Promise<TextAnswer> {
+    const isProtected = query.path !== undefined && (await this.#admit(query.path))
     const [ripgrep, live] = await Promise.all([this.ripgrep(), this.#live()])
+    const shows = isProtected ? undefined : (path: string) => !holdsCredentials(path)
     const [answer, large] = await Promise.all([
-      searchText(ripgrep, this.root, query, live, signal),
+      searchText({ binary: ripgrep, root: this.root, index: live, shows, signal }, query),
       live?.phase.kind === 'ready' ? live.largeFiles : this.#large.count(),
     ])
     const notes: string[] = []
@@ -150,14 +87,56 @@ export class Codebase {
   }
 
   async list(path: string, options: ListOptions): Promise<FolderListing> {
+    await this.#admit(path)
     return listFolder(await this.ripgrep(), this.root, path, options)
   }
 
-  read(path: string, range: LineRange): Promise<FileText> {
+  async read(path: string, range: LineRange): Promise<FileText> {
+    await this.#admit(path)
     return readText(this.root, path, range)
   }
 
+  /** For those that no program in front can ask about. */
+  async readUngated(path: string): Promise<FileText> {
+    await this.#admit(path, 'ungated')
+    return readText(this.root, path, {})
+  }
+
+  /** Why the user should be asked before this tool is called so; undefined when there is no reason. */
+  async reasonToAsk(tool: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined> {
+    for (const path of namedPaths(tool, args).slice(0, FILE_LIMITS.filesPerCall)) {
+      const reason = await this.#reason(path)
+      if (reason !== undefined) return reason
+    }
+    return undefined
+  }
+
+  /** True when the path is protected and may be read all the same; throws when it may not. */
+  async #admit(path: string, by: 'gated' | 'ungated' = 'gated'): Promise<boolean> {
+    const { protectedFiles = 'refuse' } = this.#options
+    const reason = await this.#reason(path)
+    if (reason === undefined) return false
+    if (protectedFiles === 'allow' || protectedFiles === by) return true
+    throw refused(reason)
+  }
+
+  /** A path that leads nowhere is the reading's to complain about. */
+  #reason(path: string): Promise<string | undefined> {
+    return this.#protection.reason(path).catch((error: unknown) => {
+      const isNowhere =
+        error instanceof CodebaseError &&
+        ['OUTSIDE_ROOT', 'NOT_FOUND', 'BAD_INPUT', 'ROOT_GONE'].includes(error.code)
+      if (isNowhere) return undefined
+      throw error
+    })
+  }
+
   async chunkFile(path: string): Promise<FileChunks> {
+    await this.#admit(path)
+    return this.#chunksOf(path)
+  }
+
+  async #chunksOf(path: string): Promise<FileChunks> {
     const { place, bytes } = await readBytes(this.root, path, FILE_LIMITS.chunkBytes)
     const { text } = decodeText(bytes, path)
     const chunks = await chunkText(place, text, this.#parsers)
@@ -283,11 +262,12 @@ export class Codebase {
     this.#store = undefined
   }
 
-  async fileList(): Promise<string> {
-    return (await this.files()).sort().join('\n')
+  /** What search sees, in order. */
+  async fileList(): Promise<string[]> {
+    return (await this.files()).sort()
   }
 
-  /** Every file the ignore rules leave, up to a bound. */
+  /** Every file that search shows, up to a bound: what the ignore rules leave, without credentials. */
   async files(signal?: AbortSignal, most: number = FILE_LIMITS.listed): Promise<string[]> {
     const names: string[] = []
     const cwd = await this.root.real()
@@ -295,7 +275,9 @@ export class Codebase {
       await this.ripgrep(),
       ['--files', '--', './'],
       { cwd, signal },
-      (name) => names.push(name),
+      (name) => {
+        if (!holdsCredentials(name)) names.push(name)
+      },
       () => names.length < most,
     )
     return names
@@ -304,6 +286,7 @@ export class Codebase {
   async searchByMeaning(query: MeaningQuery, signal?: AbortSignal): Promise<MeaningAnswer> {
     checkQuery(query.query)
     await this.root.real()
+    if (query.path !== undefined) await this.#admit(query.path)
     const path = query.path === undefined ? undefined : (await this.root.find(query.path)).relative
     const placed = { ...query, path }
     const meaning = await this.#meaning()
@@ -314,12 +297,12 @@ export class Codebase {
     if (query.language !== undefined && !known.includes(query.language.toLowerCase()))
       notes.push(`No language goes by the name ${quote(query.language)} here; there are ${known.join(', ')}.`)
     if (!meaning || !coverage || coverage.files_indexed === 0) {
-      const hits = await rankOnTheSpot(this, placed, signal)
+      const hits = await rankOnTheSpot(this.#readable, placed, signal)
       notes.push('Nothing is indexed yet: these are the best of the files that contain the words.')
       if (this.#modelProblem !== undefined) notes.push(this.#withoutModel())
       return { results: hits, mode: 'text', model: null, coverage: coverage ?? NO_COVERAGE, notes }
     }
-    const { hits, mode, problem } = await meaning.search(placed)
+    const { hits, mode, embedded, problem } = await meaning.search(placed)
     if (problem !== undefined) notes.push(`The model could not be asked (${problem}): ranked by words alone.`)
     signal?.throwIfAborted()
     if (coverage.files_indexed < coverage.files)
@@ -327,12 +310,23 @@ export class Codebase {
     if (meaning.model === undefined) notes.push(this.#withoutModel())
     else if (coverage.chunks_with_vectors < coverage.chunks)
       notes.push(
-        `${coverage.chunks_with_vectors} of ${coverage.chunks} chunks have vectors so far; the others are ranked by words alone.`,
+        [
+          `${coverage.chunks_with_vectors} of ${coverage.chunks} chunks have vectors so far`,
+          ...(embedded > 0 ? [`${embedded} of the best by words got theirs for this question`] : []),
+          'the others are ranked by words alone.',
+        ].join('; '),
       )
     if (meaning.failure !== undefined) notes.push(`Indexing stopped: ${meaning.failure}`)
     const { unavailable } = await this.#openStore()
     if (unavailable !== undefined) notes.push(`The index is kept in memory only: ${unavailable}.`)
     return { results: hits, mode, model: meaning.model ?? null, coverage, notes }
+  }
+
+  /** Search chooses these files itself, from those it may show. */
+  readonly #readable: Readable = {
+    real: () => this.root.real(),
+    ripgrep: () => this.ripgrep(),
+    chunkFile: (path) => this.#chunksOf(path),
   }
 
   #withoutModel(): string {

@@ -3,6 +3,7 @@
 
 export type CodebaseErrorCode =
   | 'OUTSIDE_ROOT'
+  | 'PROTECTED'
   | 'NOT_FOUND'
   | 'IS_DIRECTORY'
   | 'NOT_A_DIRECTORY'

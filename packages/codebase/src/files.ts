@@ -170,15 +170,18 @@ export async function listFolder(
     }
     found.set(name, { path: name, kind: 'file' })
   }
-  const flags = ['--files', `--max-depth=${options.depth}`, ...options.glob.map((glob) => `--glob=${glob}`)]
   const isFull = () => found.size > FILE_LIMITS.entries
-  await ripgrepNames(
-    binary,
-    [...flags, '--', `./${place.relative}`],
-    { cwd, signal: options.signal },
-    onName,
-    () => !isFull(),
-  )
+  const names = (globs: readonly string[], each: (name: string) => void) => {
+    const flags = ['--files', `--max-depth=${options.depth}`, ...globs.map((glob) => `--glob=${glob}`)]
+    const run = { cwd, signal: options.signal }
+    return ripgrepNames(binary, [...flags, '--', `./${place.relative}`], run, each, () => !isFull())
+  }
+  // With ripgrep a glob brings back what the rules left out; here it only narrows.
+  const seen = options.glob.length > 0 ? new Set<string>() : undefined
+  if (seen) await names([], (name) => seen.add(name))
+  await names(options.glob, (name) => {
+    if (seen?.has(name) ?? true) onName(name)
+  })
   const entries = [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
   return { path: place.relative, entries: entries.slice(0, FILE_LIMITS.entries), truncated: isFull() }
 }

@@ -1,14 +1,15 @@
 // index.ts: the public API of @plugboard/codebase, nothing else. Importing it costs next to nothing: the protocol, the
 // parsers and the model are loaded when they are first used.
 import type { Transport } from '@modelcontextprotocol/server'
-import type { Codebase, CodebaseOptions, CodebaseStatus, IndexProgress } from './codebase.ts'
+import type { Codebase } from './codebase.ts'
+import type { CodebaseOptions, CodebaseStatus, IndexProgress } from './shapes.ts'
 import type { HttpHandle, HttpOptions } from './transports/http.ts'
 import { linkedPair } from './transports/linked.ts'
 
-export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './codebase.ts'
 export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
 export type { EmbeddingChoice } from './meaning/choice.ts'
 export { type EmbeddingFlags, embeddingsFrom } from './meaning/settings.ts'
+export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './shapes.ts'
 export type { HttpHandle, HttpOptions } from './transports/http.ts'
 export { SERVICE, VERSION } from './version.ts'
 
@@ -29,6 +30,11 @@ export interface CodebaseServer {
     readonly output: NodeJS.WritableStream
   }): Promise<StdioHandle>
   serveHttp(options?: HttpOptions): Promise<HttpHandle>
+  /**
+   * Why a user should be asked before this call: it names a hidden or ignored file, or one that holds credentials. For a program
+   * that asks, and serves with `protectedFiles: 'gated'`.
+   */
+  reasonToAsk(tool: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined>
   status(): Promise<CodebaseStatus>
   /** Why the chosen model cannot be used, if so: everything else works all the same. */
   modelProblem(): Promise<string | undefined>
@@ -62,8 +68,11 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
   const factory = async () => (await import('./mcp.ts')).buildServer(await code())
 
   const connect = async (transport: Transport) => {
-    const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
-    const handle = serveStdio(factory, { transport })
+    const [{ serveStdio }, { unstructuredWhenOld }] = await Promise.all([
+      import('@modelcontextprotocol/server/stdio'),
+      import('./transports/unstructured.ts'),
+    ])
+    const handle = serveStdio(factory, { transport: unstructuredWhenOld(transport) })
     closers.add(() => handle.close())
   }
   return {
@@ -77,7 +86,10 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
       return client
     },
     async serveStdio(streams) {
-      const { LineTransport } = await import('./transports/stdio.ts')
+      const [{ LineTransport }, { unstructuredWhenOld }] = await Promise.all([
+        import('./transports/stdio.ts'),
+        import('./transports/unstructured.ts'),
+      ])
       const transport = new LineTransport(
         (streams?.input ?? process.stdin) as import('node:stream').Readable,
         (streams?.output ?? process.stdout) as import('node:stream').Writable,
@@ -88,7 +100,7 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
         settle = done
       })
       const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
-      const handle = serveStdio(factory, { transport })
+      const handle = serveStdio(factory, { transport: unstructuredWhenOld(transport) })
       const inner = transport.onclose
       transport.onclose = () => {
         inner?.()
@@ -98,15 +110,13 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
       return { closed, close: () => handle.close() }
     },
     async serveHttp(http) {
-      const [{ serveHttp }, { badArguments }] = await Promise.all([
-        import('./transports/http.ts'),
-        import('./schemas.ts'),
-      ])
+      const { serveHttp } = await import('./transports/http.ts')
       void code().then((codebase) => codebase.warmUp())
-      const handle = await serveHttp(factory, badArguments, http)
+      const handle = await serveHttp(factory, http)
       closers.add(() => handle.close())
       return handle
     },
+    reasonToAsk: async (tool, args) => (await code()).reasonToAsk(tool, args),
     status: async () => (await code()).status(),
     modelProblem: async () => (await code()).modelProblem(),
     reindex: async (how) => (await code()).reindex(how?.signal, how?.onProgress),

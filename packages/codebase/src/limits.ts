@@ -93,6 +93,17 @@ export const MEANING_LIMITS = {
   nameWeight: 0.5,
   /** What standing out by nearness is worth beside standing out by words. */
   vectorWeight: 2,
+  /** For a question while the tree is being embedded: how long its best chunks by words may take to get vectors, and how many may. */
+  onDemandMs: 1.5 * SECOND,
+  onDemandChunks: 30,
+  /** Such vectors that are kept until the background work takes them over. */
+  onDemandKept: 4000,
+  /** Of the best by words, so many tell how far vectors can be trusted: as far as these have one. */
+  trustedChunks: 20,
+  /** With fewer vectors than this, how they are spread is not known. */
+  spreadChunks: 50,
+  /** Chunks a thread embeds before it looks again where it is needed most. */
+  embedTurn: 16,
   /** Chunks whose mean direction is half trusted: of fewer, what they have in common is not known well. */
   centreChunks: 100,
   /** What the best chunk of a file lends to the others of that file. */
@@ -121,4 +132,8 @@ export const HTTP_LIMITS = {
   requestMs: 5 * MINUTE,
 } as const
 
-export const STDIO_LIMITS = { lineBytes: 16 * MIB } as const
+export const STDIO_LIMITS = {
+  lineBytes: 16 * MIB,
+  /** How long calls that are open when the input ends may take. */
+  lastAnswersMs: 60 * SECOND,
+} as const

@@ -17,9 +17,17 @@ interface ToolSpec<Name extends ToolName> {
   readonly run: (code: Codebase, input: Input<Name>, signal: AbortSignal) => Promise<Output<Name>>
   /** What a model reads; the structured result carries the same facts for programs. */
   readonly show: (output: Output<Name>) => string
+  /** The same for callers that know no structured results: one JSON value, and the sentences beside it. */
+  readonly json: (output: Output<Name>) => { readonly value: unknown; readonly notes: readonly string[] }
 }
 
 const list = (glob: string | readonly string[] | undefined) => (glob === undefined ? [] : [glob].flat())
+
+const MORE_LISTED = 'There is more than was listed.'
+/** Structured results came after this version; a client of it, and a plain JSON-RPC caller, read JSON in the text. */
+export const UNSTRUCTURED_VERSION = '2024-11-05'
+/** Tells a client of ours that the text alone is enough for a model: it would pay for the same facts twice. */
+const TEXT_SAYS_ALL = { 'plugboard/textSaysAll': true }
 
 const TOOLS: { readonly [Name in ToolName]: ToolSpec<Name> } = {
   search_code: {
@@ -65,6 +73,15 @@ const TOOLS: { readonly [Name in ToolName]: ToolSpec<Name> } = {
       ])
       return withNotes(lines.join('\n'), notes)
     },
+    json: ({ matches, notes }) => ({
+      value: matches.map(({ file_path, line, text, ...rest }) => ({
+        file_path,
+        line_number: line,
+        line: text,
+        ...rest,
+      })),
+      notes,
+    }),
   },
   search_by_embedding: {
     title: 'Search by meaning',
@@ -93,6 +110,10 @@ const TOOLS: { readonly [Name in ToolName]: ToolSpec<Name> } = {
               .join('\n\n'),
         notes,
       ),
+    json: ({ results, notes }) => ({
+      value: results.map((hit) => ({ ...hit, line_number: hit.start_line })),
+      notes,
+    }),
   },
   list_directory: {
     title: 'List a folder',
@@ -103,11 +124,9 @@ const TOOLS: { readonly [Name in ToolName]: ToolSpec<Name> } = {
     },
     show: ({ entries, truncated }) => {
       const lines = entries.map(({ path, kind }) => (kind === 'directory' ? `${path}/` : path))
-      return withNotes(
-        lines.join('\n') || 'The folder is empty.',
-        truncated ? ['There is more than was listed.'] : [],
-      )
+      return withNotes(lines.join('\n') || 'The folder is empty.', truncated ? [MORE_LISTED] : [])
     },
+    json: ({ entries, truncated }) => ({ value: entries, notes: truncated ? [MORE_LISTED] : [] }),
   },
   read_file: {
     title: 'Read a file',
@@ -115,12 +134,14 @@ const TOOLS: { readonly [Name in ToolName]: ToolSpec<Name> } = {
     run: (code, input) => code.read(input.file_path, { start: input.start_line, end: input.end_line }),
     show: ({ text, truncated, end_line }) =>
       truncated ? withNotes(text, [`Cut after line ${end_line}; ask for the lines after it.`]) : text,
+    json: (value) => ({ value, notes: [] }),
   },
   chunk_file: {
     title: 'Chunk a file',
     description: 'Splits a file into its functions, classes and blocks, with the lines each one spans.',
     run: async (code, input) => plainChunks(await code.chunkFile(input.file_path)),
     show: showChunks,
+    json: (file) => ({ value: flatChunks(file), notes: [] }),
   },
   chunk_files: {
     title: 'Chunk several files',
@@ -142,6 +163,10 @@ const TOOLS: { readonly [Name in ToolName]: ToolSpec<Name> } = {
     },
     show: ({ files, errors }) =>
       [...files.map(showChunks), ...errors.map(({ message }) => message)].join('\n\n') || 'Nothing to show.',
+    json: ({ files, errors }) => ({
+      value: files.flatMap(flatChunks),
+      notes: errors.map(({ message }) => message),
+    }),
   },
 }
 
@@ -181,8 +206,16 @@ export async function buildServer(code: Codebase): Promise<McpServer> {
   server.registerResource(
     'files',
     'codebase://files',
-    { title: 'Files', description: 'Every file that search sees, one path a line.', mimeType: 'text/plain' },
-    async (uri) => ({ contents: [{ uri: uri.href, mimeType: 'text/plain', text: await code.fileList() }] }),
+    {
+      title: 'Files',
+      description: 'Every file that search sees: a JSON array of paths relative to the root.',
+      mimeType: 'application/json',
+    },
+    async (uri) => ({
+      contents: [
+        { uri: uri.href, mimeType: 'application/json', text: JSON.stringify(await code.fileList(), null, 1) },
+      ],
+    }),
   )
   server.registerResource(
     'file',
@@ -194,7 +227,7 @@ export async function buildServer(code: Codebase): Promise<McpServer> {
     },
     async (uri, { path }) => {
       const wanted = decodePath(typeof path === 'string' ? path : (path?.[0] ?? ''))
-      const { text } = await code.read(wanted, {}).catch((error: unknown) => {
+      const { text } = await code.readUngated(wanted).catch((error: unknown) => {
         // A file that cannot be given is a fault of what was asked for; only a failing disk is one of the server.
         if (!(error instanceof CodebaseError) || error.code === 'IO' || error.code === 'ROOT_GONE')
           throw error
@@ -225,9 +258,14 @@ function register<Name extends ToolName>(server: McpServer, code: Codebase, name
       try {
         // The SDK has parsed the arguments with this very schema.
         const output = await spec.run(code, input as Input<Name>, context.mcpReq.signal)
+        const isOld = server.server.getNegotiatedProtocolVersion() === UNSTRUCTURED_VERSION
         return {
-          content: [{ type: 'text' as const, text: spec.show(output) }],
+          content: (isOld ? jsonTexts(spec.json(output)) : [spec.show(output)]).map((text) => ({
+            type: 'text' as const,
+            text,
+          })),
           structuredContent: output as Record<string, unknown>,
+          ...(!isOld && { _meta: TEXT_SAYS_ALL }),
         }
       } catch (error) {
         if (!(error instanceof CodebaseError)) throw error
@@ -287,6 +325,15 @@ function showChunks({ file_path, chunks }: Output<'chunk_file'>): string {
     )
     .join('\n\n')
 }
+
+const flatChunks = ({ file_path, chunks }: Output<'chunk_file'>) =>
+  chunks.map((chunk) => ({ file_path, line_number: chunk.start_line, ...chunk }))
+
+/** The JSON alone comes first, so that a program can read it; what a reader should know besides comes after it. */
+const jsonTexts = ({ value, notes }: { value: unknown; notes: readonly string[] }) => [
+  JSON.stringify(value),
+  ...(notes.length > 0 ? [notes.join('\n')] : []),
+]
 
 const titleOf = (chunk: { kind: string; name?: string | undefined; within?: string[] | undefined }) =>
   [chunk.kind, [...(chunk.within ?? []), ...(chunk.name ? [chunk.name] : [])].join('.')]

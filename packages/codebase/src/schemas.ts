@@ -2,6 +2,8 @@
 // Loaded with the protocol, not with the package.
 import { z } from 'zod'
 import { FILE_LIMITS, SEARCH_LIMITS } from './limits.ts'
+import { nearestName } from './nearest-name.ts'
+import { quote } from './root.ts'
 
 const globs = z.union([z.string(), z.array(z.string()).max(50)])
 const filePath = z
@@ -20,8 +22,23 @@ const count = (fallback: number, most: number, what: string) =>
     .default(fallback)
     .describe(`${what} (default ${fallback}, at most ${most}).`)
 
+/** Only these names: a misspelled argument is an error, not one that is left out. */
+const named = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => unknownArgument(key, Object.keys(shape))).join(' ')
+        : undefined,
+  })
+
+function unknownArgument(given: string, known: readonly string[]): string {
+  const near = nearestName(given, known)
+  const way = near === undefined ? `There is ${known.join(', ')}.` : `Did you mean ${near}?`
+  return `There is no argument ${quote(given)}. ${way}`
+}
+
 export const INPUTS = {
-  search_code: z.object({
+  search_code: named({
     query: z.string().describe('The text to look for; a regular expression when regex is true.'),
     max_results: count(SEARCH_LIMITS.resultsDefault, SEARCH_LIMITS.resultsMax, 'Matching lines to return'),
     regex: z.boolean().default(false).describe('Read the query as a regular expression (Rust syntax).'),
@@ -36,7 +53,7 @@ export const INPUTS = {
       .default(0)
       .describe('Lines to show around each match.'),
   }),
-  search_by_embedding: z.object({
+  search_by_embedding: named({
     query: z.string().describe('What the code does, in plain words.'),
     max_results: count(SEARCH_LIMITS.chunksDefault, SEARCH_LIMITS.chunksMax, 'Chunks to return'),
     mode: z
@@ -46,7 +63,7 @@ export const INPUTS = {
     language: z.string().optional().describe('Only this language, e.g. "python".'),
     path: z.string().optional().describe('Only files in this folder, relative to the root.'),
   }),
-  list_directory: z.object({
+  list_directory: named({
     path: z.string().default('.').describe('The folder, relative to the root; "." is the root.'),
     depth: z
       .number()
@@ -57,13 +74,13 @@ export const INPUTS = {
       .describe('How many levels to list; below the first, ignored files are left out.'),
     glob: globs.optional().describe('Only files whose path matches.'),
   }),
-  read_file: z.object({
+  read_file: named({
     file_path: filePath,
     start_line: z.number().int().min(1).optional().describe('First line to read, 1-based.'),
     end_line: z.number().int().min(1).optional().describe('Last line to read, inclusive.'),
   }),
-  chunk_file: z.object({ file_path: filePath }),
-  chunk_files: z.object({
+  chunk_file: named({ file_path: filePath }),
+  chunk_files: named({
     file_paths: z
       .array(filePath)
       .min(1)

@@ -1,5 +1,5 @@
 // The server as clients meet it: line by line over stdio, both eras over HTTP, plain JSON-RPC, and inside the process.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { dirname, join } from 'node:path'
@@ -127,16 +127,55 @@ describe('over stdio', { shuffle: false }, () => {
       await exchange(
         '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search_code","arguments":{"query":"hello"}}}',
       ),
-    ).toMatchObject({
+    ).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
       result: {
-        structuredContent: {
-          matches: [
-            { file_path: 'README.md', line: 3 },
-            { file_path: 'src/greet.ts', line: 3 },
-          ],
-        },
+        content: [
+          {
+            type: 'text',
+            text: JSON.stringify([
+              { file_path: 'README.md', line_number: 3, line: 'Says hello.' },
+              { file_path: 'src/greet.ts', line_number: 3, line: '  return "hello " + name' },
+            ]),
+          },
+        ],
       },
     })
+  })
+
+  it('answers what was piped in before its input ended, then ends', () => {
+    const script = `import { createCodebaseServer } from ${JSON.stringify(built)}
+      const server = createCodebaseServer(${JSON.stringify({ root: tree.folder, index: false })})
+      await (await server.serveStdio()).closed
+      await server.close()`
+    const hello = {
+      protocolVersion: '2024-11-05',
+      capabilities: {},
+      clientInfo: { name: 'old', version: '1' },
+    }
+    const messages = [
+      { jsonrpc: '2.0', id: 1, method: 'initialize', params: hello },
+      {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'tools/call',
+        params: { name: 'search_code', arguments: { query: 'hello' } },
+      },
+    ]
+    const ran = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: fileURLToPath(new URL('.', import.meta.url)),
+      input: messages.map((message) => JSON.stringify(message)).join('\n'),
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    expect(ran.status).toBe(0)
+    const answers = ran.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(answers.map(({ id }) => id)).toEqual([1, 2])
+    expect(answers[1].result.content[0].text).toContain('src/greet.ts')
   })
 
   it('ends when its input ends', async () => {
@@ -181,28 +220,7 @@ describe('over HTTP', () => {
     expect(http.url).toContain('127.0.0.1')
   })
 
-  it('answers plain JSON-RPC on / in order, with the codes of the protocol', async () => {
-    expect((await post('{')).body).toMatchObject({ error: { code: -32700 } })
-    expect((await post('{}')).body).toMatchObject({ error: { code: -32600 } })
-    expect((await call('tools/list')).body).toMatchObject({ error: { code: -32000 } })
-    const hello = {
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      clientInfo: { name: 'plain', version: '1' },
-    }
-    expect((await call('initialize', hello)).body).toMatchObject({
-      id: 1,
-      result: { protocolVersion: '2025-06-18' },
-    })
-    expect((await call('initialize', hello)).body).toMatchObject({ error: { code: -32000 } })
-    expect((await post('{"jsonrpc":"2.0","method":"notifications/initialized"}')).status).toBe(202)
-    expect((await call('no/such')).body).toMatchObject({ error: { code: -32601 } })
-    expect((await call('tools/call', { name: 'search_code', arguments: {} })).body).toMatchObject({
-      error: { code: -32602 },
-    })
-    expect(
-      (await call('tools/call', { name: 'search_code', arguments: { query: 'x', max_results: -1 } })).body,
-    ).toMatchObject({ error: { code: -32602 } })
+  it('reports what is wrong with a file as a result of the tool', async () => {
     expect(
       (await call('tools/call', { name: 'read_file', arguments: { file_path: '../x' } })).body,
     ).toMatchObject({ result: { isError: true } })
@@ -211,10 +229,8 @@ describe('over HTTP', () => {
         call('tools/call', { name: 'search_code', arguments: { query: 'hello', max_results: 1e9 } }, id),
       ),
     )
-    for (const { body } of answers)
-      expect(body).toMatchObject({ result: { structuredContent: { truncated: false } } })
-    expect((await fetch(http.url, { method: 'DELETE' })).status).toBe(204)
-    expect((await call('initialize', hello)).body).toMatchObject({ result: {} })
+    expect(answers.map(({ body }) => body?.['id'])).toEqual([1, 1, 2])
+    for (const { body } of answers) expect(JSON.stringify(body)).toContain('greet.ts')
   })
 
   it('refuses strange hosts, origins and content types, and lets listed origins in', async () => {
@@ -338,7 +354,7 @@ describe('inside the process', () => {
       { uriTemplate: 'codebase://file/{+path}' },
     ])
     expect(await client.readResource({ uri: 'codebase://files' })).toMatchObject({
-      contents: [{ text: 'README.md\nsrc/greet.ts' }],
+      contents: [{ mimeType: 'application/json', text: '[\n "README.md",\n "src/greet.ts"\n]' }],
     })
     expect(await client.readResource({ uri: 'codebase://file/src/greet.ts' })).toMatchObject({
       contents: [{ text: expect.stringContaining('hello') }],

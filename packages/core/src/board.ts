@@ -103,6 +103,7 @@ export class Board {
       ruleFile: options.ruleFile,
       askForClients: options.askForClients,
       audit: options.audit,
+      builtinAsks: options.builtinAsks,
       hooks,
       elicitation: options.elicit || hooks.has('Elicitation') ? elicitation : undefined,
       server: (name) => this.#roster.servers.get(name),

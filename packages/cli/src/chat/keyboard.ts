@@ -109,7 +109,7 @@ export class Keyboard {
       print()
       return
     }
-    write(1, '\r\x1b[0J')
+    write(1, cursor.home() + cursor.eraseBelow())
     print()
     reading.redraw()
   }

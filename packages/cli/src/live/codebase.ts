@@ -1,4 +1,5 @@
 // codebase: the built-in code search server on its own, for any other MCP client: over stdio, or over HTTP.
+import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
@@ -6,13 +7,16 @@ import {
   createCodebaseServer,
   type EmbeddingChoice,
   embeddingsFrom,
+  type HttpOptions,
   type IndexProgress,
 } from '@plugboard/codebase'
+import { unfitRoot } from '@plugboard/core/builtin'
 import { plugboardHome } from '@plugboard/core/config'
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { onPort } from './port.ts'
+import { readTokenFile } from './token-file.ts'
 
 /** Each takes memory; no machine that this runs on is quicker with more. */
 const THREADS_MAX = 64
@@ -23,11 +27,26 @@ export async function run(invocation: Invocation): Promise<number> {
   const root = resolve(invocation.cwd, invocation.option('root') ?? '.')
   if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
     throw new InvalidInput(`--root: ${root} is not a folder.`)
-  refuseHttpOnly(invocation, ['port', 'allow-origin'])
-  const cacheDir = join(plugboardHome(host), 'cache', 'codebase')
+  const own = plugboardHome(host)
+  const unfit = unfitRoot(root, { home: host.home, own })
+  // An index that was made of one before can still be removed.
+  if (unfit !== undefined && !invocation.flag('drop'))
+    throw new InvalidInput(`--root: ${unfit}, which is never searched.`, {
+      hint: 'Start it in a project folder, or name one with --root.',
+    })
+  refuseHttpOnly(invocation, ['port', 'host', 'token-file', 'no-auth', 'allow-origin', 'allow-host'])
+  const http = invocation.flag('http') ? httpOptions(invocation) : undefined
+  const cacheDir = join(own, 'cache', 'codebase')
   const verbs = ['status', 'reindex', 'drop', 'http'].filter((name) => invocation.flag(name))
   if (verbs.length > 1) throw new InvalidInput(`--${verbs.join(' and --')} do not go together.`)
-  const server = createCodebaseServer({ root, cacheDir, ...threads(invocation), ...embeddings(invocation) })
+  const server = createCodebaseServer({
+    root,
+    cacheDir,
+    protectedFiles: invocation.flag('allow-ignored') ? 'allow' : 'refuse',
+    protectedFolders: [own],
+    ...threads(invocation),
+    ...embeddings(invocation),
+  })
   const stop = new AbortController()
   const onSignal = () => {
     if (stop.signal.aborted) process.exit(EXIT.interrupted)
@@ -46,8 +65,8 @@ export async function run(invocation: Invocation): Promise<number> {
       tellModel(output, status.meaning.problem)
       output.result(status, () => JSON.stringify(status, null, 2))
     } else {
-      const serving = invocation.flag('http')
-        ? serveHttp(invocation, server, stop.signal)
+      const serving = http
+        ? serveHttp(invocation, server, http, stop.signal)
         : server.serveStdio().then(({ closed }) => Promise.race([closed, aborted(stop.signal)]))
       // Said when it is known; the tools that need no model are served meanwhile. A root that is gone is said by every call.
       void server.modelProblem().then(
@@ -93,24 +112,66 @@ function inSteps(output: Invocation['output']): (progress: IndexProgress) => voi
   }
 }
 
+interface Http extends HttpOptions {
+  /** The token that was made for this run. */
+  readonly made?: string
+}
+
+/** As `serve` has them; only that the user who starts it needs no token here. */
+function httpOptions(invocation: Invocation): Http {
+  const file = invocation.option('token-file')
+  const none = invocation.flag('no-auth')
+  if (none && file !== undefined) throw new InvalidInput('--no-auth and --token-file exclude each other.')
+  const host = invocation.option('host') ?? '127.0.0.1'
+  if (none && !isLoopback(host))
+    throw new InvalidInput(`--no-auth with --host ${host} would open the folder to the network.`, {
+      hint: 'Leave --no-auth out: other machines then send the token that is printed at the start.',
+    })
+  const port = number(invocation, 'port')
+  const shared = {
+    host,
+    ...(port !== undefined && { port }),
+    allowedOrigins: invocation.options('allow-origin'),
+    allowedHosts: invocation.options('allow-host'),
+  }
+  if (none) return { ...shared, auth: false }
+  if (file !== undefined) return { ...shared, tokens: onlyTokens(resolve(invocation.cwd, file)) }
+  const made = randomBytes(32).toString('base64url')
+  return { ...shared, tokens: [made], made }
+}
+
+function onlyTokens(file: string): string[] {
+  return readTokenFile(file).map(({ token, rest }) => {
+    if (rest.length > 0)
+      throw new InvalidInput(`--token-file: ${file} has more than a token on a line.`, {
+        hint: 'Here a token opens the whole folder; what follows it on a line is for `plugboard serve`.',
+      })
+    return token
+  })
+}
+
 async function serveHttp(
   invocation: Invocation,
   server: ReturnType<typeof createCodebaseServer>,
+  { made, ...options }: Http,
   signal: AbortSignal,
 ): Promise<void> {
   const { output } = invocation
-  const port = number(invocation, 'port')
-  const origins = invocation.options('allow-origin')
-  const handle = await onPort(() =>
-    server.serveHttp({
-      ...(port !== undefined && { port }),
-      ...(origins.length > 0 && { allowedOrigins: origins }),
-    }),
-  )
+  const handle = await onPort(() => server.serveHttp(options))
   // The address an MCP client is given is not the one where plain JSON-RPC is spoken.
   const mcp = `${handle.url}/mcp`
-  output.result({ url: handle.url, mcp }, () => `Serving MCP on ${mcp}, and plain JSON-RPC on ${handle.url}/`)
+  const who = process.platform === 'linux' ? 'Other users and machines send' : 'Callers send'
+  output.result({ url: handle.url, mcp, ...(made && { token: made }) }, () =>
+    [
+      `Serving MCP on ${mcp}, and plain JSON-RPC on ${handle.url}/`,
+      ...(made ? [`${who} the header "Authorization: Bearer ${made}"`] : []),
+    ].join('\n'),
+  )
   await aborted(signal)
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

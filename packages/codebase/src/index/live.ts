@@ -120,13 +120,10 @@ export class LiveIndex implements CandidateSource {
     const found = this.#options.store.text()?.candidates(parsed.query, parsed.ignoresCase)
     if (!found) return undefined
     const inPath = (path: string) => !query.path || isWithin(path, query.path)
-    // A glob names files, as in ripgrep, even those that the rules would leave out; the index has not read these.
-    const unread = new Set(dirty)
-    const text = this.#options.store.text()
-    for (const path of inGlob ?? []) if (absent.has(path) || !text?.has(path)) unread.add(path)
-    if (unread.size > DIRTY_MAX) return undefined
-    const wanted = (path: string) => (inGlob ? inGlob.has(path) : !absent.has(path)) && inPath(path)
-    return this.#sorted(found, unread, wanted)
+    if (dirty.size > DIRTY_MAX) return undefined
+    // A glob only narrows: what the rules leave out is in no list here.
+    const wanted = (path: string) => (inGlob?.has(path) ?? true) && !absent.has(path) && inPath(path)
+    return this.#sorted(found, dirty, wanted)
   }
 
   #sorted(

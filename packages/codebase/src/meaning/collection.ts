@@ -5,7 +5,7 @@ import type { ChunkSegment, TermHit } from '../index/storage.ts'
 import { MEANING_LIMITS } from '../limits.ts'
 import { bm25, rarityOf, type Scores } from './rank.ts'
 import { termKey, termsOf } from './terms.ts'
-import { type Centre, centreOf, nearness } from './vectors.ts'
+import { type Centre, centredNearness, centreOf, nearness } from './vectors.ts'
 
 export interface Open {
   readonly segment: ChunkSegment
@@ -31,10 +31,6 @@ export class ChunkCollection {
 
   constructor(opens: readonly Open[]) {
     this.opens = opens
-  }
-
-  get hasVectors(): boolean {
-    return this.opens.some(({ segment }) => segment.vectors > 0)
   }
 
   /** What has been chunked and embedded of the files that are still spoken for. */
@@ -92,8 +88,22 @@ export class ChunkCollection {
     return { scores, terms }
   }
 
-  /** Nearness as seen from the middle of all chunks: what every one of them has in common says nothing. */
-  byVectors(vector: Float32Array, accepted: Uint8Array): Scores {
+  /** Has each of these chunks a vector? */
+  isEmbedded(accepted: Uint8Array): boolean {
+    return this.opens.every(
+      ({ segment, base }) => !accepted.subarray(base + segment.vectors, base + segment.chunks).includes(1),
+    )
+  }
+
+  /**
+   * Nearness as seen from the middle of all chunks: what every one of them has in common says nothing. `more` has vectors of chunks
+   * that have none here yet.
+   */
+  byVectors(
+    vector: Float32Array,
+    accepted: Uint8Array,
+    more: ReadonlyMap<number, Uint8Array> = new Map(),
+  ): Scores {
     const { mean, distances } = this.#centreOf(vector.length)
     let common = 0
     for (let n = 0; n < vector.length; n++) common += (vector[n] as number) * (mean[n] as number)
@@ -103,6 +113,8 @@ export class ChunkCollection {
         const id = base + chunk
         if (accepted[id]) scores[id] = (score - common) / (distances[id] || 1)
       })
+    for (const [id, record] of more)
+      if (accepted[id] && Number.isNaN(scores[id])) scores[id] = centredNearness(record, vector, mean)
     return scores
   }
 

@@ -4,8 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Codebase, type CodebaseOptions } from '../codebase.ts'
+import { Codebase } from '../codebase.ts'
 import { MEANING_LIMITS } from '../limits.ts'
+import type { CodebaseOptions } from '../shapes.ts'
 import { eventually, type Scratch, scratch } from '../test-support.ts'
 
 const FILES = 40

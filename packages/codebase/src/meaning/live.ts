@@ -1,6 +1,5 @@
 // meaning/live.ts: the search by meaning over a tree that keeps changing. Files are chunked and embedded in the background,
 // likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
-import { languageOf } from '../chunks/languages.ts'
 import { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
 import {
@@ -15,41 +14,15 @@ import type { Turns } from '../index/turns.ts'
 import { MEANING_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import type { EmbeddingChoice } from './choice.ts'
-import { raritiesOf } from './closer.ts'
 import { ChunkCollection, type Open, speaks } from './collection.ts'
 import type { ModelIdentity } from './embedders.ts'
-import { best, fuse, type Ranked } from './rank.ts'
+import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.ts'
+import { type FileFacts, likelyFirst } from './likely-order.ts'
+import { VectorsOnDemand, type WantedChunk } from './on-demand.ts'
+import type { Coverage, MeaningQuery, MeaningSearch } from './question.ts'
+import { rankChunks } from './ranking.ts'
 import { Results } from './results.ts'
 import type { MeaningReply, MeaningRequest, PendingChunk } from './worker.ts'
-
-export type MeaningMode = 'hybrid' | 'vector' | 'text'
-
-export interface MeaningQuery {
-  readonly query: string
-  readonly mode: MeaningMode
-  readonly language: string | undefined
-  readonly path: string | undefined
-  readonly maxResults: number
-}
-
-export interface MeaningHit {
-  readonly file_path: string
-  readonly start_line: number
-  readonly end_line: number
-  readonly kind: string
-  readonly name?: string
-  readonly within?: string[]
-  readonly language: string
-  readonly text: string
-  readonly score: number
-}
-
-export interface Coverage {
-  readonly files: number
-  readonly files_indexed: number
-  readonly chunks: number
-  readonly chunks_with_vectors: number
-}
 
 /** Chunks a thread is shown at once; it takes as many as its model likes, and those whose vectors are known. */
 const SHOWN = 64
@@ -88,6 +61,9 @@ export class MeaningIndex {
   #work: Promise<void> = Promise.resolve()
   #isWorking = false
   #failure: string | undefined
+  readonly #onDemand: VectorsOnDemand
+  /** How often questions were about a segment that has not all its vectors. */
+  readonly #demand = new Map<string, number>()
   /** Searches and refreshes under way: they may be reading segments that were replaced since. */
   #readers = 0
 
@@ -96,6 +72,9 @@ export class MeaningIndex {
     this.model = options.model?.name
     this.#dimensions = options.model?.dimensions ?? 0
     this.#kept = options.store.chunks({ id: options.model?.id ?? null, dimensions: this.#dimensions })
+    this.#onDemand = new VectorsOnDemand(options.threads, (lane, chunks) =>
+      this.#vectorsOf(this.#thread(lane), chunks, (ask) => ask()),
+    )
   }
 
   get failure(): string | undefined {
@@ -165,7 +144,7 @@ export class MeaningIndex {
     this.#kept.close()
   }
 
-  search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
+  search(query: MeaningQuery): Promise<MeaningSearch> {
     return this.#reading(() => this.#search(query))
   }
 
@@ -179,17 +158,35 @@ export class MeaningIndex {
     }
   }
 
-  async #search(query: MeaningQuery): Promise<{ hits: MeaningHit[]; mode: MeaningMode; problem?: string }> {
+  async #search(query: MeaningQuery): Promise<MeaningSearch> {
     this.#load()
     const collection = this.#collection
-    const canAsk = this.model !== undefined && query.mode !== 'text' && collection.hasVectors
+    const canAsk = this.model !== undefined && query.mode !== 'text'
     const asked = canAsk ? await this.#vectorOf(query.query) : undefined
     const mode = asked?.vector ? query.mode : 'text'
     const accepted = collection.accepted(query.language, query.path)
     const results = new Results(this.#options.root, collection, this.#parsers)
-    const ranked = await rankedBy(mode, results, query.query, asked?.vector, accepted)
+    const { ranked, embedded } = await rankChunks(results, {
+      mode,
+      query: query.query,
+      vector: asked?.vector,
+      accepted,
+      embed: (wanted) => {
+        this.#noteDemand(collection, wanted)
+        return this.#onDemand.vectors(wanted)
+      },
+    })
     const hits = await results.present(ranked, query.maxResults)
-    return { hits, mode, ...(asked?.problem !== undefined && { problem: asked.problem }) }
+    return { hits, mode, embedded, ...(asked?.problem !== undefined && { problem: asked.problem }) }
+  }
+
+  /** What is asked about now is likely to be asked about again: its segment comes first. Older questions count for less. */
+  #noteDemand(collection: ChunkCollection, wanted: readonly WantedChunk[]): void {
+    for (const [name, count] of this.#demand) this.#demand.set(name, count / 2)
+    for (const { id } of wanted) {
+      const name = collection.openOf(id)?.segment.name
+      if (name !== undefined) this.#demand.set(name, (this.#demand.get(name) ?? 0) + 1)
+    }
   }
 
   /** What keeps the model from giving a vector, if anything. The one that comes with the install need not be asked. */
@@ -226,10 +223,8 @@ export class MeaningIndex {
   }
 
   /** Work of this size waits while the text index is at work; what a served model does costs no processor here. */
-  #inTurn(thread: MeaningThread, request: Parameters<MeaningThread['ask']>[0]): Promise<MeaningReply> {
-    const ask = () => thread.ask(request)
-    if (request.do === 'embed' && request.choice.kind === 'endpoint') return ask()
-    return this.#options.turns.beside(ask, this.#stop.signal)
+  #inTurn(ask: () => Promise<MeaningReply>, isServed = false): Promise<MeaningReply> {
+    return isServed ? ask() : this.#options.turns.beside(ask, this.#stop.signal)
   }
 
   /** Takes in what was committed since, by whichever process. */
@@ -259,7 +254,7 @@ export class MeaningIndex {
     const all = await list(wanted)
     // An abort ends the threads there are; one that is asked for afterwards would be a new one.
     wanted.throwIfAborted()
-    const reply = await this.#inTurn(this.#thread(0), { do: 'stat', root: realRoot, paths: all })
+    const reply = await this.#inTurn(() => this.#thread(0).ask({ do: 'stat', root: realRoot, paths: all }))
     if (reply.type !== 'stats') return
     this.#files = all.length
     const changed = this.#changedFiles(all, reply.numbers)
@@ -289,7 +284,7 @@ export class MeaningIndex {
     return small.length > MEANING_LIMITS.smallSegments ? small.flat().map(({ path }) => path) : []
   }
 
-  /** New and changed files, source before other text, the latest edited first. Files that are gone turn stale. */
+  /** New and changed files, the likely ones first. Files that are gone turn stale. */
   #changedFiles(all: readonly string[], numbers: Float64Array): string[] {
     const states = new Map<string, { size: number; mtimeMs: number }>()
     const here = new Set(all)
@@ -303,21 +298,21 @@ export class MeaningIndex {
         if (!open.stale[n]) states.set(file.path, file)
       })
     this.#gone = gone
-    const changed: { path: string; mtimeMs: number; source: number }[] = []
+    const changed: FileFacts[] = []
     all.forEach((path, n) => {
       const size = numbers[n * 2] as number
       const mtimeMs = numbers[n * 2 + 1] as number
       const state = states.get(path)
       if (state?.size === size && state.mtimeMs === mtimeMs) return
-      changed.push({ path, mtimeMs, source: languageOf(path).grammar ? 1 : 0 })
+      changed.push({ path, size, mtimeMs })
     })
-    return changed
-      .sort((a, b) => b.source - a.source || b.mtimeMs - a.mtimeMs || (a.path < b.path ? -1 : 1))
-      .map(({ path }) => path)
+    return likelyFirst(changed)
   }
 
   async #chunkSome(files: readonly string[]): Promise<void> {
-    const reply = await this.#inTurn(this.#thread(0), { do: 'chunk', root: this.#options.realRoot, files })
+    const reply = await this.#inTurn(() =>
+      this.#thread(0).ask({ do: 'chunk', root: this.#options.realRoot, files }),
+    )
     if (reply.type !== 'chunked') return
     const name = await this.#kept.add(reply.batch)
     this.#load()
@@ -343,10 +338,15 @@ export class MeaningIndex {
     const known = this.#knownVectors(pending)
     const failed = new AbortController()
     const goOn = AbortSignal.any([wanted, failed.signal])
-    let next = 0
+    const queue = new EmbeddingQueue(
+      pending.map(({ segment }) => segment),
+      (name) => this.#demand.get(name) ?? 0,
+    )
     const embedInTurn = async (n: number) => {
-      for (let open = pending[next++]; open; open = pending[next++])
-        await this.#embed(this.#thread(n), open.segment, known, goOn)
+      for (let job = queue.take(); job; job = queue.take()) {
+        await this.#embed(this.#thread(n), job, known, goOn)
+        queue.putBack(job)
+      }
     }
     // Whoever still adds vectors when this settles would do so beside the next refresh, and a vector counts for the chunk at its place.
     await Promise.all(
@@ -355,33 +355,51 @@ export class MeaningIndex {
       ),
     )
     failed.signal.throwIfAborted()
+    this.#demand.clear()
   }
 
-  /** A batch is kept before the next is asked for, so that a crash costs one at most. */
+  /** The next few chunks of a segment. A batch is kept before the next is asked for, so that a crash costs one at most. */
   async #embed(
     thread: MeaningThread,
-    segment: ChunkSegment,
+    job: EmbeddingJob,
     known: ReadonlyMap<string, Uint8Array>,
     goOn: AbortSignal,
   ): Promise<void> {
+    const { segment } = job
+    const end = Math.min(segment.chunks, job.at + MEANING_LIMITS.embedTurn)
+    while (job.at < end) {
+      goOn.throwIfAborted()
+      const shown = Array.from({ length: Math.min(SHOWN, segment.chunks - job.at) }, (_, n): PendingChunk => {
+        const { file, hash } = segment.meta(job.at + n)
+        return {
+          path: segment.files[file]?.path ?? '',
+          hash,
+          known: known.get(hash) ?? this.#onDemand.known(hash),
+        }
+      })
+      const records = await this.#vectorsOf(thread, shown, (ask) =>
+        this.#inTurn(ask, this.#options.choice.kind === 'endpoint'),
+      )
+      if (records.length === 0) throw new CodebaseError('IO', 'The model gave no vector.')
+      await this.#kept.addVectors(segment.name, Buffer.concat(records))
+      job.at += records.length
+    }
+  }
+
+  /** Of as many of these chunks, from the first on, as the model makes at once. */
+  async #vectorsOf(
+    thread: MeaningThread,
+    chunks: readonly PendingChunk[],
+    when: (ask: () => Promise<MeaningReply>) => Promise<MeaningReply>,
+  ): Promise<Uint8Array[]> {
     const { realRoot: root, choice } = this.#options
     const dimensions = this.#dimensions
-    const chunks = segment.metas().map(
-      ({ file, hash }): PendingChunk => ({
-        path: segment.files[file]?.path ?? '',
-        hash,
-        known: known.get(hash),
-      }),
+    const reply = await when(() => thread.ask({ do: 'embed', root, chunks, choice, dimensions }))
+    if (reply.type !== 'embedded') return []
+    const size = vectorBytes({ dimensions })
+    return Array.from({ length: reply.records.length / size }, (_, n) =>
+      reply.records.slice(n * size, (n + 1) * size),
     )
-    for (let at = segment.vectors; at < chunks.length; ) {
-      goOn.throwIfAborted()
-      const shown = chunks.slice(at, at + SHOWN)
-      const reply = await this.#inTurn(thread, { do: 'embed', root, chunks: shown, choice, dimensions })
-      const count = reply.type === 'embedded' ? reply.records.length / vectorBytes({ dimensions }) : 0
-      if (reply.type !== 'embedded' || count === 0) throw new CodebaseError('IO', 'The model gave no vector.')
-      await this.#kept.addVectors(segment.name, reply.records)
-      at += count
-    }
   }
 
   /** Vectors of chunks whose text did not change when their file did. */
@@ -401,20 +419,4 @@ export class MeaningIndex {
     }
     return known
   }
-}
-
-async function rankedBy(
-  mode: MeaningMode,
-  results: Results,
-  query: string,
-  vector: Float32Array | undefined,
-  accepted: Uint8Array,
-): Promise<readonly Ranked[]> {
-  const { collection } = results
-  const byWords = mode === 'vector' ? undefined : collection.byWords(query, accepted)
-  const byVectors = vector && mode !== 'text' ? collection.byVectors(vector, accepted) : undefined
-  if (!byWords) return byVectors ? best(byVectors) : []
-  if (!byVectors) return best(byWords.scores, 0)
-  const both = fuse(byWords.scores, byVectors, accepted)
-  return results.lookCloser(best(collection.leanOnFiles(both)), raritiesOf(byWords.terms, collection.size))
 }

@@ -5,15 +5,16 @@ import { languageOf } from '../chunks/languages.ts'
 import { CodebaseError } from '../errors.ts'
 import type { TermHit } from '../index/storage.ts'
 import { MEANING_LIMITS } from '../limits.ts'
+import { holdsCredentials } from '../protection.ts'
 import { ripgrepNames } from '../ripgrep.ts'
 import { chunkTerms } from './chunk-batch.ts'
-import type { MeaningHit, MeaningQuery } from './live.ts'
+import type { MeaningHit, MeaningQuery } from './question.ts'
 import { best, bm25 } from './rank.ts'
 import { termsOf } from './terms.ts'
 
 /** What it needs of a codebase. */
 export interface Readable {
-  readonly root: { real(): Promise<string> }
+  real(): Promise<string>
   ripgrep(): Promise<string>
   chunkFile(path: string): Promise<{
     file_path: string
@@ -101,8 +102,10 @@ async function filesWith(
     '--',
     `./${path ?? ''}`,
   ]
-  const cwd = await code.root.real()
-  await ripgrepNames(await code.ripgrep(), args, { cwd, signal }, (name) => names.push(name))
+  const cwd = await code.real()
+  await ripgrepNames(await code.ripgrep(), args, { cwd, signal }, (name) => {
+    if (name === path || !holdsCredentials(name)) names.push(name)
+  })
   return names
 }
 

@@ -59,29 +59,86 @@ export function best(scores: Scores, least = Number.NEGATIVE_INFINITY): Ranked[]
 
 /**
  * Both as one: what counts is by how many standard deviations a chunk stands out among all of them, by its words and by its vector.
- * A chunk that has no vector yet is taken for an average one. `accepted` leaves chunks out.
+ * While vectors are missing, two things keep the chunks that have one from passing those that cannot answer yet: a chunk without a
+ * vector is taken to be as near as chunks with its words are on average, and vectors weigh only as much as the best by words
+ * have of them. `accepted` leaves chunks out.
  */
 export function fuse(byWords: Scores, byVectors: Scores, accepted: Uint8Array): Scores {
+  const compared = best(
+    byWords.map((score, id) => (accepted[id] ? score : Number.NaN)),
+    0,
+  ).slice(0, MEANING_LIMITS.trustedChunks)
+  const all = spreadOf(byVectors, accepted)
+  // Of few vectors nobody knows what is near: then they only sort the best by words, and put none of these behind the others.
+  const isFew = all.count < MEANING_LIMITS.spreadChunks && compared.length > 0
+  const nearnesses = isFew ? onlyOf(byVectors, compared) : byVectors
   const words = spreadOf(byWords, accepted)
-  const vectors = spreadOf(byVectors, accepted)
+  const vectors = isFew ? spreadOf(nearnesses, accepted) : all
+  const from = isFew ? vectors.least : vectors.mean
+  // The share of the best by words that have a vector; with none by words, vectors are all there is.
+  const having = compared.filter(({ id }) => !Number.isNaN(nearnesses[id])).length
+  const trust = compared.length === 0 ? 1 : having / compared.length
+  const slope = isFew ? 0 : slopeOf(byWords, nearnesses, accepted, { words, vectors })
+  // Among the best by words, one that has no vector is as good as the average of those that have.
+  const average = isFew && having > 0 ? (vectors.mean - from) / vectors.deviation : 0
+  const first = new Set(compared.map(({ id }) => id))
   return byWords.map((score, id) => {
     if (!accepted[id]) return Number.NaN
-    const near = byVectors[id] as number
-    const standing = Number.isNaN(near) ? 0 : (near - vectors.mean) / vectors.deviation
-    return (score - words.mean) / words.deviation + MEANING_LIMITS.vectorWeight * standing
+    const near = nearnesses[id] as number
+    const byWord = (score - words.mean) / words.deviation
+    const expected = isFew ? (first.has(id) ? average : 0) : slope * Math.max(0, byWord)
+    const standing = Number.isNaN(near) ? expected : (near - from) / vectors.deviation
+    return byWord + MEANING_LIMITS.vectorWeight * trust * standing
   })
 }
 
-function spreadOf(scores: Scores, accepted: Uint8Array): { mean: number; deviation: number } {
+function onlyOf(scores: Scores, some: readonly Ranked[]): Scores {
+  const only = new Float64Array(scores.length).fill(Number.NaN)
+  for (const { id } of some) only[id] = scores[id] as number
+  return only
+}
+
+/** How much nearer a chunk is for each standard deviation that its words stand out, among those that have both. */
+function slopeOf(
+  byWords: Scores,
+  byVectors: Scores,
+  accepted: Uint8Array,
+  { words, vectors }: { readonly words: Spread; readonly vectors: Spread },
+): number {
+  let products = 0
+  let squares = 0
+  let count = 0
+  byVectors.forEach((near, id) => {
+    if (!accepted[id] || Number.isNaN(near)) return
+    const byWord = ((byWords[id] as number) - words.mean) / words.deviation
+    if (byWord <= 0) return
+    count++
+    products += (byWord * (near - vectors.mean)) / vectors.deviation
+    squares += byWord * byWord
+  })
+  return count < MEANING_LIMITS.spreadChunks ? 0 : Math.max(0, products / (squares || 1))
+}
+
+interface Spread {
+  readonly count: number
+  readonly mean: number
+  readonly deviation: number
+  readonly least: number
+}
+
+function spreadOf(scores: Scores, accepted: Uint8Array): Spread {
   let count = 0
   let sum = 0
   let squares = 0
+  let least = Number.POSITIVE_INFINITY
   scores.forEach((score, id) => {
     if (!accepted[id] || Number.isNaN(score)) return
     count++
     sum += score
     squares += score * score
+    least = Math.min(least, score)
   })
   const mean = sum / Math.max(1, count)
-  return { mean, deviation: Math.sqrt(Math.max(0, squares / Math.max(1, count) - mean * mean)) || 1 }
+  const deviation = Math.sqrt(Math.max(0, squares / Math.max(1, count) - mean * mean)) || 1
+  return { count, mean, deviation, least }
 }

@@ -10,7 +10,7 @@ import type { Root } from '../root.ts'
 import { hashOf } from './chunk-batch.ts'
 import { closeness, type Rarities } from './closer.ts'
 import type { ChunkCollection } from './collection.ts'
-import type { MeaningHit } from './live.ts'
+import type { MeaningHit } from './question.ts'
 import type { Ranked } from './rank.ts'
 
 interface Read {

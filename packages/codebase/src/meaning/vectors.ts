@@ -68,6 +68,20 @@ export function centreOf(opens: readonly Placed[], size: number, dimensions: num
   return { mean, distances }
 }
 
+/** Of one record, as seen from `mean`: the cosine between it and the query, once what is common is taken off. */
+export function centredNearness(record: Uint8Array, query: Float32Array, mean: Float32Array): number {
+  const view = new DataView(record.buffer, record.byteOffset, record.byteLength)
+  const scale = view.getFloat32(0, true)
+  let near = 0
+  let distance = 0
+  for (let n = 0; n < query.length; n++) {
+    const own = scale * view.getInt8(4 + n) - (mean[n] as number)
+    near += own * (query[n] as number)
+    distance += own * own
+  }
+  return near / (Math.sqrt(distance) || 1)
+}
+
 function dot(bytes: Int8Array, at: number, query: Int16Array, count: number): number {
   // Four sums at once, in whole numbers: a processor adds them side by side, and none leaves 32 bits.
   let [a, b, c, d] = [0, 0, 0, 0]

@@ -38,9 +38,12 @@ export class MatchCollector {
   readonly #context: number
   #chars = 0
 
-  constructor(max: number, context: number) {
+  readonly #accepts: (file: string) => boolean
+
+  constructor(max: number, context: number, accepts: (file: string) => boolean = () => true) {
     this.#max = max
     this.#context = context
+    this.#accepts = accepts
   }
 
   get full(): boolean {
@@ -51,6 +54,7 @@ export class MatchCollector {
   reader(): (piece: Buffer) => boolean {
     const splitter = new LineSplitter()
     let file = ''
+    let isAccepted = true
     let lines = new Map<number, Line>()
     let hits: number[] = []
     const flush = () => {
@@ -62,9 +66,11 @@ export class MatchCollector {
       for (const raw of splitter.lines(piece)) {
         const event = JSON.parse(raw.toString('utf8')) as JsonEvent
         const number = event.data.line_number
-        if (event.type === 'begin') file = pathOf(event.data.path)
-        else if (event.type === 'end') flush()
-        else if (number !== undefined && number !== null && event.data.lines) {
+        if (event.type === 'begin') {
+          file = pathOf(event.data.path)
+          isAccepted = this.#accepts(file)
+        } else if (event.type === 'end') flush()
+        else if (isAccepted && number !== undefined && number !== null && event.data.lines) {
           lines.set(number, lineOf(event.data.lines))
           if (event.type === 'match') hits.push(number)
           if (this.#context === 0 && hits.length >= this.#max - this.matches.length) flush()

@@ -11,7 +11,19 @@ import type { TextAnswer, TextQuery } from './search.ts'
 
 const modules = fileURLToPath(new URL('../../../../node_modules', import.meta.url))
 
+/** What ripgrep finds. A glob of ours only narrows, so of the files it names those count that the ignore rules leave. */
 function judge(root: string, query: TextQuery): string[] {
+  const seen = new Set(
+    spawnSync(rgPath, ['--no-config', '--null', '--files', `./${query.path ?? ''}`], {
+      cwd: root,
+      maxBuffer: 1 << 28,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+      .stdout.split('\0')
+      .map((name) => name.replace(/^\.\//, '')),
+  )
+
   const flags = [
     query.regex ? '--no-fixed-strings' : '-F',
     query.caseSensitive ? '-s' : '-i',
@@ -30,10 +42,16 @@ function judge(root: string, query: TextQuery): string[] {
   return done.stdout
     .split('\n')
     .filter((line) => line.startsWith('{"type":"match"'))
-    .map((line) => {
-      const { data } = JSON.parse(line) as {
-        data: { path: { text: string }; line_number: number; lines: { text?: string; bytes?: string } }
-      }
+    .map(
+      (line) =>
+        (
+          JSON.parse(line) as {
+            data: { path: { text: string }; line_number: number; lines: { text?: string; bytes?: string } }
+          }
+        ).data,
+    )
+    .filter(({ path }) => seen.has(path.text.replace(/^\.\//, '')))
+    .map((data) => {
       const text = data.lines.text ?? Buffer.from(data.lines.bytes ?? '', 'base64').toString('utf8')
       return `${data.path.text.replace(/^\.\//, '')}:${data.line_number}:${text.replace(/\r?\n$/, '').slice(0, 4000)}`
     })
@@ -99,7 +117,13 @@ describe('search_code against ripgrep', () => {
     for (const name of ['hono', 'jose', 'fast-check'])
       cpSync(join(modules, name), join(tree.folder, 'lib', name), { recursive: true })
     cache = scratch()
-    code = new Codebase({ root: tree.folder, cacheDir: cache.folder, embeddings: { kind: 'none' } })
+    // Search by name is compared too, so what is named is read.
+    code = new Codebase({
+      root: tree.folder,
+      cacheDir: cache.folder,
+      embeddings: { kind: 'none' },
+      protectedFiles: 'allow',
+    })
     code.warmUp()
     await ready(code)
     const random = seeded(42)
@@ -160,14 +184,17 @@ describe('search_code against ripgrep', () => {
       (a: string) => `${quoted(a)}{1,2}?x?`,
       () => 'z[aeiou]b[a-z]a',
     ]
+    let compared = 0
     for (let n = 0; n < 50; n++) {
       const pick = () => words[Math.floor(random() * words.length)] ?? 'zebra'
       const pattern = shapes[n % shapes.length]?.(pick(), pick()) ?? ''
       const query = textQuery(pattern, { regex: true, caseSensitive: n % 3 !== 0 })
       const expected = judge(tree.folder, query)
       if (expected.length >= 10_000) continue
+      compared++
       expect(await found(code, query), pattern).toEqual(expected)
     }
+    expect(compared).toBeGreaterThan(30)
   }, 120_000)
 
   it('gives the same lines for regular expressions without a word in them', async () => {
@@ -224,6 +251,11 @@ describe('search_code against ripgrep', () => {
     ['string and', { caseSensitive: false }],
     ['zebra', { glob: ['*.txt'] }],
     ['zebra', { glob: ['!sub/**', '*.txt'] }],
+    ['zebra', { glob: ['!sub/**'] }],
+    ['zebra', { glob: ['.hidden/**'] }],
+    ['zebra', { glob: ['*.log', 'ignored/**', '*.gen'] }],
+    ['zebra\\w*', { glob: ['**/*'], regex: true }],
+    ['zebra', { path: 'ignored', glob: ['*.ts'] }],
     ['zebra', { path: 'sub' }],
     ['zebra', { path: 'sub/only-here.txt' }],
     ['zebra', { path: 'ignored' }],
@@ -242,7 +274,9 @@ describe('search_code against ripgrep', () => {
       const [a, b] = [await code.searchCode(query), await scan.searchCode(query)]
       expect(a.source).toBe('index')
       expect(b.source).toBe('scan')
-      if (!b.truncated) expect(a.matches).toEqual(b.matches)
+      expect([a.truncated, b.truncated]).toEqual([false, false])
+      expect(a.matches.length).toBeGreaterThan(0)
+      expect(a.matches).toEqual(b.matches)
     }
     await scan.close()
   })
@@ -284,18 +318,25 @@ describe('search_code against ripgrep', () => {
   }, 60_000)
 
   it('survives a file that vanishes and grows while it is searched', async () => {
+    let isThere = false
     const loop = setInterval(() => {
-      tree.write('churn/a.txt', 'churnword\n'.repeat(50))
-      rmSync(join(tree.folder, 'churn'), { recursive: true, force: true })
-    }, 3)
+      if (isThere) rmSync(join(tree.folder, 'churn'), { recursive: true, force: true })
+      else tree.write('churn/a.txt', 'churnword\n'.repeat(50))
+      isThere = !isThere
+    }, 20)
+    const seen: string[] = []
+    const until = Date.now() + 30_000
     try {
-      for (let n = 0; n < 30; n++)
-        for (const { text } of (await code.searchCode(textQuery('churnword'))).matches)
-          expect(text).toBe('churnword')
+      for (let n = 0; n < 30 || (seen.length === 0 && Date.now() < until); n++)
+        seen.push(...(await code.searchCode(textQuery('churnword'))).matches.map(({ text }) => text))
     } finally {
       clearInterval(loop)
     }
-  })
+    expect(seen.length).toBeGreaterThan(0)
+    expect(new Set(seen)).toEqual(new Set(['churnword']))
+    tree.write('churn/a.txt', 'churnword\n'.repeat(50))
+    expect((await code.searchCode(textQuery('churnword'))).matches).toHaveLength(50)
+  }, 60_000)
 
   it('answers from the kept index after a restart, with what changed meanwhile', async () => {
     const before = (await code.status()).text

@@ -4,7 +4,7 @@ import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CodebaseError } from '../errors.ts'
 import { FILE_LIMITS, INDEX_LIMITS, SEARCH_LIMITS } from '../limits.ts'
-import { runRipgrep } from '../ripgrep.ts'
+import { listFiles, runRipgrep } from '../ripgrep.ts'
 import { isInside, type Place, quote, type Root } from '../root.ts'
 import { searchLiteral } from './literal.ts'
 import { MatchCollector, type TextMatch } from './matches.ts'
@@ -60,15 +60,19 @@ export function checkQuery(query: string): void {
     )
 }
 
-export async function searchText(
-  binary: string,
-  root: Root,
-  query: TextQuery,
-  index: CandidateSource | undefined,
-  signal: AbortSignal | undefined,
-): Promise<TextAnswer> {
-  const answer = await searchUnconfined(binary, root, query, index, signal)
-  return { ...answer, matches: await inside(await root.real(), answer.matches) }
+/** Where to search, and by what means. */
+export interface SearchContext {
+  readonly binary: string
+  readonly root: Root
+  readonly index?: CandidateSource | undefined
+  /** False for files that no answer may show; all are shown when it is left out. */
+  readonly shows?: ((path: string) => boolean) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export async function searchText(context: SearchContext, query: TextQuery): Promise<TextAnswer> {
+  const answer = await searchUnconfined(context, query)
+  return { ...answer, matches: await inside(await context.root.real(), answer.matches) }
 }
 
 /**
@@ -91,13 +95,8 @@ async function nearest(path: string): Promise<string> {
   }
 }
 
-async function searchUnconfined(
-  binary: string,
-  root: Root,
-  query: TextQuery,
-  index: CandidateSource | undefined,
-  signal: AbortSignal | undefined,
-): Promise<TextAnswer> {
+async function searchUnconfined(context: SearchContext, query: TextQuery): Promise<TextAnswer> {
+  const { binary, root, index, shows, signal } = context
   checkQuery(query.query)
   if (query.query.includes('\0'))
     throw new CodebaseError('BAD_INPUT', 'The query must not contain a NUL byte.')
@@ -111,10 +110,12 @@ async function searchUnconfined(
   const place = query.path === undefined ? undefined : await searchable(root, query.path)
   const placed = place ? { ...query, path: place.relative } : query
   const named = await index?.candidates(placed)
-  const answer = named && (await searchFiles(binary, cwd, placed, named, signal))
+  const answer = named && (await searchFiles(binary, cwd, placed, shownOf(named, shows), signal))
   if (answer) return answer
+  const seen = await seenFiles(context, cwd, placed)
+  const accepts = (path: string) => (shows?.(path) ?? true) && (seen?.has(path) ?? true)
   // One more than asked for tells whether there is more.
-  const found = new MatchCollector(query.maxResults + 1, query.contextLines)
+  const found = new MatchCollector(query.maxResults + 1, query.contextLines, accepts)
   const end = await runRipgrep(
     binary,
     [
@@ -135,6 +136,24 @@ async function searchUnconfined(
     source: 'scan',
     notes: [],
   }
+}
+
+const shownOf = (named: Candidates, shows: SearchContext['shows']): Candidates =>
+  shows ? { ...named, files: named.files.filter(shows), byWalk: named.byWalk.filter(shows) } : named
+
+/**
+ * ripgrep lets a glob bring back what the ignore rules left out; here a glob only ever narrows. So where there is one, the files
+ * that the rules leave are listed first. Undefined: all count.
+ */
+async function seenFiles(
+  { binary, signal }: SearchContext,
+  cwd: string,
+  { glob, path }: TextQuery,
+): Promise<ReadonlySet<string> | undefined> {
+  if (glob.every((one) => one.startsWith('!'))) return undefined
+  const seen = new Set<string>()
+  await listFiles(binary, { cwd, signal, folders: [path ?? ''] }, (name) => seen.add(name))
+  return seen
 }
 
 /** ripgrep reads whatever it is named: a pipe nobody writes to, a device without end, a file of any size. */

@@ -2,6 +2,7 @@
 // era name their protocol version themselves and need no handshake. What a request of the protocol must carry is checked here
 // as well, because the SDK calls it an internal error.
 import { type JSONRPCMessage, specTypeSchemas } from '@modelcontextprotocol/server'
+import { badArguments } from '../schemas.ts'
 
 export const RPC = {
   parse: -32700,
@@ -16,7 +17,7 @@ const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 /** These may come before the handshake in any era. */
 const ALWAYS = new Set(['ping', 'server/discover'])
 
-/** The shape of each request that is served here, but for the arguments of a tool. */
+/** The shape of each request that is served here; a tool's arguments have schemas of their own. */
 const SHAPES = new Map(
   Object.entries({
     initialize: specTypeSchemas.InitializeRequest,
@@ -56,11 +57,6 @@ export class HandshakeGate {
     if (this.#initialized || ALWAYS.has(message.method) || isModern(message)) return misshapen(message)
     return rpcError(message.id, RPC.order, `Not initialized: send initialize before ${message.method}.`)
   }
-
-  /** An initialize that was refused does not count. */
-  refused(): void {
-    this.#initialized = false
-  }
 }
 
 /** What is wrong with the shape of a request, in any era. */
@@ -68,14 +64,18 @@ export function misshapen(message: JSONRPCMessage): RpcError | undefined {
   if (!('method' in message) || !('id' in message)) return undefined
   const checked = SHAPES.get(message.method)?.['~standard'].validate({ params: {}, ...message })
   // The SDK's schemas answer at once; the standard they follow would allow a promise.
-  if (!checked || checked instanceof Promise || !checked.issues) return undefined
+  if (!checked || checked instanceof Promise || !checked.issues) {
+    const unfit = badArguments(message)
+    return unfit === undefined ? undefined : rpcError(message.id, RPC.invalidParams, unfit)
+  }
   const faults = checked.issues.map(
     ({ path, message: text }) => `${(path ?? []).map(String).join('.')}: ${text}`,
   )
   return rpcError(message.id, RPC.invalidParams, `Invalid ${message.method}: ${faults.join('; ')}`)
 }
 
-function isModern(message: object): boolean {
+/** Does the request name its protocol version itself? */
+export function isModern(message: object): boolean {
   const meta = (message as { params?: { _meta?: Record<string, unknown> } }).params?._meta
   return typeof meta === 'object' && meta !== null && VERSION_KEY in meta
 }

@@ -1,14 +1,20 @@
 // transports/http.ts: the server on a port: Streamable HTTP on /mcp in both eras, plain JSON-RPC on /, and /health.
-// It answers only to its own host names and to listed origins, so that no web page can reach it through the browser.
+// It answers only to its own host names and to listed origins, so that no web page can reach it through the browser; who else may
+// call is access.ts's to say.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { McpServerFactory } from '@modelcontextprotocol/server'
 import { HTTP_LIMITS } from '../limits.ts'
 import { SERVICE, VERSION } from '../version.ts'
+import { Access, type AccessOptions, REFUSED } from './access.ts'
 import { RPC, type RpcError, rpcError } from './gate.ts'
-import { type ArgumentCheck, PlainEndpoint } from './plain.ts'
+import { PlainEndpoint } from './plain.ts'
 
-export interface HttpOptions {
+/**
+ * The user who started the server may call from this machine without a token where the system tells who calls (Linux, over
+ * loopback). Every other caller needs one of `tokens`, unless `auth` is false.
+ */
+export interface HttpOptions extends AccessOptions {
   /** 0 picks a free port. */
   readonly port?: number
   /** Loopback unless told otherwise. */
@@ -29,11 +35,7 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]', '::1']
 const CORS_HEADERS =
   'Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID'
 
-export async function serveHttp(
-  factory: McpServerFactory,
-  check: ArgumentCheck,
-  options: HttpOptions = {},
-): Promise<HttpHandle> {
+export async function serveHttp(factory: McpServerFactory, options: HttpOptions = {}): Promise<HttpHandle> {
   const [{ StreamableEndpoint }, { toNodeHandler }] = await Promise.all([
     import('./streamable.ts'),
     import('@modelcontextprotocol/node'),
@@ -41,9 +43,12 @@ export async function serveHttp(
   const host = options.host ?? '127.0.0.1'
   const mcp = new StreamableEndpoint(factory)
   const toMcp = toNodeHandler(mcp)
-  const plain = new PlainEndpoint(factory, check)
+  const plain = new PlainEndpoint(factory)
+  const access = new Access(options)
   const hosts = new Set(
-    [...LOOPBACK, host, ...(options.allowedHosts ?? [])].map((name) => name.toLowerCase()),
+    [...LOOPBACK, host.includes(':') ? `[${host}]` : host, ...(options.allowedHosts ?? [])].map((name) =>
+      name.toLowerCase(),
+    ),
   )
   const origins = new Set((options.allowedOrigins ?? []).map((origin) => origin.toLowerCase()))
 
@@ -54,6 +59,10 @@ export async function serveHttp(
     if (req.method === 'OPTIONS') return void res.writeHead(204).end()
     if (path === '/health' && (req.method === 'GET' || req.method === 'HEAD'))
       return json(res, 200, { status: 'ok', service: SERVICE, version: VERSION, mode: 'http' })
+    if (!(await access.allows(req))) {
+      res.setHeader('WWW-Authenticate', 'Bearer')
+      return refuse(res, 401, REFUSED)
+    }
     if (path !== '/mcp' && path !== '/') return refuse(res, 404, 'There is /mcp, / and /health.')
     if (req.method === 'POST') {
       const body = await jsonOf(req)
@@ -61,13 +70,12 @@ export async function serveHttp(
       if (path === '/') return answerPlain(plain, body.value, req, res)
       return toMcp(req as Arrived, res, body.value)
     }
-    const allowed = path === '/mcp' ? ['GET', 'DELETE'] : ['DELETE']
+    const allowed = path === '/mcp' ? ['GET', 'DELETE'] : []
     if (!allowed.includes(req.method ?? '')) {
       res.setHeader('Allow', ['POST', ...allowed, 'OPTIONS'].join(', '))
       return refuse(res, 405, 'POST a JSON-RPC message.')
     }
-    if (path === '/mcp') return toMcp(req as Arrived, atOnce(res))
-    res.writeHead((await plain.end(sessionOf(req))) ? 204 : 404).end()
+    return toMcp(req as Arrived, atOnce(res))
   }
   const server = createServer((req, res) => {
     answer(req, res).catch(() => {
@@ -117,14 +125,15 @@ async function answerPlain(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  const { status, body } = await plain.post(value, sessionOf(req))
+  const gone = new AbortController()
+  res.once('close', () => gone.abort())
+  const version = req.headers['mcp-protocol-version']
+  const { status, body } = await plain.post(value, {
+    version: typeof version === 'string' ? version : undefined,
+    signal: gone.signal,
+  })
   if (body === undefined) res.writeHead(status).end()
   else json(res, status, body)
-}
-
-function sessionOf(req: IncomingMessage): string | undefined {
-  const header = req.headers['mcp-session-id']
-  return typeof header === 'string' ? header : undefined
 }
 
 async function jsonOf(

@@ -1,32 +1,45 @@
-// transports/plain.ts: JSON-RPC for callers that know nothing of MCP's transports: one POST, one answer. A caller without
-// a session header shares the endpoint's one conversation, so initialize comes first and once, until DELETE ends it.
+// transports/plain.ts: JSON-RPC for callers that know nothing of MCP's transports: one POST, one answer. Nothing is kept between
+// two requests: each is served by a server of its own, so no caller can be in another one's way, and no initialize is needed.
 import { randomUUID } from 'node:crypto'
-import type { JSONRPCMessage, McpServerFactory, Transport } from '@modelcontextprotocol/server'
+import {
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type McpServerFactory,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type Transport,
+} from '@modelcontextprotocol/server'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { HTTP_LIMITS } from '../limits.ts'
-import { asMessage, HandshakeGate, RPC, rpcError } from './gate.ts'
+import { UNSTRUCTURED_VERSION } from '../mcp.ts'
+import { asMessage, isModern, misshapen, RPC, type RpcError, rpcError } from './gate.ts'
 import { linkedPair } from './linked.ts'
-
-/** Says what is wrong with a tool's arguments before they are sent, or nothing. */
-export type ArgumentCheck = (message: JSONRPCMessage) => string | undefined
+import { unstructuredWhenOld } from './unstructured.ts'
 
 export interface PlainAnswer {
   readonly status: number
   readonly body?: unknown
-  readonly sessionId?: string
 }
+
+export interface PlainRequest {
+  /** The MCP-Protocol-Version header of a caller that has one. */
+  readonly version?: string | undefined
+  /** The caller is gone. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** These need no handshake in any version. */
+const DIRECT = new Set(['initialize', 'server/discover'])
 
 export class PlainEndpoint {
   readonly #factory: McpServerFactory
-  readonly #check: ArgumentCheck
-  readonly #sessions = new Map<string, Promise<Conversation>>()
+  readonly #stop = new AbortController()
 
-  constructor(factory: McpServerFactory, check: ArgumentCheck) {
+  constructor(factory: McpServerFactory) {
     this.#factory = factory
-    this.#check = check
   }
 
-  async post(value: unknown, sessionId: string | undefined): Promise<PlainAnswer> {
-    if (!Array.isArray(value)) return this.#one(value, sessionId)
+  async post(value: unknown, request: PlainRequest = {}): Promise<PlainAnswer> {
+    if (!Array.isArray(value)) return this.#one(value, request)
     if (value.length === 0 || value.length > HTTP_LIMITS.batch)
       return {
         status: 400,
@@ -34,108 +47,94 @@ export class PlainEndpoint {
       }
     const answers: unknown[] = []
     for (const item of value) {
-      const { body } = await this.#one(item, sessionId)
+      const { body } = await this.#one(item, request)
       if (body !== undefined) answers.push(body)
     }
     return answers.length > 0 ? { status: 200, body: answers } : { status: 202 }
   }
 
-  /** Ends a conversation, so that the next caller may initialize again. */
-  async end(sessionId: string | undefined): Promise<boolean> {
-    const key = sessionId ?? ''
-    const session = this.#sessions.get(key)
-    this.#sessions.delete(key)
-    await (await session)?.close()
-    return session !== undefined
-  }
-
+  /** Every call that is still open is answered with an error. */
   async close(): Promise<void> {
-    for (const key of [...this.#sessions.keys()]) await this.end(key)
+    this.#stop.abort()
   }
 
-  async #one(value: unknown, sessionId: string | undefined): Promise<PlainAnswer> {
+  async #one(value: unknown, { version, signal }: PlainRequest): Promise<PlainAnswer> {
     const sorted = asMessage(value)
     if ('error' in sorted) return { status: 400, body: sorted.error }
     const { message } = sorted
-    const opens = 'method' in message && message.method === 'initialize'
-    if (sessionId !== undefined && !this.#sessions.has(sessionId))
-      return {
-        status: 404,
-        body: rpcError('id' in message ? message.id : null, RPC.order, 'There is no such session.'),
-      }
-    const session = await this.#session(sessionId ?? '')
-    const refusal = session.gate.check(message)
+    // A notification or a reply belongs to a conversation, and there is none.
+    if (!('method' in message) || !('id' in message)) return { status: 202 }
+    const refusal = misshapen(message)
     if (refusal) return { status: 200, body: refusal }
-    const complaint = this.#check(message)
-    if (complaint !== undefined)
-      return {
-        status: 200,
-        body: rpcError('id' in message ? message.id : null, RPC.invalidParams, complaint),
-      }
-    const body = await session.ask(message)
-    if (opens && isError(body)) session.gate.refused()
-    return body === undefined ? { status: 202 } : { status: 200, body }
-  }
-
-  #session(key: string): Promise<Conversation> {
-    const known = this.#sessions.get(key)
-    if (known) return known
-    const made = Conversation.open(this.#factory)
-    if (this.#sessions.size < HTTP_LIMITS.sessions) this.#sessions.set(key, made)
-    return made
+    const ended = signal ? AbortSignal.any([this.#stop.signal, signal]) : this.#stop.signal
+    return { status: 200, body: await answer(this.#factory, message, version, ended) }
   }
 }
 
-const isError = (body: unknown) => typeof body === 'object' && body !== null && 'error' in body
-
-/** One server behind one linked pair; requests get ids of ours, so that two callers' ids never meet. */
-class Conversation {
-  readonly gate = new HandshakeGate()
-  readonly #end: Transport
-  readonly #waiting = new Map<string, (answer: JSONRPCMessage) => void>()
-
-  private constructor(end: Transport) {
-    this.#end = end
-  }
-
-  static async open(factory: McpServerFactory): Promise<Conversation> {
-    const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
-    const [client, server] = linkedPair()
-    const conversation = new Conversation(client)
-    client.onmessage = (message) => {
-      if ('method' in message || !('id' in message) || typeof message.id !== 'string') return
-      conversation.#waiting.get(message.id)?.(message)
-      conversation.#waiting.delete(message.id)
-    }
-    serveStdio(factory, { transport: server })
+/** Serves one request from a new server's first word to its last. */
+async function answer(
+  factory: McpServerFactory,
+  request: JSONRPCRequest,
+  version: string | undefined,
+  ended: AbortSignal,
+): Promise<JSONRPCMessage | RpcError> {
+  const [client, server] = linkedPair()
+  const served = serveStdio(factory, { transport: unstructuredWhenOld(server) })
+  const exchange = new Exchange(client)
+  const give = (message: string) => () => exchange.end(message)
+  const timer = setTimeout(give('The call took too long.'), HTTP_LIMITS.requestMs)
+  const onEnd = give('The server is shutting down, or the caller is gone.')
+  ended.addEventListener('abort', onEnd, { once: true })
+  if (ended.aborted) onEnd()
+  try {
     await client.start()
-    return conversation
+    if (!isModern(request) && !DIRECT.has(request.method)) await exchange.open(version)
+    // An id of ours: the caller's may be the one of the handshake.
+    return { ...(await exchange.ask({ ...request, id: randomUUID() })), id: request.id }
+  } finally {
+    clearTimeout(timer)
+    ended.removeEventListener('abort', onEnd)
+    await served.close()
+  }
+}
+
+/** The client's side of one linked pair. */
+class Exchange {
+  readonly #end: Transport
+  readonly #waiting = new Map<unknown, (answer: JSONRPCMessage) => void>()
+  #ended: string | undefined
+
+  constructor(end: Transport) {
+    this.#end = end
+    end.onmessage = (message) => {
+      if ('method' in message || !('id' in message)) return
+      this.#waiting.get(message.id)?.(message)
+      this.#waiting.delete(message.id)
+    }
   }
 
-  async ask(message: JSONRPCMessage): Promise<unknown> {
-    if (!('method' in message) || !('id' in message)) {
-      await this.#end.send(message)
-      return undefined
-    }
-    const own = randomUUID()
-    const answer = new Promise<JSONRPCMessage>((done) => this.#waiting.set(own, done))
-    const timer = setTimeout(() => this.#giveUp(own, 'The call took too long.'), HTTP_LIMITS.requestMs)
-    try {
-      await this.#end.send({ ...message, id: own })
-      return { ...(await answer), id: message.id }
-    } finally {
-      clearTimeout(timer)
-    }
+  async open(version: string | undefined): Promise<void> {
+    const protocolVersion =
+      version !== undefined && SUPPORTED_PROTOCOL_VERSIONS.includes(version) ? version : UNSTRUCTURED_VERSION
+    const clientInfo = { name: 'plain-json-rpc', version: '1' }
+    const params = { protocolVersion, capabilities: {}, clientInfo }
+    await this.ask({ jsonrpc: '2.0', id: randomUUID(), method: 'initialize', params })
+    await this.#end.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
   }
 
-  async close(): Promise<void> {
-    for (const id of [...this.#waiting.keys()]) this.#giveUp(id, 'The conversation was ended.')
-    await this.#end.close()
+  ask(request: JSONRPCRequest): Promise<JSONRPCMessage> {
+    return new Promise((done, fail) => {
+      this.#waiting.set(request.id, done)
+      if (this.#ended !== undefined) this.end(this.#ended)
+      else this.#end.send(request).catch(fail)
+    })
   }
 
   /** Answers in the server's place, which keeps the caller's socket from waiting for ever. */
-  #giveUp(id: string, message: string): void {
-    this.#waiting.get(id)?.({ jsonrpc: '2.0', id, error: { code: RPC.internal, message } })
-    this.#waiting.delete(id)
+  end(message: string): void {
+    this.#ended = message
+    for (const [id, done] of this.#waiting)
+      done({ jsonrpc: '2.0', id: String(id), error: { code: RPC.internal, message } })
+    this.#waiting.clear()
   }
 }

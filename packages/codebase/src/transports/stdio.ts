@@ -1,5 +1,5 @@
 // transports/stdio.ts: one JSON-RPC message a line. A line that is no message is answered with the error it deserves and
-// the conversation goes on; the end of input ends it.
+// the conversation goes on; the end of input ends it, once what is open has been answered.
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { STDIO_LIMITS } from '../limits.ts'
@@ -17,6 +17,10 @@ export class LineTransport implements Transport {
   /** Inside a line that was too long: its rest is skipped. */
   #skipping = false
   #closed = false
+  /** Requests that have no answer yet. */
+  readonly #open = new Set<unknown>()
+  /** Set once the input has ended; what is open then is still answered, for so long. */
+  #ending: NodeJS.Timeout | undefined
 
   constructor(input: Readable, output: Writable) {
     this.#input = input
@@ -27,7 +31,7 @@ export class LineTransport implements Transport {
     this.#input.on('data', this.#onData)
     this.#input.once('end', this.#onEnd)
     this.#input.once('close', this.#onEnd)
-    this.#output.on('error', this.#onEnd)
+    this.#output.on('error', () => void this.close())
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -37,11 +41,14 @@ export class LineTransport implements Transport {
       // A reader that went away ends the conversation through the stream's error event.
       this.#output.write(line, () => done())
     })
+    if (!('method' in message) && 'id' in message) this.#open.delete(message.id)
+    if (this.#ending && this.#open.size === 0) await this.close()
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    clearTimeout(this.#ending)
     this.#input.off('data', this.#onData)
     this.#input.off('end', this.#onEnd)
     this.#input.off('close', this.#onEnd)
@@ -49,7 +56,13 @@ export class LineTransport implements Transport {
     this.onclose?.()
   }
 
-  readonly #onEnd = () => void this.close()
+  /** A caller may pipe its requests in and only then read; one that is gone cannot be written to, which ends this at once. */
+  readonly #onEnd = () => {
+    // The last line may have no newline.
+    if (!this.#ending && !this.#closed) this.#endLine()
+    if (this.#open.size === 0) return void this.close()
+    this.#ending ??= setTimeout(() => void this.close(), STDIO_LIMITS.lastAnswersMs)
+  }
 
   readonly #onData = (piece: Buffer) => {
     let from = 0
@@ -89,7 +102,14 @@ export class LineTransport implements Transport {
     const sorted = asMessage(value)
     const refusal = 'error' in sorted ? sorted.error : this.#gate.check(sorted.message)
     if (refusal) void this.#answer(refusal)
-    else if ('message' in sorted) this.onmessage?.(sorted.message)
+    else if ('message' in sorted) {
+      const { message } = sorted
+      if ('method' in message && 'id' in message) this.#open.add(message.id)
+      // The server answers no call that was cancelled.
+      else if ('method' in message && message.method === 'notifications/cancelled')
+        this.#open.delete(message.params?.['requestId'])
+      this.onmessage?.(message)
+    }
   }
 
   /** Errors about unreadable lines have a null id, which the SDK's types do not know. */

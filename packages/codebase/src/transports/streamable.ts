@@ -12,6 +12,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { HTTP_LIMITS } from '../limits.ts'
 import { asMessage, HandshakeGate, misshapen, RPC, type RpcError, rpcError } from './gate.ts'
+import { unstructuredWhenOld } from './unstructured.ts'
 
 interface Session {
   readonly gate: HandshakeGate
@@ -87,7 +88,7 @@ export class StreamableEndpoint {
     })
     const context: McpRequestContext = { era: 'legacy', requestInfo: request }
     const server = await this.#factory(context)
-    await server.connect(transport)
+    await server.connect(unstructuredWhenOld(transport))
     const served = transport.onclose
     transport.onclose = () => {
       served?.()

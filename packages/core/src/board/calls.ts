@@ -61,6 +61,7 @@ export interface CallOptions {
   readonly audit?: AuditSettings | undefined
   readonly hooks: Hooks
   readonly elicitation?: ElicitationPorts | undefined
+  readonly builtinAsks?: CallPorts['builtinAsks']
   server(name: string): ConfiguredServer | undefined
   connection(name: string): Connection
 }
@@ -108,6 +109,7 @@ export class Calls implements ToolActions {
       standing: (server) => this.#standing(server),
       gate: this.#gate,
       accepted: this.accepted,
+      builtinAsks: options.builtinAsks,
       hooks,
       ...(elicitation && { elicitation }),
       urlDone: (server, id, signal) => this.#urls.wait(server, id, INTERACTION_LIMITS.urlDoneMs, signal),

@@ -1,7 +1,7 @@
 // open.ts: from options to a board: reads the configuration, plugs in logins and built-ins, and follows the files if asked.
 import { join } from 'node:path'
 import { Board } from '../board.ts'
-import { createBuiltins } from '../builtin/index.ts'
+import { type Builtins, createBuiltins } from '../builtin/index.ts'
 import type { Configuration } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import { plugboardHome } from '../config/sources.ts'
@@ -28,7 +28,8 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   const host = options.host ?? configuration.loadedWith.host
   const { place } = configuration
   const stateDir = options.stateDir ?? stateFolder(host)
-  const builtins = createBuiltins({ root: place.root, host, cacheDir: join(plugboardHome(place), 'cache') })
+  const own = plugboardHome(place)
+  const builtins = createBuiltins({ root: place.root, host, home: own, cacheDir: join(own, 'cache') })
   // Logins are loaded only where there is something to log in to.
   const remote =
     options.auth === undefined && (options.watch || configuration.servers.some(({ entry }) => 'url' in entry))
@@ -43,16 +44,17 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
     cwd: options.cwd ?? settings.cwd,
     host,
     stateDir,
-    servers: configuration.servers,
+    servers: builtins.fitting(configuration.servers),
     hooks: [...settings.hooks, ...(options.hooks ?? [])],
     // Served where the configuration lists them, and only there: it may leave them out, or forbid them.
     handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
+    builtinAsks: (...call) => builtins.asks(...call),
   })
   board.beforeClose(() => builtins.close())
   for (const text of warnings) board.warn(text)
   board.setConfigurationFaults(configuration.diagnostics)
   if (options.watch) {
-    const files = await follow(board, configuration, options)
+    const files = await follow(board, configuration, options, builtins)
     board.reloadWith(() => files.reload())
     board.beforeClose(() => files.stop())
     if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))
@@ -70,6 +72,7 @@ async function follow(
   board: Board,
   first: Configuration,
   options: BoardOptions,
+  builtins: Builtins,
 ): Promise<WatchedConfiguration> {
   const { watchConfiguration } = await import('../config/watch.ts')
   let warned = new Set(boardSettings(first).warnings)
@@ -79,7 +82,7 @@ async function follow(
       for (const text of warnings) if (!warned.has(text)) board.warn(text)
       warned = new Set(warnings)
       board.setConfigurationFaults(next.diagnostics)
-      return board.apply(servers, rulesAfter(first, rules, options.rules), [
+      return board.apply(builtins.fitting(servers), rulesAfter(first, rules, options.rules), [
         ...hooks,
         ...(options.hooks ?? []),
       ])

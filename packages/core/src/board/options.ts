@@ -60,6 +60,12 @@ export interface BoardBehaviour {
   readonly inProcess?: Readonly<Record<string, InProcessServer>>
   /** Transports of `sdk` entries, by name. */
   readonly handOver?: (name: string) => Promise<Transport> | Transport | undefined
+  /** Why a built-in server wants the user asked about these arguments, if so; from the built-ins, when the board has them. */
+  readonly builtinAsks?: (
+    server: string,
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+  ) => Promise<string | undefined>
   readonly auth?: (server: ConfiguredServer) => ConnectionOptions['auth']
   /** Who calls when a call does not say: `agent` (the user is asked), `user` (typing it is consent) or `client`. */
   readonly caller?: Caller

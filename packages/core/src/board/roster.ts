@@ -1,7 +1,7 @@
 // roster.ts: the servers of one board and their connections: which there are, what they share (slots, memory, numbers),
 // and how one set of them follows another. What is asked of a server is not its business.
 import { isDeepStrictEqual } from 'node:util'
-import { BUILTIN_ALLOWS } from '../builtin/index.ts'
+import { BUILTIN_ALLOWS, isBuiltin } from '../builtin/index.ts'
 import { isLocal } from '../config/entry.ts'
 import { noSuchServer } from '../config/resolve.ts'
 import type { ConfiguredServer } from '../config/types.ts'
@@ -172,10 +172,6 @@ export class Roster {
   async flush(): Promise<void> {
     await atMost(this.#options.host, CONNECT_LIMITS.closeMs, this.#eras.flush())
   }
-}
-
-function isBuiltin({ name, entry, scope }: ConfiguredServer): boolean {
-  return scope === 'dynamic' && entry.type === 'sdk' && Object.hasOwn(BUILTIN_ALLOWS, name)
 }
 
 /** The same server, for the connection's purposes: where it was written down does not matter. */

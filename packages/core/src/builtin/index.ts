@@ -1,11 +1,18 @@
 // builtin: the servers that come with the program and run inside it, each loaded when it is first needed and closed
 // with its board. A package that is not installed costs only its own server.
 import { join } from 'node:path'
+import type { ConfiguredServer } from '../config/types.ts'
 import type { Transport } from '../connection/protocol.ts'
 import { InitError } from '../errors.ts'
 import type { Host } from '../host.ts'
+import { unfitRoot } from './unfit-root.ts'
 
-/** What each built-in lets anybody use without asking: all of these only read, and only below the project's folder. */
+export { type PrivateFolders, unfitRoot } from './unfit-root.ts'
+
+/**
+ * What each built-in lets a caller use without asking: all of these only read, and only below the project's folder. A call that
+ * names a hidden or ignored file there, or one that holds credentials, is asked about all the same (`Builtins.asks`).
+ */
 export const BUILTIN_ALLOWS: Readonly<Record<string, readonly string[]>> = {
   codebase: [
     'search_code',
@@ -21,6 +28,8 @@ export interface BuiltinContext {
   /** The folder they serve. */
   readonly root: string
   readonly host: Host
+  /** Plugboard's own folder: nothing of it is ever served unasked. */
+  readonly home: string
   /** Where their indexes and memories may lie. */
   readonly cacheDir: string
 }
@@ -28,18 +37,40 @@ export interface BuiltinContext {
 export interface Builtins {
   /** Each serves the other end of a linked pair. Its type is not the optional package's: declarations must stand alone. */
   readonly servers: Readonly<Record<string, (end: Transport) => Promise<void>>>
+  /** Why the user should be asked about this call of one of them, because of what it names; undefined when its own list decides. */
+  asks(server: string, tool: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined>
+  /** The same servers; a built-in that must not serve this folder is disabled, with the reason. */
+  fitting(servers: readonly ConfiguredServer[]): readonly ConfiguredServer[]
   close(): Promise<void>
 }
 
+/** Is this entry one of ours, rather than another server of the same name? */
+export function isBuiltin({ name, entry, scope }: ConfiguredServer): boolean {
+  return scope === 'dynamic' && entry.type === 'sdk' && Object.hasOwn(BUILTIN_ALLOWS, name)
+}
+
 export function createBuiltins(context: BuiltinContext): Builtins {
+  const unfit = unfitRoot(context.root, { home: context.host.home, own: context.home })
   let codebase: Promise<import('@plugboard/codebase').CodebaseServer> | undefined
+  const open = () => {
+    codebase ??= openCodebase(context)
+    return codebase
+  }
   return {
-    servers: {
-      codebase: async (end) => {
-        codebase ??= openCodebase(context)
-        await (await codebase).connect(end)
-      },
-    },
+    servers: { codebase: async (end) => (await open()).connect(end) },
+    asks: async (server, tool, args) =>
+      server === 'codebase' ? (await open()).reasonToAsk(tool, args) : undefined,
+    fitting: (servers) =>
+      unfit === undefined
+        ? servers
+        : servers.map((server) =>
+            isBuiltin(server) && !server.disabled
+              ? {
+                  ...server,
+                  disabled: { kind: 'config', text: `${unfit}; it searches project folders only` },
+                }
+              : server,
+          ),
     close: async () => {
       const server = await codebase?.catch(() => undefined)
       await server?.close()
@@ -47,13 +78,16 @@ export function createBuiltins(context: BuiltinContext): Builtins {
   }
 }
 
-async function openCodebase({ root, cacheDir, host }: BuiltinContext) {
+async function openCodebase({ root, cacheDir, host, home }: BuiltinContext) {
   const { CodebaseError, createCodebaseServer, embeddingsFrom } = await loadCodebase()
   try {
     const embeddings = embeddingsFrom(host.env)
     return createCodebaseServer({
       root,
       cacheDir: join(cacheDir, 'codebase'),
+      // The board asks before a call reaches it.
+      protectedFiles: 'gated',
+      protectedFolders: [home],
       ...(embeddings && { embeddings }),
     })
   } catch (error) {

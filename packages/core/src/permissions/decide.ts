@@ -36,6 +36,8 @@ function spoken(request: ToolRequest, standing: Standing): Decision {
     ruleVerdict(request, standing.rules, standing),
   )
   if (said) return said
+  if (request.builtin?.asks)
+    return { outcome: 'ask', reason: { kind: 'builtin', text: request.builtin.asks } }
   if (request.builtin?.allowedTools.includes(request.tool))
     return {
       outcome: 'allow',

@@ -27,7 +27,13 @@ export interface ToolRequest {
   /** What the tool is to be called with, where that is known. */
   readonly arguments?: Readonly<Record<string, unknown>> | undefined
   /** A server of our own, which brings its own list of allowed tools. */
-  readonly builtin?: { readonly allowedTools: readonly string[] } | undefined
+  readonly builtin?:
+    | {
+        readonly allowedTools: readonly string[]
+        /** Why its list does not cover this call, because of the arguments. */
+        readonly asks?: string | undefined
+      }
+    | undefined
 }
 
 export type Outcome = 'allow' | 'ask' | 'deny'

@@ -23,6 +23,10 @@ export interface PermitPorts {
   readonly gate: PermissionGate
   /** The tool definitions that were accepted before. */
   readonly accepted?: AcceptedTools | undefined
+  /** Why a built-in server wants the user asked about these arguments, if so. */
+  readonly builtinAsks?:
+    | ((server: string, tool: string, args: Readonly<Record<string, unknown>>) => Promise<string | undefined>)
+    | undefined
 }
 
 /** The tool as a question about permission. */
@@ -48,8 +52,13 @@ export async function permit(
 ): Promise<Verdict> {
   const known = ports.accepted?.changes(tool)
   const changes = known instanceof Promise ? await known : known
-  const plain = permissionRequest(tool, args)
-  const request = changes ? { ...plain, changes } : plain
+  const asked = permissionRequest(tool, args)
+  const asks = asked.builtin && (await ports.builtinAsks?.(tool.server, tool.definition.name, args))
+  const request: ToolRequest = {
+    ...asked,
+    ...(changes && { changes }),
+    ...(asked.builtin && asks !== undefined && { builtin: { ...asked.builtin, asks } }),
+  }
   const standing = ports.standing(tool.server)
   const caller = context.caller ?? 'agent'
   const who = { caller, client: context.client }

@@ -3,7 +3,8 @@
 // - Parts keep their order. Text is text. A link is one line. Text of an embedded resource follows its address.
 // - Pictures are shown when a model can take them, made smaller if need be, and saved as they came. Sound and other bytes
 //   are saved, and a line says what, how large and where.
-// - `structuredContent` is always kept beside. The model reads it too, as JSON after the text, unless the text says it.
+// - `structuredContent` is always kept beside. The model reads it too, as JSON after the text, unless the text says it, or the
+//   server says that the text alone is meant for the model (`_meta["plugboard/textSaysAll"]`).
 // - Text over the limit is cut at the end of a line, and the whole is saved; the last line says where.
 // - An error is a result like any other, with `isError`.
 
@@ -36,6 +37,7 @@ export interface ResultOptions {
   readonly files: ResultFiles
 }
 
+const TEXT_SAYS_ALL = 'plugboard/textSaysAll'
 const LEAVES = 200
 const COMPARED_CHARS = 1_000_000
 
@@ -49,7 +51,9 @@ export async function presentResult(raw: unknown, options: ResultOptions): Promi
   if (blocks.length > RESULT_LIMITS.blocks)
     draft.say(`[${blocks.length - RESULT_LIMITS.blocks} more parts were left out]`)
   const structured = Object.hasOwn(answer, 'structuredContent') ? answer.structuredContent : undefined
-  if (structured !== undefined && !alreadySaid(structured, draft.texts())) draft.say(jsonText(structured))
+  const isSaid = isRecord(answer._meta) && answer._meta[TEXT_SAYS_ALL] === true && !draft.isEmpty()
+  if (structured !== undefined && !isSaid && !alreadySaid(structured, draft.texts()))
+    draft.say(jsonText(structured))
   const isError = answer.isError === true
   if (draft.isEmpty())
     draft.say(isError ? 'The tool reported an error and said nothing about it.' : '(no output)')

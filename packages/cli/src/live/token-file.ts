@@ -1,0 +1,36 @@
+// token-file.ts: the file of tokens that may come in over HTTP: one a line, at least 16 characters, `#` starts a comment.
+import { readFileSync } from 'node:fs'
+import { InvalidInput } from '@plugboard/core/errors'
+
+export interface TokenLine {
+  readonly token: string
+  /** What follows the token on its line. */
+  readonly rest: readonly string[]
+}
+
+export function readTokenFile(file: string): TokenLine[] {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new InvalidInput(`--token-file: ${file} cannot be read.`, { cause: error })
+  }
+  const lines = text
+    .split('\n')
+    .map((line) => line.replace(/(?:^|\s)#.*/, '').trim())
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [token = '', ...rest] = line.split(/\s+/)
+      return { token, rest }
+    })
+  const short = lines.find(({ token }) => token.length < 16)
+  if (lines.length === 0 || short)
+    throw new InvalidInput(`--token-file: ${file} ${short ? 'has a token that is too short' : 'is empty'}.`, {
+      hint: 'Write one token of at least 16 characters a line.',
+    })
+  if (new Set(lines.map(({ token }) => token)).size < lines.length)
+    throw new InvalidInput(`--token-file: ${file} has the same token twice.`, {
+      hint: 'Write each token on one line only.',
+    })
+  return lines
+}

@@ -1,0 +1,95 @@
+// meaning/on-demand.ts: vectors for the few chunks that a question needs now, while the rest of the tree still waits for its own.
+// They are kept in memory, and the background work takes them from there instead of making them again.
+import { MEANING_LIMITS } from '../limits.ts'
+import type { PendingChunk } from './worker.ts'
+
+export interface WantedChunk {
+  readonly id: number
+  readonly path: string
+  readonly hash: string
+}
+
+/** Gives the vectors of as many of these chunks, from the first on, as the model makes at once. */
+export type AskForVectors = (lane: number, chunks: readonly PendingChunk[]) => Promise<readonly Uint8Array[]>
+
+export class VectorsOnDemand {
+  /** By the hash of the chunk's text; the one that was used last is the last. */
+  readonly #kept = new Map<string, Uint8Array>()
+  readonly #ask: AskForVectors
+  readonly #lanes: number
+
+  constructor(lanes: number, ask: AskForVectors) {
+    this.#lanes = lanes
+    this.#ask = ask
+  }
+
+  known(hash: string): Uint8Array | undefined {
+    return this.#kept.get(hash)
+  }
+
+  /** Those of `wanted` that were known or could be made in time. What comes too late is kept for the next question. */
+  async vectors(
+    wanted: readonly WantedChunk[],
+    budgetMs: number = MEANING_LIMITS.onDemandMs,
+  ): Promise<Map<number, Uint8Array>> {
+    const missing = byFile(wanted.filter(({ hash }) => !this.#kept.has(hash)))
+    if (missing.length > 0) await this.#make(missing, budgetMs)
+    const found = new Map<number, Uint8Array>()
+    for (const { id, hash } of wanted) {
+      const record = this.#kept.get(hash)
+      if (record) found.set(id, record)
+    }
+    return found
+  }
+
+  async #make(missing: readonly WantedChunk[], budgetMs: number): Promise<void> {
+    let next = 0
+    let isOver = false
+    const work = async (lane: number) => {
+      while (!isOver && next < missing.length) {
+        const from = next
+        // A lane that asks for many at once gets what its model likes; the others go on behind it.
+        const some = missing.slice(from, from + MEANING_LIMITS.endpointBatch)
+        next = from + 1
+        const records = await this.#ask(
+          lane,
+          some.map(({ path, hash }) => ({ path, hash, known: this.#kept.get(hash) })),
+        )
+        next = Math.max(next, from + records.length)
+        records.forEach((record, n) => {
+          const chunk = some[n]
+          if (chunk) this.#keep(chunk.hash, record)
+        })
+        if (records.length === 0) return
+      }
+    }
+    // A model that fails costs the vectors; the background work says why.
+    const lanes = Array.from({ length: this.#lanes }, (_, lane) => work(lane).catch(() => undefined))
+    let timer: NodeJS.Timeout | undefined
+    const over = new Promise<void>((done) => {
+      timer = setTimeout(done, budgetMs)
+    })
+    await Promise.race([Promise.all(lanes), over])
+    isOver = true
+    clearTimeout(timer)
+  }
+
+  #keep(hash: string, record: Uint8Array): void {
+    this.#kept.delete(hash)
+    this.#kept.set(hash, record)
+    if (this.#kept.size <= MEANING_LIMITS.onDemandKept) return
+    const [oldest] = this.#kept.keys()
+    if (oldest !== undefined) this.#kept.delete(oldest)
+  }
+}
+
+/** In the order of the best of each file: a file that is cut once gives all of its chunks. */
+function byFile(wanted: readonly WantedChunk[]): WantedChunk[] {
+  const files = new Map<string, WantedChunk[]>()
+  for (const chunk of wanted) {
+    const file = files.get(chunk.path)
+    if (file) file.push(chunk)
+    else files.set(chunk.path, [chunk])
+  }
+  return [...files.values()].flat()
+}

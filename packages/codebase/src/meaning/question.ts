@@ -1,0 +1,40 @@
+// meaning/question.ts: what a question to the search by meaning says, and what it is answered with: types only.
+
+export type MeaningMode = 'hybrid' | 'vector' | 'text'
+
+export interface MeaningQuery {
+  readonly query: string
+  readonly mode: MeaningMode
+  readonly language: string | undefined
+  readonly path: string | undefined
+  readonly maxResults: number
+}
+
+export interface MeaningHit {
+  readonly file_path: string
+  readonly start_line: number
+  readonly end_line: number
+  readonly kind: string
+  readonly name?: string
+  readonly within?: string[]
+  readonly language: string
+  readonly text: string
+  readonly score: number
+}
+
+export interface Coverage {
+  readonly files: number
+  readonly files_indexed: number
+  readonly chunks: number
+  readonly chunks_with_vectors: number
+}
+
+export interface MeaningSearch {
+  readonly hits: MeaningHit[]
+  /** What they were ranked by. */
+  readonly mode: MeaningMode
+  /** Chunks that got their vector for this question, because it needed them. */
+  readonly embedded: number
+  /** Why the model could not be asked. */
+  readonly problem?: string
+}

@@ -1,0 +1,78 @@
+// shapes.ts: what a codebase is made with, and what it answers: types only.
+import type { IndexPhase } from './index/live.ts'
+import type { EmbeddingChoice } from './meaning/choice.ts'
+import type { Coverage, MeaningHit, MeaningMode } from './meaning/question.ts'
+
+export interface CodebaseOptions {
+  /** The folder that is searched; nothing outside it is ever read. */
+  readonly root: string
+  /** Where indexes live; one folder inside it belongs to this root. */
+  readonly cacheDir?: string
+  /** Worker threads that index and embed at a time, at most. */
+  readonly threads?: number
+  /** False searches by scanning only; nothing is written. */
+  readonly index?: boolean
+  /** Where vectors come from: the model that comes with the install (the default), an endpoint, or nowhere. */
+  readonly embeddings?: EmbeddingChoice
+  /**
+   * What happens to a call that names a hidden or ignored file, or one that holds credentials: it is refused (the default), it is
+   * served because the program in front has asked (`gated`; resources still refuse), or it is served (`allow`). Search shows them never.
+   */
+  readonly protectedFiles?: 'refuse' | 'gated' | 'allow'
+  /** Folders that are protected as a whole, wherever they lie. */
+  readonly protectedFolders?: readonly string[]
+  /** Called when the index starts, progresses or ends its work. */
+  readonly onProgress?: (phase: IndexPhase) => void
+}
+
+/** How far building is; `of` may still grow. */
+export interface IndexProgress {
+  /** `text` counts files; `meaning` counts chunks, cut and (where there is a model) embedded. */
+  readonly part: 'text' | 'meaning'
+  readonly done: number
+  readonly of: number
+}
+
+export interface CodebaseStatus {
+  readonly root: string
+  readonly text: {
+    readonly state: IndexPhase['kind']
+    readonly reason?: string
+    readonly done?: number
+    readonly of?: number
+    readonly files: number
+    readonly textBytes: number
+    readonly indexBytes: number
+    readonly tooLarge: number
+  }
+  readonly meaning: Coverage & {
+    readonly model: string | null
+    readonly working: boolean
+    readonly problem?: string
+  }
+  readonly cache: { readonly folder: string; readonly bytes: number }
+}
+
+export interface ChunkInfo {
+  readonly start_line: number
+  readonly end_line: number
+  readonly kind: string
+  readonly name?: string
+  readonly within?: readonly string[]
+  readonly language: string
+  readonly text: string
+}
+
+export interface FileChunks {
+  readonly file_path: string
+  readonly language: string
+  readonly chunks: readonly ChunkInfo[]
+}
+
+export interface MeaningAnswer {
+  readonly results: MeaningHit[]
+  readonly mode: MeaningMode
+  readonly model: string | null
+  readonly coverage: Coverage
+  readonly notes: string[]
+}
