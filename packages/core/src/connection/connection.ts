@@ -1,6 +1,7 @@
 // connection.ts: the effects around one server's state: connecting when needed, reconnecting when lost, requests that
 // survive what can be survived, and an end. The decisions are in states.ts; one attempt is in bringup.ts.
 import { isLocal, type ServerEntry, type TransportType } from '../config/entry.ts'
+import { printable } from '../config/printable.ts'
 import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { Events, ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
@@ -69,6 +70,8 @@ export class Connection {
       fetch: (method, params, signal) => this.#fetch(method, params, signal),
       listed: (list, count) => events.emit('list-changed', { server: server.name, list, count }),
       warn: (text) => this.#log.add('plugboard', text),
+      leftOut: (text) =>
+        events.emit('warning', { server: server.name, text: printable(`${server.name}: ${text}`) }),
       wantsHeaders: () => this.#session?.era === 'modern' && isHttp(server.entry),
     })
     this.#requests = new Requests({

@@ -1,5 +1,6 @@
 // findings.ts: what in a server's tools a provider would reject or a person should look at. Plugboard mends most of it on
 // the way to a model; other clients of the same server do not, and its author may want to know.
+import { MISSING_INPUT_SCHEMA } from '../connection/tool-definition.ts'
 import { DOCTOR_LIMITS, TOOL_LIMITS } from '../limits.ts'
 import { cleanLine, hiddenSigns, plainName, readToolList, type ToolDefinition } from '../tools/index.ts'
 import { isRecord, own } from '../tools/json.ts'
@@ -14,6 +15,7 @@ export type FindingKind =
   | 'array-items'
   | 'property-name'
   | 'schema'
+  | 'schema-missing'
   | 'name-length'
   | 'name-characters'
   | 'description-length'
@@ -70,7 +72,7 @@ function* descriptionFindings(description: string | undefined): Generator<Bare> 
   if (description === undefined || description.trim() === '')
     yield {
       kind: 'description-missing',
-      message: 'it has no description, so a model must guess what it does',
+      message: 'it has no description; the model is given its name in words',
     }
   else if (description.length > TOOL_LIMITS.descriptionChars)
     yield {
@@ -81,6 +83,12 @@ function* descriptionFindings(description: string | undefined): Generator<Bare> 
 
 function* schemaFindings(schema: ToolDefinition['inputSchema']): Generator<Bare> {
   const where = 'inputSchema'
+  if (schema === MISSING_INPUT_SCHEMA)
+    return yield {
+      kind: 'schema-missing',
+      where,
+      message: 'it has no input schema; `{"type": "object"}` is assumed, and its arguments are not checked',
+    }
   if (!isRecord(schema)) return yield { kind: 'root-type', where, message: 'its schema is not an object' }
   const surveyed = survey(schema)
   if (!surveyed.ok) return yield { kind: 'schema', where, message: surveyed.reason }

@@ -120,7 +120,10 @@ export class BoundTool implements Tool {
   }
 
   get description(): string {
-    this.#description ??= describeTool(this.definition.description)
+    this.#description ??= describeTool(this.definition.description, {
+      name: this.definition.name,
+      title: this.definition.title ?? this.definition.annotations?.title,
+    })
     return this.#description
   }
 
