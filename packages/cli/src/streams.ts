@@ -4,20 +4,37 @@ import { lazyModule } from '@plugboard/core/lazy'
 
 export type Fd = 1 | 2
 
+/** The descriptors of this process that took the slow way once: what is written later must not overtake it. */
+const queued = new Set<Fd>()
+
 export function write(fd: Fd, text: string): void {
   const fs = lazyModule('node:fs')
   let bytes = Buffer.from(text)
+  if (queued.has(fd)) return void enqueue(fd, bytes)
   while (bytes.length > 0) {
     try {
       bytes = bytes.subarray(fs.writeSync(fd, bytes))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      if (code === 'EAGAIN') return void (fd === 1 ? process.stdout : process.stderr).write(bytes)
+      if (code === 'EAGAIN') return void enqueue(fd, bytes)
       // A reader that went away (`| head`) ends us quietly, as it does other commands.
       if (code === 'EPIPE') process.exit(0)
       throw error
     }
   }
+}
+
+/** Node keeps the process alive until the reader has taken it all. */
+function enqueue(fd: Fd, bytes: Buffer): void {
+  const stream = fd === 1 ? process.stdout : process.stderr
+  if (!queued.has(fd)) {
+    queued.add(fd)
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(0)
+      throw error
+    })
+  }
+  stream.write(bytes)
 }
 
 /** Where scripts send what they do not read; a character device too. */

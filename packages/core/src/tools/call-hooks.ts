@@ -40,7 +40,16 @@ export async function hooksAfter(call: HookedCall, result: ToolResult): Promise<
     : await hooks.after(hooked(call), { content, structuredContent }, signal)
   const replaced = after.output === undefined ? content : blocksOf(after.output)
   const added = after.context.map((text) => ({ type: 'text', text }) as const)
-  return added.length === 0 && replaced === content ? result : { ...result, content: [...replaced, ...added] }
+  if (added.length === 0 && replaced === content) return result
+  const shown = [...replaced, ...added]
+  if (replaced === content) {
+    const { answer } = result
+    const sent = answer && { answer: { ...answer, content: [...listed(answer.content), ...added] } }
+    return { ...result, content: shown, ...sent }
+  }
+  // What a hook replaced is not handed on in another form.
+  const { structuredContent: _structured, savedFiles: _saved, answer, meta: _meta, ...rest } = result
+  return { ...rest, content: shown, savedFiles: [], ...(answer && { answer: { content: shown } }) }
 }
 
 /** The same for an answer that is passed on as it came. */
@@ -52,10 +61,15 @@ export async function hooksAfterPassing(
   if (result.isError === true || !call.hooks?.has('PostToolUse')) return result
   const after = await call.hooks.after(hooked(call), { content, structuredContent }, call.signal)
   if (after.output === undefined && after.context.length === 0) return result
-  const kept = after.output === undefined && Array.isArray(content) ? content : []
-  const replaced = after.output === undefined ? [] : blocksOf(after.output)
   const added = after.context.map((text) => ({ type: 'text', text }))
-  return { ...result, content: [...kept, ...replaced, ...added] }
+  if (after.output === undefined) return { ...result, content: [...listed(content), ...added] }
+  // What a hook replaced is not handed on in another form.
+  const { structuredContent: _structured, _meta, ...rest } = result
+  return { ...rest, content: [...blocksOf(after.output), ...added] }
+}
+
+function listed(content: unknown): readonly unknown[] {
+  return Array.isArray(content) ? content : []
 }
 
 export async function hooksAfterFailure(call: HookedCall, error: PlugboardError): Promise<void> {

@@ -39,6 +39,8 @@ export interface CallContext {
   readonly timeoutMs?: number
   /** How much text may come back, instead of the tool's own limit. */
   readonly maxResultChars?: number
+  /** Keeps the server's answer as it came, in `answer` of the result, beside what a model is given. */
+  readonly keepAnswer?: boolean
 }
 
 export interface Tool extends OfferedTool {
