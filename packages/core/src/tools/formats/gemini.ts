@@ -2,7 +2,6 @@
 // free-form objects. What the subset has no form for is asked for as text, and fromGemini() reads it back.
 import type { JsonSchema } from '../definition.ts'
 import { isRecord, put } from '../json.ts'
-import { subschemas } from '../schema/positions.ts'
 import { resolveReference, survey } from '../schema/reference.ts'
 import type { OfferedTool } from '../tool.ts'
 import { Changes, decodeArguments, type Encoded } from './decode.ts'
@@ -45,8 +44,7 @@ const DROPPED = [
 ]
 /** References are written out. How deep that goes, and how much larger than the original the result may be. */
 const DEPTH = 12
-const GROWTH = 3
-const LEAST_PARTS = 200
+const SPARE_CHARS = 4000
 
 export function toGemini(tool: OfferedTool): GeminiFunction {
   const [{ schema }] = encode(tool.inputJsonSchema)
@@ -69,6 +67,7 @@ class Subset {
   readonly #root: Plain
   readonly #changes = new Changes()
   readonly #resolve: (reference: string) => unknown
+  /** Characters that references may still add, as their targets have them. */
   #room: number
 
   constructor(root: Plain) {
@@ -76,7 +75,7 @@ class Subset {
     const surveyed = survey(root)
     this.#resolve = (reference) =>
       surveyed.ok ? resolveReference(reference, surveyed.names, root) : undefined
-    this.#room = LEAST_PARTS + GROWTH * countParts(root)
+    this.#room = SPARE_CHARS + JSON.stringify(root).length
   }
 
   encode(): Encoded {
@@ -86,10 +85,10 @@ class Subset {
   /** `open` are the references that are being written out. */
   #part(raw: unknown, depth: number, open: readonly unknown[]): Plain {
     if (!isRecord(raw)) return this.#anything({})
-    if (depth > DEPTH || --this.#room < 0) return this.#anything(raw)
+    if (depth > DEPTH) return this.#anything(raw)
     const { $ref, allOf, ...rest } = raw
     const target = typeof $ref === 'string' ? this.#resolve($ref) : undefined
-    if (target !== undefined && open.includes(target))
+    if (target !== undefined && (open.includes(target) || !this.#pays(target)))
       return this.#anything({ ...(target as Plain), ...rest })
     const parts = [target, ...(Array.isArray(allOf) ? allOf : [])].filter(isRecord)
     if (parts.length > 0) {
@@ -101,6 +100,13 @@ class Subset {
     if (Array.isArray(choices)) return this.#choice(raw, choices, depth, open)
     const values = valuesOf(raw)
     return values ? this.#values(raw, values) : this.#types(raw, depth, open)
+  }
+
+  #pays(target: unknown): boolean {
+    const chars = JSON.stringify(target)?.length ?? 0
+    if (chars > this.#room) return false
+    this.#room -= chars
+    return true
   }
 
   #types(schema: Readonly<Plain>, depth: number, open: readonly unknown[]): Plain {
@@ -239,12 +245,4 @@ function described(schema: Readonly<Plain>): Plain {
 function bothDescribed(schema: Readonly<Plain>, form: Readonly<Plain>): Plain {
   const texts = [schema.description, form.description].filter((text) => typeof text === 'string')
   return texts.length === 0 ? {} : { description: [...new Set(texts)].join(' ') }
-}
-
-/** portable() has bounded how deep this goes. */
-function countParts(schema: unknown): number {
-  if (!isRecord(schema)) return 1
-  let count = 1
-  for (const part of subschemas(schema)) count += countParts(part.schema)
-  return count
 }
