@@ -24,9 +24,126 @@ export function openAiComplaints({ type, function: offered }) {
   if (type !== 'function') complaints.push('it is no function')
   if (description.length > OPENAI_DESCRIPTION_CHARS) complaints.push('its description is too long')
   for (const part of schemasIn(parameters)) {
-    if (part.type === 'array' && part.items === undefined && part.prefixItems === undefined)
+    if (typesOf(part).includes('array') && part.items === undefined)
       complaints.push('an array does not say of what')
-    if (strict && isObject(part) && !isClosed(part)) complaints.push('a strict object is open')
+    if (typeof part.pattern === 'string' && needsBacktracking(part.pattern))
+      complaints.push(`the pattern ${part.pattern} looks around`)
+    for (const key of Object.keys(part.patternProperties ?? {}))
+      if (needsBacktracking(key)) complaints.push(`the pattern ${key} looks around`)
+  }
+  if (strict) complaints.push(...strictComplaints(parameters))
+  return complaints
+}
+
+/** Structured outputs, as documented: what a part may say, and how much there may be of everything. */
+const STRICT_KEYWORDS = new Set([
+  '$defs',
+  '$ref',
+  'additionalProperties',
+  'anyOf',
+  'const',
+  'description',
+  'enum',
+  'exclusiveMaximum',
+  'exclusiveMinimum',
+  'format',
+  'items',
+  'maxItems',
+  'maximum',
+  'minItems',
+  'minimum',
+  'multipleOf',
+  'pattern',
+  'properties',
+  'required',
+  'title',
+  'type',
+])
+const STRICT_FORMATS = new Set('date-time time date duration email hostname ipv4 ipv6 uuid'.split(' '))
+
+function* strictComplaints(root) {
+  let properties = 0
+  let chars = 0
+  let values = 0
+  for (const part of schemasIn(root)) {
+    const types = typesOf(part)
+    for (const key of Object.keys(part)) if (!STRICT_KEYWORDS.has(key)) yield `strict has no ${key}`
+    if (part.$ref !== undefined && Object.keys(part).length > 1) yield 'a strict $ref has something beside it'
+    if (part.$ref !== undefined && !/^#(\/\$defs\/[\w.-]+)?$/.test(part.$ref))
+      yield `a strict $ref to ${part.$ref}`
+    if (types.length === 0 && !part.anyOf && part.$ref === undefined) yield 'a strict part has no type'
+    if (isObject(part) && !isClosed(part)) yield 'a strict object is open'
+    if (part.format !== undefined && !STRICT_FORMATS.has(part.format))
+      yield `the strict format ${part.format}`
+    const names = Object.keys(part.properties ?? {})
+    properties += names.length
+    chars += [...names, ...Object.keys(part.$defs ?? {})].join('').length
+    if (part.enum) {
+      values += part.enum.length
+      const texts = part.enum.filter((value) => typeof value === 'string').join('').length
+      chars += texts
+      if (part.enum.length > 250 && texts > 15_000) yield 'a strict enum is too long'
+      for (const value of part.enum)
+        if (!types.some((type) => fits(value, type))) yield 'an enum of another type'
+    }
+  }
+  if (properties > 5000) yield 'too many strict properties'
+  if (chars > 120_000) yield 'too many strict characters'
+  if (values > 1000) yield 'too many strict values'
+  if (objectDepth(root) > 10) yield 'strict is nested too deeply'
+}
+
+function fits(value, type) {
+  if (type === 'integer') return Number.isInteger(value)
+  if (type === 'null') return value === null
+  return type === typeof value
+}
+
+function objectDepth(part, depth = 0) {
+  const below = [...childrenOf(part)].map((child) => objectDepth(child, depth + (isObject(part) ? 1 : 0)))
+  return Math.max(depth + (isObject(part) ? 1 : 0), ...below)
+}
+
+/** An engine without backtracking, such as RE2, refuses these. */
+function needsBacktracking(source) {
+  for (let at = 0, inClass = false; at < source.length; at++) {
+    if (source[at] === '\\') {
+      if (!inClass && /[1-9k]/.test(source[at + 1] ?? '')) return true
+      at++
+    } else if (inClass) inClass = source[at] !== ']'
+    else if (source[at] === '[') inClass = true
+    else if (/^\(\?(?:[=!]|<[=!])/.test(source.slice(at, at + 4))) return true
+  }
+  return false
+}
+
+const GEMINI_KEYWORDS = new Set(
+  'type format title description nullable enum maxItems minItems properties required minLength maxLength pattern anyOf minimum maximum items'.split(
+    ' ',
+  ),
+)
+
+/** Gemini's Schema: a subset of OpenAPI 3.0. */
+export function geminiComplaints({ name, parameters }) {
+  const complaints = NAME.test(name) ? [] : [`the name ${JSON.stringify(name)} is not allowed`]
+  if (parameters === undefined) return complaints
+  if (parameters.type !== 'object') complaints.push('its schema has no object at the root')
+  for (const part of schemasIn(parameters)) {
+    const say = (text) => complaints.push(`${text}: ${JSON.stringify(part).slice(0, 200)}`)
+    for (const key of Object.keys(part)) if (!GEMINI_KEYWORDS.has(key)) say(`${key} is not known`)
+    if (part.anyOf === undefined && typeof part.type !== 'string') say('a part has no type')
+    const names = Object.keys(part.properties ?? {})
+    if (part.type === 'object' && names.length === 0) say('an object without properties')
+    for (const key of names) if (!/^[A-Za-z_]\w{0,63}$/.test(key)) say(`the property ${key} is not allowed`)
+    if (part.type === 'array' && part.items === undefined) say('an array does not say of what')
+    if (
+      part.enum &&
+      (part.type !== 'string' || part.enum.some((value) => typeof value !== 'string' || value === ''))
+    )
+      say('an enum of something else than texts')
+    for (const key of part.required ?? [])
+      if (!names.includes(key)) say(`it requires ${key}, which it has not`)
+    if (part.pattern !== undefined && needsBacktracking(part.pattern)) say('a pattern that looks around')
   }
   return complaints
 }
@@ -49,7 +166,11 @@ function* common(name, schema) {
 }
 
 function isObject(part) {
-  return part.type === 'object' || (Array.isArray(part.type) && part.type.includes('object'))
+  return typesOf(part).includes('object')
+}
+
+function typesOf({ type }) {
+  return Array.isArray(type) ? type : type === undefined ? [] : [type]
 }
 
 function isClosed({ additionalProperties, required = [], properties = {} }) {
@@ -57,7 +178,7 @@ function isClosed({ additionalProperties, required = [], properties = {} }) {
 }
 
 const MAPS = new Set(['properties', '$defs', 'definitions', 'patternProperties', 'dependentSchemas'])
-const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required'])
+const VALUES = new Set(['enum', 'const', 'default', 'examples', 'required', 'type', 'dependentRequired'])
 
 /** Every schema inside a schema, and nothing that only looks like one: a property may be called `properties`. */
 function* schemasIn(schema) {
@@ -67,9 +188,13 @@ function* schemasIn(schema) {
     return
   }
   yield schema
+  for (const part of childrenOf(schema)) yield* schemasIn(part)
+}
+
+function* childrenOf(schema) {
   for (const [key, value] of Object.entries(schema)) {
-    if (VALUES.has(key)) continue
-    if (MAPS.has(key)) for (const part of Object.values(value ?? {})) yield* schemasIn(part)
-    else yield* schemasIn(value)
+    if (VALUES.has(key) || typeof value !== 'object' || value === null) continue
+    if (MAPS.has(key) || Array.isArray(value)) yield* Object.values(value)
+    else yield value
   }
 }

@@ -7,6 +7,9 @@ import { withCodes } from './colors.ts'
 
 export type Fd = 1 | 2
 
+/** The descriptors of this process that took the slow way once: what is written later must not overtake it. */
+const queued = new Set<Fd>()
+
 export function write(fd: Fd, text: string): void {
   put(fd, Buffer.from(shownOn(fd, text)))
 }
@@ -41,17 +44,31 @@ function showsControls(fd: Fd): boolean {
 function put(fd: Fd, given: Buffer): void {
   const fs = lazyModule('node:fs')
   let bytes = given
+  if (queued.has(fd)) return void enqueue(fd, bytes)
   while (bytes.length > 0) {
     try {
       bytes = bytes.subarray(fs.writeSync(fd, bytes))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      if (code === 'EAGAIN') return void (fd === 1 ? process.stdout : process.stderr).write(bytes)
+      if (code === 'EAGAIN') return void enqueue(fd, bytes)
       // A reader that went away (`| head`) ends us quietly, as it does other commands.
       if (code === 'EPIPE') process.exit(0)
       throw error
     }
   }
+}
+
+/** Node keeps the process alive until the reader has taken it all. */
+function enqueue(fd: Fd, bytes: Buffer): void {
+  const stream = fd === 1 ? process.stdout : process.stderr
+  if (!queued.has(fd)) {
+    queued.add(fd)
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(0)
+      throw error
+    })
+  }
+  stream.write(bytes)
 }
 
 /** How wide the screen is. */

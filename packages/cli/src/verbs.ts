@@ -230,7 +230,10 @@ export const VERBS: readonly VerbSpec[] = [
     usage: 'TOOL [KEY=VALUE | KEY:=JSON …]',
     options: {
       args: { type: 'string', value: 'JSON', help: 'the arguments as a JSON object; - reads it from stdin' },
-      full: { type: 'boolean', help: 'all of a long text, not only its beginning' },
+      full: {
+        type: 'boolean',
+        help: 'all of a long text on a terminal; a pipe and --json always get all of it',
+      },
       sample: SAMPLE,
     },
     examples: [

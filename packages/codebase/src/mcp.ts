@@ -26,8 +26,6 @@ const list = (glob: string | readonly string[] | undefined) => (glob === undefin
 const MORE_LISTED = 'There is more than was listed.'
 /** Structured results came after this version; a client of it, and a plain JSON-RPC caller, read JSON in the text. */
 export const UNSTRUCTURED_VERSION = '2024-11-05'
-/** Tells a client of ours that the text alone is enough for a model: it would pay for the same facts twice. */
-const TEXT_SAYS_ALL = { 'plugboard/textSaysAll': true }
 
 const TOOLS: { readonly [Name in ToolName]: ToolSpec<Name> } = {
   search_code: {
@@ -265,7 +263,6 @@ function register<Name extends ToolName>(server: McpServer, code: Codebase, name
             text,
           })),
           structuredContent: output as Record<string, unknown>,
-          ...(!isOld && { _meta: TEXT_SAYS_ALL }),
         }
       } catch (error) {
         if (!(error instanceof CodebaseError)) throw error

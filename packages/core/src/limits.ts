@@ -236,6 +236,17 @@ export const TOOL_LIMITS = {
   urlElicitationRounds: 3,
 } as const
 
+/** One tool as its server lists it. A schema past these bounds costs its own tool; other fields are cut or left out. */
+export const DEFINITION_LIMITS = {
+  nameChars: 512,
+  /** Levels of objects and lists, data in `default` and `enum` included. */
+  depth: 200,
+  /** Characters of one schema as JSON, about. */
+  chars: 512 * KIB,
+  /** A description, a title. */
+  textChars: 64 * KIB,
+} as const
+
 /** JSON Schemas of strangers. */
 export const SCHEMA_LIMITS = {
   nodes: 20_000,

@@ -1,7 +1,8 @@
 // anthropic.ts: the Messages API, streaming: a conversation into its JSON, its events into ours.
-import { type OfferedTool, toAnthropic } from '@plugboard/core/tools'
+import { fromAnthropic, type OfferedTool, toAnthropic } from '@plugboard/core/tools'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { ContentBlock, Message, Usage } from '../messages.ts'
+import { withOwnArguments } from './arguments.ts'
 import { eventData } from './http.ts'
 import { count, type Plain, parseEvent, record, text } from './json.ts'
 import {
@@ -28,19 +29,23 @@ export function anthropicModel(options: AnthropicOptions): Model {
     id: options.model,
     contextTokens: options.contextTokens ?? CONTEXT_TOKENS,
     stream: (request, signal) =>
-      readAnthropic(
-        eventData({
-          host: options.host,
-          url: `${base}/v1/messages`,
-          headers: {
-            'anthropic-version': '2023-06-01',
-            ...(apiKey !== undefined && { 'x-api-key': apiKey }),
-            ...(authToken !== undefined && { authorization: `Bearer ${authToken}` }),
-          },
-          body: anthropicBody(options.model, request),
-          signal,
-          keyHint: 'Check ANTHROPIC_API_KEY.',
-        }),
+      withOwnArguments(
+        request.tools,
+        fromAnthropic,
+        readAnthropic(
+          eventData({
+            host: options.host,
+            url: `${base}/v1/messages`,
+            headers: {
+              'anthropic-version': '2023-06-01',
+              ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+              ...(authToken !== undefined && { authorization: `Bearer ${authToken}` }),
+            },
+            body: anthropicBody(options.model, request),
+            signal,
+            keyHint: 'Check ANTHROPIC_API_KEY.',
+          }),
+        ),
       ),
   }
 }

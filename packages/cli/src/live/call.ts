@@ -5,12 +5,13 @@ import { nearest } from '@plugboard/core/config/nearest'
 import { InvalidInput, isPlugboardError } from '@plugboard/core/errors'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from '../context.ts'
-import { EXIT } from '../output.ts'
+import { EXIT, shortPath } from '../output.ts'
 import { timeoutOption, withBoard } from '../plug.ts'
 import { isTerminal } from '../streams.ts'
 import { personOptions } from '../terminal/person.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { readArguments, strangers } from '../use/arguments.ts'
+import { callJson, pipedText, shownText } from '../use/result.ts'
 import { forStdout, oneLine } from '../use/shown.ts'
 import { readStdin } from '../use/stdin.ts'
 
@@ -39,7 +40,11 @@ export async function run(invocation: Invocation): Promise<number> {
           signal,
           onProgress: (progress) => line.progress(progress),
           ...(timeoutMs !== undefined && { timeoutMs }),
-          ...(invocation.flag('full') && { maxResultChars: Number.POSITIVE_INFINITY }),
+          // Only a person at a terminal gets a cut.
+          ...((invocation.flag('full') || invocation.output.json || !isTerminal(1)) && {
+            maxResultChars: Number.POSITIVE_INFINITY,
+            keepAnswer: true,
+          }),
         })
         line.end()
         show(invocation, tool, result, performance.now() - started)
@@ -74,36 +79,17 @@ function isSlip(name: string, board: Board): boolean {
 
 function show(invocation: Invocation, tool: Tool, result: ToolResult, durationMs: number): void {
   const { output } = invocation
-  const { isError, content, structuredContent, savedFiles, truncated, warnings } = result
   const { serverName, toolName } = tool.mcpInfo
-  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
-  const said = withoutData(texts, structuredContent)
-  output.result(
-    {
-      server: serverName,
-      tool: toolName,
-      isError,
-      content,
-      ...(structuredContent !== undefined && { structuredContent }),
-      ...(savedFiles.length > 0 && { savedFiles }),
-      ...(truncated && { truncated }),
-      durationMs: Math.round(durationMs * 10) / 10,
-    },
-    () => said.map(forStdout).join('\n'),
-  )
+  const { isError, savedFiles, warnings } = result
+  const text = isTerminal(1) ? shownText(result) : pipedText(result)
+  output.result(callJson(tool, result, durationMs), () => text.said.map(forStdout).join('\n'))
   if (output.json) return
-  if (said.length < texts.length && isTerminal(2))
-    output.note(output.errorColor.dim('The same call with --json prints its structured result too.'))
+  for (const line of text.notes) output.note(oneLine(line, 400))
+  if (!isTerminal(1))
+    for (const { path, mimeType, bytes } of savedFiles)
+      output.note(`Saved to ${shortPath(path)} (${mimeType}, ${bytes} bytes).`)
   if (isError) output.note(output.errorColor.red(`${serverName}.${toolName} answered with an error.`))
   if (output.verbose) for (const warning of warnings) output.note(oneLine(warning, 300))
-}
-
-/** A model reads the structured result after the text; for a person the text is enough, where there is one. */
-function withoutData(texts: readonly string[], structured: unknown): readonly string[] {
-  if (structured === undefined || !texts[0]?.trim()) return texts
-  const data = JSON.stringify(structured, null, 2)
-  // A long one is there in part: its beginning, up to the limit.
-  return texts.filter((text, at) => at === 0 || text === '' || !data.startsWith(text))
 }
 
 /** Most schemas let any argument pass, and most servers drop what they do not know: a slip would go unseen. */

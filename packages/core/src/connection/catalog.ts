@@ -28,6 +28,8 @@ export interface CatalogOptions {
   fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json>
   listed(kind: ListKind, count: number): void
   warn(text: string): void
+  /** A tool of the server is not offered, and why. */
+  leftOut?(text: string): void
   /** Whether tools may want headers beside their arguments: 2026-07-28 over HTTP. */
   wantsHeaders(): boolean
 }
@@ -49,7 +51,7 @@ export class Catalog {
 
   constructor(options: CatalogOptions) {
     this.#options = options
-    this.tools = this.#list({ ...TOOLS, parse: (item) => this.#usable(TOOLS.parse(item)) })
+    this.tools = this.#list({ ...TOOLS, parse: (item, note) => this.#usable(TOOLS.parse(item, note)) })
     this.resources = this.#list(RESOURCES)
     this.templates = this.#list(TEMPLATES)
     this.prompts = this.#list(PROMPTS)
@@ -122,12 +124,13 @@ export class Catalog {
   }
 
   #list<T>(spec: ListSpec<T>): CachedList<T> {
-    const { host, fetch, warn, recent } = this.#options
+    const { host, fetch, warn, recent, leftOut } = this.#options
     const list: CachedList<T> = new CachedList<T>({
       spec,
       host,
       fetch,
       warn,
+      ...(leftOut && spec.kind === 'tools' && { leftOut }),
       changed: (items) => this.#changed(spec.kind, items.length),
       used: () => spec.kind !== 'tools' && recent.used(list),
     })

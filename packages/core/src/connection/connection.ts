@@ -2,6 +2,7 @@
 // survive what can be survived, and an end. The decisions are in states.ts; one attempt is in bringup.ts, their order in
 // attempts.ts. Whatever a caller awaits here holds the process; what runs without a caller does not.
 import { isLocal, type TransportType } from '../config/entry.ts'
+import { printable } from '../config/printable.ts'
 import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { ListKind, LogLine } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
@@ -75,6 +76,8 @@ export class Connection {
       fetch: (method, params, signal) => this.#fetch(method, params, signal),
       listed: (list, count) => events.emit('list-changed', { server: server.name, list, count }),
       warn: (text) => this.#log.add('plugboard', text),
+      leftOut: (text) =>
+        events.emit('warning', { server: server.name, text: printable(`${server.name}: ${text}`) }),
       wantsHeaders: () => this.#session?.era === 'modern' && isHttp(server.entry),
     })
     this.#requests = new Requests({

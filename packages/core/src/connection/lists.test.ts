@@ -133,9 +133,14 @@ describe('lists of real servers', () => {
     const made = await board({ servers: [fixture('raw', 'raw', { fault: 'bad-tool' }).server] })
     const events = recorded(made)
     await made.ready()
-    expect(made.definitions().map(({ tool: { name } }) => name)).toEqual(['good'])
+    expect(made.definitions().map(({ tool: { name } }) => name)).toEqual(['good', 'no-schema'])
     const lines = events.flatMap((event) => (event.type === 'log' ? [event.line.text] : []))
-    expect(lines.filter((line) => line.startsWith('tools/list:'))).toHaveLength(3)
+    expect(lines.filter((line) => line.startsWith('tools/list:'))).toHaveLength(2)
+    const told = events.flatMap((event) => (event.type === 'warning' ? [event.text] : []))
+    expect(told).toEqual([
+      'raw: a tool that is no object; it is left out',
+      'raw: a tool without a name; it is left out',
+    ])
   })
 
   it('answers a thousand list_changed with few readings, and ends up right', async () => {

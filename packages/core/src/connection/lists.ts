@@ -6,14 +6,18 @@ import { LIST_LIMITS } from '../limits.ts'
 import { parseSkill, type SkillEntry } from '../skills/index.ts'
 import { BadAnswer, RequestAborted, RpcFault } from './faults.ts'
 import { isObject, type Json, RPC } from './protocol.ts'
+import { parseTool } from './tool-definition.ts'
 
 export interface ListSpec<T> {
   readonly kind: ListKind
   readonly method: string
   /** Where in a page the items are. */
   readonly field: string
-  /** The item, or a sentence on what is wrong with it: one bad item costs only itself. */
-  parse(item: unknown): T | string
+  /**
+   * The item, or a sentence on what is wrong with it: one bad item costs only itself. `note` is told what was changed
+   * about an item that stays.
+   */
+  parse(item: unknown, note: (text: string) => void): T | string
 }
 
 export interface ListOptions<T> {
@@ -23,6 +27,8 @@ export interface ListOptions<T> {
   /** A new reading is there. */
   changed(items: readonly T[]): void
   warn(text: string): void
+  /** An item was left out of the list. */
+  leftOut?(text: string): void
   /** Somebody asked for the items. */
   used?(): void
 }
@@ -33,6 +39,7 @@ export class CachedList<T> {
   #count = 0
   #fresh = false
   #error: unknown
+  #faults: readonly string[] = []
   #reading: Promise<readonly T[]> | undefined
   #stop = new AbortController()
   #staleSince: number | undefined
@@ -56,6 +63,11 @@ export class CachedList<T> {
   /** Why the last reading failed, if it did. */
   get error(): unknown {
     return this.#error
+  }
+
+  /** What was left out of the last reading, or changed in it, and why. */
+  get faults(): readonly string[] {
+    return this.#faults
   }
 
   /** The items; read at most once at a time, and not at all while they are fresh. */
@@ -132,7 +144,10 @@ export class CachedList<T> {
     const items: T[] = []
     const seen = new Set<string>()
     let cursor: string | undefined
-    let bad = 0
+    const before = this.#faults
+    const faults: string[] = []
+    this.#faults = faults
+    const note = (text: string) => this.#fault(faults, text)
     for (let page = 0; page < LIST_LIMITS.pages; page++) {
       let result: Json
       try {
@@ -146,10 +161,13 @@ export class CachedList<T> {
       if (!Array.isArray(raw)) throw new BadAnswer(`its ${spec.method} result has no list of ${spec.field}`)
       for (const item of raw) {
         if (items.length >= LIST_LIMITS.items) return this.#cut(items, `more than ${LIST_LIMITS.items} items`)
-        const parsed = spec.parse(item)
+        const parsed = spec.parse(item, note)
         if (typeof parsed !== 'string') items.push(parsed)
-        else if (++bad <= LIST_LIMITS.warnings)
-          this.#options.warn(`${spec.method}: ${parsed}; it is left out`)
+        else {
+          const text = `${parsed}; it is left out`
+          // A list that is read again repeats its faults; they are announced once.
+          if (note(text) && !before.includes(text)) this.#options.leftOut?.(text)
+        }
       }
       const next = result.nextCursor
       if (typeof next !== 'string' || next === '') return items
@@ -158,6 +176,14 @@ export class CachedList<T> {
       cursor = next
     }
     return this.#cut(items, `more than ${LIST_LIMITS.pages} pages`)
+  }
+
+  /** False when there were so many that this one is not told. */
+  #fault(faults: string[], text: string): boolean {
+    if (faults.length >= LIST_LIMITS.warnings) return false
+    faults.push(text)
+    this.#options.warn(`${this.#options.spec.method}: ${text}`)
+    return true
   }
 
   #cut(items: readonly T[], why: string): readonly T[] {
@@ -232,13 +258,7 @@ export const TOOLS: ListSpec<ToolDefinition> = {
   kind: 'tools',
   method: 'tools/list',
   field: 'tools',
-  parse: (item) => {
-    const fault = missing('tool', item, 'name')
-    if (fault || !isObject(item)) return fault ?? ''
-    if (!isObject(item.inputSchema)) return `the tool "${String(item.name)}" has no input schema`
-    // Name and schema were looked at above; the rest is optional and read with care where it is used.
-    return item as ToolDefinition
-  },
+  parse: parseTool,
 }
 
 export const RESOURCES: ListSpec<ResourceDefinition> = {

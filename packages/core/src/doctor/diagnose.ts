@@ -161,12 +161,14 @@ function meets(entry: ServerEntry): RungName {
 
 /** A list other than the tools that could not be read costs only itself, so it is told and not counted. */
 function listFindings({ catalog }: Connection): Finding[] {
-  return (['resources', 'prompts'] as const).flatMap((kind) => {
+  const faults = catalog.tools.faults.map((message) => ({ kind: 'list' as const, message: cut(message) }))
+  const failed = (['resources', 'prompts'] as const).flatMap((kind) => {
     const { error } = catalog[kind]
     if (error === undefined) return []
     const why = error instanceof Error ? error.message : String(error)
     return [{ kind: 'list' as const, message: cut(`its ${kind} could not be listed: ${why}`) }]
   })
+  return [...faults, ...failed]
 }
 
 async function whereItStopped(

@@ -1,10 +1,12 @@
 // findings.ts: what in a server's tools a provider would reject or a person should look at. Plugboard mends most of it on
 // the way to a model; other clients of the same server do not, and its author may want to know.
+import { MISSING_INPUT_SCHEMA } from '../connection/tool-definition.ts'
 import { DOCTOR_LIMITS, TOOL_LIMITS } from '../limits.ts'
 import { cleanLine, hiddenSigns, plainName, readToolList, type ToolDefinition } from '../tools/index.ts'
 import { isRecord, own } from '../tools/json.ts'
 import { compileSchema } from '../tools/schema/index.ts'
-import { resolveReference, survey } from '../tools/schema/reference.ts'
+import { subschemas } from '../tools/schema/positions.ts'
+import { resolveReference, type SchemaNames, survey } from '../tools/schema/reference.ts'
 
 export type FindingKind =
   | 'root-type'
@@ -14,6 +16,7 @@ export type FindingKind =
   | 'array-items'
   | 'property-name'
   | 'schema'
+  | 'schema-missing'
   | 'name-length'
   | 'name-characters'
   | 'description-length'
@@ -70,7 +73,7 @@ function* descriptionFindings(description: string | undefined): Generator<Bare> 
   if (description === undefined || description.trim() === '')
     yield {
       kind: 'description-missing',
-      message: 'it has no description, so a model must guess what it does',
+      message: 'it has no description; the model is given its name in words',
     }
   else if (description.length > TOOL_LIMITS.descriptionChars)
     yield {
@@ -81,6 +84,12 @@ function* descriptionFindings(description: string | undefined): Generator<Bare> 
 
 function* schemaFindings(schema: ToolDefinition['inputSchema']): Generator<Bare> {
   const where = 'inputSchema'
+  if (schema === MISSING_INPUT_SCHEMA)
+    return yield {
+      kind: 'schema-missing',
+      where,
+      message: 'it has no input schema; `{"type": "object"}` is assumed, and its arguments are not checked',
+    }
   if (!isRecord(schema)) return yield { kind: 'root-type', where, message: 'its schema is not an object' }
   const surveyed = survey(schema)
   if (!surveyed.ok) return yield { kind: 'schema', where, message: surveyed.reason }
@@ -97,59 +106,43 @@ function* schemaFindings(schema: ToolDefinition['inputSchema']): Generator<Bare>
         where,
         message: `its schema has \`${choice}\` at the root, which providers refuse`,
       }
-  const parts = [...partFindings(schema, schema, surveyed.anchors, where)]
+  const parts = [...partFindings(schema, surveyed.names, where)]
   yield* parts
   // A reference that leads nowhere is told above, in better words than the compiler's.
   const [unusable] = parts.some(({ kind }) => kind.endsWith('-ref')) ? [] : compileSchema(schema).warnings
   if (unusable) yield { kind: 'schema', where, message: unusable }
 }
 
-/** Keywords whose members are schemas by name, and those whose value is data. */
-const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-const DATA = new Set(['enum', 'const', 'default', 'examples', 'example', 'required'])
 const PROPERTY_NAME = /^[A-Za-z0-9_.-]{1,64}$/
 
 /** survey() has bounded depth and size, so this ends. */
 function* partFindings(
   part: Readonly<Record<string, unknown>>,
-  root: unknown,
-  anchors: ReadonlyMap<string, unknown>,
+  names: SchemaNames,
   where: string,
 ): Generator<Bare> {
   const reference = own(part, '$ref')
-  if (typeof reference === 'string') yield* referenceFindings(reference, root, anchors, where)
+  if (typeof reference === 'string') yield* referenceFindings(reference, names, part, where)
   const type = own(part, 'type')
   const isArray = type === 'array' || (Array.isArray(type) && type.includes('array'))
   if (isArray && !Object.hasOwn(part, 'items') && !Object.hasOwn(part, 'prefixItems'))
     yield { kind: 'array-items', where, message: 'an array without `items`, which some providers refuse' }
-  for (const [key, child] of Object.entries(part)) {
-    if (DATA.has(key)) continue
-    if (NAMED.has(key) && isRecord(child))
-      for (const [name, schema] of Object.entries(child)) {
-        const at = `${where}.${key}.${cleanLine(name, 80)}`
-        if (key === 'properties' && !PROPERTY_NAME.test(name))
-          yield { kind: 'property-name', where: at, message: 'a property whose name some providers refuse' }
-        if (isRecord(schema)) yield* partFindings(schema, root, anchors, at)
-      }
-    else
-      for (const [index, schema] of (Array.isArray(child) ? child : [child]).entries())
-        if (isRecord(schema))
-          yield* partFindings(
-            schema,
-            root,
-            anchors,
-            `${where}.${key}${Array.isArray(child) ? `[${index}]` : ''}`,
-          )
+  for (const { keyword, key, schema } of subschemas(part)) {
+    const step = typeof key === 'number' ? `[${key}]` : key === undefined ? '' : `.${cleanLine(key, 80)}`
+    const at = `${where}.${keyword}${step}`
+    if (keyword === 'properties' && !PROPERTY_NAME.test(String(key)))
+      yield { kind: 'property-name', where: at, message: 'a property whose name some providers refuse' }
+    if (isRecord(schema)) yield* partFindings(schema, names, at)
   }
 }
 
 function* referenceFindings(
   reference: string,
-  root: unknown,
-  anchors: ReadonlyMap<string, unknown>,
+  names: SchemaNames,
+  from: unknown,
   where: string,
 ): Generator<Bare> {
-  if (resolveReference(reference, root, anchors) !== undefined) return
+  if (resolveReference(reference, names, from) !== undefined) return
   const shown = cleanLine(reference, 120)
   if (reference.startsWith('#'))
     yield { kind: 'dangling-ref', where, message: `\`$ref\` to "${shown}", which is not there` }

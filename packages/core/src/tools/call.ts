@@ -168,6 +168,8 @@ async function present(
   const result = await presentResult(raw, {
     maxChars: context.maxResultChars ?? tool.maxResultSizeChars,
     files,
+    textStandsAlone: tool.builtinAllows !== undefined,
+    ...(context.keepAnswer && { keepAnswer: true }),
   })
   if (result.structuredContent === undefined || tool.outputJsonSchema === undefined) return result
   const verdict = tool.checkOutput(result.structuredContent)

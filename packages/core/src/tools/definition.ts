@@ -1,5 +1,7 @@
 // definition.ts: one tool as its server describes it, read tolerantly: a bad tool costs itself, never the list.
 import { readAnnotations, type ToolAnnotations } from '../connection/lists.ts'
+import { excessOf, MISSING_INPUT_SCHEMA } from '../connection/tool-definition.ts'
+import { DEFINITION_LIMITS } from '../limits.ts'
 import { isRecord } from './json.ts'
 
 export type { ToolAnnotations }
@@ -23,8 +25,6 @@ export interface ReadTools {
   readonly warnings: readonly string[]
 }
 
-const NAME_CHARS = 512
-
 /** Reads what `tools/list` answered, whatever that was. Of two tools with one name the first stays. */
 export function readToolList(items: unknown): ReadTools {
   const warnings: string[] = []
@@ -47,18 +47,21 @@ function readTool(item: unknown): { tool: ToolDefinition; warnings: string[] } |
   if (!isRecord(item)) return 'it is not an object'
   const { name, title, description, inputSchema, outputSchema, annotations, _meta } = item
   if (typeof name !== 'string' || name === '') return 'it has no name'
-  if (name.length > NAME_CHARS) return `its name is longer than ${NAME_CHARS} characters`
+  if (name.length > DEFINITION_LIMITS.nameChars)
+    return `its name is longer than ${DEFINITION_LIMITS.nameChars} characters`
+  const excess = excessOf(inputSchema)
+  if (excess !== undefined) return `the input schema of ${JSON.stringify(name)} ${excess}`
   const warnings: string[] = []
   const schema = readSchema(inputSchema)
   if (schema === undefined)
     warnings.push(`The tool "${name}" has no usable input schema; its arguments are not checked.`)
-  const output = readSchema(outputSchema)
+  const output = excessOf(outputSchema) === undefined ? readSchema(outputSchema) : undefined
   const hints = readAnnotations(annotations)
   const tool: ToolDefinition = {
     name,
     ...(typeof title === 'string' && { title }),
     ...(typeof description === 'string' && { description }),
-    inputSchema: schema ?? { type: 'object' },
+    inputSchema: schema ?? MISSING_INPUT_SCHEMA,
     ...(output !== undefined && { outputSchema: output }),
     ...(hints && { annotations: hints }),
     ...(isRecord(_meta) && { meta: _meta }),

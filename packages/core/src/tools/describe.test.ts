@@ -87,3 +87,23 @@ describe('annotations', () => {
     expect(userFacingName({ name: 't', title: '\u200b', inputSchema: {} })).toBe('t')
   })
 })
+
+describe('a tool without a description', () => {
+  it.each([
+    ['list_open-issues', undefined, 'List open issues.'],
+    ['listOpenIssues', undefined, 'List open issues.'],
+    ['getHTTPHeaders2', undefined, 'Get HTTP headers2.'],
+    ['files.read/all', undefined, 'Files read all.'],
+    ['x', 'Search the Web', 'Search the web.'],
+    ['x', '  ', 'X.'],
+    ['\u202eab\u200b', undefined, 'Ab.'],
+    ['__', undefined, 'A tool without a description.'],
+  ])('is described by its name or title: %s, %s', (name, title, text) => {
+    expect(describeTool(undefined, { name, title })).toBe(text)
+    expect(describeTool(' \n', { name, title })).toBe(text)
+  })
+
+  it('is not when there is a description, however short', () => {
+    expect(describeTool('.', { name: 'x' })).toBe('.')
+  })
+})

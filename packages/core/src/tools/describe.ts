@@ -57,8 +57,37 @@ export function cleanLine(text: string, maxChars: number): string {
   )
 }
 
+/** As much of a tool as can stand in for a description that its server left out. */
+export interface NamedTool {
+  readonly name: string
+  readonly title?: string | undefined
+}
+
+/** `listOpenIssues`, `list_open-issues` → `List open issues.`: better than nothing, and nothing that is not in the name. */
+export function describeByName({ name, title }: NamedTool): string {
+  const words = cleanLine(title?.trim() ? title : name, 200)
+    .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+    .replace(/[_./:-]+/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .split(' ')
+    // Words of a name are lower-case, save abbreviations.
+    .map((word) => (/^\p{Lu}[\p{Ll}\d]+$/u.test(word) ? word.toLowerCase() : word))
+    .join(' ')
+  const [first = ''] = words
+  return words === ''
+    ? 'A tool without a description.'
+    : `${first.toUpperCase()}${words.slice(first.length)}.`
+}
+
 /** What the model reads about a tool: clean, and at most 2048 characters with the cut marked. */
-export function describeTool(description: unknown): string {
+export function describeTool(description: unknown, tool?: NamedTool): string {
+  const text = readable(description)
+  return text === '' && tool ? describeByName(tool) : text
+}
+
+function readable(description: unknown): string {
   if (typeof description !== 'string') return ''
   const text = cleanText(description.slice(0, TOOL_LIMITS.descriptionReadChars)).trim()
   if (text.length <= TOOL_LIMITS.descriptionChars && description.length <= TOOL_LIMITS.descriptionReadChars)

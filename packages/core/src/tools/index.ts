@@ -43,10 +43,18 @@ export {
   toolHash,
   updateLock,
 } from './lock.ts'
-export { identify as identifyBytes } from './media.ts'
+export { decodeBase64, identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
 export { type AcceptedTools, permissionRequest, wayOut } from './permit.ts'
-export { type ModelBlock, presentResult, type ResultOptions, resultLimit, type ToolResult } from './result.ts'
+export {
+  linkLine,
+  type ModelBlock,
+  otherFields,
+  presentResult,
+  type ResultOptions,
+  resultLimit,
+  type ToolResult,
+} from './result.ts'
 export { pruneResults, type ResultFiles, resultFiles, type SavedFile } from './result-files.ts'
 export {
   type CompiledSchema,
@@ -58,6 +66,7 @@ export {
   type Zod,
 } from './schema/index.ts'
 export { type SearchableTool, type SearchHit, ToolIndex } from './search.ts'
+export { unsaidPart } from './structured-content.ts'
 export {
   BoundTool,
   type BoundToolOptions,

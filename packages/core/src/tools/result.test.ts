@@ -120,13 +120,54 @@ describe('text and structure', () => {
   it.each([
     [undefined],
     [null],
-    ['text'],
     [[]],
-    [{ content: 'x' }],
     [{ content: [null, 7, { type: 'text' }, { type: 'text', text: 9 }] }],
     [{ isError: 'true' }],
   ])('takes an answer that is not one: %j', async (raw) => {
     expect(texts(await present(raw))).toEqual(['(no output)'])
+  })
+
+  it.each([
+    [{ answer: 42 }, '{\n  "answer": 42\n}'],
+    [{ toolResult: [1, 'a'] }, '{\n  "toolResult": [\n    1,\n    "a"\n  ]\n}'],
+    [{ content: [], answer: 42, _meta: { a: 1 }, isError: false }, '{\n  "answer": 42\n}'],
+    [
+      { content: { type: 'text', text: 'x' } },
+      '{\n  "content": {\n    "type": "text",\n    "text": "x"\n  }\n}',
+    ],
+    [{ content: 'plain' }, 'plain'],
+    ['plain', 'plain'],
+    [42, '42'],
+    [[1], '[\n  1\n]'],
+  ])('shows an answer without content as its JSON: %j', async (raw, text) => {
+    expect(texts(await present(raw))).toEqual([text])
+  })
+
+  it('shows other fields only when there is nothing else', async () => {
+    const content = [{ type: 'text', text: 'hi' }]
+    expect(texts(await present({ content, answer: 42 }))).toEqual(['hi'])
+    expect(texts(await present({ structuredContent: { a: 1 }, answer: 42 }))).toEqual(['{\n  "a": 1\n}'])
+  })
+
+  it('keeps the answer as it came only for a caller that asks', async () => {
+    const raw = { content: [{ type: 'text', text: 'hi' }], more: 1 }
+    const files = resultFiles({ folder, host: systemHost(), server: 's', tool: 't' })
+    expect(await present(raw)).not.toHaveProperty('answer')
+    const kept = await presentResult(raw, { maxChars: 1, files, keepAnswer: true })
+    expect(kept.answer).toBe(raw)
+    expect(await presentResult('x', { maxChars: 1, files, keepAnswer: true })).not.toHaveProperty('answer')
+  })
+
+  it('leaves structured content to the program when the text is known to stand alone', async () => {
+    const files = resultFiles({ folder, host: systemHost(), server: 's', tool: 't' })
+    const alone = (content: unknown) =>
+      presentResult(
+        { content, structuredContent: { id: 77 } },
+        { maxChars: 1000, files, textStandsAlone: true },
+      )
+    expect(texts(await alone([{ type: 'text', text: 'Done.' }]))).toEqual(['Done.'])
+    expect(texts(await alone([{ type: 'text', text: '' }]))).toEqual(['', '{\n  "id": 77\n}'])
+    expect(texts(await alone([]))).toEqual(['{\n  "id": 77\n}'])
   })
 
   it('shows links and resources in one line and under their address', async () => {

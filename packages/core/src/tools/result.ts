@@ -3,17 +3,19 @@
 // - Parts keep their order. Text is text. A link is one line. Text of an embedded resource follows its address.
 // - Pictures are shown when a model can take them, made smaller if need be, and saved as they came. Sound and other bytes
 //   are saved, and a line says what, how large and where.
-// - `structuredContent` is always kept beside. The model reads it too, as JSON after the text, unless the text says it, or the
-//   server says that the text alone is meant for the model (`_meta["plugboard/textSaysAll"]`).
+// - `structuredContent` is always kept beside. The model reads what of it the text lacks, as JSON after the text:
+//   structured-content.ts has the rule. The built-in server's text stands alone.
+// - An answer without `content` is shown as its JSON.
 // - Text over the limit is cut at the end of a line, and the whole is saved; the last line says where.
 // - An error is a result like any other, with `isError`.
 
 import { RESULT_LIMITS, TOOL_LIMITS } from '../limits.ts'
 import { isHighSurrogate } from './describe.ts'
 import { fitForModel, isPicture } from './images.ts'
-import { canonicalJson, isRecord } from './json.ts'
+import { isRecord, put } from './json.ts'
 import { decodeBase64, identify } from './media.ts'
 import type { ResultFiles, SavedFile } from './result-files.ts'
+import { unsaidPart } from './structured-content.ts'
 
 /** What a model is given. */
 export type ModelBlock =
@@ -30,31 +32,40 @@ export interface ToolResult {
   readonly meta?: Readonly<Record<string, unknown>>
   /** What was odd about the answer, for a log. */
   readonly warnings: readonly string[]
+  /** The answer as the server sent it, when the caller asked for it with `keepAnswer`. */
+  readonly answer?: Readonly<Record<string, unknown>>
 }
 
 export interface ResultOptions {
   readonly maxChars: number
   readonly files: ResultFiles
+  /** The text is known to say everything that a model needs of the structured content. */
+  readonly textStandsAlone?: boolean
+  /** Keeps the answer as it came beside what a model is given. */
+  readonly keepAnswer?: boolean
 }
-
-const TEXT_SAYS_ALL = 'plugboard/textSaysAll'
-const LEAVES = 200
-const COMPARED_CHARS = 1_000_000
 
 /** Reads what `tools/call` answered, whatever that was. It throws only when a file cannot be written. */
 export async function presentResult(raw: unknown, options: ResultOptions): Promise<ToolResult> {
   const answer = isRecord(raw) ? raw : {}
   const draft = new Draft(options)
-  const blocks = Array.isArray(answer.content) ? (answer.content as unknown[]) : []
+  const blocks: readonly unknown[] = Array.isArray(answer.content) ? answer.content : []
   if (!isRecord(raw)) draft.warnings.push('The answer is not an object.')
   for (const block of blocks.slice(0, RESULT_LIMITS.blocks)) await addBlock(draft, block)
   if (blocks.length > RESULT_LIMITS.blocks)
     draft.say(`[${blocks.length - RESULT_LIMITS.blocks} more parts were left out]`)
   const structured = Object.hasOwn(answer, 'structuredContent') ? answer.structuredContent : undefined
-  const isSaid = isRecord(answer._meta) && answer._meta[TEXT_SAYS_ALL] === true && !draft.isEmpty()
-  if (structured !== undefined && !isSaid && !alreadySaid(structured, draft.texts()))
-    draft.say(jsonText(structured))
+  const unsaid =
+    structured === undefined || (options.textStandsAlone && draft.texts().some((text) => text !== ''))
+      ? undefined
+      : unsaidPart(structured, draft.texts())
+  if (unsaid !== undefined) draft.say(jsonText(unsaid))
   const isError = answer.isError === true
+  const rest = otherFields(raw)
+  if (draft.isEmpty() && rest !== undefined) {
+    draft.warnings.push('The answer has no content of the protocol; its other fields are shown as JSON.')
+    draft.say(typeof rest === 'string' ? rest : jsonText(rest))
+  }
   if (draft.isEmpty())
     draft.say(isError ? 'The tool reported an error and said nothing about it.' : '(no output)')
   const truncated = await draft.cut()
@@ -66,7 +77,22 @@ export async function presentResult(raw: unknown, options: ResultOptions): Promi
     truncated,
     ...(isRecord(answer._meta) && { meta: answer._meta }),
     warnings: draft.warnings,
+    ...(options.keepAnswer && isRecord(raw) && { answer: raw }),
   }
+}
+
+/** The fields that the protocol has for a result; a list of content is what counts as `content`. */
+const KNOWN_FIELDS = new Set(['content', 'structuredContent', 'isError', '_meta', 'resultType'])
+
+/** What an answer says outside the fields of the protocol: nothing, the value itself, or an object of those fields. */
+export function otherFields(raw: unknown): unknown {
+  if (!isRecord(raw)) return raw === null || (Array.isArray(raw) && raw.length === 0) ? undefined : raw
+  const rest: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(raw))
+    if (!KNOWN_FIELDS.has(key) || (key === 'content' && !Array.isArray(value))) put(rest, key, value)
+  if (Object.keys(rest).length === 0) return undefined
+  // Some servers answer with bare text.
+  return Object.keys(rest).length === 1 && typeof rest.content === 'string' ? rest.content : rest
 }
 
 class Draft {
@@ -205,67 +231,14 @@ async function addBinary(
   draft.say(`[${what} saved to ${file.path} (${facts})${note}]`)
 }
 
-function linkLine(block: Readonly<Record<string, unknown>>): string {
+/** A link of an answer as one line. */
+export function linkLine(block: Readonly<Record<string, unknown>>): string {
   const uri = text(block.uri) ?? 'no address'
   const name = text(block.title) ?? text(block.name)
   const parts = [name, uri, text(block.mimeType), text(block.description)].filter(
     (part) => part !== undefined,
   )
   return `[link: ${parts.join(' · ').slice(0, RESULT_LIMITS.linkChars)}]`
-}
-
-/**
- * Does the text say what the structured part says? It does when it is the same JSON, or when every value in it can be
- * read in the text.
- */
-function alreadySaid(structured: unknown, texts: readonly string[]): boolean {
-  const length = texts.reduce((sum, part) => sum + part.length, 0)
-  if (length === 0 || length > COMPARED_CHARS) return false
-  try {
-    const wanted = canonicalJson(structured)
-    for (const part of texts) {
-      const json = /^\s*[[{"\d-]|^\s*(?:true|false|null)\s*$/.test(part) ? parseJson(part) : undefined
-      if (json !== undefined && canonicalJson(json) === wanted) return true
-    }
-    const leaves: string[] = []
-    if (!collectLeaves(structured, leaves) || leaves.length === 0) return false
-    const whole = texts.join('\n')
-    return leaves.every((leaf) => occurs(whole, leaf))
-  } catch {
-    // Nested deeper than the stack: then nobody can tell, and the model sees both.
-    return false
-  }
-}
-
-/** The values as a text would show them; false when there are too many or one says too little to be recognised. */
-function collectLeaves(value: unknown, leaves: string[]): boolean {
-  if (leaves.length > LEAVES) return false
-  if (value === '') return true
-  if (typeof value === 'string') leaves.push(value)
-  else if (typeof value === 'number') leaves.push(String(value))
-  else if (typeof value === 'object' && value !== null)
-    return Object.values(value).every((part) => collectLeaves(part, leaves))
-  else return false
-  return true
-}
-
-/** As a word of its own: the 7 of `17 ms` is not the value 7. */
-function occurs(whole: string, leaf: string): boolean {
-  const wordy = (char: string | undefined) => char !== undefined && /[A-Za-z0-9]/.test(char)
-  for (let at = whole.indexOf(leaf); at >= 0; at = whole.indexOf(leaf, at + 1)) {
-    const joined = wordy(leaf[0]) && wordy(whole[at - 1])
-    if (!joined && !(wordy(leaf.at(-1)) && wordy(whole[at + leaf.length]))) return true
-  }
-  return false
-}
-
-function parseJson(part: string): unknown {
-  try {
-    return JSON.parse(part)
-  } catch {
-    // It only looked like JSON.
-    return undefined
-  }
 }
 
 function jsonText(value: unknown): string {

@@ -41,6 +41,8 @@ export interface CallContext {
   readonly timeoutMs?: number
   /** How much text may come back, instead of the tool's own limit. */
   readonly maxResultChars?: number
+  /** Keeps the server's answer as it came, in `answer` of the result, beside what a model is given. */
+  readonly keepAnswer?: boolean
 }
 
 export interface Tool extends OfferedTool {
@@ -122,7 +124,10 @@ export class BoundTool implements Tool {
   }
 
   get description(): string {
-    this.#description ??= describeTool(this.definition.description)
+    this.#description ??= describeTool(this.definition.description, {
+      name: this.definition.name,
+      title: this.definition.title ?? this.definition.annotations?.title,
+    })
     return this.#description
   }
 

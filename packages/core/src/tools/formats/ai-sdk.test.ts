@@ -16,7 +16,11 @@ describe('the AI SDK', () => {
         definition: {
           name: 'greet',
           description: 'Greets.',
-          inputSchema: { type: 'object', properties: { who: { type: 'string' } }, required: ['who'] },
+          inputSchema: {
+            type: 'object',
+            properties: { who: { type: 'string' }, 'how often?': { type: 'integer' } },
+            required: ['who'],
+          },
         },
 
         env: {},
@@ -37,7 +41,7 @@ describe('the AI SDK', () => {
       },
     )
     const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
-    const steps = ['{"who": 7}', '{"who": "Ann"}']
+    const steps = ['{"who": 7}', '{"who": "Ann", "how_often_": 2}']
     const model = new MockLanguageModelV2({
       doGenerate: async () => {
         const input = steps.shift()
@@ -51,14 +55,20 @@ describe('the AI SDK', () => {
           : { content: [{ type: 'text', text: 'done' }], finishReason: 'stop', usage, warnings: [] }
       },
     })
+    const abort = new AbortController()
     const { text } = await generateText({
       model,
+      abortSignal: abort.signal,
       prompt: 'greet Ann',
       tools: toAiSdk([tool], jsonSchema),
       stopWhen: stepCountIs(5),
     })
     expect(text).toBe('done')
-    expect(calls.map(({ args }) => args)).toEqual([{ who: 'Ann' }])
+    expect(calls.map(({ args }) => args)).toEqual([{ who: 'Ann', 'how often?': 2 }])
+    // Whoever stops the conversation stops the call.
+    expect(calls[0]?.context).toMatchObject({ caller: 'agent', signal: { aborted: false } })
+    abort.abort()
+    expect(calls[0]?.context.signal?.aborted).toBe(true)
     expect(model.doGenerateCalls[0]?.tools).toMatchObject([
       { name: 'mcp__s__greet', inputSchema: { type: 'object', required: ['who'] } },
     ])

@@ -2,7 +2,8 @@
 // version of it and fits them all.
 import type { ModelBlock, ToolResult } from '../result.ts'
 import type { Tool } from '../tool.ts'
-import { type Plain, portable } from './portable.ts'
+import { fromAnthropic, toAnthropic } from './anthropic.ts'
+import type { Plain } from './portable.ts'
 
 export interface AiSdkTool<Schema> {
   readonly description: string
@@ -32,7 +33,7 @@ export function toAiSdk<Schema>(
       tool.name,
       {
         description: tool.description,
-        inputSchema: jsonSchema(portable(tool.inputJsonSchema), {
+        inputSchema: jsonSchema(toAnthropic(tool).input_schema, {
           validate: (value) => validate(tool, value),
         }),
         execute: (args, options) =>
@@ -46,10 +47,12 @@ export function toAiSdk<Schema>(
 /** `never`, because the SDK's tool sets are typed by what every tool of them accepts. */
 type AiSdkValidation = { success: true; value: never } | { success: false; error: Error }
 
+/** The SDK passes one schema to every provider, so it has the names that all of them take; the tool gets its own back. */
 function validate(tool: Tool, value: unknown): AiSdkValidation {
-  const problem = tool.argumentProblem(value)
+  const args = fromAnthropic(value, tool.inputJsonSchema)
+  const problem = tool.argumentProblem(args)
   return problem === undefined
-    ? { success: true, value: value as never }
+    ? { success: true, value: args as never }
     : { success: false, error: new TypeError(problem) }
 }
 

@@ -1,8 +1,10 @@
-// anthropic.ts: tools as the Messages API takes them.
-
-import { isRecord } from '../json.ts'
+// anthropic.ts: tools as the Messages API takes them. It refuses a request in which one property of one tool has a name of
+// other characters than it knows; such a property gets another name, and the answer gets the original back.
+import type { JsonSchema } from '../definition.ts'
 import type { OfferedTool } from '../tool.ts'
-import { mapValues, type Plain, portable } from './portable.ts'
+import { decodeArguments, type Encoded } from './decode.ts'
+import { type Plain, portable } from './portable.ts'
+import { renamed } from './property-names.ts'
 
 export interface AnthropicTool {
   readonly name: string
@@ -10,26 +12,17 @@ export interface AnthropicTool {
   readonly input_schema: Plain
 }
 
-/** The API refuses a request in which one property of one tool has a name of other characters. */
 const PROPERTY = /^[A-Za-z0-9_.-]{1,64}$/
 
 export function toAnthropic(tool: OfferedTool): AnthropicTool {
-  return {
-    name: tool.name,
-    description: tool.description,
-    input_schema: withPlainNames(portable(tool.inputJsonSchema)),
-  }
+  return { name: tool.name, description: tool.description, input_schema: encode(tool.inputJsonSchema).schema }
 }
 
-function withPlainNames(schema: Plain): Plain {
-  const plain: Plain = mapValues(schema, (value) => {
-    if (Array.isArray(value)) return value.map((item) => (isRecord(item) ? withPlainNames(item) : item))
-    return isRecord(value) ? withPlainNames(value) : value
-  })
-  if (!isRecord(schema.properties)) return plain
-  const kept = Object.entries(plain.properties as Plain).filter(([name]) => PROPERTY.test(name))
-  plain.properties = Object.fromEntries(kept)
-  if (Array.isArray(schema.required))
-    plain.required = schema.required.filter((name) => PROPERTY.test(String(name)))
-  return plain
+/** What a model answered with, as the tool's own schema takes it. */
+export function fromAnthropic(args: unknown, schema: JsonSchema): Record<string, unknown> {
+  return decodeArguments(args, encode(schema))
+}
+
+function encode(schema: JsonSchema): Encoded {
+  return renamed(portable(schema), PROPERTY)
 }

@@ -1,8 +1,16 @@
-// gemini.ts: tools as Gemini takes them: a small subset of OpenAPI 3.0 without references, constants or free-form objects.
-import { isRecord } from '../json.ts'
-import { resolveReference } from '../schema/reference.ts'
+// gemini.ts: tools as Gemini takes them: a small subset of OpenAPI 3.0 without references, constants, unions of types or
+// free-form objects. What the subset has no form for is asked for as text, and fromGemini() reads it back.
+import type { JsonSchema } from '../definition.ts'
+import { isRecord, put } from '../json.ts'
+import { resolveReference, survey } from '../schema/reference.ts'
 import type { OfferedTool } from '../tool.ts'
-import { mapValues, type Plain, portable } from './portable.ts'
+import { Changes, decodeArguments, type Encoded } from './decode.ts'
+import { describe, describeDropped, describeShape } from './describe-limits.ts'
+import { labelled, typesOf, valuesOf } from './gemini-values.ts'
+import { mergeParts } from './merge.ts'
+import { isPlainPattern } from './openai-strict.ts'
+import { type Plain, portable } from './portable.ts'
+import { renamed } from './property-names.ts'
 
 export interface GeminiFunction {
   readonly name: string
@@ -11,157 +19,230 @@ export interface GeminiFunction {
   readonly parameters?: Plain
 }
 
-const KEPT = new Set([
-  'title',
-  'minItems',
-  'maxItems',
-  'minLength',
-  'maxLength',
-  'minimum',
-  'maximum',
-  'pattern',
-])
+const PROPERTY = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
+const KEPT: Readonly<Record<string, readonly string[]>> = {
+  string: ['minLength', 'maxLength', 'pattern'],
+  number: ['minimum', 'maximum'],
+  integer: ['minimum', 'maximum'],
+  array: ['minItems', 'maxItems'],
+}
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
-  string: ['date-time', 'enum'],
+  string: ['date-time'],
   number: ['float', 'double'],
   integer: ['int32', 'int64'],
 }
-/** References are written out; one that refers to itself ends here. */
+const DROPPED = [
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'pattern',
+  'format',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+  'default',
+]
+/** References are written out. How deep that goes, and how much larger than the original the result may be. */
 const DEPTH = 12
+const SPARE_CHARS = 4000
 
 export function toGemini(tool: OfferedTool): GeminiFunction {
-  const schema = portable(tool.inputJsonSchema)
-  const parameters = convert(schema, schema, 0)
-  const empty = !isRecord(parameters.properties) || Object.keys(parameters.properties).length === 0
-  return { name: tool.name, description: tool.description, ...(!empty && { parameters }) }
+  const [{ schema }] = encode(tool.inputJsonSchema)
+  const empty = !isRecord(schema.properties) || Object.keys(schema.properties).length === 0
+  return { name: tool.name, description: tool.description, ...(!empty && { parameters: schema }) }
 }
 
-function convert(schema: unknown, root: Plain, depth: number): Plain {
-  if (!isRecord(schema) || depth > DEPTH) return anything(isRecord(schema) ? schema : {})
-  if (typeof schema.$ref === 'string') {
-    const { $ref, ...beside } = schema
-    const target = resolveReference(String($ref), root, new Map())
-    return convert({ ...(isRecord(target) ? target : {}), ...beside }, root, depth + 1)
-  }
-  const choices = schema.anyOf ?? schema.oneOf
-  if (Array.isArray(choices)) return choice(schema, choices, root, depth)
-  if (Array.isArray(schema.allOf))
-    return convert({ ...mergeAll(schema.allOf, root), ...without(schema, 'allOf') }, root, depth + 1)
-  if (Array.isArray(schema.type)) {
-    const types = schema.type.filter((type) => type !== 'null')
-    const forms = types.map((type) => convert({ ...schema, type }, root, depth + 1))
-    const [only] = forms
-    const merged =
-      forms.length === 1 && only
-        ? only
-        : { ...describe(schema), anyOf: forms.map((form) => without(form, 'description')) }
-    return types.length < schema.type.length ? { ...merged, nullable: true } : merged
-  }
-  return typed(schema, root, depth)
+/** What a model answered with, as the tool's own schema takes it. */
+export function fromGemini(args: unknown, schema: JsonSchema): Record<string, unknown> {
+  const [subset, names] = encode(schema)
+  return decodeArguments(decodeArguments(args, subset), names)
 }
 
-function typed(schema: Readonly<Plain>, root: Plain, depth: number): Plain {
-  const type = typeof schema.type === 'string' ? schema.type : guessType(schema)
-  const result: Plain = { type, ...describe(schema) }
-  for (const [key, value] of Object.entries(schema)) if (KEPT.has(key)) result[key] = value
-  if (FORMATS[type]?.includes(String(schema.format))) result.format = schema.format
-  const values = Array.isArray(schema.enum)
-    ? schema.enum
-    : Object.hasOwn(schema, 'const')
-      ? [schema.const]
-      : undefined
-  if (values) addValues(result, type, values)
-  if (type === 'array') result.items = convert(itemsOf(schema), root, depth + 1)
-  if (type === 'object') {
+function encode(schema: JsonSchema): readonly [Encoded, Encoded] {
+  const names = renamed(portable(schema), PROPERTY)
+  return [new Subset(names.schema).encode(), names]
+}
+
+class Subset {
+  readonly #root: Plain
+  readonly #changes = new Changes()
+  readonly #resolve: (reference: string) => unknown
+  /** Characters that references may still add, as their targets have them. */
+  #room: number
+
+  constructor(root: Plain) {
+    this.#root = root
+    const surveyed = survey(root)
+    this.#resolve = (reference) =>
+      surveyed.ok ? resolveReference(reference, surveyed.names, root) : undefined
+    this.#room = SPARE_CHARS + JSON.stringify(root).length
+  }
+
+  encode(): Encoded {
+    return { schema: this.#typed(this.#root, 'object', 0, []), changes: this.#changes }
+  }
+
+  /** `open` are the references that are being written out. */
+  #part(raw: unknown, depth: number, open: readonly unknown[]): Plain {
+    if (!isRecord(raw)) return this.#anything({})
+    if (depth > DEPTH) return this.#anything(raw)
+    const { $ref, allOf, ...rest } = raw
+    const target = typeof $ref === 'string' ? this.#resolve($ref) : undefined
+    if (target !== undefined && (open.includes(target) || !this.#pays(target)))
+      return this.#anything({ ...(target as Plain), ...rest })
+    const parts = [target, ...(Array.isArray(allOf) ? allOf : [])].filter(isRecord)
+    if (parts.length > 0) {
+      const merged = mergeParts([...parts, rest])
+      const next = target === undefined ? open : [...open, target]
+      return merged ? this.#part(merged, depth + 1, next) : this.#anything({ ...parts[0], ...rest })
+    }
+    const choices = raw.anyOf ?? raw.oneOf
+    if (Array.isArray(choices)) return this.#choice(raw, choices, depth, open)
+    const values = valuesOf(raw)
+    return values ? this.#values(raw, values) : this.#types(raw, depth, open)
+  }
+
+  #pays(target: unknown): boolean {
+    const chars = JSON.stringify(target)?.length ?? 0
+    if (chars > this.#room) return false
+    this.#room -= chars
+    return true
+  }
+
+  #types(schema: Readonly<Plain>, depth: number, open: readonly unknown[]): Plain {
+    const types = typesOf(schema)
+    const others = types.filter((type) => type !== 'null')
+    const nullable = others.length < types.length ? { nullable: true } : {}
+    const [only] = others
+    if (types.length === 0) return this.#anything(schema)
+    if (only === undefined) return this.#values(schema, [null])
+    if (others.length === 1) return Object.assign(this.#typed(schema, only, depth, open), nullable)
+    const { description: _, ...bare } = schema
+    const forms = others.map((type) => this.#typed(bare, type, depth + 1, open))
+    return { ...described(schema), anyOf: forms, ...nullable }
+  }
+
+  #typed(schema: Readonly<Plain>, type: string, depth: number, open: readonly unknown[]): Plain {
     const properties = isRecord(schema.properties) ? schema.properties : {}
-    if (Object.keys(properties).length === 0) return depth === 0 ? result : anything(schema)
-    result.properties = mapValues(properties, (part) => convert(part, root, depth + 1))
-    if (Array.isArray(schema.required)) {
-      const required = schema.required.filter((name) => Object.hasOwn(properties, String(name)))
+    const isEmpty = Object.keys(properties).length === 0
+    if (type === 'object' && isEmpty && depth > 0) return this.#anything({ ...schema, type })
+    const result: Plain = { type, ...described(schema) }
+    if (typeof schema.title === 'string') result.title = schema.title
+    for (const key of KEPT[type] ?? [])
+      if (schema[key] !== undefined && (key !== 'pattern' || isPlainPattern(String(schema[key]))))
+        result[key] = schema[key]
+    if (FORMATS[type]?.includes(String(schema.format))) result.format = schema.format
+    if (type === 'integer') inclusive(result, schema)
+    if (type === 'array') result.items = this.#part(itemsOf(schema), depth + 1, open)
+    if (type === 'object' && !isEmpty) {
+      const converted: Plain = {}
+      for (const [name, part] of Object.entries(properties))
+        put(converted, name, this.#part(part, depth + 1, open))
+      result.properties = converted
+      const required = Array.isArray(schema.required)
+        ? schema.required.filter((name) => Object.hasOwn(properties, String(name)))
+        : []
       if (required.length > 0) result.required = required
     }
+    return describeDropped(result, schema, DROPPED)
   }
-  if (type === 'null') return { type: 'string', nullable: true, ...describe(schema) }
-  return result
-}
 
-/** Only texts may be listed; other values are told in words. */
-function addValues(result: Plain, type: string, values: readonly unknown[]): void {
-  const texts = values.filter((value) => typeof value === 'string' && value !== '')
-  if (type === 'string' && texts.length > 0) {
-    result.enum = texts
-    result.format = 'enum'
-  } else if (type !== 'boolean') {
-    const words = `One of: ${values
-      .slice(0, 50)
-      .map((value) => JSON.stringify(value))
-      .join(', ')}.`
-    result.description = [result.description, words].filter(Boolean).join(' ')
+  /** Only texts may be listed; other values are listed as text, and read back. */
+  #values(schema: Readonly<Plain>, values: readonly unknown[]): Plain {
+    const listed = values.filter((value) => value !== null || values.length === 1)
+    const nullable = listed.length < values.length ? { nullable: true } : {}
+    const labels = labelled(listed)
+    const part: Plain = { type: 'string', ...described(schema), ...nullable }
+    if (listed.length > 0) Object.assign(part, { format: 'enum', enum: [...labels.keys()] })
+    if ([...labels].some(([label, value]) => label !== value)) this.#changes.values.set(part, labels)
+    return part
   }
-  if (values.includes(null)) result.nullable = true
-}
 
-function choice(schema: Readonly<Plain>, choices: readonly unknown[], root: Plain, depth: number): Plain {
-  const forms = choices
-    .filter((form) => !(isRecord(form) && form.type === 'null'))
-    .map((form) => convert(form, root, depth + 1))
-  const nullable = forms.length < choices.length ? { nullable: true } : {}
-  const [only] = forms
-  if (forms.length === 1 && only) return { ...only, ...describe(schema), ...nullable }
-  const constants = forms.flatMap((form) =>
-    Array.isArray(form.enum) && form.enum.length === 1 ? form.enum : [],
-  )
-  if (constants.length === forms.length && constants.length > 0)
-    return { type: 'string', format: 'enum', enum: constants, ...describe(schema), ...nullable }
-  return { ...describe(schema), anyOf: forms, ...nullable }
-}
-
-function anything(schema: Readonly<Plain>): Plain {
-  const words = [schema.description, 'A JSON value, written as text.'].filter(
-    (text) => typeof text === 'string',
-  )
-  return { type: 'string', description: words.join(' ') }
-}
-
-function mergeAll(parts: readonly unknown[], root: Plain): Plain {
-  const merged: Plain = {}
-  for (const raw of parts) {
-    const part =
-      isRecord(raw) && typeof raw.$ref === 'string' ? resolveReference(raw.$ref, root, new Map()) : raw
-    if (!isRecord(part)) continue
-    const properties = {
-      ...(merged.properties as Plain | undefined),
-      ...(isRecord(part.properties) ? part.properties : {}),
+  #choice(
+    schema: Readonly<Plain>,
+    choices: readonly unknown[],
+    depth: number,
+    open: readonly unknown[],
+  ): Plain {
+    const { anyOf: _any, oneOf: _one, description: _words, ...beside } = schema
+    const others = choices.filter((form) => !(isRecord(form) && form.type === 'null'))
+    const nullable = others.length < choices.length ? { nullable: true } : {}
+    if (others.length > 0 && others.every(onlyRequires)) {
+      const names = others.map((form) => (form as { required: unknown[] }).required.join(' and '))
+      const part = this.#part({ ...beside, ...described(schema) }, depth + 1, open)
+      return describe(part, `Needs one of: ${names.join('; ')}.`)
     }
-    const required = [
-      ...((merged.required as string[] | undefined) ?? []),
-      ...(Array.isArray(part.required) ? part.required : []),
-    ]
-    Object.assign(merged, part)
-    if (Object.keys(properties).length > 0) merged.properties = properties
-    if (required.length > 0) merged.required = [...new Set(required)]
+    const forms = others.map((form) => {
+      const whole = isRecord(form) ? this.#beside(form, beside) : form
+      return this.#part(whole, depth + 1, open)
+    })
+    const [only] = forms
+    if (only === undefined) return this.#values(schema, [null])
+    if (forms.length === 1) return Object.assign(only, bothDescribed(schema, only), nullable)
+    return this.#constants(schema, others, nullable) ?? { ...described(schema), anyOf: forms, ...nullable }
   }
-  return merged
+
+  /** What stands beside a choice holds for every form of it. */
+  #beside(form: Readonly<Plain>, beside: Readonly<Plain>): Readonly<Plain> {
+    if (Object.keys(beside).length === 0) return form
+    const target = typeof form.$ref === 'string' ? this.#resolve(form.$ref) : undefined
+    const { $ref: _, ...rest } = form
+    const parts = isRecord(target) ? [target, rest] : [form]
+    return mergeParts([...parts, beside]) ?? form
+  }
+
+  /** A choice of constants is a list of values. */
+  #constants(schema: Readonly<Plain>, forms: readonly unknown[], nullable: Plain): Plain | undefined {
+    const values: unknown[] = []
+    for (const form of forms) {
+      const own = isRecord(form) && !('$ref' in form) ? valuesOf(form) : undefined
+      if (own === undefined) return undefined
+      values.push(...own)
+    }
+    return Object.assign(this.#values(schema, values), nullable)
+  }
+
+  /** A value that has no form of its own is asked for as JSON. */
+  #anything(schema: Readonly<Plain>): Plain {
+    const kind = typesOf(schema).join(' or ') || 'value'
+    const part: Plain = { type: 'string', ...described(schema) }
+    describe(part, `A JSON ${kind}, written as text.${describeShape(schema)}`)
+    this.#changes.json.add(part)
+    return part
+  }
 }
 
-function guessType(schema: Readonly<Plain>): string {
-  if (isRecord(schema.properties)) return 'object'
-  if (schema.items !== undefined || schema.prefixItems !== undefined) return 'array'
-  const value = Array.isArray(schema.enum) ? schema.enum[0] : schema.const
-  if (typeof value === 'number' || typeof value === 'boolean') return typeof value
-  return 'string'
+function onlyRequires(form: unknown): boolean {
+  return isRecord(form) && Array.isArray(form.required) && Object.keys(form).length === 1
 }
 
+/** Whole numbers have a next one, so that a bound can be said with the words there are. */
+function inclusive(result: Plain, { exclusiveMinimum, exclusiveMaximum }: Readonly<Plain>): void {
+  if (typeof exclusiveMinimum === 'number') {
+    const least = Math.floor(exclusiveMinimum) + 1
+    result.minimum = typeof result.minimum === 'number' ? Math.max(result.minimum, least) : least
+  }
+  if (typeof exclusiveMaximum === 'number') {
+    const most = Math.ceil(exclusiveMaximum) - 1
+    result.maximum = typeof result.maximum === 'number' ? Math.min(result.maximum, most) : most
+  }
+}
+
+/** The items of a tuple may be of any of its kinds. */
 function itemsOf(schema: Readonly<Plain>): unknown {
-  if (isRecord(schema.items)) return schema.items
-  return Array.isArray(schema.prefixItems) ? { anyOf: schema.prefixItems } : {}
+  const listed = Array.isArray(schema.prefixItems) ? schema.prefixItems : []
+  if (listed.length === 0) return schema.items
+  const isOpen = isRecord(schema.items) && Object.keys(schema.items).length > 0
+  const forms = isOpen ? [...listed, schema.items] : listed
+  return forms.length === 1 ? forms[0] : { anyOf: forms }
 }
 
-function describe(schema: Readonly<Plain>): Plain {
+function described(schema: Readonly<Plain>): Plain {
   return typeof schema.description === 'string' ? { description: schema.description } : {}
 }
 
-function without(schema: Readonly<Plain>, key: string): Plain {
-  const { [key]: _, ...rest } = schema
-  return rest
+/** The words of the only form stay: they may say how it is to be written. */
+function bothDescribed(schema: Readonly<Plain>, form: Readonly<Plain>): Plain {
+  const texts = [schema.description, form.description].filter((text) => typeof text === 'string')
+  return texts.length === 0 ? {} : { description: [...new Set(texts)].join(' ') }
 }

@@ -1,10 +1,14 @@
 // portable.ts: a schema that every provider's front door accepts, made from one that its server wrote. The original is not
 // touched, and stays what arguments are checked against; this is only what the model reads.
+//
+// The result is valid 2020-12 with an object at the root. Every reference leads to `#` or to `#/$defs/NAME`, whatever the
+// original used: `definitions`, `components`, anchors, ids, dynamic references, pointers into properties.
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import type { JsonSchema } from '../definition.ts'
 import { cleanText, cutText } from '../describe.ts'
-import { isRecord, own, put } from '../json.ts'
-import { resolveReference, survey } from '../schema/reference.ts'
+import { canonicalJson, isRecord, put } from '../json.ts'
+import { resolveReference, type SchemaNames, survey } from '../schema/reference.ts'
+import { asObject, isPlainRoot } from './object-root.ts'
 
 export type Plain = Record<string, unknown>
 
@@ -23,89 +27,234 @@ const ONE = new Set([
   'unevaluatedProperties',
 ])
 const LIST = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
-const MAP = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties'])
-const NUMBERS = new Set([
-  'exclusiveMaximum',
-  'exclusiveMinimum',
+const MAP = new Set(['dependentSchemas', 'patternProperties'])
+const COUNTS = new Set([
   'maxContains',
   'maxItems',
   'maxLength',
   'maxProperties',
-  'maximum',
   'minContains',
   'minItems',
   'minLength',
   'minProperties',
-  'minimum',
-  'multipleOf',
 ])
-const KEPT = new Set(['const', 'default', 'deprecated', 'examples', 'format', 'uniqueItems'])
+const BOUNDS = new Set(['exclusiveMaximum', 'exclusiveMinimum', 'maximum', 'minimum'])
+/** Keywords that are kept as they are when their value is of the right kind. */
+const KEPT: Readonly<Record<string, (value: unknown) => boolean>> = {
+  const: () => true,
+  default: () => true,
+  deprecated: (value) => typeof value === 'boolean',
+  examples: Array.isArray,
+  format: (value) => typeof value === 'string',
+  multipleOf: (value) => typeof value === 'number' && value > 0,
+  uniqueItems: (value) => typeof value === 'boolean',
+}
 
-/** Valid 2020-12 with an object at the root, and nothing in it that leads elsewhere. */
 export function portable(schema: JsonSchema): Plain {
   const surveyed = survey(schema)
   if (!isRecord(schema) || !surveyed.ok) return { type: 'object', properties: {} }
-  const resolve = (reference: string) => resolveReference(reference, schema, surveyed.anchors)
-  return asObject(tidy(schema, resolve), schema, resolve)
+  const tidier = new Tidier(surveyed.names)
+  const root = asObject(tidier.tidy(schema), (reference) => tidier.definition(reference))
+  const definitions = tidier.definitions()
+  return Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions }
 }
 
-type Resolve = (reference: string) => unknown
+class Tidier {
+  readonly #names: SchemaNames
+  readonly #rootStays: boolean
+  /** The schemas that references lead to, each under a name of its own. */
+  readonly #named = new Map<object, string>()
+  readonly #defined = new Map<string, Plain>()
+  /** What was written. Copies of what references lead to cannot make a schema grow without end. */
+  #written = 0
 
-function tidy(schema: unknown, resolve: Resolve): Plain {
-  if (!isRecord(schema)) return schema === false ? { not: {} } : {}
-  const plain: Plain = {}
-  for (const [key, value] of Object.entries(schema)) tidyKeyword(plain, key, value, schema, resolve)
-  if (plain.type === 'array' && plain.items === undefined && plain.prefixItems === undefined) plain.items = {}
-  return plain
+  constructor(names: SchemaNames) {
+    this.#names = names
+    this.#rootStays = isPlainRoot(names.root)
+  }
+
+  /** What a reference of the result leads to; the root has no definition. */
+  definition(reference: string): Plain | undefined {
+    return this.#defined.get(reference.slice('#/$defs/'.length))
+  }
+
+  /** Writes what references lead to, and what those lead to, until no name is open. */
+  definitions(): Record<string, Plain> {
+    const all: Record<string, Plain> = {}
+    for (const name of this.#named.values()) put(all, name, this.#defined.get(name) ?? {})
+    return all
+  }
+
+  tidy(schema: unknown): Plain {
+    if (!isRecord(schema)) return schema === false ? { not: {} } : {}
+    if (++this.#written > 2 * SCHEMA_LIMITS.nodes) return {}
+    const plain: Plain = {}
+    for (const [key, value] of Object.entries(schema)) this.#keyword(plain, key, value, schema)
+    completeArray(plain)
+    completeRequired(plain)
+    return plain
+  }
+
+  #keyword(plain: Plain, key: string, value: unknown, schema: Readonly<Plain>): void {
+    if (key === '$ref' || key === '$dynamicRef' || key === '$recursiveRef')
+      this.#reference(plain, value, schema)
+    else if (key === 'properties') {
+      if (isRecord(value)) plain.properties = this.#map(value, true)
+    } else if (key === 'items') this.#items(plain, value, schema)
+    else if (key === 'dependencies') this.#dependencies(plain, value)
+    else if (ONE.has(key)) plain[key] = typeof value === 'boolean' ? value : this.tidy(value)
+    else if (LIST.has(key)) {
+      if (Array.isArray(value) && value.length > 0) plain[key] = value.map((part) => this.tidy(part))
+    } else if (MAP.has(key)) {
+      if (isRecord(value)) {
+        const usable = Object.entries(value).filter(
+          ([name]) => key !== 'patternProperties' || isPattern(name),
+        )
+        plain[key] = this.#map(Object.fromEntries(usable), false)
+      }
+    } else keepValue(plain, key, value, schema)
+  }
+
+  /** A property that may not be there is left out: no provider has a word for it. */
+  #map(map: Readonly<Plain>, isProperties: boolean): Plain {
+    const tidied: Plain = {}
+    for (const [name, part] of Object.entries(map))
+      if (!(isProperties && part === false)) put(tidied, name, this.tidy(part))
+    return tidied
+  }
+
+  #items(plain: Plain, value: unknown, schema: Readonly<Plain>): void {
+    if (Array.isArray(value)) {
+      plain.prefixItems = value.map((item) => this.tidy(item))
+      this.#rest(plain, schema.additionalItems, value.length)
+    } else this.#rest(plain, value, Array.isArray(schema.prefixItems) ? schema.prefixItems.length : 0)
+  }
+
+  /** `items: false` means: no more than the listed ones. */
+  #rest(plain: Plain, rest: unknown, listed: number): void {
+    if (rest === false)
+      plain.maxItems = typeof plain.maxItems === 'number' ? Math.min(plain.maxItems, listed) : listed
+    else plain.items = this.tidy(rest)
+  }
+
+  #dependencies(plain: Plain, value: unknown): void {
+    if (!isRecord(value)) return
+    const names: Plain = {}
+    const schemas: Plain = {}
+    for (const [key, rule] of Object.entries(value))
+      if (Array.isArray(rule)) put(names, key, texts(rule))
+      else put(schemas, key, this.tidy(rule))
+    if (Object.keys(names).length > 0) plain.dependentRequired = names
+    if (Object.keys(schemas).length > 0) plain.dependentSchemas = schemas
+  }
+
+  /** A reference that leads nowhere would make the provider refuse the whole request, so it is left out. */
+  #reference(plain: Plain, value: unknown, schema: Readonly<Plain>): void {
+    if (typeof value !== 'string') return
+    const target = this.#follow(value, schema)
+    if (target === false) plain.not = {}
+    if (!isRecord(target)) return
+    plain.$ref = target === this.#names.root && this.#rootStays ? '#' : `#/$defs/${this.#name(target, value)}`
+  }
+
+  /** Past references that say nothing but where to go on; those that go in a circle lead nowhere. */
+  #follow(reference: string, from: Readonly<Plain>): unknown {
+    const seen = new Set<unknown>([from])
+    let target = resolveReference(reference, this.#names, from)
+    while (isRecord(target) && typeof target.$ref === 'string' && Object.keys(target).every(isIdle)) {
+      if (seen.has(target)) return undefined
+      seen.add(target)
+      target = resolveReference(target.$ref, this.#names, target)
+    }
+    return seen.has(target) && isRecord(target) && Object.keys(target).every(isIdle) ? undefined : target
+  }
+
+  #name(target: object, reference: string): string {
+    const known = this.#named.get(target)
+    if (known !== undefined) return known
+    const last = reference.split(/[/#]/).findLast((part) => part !== '') ?? 'root'
+    const plain = last.replace(/%[0-9A-Fa-f]{2}|~[01]|[^A-Za-z0-9_.-]/g, '_').slice(0, 48) || 'root'
+    const taken = new Set(this.#named.values())
+    let name = plain
+    for (let count = 2; taken.has(name); count++) name = `${plain}_${count}`
+    this.#named.set(target, name)
+    // Named before it is written: it may refer to itself.
+    this.#defined.set(name, this.tidy(target))
+    return name
+  }
 }
 
-function tidyKeyword(
-  plain: Plain,
-  key: string,
-  value: unknown,
-  schema: Readonly<Plain>,
-  resolve: Resolve,
-): void {
+/** Keywords that ask nothing of a value, and the reference itself. */
+const IDLE = new Set([
+  '$ref',
+  '$comment',
+  '$id',
+  '$schema',
+  '$anchor',
+  '$defs',
+  'definitions',
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+])
+
+function isIdle(key: string): boolean {
+  return IDLE.has(key)
+}
+
+function keepValue(plain: Plain, key: string, value: unknown, schema: Readonly<Plain>): void {
   if (key === 'type') {
-    const types = (Array.isArray(value) ? value : [value]).filter((type) => TYPES.has(type as string))
-    if (types.length > 0) plain.type = types.length === 1 ? types[0] : types
+    const types = new Set(
+      (Array.isArray(value) ? value : [value]).filter((type) => TYPES.has(type as string)),
+    )
+    if (schema.nullable === true && types.size > 0) types.add('null')
+    if (types.size > 0) plain.type = types.size === 1 ? [...types][0] : [...types]
   } else if (key === 'description' || key === 'title') {
     if (typeof value === 'string') plain[key] = cutText(cleanText(value), NESTED_DESCRIPTION_CHARS, '…')
-  } else if (key === '$ref') {
-    // A reference that leads nowhere here would make the provider refuse the whole request.
-    if (typeof value === 'string' && value.startsWith('#') && resolve(value) !== undefined) plain.$ref = value
   } else if (key === 'enum') {
-    if (Array.isArray(value) && value.length > 0) plain.enum = value
+    if (Array.isArray(value) && value.length > 0)
+      plain.enum = [...new Map(value.map((one) => [canonicalJson(one), one])).values()]
   } else if (key === 'required') {
-    const names = Array.isArray(value) ? [...new Set(value.filter((name) => typeof name === 'string'))] : []
+    const names = texts(value)
     if (names.length > 0) plain.required = names
+  } else if (key === 'dependentRequired') {
+    if (isRecord(value)) plain[key] = mapValues(value, texts)
   } else if (key === 'pattern') {
-    if (typeof value === 'string' && value.length <= SCHEMA_LIMITS.patternChars && isPattern(value))
-      plain.pattern = value
-  } else if (key === 'items') {
-    if (Array.isArray(value)) {
-      plain.prefixItems = value.map((item) => tidy(item, resolve))
-      if (schema.additionalItems !== undefined) plain.items = flag(schema.additionalItems, resolve)
-    } else plain.items = flag(value, resolve)
-  } else if (key === 'nullable') {
-    if (value === true && typeof schema.type === 'string') plain.type = [schema.type, 'null']
+    if (typeof value === 'string' && isPattern(value)) plain.pattern = value
   } else if (key === 'exclusiveMinimum' && value === true) {
     if (typeof schema.minimum === 'number') plain.exclusiveMinimum = schema.minimum
   } else if (key === 'exclusiveMaximum' && value === true) {
     if (typeof schema.maximum === 'number') plain.exclusiveMaximum = schema.maximum
-  } else if (NUMBERS.has(key)) {
+  } else if (COUNTS.has(key)) {
+    // A broken `maxItems` must not undo the one that `items: false` stands for.
+    if (Number.isInteger(value) && (value as number) >= 0)
+      plain[key] = typeof plain[key] === 'number' ? Math.min(plain[key], value as number) : value
+  } else if (BOUNDS.has(key)) {
     if (typeof value === 'number' && Number.isFinite(value)) plain[key] = value
-  } else if (ONE.has(key)) plain[key] = flag(value, resolve)
-  else if (LIST.has(key)) {
-    if (Array.isArray(value) && value.length > 0) plain[key] = value.map((part) => tidy(part, resolve))
-  } else if (MAP.has(key)) {
-    if (isRecord(value)) plain[key] = mapValues(value, (part) => flag(part, resolve))
-  } else if (KEPT.has(key)) plain[key] = value
+  } else if (Object.hasOwn(KEPT, key) && KEPT[key]?.(value)) plain[key] = value
   // Everything else ($schema, $id, x-…, comments) tells a model nothing and may upset its provider.
 }
 
-function flag(value: unknown, resolve: Resolve): Plain | boolean {
-  return typeof value === 'boolean' ? value : tidy(value, resolve)
+/** Some providers refuse an array that does not say of what, also beside a tuple and when it may be null. */
+function completeArray(plain: Plain): void {
+  const types = Array.isArray(plain.type) ? plain.type : [plain.type]
+  if ((types.includes('array') || plain.prefixItems !== undefined) && plain.items === undefined)
+    plain.items = {}
+}
+
+/** Some providers refuse to require what is no property; it becomes one that takes what any other key takes. */
+function completeRequired(plain: Plain): void {
+  if (!Array.isArray(plain.required) || (plain.type !== 'object' && !isRecord(plain.properties))) return
+  const properties: Plain = isRecord(plain.properties) ? { ...plain.properties } : {}
+  const rest = plain.additionalProperties
+  for (const name of plain.required)
+    if (!Object.hasOwn(properties, name) && rest !== false)
+      put(properties, name, isRecord(rest) ? { ...rest } : {})
+  plain.required = plain.required.filter((name) => Object.hasOwn(properties, name))
+  if ((plain.required as string[]).length === 0) delete plain.required
+  plain.properties = properties
 }
 
 export function mapValues<T>(
@@ -117,83 +266,17 @@ export function mapValues<T>(
   return changed
 }
 
-/** Providers want `type: "object"` at the root and no choice beside it: the branches' properties become one object's. */
-function asObject(root: Plain, original: Readonly<Plain>, resolve: Resolve): Plain {
-  const {
-    anyOf,
-    oneOf,
-    allOf,
-    $ref,
-    not: _not,
-    if: _if,
-    then: _then,
-    else: _else,
-    enum: _enum,
-    const: _const,
-    ...rest
-  } = root
-  const merged: Plain = {
-    ...rest,
-    type: 'object',
-    properties: isRecord(rest.properties) ? { ...rest.properties } : {},
-  }
-  const parts: Plain[] = []
-  if (typeof $ref === 'string') parts.push(tidy(resolve($ref), resolve))
-  for (const list of [allOf]) if (Array.isArray(list)) parts.push(...list)
-  for (const part of parts) mergeInto(merged, part, resolve, true)
-  for (const list of [anyOf, oneOf])
-    if (Array.isArray(list)) {
-      const always = commonRequired(list.map((part) => follow(part, resolve)))
-      for (const part of list) mergeInto(merged, part, resolve, false)
-      merged.required = union(merged.required, always)
-    }
-  const known = merged.properties as Plain
-  const required = union(merged.required, []).filter(
-    (name) => Object.hasOwn(known, name) || original.properties === undefined,
-  )
-  delete merged.required
-  if (required.length > 0) merged.required = required
-  return merged
+function texts(list: unknown): string[] {
+  return Array.isArray(list) ? [...new Set(list.filter((name) => typeof name === 'string'))] : []
 }
 
-function mergeInto(target: Plain, part: unknown, resolve: Resolve, required: boolean, depth = 0): void {
-  const schema = follow(part, resolve)
-  if (depth > 8) return
-  if (isRecord(schema.properties))
-    for (const [key, value] of Object.entries(schema.properties)) {
-      const properties = target.properties as Plain
-      if (!Object.hasOwn(properties, key)) put(properties, key, value)
-    }
-  if (required) target.required = union(target.required, schema.required)
-  for (const list of [schema.allOf, schema.anyOf, schema.oneOf])
-    if (Array.isArray(list))
-      for (const inner of list)
-        mergeInto(target, inner, resolve, required && list === schema.allOf, depth + 1)
-}
-
-function follow(part: unknown, resolve: Resolve): Plain {
-  if (!isRecord(part)) return {}
-  const reference = own(part, '$ref')
-  return typeof reference === 'string' ? tidy(resolve(reference), resolve) : part
-}
-
-function commonRequired(parts: readonly Plain[]): string[] {
-  const [first, ...others] = parts.map((part) => union(part.required, []))
-  return (first ?? []).filter((name) => others.every((names) => names.includes(name)))
-}
-
-function union(a: unknown, b: unknown): string[] {
-  const names = (list: unknown) =>
-    Array.isArray(list) ? list.filter((name) => typeof name === 'string') : []
-  return [...new Set([...names(a), ...names(b)])]
-}
-
+/** Providers compile patterns too, and fail the whole request over a bad one. */
 function isPattern(source: string): boolean {
+  if (source.length > SCHEMA_LIMITS.patternChars) return false
   try {
     new RegExp(source, 'u')
     return true
   } catch {
-    // Providers compile patterns too, and fail the whole request over a bad one.
     return false
   }
 }

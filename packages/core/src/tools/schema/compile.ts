@@ -51,7 +51,11 @@ function newRun(issues: SchemaIssue[] | undefined): Run {
   return { path: [], issues, steps: 0, nesting: 0 }
 }
 
-function compileRoot(schema: JsonSchema, warn: (message: string) => void): Check | undefined {
+function compileRoot(
+  schema: JsonSchema,
+  warn: (message: string) => void,
+  part?: JsonSchema,
+): Check | undefined {
   const surveyed = survey(schema)
   if (!surveyed.ok) {
     warn(surveyed.reason)
@@ -60,7 +64,7 @@ function compileRoot(schema: JsonSchema, warn: (message: string) => void): Check
   const done = new Map<object, Check>()
   const compiler: Compiler = {
     warn,
-    resolve: (reference) => resolveReference(reference, schema, surveyed.anchors),
+    resolve: (reference, from) => resolveReference(reference, surveyed.names, from),
     compile(part) {
       if (part === true) return accept
       if (part === false) return refuse
@@ -75,7 +79,22 @@ function compileRoot(schema: JsonSchema, warn: (message: string) => void): Check
       return check
     },
   }
-  return compiler.compile(schema)
+  return compiler.compile(part ?? schema)
+}
+
+/** Yes or no for single parts of one document, whose references lead where they lead in the document. */
+export function partsOf(schema: JsonSchema): (part: JsonSchema, value: unknown) => boolean {
+  const checks = new Map<JsonSchema, Check | undefined>()
+  return (part, value) => {
+    const check = checks.has(part) ? checks.get(part) : compileRoot(schema, () => undefined, part)
+    checks.set(part, check)
+    try {
+      return check?.(value, newRun(undefined)) ?? true
+    } catch (error) {
+      if (error instanceof GaveUp || error instanceof RangeError) return true
+      throw error
+    }
+  }
 }
 
 const accept: Check = () => true

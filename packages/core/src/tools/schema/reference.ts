@@ -2,57 +2,110 @@
 // ever fetched because a schema asks for it.
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import { isRecord, own } from '../json.ts'
+import { positionOf, type Schema } from './positions.ts'
+
+/** The places of one document that have names. */
+export interface SchemaNames {
+  readonly root: unknown
+  /** `id` → the schema of that id; `id#anchor` → the schema of that anchor. Ids are absolute. */
+  readonly named: ReadonlyMap<string, unknown>
+  /** The id that references inside a schema are relative to, where it is not the document's own. */
+  readonly bases: ReadonlyMap<object, string>
+}
 
 export type Surveyed =
-  | { readonly ok: true; readonly anchors: ReadonlyMap<string, unknown> }
+  | { readonly ok: true; readonly names: SchemaNames }
   | { readonly ok: false; readonly reason: string }
 
+/** Stands in for the address of a document that gives none, so that relative ids can be resolved. */
+const NO_ADDRESS = 'schema://document/'
 /** Keywords whose value is data, not schema. */
 const DATA = new Set(['enum', 'const', 'default', 'examples', 'example'])
 
-/** Counts the document before anything compiles it, and notes the places that have names. */
+interface Visit {
+  readonly part: unknown
+  readonly depth: number
+  readonly base: string
+  /** A schema, a list or map of schemas, or something unknown that a pointer may still lead into. */
+  readonly kind: 'schema' | 'members' | 'unknown'
+}
+
+/** Counts the document before anything compiles it, and notes the places that have names. Walks without recursion. */
 export function survey(schema: unknown): Surveyed {
-  const anchors = new Map<string, unknown>()
-  const todo: { part: unknown; depth: number }[] = [{ part: schema, depth: 0 }]
+  const named = new Map<string, unknown>()
+  const bases = new Map<object, string>()
+  const todo: Visit[] = [{ part: schema, depth: 0, base: NO_ADDRESS, kind: 'schema' }]
   let nodes = 0
   for (let next = todo.pop(); next; next = todo.pop()) {
-    const { part, depth } = next
+    const { part, depth, kind } = next
     if (typeof part !== 'object' || part === null) continue
     if (++nodes > SCHEMA_LIMITS.nodes)
       return { ok: false, reason: `the schema has more than ${SCHEMA_LIMITS.nodes} parts` }
     if (depth > SCHEMA_LIMITS.depth)
       return { ok: false, reason: `the schema is nested deeper than ${SCHEMA_LIMITS.depth} levels` }
-    if (isRecord(part)) noteNames(part, anchors)
-    for (const [key, child] of Object.entries(part))
-      if (Array.isArray(part) || !DATA.has(key)) todo.push({ part: child, depth: depth + 1 })
+    const base = kind !== 'members' && isRecord(part) ? noteNames(part, next.base, named) : next.base
+    if (base !== NO_ADDRESS && isRecord(part)) bases.set(part, base)
+    for (const [key, child] of Object.entries(part)) {
+      const inside = kindOf(kind, key, part)
+      if (inside) todo.push({ part: child, depth: depth + 1, base, kind: inside })
+    }
   }
-  return { ok: true, anchors }
+  return { ok: true, names: { root: schema, named, bases } }
 }
 
-function noteNames(part: Readonly<Record<string, unknown>>, anchors: Map<string, unknown>): void {
-  for (const key of ['$anchor', '$dynamicAnchor']) {
-    const name = own(part, key)
-    if (typeof name === 'string' && !anchors.has(`#${name}`)) anchors.set(`#${name}`, part)
+function kindOf(kind: Visit['kind'], key: string, part: object): Visit['kind'] | undefined {
+  if (kind === 'members') return 'schema'
+  if (Array.isArray(part)) return kind
+  if (DATA.has(key)) return undefined
+  const position = positionOf(key)
+  if (position === undefined) return 'unknown'
+  const value = own(part as Schema, key)
+  return position === 'map' || Array.isArray(value) ? 'members' : 'schema'
+}
+
+/** Returns the id that references inside are relative to. The first of two equal names counts. */
+function noteNames(part: Schema, outer: string, named: Map<string, unknown>): string {
+  const note = (name: string) => {
+    if (!named.has(name)) named.set(name, part)
   }
   const id = own(part, '$id')
-  if (typeof id === 'string' && !anchors.has(id)) anchors.set(id, part)
+  let base = outer
+  if (typeof id === 'string' && id !== '') {
+    // In drafts 6 and 7 an id of a fragment alone is an anchor.
+    if (id.startsWith('#')) note(outer + id)
+    else {
+      base = absolute(id, outer) ?? outer
+      if (base !== outer) note(base)
+    }
+  }
+  for (const key of ['$anchor', '$dynamicAnchor']) {
+    const name = own(part, key)
+    if (typeof name === 'string') note(`${base}#${name}`)
+  }
+  return base
 }
 
-export function resolveReference(
-  reference: string,
-  root: unknown,
-  anchors: ReadonlyMap<string, unknown>,
-): unknown {
-  if (reference === '#' || reference === '') return root
-  const named = anchors.get(reference)
-  if (named !== undefined) return named
+function absolute(reference: string, base: string): string | undefined {
+  return URL.canParse(reference, base) ? new URL(reference, base).href.replace(/#$/, '') : undefined
+}
+
+/** The schema that a reference leads to, seen from the schema that holds it; nothing when it leads out or nowhere. */
+export function resolveReference(reference: string, names: SchemaNames, from?: unknown): unknown {
   const hash = reference.indexOf('#')
-  if (hash < 0) return undefined
-  // `id#/pointer`: only when the id is one that this document defines.
-  const base = hash === 0 ? root : anchors.get(reference.slice(0, hash))
-  const pointer = reference.slice(hash + 1)
-  if (pointer === '') return base
-  return pointer.startsWith('/') ? follow(base, pointer) : undefined
+  const address = hash < 0 ? reference : reference.slice(0, hash)
+  const fragment = hash < 0 ? '' : reference.slice(hash + 1)
+  const own_ = (typeof from === 'object' && from !== null && names.bases.get(from)) || baseOfRoot(names)
+  const base = address === '' ? own_ : absolute(address, own_)
+  if (base === undefined) return undefined
+  if (fragment !== '' && !fragment.startsWith('/')) return names.named.get(`${base}#${fragment}`)
+  const start = base === NO_ADDRESS ? names.root : names.named.get(base)
+  const found = fragment === '' ? start : follow(start, fragment)
+  // Many a document with an id has pointers that were meant from its root, whatever ids there are on the way.
+  return found === undefined && address === '' && fragment !== '' ? follow(names.root, fragment) : found
+}
+
+function baseOfRoot({ root, bases }: SchemaNames): string {
+  return (typeof root === 'object' && root !== null && bases.get(root)) || NO_ADDRESS
 }
 
 function follow(base: unknown, pointer: string): unknown {

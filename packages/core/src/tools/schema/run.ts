@@ -29,7 +29,7 @@ export type Build = (value: unknown, schema: Schema, compiler: Compiler) => Chec
 export interface Compiler {
   compile(schema: unknown): Check
   /** The schema that a reference leads to, or nothing when it leads out of the document or nowhere. */
-  resolve(reference: string): unknown
+  resolve(reference: string, from: Schema): unknown
   warn(message: string): void
 }
 

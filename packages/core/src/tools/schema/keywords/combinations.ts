@@ -11,9 +11,9 @@ import {
   type Schema,
 } from '../run.ts'
 
-export function reference(target: unknown, _schema: Schema, compiler: Compiler): Check | undefined {
+export function reference(target: unknown, schema: Schema, compiler: Compiler): Check | undefined {
   if (typeof target !== 'string') return undefined
-  const found = compiler.resolve(target)
+  const found = compiler.resolve(target, schema)
   if (found === undefined) {
     compiler.warn(
       target.startsWith('#')

@@ -63,7 +63,7 @@ function evaluated(
   }
   for (const key of ['$ref', '$dynamicRef']) {
     const target = schema[key]
-    if (typeof target === 'string') follow(compiler.resolve(target) ?? true)
+    if (typeof target === 'string') follow(compiler.resolve(target, schema) ?? true)
   }
   if (isRecord(schema.dependentSchemas) && isRecord(value))
     for (const [key, part] of Object.entries(schema.dependentSchemas))

@@ -80,16 +80,42 @@ export function bound(limit: unknown, sign: '>' | '>=' | '<' | '<='): Check | un
   return (value, run) => !isNumber(value) || test(value) || fail(run, `must be ${sign} ${limit}`)
 }
 
-/** 0.3 counts as a multiple of 0.1, which binary fractions alone would deny. */
+/** 0.3 counts as a multiple of 0.1 and 19999999.99 as one of 0.01, which binary fractions alone would deny. */
 export function multipleOf(step: unknown): Check | undefined {
   if (!isNumber(step) || step <= 0) return undefined
-  return (value, run) => {
-    if (!isNumber(value)) return true
-    const ratio = value / step
-    const near =
-      Math.abs(ratio - Math.round(ratio)) <= 1e-9 * Math.max(1, Math.abs(ratio)) && Math.abs(ratio) < 1e9
-    return Number.isInteger(ratio) || near || fail(run, `must be a multiple of ${step}`)
-  }
+  return (value, run) =>
+    !isNumber(value) ||
+    Number.isInteger(value / step) ||
+    isDecimalMultiple(value, step) ||
+    isNearMultiple(value, step) ||
+    fail(run, `must be a multiple of ${step}`)
+}
+
+/** By the decimal digits that both are written with, exactly. */
+function isDecimalMultiple(value: number, step: number): boolean {
+  const a = decimal(value)
+  const b = decimal(step)
+  const exponent = Math.min(a.exponent, b.exponent)
+  const scaled = ({ digits, exponent: own }: Decimal) => digits * 10n ** BigInt(own - exponent)
+  return scaled(a) % scaled(b) === 0n
+}
+
+interface Decimal {
+  readonly digits: bigint
+  /** The power of ten that the digits are multiplied by. */
+  readonly exponent: number
+}
+
+function decimal(value: number): Decimal {
+  const [, sign = '', whole = '', fraction = '', power = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? []
+  return { digits: BigInt(`${sign}${whole}${fraction}` || '0'), exponent: Number(power) - fraction.length }
+}
+
+/** Sums such as 0.1 + 0.2 are off by a rounding. */
+function isNearMultiple(value: number, step: number): boolean {
+  const ratio = value / step
+  return Math.abs(ratio) < 1e9 && Math.abs(ratio - Math.round(ratio)) <= 1e-9 * Math.max(1, Math.abs(ratio))
 }
 
 /** JSON Schema counts characters, not UTF-16 units. */

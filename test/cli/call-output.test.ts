@@ -1,0 +1,191 @@
+// What `plugboard call` prints where: a pipe and --json get everything the server sent; a cut and notes are for people.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { COMMAND, makePlace, type Place } from '../support/cli.ts'
+import { odd } from '../support/servers.ts'
+import { noTerminal, openTerminal } from '../support/terminal.ts'
+
+const PNG = readFileSync(new URL('../support/dot.png', import.meta.url)).toString('base64')
+const WAV = Buffer.from('RIFF\x24\0\0\0WAVEfmt ').toString('base64')
+const CHARS = 5_000_000
+
+let place: Place
+beforeAll(() => {
+  place = makePlace()
+  place.write('~/.plugboard/settings.json', { mcpServers: { odd: odd() } })
+})
+afterAll(() => place.remove())
+
+const answer = (result: unknown, ...more: string[]) =>
+  place.runPiped(JSON.stringify({ result }), 'call', 'odd.answer', '--args', '-', ...more)
+const long = `${'x'.repeat(99)}\n`.repeat(CHARS / 100)
+
+describe('five megabytes of text', { timeout: 60_000 }, () => {
+  it('reach a pipe as they are, with nothing on stderr', async () => {
+    const ran = await place.run('call', 'odd.long', `chars=${CHARS}`)
+    expect(ran.code).toBe(0)
+    expect(ran.stdout.length).toBe(long.length)
+    expect(ran.stdout === long).toBe(true)
+    expect(ran.stderr).toBe('')
+  })
+
+  it('are whole with --json, and no file is made of them', async () => {
+    const { json, code } = await place.run('call', 'odd.long', `chars=${CHARS}`, '--json')
+    expect(code).toBe(0)
+    expect(json.content).toHaveLength(1)
+    expect(json.content[0].text === long).toBe(true)
+    expect(json).not.toHaveProperty('savedFiles')
+    expect(json).not.toHaveProperty('truncated')
+  })
+
+  it.each([[['--json']], [[]]])('are flushed to a slow reader before the command ends (%j)', async (more) => {
+    const child = spawn(process.execPath, [COMMAND, 'call', 'odd.long', `chars=${CHARS}`, ...more], {
+      cwd: place.project,
+      env: { PATH: process.env['PATH'] ?? '', HOME: place.home },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const exited = once(child, 'exit')
+    const hash = createHash('sha256')
+    let chars = 0
+    let chunks = 0
+    for await (const chunk of child.stdout) {
+      hash.update(chunk)
+      chars += chunk.length
+      if (chunks++ < 20) await sleep(50)
+    }
+    expect((await exited)[0]).toBe(0)
+    if (more.length === 0) {
+      expect(chars).toBe(long.length)
+      expect(hash.digest('hex')).toBe(createHash('sha256').update(long).digest('hex'))
+    } else expect(chars).toBeGreaterThan(long.length)
+  })
+
+  it('end the command quietly when the reader leaves', async () => {
+    const child = spawn(process.execPath, [COMMAND, 'call', 'odd.long', `chars=${CHARS}`], {
+      cwd: place.project,
+      env: { PATH: process.env['PATH'] ?? '', HOME: place.home },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const exited = once(child, 'exit')
+    let said = ''
+    child.stderr.on('data', (chunk) => {
+      said += chunk
+    })
+    child.stdout.once('data', () => child.stdout.destroy())
+    expect((await exited)[0]).toBe(0)
+    expect(said).toBe('')
+  })
+})
+
+const missing = noTerminal()
+
+it.skipIf(missing)(
+  'a person at a terminal gets a cut, and is told where the whole is',
+  { timeout: 60_000 },
+  async () => {
+    const terminal = await openTerminal(place, 'call', 'odd.long', 'chars=300000')
+    try {
+      const shown = await terminal.see('exit 0', 40_000)
+      expect(shown).toMatch(/\[cut: \d+ of 300000 characters are shown; all of it is in /)
+    } finally {
+      await terminal.close()
+    }
+  },
+)
+
+describe('content of every kind', () => {
+  const content = [
+    { type: 'text', text: 'first\u0007 line\r\nsecond', annotations: { audience: ['user'] } },
+    { type: 'image', data: PNG, mimeType: 'image/png' },
+    { type: 'audio', data: WAV, mimeType: 'audio/wav' },
+    { type: 'resource', resource: { uri: 'odd:a', mimeType: 'text/plain', text: 'inside' } },
+    { type: 'resource', resource: { uri: 'odd:b', mimeType: 'application/zip', blob: 'UEsDBAA=' } },
+    { type: 'resource_link', uri: 'odd:c', name: 'c', size: 9 },
+    { type: 'hologram', rays: [1, 2] },
+  ]
+  const structuredContent = { ok: true, rows: [{ id: 901, name: 'Ann' }] }
+
+  it('is in --json as the server sent it, nothing added and nothing cut', async () => {
+    const { json, code } = await answer({ content, structuredContent, _meta: { trace: 'x' } }, '--json')
+    expect(code).toBe(0)
+    expect(json.content).toEqual(content)
+    expect(json.structuredContent).toEqual(structuredContent)
+    expect(json._meta).toEqual({ trace: 'x' })
+    expect(json.savedFiles.map(({ mimeType }: { mimeType: string }) => mimeType)).toEqual([
+      'image/png',
+      'audio/wav',
+      'application/zip',
+    ])
+    expect(readFileSync(json.savedFiles[0].path).toString('base64')).toBe(PNG)
+  })
+
+  it('reaches a pipe as its texts; what was saved and what is missing is said on stderr', async () => {
+    const ran = await answer({ content, structuredContent })
+    expect(ran.stdout).toBe(
+      'first\u0007 line\r\nsecond\ninside\n[link: c · odd:c]\n{\n  "type": "hologram",\n  "rays": [\n    1,\n    2\n  ]\n}\n',
+    )
+    expect(ran.stderr).toMatch(/Saved to .*\.png \(image\/png, \d+ bytes\)/)
+    expect(ran.stderr).toMatch(/Saved to .*\.wav/)
+    expect(ran.stderr).toContain('--json prints its structured result too')
+  })
+
+  it('is an error with its text on stdout and the exit code 1', async () => {
+    const ran = await answer({ content: [{ type: 'text', text: 'no such row' }], isError: true })
+    expect(ran).toMatchObject({ code: 1, stdout: 'no such row\n' })
+    expect(ran.stderr).toContain('odd.answer answered with an error')
+  })
+
+  it('is structured content where there is no text', async () => {
+    expect((await answer({ content: [], structuredContent })).stdout).toBe(
+      `${JSON.stringify(structuredContent, null, 2)}\n`,
+    )
+  })
+
+  it('may be a thousand parts and more', async () => {
+    const parts = Array.from({ length: 1500 }, (_, at) => ({ type: 'text', text: `part ${at}` }))
+    expect((await answer({ content: parts })).stdout).toBe(parts.map(({ text }) => `${text}\n`).join(''))
+    expect((await answer({ content: parts }, '--json')).json.content).toEqual(parts)
+  })
+})
+
+describe('an answer without content', () => {
+  it.each([[{ answer: 42 }], [{ toolResult: { rows: [1] } }], [{ content: [], answer: 42 }]])(
+    'is printed as its JSON: %j',
+    async (result) => {
+      const { content: _, ...rest } = result as Record<string, unknown>
+      const piped = await answer(result)
+      expect(piped).toMatchObject({ code: 0, stderr: '' })
+      expect(piped.json).toEqual(rest)
+      expect((await answer(result, '--json')).json).toMatchObject({ content: [], otherFields: rest })
+    },
+  )
+
+  it('is nothing on stdout when there is nothing', async () => {
+    expect(await answer({ content: [] })).toMatchObject({ code: 0, stdout: '', stderr: '(no output)\n' })
+  })
+
+  it('is printed whole however deep it is', async () => {
+    const levels = 20_000
+    const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`
+    const server = [
+      `const reply = (id, result) => process.stdout.write('{"jsonrpc":"2.0","id":' + JSON.stringify(id) + ',"result":' + result + '}\\n')`,
+      `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {`,
+      `  const { id, method } = JSON.parse(line)`,
+      `  if (method === 'initialize') reply(id, '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"0"}}')`,
+      `  else if (method === 'tools/list') reply(id, '{"tools":[{"name":"deep","inputSchema":{"type":"object"}}]}')`,
+      `  else if (id !== undefined) reply(id, '{"content":[],"structuredContent":{"a":' + '['.repeat(${levels}) + ']'.repeat(${levels}) + '}}')`,
+      `})`,
+    ].join('\n')
+    const entry = JSON.stringify({ mcpServers: { d: { command: process.execPath, args: ['-e', server] } } })
+    for (const more of [[], ['--json']]) {
+      const ran = await place.run('call', 'd.deep', '--mcp-config', entry, ...more)
+      expect(ran.stderr).not.toContain('should not have happened')
+      expect(ran.code).toBe(0)
+      expect(ran.stdout.replaceAll(/\s/g, '')).toContain(`"a":${deep}`)
+    }
+  })
+})
