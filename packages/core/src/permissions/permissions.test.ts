@@ -156,6 +156,12 @@ describe('lists in an entry', () => {
     expect(decided({ allowedTools: [pattern] }, asked)).toBe(applies ? 'allow' : 'ask')
   })
 
+  it('say where they are written, where that is known', () => {
+    const channel = { deniedTools: ['t'] }
+    expect(decide(request(), { channel, channelSource: 'f.json', rules: [] }).reason.source).toBe('f.json')
+    expect(decide(request(), { channel, rules: [] }).reason).not.toHaveProperty('source')
+  })
+
   it('need only one pattern that fits', () => {
     expect(decided({ allowedTools: ['x', 't', 'y'] }, request())).toBe('allow')
     expect(decided({ deniedTools: ['x', 't'] }, request())).toBe('deny')
