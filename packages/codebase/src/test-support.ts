@@ -38,7 +38,7 @@ export const textQuery = (query: string, extra: Partial<TextQuery> = {}): TextQu
 export async function eventually(
   check: () => boolean | Promise<boolean>,
   what: string,
-  limitMs = 15_000,
+  limitMs = 45_000,
 ): Promise<void> {
   const end = Date.now() + limitMs
   while (!(await check())) {
