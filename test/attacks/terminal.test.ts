@@ -216,7 +216,11 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
 
 describe.skipIf(missing !== undefined)('servers that are missing', () => {
   it('are told in one line when a chat starts, and by chat -p on stderr', async () => {
-    model = await modelServer(() => ({ text: 'FINE' }))
+    model = await modelServer(async () => {
+      // Long enough for a second attempt, after which a server counts as missing.
+      await new Promise((done) => setTimeout(done, 4000))
+      return { text: 'FINE' }
+    })
     place.write('~/.plugboard/settings.json', {
       disabledServers: ['codebase'],
       mcpServers: { gone: { command: '/does/not/exist' } },

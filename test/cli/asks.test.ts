@@ -154,6 +154,17 @@ describe.skipIf(missing)('in a terminal', () => {
     expect(await see('exit 0')).toContain('accept')
   })
 
+  it('Enter opens no page that has a warning', async () => {
+    place.write('~/.plugboard/settings.json', { mcpServers: { odd: odd() } })
+    const url = 'http://user:pw@xn--pple-43d.example.com/x'
+    const params = { mode: 'url', message: 'Go there', url, elicitationId: '1' }
+    const { see, press } = await open('call', 'odd.ask', `params:=${JSON.stringify(params)}`)
+    await see('not encrypted')
+    await see('[Enter] decline')
+    await press('Enter')
+    expect(await see('exit 0')).toContain('{"action":"decline"}')
+  })
+
   it('a person may answer in a model’s place, and it says who answered', async () => {
     const { see, press, type } = await open(
       'call',

@@ -15,8 +15,8 @@ export class Troubles {
     this.#board = board
   }
 
-  /** What is new since the last time, if anything. At the end nothing comes up any more: then what is not up is told too. */
-  next({ final = false } = {}): string | undefined {
+  /** What is new since the last time, if anything. */
+  next(): string | undefined {
     const waiting: string[] = []
     const logins: string[] = []
     const failed: string[] = []
@@ -28,7 +28,7 @@ export class Troubles {
       if (this.#told.has(key)) continue
       if (kind === 'approval') waiting.push(shown)
       // A first attempt takes its time; after a second one something is wrong.
-      else if (kind === 'pending' && (attempt > 1 || final)) late.push(shown)
+      else if (kind === 'pending' && attempt > 1) late.push(shown)
       else if (kind === 'needs-auth') logins.push(shown)
       else if (kind === 'failed')
         failed.push(`${shown} (${oneLine(inBrief(error?.message ?? 'no reason known'), REASON_CHARS)})`)

@@ -36,16 +36,16 @@ export async function run(invocation: Invocation): Promise<number> {
     invocation,
     async (plugged) => {
       const troubles = new Troubles(plugged.board)
-      const tell = (final: boolean) => {
-        const trouble = troubles.next({ final })
+      const tell = () => {
+        const trouble = troubles.next()
         if (trouble !== undefined && !invocation.output.json)
           invocation.output.note(invocation.output.errorColor.yellow(`! ${trouble}`))
       }
-      tell(false)
+      tell()
       const session = sessionOf(invocation, model, plugged, desk)
       const code = await printRun(session.say([userMessage(prompt)], plugged.signal), invocation.output)
       // What failed on the way is known by now.
-      tell(true)
+      tell()
       return code
     },
     { ...desk.ports(model), ...(await allowed(invocation)) },
