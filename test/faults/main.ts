@@ -1,12 +1,15 @@
-// main.ts: plays the whole table, one scene after the other, prints what did not hold and writes docs/reliability.md.
+// main.ts: plays the whole table, one scene after the other, then single calls in processes of their own; prints what did not
+// hold and writes docs/reliability.md.
 // `--only TEXT` plays the faults whose name or group has the text, `--on KIND` one transport; neither writes the page.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Fault, KINDS, type Kind, loginsOn } from './fault.ts'
+import { WAY_NAMES } from '../processes/kit.ts'
+import { playScene, SCENES } from '../processes/scenes.ts'
 import { Lab } from './lab.ts'
-import { writeFaults } from './report.ts'
+import { type ProcessVerdict, writeFaults } from './report.ts'
 import { play, type Verdict } from './scene.ts'
 import { GROUPS } from './table.ts'
 
@@ -45,9 +48,20 @@ try {
   await Promise.all([lab.close(), next.close()])
   rmSync(home, { recursive: true, force: true })
 }
-const bad = verdicts.filter(({ problems }) => problems.length > 0).length
+const oneShots: ProcessVerdict[] = []
+for (const scene of SCENES)
+  for (const way of WAY_NAMES) {
+    if (on !== undefined || (only !== undefined && !scene.name.includes(only) && !'process'.includes(only)))
+      continue
+    const problems = await playScene(scene, way)
+    oneShots.push({ scene, way, problems })
+    console.log(`${problems.length === 0 ? '✔' : '✘'} ${scene.name} · ${way}`)
+    for (const problem of problems) console.log(`    ${problem.slice(0, 400)}`)
+  }
+const bad = [...verdicts, ...oneShots].filter(({ problems }) => problems.length > 0).length
+const count = verdicts.length + oneShots.length
 const seconds = Math.round((Date.now() - began) / 1000)
-console.log(`\n${verdicts.length} scenes, ${bad} did not hold, ${seconds} s`)
-if (only === undefined && on === undefined) writeFaults(root, verdicts, seconds)
-if (verdicts.length === 0) console.log('No fault has such a name.')
-process.exitCode = bad > 0 || verdicts.length === 0 ? 1 : 0
+console.log(`\n${count} scenes, ${bad} did not hold, ${seconds} s`)
+if (only === undefined && on === undefined) writeFaults(root, verdicts, oneShots, seconds)
+if (count === 0) console.log('No fault has such a name.')
+process.exitCode = bad > 0 || count === 0 ? 1 : 0

@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
+import { WAY_NAMES, type Way } from '../processes/kit.ts'
+import { type ProcessScene, SCENES, wanted } from '../processes/scenes.ts'
 import { expectation, KINDS } from './fault.ts'
 import type { Verdict } from './scene.ts'
 import { GROUPS } from './table.ts'
@@ -26,11 +28,24 @@ export function circumstances(): string {
   return `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${process.platform}, ${cpus().length} cores`
 }
 
-export function writeFaults(root: string, verdicts: readonly Verdict[], seconds: number): void {
-  const bad = verdicts.filter(({ problems }) => problems.length > 0)
+/** How one call in a process of its own went. */
+export interface ProcessVerdict {
+  readonly scene: ProcessScene
+  readonly way: Way
+  readonly problems: readonly string[]
+}
+
+export function writeFaults(
+  root: string,
+  verdicts: readonly Verdict[],
+  oneShots: readonly ProcessVerdict[],
+  seconds: number,
+): void {
+  const all = [...verdicts, ...oneShots]
+  const bad = all.filter(({ problems }) => problems.length > 0)
   const worst = (of: (verdict: Verdict) => number) => Math.max(...verdicts.map(of))
   const lines = [
-    `\`npm run faults\` on ${circumstances()}: **${verdicts.length} scenes, ${bad.length} did not hold**, ${seconds} s.`,
+    `\`npm run faults\` on ${circumstances()}: **${all.length} scenes, ${bad.length} did not hold**, ${seconds} s.`,
     'Servers that are reached by a URL are played twice: with a login provider, as the command has one, and without.',
     `Slowest close ${worst(({ closeMs }) => closeMs)} ms; largest growth in one scene ${worst(({ peakMiB }) => peakMiB)} MiB.`,
   ]
@@ -47,5 +62,24 @@ export function writeFaults(root: string, verdicts: readonly Verdict[], seconds:
       lines.push(`| ${[fault.name, fault.how, expectation(fault), ...cells].join(' | ')} |`)
     }
   }
+  lines.push(...processTable(oneShots))
   writePart(root, 'faults', lines.join('\n'))
+}
+
+function processTable(verdicts: readonly ProcessVerdict[]): readonly string[] {
+  const row = (scene: ProcessScene) => {
+    const cells = WAY_NAMES.map((way) => {
+      const verdict = verdicts.find((one) => one.scene === scene && one.way === way)
+      return verdict === undefined ? '' : verdict.problems.length === 0 ? '✔' : '✘'
+    })
+    return `| ${[scene.name, wanted(scene), ...cells].join(' | ')} |`
+  }
+  return [
+    '',
+    '### One call in a process of its own',
+    '',
+    `| the server … | what must hold | ${WAY_NAMES.join(' | ')} |`,
+    `| --- | --- | ${WAY_NAMES.map(() => '---').join(' | ')} |`,
+    ...SCENES.map(row),
+  ]
 }

@@ -1,17 +1,9 @@
 // One call, once, in a process of its own, against servers with a fault: what a user sees, and how the process ends.
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  type Ended,
-  type Home,
-  makeHome,
-  type RunOptions,
-  stdioPeer,
-  WAY_NAMES,
-  WAYS,
-  type Way,
-} from './kit.ts'
-import { httpPeer, type RemoteFault, type RemotePeer, ssePeer, wsPeer } from './remote.ts'
+import { type Home, makeHome, stdioPeer, WAY_NAMES } from './kit.ts'
+import { httpPeer, type RemotePeer, ssePeer, wsPeer } from './remote.ts'
+import { playScene, SCENES } from './scenes.ts'
 
 let home: Home
 let peer: RemotePeer | undefined
@@ -25,118 +17,18 @@ afterEach(async () => {
   home.remove()
 })
 
-const ask = (way: Way, tool: string, options?: RunOptions) => WAYS[way](home, tool, options)
-
-function expectAnswer(way: Way, { code, stdout, stderr }: Ended): void {
-  expect({ code, stderr }).toMatchObject({ code: 0 })
-  if (way === 'the command with --json')
-    expect(JSON.parse(stdout)).toMatchObject({ isError: false, content: [{ text: 'the answer of look' }] })
-  else expect(stdout).toBe('the answer of look\n')
-}
-
-/** The command has an exit code of its own for each kind of error; a script says what it likes. */
-function expectError(way: Way, { code, stdout, stderr }: Ended, wanted: string, exit: number): void {
-  const isCommand = way.startsWith('the command')
-  expect({ code, stdout, stderr }).toMatchObject({ code: isCommand ? exit : 1 })
-  if (way === 'the command with --json') expect(JSON.parse(stdout)).toMatchObject({ error: { code: wanted } })
-  else {
-    expect(stdout).toBe('')
-    expect(stderr).toMatch(isCommand ? /\S/ : new RegExp(`^${wanted} `))
-  }
-}
-
-interface Scene {
-  readonly name: string
-  /** The entry of the server. */
-  readonly entry: () => Promise<object> | object
-  readonly tool: 'look' | 'write'
-  readonly error?: readonly [code: string, exit: number]
-  /** What else must be in what was printed. */
-  readonly says?: RegExp
-}
-
-const remote =
-  (make: (fault: RemoteFault) => Promise<RemotePeer>, fault: RemoteFault, type: string) => async () => {
-    peer = await make(fault)
-    return { type, url: peer.url }
-  }
-
-const SCENES: readonly Scene[] = [
-  { name: 'exits once after tools/list', entry: () => stdioPeer(home, 'exits-after-list'), tool: 'look' },
-  { name: 'exits once inside a read-only call', entry: () => stdioPeer(home, 'exits-in-call'), tool: 'look' },
-  {
-    name: 'exits once inside a read-only call, with the shortest backoff',
-    entry: () => stdioPeer(home, 'exits-in-call', { reconnect: { delayMs: 1 } }),
-    tool: 'look',
-  },
-  {
-    name: 'exits once inside a writing call',
-    entry: () => stdioPeer(home, 'exits-in-call'),
-    tool: 'write',
-    error: ['OUTCOME_UNKNOWN', 4],
-    says: /exited with code 3\.\\?n?\s*Last stderr lines:\\?n?\s*the disk is on fire/,
-  },
-  {
-    name: 'never answers a call',
-    entry: () => stdioPeer(home, 'never-answers', { timeout: 700 }),
-    tool: 'look',
-    error: ['TIMEOUT', 7],
-  },
-  {
-    name: 'sends more than 64 MiB',
-    entry: () => stdioPeer(home, 'huge'),
-    tool: 'look',
-    error: ['ANSWER_TOO_LARGE', 1],
-    says: /64 MiB/,
-  },
-  {
-    name: 'floods us with requests instead of answering',
-    entry: () => stdioPeer(home, 'floods', { timeout: 1500 }),
-    tool: 'look',
-    error: ['TIMEOUT', 7],
-  },
-  {
-    name: 'asks over HTTP to wait at initialize',
-    entry: remote(httpPeer, 'wait-at-initialize', 'http'),
-    tool: 'look',
-  },
-  {
-    name: 'asks over HTTP to wait at the call',
-    entry: remote(httpPeer, 'wait-at-call', 'http'),
-    tool: 'look',
-  },
-  {
-    name: 'drops the HTTP socket once in a call',
-    entry: remote(httpPeer, 'drops-call', 'http'),
-    tool: 'look',
-  },
-  { name: 'asks over SSE to wait at the call', entry: remote(ssePeer, 'wait-at-call', 'sse'), tool: 'look' },
-  { name: 'drops the SSE stream once in a call', entry: remote(ssePeer, 'drops-call', 'sse'), tool: 'look' },
-  { name: 'drops the WebSocket once in a call', entry: remote(wsPeer, 'drops-call', 'ws'), tool: 'look' },
-  {
-    name: 'drops the WebSocket once in a writing call',
-    entry: remote(wsPeer, 'drops-call', 'ws'),
-    tool: 'write',
-    error: ['OUTCOME_UNKNOWN', 4],
-  },
-]
-
 describe.each(SCENES)('a server that $name', (scene) => {
   it.each(WAY_NAMES)('by %s', async (way) => {
-    home.servers({ s: await scene.entry() })
-    const ended = await ask(way, scene.tool)
-    if (scene.error) expectError(way, ended, ...scene.error)
-    else expectAnswer(way, ended)
-    if (scene.says) expect(ended.stdout + ended.stderr).toMatch(scene.says)
-    const calls = peer?.methods.filter((method) => method === 'tools/call').length
-    if (scene.name.includes('in a writing call')) expect(calls).toBe(1)
+    expect(await playScene(scene, way)).toEqual([])
   })
 })
 
 describe('with the input of the terminal', () => {
+  const scene = SCENES.find(({ name }) => name === 'exits once inside a read-only call')
+
   it.each(WAY_NAMES)('a server that exits once inside a call is answered by %s', async (way) => {
-    home.servers({ s: stdioPeer(home, 'exits-in-call') })
-    expectAnswer(way, await ask(way, 'look', { stdin: 'inherited' }))
+    if (!scene) throw new Error('the scene is gone')
+    expect(await playScene(scene, way, { stdin: 'inherited' })).toEqual([])
   })
 })
 

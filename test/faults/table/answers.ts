@@ -112,9 +112,16 @@ export const ANSWERS: readonly Fault[] = [
   odd('a result 100 000 deep', 'arrays in arrays', 'deep-json', { call: ['ok', 'TOOL_ERROR'], peakMiB: 300 }),
   odd('a result of 20 MiB', 'one text', 'big-result', { call: 'ok', timeoutMs: 8000, peakMiB: 400 }),
   odd('a result over the limit', '80 MiB where 64 are allowed', 'oversize-result', {
-    timeoutMs: 10_000,
-    call: 'IO_ERROR',
+    timeoutMs: 20_000,
+    call: 'ANSWER_TOO_LARGE',
     peakMiB: 500,
+    also: [
+      'the connection stays',
+      async ({ noted, check }) => {
+        const greetings = noted('seen').filter((method) => method === 'initialize').length
+        check(greetings <= 1, `it was greeted ${greetings} times`)
+      },
+    ],
   }),
   odd('progress for ever', 'progress every 50 ms, never an answer', 'progress-for-ever', {
     also: [

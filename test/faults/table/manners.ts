@@ -38,10 +38,9 @@ export const MANNERS: readonly Fault[] = [
     how: 'a line that never ends',
     on: ['stdio'],
     habit: 'endless-line',
-    timeoutMs: 10_000,
-    reconnects: 5,
-    call: 'IO_ERROR',
-    write: 'OUTCOME_UNKNOWN',
+    timeoutMs: 3000,
+    call: 'TIMEOUT',
+    write: 'TIMEOUT',
     peakMiB: 400,
   },
   {
@@ -75,6 +74,23 @@ export const MANNERS: readonly Fault[] = [
       },
     ],
     after: 'TIMEOUT',
+  },
+  {
+    name: 'is frozen for good',
+    how: 'stopped by SIGSTOP, and never continued',
+    on: ['stdio'],
+    also: [
+      'call `TIMEOUT`, then it is restarted',
+      async ({ noted, server, call, check }) => {
+        process.kill(Number(noted('pids').at(-1)), 'SIGSTOP')
+        const outcome = await call('echo')
+        check(outcome === 'TIMEOUT', `the call ended with ${outcome}`)
+        for (let i = 0; i < 1500 && noted('pids').length < 2; i++) await pause(10)
+        check(noted('pids').length === 2, `it had ${noted('pids').length} lives`)
+        for (let i = 0; i < 1500 && server().state !== 'connected'; i++) await pause(10)
+      },
+    ],
+    after: 'ok',
   },
   {
     name: 'is killed from outside',
@@ -216,20 +232,20 @@ export const MANNERS: readonly Fault[] = [
   },
   {
     name: 'never stays',
-    how: 'dies on every call, more often than it is brought back',
+    how: 'dies on every call of one tool, more often than it is brought back',
     on: ['stdio', 'sse', 'ws'],
     habit: 'never-stays',
     reconnects: 2,
     also: [
-      'given up after its attempts, with a code',
+      'failed after its attempts, with a code, and tried again by the next call',
       async ({ call, server, check }) => {
         for (let i = 0; i < 4; i++) await call('odd')
         for (let i = 0; i < 300 && server().state !== 'failed'; i++) await pause(10)
         check(server().state === 'failed', `it is ${server().state}`)
-        check(server().error?.code === 'INIT_ERROR', `its error is ${server().error?.code}`)
+        check(server().error?.code === 'IO_ERROR', `its error is ${server().error?.code}`)
       },
     ],
-    after: 'INIT_ERROR',
+    after: 'ok',
   },
   {
     name: 'pings are not answered',

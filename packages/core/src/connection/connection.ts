@@ -192,6 +192,7 @@ export class Connection {
   async #end(): Promise<void> {
     const { host } = this.#options
     this.#closing.abort()
+    this.#stopRetry?.()
     this.#quiet()
     this.catalog.end()
     // The one in use, and the one on its way there if that is another.

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { StateSummary } from '../events.ts'
+import { counted } from '../fixtures/timers.ts'
+import { systemHost } from '../host.ts'
 import { board, configured, fixture, folder, recorded, textOf, until } from './fixtures/kit.ts'
 import { META } from './protocol.ts'
 
@@ -114,6 +116,16 @@ describe('a server that failed', () => {
     expect(made.servers()[0]?.state).toBe('failed')
     install()
     await until('it is up', () => made.servers()[0]?.state === 'connected')
+  })
+
+  it('leaves no timer behind when its board is closed', async () => {
+    const timers = new Set<object>()
+    const made = await board({ servers: [late().server], host: counted(systemHost(), timers) })
+    await made.ready()
+    expect(made.servers()[0]?.state).toBe('failed')
+    await made.close()
+    // The watchdog of child processes leaves by itself a moment later.
+    await until('no timer is left', () => timers.size === 0)
   })
 
   it('rests when its board is closed', async () => {
