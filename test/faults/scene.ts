@@ -12,8 +12,8 @@ import {
   type ServerSnapshot,
   systemHost,
 } from '@plugboard/core'
-import { counted, retimed } from '../../packages/core/src/fixtures/timers.ts'
 import { authFor, memoryVault } from '@plugboard/core/auth'
+import { counted, retimed } from '../../packages/core/src/fixtures/timers.ts'
 import { type Fault, forKind, type Kind, type Login, type Outcome, type Up, type Wanted } from './fault.ts'
 import { handles, isRunning, listeners, until, withinMs } from './kit.ts'
 import type { Lab, RemotePeer } from './lab.ts'
