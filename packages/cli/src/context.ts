@@ -25,7 +25,7 @@ export interface Invocation {
   option(name: string): string | undefined
   options(name: string): readonly string[]
   /** Reads every source; what is wrong with files is told on stderr, once. */
-  configuration(options?: { readonly withLines?: boolean }): Promise<Configuration>
+  configuration(options?: { readonly withLines?: boolean; readonly again?: boolean }): Promise<Configuration>
 }
 
 export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loadLive: LoadLive): Invocation {
@@ -75,8 +75,8 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
     flag,
     option,
     options,
-    configuration: ({ withLines = false } = {}) => {
-      loaded ??= load(withLines)
+    configuration: ({ withLines = false, again = false } = {}) => {
+      if (again || !loaded) loaded = load(withLines)
       return loaded
     },
   }

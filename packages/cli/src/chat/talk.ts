@@ -6,7 +6,7 @@ import { isPlugboardError } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { rowsOf } from '../live/list.ts'
 import { EXIT, reportError, safe, table } from '../output.ts'
-import { type Plugged, stateDirOf, timeoutOption } from '../plug.ts'
+import { configurationToStart, type Plugged, stateDirOf, timeoutOption } from '../plug.ts'
 import { rowsAsText } from '../servers.ts'
 import { History } from './history.ts'
 import { Keyboard } from './keyboard.ts'
@@ -36,7 +36,7 @@ const TOOLS_SHOWN = 200
 export async function talk(options: TalkOptions): Promise<number> {
   const { invocation, model, rules } = options
   const { output, host } = invocation
-  const configuration = await invocation.configuration()
+  const configuration = await configurationToStart(invocation)
   const keyboard = new Keyboard()
   const stage = new Stage({
     color: output.color,

@@ -4,6 +4,7 @@ import { Board } from '../board.ts'
 import { createBuiltins } from '../builtin/index.ts'
 import type { Configuration, LoadOptions } from '../config/load.ts'
 import { plugboardHome } from '../config/sources.ts'
+import { hostForPrograms } from '../config/start-folder.ts'
 import { systemHost } from '../host.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
 import type { BoardOptions } from './options.ts'
@@ -20,11 +21,12 @@ import { stateFolder } from './state.ts'
  */
 export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   if (options.servers || options.load) return boardOf(options)
-  const host = options.host ?? systemHost()
-  const loading: LoadOptions = { ...options.config, host, cwd: options.cwd ?? process.cwd() }
+  const given = options.host ?? systemHost()
+  const loading: LoadOptions = { ...options.config, host: given, cwd: options.cwd ?? process.cwd() }
   const configuration =
     options.configuration ?? (await (await import('../config/load.ts')).loadConfiguration(loading))
-  const { place, servers } = configuration
+  const { place, servers, folder } = configuration
+  const host = hostForPrograms(given, place, folder.trusted)
   const stateDir = options.stateDir ?? stateFolder(host)
   const builtins = createBuiltins({ root: place.root, host, cacheDir: join(plugboardHome(place), 'cache') })
   // Logins are loaded only where there is something to log in to.

@@ -1,7 +1,7 @@
 // settings.ts: what the settings files say to a board, besides its servers: rules, hooks, and where an "always" is kept.
 import type { Configuration } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
-import { type WritableScope, writableSource } from '../config/sources.ts'
+import type { WritableScope } from '../config/sources.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { type Hook, readHooks } from '../interaction/index.ts'
 
@@ -18,7 +18,7 @@ export interface BoardSettings {
 
 export function boardSettings(configuration: Configuration): BoardSettings {
   const { place, servers, rules } = configuration
-  const read = configuration.hooks.map(({ file, hooks }) => readHooks(hooks, file))
+  const read = configuration.hooks.map(({ file, hooks, cwd }) => readHooks(hooks, file, cwd))
   return {
     cwd: place.root,
     workspace: [place.root],
@@ -36,8 +36,6 @@ export async function saveRule(
   rule: string,
   scope: Exclude<WritableScope, 'project'>,
 ): Promise<string> {
-  const source = writableSource(configuration.place, scope)
-  const { editSource } = await import('../config/store.ts')
-  await editSource(source, () => [{ do: 'include', path: ['permissions', 'allow'], item: rule }])
-  return source.file
+  const { addAllowRule } = await import('../config/manage.ts')
+  return addAllowRule(configuration.place, rule, scope, Date.now())
 }

@@ -3,6 +3,7 @@
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Host } from '../host.ts'
+import { BUNDLE_CACHE_LIMITS } from '../limits.ts'
 import { type ConfigDocument, defineServer } from './document.ts'
 import { type RawDocument, readPlugins } from './plugins/index.ts'
 import { fetchServerList } from './remote-list.ts'
@@ -11,7 +12,6 @@ import { type Place, plugboardHome, type Source } from './sources.ts'
 
 export async function borrowedDocuments(
   written: readonly ConfigDocument[],
-  broughtFiles: ReadonlySet<string>,
   place: Place,
   host: Host,
 ): Promise<ConfigDocument[]> {
@@ -19,12 +19,22 @@ export async function borrowedDocuments(
   const plugins = written.flatMap((document) =>
     (document.settings.plugins ?? []).map((plugin) => ({ plugin, document })),
   )
+  const budget = { plugins: BUNDLE_CACHE_LIMITS.pendingPlugins, bytes: BUNDLE_CACHE_LIMITS.pendingBytes }
   const fromPlugins = plugins.map(async ({ plugin, document: { source } }, rank) => {
     const { path, userConfig }: PluginSettings = typeof plugin === 'string' ? { path: plugin } : plugin
-    const documents = await readPlugins([locate(path, source, place)], { cacheDir, host, userConfig })
-    // A plugin that a repository switches on is the repository's word, wherever its files lie.
-    const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
-    const authorship = foreign ? ('repository' as const) : ('user' as const)
+    // A plugin that a project switches on is the repository's, wherever its files lie.
+    const authorship = source.authorship
+    const pending = authorship === 'repository' ? budget : undefined
+    if (pending && pending.plugins-- <= 0)
+      return pending.plugins === -1
+        ? [tooMany(source.file, { id: 'plugin', scope: 'plugin', authorship, rank })]
+        : []
+    const documents = await readPlugins([locate(path, source, place)], {
+      cacheDir,
+      host,
+      userConfig,
+      pending,
+    })
     return documents.map((raw) => judged(raw, { id: 'plugin', scope: 'plugin', authorship, rank }))
   })
   const lists = written.flatMap(({ settings: { managedServers, claudeaiServers } }) => [
@@ -47,6 +57,12 @@ function locate(path: string, source: Source, place: Place): string {
   return resolve(source.scope === 'user' || source.scope === 'enterprise' ? place.home : place.root, path)
 }
 
+function tooMany(file: string, as: Pick<Source, 'id' | 'scope' | 'authorship' | 'rank'>): ConfigDocument {
+  const message = `names more than ${BUNDLE_CACHE_LIMITS.pendingPlugins} plugins; the rest is left out`
+  const fault = { severity: 'warning', file, path: 'plugins', message } as const
+  return judged({ source: file, servers: new Map(), diagnostics: [fault] }, as)
+}
+
 function judged(raw: RawDocument, as: Pick<Source, 'id' | 'scope' | 'authorship' | 'rank'>): ConfigDocument {
   const source: Source = { ...as, shape: 'list', product: 'shared', file: raw.source }
   const definitions = [...raw.servers].map(([name, { value, line, column }]) =>
@@ -56,5 +72,5 @@ function judged(raw: RawDocument, as: Pick<Source, 'id' | 'scope' | 'authorship'
       path: name,
     }),
   )
-  return { source, definitions, settings: {}, diagnostics: raw.diagnostics }
+  return { source, definitions, settings: {}, diagnostics: raw.diagnostics, unpack: raw.unpack }
 }

@@ -29,6 +29,8 @@ export interface ConfigDocument {
   readonly definitions: readonly Definition[]
   readonly settings: Settings
   readonly diagnostics: readonly Diagnostic[]
+  /** Of a bundle that was only looked at: puts its files where the entries expect them, or says why it cannot. */
+  readonly unpack?: (() => Promise<Diagnostic | undefined>) | undefined
 }
 
 export function readDocument(text: string, source: Source, root: string): ConfigDocument {

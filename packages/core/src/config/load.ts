@@ -5,16 +5,16 @@ import { InvalidInput } from '../errors.ts'
 import { readTextFile } from '../files/read.ts'
 import type { Host } from '../host.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { approvalsFile, readApprovals } from './approvals.ts'
+import { approvalsFile, readRecords } from './approvals.ts'
 import type { ConfigDocument } from './document.ts'
 import { glance } from './glance.ts'
 import { BUILTIN_NAMES } from './names.ts'
 import { LOCKED } from './policy.ts'
-import { findProjectRoot, isBrought } from './project.ts'
+import { findProjectRoot, isProjectFile } from './project.ts'
 import { type Resolved, resolveConfiguration } from './resolve.ts'
-import { hashOf } from './sign.ts'
 import { fileSources, type Place, type Source } from './sources.ts'
-import type { Approvals } from './trust.ts'
+import { childHostEnvironment, neutralFolder } from './start-folder.ts'
+import { NO_RECORDS, type ProjectRecords } from './trust.ts'
 import type { Diagnostic } from './types.ts'
 
 export interface LoadOptions {
@@ -42,45 +42,96 @@ export interface Configuration extends Resolved {
   readonly sources: readonly Source[]
   readonly documents: readonly ConfigDocument[]
   readonly exclusiveFile?: string
+  /** What the user's home remembers about this project. */
+  readonly records: ProjectRecords
+  /** May the user's own servers start in the project folder? `asked`: the user's home holds an answer. */
+  readonly folder: { readonly trusted: boolean; readonly asked: boolean }
 }
 
 export async function loadConfiguration(options: LoadOptions): Promise<Configuration> {
   const { host } = options
   const place = placeOf(options)
   const sources = fileSources(place)
-  const read = await Promise.all(sources.map((source) => readSource(source, place, options)))
+  const read = onlyRestricting(await Promise.all(sources.map((source) => readSource(source, place, options))))
   const files = read.flatMap(({ document }) => document ?? [])
   const exclusiveFile = read.find(({ present, source }) => present && source.id === 'managed-mcp')?.source
     .file
   const dynamic = await dynamicDocuments(options, place)
-  const { approvals, diagnostics } = await approvalsOrNone(place)
+  const { records, diagnostics } = await recordsOrNone(place)
   const builtins = options.withoutBuiltins ? [] : [builtinDocument()]
   const written = [...builtins, ...dynamic, ...files]
-  const broughtFiles = await broughtOnes(written, approvals)
   const asksForMore = written.some(
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
   const borrowed = asksForMore
-    ? await (await import('./borrowed.ts')).borrowedDocuments(written, broughtFiles, place, host)
+    ? await (await import('./borrowed.ts')).borrowedDocuments(written, place, host)
     : []
   const documents = [...written, ...borrowed]
+  const approveProject = options.approveProject ?? false
+  // The home folder is the user's own, whatever lies in it.
+  const folderTrusted = approveProject || records.folder === true || place.root === place.home
+  const pinned = [...records.approvals.values()].some(({ files }) => files !== undefined)
   const resolved = resolveConfiguration({
     documents,
     root: place.root,
-    env: host.env,
-    approvals,
-    approveProject: options.approveProject ?? false,
-    broughtFiles,
+    env: childHostEnvironment(host.env, place, folderTrusted),
+    records,
+    approveProject,
+    ...(pinned && {
+      changedFiles: await (await import('./pins.ts')).changedPins(records.approvals, place.root),
+    }),
+    folderTrusted,
+    neutralFolder: neutralFolder(place),
     exclusiveFile,
   })
+  const unpacked = await unpackTrusted(borrowed, resolved)
   return {
     ...resolved,
-    diagnostics: onlyOnce([...diagnostics, ...resolved.diagnostics]),
+    diagnostics: onlyOnce([...diagnostics, ...resolved.diagnostics, ...unpacked]),
+    records,
+    folder: { trusted: folderTrusted, asked: records.folder !== undefined },
     place,
     sources,
     documents,
     ...(exclusiveFile !== undefined && { exclusiveFile }),
   }
+}
+
+/**
+ * Policy that an environment variable added is the user's own choice. Where an administrator's file exists, it may
+ * forbid more and never admit: it brings no servers, no allow list and no permissions.
+ */
+function onlyRestricting(read: readonly ReadSource[]): readonly ReadSource[] {
+  const managed = read.some(
+    ({ source, present }) => present && source.scope === 'enterprise' && !source.addedByEnv,
+  )
+  if (!managed) return read
+  return read.map((each) => {
+    if (!each.source.addedByEnv || !each.document) return each
+    const { deniedMcpServers, disabledServers, permissions } = each.document.settings
+    const { deny, ask } = permissions ?? {}
+    const settings = {
+      ...(deniedMcpServers && { deniedMcpServers }),
+      ...(disabledServers && { disabledServers }),
+      ...(permissions && { permissions: { ...(deny && { deny }), ...(ask && { ask }) } }),
+    }
+    return { source: each.source, present: false, document: { ...each.document, definitions: [], settings } }
+  })
+}
+
+/** A bundle of the project is unpacked once its server may start, and not before. */
+async function unpackTrusted(
+  borrowed: readonly ConfigDocument[],
+  { resolutions }: Resolved,
+): Promise<readonly Diagnostic[]> {
+  const wanted = borrowed.filter(({ definitions, unpack }) =>
+    definitions.some((definition) => {
+      const resolution = unpack && resolutions.get(definition.name)
+      const winner = resolution?.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+      return winner === definition && resolution?.server?.disabled === undefined
+    }),
+  )
+  return (await Promise.all(wanted.map(({ unpack }) => unpack?.()))).flatMap((fault) => fault ?? [])
 }
 
 /** A file that stands in two rows of the table (~/.claude.json) has each of its faults once. */
@@ -204,7 +255,9 @@ async function mcpConfigDocument(
   if (outcome.kind === 'problem')
     throw new InvalidInput(`--mcp-config: ${file} ${outcome.message}.`, { hint: outcome.hint })
   const { readDocument } = await careful()
-  const document = readDocument(outcome.text, dynamicSource(file, rank), place.root)
+  const given = dynamicSource(file, rank)
+  const source = !inline && isProjectFile(file, place) ? { ...given, fromProject: true as const } : given
+  const document = readDocument(outcome.text, source, place.root)
   const broken = document.diagnostics.find(({ severity }) => severity === 'error')
   if (broken)
     throw new InvalidInput(
@@ -216,13 +269,13 @@ async function mcpConfigDocument(
   return document
 }
 
-async function approvalsOrNone(
+async function recordsOrNone(
   place: Place,
-): Promise<{ approvals: Approvals; diagnostics: readonly Diagnostic[] }> {
+): Promise<{ records: ProjectRecords; diagnostics: readonly Diagnostic[] }> {
   try {
-    return { approvals: await readApprovals(place), diagnostics: [] }
+    return { records: await readRecords(place), diagnostics: [] }
   } catch (error) {
-    // Unreadable approvals approve nothing, and the person is told why.
+    // Unreadable records approve nothing, and the user is told why.
     if (!(error instanceof InvalidInput)) throw error
     const hint = error.hint === undefined ? {} : { hint: error.hint }
     const fault: Diagnostic = {
@@ -231,20 +284,6 @@ async function approvalsOrNone(
       message: error.message,
       ...hint,
     }
-    return { approvals: new Map(), diagnostics: [fault] }
+    return { records: NO_RECORDS, diagnostics: [fault] }
   }
-}
-
-/** Only private files inside the project that would start something unapproved are worth asking about. */
-async function broughtOnes(documents: readonly ConfigDocument[], approvals: Approvals): Promise<Set<string>> {
-  const open = documents.filter(
-    ({ source, definitions, settings }) =>
-      source.authorship === 'checkout' &&
-      (settings.plugins !== undefined ||
-        settings.hooks !== undefined ||
-        settings.permissions?.allow !== undefined ||
-        definitions.some(({ name, written }) => approvals.get(name)?.hash !== hashOf(written))),
-  )
-  const brought = await Promise.all(open.map(({ source }) => isBrought(source.file)))
-  return new Set(open.filter((_, index) => brought[index]).map(({ source }) => source.file))
 }

@@ -1,6 +1,6 @@
 // resolve.ts: from every definition that was found to one verdict a name. Each step is a pure function over data,
 // and what it decided is kept, so that `explain` tells exactly what happened.
-import { isAbsolute, resolve as resolvePath } from 'node:path'
+import { isAbsolute, join, relative, resolve as resolvePath, sep } from 'node:path'
 import { ServerNotFound } from '../errors.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
@@ -10,17 +10,21 @@ import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
 import type { LoginSettings } from './settings.ts'
 import { hashOf, signatureOf } from './sign.ts'
 import type { Source } from './sources.ts'
-import { type Approvals, type TrustVerdict, trust } from './trust.ts'
+import { authorOf, type ProjectRecords, type TrustVerdict, trust } from './trust.ts'
 import { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'
 
 export interface ResolveInput {
   readonly documents: readonly ConfigDocument[]
   readonly root: string
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly approvals: Approvals
+  readonly records: ProjectRecords
   readonly approveProject: boolean
-  /** Private files inside the project that somebody else brought. */
-  readonly broughtFiles: ReadonlySet<string>
+  /** By server: pinned files that differ from what was approved. */
+  readonly changedFiles?: ReadonlyMap<string, readonly string[]>
+  /** May servers that did not come from the project start in its folder? */
+  readonly folderTrusted: boolean
+  /** Where they start otherwise. */
+  readonly neutralFolder: string
   /** An enterprise file exists (even one that could not be read): only its servers do. */
   readonly exclusiveFile?: string | undefined
 }
@@ -59,6 +63,20 @@ export interface PermissionRule {
 export interface WrittenHooks {
   readonly file: string
   readonly hooks: Readonly<Record<string, unknown>>
+  /** The folder its commands start in. */
+  readonly cwd: string
+}
+
+/** Hooks or allow rules of a private file in the project that have no effect until the user approves them. */
+export interface PendingSettings {
+  readonly kind: 'hooks' | 'allow'
+  readonly file: string
+  /** The file as records name it: relative to the project. */
+  readonly record: string
+  /** The hooks as written, or the rules that are not approved. */
+  readonly written: unknown
+  /** Of the hooks. */
+  readonly hash?: string
 }
 
 export interface Resolved {
@@ -75,6 +93,7 @@ export interface Resolved {
   /** The administrator's word before the person's, part by part. */
   readonly logins: LoginSettings
   readonly hooks: readonly WrittenHooks[]
+  readonly pendingSettings: readonly PendingSettings[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -83,11 +102,15 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
   const env = { CLAUDE_PROJECT_DIR: given.root, PLUGBOARD_PROJECT_DIR: given.root, ...given.env }
   const input = { ...given, env, documents: [...given.documents].sort(byRow) }
   const policy = policyParts(input.documents)
-  const diagnostics = input.documents.flatMap((document) => [
-    ...document.diagnostics,
-    ...document.definitions.flatMap((definition) => definition.faults),
-    ...setAside(document, input),
-  ])
+  const waiting = input.documents.flatMap((document) => pendingIn(document, input))
+  const diagnostics = [
+    ...input.documents.flatMap((document) => [
+      ...document.diagnostics,
+      ...document.definitions.flatMap((definition) => definition.faults),
+    ]),
+    ...waiting.map(setAside),
+    ...input.documents.flatMap(unboundMachines),
+  ]
   const drafts = [...contendersByName(input)].map(([name, contenders]) =>
     judge(name, contenders, policy, input),
   )
@@ -101,6 +124,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     rules: permissionRules(input),
     logins: loginSettings(input.documents),
     hooks: writtenHooks(input),
+    pendingSettings: waiting,
     diagnostics,
   }
 }
@@ -158,10 +182,12 @@ function judge(
     name,
     hash,
     authorship: source.authorship,
-    brought: input.broughtFiles.has(source.file),
-    approvals: input.approvals,
+    approvals: input.records.approvals,
+    changedFiles: input.changedFiles?.get(name) ?? [],
     approveProject: input.approveProject,
   })
+  const author = authorIn(winner, hash, input)
+  const replaces = author === 'repository' ? replacedBy(contenders) : undefined
   const { entry, expansions } = expandEntry(winner.entry, input.env)
   const verdict = admit(name, entry, policy, isHandedOver(winner))
   const disabled = whyDisabled(name, winner.entry, source.id, verdict, trusted, input.documents)
@@ -172,12 +198,14 @@ function judge(
     expansions,
     policy: verdict,
     trust: trusted,
-    notes: notesOn(entry),
+    notes: notesOn(entry, source, input),
     server: {
       name,
       scope: source.scope,
       source: source.file,
-      entry: settle(entry, input.root),
+      entry: settle(name, entry, source, input),
+      author,
+      ...(replaces !== undefined && { replaces }),
       get signature() {
         return signatureOf(entry)
       },
@@ -206,18 +234,52 @@ function whyDisabled(
   return undefined
 }
 
-/** Paths in an entry are meant from the project's top folder. */
-function settle(entry: ServerEntry, root: string): ServerEntry {
-  if (entry.type !== 'stdio') return entry
-  const cwd =
-    entry.cwd === undefined || isAbsolute(entry.cwd) ? (entry.cwd ?? root) : resolvePath(root, entry.cwd)
-  return { ...entry, cwd }
+function authorIn(winner: Definition, hash: string, input: ResolveInput): 'user' | 'repository' {
+  // A file of the project that the user named on the command line may start; it gets none of the user's credentials.
+  if (winner.source.fromProject) return 'repository'
+  return authorOf(winner.name, hash, winner.source.authorship, input.records.approvals)
 }
 
-function notesOn(entry: ServerEntry): string[] {
+/** The file of the user's own server that a repository's entry of the same name stands before. */
+function replacedBy(contenders: readonly Contender[]): string | undefined {
+  const own = contenders.find(
+    ({ definition, verdict }) => verdict.kind === 'shadowed' && definition.source.authorship === 'user',
+  )
+  return own?.definition.source.file
+}
+
+/**
+ * Paths in an entry are meant from the project's top folder. Without a `cwd`, only an entry of the project itself starts
+ * there: package runners take code from the folder they start in, so the others need the user's trust in the folder.
+ */
+function settle(name: string, entry: ServerEntry, source: Source, input: ResolveInput): ServerEntry {
+  const folder = startsInProject(source, input) ? input.root : join(input.neutralFolder, folderName(name))
+  if ('headersHelper' in entry && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
+  if (entry.type !== 'stdio') return entry
+  if (entry.cwd === undefined) return { ...entry, cwd: folder }
+  return isAbsolute(entry.cwd) ? entry : { ...entry, cwd: resolvePath(input.root, entry.cwd) }
+}
+
+function startsInProject(source: Source, input: ResolveInput): boolean {
+  return source.authorship === 'repository' || input.folderTrusted
+}
+
+/** Names of configured servers are plain; only an embedding program may use others. */
+function folderName(name: string): string {
+  return /^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : `server-${hashOf(name).slice(0, 16)}`
+}
+
+function notesOn(entry: ServerEntry, source: Source, input: ResolveInput): string[] {
+  const notes: string[] = []
   if (entry.type === 'http' && entry.fallbackToSse)
-    return ['It has a "url" and no "type": Streamable HTTP, and the older SSE transport if that answers 4xx.']
-  return []
+    notes.push(
+      'It has a "url" and no "type": Streamable HTTP, and the older SSE transport if that answers 4xx.',
+    )
+  if (entry.type === 'stdio' && entry.cwd === undefined && !startsInProject(source, input))
+    notes.push(
+      'It starts in a neutral folder, because it is not an entry of this project. `plugboard trust` lets your servers start in the project folder; `cwd` in the entry decides for this one.',
+    )
+  return notes
 }
 
 const HAND_WRITTEN: readonly Scope[] = ['enterprise', 'dynamic', 'local', 'project', 'user']
@@ -294,42 +356,86 @@ function loginSettings(documents: readonly ConfigDocument[]): LoginSettings {
   return { ...Object.assign({}, ...weakestFirst.map(({ logins }) => logins)), machines }
 }
 
-/** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` does not count. */
-function permissionRules({ documents, broughtFiles }: ResolveInput): PermissionRule[] {
-  return documents.flatMap(({ source, settings }) =>
+/** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` counts once it is approved. */
+function permissionRules(input: ResolveInput): PermissionRule[] {
+  return input.documents.flatMap(({ source, settings }) =>
     (['deny', 'ask', 'allow'] as const).flatMap((action) => {
-      const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
-      if (action === 'allow' && foreign) return []
-      return (settings.permissions?.[action] ?? [])
-        .filter((rule) => rule.startsWith('mcp__'))
-        .map((rule) => ({ action, rule, file: source.file, scope: source.scope }))
+      const rules = (settings.permissions?.[action] ?? []).filter((rule) => rule.startsWith('mcp__'))
+      const counting = action === 'allow' ? rules.filter((rule) => isAllowed(rule, source, input)) : rules
+      return counting.map((rule) => ({ action, rule, file: source.file, scope: source.scope }))
     }),
   )
 }
 
-/** What a private file says in vain when somebody else brought it; whoever wrote it has to hear of that. */
-function setAside({ source, settings }: ConfigDocument, { broughtFiles }: ResolveInput): Diagnostic[] {
-  const vain = [
-    ...(settings.hooks ? ['hooks'] : []),
-    ...(settings.permissions?.allow?.length ? ['permissions.allow'] : []),
-  ]
-  if (vain.length === 0 || !broughtFiles.has(source.file)) return []
-  return [
-    {
-      severity: 'warning',
-      file: source.file,
-      path: vain.join(', '),
-      message: 'does not count: the file came with the repository or an archive',
-      hint: 'If it is yours, take it out of version control and save it here once more.',
-    },
-  ]
+/** The file that everyone shares never allows anything; a private one allows what the user approved, rule by rule. */
+function isAllowed(rule: string, source: Source, input: ResolveInput): boolean {
+  if (source.authorship === 'user') return true
+  if (source.scope !== 'local') return false
+  return settingsRecord(source, input)?.allow?.includes(rule) ?? false
 }
 
-/** A hook is a command on the person's machine: a file that a repository brought has none. */
-function writtenHooks({ documents, broughtFiles }: ResolveInput): WrittenHooks[] {
-  return documents.flatMap(({ source, settings }) => {
-    const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
-    return settings.hooks && !foreign ? [{ file: source.file, hooks: settings.hooks }] : []
+function settingsRecord(source: Source, { records, root }: ResolveInput) {
+  return records.settings.get(recordName(source.file, root))
+}
+
+/** Records name a settings file by its place in the project. */
+export function recordName(file: string, root: string): string {
+  return relative(root, file).split(sep).join('/')
+}
+
+function pendingIn({ source, settings }: ConfigDocument, input: ResolveInput): PendingSettings[] {
+  if (source.authorship === 'user' || source.scope !== 'local') return []
+  const place = { file: source.file, record: recordName(source.file, input.root) }
+  const pending: PendingSettings[] = []
+  if (settings.hooks) {
+    const hash = hashOf(settings.hooks)
+    if (settingsRecord(source, input)?.hooks !== hash)
+      pending.push({ kind: 'hooks', ...place, written: settings.hooks, hash })
+  }
+  const rules = (settings.permissions?.allow ?? []).filter(
+    (rule) => rule.startsWith('mcp__') && !isAllowed(rule, source, input),
+  )
+  if (rules.length > 0) pending.push({ kind: 'allow', ...place, written: [...new Set(rules)] })
+  return pending
+}
+
+/** What a private file says without effect; the user who wrote it has to hear of that. */
+function setAside({ kind, file, written }: PendingSettings): Diagnostic {
+  const rules = kind === 'allow' && Array.isArray(written) ? written.length : 0
+  return {
+    severity: 'warning',
+    file,
+    path: kind === 'hooks' ? 'hooks' : 'permissions.allow',
+    message:
+      kind === 'hooks'
+        ? 'does not count: the file lies inside the project and you have not approved these hooks'
+        : `${rules === 1 ? 'one rule does' : `${rules} rules do`} not count: the file lies inside the project and you have not approved ${rules === 1 ? 'it' : 'them'}`,
+    hint: 'Run `plugboard approve`: it shows them and asks.',
+  }
+}
+
+/** Credentials without an address would follow a name; they are not used, and the user hears what to add. */
+function unboundMachines({ source, settings }: ConfigDocument): Diagnostic[] {
+  return Object.entries(settings.logins?.machines ?? {})
+    .filter(([, machine]) => machine.url === undefined && machine.issuer === undefined)
+    .map(([name]) => ({
+      severity: 'warning',
+      file: source.file,
+      path: `logins.machines.${name}`,
+      server: name,
+      message: 'has neither "url" nor "issuer", so its credentials are not used',
+      hint: 'Add "url" with the address of the server that they are for.',
+    }))
+}
+
+/** A hook is a command on the user's machine: of the project's files only approved hooks of a private one run. */
+function writtenHooks(input: ResolveInput): WrittenHooks[] {
+  return input.documents.flatMap(({ source, settings }) => {
+    if (!settings.hooks) return []
+    const own = source.authorship === 'user'
+    if (!own && settingsRecord(source, input)?.hooks !== hashOf(settings.hooks)) return []
+    const cwd = startsInProject(source, input) ? input.root : input.neutralFolder
+    return [{ file: source.file, hooks: settings.hooks, cwd }]
   })
 }
 
@@ -357,15 +463,24 @@ export interface PendingApproval {
   readonly written: unknown
   /** Why it is asked: never approved, or changed since. */
   readonly because: string
+  /** The file of the user's own server of this name, which it would replace. */
+  readonly replaces?: string
 }
 
 /** The project's servers that wait for a yes. */
 export function pendingApprovals(resolved: Resolved): PendingApproval[] {
-  return [...resolved.resolutions.values()].flatMap(({ name, hash, trust, contenders }) => {
-    const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
-    if (!winner || !hash || !trust || trust.trusted) return []
-    return [{ name, hash, file: winner.source.file, written: winner.written, because: trust.because }]
-  })
+  return [...resolved.resolutions.values()].flatMap((resolution) =>
+    resolution.trust?.trusted === false ? projectEntry(resolution) : [],
+  )
+}
+
+/** The entry of the project that won a name, whether it waits for a yes or has it; none for the user's own. */
+export function projectEntry({ name, hash, trust, contenders, server }: Resolution): PendingApproval[] {
+  const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  if (!winner || !hash || !trust) return []
+  const { written, source } = winner
+  const replaces = server?.replaces === undefined ? {} : { replaces: server.replaces }
+  return [{ name, hash, file: source.file, written, because: trust.because, ...replaces }]
 }
 
 /** The resolution of a name, or an error that suggests what was meant. */

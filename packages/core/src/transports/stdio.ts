@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { StdioEntry } from '../config/entry.ts'
+import { findProgram } from '../config/start-folder.ts'
 import { Cancelled, InitError, IoError, ParseError } from '../errors.ts'
 import { LOG_LIMITS, STDIO_LIMITS } from '../limits.ts'
 import { childEnvironment } from './environment.ts'
@@ -113,7 +114,11 @@ export class StdioTransport implements Transport {
     const windows = host.platform === 'win32'
     const command = windows
       ? resolveWindowsCommand(this.#entry.command, this.#entry.args, env, existsSync)
-      : { file: this.#entry.command, args: this.#entry.args, verbatim: false }
+      : {
+          file: findProgram(this.#entry.command, env, this.#entry.cwd),
+          args: this.#entry.args,
+          verbatim: false,
+        }
     const options: SpawnOptions = {
       env,
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -305,6 +310,8 @@ export class StdioTransport implements Transport {
   }
 
   #spawnError(cause: unknown): InitError {
+    // Where it would have started is not fit for it, and the error says so.
+    if (cause instanceof InitError) return cause
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
     const { command, cwd } = this.#entry
     const details = { server: this.#context.server, stage: 'transport' as const, cause }
