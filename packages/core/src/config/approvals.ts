@@ -67,6 +67,7 @@ export async function readApprovalBook(file: string): Promise<ApprovalBook> {
     throw new InvalidInput(`${file} ${outcome.message}.`, { hint: outcome.hint })
   try {
     const read: unknown = JSON.parse(outcome.text)
+    if (typeof read !== 'object' || read === null) throw new TypeError('it is not an object')
     return {
       projects: part(read, 'projects'),
       settings: part(read, 'settings'),
@@ -81,8 +82,8 @@ export async function readApprovalBook(file: string): Promise<ApprovalBook> {
 }
 
 /** The values are checked where they are used: a damaged record costs only itself. */
-function part<T>(read: unknown, key: keyof ApprovalBook): Map<string, T> {
-  const found: unknown = (read as Readonly<Record<string, unknown>> | null)?.[key]
+function part<T>(read: object, key: keyof ApprovalBook): Map<string, T> {
+  const found: unknown = (read as Readonly<Record<string, unknown>>)[key]
   if (found === undefined) return new Map()
   if (typeof found !== 'object' || found === null || Array.isArray(found))
     throw new TypeError(`"${key}" is not an object`)
