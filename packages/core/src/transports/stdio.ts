@@ -5,7 +5,8 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { StdioEntry } from '../config/entry.ts'
-import { findProgram } from '../config/start-folder.ts'
+import { isInside } from '../config/project.ts'
+import { findProgram, neutralFolder } from '../config/start-folder.ts'
 import { Cancelled, InitError, IoError, ParseError } from '../errors.ts'
 import { LOG_LIMITS, STDIO_LIMITS } from '../limits.ts'
 import { childEnvironment } from './environment.ts'
@@ -305,8 +306,17 @@ export class StdioTransport implements Transport {
   #exitError(code: number | null, signal: NodeJS.Signals | null): IoError {
     const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
     const words = this.#tail.lastLines(LOG_LIMITS.linesInError)
-    const hint = words === '' ? 'It wrote nothing to stderr.' : `Its last words:\n${words}`
+    const hint =
+      words === '' ? 'It wrote nothing to stderr.' : `Its last words:\n${words}${this.#elsewhere(words)}`
     return new IoError(`"${this.#context.server}" ${how}.`, this.#details('call', hint))
+  }
+
+  /** It looked for something where it started, and that was not where its author thought. */
+  #elsewhere(words: string): string {
+    const { cwd } = this.#entry
+    if (cwd === undefined || !words.includes(cwd) || !isInside(cwd, neutralFolder(this.#context.host)))
+      return ''
+    return '\nIt started in a neutral folder: give paths in full, name a `cwd`, or run `plugboard trust`.'
   }
 
   #spawnError(cause: unknown): InitError {
