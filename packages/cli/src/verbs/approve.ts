@@ -137,14 +137,23 @@ function titleOf({ kind }: PendingSettings): string {
   return kind === 'hooks' ? 'hooks (commands around calls)' : 'permissions.allow (tools that run unasked)'
 }
 
+/** Variables that name the project's folder. */
+const OURS = /^(?:PLUGBOARD|CLAUDE)_PROJECT_DIR$/
+
 /** What a yes brings with it that the text of the entry does not say. */
 function notes({ replaces, written }: PendingApproval): string[] {
-  const command = typeof (written as { command?: unknown } | null)?.command === 'string'
+  const { command, inheritEnv } = (written ?? {}) as { command?: unknown; inheritEnv?: unknown }
+  const named = JSON.stringify(written).matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)
+  const variables = [...new Set([...named].map(([, name = '']) => name))].filter((name) => !OURS.test(name))
   return [
     ...(replaces !== undefined
       ? [`This replaces your own server of that name (${shortPath(replaces)}).`]
       : []),
-    ...(command ? ['It starts in the project folder and runs the code it finds there.'] : []),
+    ...(inheritEnv === true ? ['It gets your whole environment, secrets included.'] : []),
+    ...(variables.length > 0 ? [`It gets these variables of yours: ${variables.join(', ')}.`] : []),
+    ...(typeof command === 'string'
+      ? ['It starts in the project folder and runs the code it finds there.']
+      : []),
   ]
 }
 

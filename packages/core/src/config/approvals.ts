@@ -1,10 +1,9 @@
 // approvals.ts: what the user wrote or said yes to, read from the one file that remembers it. It lies in the user's own
 // folder, where nothing inside a project can write. approval-store.ts writes it.
-import { isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
 import { InvalidInput } from '../errors.ts'
 import { readTextFile } from '../files/read.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { isInside, realPath } from './project.ts'
 import { type Place, plugboardHome } from './sources.ts'
 import type { Approval, ProjectRecords, RecordKind, SettingsRecord } from './trust.ts'
 
@@ -25,7 +24,6 @@ export function approvalsFile(place: Pick<Place, 'home' | 'env'>): string {
 }
 
 export async function readRecords(place: Place): Promise<ProjectRecords> {
-  assertOutside(place)
   const book = await readApprovalBook(approvalsFile(place))
   const approvals = Object.entries(book.projects.get(place.root) ?? {}).flatMap(([name, record]) => {
     const approval = soundApproval(record)
@@ -40,24 +38,6 @@ export async function readRecords(place: Place): Promise<ProjectRecords> {
     settings: new Map(settings),
     ...(typeof folder === 'boolean' && { folder }),
   }
-}
-
-/** Records inside the project could have come with it; and a relative home is whatever folder one stands in. */
-function assertOutside(place: Place): void {
-  const own = place.env['PLUGBOARD_HOME']
-  if (!own) return
-  if (!isAbsolute(own))
-    throw new InvalidInput(
-      `PLUGBOARD_HOME is ${own}, which is not an absolute path, so no record in it counts.`,
-      {
-        hint: 'Set it to an absolute path outside the project.',
-      },
-    )
-  if (isInside(realPath(own), place.root) && !isInside(realPath(place.home), place.root))
-    throw new InvalidInput(
-      `PLUGBOARD_HOME (${own}) lies inside the project, where the records could have come with it, so none counts.`,
-      { hint: 'Set it to a folder outside the project.' },
-    )
 }
 
 export async function readApprovalBook(file: string): Promise<ApprovalBook> {

@@ -77,6 +77,24 @@ describe('what an archive was unpacked to', () => {
   })
 })
 
+describe('the user’s own folder', () => {
+  it('is believed nowhere that a repository could have brought it', async () => {
+    put('p/.plugboard/settings.json', servers('planted'))
+    put('p/.plugboard/approvals.json', { projects: {} })
+    for (const folder of [at('p/.plugboard'), '.plugboard', 'p'])
+      await expect(load({}, { PLUGBOARD_HOME: folder })).rejects.toThrow(InvalidInput)
+    put('mine/settings.json', servers('u'))
+    expect(shown(await load({}, { PLUGBOARD_HOME: at('mine') }))).toContain('u user')
+  })
+
+  it('makes the home folder a trusted one to start in; what lies in it as a project’s still asks', async () => {
+    put('home/.mcp.json', servers('m'))
+    const loaded = await load({ cwd: at('home') })
+    expect(loaded.folder).toEqual({ trusted: true, asked: false })
+    expect(shown(loaded)).toEqual(['m project (pending approval)'])
+  })
+})
+
 describe('where servers come from', () => {
   it('reads every file of the table, each into its scope', async () => {
     put('p/.plugboard/settings.local.json', servers('l1'))

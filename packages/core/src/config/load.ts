@@ -10,7 +10,7 @@ import type { ConfigDocument } from './document.ts'
 import { glance } from './glance.ts'
 import { BUILTIN_NAMES } from './names.ts'
 import { LOCKED } from './policy.ts'
-import { findProjectRoot, isProjectFile } from './project.ts'
+import { findProjectRoot, isInside, isProjectFile, realPath } from './project.ts'
 import { type Resolved, resolveConfiguration } from './resolve.ts'
 import { fileSources, type Place, type Source } from './sources.ts'
 import { childHostEnvironment, neutralFolder } from './start-folder.ts'
@@ -141,7 +141,23 @@ function onlyOnce(diagnostics: readonly Diagnostic[]): Diagnostic[] {
 
 export function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Place {
   const root = findProjectRoot(cwd, host.home)
-  return { root, home: host.home, platform: host.platform, env: host.env }
+  const place = { root, home: host.home, platform: host.platform, env: host.env }
+  assertOwnHome(place)
+  return place
+}
+
+/** The user's settings and records are believed, so they may not lie where a repository could have brought them. */
+function assertOwnHome({ root, home, env }: Place): void {
+  const own = env['PLUGBOARD_HOME']
+  if (!own) return
+  const hint = 'Set it to an absolute path outside the project, or unset it.'
+  if (!isAbsolute(own)) throw new InvalidInput(`PLUGBOARD_HOME (${own}) is not an absolute path.`, { hint })
+  const real = realPath(own)
+  if (real !== root && isInside(real, root) && !isInside(realPath(home), root))
+    throw new InvalidInput(
+      `PLUGBOARD_HOME (${own}) lies inside the project ${root}, which could have brought what is in it.`,
+      { hint },
+    )
 }
 
 interface ReadSource {

@@ -264,9 +264,9 @@ function startsInProject(source: Source, input: ResolveInput): boolean {
   return source.authorship === 'repository' || input.folderTrusted
 }
 
-/** Names of configured servers are plain; only an embedding program may use others. */
+/** Names of configured servers are plain, but for one that means something to a package runner. */
 function folderName(name: string): string {
-  return /^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : `server-${hashOf(name).slice(0, 16)}`
+  return /^(?!node_modules$)[A-Za-z0-9_-]{1,64}$/i.test(name) ? name : `server-${hashOf(name).slice(0, 16)}`
 }
 
 function notesOn(entry: ServerEntry, source: Source, input: ResolveInput): string[] {

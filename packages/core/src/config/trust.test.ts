@@ -132,13 +132,6 @@ describe('the store', () => {
     expect((await readRecords(place('/p'))).folder).toBeUndefined()
   })
 
-  it('counts no record that lies inside the project, or wherever one stands', async () => {
-    await store.approve(base, [])
-    await expect(readRecords({ ...place(base), home: '/elsewhere' })).rejects.toThrow(/inside the project/)
-    const relative = { ...place('/p'), env: { PLUGBOARD_HOME: 'home' } }
-    await expect(readRecords(relative)).rejects.toThrow(/not an absolute path/)
-  })
-
   it('loses nothing when two processes approve at once', async () => {
     const script = await bundleScript(
       `import { recordApprovals } from './approval-store.ts'
