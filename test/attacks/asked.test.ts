@@ -10,6 +10,8 @@ let clone: Clone
 let terminal: Terminal | undefined
 beforeEach(() => {
   clone = makeClone()
+  // No answer about any folder yet.
+  clone.place.write('~/.plugboard/approvals.json', {})
 })
 afterEach(async () => {
   await terminal?.close()
