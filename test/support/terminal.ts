@@ -27,7 +27,7 @@ export interface Terminal {
 let count = 0
 
 /** Whether to trust a folder is asked once at a terminal; unless a test is about that, the answer was no. */
-function answerAboutFolder(place: Place): void {
+export function answerAboutFolder(place: Place): void {
   const file = join(place.home, '.plugboard', 'approvals.json')
   if (existsSync(file)) return
   const folders = { [realpathSync(place.project)]: { trusted: false, at: '2026-01-02T00:00:00.000Z' } }

@@ -126,6 +126,8 @@ export class StdioTransport implements Transport {
       detached: !windows,
       windowsHide: true,
       windowsVerbatimArguments: command.verbatim,
+      // It is called by the name that its entry has for it, wherever it was found.
+      ...(!windows && { argv0: this.#entry.command }),
       ...(this.#entry.cwd !== undefined && { cwd: this.#entry.cwd }),
     }
     watchdogOf(host).ready()
