@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const configuration = await invocation.configuration()
   const asked = whatIsAsked(invocation, configuration)
   const waits = asked.entries.length + asked.settings.length > 0
-  // Without a terminal there is nobody to ask again: the command itself is the yes, and its answer shows to what.
+  // Without a terminal no question can be shown: the command itself is the yes, and its answer shows to what.
   const interactive = waits && !invocation.flag('yes') && !output.json && isTerminal(0)
   // Somebody is there, but would not see what is asked.
   if (interactive && !isTerminal(2))
@@ -69,7 +69,7 @@ async function pinsOf(
   return pins
 }
 
-/** One after the other; whoever leaves has said no to the rest. */
+/** One after the other; leaving says no to the rest. */
 async function askEach(invocation: Invocation, asked: Asked): Promise<Asked> {
   const { askLine, Left } = await import('../terminal/keys.ts')
   const { bold, dim, yellow } = invocation.output.errorColor
@@ -158,7 +158,7 @@ function notes({ replaces, written }: PendingApproval): string[] {
 }
 
 /**
- * What a yes would mean, exactly as it is written: whoever wrote it could hide a command inside what looks like a
+ * What a yes would mean, exactly as it is written: its author could hide a command inside what looks like a
  * secret, so nothing is masked here, and nothing that a terminal would obey gets through.
  */
 function show(written: unknown): string {

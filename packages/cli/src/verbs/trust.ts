@@ -39,7 +39,7 @@ export function meaning(root: string): string {
 }
 
 async function confirmed(invocation: Invocation, root: string): Promise<boolean> {
-  // Typing it where nobody can be asked is the yes.
+  // Where no question can be shown, typing the command is the yes.
   if (invocation.flag('yes') || invocation.output.json || !isTerminal(0) || !isTerminal(2)) return true
   invocation.output.note(meaning(root))
   return asksYes('Trust this folder?')
