@@ -119,20 +119,15 @@ describe('trust', () => {
     expect(named(await place.run('list', '--json'), 'theirs').reason).toBe('pending approval')
   })
 
-  it('does not take a private file that came with a clone for the person’s own', async () => {
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
-        cwd: place.project,
-      })
+  it('does not take a private file for the user’s own without a record', async () => {
     place.write('.plugboard/settings.local.json', { mcpServers: { planted: entry } })
-    git('init', '-q')
-    expect(named(await place.run('list', '--json'), 'planted').reason).toBeUndefined()
-    git('add', '-f', '.')
-    git('commit', '-qm', 'plant')
     expect(named(await place.run('list', '--json'), 'planted')).toMatchObject({
       state: 'disabled',
       reason: 'pending approval',
     })
+    expect((await place.run('list')).stdout).toContain('planted: lies in this project, with no record')
+    await place.run('approve', 'planted')
+    expect(named(await place.run('list', '--json'), 'planted').reason).toBeUndefined()
   })
 })
 

@@ -9,6 +9,7 @@ import {
   type ScriptedRequest,
 } from '../../packages/agent/src/fixtures/model-server.mjs'
 import { COMMAND, makePlace, type Place } from '../support/cli.ts'
+import { answerAboutFolder } from '../support/terminal.ts'
 
 const hasTmux = spawnSync('tmux', ['-V']).status === 0
 const socket = `plugboard-test-${process.pid}`
@@ -24,6 +25,7 @@ beforeEach(async () => {
     disabledServers: ['codebase'],
     mcpServers: { everything: { command: process.execPath, args, env } },
   })
+  answerAboutFolder(place)
 })
 afterEach(async () => {
   tmux('kill-server')

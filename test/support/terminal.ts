@@ -1,6 +1,6 @@
 // terminal.ts: a real terminal for the command, by tmux: what a person would see and press.
 import { execFile, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { COMMAND, type Place } from './cli.ts'
@@ -30,6 +30,14 @@ export interface Terminal {
 
 let count = 0
 
+/** Whether to trust a folder is asked once at a terminal; unless a test is about that, the answer was no. */
+export function answerAboutFolder(place: Place): void {
+  const file = join(place.home, '.plugboard', 'approvals.json')
+  if (existsSync(file)) return
+  const folders = { [realpathSync(place.project)]: { trusted: false, at: '2026-01-02T00:00:00.000Z' } }
+  place.write('~/.plugboard/approvals.json', { version: 1, folders })
+}
+
 /** Runs the command in a terminal of its own; when it ends, its exit code shows as `exit N`. */
 export function openTerminal(place: Place, ...args: string[]): Promise<Terminal> {
   return openTerminalWith(place, {}, args)
@@ -47,6 +55,7 @@ export async function openTerminalWith(
   { columns = 110, rows = 50, env: more = {} }: Surroundings,
   ...commands: readonly (readonly string[])[]
 ): Promise<Terminal> {
+  answerAboutFolder(place)
   const socket = `plugboard-test-${process.pid}-${++count}`
   const tmux = (...words: string[]) =>
     new Promise<string>((done, fail) => {

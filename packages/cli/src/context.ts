@@ -30,7 +30,9 @@ export interface Invocation {
   option(name: string): string | undefined
   options(name: string): readonly string[]
   /** Reads every source; what is wrong with files is told on stderr, once. */
-  configuration(options?: Pick<LoadOptions, 'withLines' | 'refuse'>): Promise<Configuration>
+  configuration(
+    options?: Pick<LoadOptions, 'withLines' | 'refuse'> & { readonly again?: boolean },
+  ): Promise<Configuration>
 }
 
 export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loadLive: LoadLive): Invocation {
@@ -80,8 +82,8 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
     flag,
     option,
     options,
-    configuration: (more = {}) => {
-      loaded ??= load(more)
+    configuration: ({ again = false, ...more } = {}) => {
+      if (again || !loaded) loaded = load(more)
       return loaded
     },
   }

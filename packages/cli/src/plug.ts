@@ -1,12 +1,14 @@
 // plug.ts: a board for the time of one verb: opened from the configuration, closed whatever happens, and let go at
 // once by Ctrl-C. A second Ctrl-C does not wait.
 
+import { join, sep } from 'node:path'
 import { type Board, type BoardBehaviour, Cancelled, openBoard } from '@plugboard/core'
-import { type Configuration, printable } from '@plugboard/core/config'
+import { type Configuration, neutralFolder, plugboardHome, printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from './context.ts'
 import { EXIT } from './output.ts'
+import { isTerminal } from './streams.ts'
 
 export { stateDirOf } from './context.ts'
 
@@ -22,7 +24,7 @@ export async function withBoard<T>(
   work: (plugged: Plugged) => Promise<T>,
   options: BoardBehaviour = {},
 ): Promise<T> {
-  const configuration = await invocation.configuration()
+  const configuration = await configurationToStart(invocation)
   const timeoutMs = timeoutOption(invocation)
   const note = (text: string) => invocation.output.note(printable(text))
   const board = await openBoard({
@@ -48,6 +50,30 @@ export async function withBoard<T>(
     process.off('SIGINT', onSignal)
     process.off('SIGTERM', onSignal)
   }
+}
+
+/**
+ * The configuration for a verb that starts servers. The first time that servers of the user's would start in a folder,
+ * the user is asked whether to trust it; the answer is kept either way.
+ */
+export async function configurationToStart(invocation: Invocation): Promise<Configuration> {
+  const configuration = await invocation.configuration()
+  const { output, host } = invocation
+  const { folder, place, servers } = configuration
+  const concerned = servers.some(
+    ({ disabled, entry }) =>
+      !disabled && entry.type === 'stdio' && entry.cwd?.startsWith(join(neutralFolder(place), sep)),
+  )
+  if (folder.trusted || folder.asked || !concerned || output.json || output.quiet) return configuration
+  if (!isTerminal(0) || !isTerminal(2)) return configuration
+  const { asksYes, meaning } = await import('./verbs/trust.ts')
+  const { trustFolder } = await import('@plugboard/core/config/manage')
+  output.note(meaning(place.root))
+  const trusted = await asksYes(
+    'Trust this folder? You are asked once; `plugboard trust` changes the answer.',
+  )
+  await trustFolder(configuration, host, trusted)
+  return trusted ? invocation.configuration({ again: true }) : configuration
 }
 
 export function timeoutOption(invocation: Invocation): number | undefined {

@@ -83,10 +83,14 @@ function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
       `${row.state === 'needs-auth' ? yellow('!') : red('✘')} ${row.name}${row.stage ? ` (${row.stage})` : ''}: ${indented(inBrief(row.error), 2)}`,
       ...(row.hint ? [`  ${dim(shortPaths(row.hint))}`] : []),
     ]
-  if (row.reason === 'pending approval')
-    return [
-      `${yellow('⏸')} ${row.name}: came with this project; run \`plugboard approve ${row.name}\` to let it start`,
-    ]
+  if (row.reason === 'pending approval') {
+    // A private file is often the user's own; nothing but a record tells.
+    const why =
+      row.scope === 'local'
+        ? 'lies in this project, with no record that you wrote or approved it'
+        : 'came with this project'
+    return [`${yellow('⏸')} ${row.name}: ${why}; run \`plugboard approve ${row.name}\` to let it start`]
+  }
   if (row.reason) return [`${dim('⊘')} ${dim(shortPaths(`${row.name}: ${row.reason}`))}`]
   return []
 }

@@ -46,7 +46,7 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     help: 'only the servers of --mcp-config; rules and hooks of other files hold',
   },
   timeout: { type: 'string', value: 'MS', help: 'how long a connect or a call may take' },
-  'approve-project': { type: 'boolean', help: "trust this project's servers for this run" },
+  'approve-project': { type: 'boolean', help: "trust this project's servers and its folder for this run" },
   quiet: { type: 'boolean', short: 'q', help: 'no notes on stderr' },
   verbose: { type: 'boolean', short: 'v', help: 'more notes on stderr' },
   'no-color': { type: 'boolean', help: 'plain text' },

@@ -18,6 +18,8 @@ export const CONFIG_LIMITS = {
   diagnosticsPerFile: 100,
   lockWaitMs: 30 * SECOND,
   lockStaleMs: 30 * SECOND,
+  /** `approve --pin`: a larger file is not pinned, because it is read whenever the configuration is. */
+  pinnedFileBytes: 32 * MIB,
   /** Watched files settle for this long before they are read again. */
   watchSettleMs: 100,
   /** A file that never settles is read after this long. */
@@ -32,6 +34,17 @@ export const BUNDLE_LIMITS = {
   unpackedBytes: 1024 * MIB,
   files: 50_000,
   manifestBytes: 1 * MIB,
+} as const
+
+/** Bundles that a project brings are only looked at until they are approved; unpacked ones are kept up to a total. */
+export const BUNDLE_CACHE_LIMITS = {
+  /** Plugins that one project may name, and bytes of their archives that are read while they wait for approval. */
+  pendingPlugins: 64,
+  pendingBytes: 64 * MIB,
+  keptBytes: 4096 * MIB,
+  keptBundles: 32,
+  /** One that was used within this time may belong to a running server. */
+  keepMs: 24 * 60 * 60 * SECOND,
 } as const
 
 /** Server lists fetched from a URL. */

@@ -8,7 +8,7 @@ import type { Invocation } from '../context.ts'
 import { rowsOf } from '../live/list.ts'
 import { connectedText, reconnect } from '../live/reconnect.ts'
 import { diagnosticText, EXIT, reportError, safe, table } from '../output.ts'
-import { type Plugged, stateDirOf, timeoutOption } from '../plug.ts'
+import { configurationToStart, type Plugged, stateDirOf, timeoutOption } from '../plug.ts'
 import { rowsAsText } from '../servers.ts'
 import { columnsOf, screenRows, write } from '../streams.ts'
 import { History } from './history.ts'
@@ -43,7 +43,7 @@ const START_MS = 700
 export async function talk(options: TalkOptions): Promise<number> {
   const { invocation, model, rules } = options
   const { output, host } = invocation
-  const configuration = await invocation.configuration()
+  const configuration = await configurationToStart(invocation)
   const keyboard = new Keyboard()
   const stage = new Stage({
     color: output.color,

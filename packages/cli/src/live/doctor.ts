@@ -1,5 +1,5 @@
 // doctor: walks servers up their ladders, several at a time, and says for each where it stopped and what to do.
-import { type Configuration, findResolution, type Resolution } from '@plugboard/core/config'
+import { type Configuration, findResolution, hostForPrograms, type Resolution } from '@plugboard/core/config'
 import { type Diagnosis, diagnose, type Finding, type Rung } from '@plugboard/core/doctor'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
@@ -10,10 +10,16 @@ export async function run(invocation: Invocation): Promise<number> {
   const [name] = words(invocation, ['NAME'], 1)
   const { output, host } = invocation
   return withBoard(invocation, async ({ board, configuration, signal }) => {
+    const programs = hostForPrograms(host, configuration.place, configuration.folder.trusted)
     const patients = name === undefined ? everyone(configuration) : [findResolution(configuration, name)]
     const servers = await Promise.all(
       patients.map((resolution) =>
-        diagnose({ resolution, host, signal, connection: () => board.connection(resolution.name) }),
+        diagnose({
+          resolution,
+          host: programs,
+          signal,
+          connection: () => board.connection(resolution.name),
+        }),
       ),
     )
     output.result({ servers }, () =>

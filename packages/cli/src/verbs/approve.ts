@@ -1,61 +1,166 @@
-// approve: shows what a project's servers would run, and remembers the yes for exactly that.
-import { findResolution, type PendingApproval, pendingApprovals } from '@plugboard/core/config'
-import { approve } from '@plugboard/core/config/manage'
+// approve: shows what of a project waits (servers, hooks, allow rules), and remembers the yes for exactly that.
+import {
+  type Configuration,
+  findResolution,
+  type PendingApproval,
+  type PendingSettings,
+  pendingApprovals,
+  projectEntry,
+} from '@plugboard/core/config'
+import { approve, filesOf } from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { EXIT, safe, shortPath } from '../output.ts'
 import { isTerminal, write } from '../streams.ts'
 
+interface Asked {
+  readonly entries: readonly PendingApproval[]
+  readonly settings: readonly PendingSettings[]
+}
+
 export async function run(invocation: Invocation): Promise<number> {
-  const { output, host, positionals } = invocation
+  const { output, host } = invocation
   const configuration = await invocation.configuration()
-  const pending = pendingApprovals(configuration)
-  for (const name of positionals) findResolution(configuration, name)
-  const asked = positionals.length > 0 ? pending.filter(({ name }) => positionals.includes(name)) : pending
-  const open = positionals.length === 0 && !invocation.flag('yes') && !output.json
-  // Without a terminal there is nobody to ask again: the command itself is the yes, and its answer shows to what.
-  const interactive = open && asked.length > 0 && isTerminal(0)
+  const asked = whatIsAsked(invocation, configuration)
+  const waits = asked.entries.length + asked.settings.length > 0
+  // Without a terminal no question can be shown: the command itself is the yes, and its answer shows to what.
+  const interactive = waits && !invocation.flag('yes') && !output.json && isTerminal(0)
   // Somebody is there, but would not see what is asked.
   if (interactive && !isTerminal(2))
     throw new InvalidInput('You cannot be asked here: stderr is not the terminal.', {
-      hint: 'Name what to approve (`plugboard approve NAME`), or give --yes to approve all of it.',
+      hint: 'Give --yes to approve without being asked.',
     })
   const agreed = interactive ? await askEach(invocation, asked) : asked
-  await approve(configuration, host, agreed)
-  output.result({ approved: agreed.map(({ name, file, hash }) => ({ name, source: file, hash })) }, () => {
-    if (agreed.length === 0)
-      return asked.length === 0 ? 'Nothing waits for approval here.' : 'Nothing was approved.'
-    return agreed
-      .map((entry) => `Approved ${entry.name} from ${shortPath(entry.file)}\n${show(entry)}`)
-      .join('\n')
-  })
+  const files = invocation.flag('pin') ? await pinsOf(configuration, agreed.entries) : undefined
+  await approve(configuration, host, { ...agreed, mine: invocation.flag('mine'), ...(files && { files }) })
+  output.result(asData(agreed, files), () => asText(asked, agreed, files))
   return EXIT.done
 }
 
-/** One after the other; whoever leaves has said no to the rest. */
-async function askEach(
-  invocation: Invocation,
-  pending: readonly PendingApproval[],
-): Promise<PendingApproval[]> {
+/** With names: those, also when they are approved already and --pin or --mine adds to it. Without: all that waits. */
+function whatIsAsked({ positionals, flag }: Invocation, configuration: Configuration): Asked {
+  const pending = pendingApprovals(configuration)
+  const settings = configuration.pendingSettings
+  if (flag('settings')) return { entries: [], settings }
+  if (positionals.length === 0) return { entries: pending, settings }
+  const adds = flag('pin') || flag('mine')
+  const named = positionals.flatMap((name) => {
+    const resolution = findResolution(configuration, name)
+    return adds ? projectEntry(resolution) : pending.filter((entry) => entry.name === name)
+  })
+  return { entries: named, settings: [] }
+}
+
+async function pinsOf(
+  { place, resolutions }: Configuration,
+  entries: readonly PendingApproval[],
+): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
+  const pins = new Map<string, Readonly<Record<string, string>>>()
+  for (const { name } of entries) {
+    const entry = resolutions.get(name)?.server?.entry
+    const files = entry ? await filesOf(entry, place.root) : {}
+    if (Object.keys(files).length === 0)
+      throw new InvalidInput(`"${name}" names no file inside the project that could be pinned.`, {
+        server: name,
+        hint: `Nothing was approved. Run \`plugboard approve ${name}\` without --pin.`,
+      })
+    pins.set(name, files)
+  }
+  return pins
+}
+
+/** One after the other; leaving says no to the rest. */
+async function askEach(invocation: Invocation, asked: Asked): Promise<Asked> {
   const { askLine, Left } = await import('../terminal/keys.ts')
-  const { bold, dim } = invocation.output.errorColor
-  const agreed: PendingApproval[] = []
+  const { bold, dim, yellow } = invocation.output.errorColor
+  const entries: PendingApproval[] = []
+  const settings: PendingSettings[] = []
+  const ask = async (title: string, about: string, body: string, prompt: string) => {
+    write(2, `\n${bold(title)} ${dim(about)}\n${body}\n`)
+    return /^y(es)?$/i.test((await askLine({ prompt: `${prompt} [y/N] ` })).trim())
+  }
   try {
-    for (const entry of pending) {
-      write(2, `\n${bold(entry.name)} ${dim(`${shortPath(entry.file)}, ${entry.because}`)}\n${show(entry)}\n`)
-      const answer = await askLine({ prompt: 'Let it start? [y/N] ' })
-      if (/^y(es)?$/i.test(answer.trim())) agreed.push(entry)
+    for (const entry of asked.entries) {
+      const about = `${shortPath(entry.file)}, ${entry.because}`
+      const body = [show(entry.written), ...notes(entry).map((note) => `  ${yellow(note)}`)].join('\n')
+      if (await ask(entry.name, about, body, 'Let it start?')) entries.push(entry)
+    }
+    for (const setting of asked.settings) {
+      const body = show(setting.written)
+      if (await ask(titleOf(setting), shortPath(setting.file), body, 'Let it count?')) settings.push(setting)
     }
   } catch (error) {
     if (!(error instanceof Left)) throw error
   }
-  return agreed
+  return { entries, settings }
+}
+
+function asData({ entries, settings }: Asked, files: Pins) {
+  return {
+    approved: entries.map(({ name, file, hash, replaces }) => ({
+      name,
+      source: file,
+      hash,
+      ...(replaces !== undefined && { replaces }),
+      ...(files?.has(name) && { pinned: files.get(name) }),
+    })),
+    ...(settings.length > 0 && {
+      settings: settings.map(({ kind, file, written }) => ({ kind, source: file, written })),
+    }),
+  }
+}
+
+type Pins = ReadonlyMap<string, Readonly<Record<string, string>>> | undefined
+
+function asText(asked: Asked, { entries, settings }: Asked, files: Pins): string {
+  if (entries.length + settings.length === 0)
+    return asked.entries.length + asked.settings.length === 0
+      ? 'Nothing waits for approval here.'
+      : 'Nothing was approved.'
+  const pinned = (name: string) => Object.keys(files?.get(name) ?? {}).map((file) => `  pinned ${safe(file)}`)
+  return [
+    ...entries.map((entry) =>
+      [
+        `Approved ${entry.name} from ${shortPath(entry.file)}`,
+        show(entry.written),
+        ...notes(entry).map((note) => `  ${note}`),
+        ...pinned(entry.name),
+      ].join('\n'),
+    ),
+    ...settings.map(
+      (setting) => `Approved ${titleOf(setting)} of ${shortPath(setting.file)}\n${show(setting.written)}`,
+    ),
+  ].join('\n')
+}
+
+function titleOf({ kind }: PendingSettings): string {
+  return kind === 'hooks' ? 'hooks (commands around calls)' : 'permissions.allow (tools that run unasked)'
+}
+
+/** Variables that name the project's folder. */
+const OURS = /^(?:PLUGBOARD|CLAUDE)_PROJECT_DIR$/
+
+/** What a yes brings with it that the text of the entry does not say. */
+function notes({ replaces, written }: PendingApproval): string[] {
+  const { command, inheritEnv } = (written ?? {}) as { command?: unknown; inheritEnv?: unknown }
+  const named = JSON.stringify(written).matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)
+  const variables = [...new Set([...named].map(([, name = '']) => name))].filter((name) => !OURS.test(name))
+  return [
+    ...(replaces !== undefined
+      ? [`This replaces your own server of that name (${shortPath(replaces)}).`]
+      : []),
+    ...(inheritEnv === true ? ['It gets your whole environment, secrets included.'] : []),
+    ...(variables.length > 0 ? [`It gets these variables of yours: ${variables.join(', ')}.`] : []),
+    ...(typeof command === 'string'
+      ? ['It starts in the project folder and runs the code it finds there.']
+      : []),
+  ]
 }
 
 /**
- * What a yes would mean, exactly as it is written: whoever wrote it could hide a command inside what looks like a
+ * What a yes would mean, exactly as it is written: its author could hide a command inside what looks like a
  * secret, so nothing is masked here, and nothing that a terminal would obey gets through.
  */
-function show({ written }: PendingApproval): string {
+function show(written: unknown): string {
   return safe(JSON.stringify(written, null, 2)).replace(/^/gm, '  ')
 }

@@ -1,13 +1,12 @@
 // explain: the configuration pipeline with its steps kept, for one name.
 import {
+  abbreviated,
   type Configuration,
   type ConfiguredServer,
   type Contender,
   type Expansion,
   findResolution,
-  isSecret,
   maskEntry,
-  maskValue,
   type PermissionRule,
   type Resolution,
 } from '@plugboard/core/config'
@@ -24,8 +23,9 @@ export async function run(invocation: Invocation): Promise<number> {
   const rules = rulesAbout(name, configuration.rules)
   const told = await toldOf(resolution, invocation, configuration)
   const explained = { ...resolution, notes: [...resolution.notes, ...told.notes] }
-  invocation.output.result({ ...asData(explained, rules), ...told.data }, () =>
-    asText(explained, rules, invocation.output.color),
+  const values = invocation.flag('show-values')
+  invocation.output.result({ ...asData(explained, rules, values), ...told.data }, () =>
+    asText(explained, rules, values, invocation.output.color),
   )
   return EXIT.done
 }
@@ -62,7 +62,7 @@ async function metTransport(server: ConfiguredServer, host: Host): Promise<'http
   return known && (known.became ?? 'http')
 }
 
-function asData(resolution: Resolution, rules: readonly PermissionRule[]) {
+function asData(resolution: Resolution, rules: readonly PermissionRule[], values: boolean) {
   const { server } = resolution
   return {
     name: resolution.name,
@@ -73,19 +73,21 @@ function asData(resolution: Resolution, rules: readonly PermissionRule[]) {
       winner: verdict.kind === 'winner',
       verdict: verdict.kind,
       why: whyOf({ definition, verdict }),
-      entry: maskEntry(definition.written),
+      entry: shownEntry(definition, resolution),
       faults: definition.faults,
     })),
     ...(server && {
       type: server.entry.type,
       signature: server.signature,
       state: server.disabled ? 'disabled' : 'enabled',
+      ...(server.author && { author: server.author }),
+      ...(server.replaces !== undefined && { replaces: server.replaces }),
       ...(server.disabled && { reason: server.disabled.text }),
       ...(server.disabled?.kind === 'suppressed' && { suppressedBy: server.disabled.by }),
     }),
     expansions: resolution.expansions.map((expansion) => ({
       ...expansion,
-      ...(expansion.value !== undefined && { value: shownValue(expansion) }),
+      ...(expansion.value !== undefined && { value: shownValue(expansion, resolution, values) }),
     })),
     ...(resolution.policy && { policy: resolution.policy }),
     ...(resolution.trust && { trust: { ...resolution.trust, hash: resolution.hash } }),
@@ -97,7 +99,12 @@ function asData(resolution: Resolution, rules: readonly PermissionRule[]) {
   }
 }
 
-function asText(resolution: Resolution, rules: readonly PermissionRule[], color: Colors): string {
+function asText(
+  resolution: Resolution,
+  rules: readonly PermissionRule[],
+  values: boolean,
+  color: Colors,
+): string {
   const { bold, green, dim, red, yellow } = color
   const { server } = resolution
   const lines = [bold(resolution.name)]
@@ -136,14 +143,15 @@ function asText(resolution: Resolution, rules: readonly PermissionRule[], color:
   }
   section(
     'Entry',
-    safe(JSON.stringify(maskEntry(winner.written), null, 2))
+    safe(JSON.stringify(shownEntry(winner, resolution), null, 2))
       .replace(/^/gm, '  ')
       .split('\n'),
   )
   section(
     'Variables',
     resolution.expansions.map(
-      (expansion) => `  \${${expansion.variable}} in ${expansion.path}: ${describe(expansion, color)}`,
+      (expansion) =>
+        `  \${${expansion.variable}} in ${expansion.path}: ${describe(expansion, shownValue(expansion, resolution, values), color)}`,
     ),
   )
   section(
@@ -164,6 +172,9 @@ function asText(resolution: Resolution, rules: readonly PermissionRule[], color:
       ? [
           `  trust   ${trust.trusted ? green('trusted') : yellow('pending approval')}: ${trust.because}${trust.trusted ? '' : `; run \`plugboard approve ${resolution.name}\``}`,
         ]
+      : []),
+    ...(server.replaces !== undefined
+      ? [`  ${yellow('replaces')} your own server of that name, ${shortPath(server.replaces)}`]
       : []),
     `  state   ${server.disabled ? yellow(`disabled: ${shortPaths(server.disabled.text)}`) : green('enabled')}`,
   ])
@@ -235,14 +246,29 @@ function whyOf({ verdict, definition }: Contender): string {
   }
 }
 
-function describe(expansion: Expansion, { dim, yellow }: Colors): string {
+function describe(expansion: Expansion, value: string, { dim, yellow }: Colors): string {
   if (expansion.from === 'missing') return yellow('not set, left as it is')
-  return `${shownValue(expansion)} ${dim(`(from the ${expansion.from})`)}`
+  return `${value} ${dim(`(from the ${expansion.from})`)}`
 }
 
-/** A value is a secret if the variable's name, its place or its look says so. */
-function shownValue({ variable, path, value = '' }: Expansion): string {
-  const field = path.split('.').at(-1) ?? ''
-  const name = isSecret(field, value) || path.startsWith('headers.') ? `${variable}_SECRET` : variable
-  return maskValue(name, value)
+/** What waits for approval is the repository's own text, and shown whole; of the rest the secrets are masked. */
+function shownEntry(definition: Contender['definition'], { trust, contenders }: Resolution): unknown {
+  const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  return definition === winner && trust?.trusted === false
+    ? definition.written
+    : maskEntry(definition.written)
+}
+
+/** Folders that the configuration itself names. */
+const OURS = ['PLUGBOARD_PROJECT_DIR', 'CLAUDE_PROJECT_DIR']
+
+/** The entry chooses which variables are shown here, so the first characters and the length are all that is. */
+function shownValue(expansion: Expansion, { expansions }: Resolution, whole: boolean): string {
+  const { variable, path, from, value = '' } = expansion
+  if (whole || OURS.includes(variable)) return safe(value)
+  // A default is text of the entry, unless a variable stands in it.
+  const inside = expansions.some(
+    (other) => other.from === 'environment' && other.path === path && value.includes(other.value ?? ''),
+  )
+  return safe(from === 'default' && !inside ? value : abbreviated(value))
 }

@@ -1,12 +1,12 @@
 // import: another client's servers, written into a file of ours.
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { maskEntry, type WritableScope } from '@plugboard/core/config'
+import { isProjectFile, maskEntry, type WritableScope } from '@plugboard/core/config'
 import { CLIENTS, type ClientFormat, findClient, type ImportNote } from '@plugboard/core/config/import'
 import { addServer } from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, scopeOption, words } from '../context.ts'
-import { EXIT, shortPath } from '../output.ts'
+import { EXIT, safe, shortPath } from '../output.ts'
 
 interface Item {
   readonly name: string
@@ -15,6 +15,18 @@ interface Item {
   readonly from: string
   readonly file?: string
   readonly message?: string
+  /** It came with the project, so it waits for approval. */
+  readonly pending?: true
+}
+
+const ANOTHER_FILE =
+  'Left out: your own file has a server of this name, and this one would replace it. Name the file to import it.'
+
+interface Found {
+  readonly path: string
+  readonly scope: WritableScope
+  readonly text: string
+  readonly ofProject: boolean
 }
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -25,14 +37,18 @@ export async function run(invocation: Invocation): Promise<number> {
   const items: Item[] = []
   const seen = new Set<string>()
   const only = invocation.options('only')
-  for (const { path, scope, text } of files) {
-    const imported = client.parse(text)
+  // The user's own file first: a file of the project never takes a name from it.
+  for (const file of [...files].sort((a, b) => Number(a.ofProject) - Number(b.ofProject))) {
+    const imported = client.parse(file.text)
     notes.push(...imported.notes)
     for (const [name, entry] of imported.servers) {
-      // A client's project file stands before its global one, and wins there too.
-      if (seen.has(name) || (only.length > 0 && !only.includes(name))) continue
+      if (only.length > 0 && !only.includes(name)) continue
+      if (seen.has(name)) {
+        items.push({ name, entry, from: file.path, outcome: 'kept', message: ANOTHER_FILE })
+        continue
+      }
       seen.add(name)
-      items.push(await addOne(invocation, name, entry, scopeOption(invocation) ?? scope, path))
+      items.push(await addOne(invocation, name, entry, file))
     }
   }
   const missing = only.filter((name) => !seen.has(name))
@@ -58,7 +74,11 @@ export function clientOrThrow(id: string | undefined): ClientFormat {
   })
 }
 
-async function filesToRead(client: ClientFormat, given: string | undefined, invocation: Invocation) {
+async function filesToRead(
+  client: ClientFormat,
+  given: string | undefined,
+  invocation: Invocation,
+): Promise<readonly Found[]> {
   const { place } = await invocation.configuration()
   const candidates = given
     ? [{ path: resolve(invocation.cwd, given), scope: 'local' as WritableScope }]
@@ -68,10 +88,10 @@ async function filesToRead(client: ClientFormat, given: string | undefined, invo
           path,
           scope: (scope === 'project' ? 'local' : 'user') as WritableScope,
         }))
-  const found = []
+  const found: Found[] = []
   for (const { path, scope } of candidates) {
     try {
-      found.push({ path, scope, text: await readFile(path, 'utf8') })
+      found.push({ path, scope, text: await readFile(path, 'utf8'), ofProject: isProjectFile(path, place) })
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (given || (code !== 'ENOENT' && code !== 'ENOTDIR'))
@@ -89,14 +109,21 @@ async function addOne(
   invocation: Invocation,
   name: string,
   entry: unknown,
-  scope: WritableScope,
-  from: string,
+  { path: from, scope, ofProject }: Found,
 ): Promise<Item> {
-  if (invocation.flag('dry-run')) return { name, entry, from, outcome: 'planned' }
+  const pending = ofProject && { pending: true as const }
+  if (invocation.flag('dry-run')) return { name, entry, from, outcome: 'planned', ...pending }
   try {
-    const request = { name, written: entry, scope, replace: invocation.flag('force'), keep: true }
+    const request = {
+      name,
+      written: entry,
+      scope: scopeOption(invocation) ?? scope,
+      replace: invocation.flag('force'),
+      keep: true,
+      ...pending,
+    }
     const { outcome, file } = await addServer(await invocation.configuration(), invocation.host, request)
-    return { name, entry, from, outcome, file }
+    return { name, entry, from, outcome, file, ...(outcome !== 'kept' && pending) }
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
     return { name, entry, from, outcome: 'refused', message: error.message }
@@ -119,9 +146,12 @@ function report(
         const mark =
           item.outcome === 'kept' || item.outcome === 'refused' ? yellow(item.outcome) : green(item.outcome)
         const kept = item.outcome === 'kept' ? 'It is there already; --force replaces it.' : undefined
-        const told = item.message ?? kept
+        const waits = item.pending
+          ? `It came with the project (${shortPath(item.from)}): pending approval. Run \`plugboard approve ${item.name}\` to let it start.`
+          : undefined
+        const told = item.message ?? kept ?? waits
         const why = told ? `\n    ${told}` : ''
-        return `  ${mark} ${item.name}${where}${why}\n    ${dim(JSON.stringify(maskEntry(item.entry)))}`
+        return `  ${mark} ${item.name}${where}${why}\n    ${dim(safe(JSON.stringify(item.pending ? item.entry : maskEntry(item.entry))))}`
       }),
       ...(items.length === 0 ? ['  no servers in it'] : []),
       ...notes.map(noteText),

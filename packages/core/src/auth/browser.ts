@@ -1,4 +1,6 @@
 // browser.ts: opens a page in the person's browser. No shell ever sees the address, and only web addresses go.
+import { parse } from 'node:path'
+import { findProgram } from '../config/start-folder.ts'
 import type { Host } from '../host.ts'
 import { AuthRefused, shownUrl } from './refusal.ts'
 
@@ -16,10 +18,16 @@ export function openBrowser(host: Host, address: string | URL): Promise<boolean>
   const [command, ...args] = OPENERS[host.platform] ?? ['xdg-open']
   return new Promise((done) => {
     // `href` is percent-encoded: no quotes, spaces, line breaks or leading dash can be left in it.
-    const child = host.spawn(command, [...args, url.href], {
+    // Neither the opener nor its folder is a matter of the project that the login was started in.
+    const file =
+      host.platform === 'win32'
+        ? `${host.env['SYSTEMROOT'] ?? 'C:\\Windows'}\\System32\\${command}`
+        : findProgram(command, host.env, undefined)
+    const child = host.spawn(file, [...args, url.href], {
       stdio: 'ignore',
       detached: true,
       shell: false,
+      cwd: parse(process.execPath).root,
       env: { ...host.env },
     })
     // An opener that lives on is the browser itself; one that fails says so soon.

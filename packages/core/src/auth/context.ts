@@ -29,6 +29,8 @@ export interface MachineSettings {
   /** A token of the platform the program runs on, exchanged for an access token (JWT bearer); read anew each time. */
   readonly assertion?: string | (() => Promise<string>)
   readonly clientSecret?: string
+  /** The server the credential is for. Without `url` or `issuer` it is sent nowhere: a name is no address. */
+  readonly url?: string
   /** Refuses to send the credential to any other authorization server. */
   readonly issuer?: string
 }
@@ -74,6 +76,16 @@ export function remoteServer(server: ConfiguredServer): RemoteServer {
       stage: 'auth',
     },
   )
+}
+
+/** The user's machine credentials, single sign-on and secrets of the environment are not for a repository's entry. */
+export function mayUseCredentials(server: RemoteServer): boolean {
+  return server.author !== 'repository'
+}
+
+/** Does it log in through the company's identity provider? */
+export function usesSingleSignOn(server: RemoteServer): boolean {
+  return server.entry.oauth?.xaa === true && mayUseCredentials(server)
 }
 
 /** One server to us: its name and its address. The same name at another address is another server. */

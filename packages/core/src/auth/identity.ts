@@ -18,7 +18,7 @@ export async function identify(
   const configured = server.entry.oauth?.clientId
   const { previous } = wish
   if (configured !== undefined) {
-    const secret = await clientSecret(server, context)
+    const secret = await clientSecret(server, context, as.issuer)
     if (secret && previous && previous.as.issuer !== as.issuer)
       throw new AuthRefused(
         'issuer-mismatch',

@@ -10,6 +10,7 @@ import {
   type RemoteServer,
   remoteServer,
   serverKey,
+  usesSingleSignOn,
 } from './context.ts'
 import { challengeOf, chooseScope, type Discovered, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
@@ -46,7 +47,7 @@ export async function login(
   person: PersonOptions,
 ): Promise<LoginResult> {
   const server = remoteServer(configured)
-  if (machineFor(server, context) || server.entry.oauth?.xaa) return loginUnattended(server, context, person)
+  if (machineFor(server, context) || usesSingleSignOn(server)) return loginUnattended(server, context, person)
   const fetch = fetchFor(server, context)
   await checkVault(context)
   const previous = await previousLogin(server, context)

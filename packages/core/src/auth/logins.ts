@@ -1,8 +1,10 @@
 // logins.ts: what a login consists of once it is made, and how it is filed in the vault: under issuer + resource +
 // server, with one pointer a server to the login in use.
+import { createHash } from 'node:crypto'
 import type { JWK } from 'jose'
 import type { AuthorizationServer } from 'oauth4webapi'
-import { type AuthContext, canonicalUrl, type RemoteServer } from './context.ts'
+import { type AuthContext, canonicalUrl, mayUseCredentials, type RemoteServer } from './context.ts'
+import { AuthRefused, shownUrl } from './refusal.ts'
 
 export interface Tokens {
   readonly accessToken: string
@@ -89,10 +91,41 @@ export async function saveClientSecret(server: RemoteServer, { vault }: AuthCont
   await vault.set(secretName(server), secret)
 }
 
-/** `PLUGBOARD_CLIENT_SECRET_<NAME>`, then the vault, then `MCP_CLIENT_SECRET`. */
-export async function clientSecret(server: RemoteServer, { vault, host }: AuthContext) {
-  const own = host.env[`PLUGBOARD_CLIENT_SECRET_${server.name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`]
-  return own || (await vault.get(secretName(server))) || host.env.MCP_CLIENT_SECRET || undefined
+/**
+ * `PLUGBOARD_CLIENT_SECRET_<NAME>`, then the vault, then `MCP_CLIENT_SECRET`. The vault's is filed under the server's
+ * address; those of the environment are the user's, and no entry of a repository gets them.
+ */
+export async function clientSecret(
+  server: RemoteServer,
+  context: AuthContext,
+  issuer: string,
+): Promise<string | undefined> {
+  const { vault, host } = context
+  const env = mayUseCredentials(server) ? host.env : {}
+  const own = env[`PLUGBOARD_CLIENT_SECRET_${server.name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`]
+  const known = own || (await vault.get(secretName(server)))
+  if (known || !env['MCP_CLIENT_SECRET']) return known || undefined
+  await bindSharedSecret(server, context, env['MCP_CLIENT_SECRET'], issuer)
+  return env['MCP_CLIENT_SECRET']
+}
+
+/** `MCP_CLIENT_SECRET` names no server: it stays with the authorization server that it was first used at. */
+async function bindSharedSecret(
+  server: RemoteServer,
+  { vault }: AuthContext,
+  secret: string,
+  issuer: string,
+): Promise<void> {
+  const name = JSON.stringify(['shared-secret', createHash('sha256').update(secret).digest('hex')])
+  const bound = await vault.get(name)
+  if (bound === undefined) return vault.set(name, issuer)
+  if (bound === issuer) return
+  const variable = `PLUGBOARD_CLIENT_SECRET_${server.name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`
+  throw new AuthRefused(
+    'issuer-mismatch',
+    `MCP_CLIENT_SECRET was first used at ${shownUrl(bound)}; it is not sent to ${shownUrl(issuer)}.`,
+    { server: server.name, hint: `Give "${server.name}" a secret of its own: set ${variable}.` },
+  )
 }
 
 function parse<T>(text: string | undefined): T | undefined {

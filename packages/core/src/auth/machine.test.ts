@@ -4,7 +4,7 @@ import { AuthRequired } from '../errors.ts'
 import { startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { startResourceServer } from './fixtures/resource-server.ts'
 import { bench, cleanUp, ping, remote } from './fixtures/setup.ts'
-import { loadLogin } from './logins.ts'
+import { clientSecret, loadLogin, saveClientSecret } from './logins.ts'
 import { authFor } from './provider.ts'
 
 const open: { close(): Promise<void> }[] = []
@@ -31,15 +31,15 @@ async function machinery(client: Record<string, unknown>) {
   open.push(rs)
   return { as, rs }
 }
-const context = (machine: object) => ({
+const context = (machine: object, url?: string) => ({
   ...desk.context,
-  settings: { machines: { robot: { clientId: 'robot', ...machine } } },
+  settings: { machines: { robot: { clientId: 'robot', ...(url !== undefined && { url }), ...machine } } },
 })
 
 describe('a machine', () => {
   it('logs itself in with a secret, once for every process, and again when it ends', async () => {
     const { as, rs } = await machinery({ client_secret: 'sesame' })
-    const ours = context({ clientSecret: 'sesame' })
+    const ours = context({ clientSecret: 'sesame' }, rs.url)
     const server = remote('robot', rs.url)
     for (let call = 0; call < 3; call++) expect((await ping(authFor(server, ours), rs.url)).status).toBe(200)
     expect(as.counts.clientCredentials).toBe(1)
@@ -61,7 +61,7 @@ describe('a machine', () => {
       expect(
         (
           await ping(
-            authFor(remote('robot', rs.url), context({ privateKey, alg: 'ES256', kid: 'k1' })),
+            authFor(remote('robot', rs.url), context({ privateKey, alg: 'ES256', kid: 'k1' }, rs.url)),
             rs.url,
           )
         ).status,
@@ -71,7 +71,7 @@ describe('a machine', () => {
   it('with a wrong secret asks for somebody, saying why and not what', async () => {
     const { rs } = await machinery({ client_secret: 'sesame' })
     const error = await ping(
-      authFor(remote('robot', rs.url), context({ clientSecret: 'PLANTED' })),
+      authFor(remote('robot', rs.url), context({ clientSecret: 'PLANTED' }, rs.url)),
       rs.url,
     ).catch((caught) => caught)
     expect(error).toBeInstanceOf(AuthRequired)
@@ -82,7 +82,7 @@ describe('a machine', () => {
   it('with a key that is none says so without showing it', async () => {
     const { rs } = await machinery({ client_secret: 'sesame' })
     const error = await ping(
-      authFor(remote('robot', rs.url), context({ privateKey: 'PLANTED' })),
+      authFor(remote('robot', rs.url), context({ privateKey: 'PLANTED' }, rs.url)),
       rs.url,
     ).catch((caught) => caught)
     expect(error.message).toContain('ES256')
@@ -96,5 +96,54 @@ describe('a machine', () => {
       refusal: 'issuer-mismatch',
     })
     expect(as.requests).not.toContain('POST /token')
+  })
+
+  it('gives its secret to no server but the one it is for, and to none when that is not said', async () => {
+    const { as, rs } = await machinery({ client_secret: 'sesame' })
+    const refused = (url?: string) =>
+      ping(authFor(remote('robot', rs.url), context({ clientSecret: 'sesame' }, url)), rs.url)
+    await expect(refused()).rejects.toMatchObject({
+      refusal: 'unbound-credentials',
+      hint: expect.stringContaining('"url"'),
+    })
+    const { origin, pathname } = new URL(rs.url)
+    for (const other of ['https://crm.example/', `${origin}/elsewhere`, `${origin}${pathname}x`])
+      await expect(refused(other)).rejects.toMatchObject({ refusal: 'address-mismatch' })
+    expect(as.requests).not.toContain('POST /token')
+    expect((await refused(`${origin}/`)).status).toBe(200)
+  })
+
+  it('is none for an entry of a repository, which has the name and even the address', async () => {
+    const { as, rs } = await machinery({ client_secret: 'sesame' })
+    const server = { ...remote('robot', rs.url), author: 'repository' as const }
+    await ping(authFor(server, context({ clientSecret: 'sesame' }, rs.url)), rs.url).catch(() => undefined)
+    expect(as.requests).not.toContain('POST /token')
+  })
+})
+
+describe('a client secret of the environment', () => {
+  const own = (env: Record<string, string>) => bench({ env })
+
+  it('is not for an entry of a repository; one that was filed for its address is', async () => {
+    const { context } = own({ PLUGBOARD_CLIENT_SECRET_ROBOT: 'named', MCP_CLIENT_SECRET: 'shared' })
+    const server = remote('robot', 'https://robot.example/mcp')
+    const theirs = { ...server, author: 'repository' as const }
+    expect(await clientSecret(server, context, 'https://as.example')).toBe('named')
+    expect(await clientSecret(theirs, context, 'https://as.example')).toBeUndefined()
+    await saveClientSecret(theirs, context, 'filed')
+    expect(await clientSecret(theirs, context, 'https://as.example')).toBe('filed')
+  })
+
+  it('that names no server stays with the authorization server it was first used at', async () => {
+    const { context } = own({ MCP_CLIENT_SECRET: 'shared' })
+    const server = remote('robot', 'https://robot.example/mcp')
+    expect(await clientSecret(server, context, 'https://as.example')).toBe('shared')
+    expect(await clientSecret(server, context, 'https://as.example')).toBe('shared')
+    await expect(
+      clientSecret(remote('b', 'https://b.example/'), context, 'https://evil.example'),
+    ).rejects.toMatchObject({
+      refusal: 'issuer-mismatch',
+      hint: expect.stringContaining('PLUGBOARD_CLIENT_SECRET_B'),
+    })
   })
 })

@@ -4,7 +4,7 @@ import type { ConfiguredServer } from '../config/types.ts'
 import { AuthRequired, PlugboardError } from '../errors.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
-import { type AuthContext, httpUrl, isRemote, type RemoteServer } from './context.ts'
+import { type AuthContext, httpUrl, isRemote, type RemoteServer, usesSingleSignOn } from './context.ts'
 import { dpopProof } from './dpop.ts'
 import { type Login, loadLogin } from './logins.ts'
 import { forgetNeedsAuth, needsAuth, rememberNeedsAuth } from './needs-auth.ts'
@@ -41,7 +41,7 @@ interface Attempt {
 function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
   const { host } = context
   const keeper = keeperFor(server, context)
-  const unattended = machineFor(server, context) !== undefined || server.entry.oauth?.xaa === true
+  const unattended = machineFor(server, context) !== undefined || usesSingleSignOn(server)
   const origin = new URL(httpUrl(server)).origin
   const nonces = new Map<string, string>()
   /** With an Authorization of the user's own there is nothing for a login to do. */

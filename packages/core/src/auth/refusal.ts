@@ -13,6 +13,8 @@ export type Refusal =
   | 'bad-metadata'
   | 'cross-origin-metadata'
   | 'issuer-mismatch'
+  | 'address-mismatch'
+  | 'unbound-credentials'
   | 'resource-mismatch'
   | 'state-mismatch'
   | 'bad-authorization-url'

@@ -1,6 +1,14 @@
 // renewers.ts: how a login renews itself: by its refresh token, as a machine, or through single sign-on (xaa.ts).
 import { PlugboardError } from '../errors.ts'
-import { type AuthContext, fetchFor, type MachineSettings, type RemoteServer } from './context.ts'
+import {
+  type AuthContext,
+  fetchFor,
+  httpUrl,
+  type MachineSettings,
+  mayUseCredentials,
+  type RemoteServer,
+  usesSingleSignOn,
+} from './context.ts'
 import { challengeOf, chooseScope, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { asFailure, type Keeper, keepLogin, type RenewOutcome } from './keeper.ts'
@@ -18,7 +26,7 @@ export function keeperFor(server: RemoteServer, context: AuthContext): Keeper {
       unattended: true,
       renew: (login) => attempt(() => renewAsMachine(server, context, machine, login)),
     })
-  if (server.entry.oauth?.xaa)
+  if (usesSingleSignOn(server))
     return keepLogin({
       server,
       context,
@@ -34,7 +42,7 @@ export function keeperFor(server: RemoteServer, context: AuthContext): Keeper {
 }
 
 export function machineFor(server: RemoteServer, { settings }: AuthContext): MachineSettings | undefined {
-  const machines = settings?.machines
+  const machines = mayUseCredentials(server) ? settings?.machines : undefined
   return machines && Object.hasOwn(machines, server.name) ? machines[server.name] : undefined
 }
 
@@ -85,12 +93,39 @@ export function outcomeOf(answer: TokenAnswer, build: (tokens: Login['tokens']) 
   }
 }
 
+/** The credentials are for an address; that an entry has the name they are filed under says nothing. */
+function assertBound(server: RemoteServer, machine: MachineSettings): void {
+  const { name } = server
+  if (machine.url === undefined && machine.issuer === undefined)
+    throw new AuthRefused(
+      'unbound-credentials',
+      `The machine login of "${name}" does not say which server it is for, so its credentials are not sent.`,
+      { server: name, hint: `Add "url": "${shownUrl(httpUrl(server))}" to \`logins.machines.${name}\`.` },
+    )
+  if (machine.url === undefined || isUnder(httpUrl(server), machine.url)) return
+  throw new AuthRefused(
+    'address-mismatch',
+    `"${name}" is at ${shownUrl(httpUrl(server))}; the credentials are for ${shownUrl(machine.url)}.`,
+    { server: name, hint: `Correct \`logins.machines.${name}.url\`, or leave the server alone.` },
+  )
+}
+
+/** The same origin, and the same path or one below it. */
+function isUnder(url: string, base: string): boolean {
+  const asHttp = base.replace(/^ws(s?):/, 'http$1:')
+  if (!URL.canParse(url) || !URL.canParse(asHttp)) return false
+  const [at, wanted] = [new URL(url), new URL(asHttp)]
+  const path = wanted.pathname.replace(/\/$/, '')
+  return at.origin === wanted.origin && (at.pathname === path || at.pathname.startsWith(`${path}/`))
+}
+
 async function renewAsMachine(
   server: RemoteServer,
   context: AuthContext,
   machine: MachineSettings,
   login: Login | undefined,
 ): Promise<RenewOutcome> {
+  assertBound(server, machine)
   const fetch = fetchFor(server, context)
   const challenge = await challengeOf(server, context, fetch)
   const found = await discover(server, challenge, fetch)
@@ -101,7 +136,8 @@ async function renewAsMachine(
       { server: server.name, hint: 'Correct the settings, or leave the server alone.' },
     )
   const secret =
-    machine.clientSecret ?? (machine.privateKey ? undefined : await clientSecret(server, context))
+    machine.clientSecret ??
+    (machine.privateKey ? undefined : await clientSecret(server, context, found.as.issuer))
   const client: ClientIdentity = {
     clientId: machine.clientId,
     ...(secret && { clientSecret: secret }),

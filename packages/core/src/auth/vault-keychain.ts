@@ -2,6 +2,7 @@
 // A keychain may hang (a locked one that waits for a person): every operation has a limit.
 import { createHash, randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
+import { parse } from 'node:path'
 import { IoError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { AUTH_LIMITS } from '../limits.ts'
@@ -159,6 +160,7 @@ export function probeKeychain(host: Host): Promise<boolean> {
   return new Promise((done) => {
     const child = host.spawn(process.execPath, ['-e', PROBE, path, host.platform], {
       stdio: 'ignore',
+      cwd: parse(process.execPath).root,
       env: { ...host.env, ELECTRON_RUN_AS_NODE: '1', NODE_OPTIONS: '' },
     })
     const cancel = host.awaitedTimer(AUTH_LIMITS.keychainProbeMs, () => child.kill('SIGKILL'))

@@ -279,7 +279,7 @@ export async function renewByXaa(
         server: server.name,
       },
     )
-  const secret = await clientSecret(server, context)
+  const secret = await clientSecret(server, context, found.as.issuer)
   const client: ClientIdentity = {
     clientId: server.entry.oauth?.clientId ?? idp.client.clientId,
     ...(secret && { clientSecret: secret }),

@@ -5,6 +5,7 @@ import { type Builtins, createBuiltins } from '../builtin/index.ts'
 import type { Configuration } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import { plugboardHome } from '../config/sources.ts'
+import { hostForPrograms } from '../config/start-folder.ts'
 import type { WatchedConfiguration } from '../config/watch.ts'
 import { systemHost } from '../host.ts'
 import { givenServers } from './given.ts'
@@ -25,8 +26,8 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   if (options.servers || options.load) return boardOf(options)
   const { configuration: given, config, ...behaviour } = options
   const configuration = given ?? (await loadedFrom(options))
-  const host = options.host ?? configuration.loadedWith.host
-  const { place } = configuration
+  const { place, folder } = configuration
+  const host = hostForPrograms(options.host ?? configuration.loadedWith.host, place, folder.trusted)
   const stateDir = options.stateDir ?? stateFolder(host)
   const own = plugboardHome(place)
   const builtins = createBuiltins({ root: place.root, host, home: own, cacheDir: join(own, 'cache') })

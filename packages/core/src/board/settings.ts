@@ -22,7 +22,7 @@ export interface BoardSettings {
 
 export function boardSettings(configuration: Configuration): BoardSettings {
   const { place, servers, rules } = configuration
-  const read = configuration.hooks.map(({ file, hooks }) => readHooks(hooks, file))
+  const read = configuration.hooks.map(({ file, hooks, cwd }) => readHooks(hooks, file, cwd))
   return {
     cwd: place.root,
     workspace: [place.root],
@@ -47,11 +47,9 @@ export async function saveRule(
   signature?: string,
 ): Promise<string> {
   const { place } = configuration
-  const source = writableSource(place, scope)
   // Bound before it counts.
   if (signature !== undefined && scope === 'local')
     await (await import('../config/grants.ts')).recordGrant(place, rule, signature)
-  const { editSource } = await import('../config/store.ts')
-  await editSource(source, () => [{ do: 'include', path: ['permissions', 'allow'], item: rule }])
-  return source.file
+  const { addAllowRule } = await import('../config/manage.ts')
+  return addAllowRule(place, rule, scope, Date.now())
 }

@@ -1,32 +1,94 @@
-// approval-store.ts: adds to and clears the file of approvals, under a lock.
+// approval-store.ts: adds to and clears the file of records, under a lock.
 import { IoError } from '../errors.ts'
 import { withFileLock } from '../files/lock.ts'
 import { writeFileAtomic } from '../files/write.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { type ApprovalBook, approvalsFile, readApprovalBook } from './approvals.ts'
+import { type ApprovalBook, approvalsFile, type FolderRecord, readApprovalBook } from './approvals.ts'
+import { realPath } from './project.ts'
 import type { Place } from './sources.ts'
+import type { RecordKind, SettingsRecord } from './trust.ts'
 
 export interface NewApproval {
   readonly name: string
   readonly hash: string
   readonly source: string
+  readonly kind: RecordKind
+  readonly files?: Readonly<Record<string, string>>
 }
 
-export function recordApprovals(place: Place, entries: readonly NewApproval[], now: number): Promise<void> {
+/** What a settings file may say from now on; its other hooks and rules stay without effect. */
+export interface NewSettingsRecord {
+  /** The settings file, relative to the project. */
+  readonly file: string
+  readonly hooks?: string
+  readonly allow?: readonly string[]
+}
+
+export function recordApprovals(
+  place: Place,
+  entries: readonly NewApproval[],
+  now: number,
+  settings: readonly NewSettingsRecord[] = [],
+): Promise<void> {
   const approvedAt = new Date(now).toISOString()
   return change(place, (book) => {
-    const known = new Map(Object.entries(book.get(place.root) ?? {}))
-    for (const { name, hash, source } of entries) known.set(name, { hash, source, approvedAt })
-    book.set(place.root, Object.fromEntries(known))
+    if (entries.length > 0) {
+      const known = new Map(Object.entries(book.projects.get(place.root) ?? {}))
+      for (const { name, ...record } of entries) known.set(name, { ...record, approvedAt })
+      book.projects.set(place.root, Object.fromEntries(known))
+    }
+    if (settings.length > 0) {
+      const known = new Map(Object.entries(book.settings.get(place.root) ?? {}))
+      for (const { file, hooks, allow = [] } of settings)
+        known.set(file, withMore(known.get(file), hooks, allow))
+      book.settings.set(place.root, Object.fromEntries(known))
+    }
   })
 }
 
-/** Forgets every approval of a project; says how many there were. */
+function withMore(
+  known: SettingsRecord | undefined,
+  hooks: string | undefined,
+  allow: readonly string[],
+): SettingsRecord {
+  const rules = [...new Set([...(Array.isArray(known?.allow) ? known.allow : []), ...allow])].sort()
+  const kept = hooks ?? known?.hooks
+  return { ...(kept !== undefined && { hooks: kept }), ...(rules.length > 0 && { allow: rules }) }
+}
+
+/** Remembers whether the user's servers may start in a folder. */
+export function recordFolder(place: Place, folder: string, trusted: boolean, now: number): Promise<void> {
+  return change(place, (book) => {
+    book.folders.set(realPath(folder), { trusted, at: new Date(now).toISOString() })
+  })
+}
+
+/** Forgets the answer about a folder; says whether there was one. */
+export async function forgetFolder(place: Place, folder: string): Promise<boolean> {
+  let known = false
+  await change(place, (book) => {
+    // A folder that is gone has no real path any more; then the text is all there is.
+    known = book.folders.delete(realPath(folder)) || book.folders.delete(folder)
+  })
+  return known
+}
+
+export async function listFolders(
+  place: Place,
+): Promise<readonly (FolderRecord & { readonly folder: string })[]> {
+  const { folders } = await readApprovalBook(approvalsFile(place))
+  return [...folders].map(([folder, record]) => ({ folder, ...record }))
+}
+
+/** Forgets everything about a project; says how many records there were. */
 export async function forgetApprovals(place: Place): Promise<number> {
   let forgotten = 0
   await change(place, (book) => {
-    forgotten = Object.keys(book.get(place.root) ?? {}).length
-    book.delete(place.root)
+    const settings = Object.keys(book.settings.get(place.root) ?? {}).length
+    forgotten = Object.keys(book.projects.get(place.root) ?? {}).length + settings
+    if (book.folders.delete(place.root)) forgotten++
+    book.projects.delete(place.root)
+    book.settings.delete(place.root)
   })
   return forgotten
 }
@@ -37,7 +99,8 @@ async function change(place: Place, work: (book: ApprovalBook) => void): Promise
   await withFileLock(file, wait, async (lock) => {
     const book = await readApprovalBook(file)
     work(book)
-    const text = `${JSON.stringify({ version: 1, projects: Object.fromEntries(book) }, null, 2)}\n`
+    const parts = Object.entries(book).map(([key, map]) => [key, Object.fromEntries(map)])
+    const text = `${JSON.stringify({ version: 1, ...Object.fromEntries(parts) }, null, 2)}\n`
     if (!(await lock.stillHeld()))
       throw new IoError(`Another process took over ${file}.`, { hint: 'Nothing was changed; try again.' })
     await writeFileAtomic(file, text, { mode: 0o600, dirMode: 0o700 })

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Host } from '../host.ts'
 import { lazyModule } from '../lazy.ts'
+import { BUNDLE_CACHE_LIMITS } from '../limits.ts'
 import { type ConfigDocument, defineServer } from './document.ts'
 import { emptyFault, goneFault, withStays } from './last-good.ts'
 import { pluginFiles, type RawDocument, readPlugins } from './plugins/index.ts'
@@ -21,7 +22,6 @@ export interface Borrowed {
 /** `before` are the documents of the configuration that is being read again. */
 export async function borrowedDocuments(
   written: readonly ConfigDocument[],
-  broughtFiles: ReadonlySet<string>,
   place: Place,
   host: Host,
   before: readonly ConfigDocument[] = [],
@@ -30,16 +30,21 @@ export async function borrowedDocuments(
   const plugins = written.flatMap((document) =>
     (document.settings.plugins ?? []).map((plugin) => ({ plugin, document })),
   )
+  const budget = { plugins: BUNDLE_CACHE_LIMITS.pendingPlugins, bytes: BUNDLE_CACHE_LIMITS.pendingBytes }
   const fromPlugins = plugins.map(async ({ plugin: named, document: { source } }, rank) => {
     const { path, userConfig }: PluginSettings = typeof named === 'string' ? { path: named } : named
     const plugin = locate(path, source, place)
-    const documents = await readPlugins([plugin], { cacheDir, host, userConfig })
-    // A plugin that a repository switches on is the repository's word, wherever its files lie.
-    const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
-    const authorship = foreign ? ('repository' as const) : ('user' as const)
-    const judge = (raw: RawDocument) =>
-      judged(raw, { id: 'plugin', scope: 'plugin', authorship, rank, plugin })
-    const next = documents.map(judge)
+    // A plugin that a project switches on is the repository's, wherever its files lie.
+    const authorship = source.authorship
+    const pending = authorship === 'repository' ? budget : undefined
+    if (pending && pending.plugins-- <= 0)
+      return pending.plugins === -1
+        ? [tooMany(source.file, { id: 'plugin', scope: 'plugin', authorship, rank, plugin })]
+        : []
+    const documents = await readPlugins([plugin], { cacheDir, host, userConfig, pending })
+    const next = documents.map((raw) =>
+      judged(raw, { id: 'plugin', scope: 'plugin', authorship, rank, plugin }),
+    )
     return soundPlugin(
       next,
       before
@@ -112,6 +117,15 @@ function locate(path: string, source: Source, place: Place): string {
   return resolve(source.scope === 'user' || source.scope === 'enterprise' ? place.home : place.root, path)
 }
 
+function tooMany(
+  file: string,
+  as: Pick<Source, 'id' | 'scope' | 'authorship' | 'rank' | 'plugin'>,
+): ConfigDocument {
+  const message = `names more than ${BUNDLE_CACHE_LIMITS.pendingPlugins} plugins; the rest is left out`
+  const fault = { severity: 'warning', file, path: 'plugins', message } as const
+  return judged({ source: file, servers: new Map(), diagnostics: [fault] }, as)
+}
+
 function judged(
   raw: RawDocument,
   as: Pick<Source, 'id' | 'scope' | 'authorship' | 'rank' | 'plugin'>,
@@ -125,5 +139,5 @@ function judged(
     }),
     ...(offBecause !== undefined && { offBecause }),
   }))
-  return { source, definitions, settings: {}, diagnostics: raw.diagnostics }
+  return { source, definitions, settings: {}, diagnostics: raw.diagnostics, unpack: raw.unpack }
 }

@@ -33,6 +33,8 @@ export interface ConfigDocument {
   readonly diagnostics: readonly Diagnostic[]
   /** Set when the file as a whole says nothing: its text is broken, it cannot be read, or it has no text. */
   readonly unusable?: 'unreadable' | 'empty'
+  /** Of a bundle that was only looked at: puts its files where the entries expect them, or says why it cannot. */
+  readonly unpack?: (() => Promise<Diagnostic | undefined>) | undefined
 }
 
 export function readDocument(text: string, source: Source, root: string): ConfigDocument {

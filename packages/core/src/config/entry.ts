@@ -59,6 +59,8 @@ interface Remote extends Common {
   readonly headers: Readonly<Record<string, string>>
   /** A command whose standard output is a JSON object of headers. */
   readonly headersHelper?: string
+  /** The folder the helper starts in; resolve.ts sets it, no file can. */
+  readonly helperCwd?: string
   readonly oauth?: OAuthSettings
 }
 

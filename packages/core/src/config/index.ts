@@ -4,10 +4,18 @@ export type { ConfigDocument, Definition } from './document.ts'
 export type * from './entry.ts'
 export type { Expansion } from './expand.ts'
 export { type Configuration, type LoadOptions, loadConfiguration } from './load.ts'
-export { isSecret, maskEntry, maskUrl, maskValue } from './mask.ts'
+export { abbreviated, isSecret, maskEntry, maskUrl, maskValue } from './mask.ts'
 export { nameFault, RESERVED_NAMES } from './names.ts'
 export { printable } from './printable.ts'
+export { isProjectFile } from './project.ts'
 export type { Contender, PermissionRule, Resolution, WrittenHooks } from './resolve.ts'
-export { findResolution, type PendingApproval, pendingApprovals } from './resolve.ts'
+export {
+  findResolution,
+  type PendingApproval,
+  type PendingSettings,
+  pendingApprovals,
+  projectEntry,
+} from './resolve.ts'
 export { plugboardHome, type Source, type WritableScope } from './sources.ts'
+export { hostForPrograms, neutralFolder } from './start-folder.ts'
 export { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'

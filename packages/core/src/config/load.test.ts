@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   realpathSync,
   rmSync,
-  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -17,8 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { InvalidInput } from '../errors.ts'
 import { systemHost } from '../host.ts'
 import { type LoadOptions, loadConfiguration } from './load.ts'
-import { addServer } from './manage.ts'
-import { isUnpacked } from './project.ts'
+import { addServer, setEnabled } from './manage.ts'
 
 let base: string
 beforeEach(() => {
@@ -63,42 +61,37 @@ describe('what an archive was unpacked to', () => {
     expect(shown(loaded)).toEqual(['l1 local (pending approval)', 'l2 local (pending approval)'])
     expect([loaded.hooks, loaded.rules]).toEqual([[], []])
     expect(loaded.diagnostics).toMatchObject([
-      { severity: 'warning', path: 'hooks, permissions.allow', message: expect.stringContaining('archive') },
+      { severity: 'warning', path: 'hooks', message: expect.stringContaining('not approved') },
+      { severity: 'warning', path: 'permissions.allow', message: expect.stringContaining('not approved') },
     ])
     expect(shown(await load({ approveProject: true }))).toEqual(['l1 local', 'l2 local'])
   })
 
-  it('does not become the person’s own by an edit of ours', async () => {
+  it('does not become the user’s own by an edit of ours', async () => {
     unpack('.plugboard/settings.local.json', servers('l1'))
     const host = systemHost({ env: { HOME: at('home'), PLUGBOARD_MANAGED_DIR: at('managed') } })
     await addServer(await load(), host, { name: 'mine', written: { command: 'mine' }, scope: 'local' })
+    await setEnabled(await load(), host, 'mine', false)
+    await setEnabled(await load(), host, 'mine', true)
     expect(shown(await load())).toEqual(['l1 local (pending approval)', 'mine local'])
   })
+})
 
-  it('is not the person’s own for a moment while it is edited', async () => {
-    unpack('.plugboard/settings.local.json', servers('l1'))
-    const file = at('p/.plugboard/settings.local.json')
-    const host = systemHost({ env: { HOME: at('home'), PLUGBOARD_MANAGED_DIR: at('managed') } })
-    const loaded = await load()
-    let done = false
-    let moments = 0
-    const watching = (async () => {
-      for (; !done; await new Promise(setImmediate)) if (!isUnpacked(file)) moments++
-    })()
-    for (let i = 0; i < 20; i++)
-      await addServer(loaded, host, { name: `s${i}`, written: { command: 's' }, scope: 'local' })
-    done = true
-    await watching
-    expect(moments).toBe(0)
+describe('the user’s own folder', () => {
+  it('is believed nowhere that a repository could have brought it', async () => {
+    put('p/.plugboard/settings.json', servers('planted'))
+    put('p/.plugboard/approvals.json', { projects: {} })
+    for (const folder of [at('p/.plugboard'), '.plugboard', 'p'])
+      await expect(load({}, { PLUGBOARD_HOME: folder })).rejects.toThrow(InvalidInput)
+    put('mine/settings.json', servers('u'))
+    expect(shown(await load({}, { PLUGBOARD_HOME: at('mine') }))).toContain('u user')
   })
 
-  it('is told by its date in private files alone: others are dated when they are edited', async () => {
-    const file = put('home/.plugboard/settings.json', servers('u'))
-    utimesSync(file, new Date('2026-01-02'), new Date('2026-01-02'))
-    const before = Date.now()
-    const host = systemHost({ env: { HOME: at('home'), PLUGBOARD_MANAGED_DIR: at('managed') } })
-    await addServer(await load(), host, { name: 'mine', written: { command: 'mine' }, scope: 'user' })
-    expect(statSync(file).mtimeMs).toBeGreaterThan(before - 2000)
+  it('makes the home folder a trusted one to start in; what lies in it as a project’s still asks', async () => {
+    put('home/.mcp.json', servers('m'))
+    const loaded = await load({ cwd: at('home') })
+    expect(loaded.folder).toEqual({ trusted: true, asked: false })
+    expect(shown(loaded)).toEqual(['m project (pending approval)'])
   })
 })
 
@@ -114,8 +107,8 @@ describe('where servers come from', () => {
     put('home/.claude/settings.json', servers('u2'))
     const loaded = await load()
     expect(shown(loaded)).toEqual([
-      'l1 local',
-      'l2 local',
+      'l1 local (pending approval)',
+      'l2 local (pending approval)',
       'l3 local',
       'p1 project (pending approval)',
       'p2 project (pending approval)',
@@ -132,7 +125,7 @@ describe('where servers come from', () => {
     put('p/.mcp.json', servers('a'))
     put('home/.plugboard/settings.json', servers('a'))
     const loaded = await load()
-    expect(shown(loaded)).toEqual(['a local'])
+    expect(shown(loaded)).toEqual(['a local (pending approval)'])
     expect(loaded.resolutions.get('a')?.contenders.map(({ definition }) => definition.source.file)).toEqual([
       at('p/.plugboard/settings.local.json'),
       at('p/.mcp.json'),
@@ -302,15 +295,14 @@ describe('a private file', () => {
       { cwd: at(folder), stdio: 'pipe' },
     )
 
-  it('runs while git does not know it, and waits for a yes once it does', async () => {
+  it('waits for a yes, whatever git knows of it', async () => {
     put('p/.plugboard/settings.local.json', { ...servers('a'), permissions: { allow: ['mcp__a'] } })
-    git('p', 'init', '-q')
-    expect(await load()).toMatchObject({ servers: [{ name: 'a' }], rules: [{ action: 'allow' }] })
-    expect(shown(await load())).toEqual(['a local'])
-    git('p', 'add', '-f', '.')
-    const loaded = await load()
-    expect(shown(loaded)).toEqual(['a local (pending approval)'])
-    expect(loaded.rules).toEqual([])
+    for (const step of [[], ['init', '-q'], ['add', '-f', '.']]) {
+      if (step.length > 0) git('p', ...step)
+      const loaded = await load()
+      expect(shown(loaded)).toEqual(['a local (pending approval)'])
+      expect(loaded.rules).toEqual([])
+    }
     expect(shown(await load({ approveProject: true }))).toEqual(['a local'])
   })
 

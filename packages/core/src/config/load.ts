@@ -6,17 +6,17 @@ import { readTextFile } from '../files/read.ts'
 import type { Host } from '../host.ts'
 import { lazyModule } from '../lazy.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { approvalsFile, readApprovals } from './approvals.ts'
+import { approvalsFile, readRecords } from './approvals.ts'
 import type { ConfigDocument } from './document.ts'
 import { glance } from './glance.ts'
 import { goneFault, keepLastGood, sameSource, withoutItsFile, withStays } from './last-good.ts'
 import { BUILTIN_NAMES } from './names.ts'
 import { LOCKED } from './policy.ts'
-import { findProjectRoot, isBrought } from './project.ts'
+import { findProjectRoot, isInside, isProjectFile, realPath } from './project.ts'
 import { type Resolved, resolveConfiguration } from './resolve.ts'
-import { hashOf } from './sign.ts'
 import { fileSources, type Place, type Source } from './sources.ts'
-import type { Approvals } from './trust.ts'
+import { childHostEnvironment, neutralFolder } from './start-folder.ts'
+import { NO_RECORDS, type ProjectRecords } from './trust.ts'
 import type { ConfiguredServer, Diagnostic } from './types.ts'
 
 export interface LoadOptions {
@@ -50,10 +50,12 @@ export interface Configuration extends Resolved {
   readonly loadedWith: LoadOptions
   /** When reading began, in milliseconds since the epoch. */
   readonly readAt: number
-  /** What the user had approved when it was read. */
-  readonly approvals: Approvals
   /** Every file whose change can change it, found or not. */
   readonly files: readonly string[]
+  /** What the user's home remembers about this project. */
+  readonly records: ProjectRecords
+  /** May the user's own servers start in the project folder? `asked`: the user's home holds an answer. */
+  readonly folder: { readonly trusted: boolean; readonly asked: boolean }
 }
 
 /** Reads every source. What is wrong with a file is a diagnostic; only a wrong `mcpConfig` throws. */
@@ -75,52 +77,57 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
   // A file that went away may have been what made the folder a project; a board stays where it was opened.
   const place = previous?.place ?? placeOf(options)
   const sources = fileSources(place)
-  const fromFiles = await Promise.all(
-    sources.map(async (source) => orLastGood(await readSource(source, place, options), previous)),
+  const fromFiles = onlyRestricting(
+    await Promise.all(
+      sources.map(async (source) => orLastGood(await readSource(source, place, options), previous)),
+    ),
   )
   const files = fromFiles.flatMap(({ document }) => document ?? [])
   const exclusiveFile = fromFiles.find(({ present, source }) => present && source.id === 'managed-mcp')
     ?.source.file
   const dynamic = await dynamicDocuments(options, place, previous)
-  const { approvals, diagnostics } = await approvalsOrNone(place, previous)
+  const { records, diagnostics } = await recordsOrNone(place, previous)
   const builtins = options.withoutBuiltins ? [] : [builtinDocument()]
   const written = [...builtins, ...dynamic, ...files]
-  const broughtFiles = await broughtOnes(written, approvals)
   const grants = await grantsOf(written, place)
   const asksForMore = written.some(
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
   const borrowed = asksForMore
-    ? await (await import('./borrowed.ts')).borrowedDocuments(
-        written,
-        broughtFiles,
-        place,
-        host,
-        previous?.documents,
-      )
+    ? await (await import('./borrowed.ts')).borrowedDocuments(written, place, host, previous?.documents)
     : { documents: [], files: [] }
   const documents = [...written, ...borrowed.documents]
+  const approveProject = options.approveProject ?? false
+  // The home folder is the user's own, whatever lies in it.
+  const folderTrusted = approveProject || records.folder === true || place.root === place.home
+  const pinned = [...records.approvals.values()].some(({ files }) => files !== undefined)
   const resolved = resolveConfiguration({
     documents,
     root: place.root,
-    env: host.env,
-    approvals,
-    approveProject: options.approveProject ?? false,
-    broughtFiles,
+    env: childHostEnvironment(host.env, place, folderTrusted),
+    records,
     grants,
+    approveProject,
+    ...(pinned && {
+      changedFiles: await (await import('./pins.ts')).changedPins(records.approvals, place.root),
+    }),
+    folderTrusted,
+    neutralFolder: neutralFolder(place),
     exclusiveFile,
   })
+  const unpacked = await unpackTrusted(borrowed.documents, resolved)
   return {
     ...resolved,
     servers: options.refuse ? resolved.servers.map(refusing(options.refuse)) : resolved.servers,
-    diagnostics: onlyOnce([...diagnostics, ...resolved.diagnostics]),
+    diagnostics: onlyOnce([...diagnostics, ...resolved.diagnostics, ...unpacked]),
+    records,
+    folder: { trusted: folderTrusted, asked: records.folder !== undefined },
     place,
     sources,
     documents,
     ...(exclusiveFile !== undefined && { exclusiveFile }),
     loadedWith: options,
     readAt,
-    approvals,
     files: watchedFiles([
       ...sources.map(({ file }) => file),
       ...dynamic.map(({ source }) => source.file),
@@ -142,6 +149,43 @@ function refusing(refuse: NonNullable<LoadOptions['refuse']>) {
   }
 }
 
+/**
+ * Policy that an environment variable added is the user's own choice. Where an administrator's file exists, it may
+ * forbid more and never admit: it brings no servers, no allow list and no permissions.
+ */
+function onlyRestricting(read: readonly ReadSource[]): readonly ReadSource[] {
+  const managed = read.some(
+    ({ source, present }) => present && source.scope === 'enterprise' && !source.addedByEnv,
+  )
+  if (!managed) return read
+  return read.map((each) => {
+    if (!each.source.addedByEnv || !each.document) return each
+    const { deniedMcpServers, disabledServers, permissions } = each.document.settings
+    const { deny, ask } = permissions ?? {}
+    const settings = {
+      ...(deniedMcpServers && { deniedMcpServers }),
+      ...(disabledServers && { disabledServers }),
+      ...(permissions && { permissions: { ...(deny && { deny }), ...(ask && { ask }) } }),
+    }
+    return { source: each.source, present: false, document: { ...each.document, definitions: [], settings } }
+  })
+}
+
+/** A bundle of the project is unpacked once its server may start, and not before. */
+async function unpackTrusted(
+  borrowed: readonly ConfigDocument[],
+  { resolutions }: Resolved,
+): Promise<readonly Diagnostic[]> {
+  const wanted = borrowed.filter(({ definitions, unpack }) =>
+    definitions.some((definition) => {
+      const resolution = unpack && resolutions.get(definition.name)
+      const winner = resolution?.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+      return winner === definition && resolution?.server?.disabled === undefined
+    }),
+  )
+  return (await Promise.all(wanted.map(({ unpack }) => unpack?.()))).flatMap((fault) => fault ?? [])
+}
+
 /** A file that stands in two rows of the table (~/.claude.json) has each of its faults once. */
 function onlyOnce(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return [...new Map(diagnostics.map((diagnostic) => [JSON.stringify(diagnostic), diagnostic])).values()]
@@ -149,7 +193,23 @@ function onlyOnce(diagnostics: readonly Diagnostic[]): Diagnostic[] {
 
 export function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Place {
   const root = findProjectRoot(cwd, host.home)
-  return { root, home: host.home, platform: host.platform, env: host.env }
+  const place = { root, home: host.home, platform: host.platform, env: host.env }
+  assertOwnHome(place)
+  return place
+}
+
+/** The user's settings and records are believed, so they may not lie where a repository could have brought them. */
+function assertOwnHome({ root, home, env }: Place): void {
+  const own = env['PLUGBOARD_HOME']
+  if (!own) return
+  const hint = 'Set it to an absolute path outside the project, or unset it.'
+  if (!isAbsolute(own)) throw new InvalidInput(`PLUGBOARD_HOME (${own}) is not an absolute path.`, { hint })
+  const real = realPath(own)
+  if (real !== root && isInside(real, root) && !isInside(realPath(home), root))
+    throw new InvalidInput(
+      `PLUGBOARD_HOME (${own}) lies inside the project ${root}, which could have brought what is in it.`,
+      { hint },
+    )
 }
 
 function orLastGood(found: ReadSource, previous: Configuration | undefined): ReadSource {
@@ -278,7 +338,8 @@ async function mcpConfigDocument(
 ): Promise<ConfigDocument> {
   const inline = word.trimStart().startsWith('{')
   const file = inline ? '--mcp-config' : isAbsolute(word) ? word : resolve(cwd, word)
-  const source = dynamicSource(file, rank)
+  const given = dynamicSource(file, rank)
+  const source = !inline && isProjectFile(file, place) ? { ...given, fromProject: true as const } : given
   const outcome = inline
     ? ({ kind: 'text', text: word } as const)
     : await readTextFile(file, CONFIG_LIMITS.fileBytes)
@@ -312,25 +373,29 @@ async function mcpConfigDocument(
   return document
 }
 
-async function approvalsOrNone(
+async function recordsOrNone(
   place: Place,
   previous: Configuration | undefined,
-): Promise<{ approvals: Approvals; diagnostics: readonly Diagnostic[] }> {
+): Promise<{ records: ProjectRecords; diagnostics: readonly Diagnostic[] }> {
   const file = approvalsFile(place)
   try {
-    const approvals = await readApprovals(place)
-    const gone = previous !== undefined && previous.approvals.size > 0 && !isThere(file)
+    const records = await readRecords(place)
+    const gone = previous !== undefined && saysSomething(previous.records) && !isThere(file)
     return gone
-      ? { approvals: previous.approvals, diagnostics: [APPROVALS_GONE(file)] }
-      : { approvals, diagnostics: [] }
+      ? { records: previous.records, diagnostics: [APPROVALS_GONE(file)] }
+      : { records, diagnostics: [] }
   } catch (error) {
-    // Unreadable approvals approve nothing new, and the user is told why.
+    // Unreadable records approve nothing new, and the user is told why.
     if (!(error instanceof InvalidInput)) throw error
     const hint = error.hint === undefined ? {} : { hint: error.hint }
     const fault: Diagnostic = { severity: 'error', file, message: error.message, ...hint }
-    if (!previous) return { approvals: new Map(), diagnostics: [fault] }
-    return { approvals: previous.approvals, diagnostics: [withStays(fault)] }
+    if (!previous) return { records: NO_RECORDS, diagnostics: [fault] }
+    return { records: previous.records, diagnostics: [withStays(fault)] }
   }
+}
+
+function saysSomething({ approvals, settings, folder }: ProjectRecords): boolean {
+  return approvals.size > 0 || settings.size > 0 || folder !== undefined
 }
 
 const APPROVALS_GONE = (file: string): Diagnostic => ({
@@ -349,18 +414,4 @@ async function grantsOf(documents: readonly ConfigDocument[], place: Place) {
     ({ source, settings }) => source.scope === 'local' && settings.permissions?.allow !== undefined,
   )
   return allows ? await (await import('./grants.ts')).readGrants(place) : undefined
-}
-
-/** Only private files inside the project that would start something unapproved are worth asking about. */
-async function broughtOnes(documents: readonly ConfigDocument[], approvals: Approvals): Promise<Set<string>> {
-  const open = documents.filter(
-    ({ source, definitions, settings }) =>
-      source.authorship === 'checkout' &&
-      (settings.plugins !== undefined ||
-        settings.hooks !== undefined ||
-        settings.permissions?.allow !== undefined ||
-        definitions.some(({ name, written }) => approvals.get(name)?.hash !== hashOf(written))),
-  )
-  const brought = await Promise.all(open.map(({ source }) => isBrought(source.file)))
-  return new Set(open.filter((_, index) => brought[index]).map(({ source }) => source.file))
 }

@@ -127,7 +127,7 @@ describe('adding', () => {
     put('p/.plugboard', 'a file')
     await expect(add('a', 'local')).rejects.toThrow(IoError)
     symlinkSync('.mcp.json', at('p/.mcp.json'))
-    await expect(add('a', 'project')).rejects.toThrow(IoError)
+    await expect(add('a', 'project')).rejects.toThrow(InvalidInput)
   })
 
   it('writes through a linked settings file', async () => {
@@ -264,7 +264,7 @@ describe('approving', () => {
     put('p/.mcp.json', '{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}')
     const loaded = await load()
     expect(pendingApprovals(loaded).map(({ name }) => name)).toEqual(['a', 'b'])
-    await approve(loaded, host, pendingApprovals(loaded).slice(0, 1))
+    await approve(loaded, host, { entries: pendingApprovals(loaded).slice(0, 1) })
     expect(await states()).toEqual(['a project', 'b project (pending approval)'])
     put('p/.mcp.json', '{ "mcpServers": { // laid out anew\n "a": {"command": "x"} } }')
     expect(await states()).toEqual(['a project'])
@@ -282,7 +282,7 @@ describe('approving', () => {
     put('p/.mcp.json', '{"mcpServers": {"a": {"command": "shown"}}}')
     const loaded = await load()
     put('p/.mcp.json', '{"mcpServers": {"a": {"command": "swapped"}}}')
-    await approve(loaded, host, pendingApprovals(loaded))
+    await approve(loaded, host, { entries: pendingApprovals(loaded) })
     expect(await states()).toEqual(['a project (pending approval)'])
   })
 })

@@ -2,15 +2,24 @@
 // It never writes another product's file.
 import { InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
-import { forgetApprovals, recordApprovals } from './approval-store.ts'
+import { forgetApprovals, recordApprovals, recordFolder } from './approval-store.ts'
 import { type Definition, defineServer } from './document.ts'
 import type { Configuration } from './load.ts'
 import { newNameFault } from './names.ts'
 import { nodeAt, parseDocument } from './parse.ts'
-import { findResolution, type PendingApproval, type Resolution } from './resolve.ts'
+import {
+  findResolution,
+  type PendingApproval,
+  type PendingSettings,
+  type Resolution,
+  recordName,
+} from './resolve.ts'
 import { hashOf } from './sign.ts'
-import { isWritable, type Source, type WritableScope, writableSource } from './sources.ts'
+import { isWritable, type Place, type Source, type WritableScope, writableSource } from './sources.ts'
 import { editSource, serverPath } from './store.ts'
+
+export { forgetFolder, listFolders } from './approval-store.ts'
+export { filesOf } from './pins.ts'
 
 export interface Added {
   readonly name: string
@@ -19,7 +28,7 @@ export interface Added {
   readonly outcome: 'added' | 'replaced' | 'unchanged' | 'kept'
 }
 
-/** Writes one server; its author is the person, so what it adds to a project is approved for this person at once. */
+/** Writes one server. Its author is the user unless `pending`, so what it adds to a project is recorded as written. */
 export async function addServer(
   configuration: Configuration,
   host: Host,
@@ -30,14 +39,21 @@ export async function addServer(
     readonly replace?: boolean
     /** Leave a server of that name as it is, instead of refusing. */
     readonly keep?: boolean
+    /** The entry was copied from a file of the project: it stays the repository's and waits for approval. */
+    readonly pending?: boolean
   },
 ): Promise<Added> {
   const { name, written, scope } = request
   const source = writableSource(configuration.place, scope)
+  if (request.pending && source.authorship === 'user')
+    throw new InvalidInput(`"${name}" came with the project, so it is not written to ${source.file}.`, {
+      server: name,
+      hint: 'Leave out -s, look at it and run `plugboard approve`; or add it yourself with `plugboard add -s user`.',
+    })
   assertAddable(name, written, source, configuration)
   // Set inside the edit, which runs under the lock.
   let outcome = 'added' as Added['outcome']
-  const changed = await editSource(source, (text) => {
+  const changed = await editSource(configuration.place, source, (text) => {
     const path = serverPath(text, source, name)
     const existing = nodeAt(parseDocument(text, source.file).root, path)
     if (existing && request.keep && !request.replace) {
@@ -55,10 +71,10 @@ export async function addServer(
   const added = { name, file: source.file, scope }
   if (outcome === 'kept') return { ...added, outcome }
   if (!changed) outcome = 'unchanged'
-  if (scope !== 'user')
+  if (scope !== 'user' && !request.pending)
     await recordApprovals(
       configuration.place,
-      [{ name, hash: hashOf(written), source: source.file }],
+      [{ name, hash: hashOf(written), source: source.file, kind: 'written' }],
       host.now(),
     )
   return { ...added, outcome }
@@ -102,7 +118,9 @@ export async function removeServer(
       hint: `Say which: \`plugboard remove ${name} -s ${[...scopes][0]}\`.`,
     })
   for (const source of ours)
-    await editSource(source, (text) => [{ do: 'remove', path: serverPath(text, source, name) }])
+    await editSource(configuration.place, source, (text) => [
+      { do: 'remove', path: serverPath(text, source, name) },
+    ])
   return { files: ours.map((source) => source.file) }
 }
 
@@ -136,7 +154,7 @@ export async function setEnabled(
   if (!enabled) {
     const inProject = winner && (winner.source.scope === 'local' || winner.source.scope === 'project')
     const source = inProject ? personal[0] : personal[1]
-    if (await editSource(source, () => [{ do: 'include', path: ['disabledServers'], item: name }]))
+    if (await editSource(place, source, () => [{ do: 'include', path: ['disabledServers'], item: name }]))
       changed.push(source.file)
     return { changed }
   }
@@ -149,7 +167,7 @@ export async function setEnabled(
       { server: name, hint: `Remove it from "${foreign.key}" there.` },
     )
   for (const { source, key } of lists)
-    if (await editSource(source, () => [{ do: 'exclude', path: [key], item: name }]))
+    if (await editSource(place, source, () => [{ do: 'exclude', path: [key], item: name }]))
       changed.push(source.file)
   if (winner?.entry?.disabled) changed.push(await clearDisabledFlag(configuration, host, name, resolution))
   return { changed }
@@ -184,32 +202,71 @@ async function clearDisabledFlag(
         hint: 'Remove "disabled" there.',
       },
     )
-  await editSource(winner.source, (text) => [
+  await editSource(configuration.place, winner.source, (text) => [
     { do: 'remove', path: [...serverPath(text, winner.source, name), 'disabled'] },
   ])
-  if (winner.source.authorship !== 'user' && resolution.trust?.trusted) {
-    // The person changed one flag of an entry that was approved; the yes goes with it.
+  const record = configuration.records.approvals.get(name)
+  if (record && record.hash === resolution.hash) {
+    // The user changed one flag of an entry that was recorded; the record goes with it.
     const { disabled: _, ...rest } = winner.written as Record<string, unknown>
+    const { kind = 'approved', files } = record
     await recordApprovals(
       configuration.place,
-      [{ name, hash: hashOf(rest), source: winner.source.file }],
+      [{ name, hash: hashOf(rest), source: winner.source.file, kind, ...(files && { files }) }],
       host.now(),
     )
   }
   return winner.source.file
 }
 
+export interface Approving {
+  readonly entries: readonly PendingApproval[]
+  readonly settings?: readonly PendingSettings[]
+  /** The user says that the entries are their own text: credentials and rules of the user may apply. */
+  readonly mine?: boolean
+  /** By server: the files to pin, with their hashes. */
+  readonly files?: ReadonlyMap<string, Readonly<Record<string, string>>>
+}
+
 export async function approve(
   configuration: Configuration,
   host: Host,
-  entries: readonly PendingApproval[],
+  { entries, settings = [], mine = false, files }: Approving,
 ): Promise<void> {
-  if (entries.length === 0) return
+  if (entries.length === 0 && settings.length === 0) return
   await recordApprovals(
     configuration.place,
-    entries.map(({ name, hash, file }) => ({ name, hash, source: file })),
+    entries.map(({ name, hash, file }) => {
+      const pinned = files?.get(name)
+      const kind = mine ? 'written' : 'approved'
+      return { name, hash, source: file, kind, ...(pinned && { files: pinned }) }
+    }),
     host.now(),
+    settings.map(({ record, hash, kind, written }) => ({
+      file: record,
+      ...(kind === 'hooks' && hash !== undefined && { hooks: hash }),
+      ...(kind === 'allow' && { allow: written as readonly string[] }),
+    })),
   )
+}
+
+/** Writes an allow rule that the user chose to a file of ours, records it as the user's, and returns the file. */
+export async function addAllowRule(
+  place: Place,
+  rule: string,
+  scope: Exclude<WritableScope, 'project'>,
+  now: number,
+): Promise<string> {
+  const source = writableSource(place, scope)
+  await editSource(place, source, () => [{ do: 'include', path: ['permissions', 'allow'], item: rule }])
+  if (source.authorship !== 'user')
+    await recordApprovals(place, [], now, [{ file: recordName(source.file, place.root), allow: [rule] }])
+  return source.file
+}
+
+/** Lets the user's own servers start in the project folder, or keeps them out of it. */
+export function trustFolder(configuration: Configuration, host: Host, trusted: boolean): Promise<void> {
+  return recordFolder(configuration.place, configuration.place.root, trusted, host.now())
 }
 
 export function resetProjectChoices(configuration: Configuration): Promise<number> {

@@ -73,17 +73,28 @@ function maskText(given: string): string {
     .replace(VENDOR_TOKENS, hint)
 }
 
+/** What a shell acts on is no secret but a command, and hiding it would hide what runs. */
+const SHELL_ACTS = /\$\(|[`;|&<>]/
+
+/** The first characters and the length of a value that came from the environment. */
+export function abbreviated(value: string): string {
+  const shown = value.length >= 16 ? 4 : value.length >= 8 ? 2 : 0
+  return value === '' ? '' : `${value.slice(0, shown)}••• (${value.length} characters)`
+}
+
 /** A command line, or one word of it: also what is assigned to a telling name. */
 function maskLine(given: string): string {
   const line =
     given.length > MAX_SHOWN ? `${given.slice(0, MAX_SHOWN - 32)}… (${given.length} characters)` : given
   const assigned = line.replace(ASSIGNED, (whole, lead: string, name: string, sign: string, value: string) =>
-    hasSecretName(name) ? `${lead}${name}${sign}${maskValue(name, value)}` : whole,
+    hasSecretName(name) && !SHELL_ACTS.test(value) ? `${lead}${name}${sign}${maskValue(name, value)}` : whole,
   )
   const flagged = assigned.replace(
     FLAGGED,
     (whole, lead: string, flag: string, gap: string, value: string) =>
-      hasSecretName(flag) ? `${lead}${flag}${gap}${maskValue(flag, value)}` : whole,
+      hasSecretName(flag) && !SHELL_ACTS.test(value)
+        ? `${lead}${flag}${gap}${maskValue(flag, value)}`
+        : whole,
   )
   return maskText(flagged)
 }
@@ -111,7 +122,7 @@ function maskArgs(args: readonly unknown[]): unknown[] {
     if (typeof arg !== 'string') return maskNode('', arg)
     const before = String(args[index - 1] ?? '')
     const flag = /^--?[A-Za-z][\w-]*$/.test(before) && !arg.startsWith('-')
-    return flag && hasSecretName(before) ? maskValue(before, arg) : maskLine(arg)
+    return flag && hasSecretName(before) && !SHELL_ACTS.test(arg) ? maskValue(before, arg) : maskLine(arg)
   })
 }
 

@@ -22,6 +22,48 @@ const deny = (...deniedMcpServers: PolicyMatcher[]) => part({ deniedMcpServers }
 const admitted = (name: string, entry: ServerEntry, ...parts: PolicyPart[]) =>
   admit(name, entry, parts, false).admitted
 
+describe('what an allowed server may do besides', () => {
+  const command: PolicyMatcher = { serverCommand: ['node', 'x.js'] }
+  const entry = (more: object) => ({ ...stdio('node', 'x.js'), ...more }) as ServerEntry
+  const url: PolicyMatcher = { serverUrl: 'https://a/*' }
+  const helped = { ...http('https://a/x'), headersHelper: 'id' } as ServerEntry
+
+  it.each<[string, boolean, ServerEntry, PolicyMatcher]>([
+    ['nothing', true, entry({}), command],
+    [
+      'harmless variables',
+      true,
+      entry({ env: { TZ: 'UTC', LC_ALL: 'C', GITHUB_TOKEN: 'x', OPENAI_API_KEY: 'x' } }),
+      command,
+    ],
+    ['a variable that loads code', false, entry({ env: { NODE_OPTIONS: '--require /tmp/x' } }), command],
+    ['the same in other letters', false, entry({ env: { node_options: 'x' } }), command],
+    ['another PATH', false, entry({ env: { PATH: '/tmp' } }), command],
+    ['LD_PRELOAD', false, entry({ env: { LD_PRELOAD: '/tmp/x.so' } }), command],
+    ['npm settings', false, entry({ env: { npm_config_node_options: 'x' } }), command],
+    ['a variable that is named', true, entry({ env: { DB: 'x' } }), { ...command, env: ['DB'] }],
+    ['one beside it', false, entry({ env: { DB: 'x', PATH: '/tmp' } }), { ...command, env: ['DB'] }],
+    ['any variable', true, entry({ env: { PATH: '/tmp' }, inheritEnv: true }), { ...command, env: '*' }],
+    ['all variables of the user', false, entry({ inheritEnv: true }), command],
+    ['another folder', false, entry({ cwd: '/tmp' }), command],
+    ['a folder that may be named', true, entry({ cwd: '/tmp' }), { ...command, cwd: true }],
+    ['a helper', false, helped, url],
+    ['a helper that may be there', true, helped, { ...url, headersHelper: true }],
+  ])('%s: %s', (_, expected, given, matcher) => expect(admitted('a', given, allow(matcher))).toBe(expected))
+
+  it('is said in the reason', () => {
+    expect(admit('a', helped, [allow(url)], false)).toMatchObject({
+      reason: 'serverUrl "https://a/*" does not cover its "headersHelper"',
+    })
+  })
+
+  it('is no way around a ban', () => {
+    const dodging = entry({ env: { X: '1' }, cwd: '/tmp', inheritEnv: true })
+    expect(admitted('a', dodging, deny(command))).toBe(false)
+    expect(admitted('a', helped, deny(url))).toBe(false)
+  })
+})
+
 describe('the lists', () => {
   const git = stdio('git-mcp', '--all')
   it.each<[string, boolean, PolicyPart[]]>([

@@ -54,6 +54,13 @@ export function admit(
   const relevant = binding.length > 0 ? binding : allowed
   const hit = relevant.find(({ matcher }) => matches(matcher, name, entry, 'allow'))
   if (hit) return { admitted: true, by: `${describe(hit.matcher)} in ${hit.part.file}` }
+  const near = relevant.find(({ matcher }) => names(matcher, name, entry, 'allow'))
+  if (near)
+    return {
+      admitted: false,
+      reason: `${describe(near.matcher)} does not cover its ${beyond(near.matcher, entry)}`,
+      file: near.part.file,
+    }
   return { admitted: false, reason: 'not on the allow list', file: first.file }
 }
 
@@ -62,6 +69,31 @@ function bindsKind(matcher: PolicyMatcher, entry: ServerEntry): boolean {
 }
 
 function matches(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpose: Purpose): boolean {
+  return names(matcher, name, entry, purpose) && (purpose === 'deny' || beyond(matcher, entry) === undefined)
+}
+
+/**
+ * What an allowed command or URL would do besides: other variables or another folder make other code of the same
+ * command, and a helper is a command of its own. A ban holds whatever is added.
+ */
+function beyond(matcher: PolicyMatcher, entry: ServerEntry): string | undefined {
+  if (matcher.serverUrl !== undefined)
+    return 'headersHelper' in entry && entry.headersHelper !== undefined && !matcher.headersHelper
+      ? '"headersHelper"'
+      : undefined
+  if (!matcher.serverCommand || entry.type !== 'stdio') return undefined
+  if (entry.cwd !== undefined && !matcher.cwd) return '"cwd"'
+  if (matcher.env === '*') return undefined
+  if (entry.inheritEnv) return '"inheritEnv"'
+  const more = Object.keys(entry.env).find((name) => !HARMLESS.test(name) && !matcher.env?.includes(name))
+  return more === undefined ? undefined : `"env.${more}"`
+}
+
+/** Variables that tell a program how to talk and as whom, and never what to load. */
+const HARMLESS =
+  /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|NO_COLOR|FORCE_COLOR|LOG_LEVEL|[A-Z][A-Z0-9_]*_(?:TOKEN|API_KEY))$/
+
+function names(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpose: Purpose): boolean {
   if (matcher.serverName !== undefined) return matcher.serverName === name
   if (matcher.serverCommand) {
     if (entry.type !== 'stdio') return false

@@ -7,6 +7,7 @@ import { findResolution, pendingApprovals, type ResolveInput, resolveConfigurati
 import type { Settings } from './settings.ts'
 import { hashOf } from './sign.ts'
 import type { Source } from './sources.ts'
+import { NO_RECORDS, type ProjectRecords, type RecordKind } from './trust.ts'
 import { SCOPES, type Scope } from './types.ts'
 
 const cmd = (command: string, more: object = {}) => ({ command, ...more })
@@ -21,7 +22,7 @@ function doc(
     id: scope === 'project' ? 'mcp-json' : scope,
     scope,
     shape: 'settings',
-    authorship: scope === 'project' ? 'repository' : scope === 'local' ? 'checkout' : 'user',
+    authorship: scope === 'project' || scope === 'local' ? 'repository' : 'user',
     file: `/${scope}.json`,
     product: 'plugboard',
     rank: SCOPES.indexOf(scope),
@@ -38,9 +39,10 @@ const resolve = (documents: ConfigDocument[], more: Partial<ResolveInput> = {}) 
     documents,
     root: '/p',
     env: {},
-    approvals: new Map(),
+    records: NO_RECORDS,
     approveProject: false,
-    broughtFiles: new Set(),
+    folderTrusted: false,
+    neutralFolder: '/home/me/.plugboard/run',
     ...more,
   })
 const stateOf = (resolved: ReturnType<typeof resolve>, name: string) => {
@@ -242,51 +244,132 @@ describe('why a server is off', () => {
 })
 
 describe('trust', () => {
-  const approvals = (name: string, written: unknown) =>
-    new Map([[name, { hash: hashOf(written), source: 's', approvedAt: '2026-01-01T00:00:00Z' }]])
+  const records = (name: string, written: unknown, kind?: RecordKind): ProjectRecords => {
+    const approval = { hash: hashOf(written), source: 's', approvedAt: '2026-01-01T00:00:00Z' }
+    return { ...NO_RECORDS, approvals: new Map([[name, kind ? { ...approval, kind } : approval]]) }
+  }
 
   it('is given to exactly the entry that was approved', () => {
     const entry = cmd('x', { args: ['a'] })
-    expect(stateOf(resolve([doc('project', { a: entry })], { approvals: approvals('a', entry) }), 'a')).toBe(
-      'on',
-    )
+    expect(stateOf(resolve([doc('project', { a: entry })], { records: records('a', entry) }), 'a')).toBe('on')
     const changed = resolve([doc('project', { a: cmd('x', { args: ['b'] }) })], {
-      approvals: approvals('a', entry),
+      records: records('a', entry),
     })
     expect(pendingApprovals(changed)).toMatchObject([
       { name: 'a', because: 'the entry changed since it was approved' },
     ])
-    const renamed = resolve([doc('project', { b: entry })], { approvals: approvals('a', entry) })
+    const renamed = resolve([doc('project', { b: entry })], { records: records('a', entry) })
     expect(stateOf(renamed, 'b')).toBe('trust: pending approval')
   })
 
-  it('of a private file ends when version control brought it', () => {
+  it('of a private file needs a record like any other file of the project', () => {
     const documents = [doc('local', { a: cmd('x') })]
-    expect(stateOf(resolve(documents), 'a')).toBe('on')
-    expect(stateOf(resolve(documents, { broughtFiles: new Set(['/local.json']) }), 'a')).toBe(
-      'trust: pending approval',
-    )
-    expect(
-      stateOf(resolve(documents, { broughtFiles: new Set(['/local.json']), approveProject: true }), 'a'),
-    ).toBe('on')
+    expect(stateOf(resolve(documents), 'a')).toBe('trust: pending approval')
+    expect(stateOf(resolve(documents, { records: records('a', cmd('x')) }), 'a')).toBe('on')
+    expect(stateOf(resolve(documents, { approveProject: true }), 'a')).toBe('on')
+  })
+
+  it('does not make a repository’s entry the user’s own; only a record that the user wrote it does', () => {
+    const author = (kind?: RecordKind) =>
+      resolve([doc('project', { a: cmd('x') })], { records: records('a', cmd('x'), kind) }).servers[0]?.author
+    expect([author(), author('approved'), author('written')]).toEqual(['repository', 'repository', 'user'])
+    const waved = resolve([doc('project', { a: cmd('x') })], { approveProject: true })
+    expect(waved.servers[0]?.author).toBe('repository')
+    expect(resolve([doc('user', { a: cmd('x') })]).servers[0]?.author).toBe('user')
+  })
+
+  it('says which server of the user’s own an entry of the repository replaces', () => {
+    const documents = [doc('user', { a: cmd('mine') }), doc('project', { a: cmd('theirs') })]
+    const resolved = resolve(documents)
+    expect(resolved.servers[0]?.replaces).toBe('/user.json')
+    expect(pendingApprovals(resolved)).toMatchObject([{ name: 'a', replaces: '/user.json' }])
+    const written = resolve(documents, { records: records('a', cmd('theirs'), 'written') })
+    expect(written.servers[0]?.replaces).toBeUndefined()
+    expect(resolve([doc('project', { a: cmd('x') })]).servers[0]?.replaces).toBeUndefined()
   })
 })
 
-describe('permission rules', () => {
-  const permissions = { allow: ['mcp__a', 'Bash(ls)'], ask: ['mcp__b'], deny: ['mcp__c'] }
-  const actions = (document: ConfigDocument, brought: string[] = []) =>
-    resolve([document], { broughtFiles: new Set(brought) }).rules.map(
-      ({ action, rule }) => `${action} ${rule}`,
-    )
+describe('the folder a program starts in', () => {
+  const cwdOf = (document: ConfigDocument, more: Partial<ResolveInput> = {}) => {
+    const entry = resolve([document], more).servers[0]?.entry
+    return entry && 'cwd' in entry ? entry.cwd : undefined
+  }
+  const neutral = '/home/me/.plugboard/run/a'
 
-  it('of the person all count, and only those that speak of MCP', () => {
-    expect(actions(doc('user', {}, { permissions }))).toEqual(['deny mcp__c', 'ask mcp__b', 'allow mcp__a'])
-    expect(actions(doc('local', {}, { permissions }))).toContain('allow mcp__a')
+  it.each<Scope>(['user', 'plugin', 'managed', 'claudeai', 'enterprise', 'dynamic'])(
+    'is a neutral one for an entry of scope %s, unless the user trusts the folder or the entry says otherwise',
+    (scope) => {
+      expect(cwdOf(doc(scope, { a: cmd('npx') }))).toBe(neutral)
+      expect(cwdOf(doc(scope, { a: cmd('npx') }), { folderTrusted: true })).toBe('/p')
+      expect(cwdOf(doc(scope, { a: cmd('npx', { cwd: '/srv' }) }))).toBe('/srv')
+      expect(cwdOf(doc(scope, { a: cmd('npx', { cwd: '${PLUGBOARD_PROJECT_DIR}' }) }))).toBe('/p')
+    },
+  )
+
+  it.each<Scope>(['local', 'project'])('is the project for an entry of scope %s', (scope) => {
+    expect(cwdOf(doc(scope, { a: cmd('npx') }))).toBe('/p')
   })
 
-  it('of a repository never allow', () => {
+  it('holds for helpers and hooks too', () => {
+    const url = { url: 'https://x.test/', headersHelper: 'id' }
+    const helper = (document: ConfigDocument) => resolve([document]).servers[0]?.entry
+    expect(helper(doc('user', { a: url }))).toMatchObject({ helperCwd: neutral })
+    expect(helper(doc('project', { a: url }))).toMatchObject({ helperCwd: '/p' })
+    const hooks = { PreToolUse: [] }
+    expect(resolve([doc('user', {}, { hooks })]).hooks).toMatchObject([{ cwd: '/home/me/.plugboard/run' }])
+    expect(resolve([doc('user', {}, { hooks })], { folderTrusted: true }).hooks).toMatchObject([
+      { cwd: '/p' },
+    ])
+  })
+})
+
+describe('what a settings file says', () => {
+  const permissions = { allow: ['mcp__a', 'mcp__z', 'Bash(ls)'], ask: ['mcp__b'], deny: ['mcp__c'] }
+  const hooks = { PreToolUse: [{ hooks: [{ type: 'command', command: 'x' }] }] }
+  const recorded = (record: object): Partial<ResolveInput> => ({
+    records: { ...NO_RECORDS, settings: new Map([['../local.json', record]]) },
+  })
+  const actions = (document: ConfigDocument, more: Partial<ResolveInput> = {}) =>
+    resolve([document], more).rules.map(({ action, rule }) => `${action} ${rule}`)
+
+  it('of the user all counts, as far as it speaks of MCP', () => {
+    expect(actions(doc('user', {}, { permissions }))).toEqual([
+      'deny mcp__c',
+      'ask mcp__b',
+      'allow mcp__a',
+      'allow mcp__z',
+    ])
+  })
+
+  it('of the shared file of a repository never allows, not even with a record', () => {
     expect(actions(doc('project', {}, { permissions }))).toEqual(['deny mcp__c', 'ask mcp__b'])
-    expect(actions(doc('local', {}, { permissions }), ['/local.json'])).toEqual(['deny mcp__c', 'ask mcp__b'])
+    const records = { ...NO_RECORDS, settings: new Map([['../project.json', { allow: ['mcp__a'] }]]) }
+    expect(actions(doc('project', {}, { permissions }), { records })).toEqual(['deny mcp__c', 'ask mcp__b'])
+  })
+
+  it('of a private file allows what was approved, rule by rule, and the rest is told and waits', () => {
+    const file = doc('local', {}, { permissions })
+    expect(actions(file)).toEqual(['deny mcp__c', 'ask mcp__b'])
+    expect(actions(file, recorded({ allow: ['mcp__a'] }))).toContain('allow mcp__a')
+    const resolved = resolve([file], recorded({ allow: ['mcp__a'] }))
+    expect(resolved.pendingSettings).toMatchObject([{ kind: 'allow', written: ['mcp__z'] }])
+    expect(resolved.diagnostics).toMatchObject([{ path: 'permissions.allow', severity: 'warning' }])
+    expect(actions(file, { approveProject: true })).toEqual(['deny mcp__c', 'ask mcp__b'])
+  })
+
+  it('of a private file runs hooks only as they were approved', () => {
+    const file = doc('local', {}, { hooks })
+    expect(resolve([file])).toMatchObject({ hooks: [], pendingSettings: [{ kind: 'hooks' }] })
+    const same = resolve([file], recorded({ hooks: hashOf(hooks) }))
+    expect(same).toMatchObject({ hooks: [{ cwd: '/p' }], pendingSettings: [], diagnostics: [] })
+    expect(resolve([file], recorded({ hooks: hashOf({}) })).hooks).toEqual([])
+  })
+
+  it('warns of machine credentials that name no address', () => {
+    const logins = { machines: { crm: { clientId: 'x' }, ok: { clientId: 'x', url: 'https://ok.test/' } } }
+    expect(resolve([doc('user', {}, { logins })]).diagnostics).toMatchObject([
+      { path: 'logins.machines.crm', message: expect.stringContaining('not used') },
+    ])
   })
 })
 
@@ -311,7 +394,10 @@ describe('variables', () => {
     const { servers } = resolve([
       doc('user', { a: cmd('${PLUGBOARD_PROJECT_DIR}/run', { cwd: 'sub' }), b: cmd('x') }),
     ])
-    expect(servers).toMatchObject([{ entry: { command: '/p/run', cwd: '/p/sub' } }, { entry: { cwd: '/p' } }])
+    expect(servers).toMatchObject([
+      { entry: { command: '/p/run', cwd: '/p/sub' } },
+      { entry: { cwd: '/home/me/.plugboard/run/b' } },
+    ])
   })
 
   it('a bare url says what it became', () => {

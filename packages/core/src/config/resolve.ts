@@ -1,30 +1,45 @@
 // resolve.ts: from every definition that was found to one verdict a name. Each step is a pure function over data,
 // and what it decided is kept, so that `explain` tells exactly what happened.
-import { isAbsolute, resolve as resolvePath } from 'node:path'
+import { isAbsolute, join, resolve as resolvePath } from 'node:path'
 import { ServerNotFound } from '../errors.ts'
 import type { ConfigDocument, Definition } from './document.ts'
+import {
+  type PendingSettings,
+  type PermissionRule,
+  pendingIn,
+  permissionRules,
+  setAside,
+  startsInProject,
+  strayRules,
+  unboundMachines,
+  type WrittenHooks,
+  writtenHooks,
+} from './effective-settings.ts'
 import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
 import type { Grants } from './grants.ts'
 import { nearest } from './nearest.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
-import { isEffective, isOurs, rulesWithoutServer } from './rule-faults.ts'
 import type { AuditSettings, GatewaySettings, LoginSettings, Settings } from './settings.ts'
 import { hashOf, signatureOf } from './sign.ts'
 import type { Source } from './sources.ts'
-import { type Approvals, type TrustVerdict, trust } from './trust.ts'
+import { authorOf, type ProjectRecords, type TrustVerdict, trust } from './trust.ts'
 import { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'
 
 export interface ResolveInput {
   readonly documents: readonly ConfigDocument[]
   readonly root: string
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly approvals: Approvals
+  readonly records: ProjectRecords
   readonly approveProject: boolean
-  /** Private files inside the project that somebody else brought. */
-  readonly broughtFiles: ReadonlySet<string>
   /** Which server each "always" of this project was given for. */
   readonly grants?: Grants | 'unreadable' | undefined
+  /** By server: pinned files that differ from what was approved. */
+  readonly changedFiles?: ReadonlyMap<string, readonly string[]>
+  /** May servers that did not come from the project start in its folder? */
+  readonly folderTrusted: boolean
+  /** Where they start otherwise. */
+  readonly neutralFolder: string
   /** An enterprise file exists (even one that could not be read): only its servers do. */
   readonly exclusiveFile?: string | undefined
 }
@@ -52,22 +67,8 @@ export interface Resolution {
   readonly notes: readonly string[]
 }
 
-export interface PermissionRule {
-  readonly action: 'allow' | 'ask' | 'deny'
-  readonly rule: string
-  readonly file: string
-  readonly scope: Scope
-  /** `user-servers`: an allow rule that does not reach the servers which a repository brought. */
-  readonly reach?: 'user-servers'
-  /** An "always": the signatures of the servers that it was given for. */
-  readonly signatures?: readonly string[]
-}
-
-/** The `hooks` of one settings file, as they are written there. */
-export interface WrittenHooks {
-  readonly file: string
-  readonly hooks: Readonly<Record<string, unknown>>
-}
+export type { PendingSettings, PermissionRule, WrittenHooks } from './effective-settings.ts'
+export { recordName } from './effective-settings.ts'
 
 export interface Resolved {
   readonly servers: readonly ConfiguredServer[]
@@ -86,6 +87,7 @@ export interface Resolved {
   readonly gateway: GatewaySettings
   readonly audit: AuditSettings
   readonly hooks: readonly WrittenHooks[]
+  readonly pendingSettings: readonly PendingSettings[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -94,11 +96,15 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
   const env = { CLAUDE_PROJECT_DIR: given.root, PLUGBOARD_PROJECT_DIR: given.root, ...given.env }
   const input = { ...given, env, documents: [...given.documents].sort(byRow) }
   const policy = policyParts(input.documents)
-  const diagnostics = input.documents.flatMap((document) => [
-    ...document.diagnostics,
-    ...document.definitions.flatMap((definition) => definition.faults),
-    ...setAside(document, input),
-  ])
+  const waiting = input.documents.flatMap((document) => pendingIn(document, input))
+  const diagnostics = [
+    ...input.documents.flatMap((document) => [
+      ...document.diagnostics,
+      ...document.definitions.flatMap((definition) => definition.faults),
+    ]),
+    ...waiting.map(setAside),
+    ...input.documents.flatMap(unboundMachines),
+  ]
   const drafts = [...contendersByName(input)].map(([name, contenders]) =>
     judge(name, contenders, policy, input),
   )
@@ -116,6 +122,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     gateway: gatewaySettings(input.documents),
     audit: Object.assign({}, ...weakestFirst(input.documents, 'audit')),
     hooks: writtenHooks(input),
+    pendingSettings: waiting,
     diagnostics,
   }
 }
@@ -173,10 +180,12 @@ function judge(
     name,
     hash,
     authorship: source.authorship,
-    brought: input.broughtFiles.has(source.file),
-    approvals: input.approvals,
+    approvals: input.records.approvals,
+    changedFiles: input.changedFiles?.get(name) ?? [],
     approveProject: input.approveProject,
   })
+  const author = authorIn(winner, hash, input)
+  const replaces = author === 'repository' ? replacedBy(contenders) : undefined
   const { entry, expansions } = expandEntry(winner.entry, input.env)
   const verdict = admit(name, entry, policy, isHandedOver(winner))
   const disabled = whyDisabled(
@@ -195,14 +204,14 @@ function judge(
     expansions,
     policy: verdict,
     trust: trusted,
-    notes: notesOn(entry),
+    notes: notesOn(entry, source, input),
     server: {
       name,
       scope: source.scope,
       source: source.file,
-      entry: settle(entry, input.root),
-      author:
-        source.authorship === 'repository' || input.broughtFiles.has(source.file) ? 'repository' : 'user',
+      entry: settle(name, entry, source, input),
+      author,
+      ...(replaces !== undefined && { replaces }),
       get signature() {
         return signatureOf(entry)
       },
@@ -232,18 +241,48 @@ function whyDisabled(
   return undefined
 }
 
-/** Paths in an entry are meant from the project's top folder. */
-function settle(entry: ServerEntry, root: string): ServerEntry {
-  if (entry.type !== 'stdio') return entry
-  const cwd =
-    entry.cwd === undefined || isAbsolute(entry.cwd) ? (entry.cwd ?? root) : resolvePath(root, entry.cwd)
-  return { ...entry, cwd }
+function authorIn(winner: Definition, hash: string, input: ResolveInput): 'user' | 'repository' {
+  // A file of the project that the user named on the command line may start; it gets none of the user's credentials.
+  if (winner.source.fromProject) return 'repository'
+  return authorOf(winner.name, hash, winner.source.authorship, input.records.approvals)
 }
 
-function notesOn(entry: ServerEntry): string[] {
+/** The file of the user's own server that a repository's entry of the same name stands before. */
+function replacedBy(contenders: readonly Contender[]): string | undefined {
+  const own = contenders.find(
+    ({ definition, verdict }) => verdict.kind === 'shadowed' && definition.source.authorship === 'user',
+  )
+  return own?.definition.source.file
+}
+
+/**
+ * Paths in an entry are meant from the project's top folder. Without a `cwd`, only an entry of the project itself starts
+ * there: package runners take code from the folder they start in, so the others need the user's trust in the folder.
+ */
+function settle(name: string, entry: ServerEntry, source: Source, input: ResolveInput): ServerEntry {
+  const folder = startsInProject(source, input) ? input.root : join(input.neutralFolder, folderName(name))
+  if ('headersHelper' in entry && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
+  if (entry.type !== 'stdio') return entry
+  if (entry.cwd === undefined) return { ...entry, cwd: folder }
+  return isAbsolute(entry.cwd) ? entry : { ...entry, cwd: resolvePath(input.root, entry.cwd) }
+}
+
+/** Names of configured servers are plain, but for one that means something to a package runner. */
+function folderName(name: string): string {
+  return /^(?!node_modules$)[A-Za-z0-9_-]{1,64}$/i.test(name) ? name : `server-${hashOf(name).slice(0, 16)}`
+}
+
+function notesOn(entry: ServerEntry, source: Source, input: ResolveInput): string[] {
+  const notes: string[] = []
   if (entry.type === 'http' && entry.fallbackToSse)
-    return ['It has a "url" and no "type": Streamable HTTP, and the older SSE transport if that answers 4xx.']
-  return []
+    notes.push(
+      'It has a "url" and no "type": Streamable HTTP, and the older SSE transport if that answers 4xx.',
+    )
+  if (entry.type === 'stdio' && entry.cwd === undefined && !startsInProject(source, input))
+    notes.push(
+      'It starts in a neutral folder, because it is not an entry of this project. `plugboard trust` lets your servers start in the project folder; `cwd` in the entry decides for this one.',
+    )
+  return notes
 }
 
 const HAND_WRITTEN: readonly Scope[] = ['enterprise', 'dynamic', 'local', 'project', 'user']
@@ -335,78 +374,6 @@ function weakestFirst<K extends 'gateway' | 'audit'>(
     .flatMap(({ settings }) => settings[key] ?? [])
 }
 
-/** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` does not count. */
-function permissionRules({ documents, broughtFiles, grants }: ResolveInput): PermissionRule[] {
-  return documents.flatMap(({ source, settings }) =>
-    (['deny', 'ask', 'allow'] as const).flatMap((action) => {
-      const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
-      if (action === 'allow' && foreign) return []
-      return (settings.permissions?.[action] ?? [])
-        .filter((rule) => isOurs(rule, source) && isEffective(action, rule))
-        .map((rule) => ({
-          action,
-          rule,
-          file: source.file,
-          scope: source.scope,
-          ...(action === 'allow' && boundTo(rule, source.scope, grants)),
-        }))
-    }),
-  )
-}
-
-/** Rules in files of ours that name a server which is not there. */
-function strayRules(
-  rules: readonly PermissionRule[],
-  documents: readonly ConfigDocument[],
-  servers: readonly string[],
-): Diagnostic[] {
-  const ours = new Set(
-    documents.filter(({ source }) => source.product === 'plugboard').map(({ source }) => source.file),
-  )
-  return rulesWithoutServer(
-    rules.filter(({ file }) => ours.has(file)),
-    servers,
-  )
-}
-
-/** What the user allowed elsewhere is about the user's servers; an "always" of this project, about the one it was for. */
-function boundTo(
-  rule: string,
-  scope: Scope,
-  grants: ResolveInput['grants'],
-): Pick<PermissionRule, 'reach' | 'signatures'> {
-  if (scope !== 'local') return { reach: 'user-servers' }
-  if (grants === 'unreadable') return { signatures: [] }
-  const signatures = grants?.get(rule)
-  return signatures ? { signatures } : {}
-}
-
-/** What a private file says in vain when somebody else brought it; whoever wrote it has to hear of that. */
-function setAside({ source, settings }: ConfigDocument, { broughtFiles }: ResolveInput): Diagnostic[] {
-  const vain = [
-    ...(settings.hooks ? ['hooks'] : []),
-    ...(settings.permissions?.allow?.length ? ['permissions.allow'] : []),
-  ]
-  if (vain.length === 0 || !broughtFiles.has(source.file)) return []
-  return [
-    {
-      severity: 'warning',
-      file: source.file,
-      path: vain.join(', '),
-      message: 'does not count: the file came with the repository or an archive',
-      hint: 'If it is yours, take it out of version control and save it here once more.',
-    },
-  ]
-}
-
-/** A hook is a command on the person's machine: a file that a repository brought has none. */
-function writtenHooks({ documents, broughtFiles }: ResolveInput): WrittenHooks[] {
-  return documents.flatMap(({ source, settings }) => {
-    const foreign = source.authorship === 'repository' || broughtFiles.has(source.file)
-    return settings.hooks && !foreign ? [{ file: source.file, hooks: settings.hooks }] : []
-  })
-}
-
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {
   // A server that is switched off does not need its variables; one that waits for a yes soon will.
   if (!server || (server.disabled && server.disabled.kind !== 'trust')) return []
@@ -431,15 +398,24 @@ export interface PendingApproval {
   readonly written: unknown
   /** Why it is asked: never approved, or changed since. */
   readonly because: string
+  /** The file of the user's own server of this name, which it would replace. */
+  readonly replaces?: string
 }
 
 /** The project's servers that wait for a yes. */
 export function pendingApprovals(resolved: Resolved): PendingApproval[] {
-  return [...resolved.resolutions.values()].flatMap(({ name, hash, trust, contenders }) => {
-    const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
-    if (!winner || !hash || !trust || trust.trusted) return []
-    return [{ name, hash, file: winner.source.file, written: winner.written, because: trust.because }]
-  })
+  return [...resolved.resolutions.values()].flatMap((resolution) =>
+    resolution.trust?.trusted === false ? projectEntry(resolution) : [],
+  )
+}
+
+/** The entry of the project that won a name, whether it waits for a yes or has it; none for the user's own. */
+export function projectEntry({ name, hash, trust, contenders, server }: Resolution): PendingApproval[] {
+  const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+  if (!winner || !hash || !trust) return []
+  const { written, source } = winner
+  const replaces = server?.replaces === undefined ? {} : { replaces: server.replaces }
+  return [{ name, hash, file: source.file, written, because: trust.because, ...replaces }]
 }
 
 /** The resolution of a name, or an error that suggests what was meant. */

@@ -8,6 +8,7 @@ import { grantsFile, readGrants, recordGrant } from './grants.ts'
 import { resolveConfiguration } from './resolve.ts'
 import { rulesWithoutServer } from './rule-faults.ts'
 import { fileSources, type Place } from './sources.ts'
+import { NO_RECORDS } from './trust.ts'
 
 let place: Place
 beforeEach(() => {
@@ -28,9 +29,10 @@ const resolved = (documents: Parameters<typeof resolveConfiguration>[0]['documen
     documents,
     root: place.root,
     env: {},
-    approvals: new Map(),
+    records: NO_RECORDS,
     approveProject: false,
-    broughtFiles: new Set(),
+    folderTrusted: false,
+    neutralFolder: '/neutral',
     ...over,
   })
 

@@ -13,7 +13,13 @@ import type { Diagnostic, Scope } from './types.ts'
 export interface PolicyMatcher {
   readonly serverName?: string
   readonly serverCommand?: readonly string[]
+  /** With `serverCommand` on an allow list: names of `env` that an entry may set besides the harmless ones. */
+  readonly env?: readonly string[] | '*' | undefined
+  /** With `serverCommand` on an allow list: the entry may name a `cwd`. */
+  readonly cwd?: boolean | undefined
   readonly serverUrl?: string
+  /** With `serverUrl` on an allow list: the entry may have a `headersHelper`. */
+  readonly headersHelper?: boolean | undefined
 }
 
 export interface ServerListSettings {
@@ -42,6 +48,8 @@ export interface LoginSettings {
 
 export interface MachineLogin {
   readonly clientId: string
+  /** The server the credentials are for; its address has to begin with this. */
+  readonly url?: string | undefined
   readonly scopes?: readonly string[] | undefined
   readonly issuer?: string | undefined
   /** The file with the private key (PEM or JWK) that proves the client. */
@@ -104,8 +112,12 @@ const strings = z.array(z.string('expected a string'), 'expected a list of strin
 const matcher = z.union(
   [
     z.strictObject({ serverName: z.string() }),
-    z.strictObject({ serverCommand: z.array(z.string()).check(z.minLength(1)) }),
-    z.strictObject({ serverUrl: z.string().check(z.minLength(1)) }),
+    z.strictObject({
+      serverCommand: z.array(z.string()).check(z.minLength(1)),
+      env: z.optional(z.union([z.literal('*'), z.array(z.string())])),
+      cwd: z.optional(z.boolean()),
+    }),
+    z.strictObject({ serverUrl: z.string().check(z.minLength(1)), headersHelper: z.optional(z.boolean()) }),
   ],
   'expected {"serverName": …}, {"serverCommand": [ … ]} or {"serverUrl": …}',
 )
@@ -132,6 +144,7 @@ const logins = z.strictObject(
         z.strictObject({
           clientId: z.string('expected a string'),
           scopes: z.optional(strings),
+          url: z.optional(z.url('expected a URL')),
           issuer: z.optional(z.string()),
           privateKeyFile: z.optional(z.string()),
           privateKeyEnv: z.optional(z.string()),

@@ -1,6 +1,6 @@
 // sources.ts: the table of places where definitions live. A new place is one more row.
 // Rows of one scope stand in the order in which they win; reading them is load.ts's business.
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import type { Scope } from './types.ts'
 
 /** Which files there are depends on these facts and nothing else. */
@@ -15,10 +15,10 @@ export interface Place {
 export type Shape = 'settings' | 'mcp-json' | 'claude-json' | 'claude-json-project' | 'managed-mcp' | 'list'
 
 /**
- * Who wrote the entries. `user`: the person, outside any project. `repository`: whoever made the project.
- * `checkout`: a private file inside the project folder, the person's own unless version control or an archive brought it.
+ * Where a file lies decides whose it is. `user`: outside the project. `repository`: inside the project folder, private
+ * files included; only a record in the user's home (trust.ts) says that the user wrote or approved what is in it.
  */
-export type Authorship = 'user' | 'repository' | 'checkout'
+export type Authorship = 'user' | 'repository'
 
 export interface Source {
   readonly id: string
@@ -33,6 +33,10 @@ export interface Source {
   readonly rank: number
   /** The plugin's folder or bundle, for a file that belongs to one. */
   readonly plugin?: string
+  /** A policy folder that PLUGBOARD_MANAGED_DIR added: beside a system folder's policy it can only forbid more. */
+  readonly addedByEnv?: true
+  /** The user named it on the command line, but it lies inside the project. */
+  readonly fromProject?: true
 }
 
 export const SETTINGS_SCHEMA_URL = 'https://unpkg.com/plugboard@0/settings.schema.json'
@@ -43,10 +47,8 @@ export function plugboardHome(place: Pick<Place, 'home' | 'env'>): string {
   return place.env['PLUGBOARD_HOME'] || join(place.home, '.plugboard')
 }
 
-/** The system folders where an administrator puts policy; the override replaces them all. */
-function managedFolders(place: Pick<Place, 'platform' | 'env'>): readonly string[] {
-  const override = place.env['PLUGBOARD_MANAGED_DIR']
-  if (override) return [override]
+/** The system folders where an administrator puts policy. They always count; a variable can only add one more. */
+function systemFolders(place: Pick<Place, 'platform'>): readonly string[] {
   switch (place.platform) {
     case 'darwin':
       return ['/Library/Application Support/Plugboard', '/Library/Application Support/ClaudeCode']
@@ -61,23 +63,17 @@ export function fileSources(place: Place): readonly Source[] {
   const { root, home } = place
   const own = plugboardHome(place)
   const claudeJson = join(home, '.claude.json')
+  const added = place.env['PLUGBOARD_MANAGED_DIR']
   const rows: Omit<Source, 'rank'>[] = [
-    ...managedFolders(place).flatMap((folder) => [
-      row('managed-mcp', 'enterprise', 'managed-mcp', 'user', join(folder, 'managed-mcp.json'), 'shared'),
-      row(
-        'managed-settings',
-        'enterprise',
-        'settings',
-        'user',
-        join(folder, 'managed-settings.json'),
-        'claude',
-      ),
-    ]),
+    ...systemFolders(place).flatMap(policyRows),
+    ...(added && isAbsolute(added)
+      ? policyRows(added).map((source) => ({ ...source, addedByEnv: true as const }))
+      : []),
     row(
       'local',
       'local',
       'settings',
-      'checkout',
+      'repository',
       join(root, '.plugboard', 'settings.local.json'),
       'plugboard',
     ),
@@ -85,7 +81,7 @@ export function fileSources(place: Place): readonly Source[] {
       'claude-local',
       'local',
       'settings',
-      'checkout',
+      'repository',
       join(root, '.claude', 'settings.local.json'),
       'claude',
     ),
@@ -112,6 +108,20 @@ export function fileSources(place: Place): readonly Source[] {
     row('claude-json', 'user', 'claude-json', 'user', claudeJson, 'claude'),
   ]
   return withoutHomeAsProject(rows).map((source, rank) => ({ ...source, rank }))
+}
+
+function policyRows(folder: string): Omit<Source, 'rank'>[] {
+  return [
+    row('managed-mcp', 'enterprise', 'managed-mcp', 'user', join(folder, 'managed-mcp.json'), 'shared'),
+    row(
+      'managed-settings',
+      'enterprise',
+      'settings',
+      'user',
+      join(folder, 'managed-settings.json'),
+      'claude',
+    ),
+  ]
 }
 
 /** The file that `add` and friends write for a scope. */

@@ -1,13 +1,13 @@
 // store.ts: the writing edge of the configuration: one file, under a lock, replaced in one step.
-import { mkdir, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { lstat, mkdir, stat, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
 import { InvalidInput, IoError } from '../errors.ts'
 import { readTextFile, realTarget, withFileLock, writeFileAtomic } from '../files/index.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { type Change, editText } from './edit.ts'
 import { member, parseDocument } from './parse.ts'
-import { isUnpacked } from './project.ts'
-import { SETTINGS_SCHEMA_URL, type Source } from './sources.ts'
+import { isInside } from './project.ts'
+import { type Place, SETTINGS_SCHEMA_URL, type Source } from './sources.ts'
 
 /** What a new file of ours starts from; .mcp.json is everybody's and carries nothing of ours. */
 const FRESH: Readonly<Record<string, string>> = {
@@ -17,14 +17,18 @@ const FRESH: Readonly<Record<string, string>> = {
 
 /**
  * Edits a file of ours. `plan` sees the current text and says what to change (nothing, to leave it); it runs under
- * the lock, so that two processes that edit at once both find their change in the end.
+ * the lock, so that two processes that edit at once both find their change in the end. A file of the user's may be a
+ * link; inside a project a link would let the repository choose what is overwritten, so it is refused.
  */
 export async function editSource(
+  place: Pick<Place, 'root'>,
   source: Source,
   plan: (text: string) => readonly Change[],
 ): Promise<boolean> {
+  const ofProject = source.authorship === 'repository'
   try {
-    const target = await realTarget(source.file)
+    if (ofProject) await refuseLinks(source.file, place.root)
+    const target = ofProject ? source.file : await realTarget(source.file)
     const wait = { waitMs: CONFIG_LIMITS.lockWaitMs, staleMs: CONFIG_LIMITS.lockStaleMs }
     return await withFileLock(target, wait, async (lock) => {
       const before = await currentText(source)
@@ -35,17 +39,33 @@ export async function editSource(
         throw new IoError(`Another process took over ${source.file}.`, {
           hint: 'Nothing was changed; try again.',
         })
-      // One edit of ours does not make the rest of somebody else's file the person's own, not for a moment.
-      const brought = before !== undefined && source.authorship === 'checkout' && isUnpacked(target)
       await writeFileAtomic(target, after, {
         mode: source.scope === 'project' ? 0o644 : 0o600,
-        times: brought ? await stat(target) : undefined,
+        // A private file may hold a token; one that came with the repository was readable for everyone.
+        forceMode: ofProject && source.scope === 'local',
+        noFollow: ofProject,
       })
       if (before === undefined && source.id === 'local') await keepOutOfVersionControl(source.file)
       return true
     })
   } catch (error) {
     throw explainWriteFailure(error, source.file)
+  }
+}
+
+/** The project folder itself is a real path; everything below it is for the repository to make. */
+async function refuseLinks(file: string, root: string): Promise<void> {
+  if (!isInside(file, root)) return
+  let path = root
+  for (const step of relative(root, file).split(sep)) {
+    path = join(path, step)
+    if (!(await lstat(path).catch(() => undefined))?.isSymbolicLink()) continue
+    throw new InvalidInput(
+      `${path} is a symbolic link, and plugboard writes through no link inside a project.`,
+      {
+        hint: 'Nothing was changed. Look where it leads, and replace it by a real file or folder.',
+      },
+    )
   }
 }
 
@@ -95,7 +115,7 @@ function explainWriteFailure(error: unknown, file: string): unknown {
     EISDIR: 'a folder is in its place',
     ENOTDIR: 'a file is where its folder should be',
     EEXIST: 'a file is where its folder should be',
-    ELOOP: 'it is a symbolic link that leads to itself',
+    ELOOP: 'a symbolic link is in its place',
   }
   const reason = code === undefined ? undefined : reasons[code]
   if (!reason) return error

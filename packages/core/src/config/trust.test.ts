@@ -5,8 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { InvalidInput } from '../errors.ts'
 import { bundleScript, start } from '../files/fixtures/processes.ts'
-import { forgetApprovals, recordApprovals } from './approval-store.ts'
-import { readApprovals } from './approvals.ts'
+import {
+  forgetApprovals,
+  forgetFolder,
+  listFolders,
+  recordApprovals,
+  recordFolder,
+} from './approval-store.ts'
+import { readRecords } from './approvals.ts'
 import { type TrustQuestion, trust } from './trust.ts'
 
 const approval = { hash: 'h', source: '/p/.mcp.json', approvedAt: '2026-01-02T03:04:05.000Z' }
@@ -14,7 +20,6 @@ const question: TrustQuestion = {
   name: 'a',
   hash: 'h',
   authorship: 'repository',
-  brought: false,
   approvals: new Map(),
   approveProject: false,
 }
@@ -22,7 +27,7 @@ const question: TrustQuestion = {
 describe('the verdict', () => {
   it.each<[string, Partial<TrustQuestion>, boolean, RegExp]>([
     ['the person’s own files are trusted', { authorship: 'user' }, true, /outside the project/],
-    ['the repository’s are not', {}, false, /nobody approved/],
+    ['the repository’s are not', {}, false, /no record/],
     ['unless approved', { approvals: new Map([['a', approval]]) }, true, /approved on 2026-01-02/],
     [
       'exactly as they are',
@@ -30,20 +35,19 @@ describe('the verdict', () => {
       false,
       /changed since/,
     ],
-    ['under that very name', { approvals: new Map([['b', approval]]) }, false, /nobody approved/],
+    ['under that very name', { approvals: new Map([['b', approval]]) }, false, /no record/],
     ['or waved through for this run', { approveProject: true }, true, /--approve-project/],
-    ['a private file is trusted while nobody brought it', { authorship: 'checkout' }, true, /private file/],
     [
-      'and not once somebody did',
-      { authorship: 'checkout', brought: true },
+      'and not while a pinned file differs',
+      { approvals: new Map([['a', approval]]), changedFiles: ['server.js'] },
       false,
-      /came with the repository or an archive/,
+      /pinned file changed.*server\.js/,
     ],
     [
-      'unless approved',
-      { authorship: 'checkout', brought: true, approvals: new Map([['a', approval]]) },
+      'what the user wrote says so',
+      { approvals: new Map([['a', { ...approval, kind: 'written' as const }]]) },
       true,
-      /approved on/,
+      /written by you/,
     ],
   ])('%s', (_, more, trusted, because) => {
     const verdict = trust({ ...question, ...more })
@@ -63,12 +67,12 @@ describe('the store', () => {
   const place = (root: string) =>
     ({ root, home: base, platform: 'linux', env: { PLUGBOARD_HOME: join(base, 'home') } }) as const
   const store = {
-    read: (root: string) => readApprovals(place(root)),
+    read: async (root: string) => (await readRecords(place(root))).approvals,
     approve: (root: string, entries: Parameters<typeof recordApprovals>[1]) =>
       recordApprovals(place(root), entries, Date.UTC(2026, 0, 2)),
     reset: (root: string) => forgetApprovals(place(root)),
   }
-  const entry = (name: string, hash = 'h') => ({ name, hash, source: 's' })
+  const entry = (name: string, hash = 'h') => ({ name, hash, source: 's', kind: 'approved' as const })
 
   it('remembers by project and name, in a private file in a private folder', async () => {
     await store.approve('/p', [entry('a'), entry('b')])
@@ -81,6 +85,7 @@ describe('the store', () => {
     expect((await store.read('/q')).get('a')).toEqual({
       hash: 'other',
       source: 's',
+      kind: 'approved',
       approvedAt: '2026-01-02T00:00:00.000Z',
     })
     expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -111,13 +116,29 @@ describe('the store', () => {
     expect([...(await store.read('/p')).keys()]).toEqual(['e'])
   })
 
+  it('keeps folders, hooks and rules beside the servers, and what an older version wrote stays approved', async () => {
+    await store.approve('/p', [])
+    writeFileSync(file, JSON.stringify({ version: 1, projects: { '/p': { old: approval } } }))
+    await recordFolder(place('/p'), '/p', true, 0)
+    await recordApprovals(place('/p'), [], 0, [{ file: 'l.json', allow: ['mcp__b'] }])
+    await recordApprovals(place('/p'), [], 0, [{ file: 'l.json', hooks: 'h', allow: ['mcp__a'] }])
+    const records = await readRecords(place('/p'))
+    expect(records.approvals.get('old')).toEqual(approval)
+    expect(records.folder).toBe(true)
+    expect(records.settings.get('l.json')).toEqual({ hooks: 'h', allow: ['mcp__a', 'mcp__b'] })
+    expect((await readRecords(place('/q'))).folder).toBeUndefined()
+    expect(await listFolders(place('/q'))).toMatchObject([{ folder: '/p', trusted: true }])
+    expect(await forgetFolder(place('/q'), '/p')).toBe(true)
+    expect((await readRecords(place('/p'))).folder).toBeUndefined()
+  })
+
   it('loses nothing when two processes approve at once', async () => {
     const script = await bundleScript(
       `import { recordApprovals } from './approval-store.ts'
        const [home = '', prefix = ''] = process.argv.slice(2)
        const place = { root: '/p', home, platform: 'linux', env: { PLUGBOARD_HOME: home } } as const
        for (let n = 0; n < 15; n++)
-         await recordApprovals(place, [{ name: prefix + n, hash: 'h', source: 's' }], Date.now())`,
+         await recordApprovals(place, [{ name: prefix + n, hash: 'h', source: 's', kind: 'approved' }], Date.now())`,
       fileURLToPath(new URL('.', import.meta.url)),
       base,
     )

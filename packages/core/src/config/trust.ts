@@ -1,16 +1,40 @@
-// trust.ts: may an entry that came with a project start? Only if the person said yes to exactly this entry.
-// Pure; approvals.ts keeps the file that remembers the yes.
-
+// trust.ts: may something that lies inside a project start or count? Only if the user's home holds a record of exactly
+// this text for exactly this folder. Pure; approvals.ts reads the records, approval-store.ts writes them.
 import type { Authorship } from './sources.ts'
+
+/** `written`: a command of ours wrote the entry for the user. `approved`: the user let the repository's entry start. */
+export type RecordKind = 'written' | 'approved'
 
 export interface Approval {
   readonly hash: string
   readonly source: string
   readonly approvedAt: string
+  /** Absent in records of older versions, which did not tell the two apart: approved. */
+  readonly kind?: RecordKind
+  /** `approve --pin`: the files the entry names, relative to the project, and the SHA-256 of each. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 /** name → approval, for one project. */
 export type Approvals = ReadonlyMap<string, Approval>
+
+/** What the user's home remembers about one project folder. */
+export interface ProjectRecords {
+  readonly approvals: Approvals
+  /** settings file, relative to the project → the hooks and the allow rules in it that count. */
+  readonly settings: ReadonlyMap<string, SettingsRecord>
+  /** The user's answer to "may your servers start in this folder?"; undefined when it was never asked. */
+  readonly folder?: boolean
+}
+
+export interface SettingsRecord {
+  /** The hash of the whole `hooks` object. */
+  readonly hooks?: string
+  /** Each allow rule that was approved, in its own spelling. */
+  readonly allow?: readonly string[]
+}
+
+export const NO_RECORDS: ProjectRecords = { approvals: new Map(), settings: new Map() }
 
 export type TrustVerdict =
   | { readonly trusted: true; readonly because: string }
@@ -20,27 +44,42 @@ export interface TrustQuestion {
   readonly name: string
   readonly hash: string
   readonly authorship: Authorship
-  /** For `checkout` files: version control or an archive brought the file, so it is somebody else's word after all. */
-  readonly brought: boolean
   readonly approvals: Approvals
+  /** Pinned files of the entry that are gone or differ from what was approved. */
+  readonly changedFiles?: readonly string[]
   readonly approveProject: boolean
 }
 
 export function trust(question: TrustQuestion): TrustVerdict {
-  const { authorship, brought, approvals, name, hash } = question
+  const { authorship, approvals, name, hash, changedFiles = [] } = question
   if (authorship === 'user') return { trusted: true, because: 'it is defined outside the project' }
   const approval = approvals.get(name)
-  if (approval?.hash === hash)
-    return { trusted: true, because: `approved on ${approval.approvedAt.slice(0, 10)}` }
-  if (authorship === 'checkout' && !brought)
-    return { trusted: true, because: 'it is in your private file, which was written here' }
+  const same = approval?.hash === hash
+  if (approval && same && changedFiles.length === 0) {
+    const verb = approval.kind === 'written' ? 'written by you' : 'approved'
+    return { trusted: true, because: `${verb} on ${approval.approvedAt.slice(0, 10)}` }
+  }
   if (question.approveProject) return { trusted: true, because: '--approve-project was given for this run' }
+  if (approval && same)
+    return {
+      trusted: false,
+      because: `a pinned file changed since it was approved: ${changedFiles.join(', ')}`,
+    }
   if (approval) return { trusted: false, because: 'the entry changed since it was approved' }
   return {
     trusted: false,
-    because:
-      authorship === 'checkout'
-        ? 'the file came with the repository or an archive, and nobody approved it'
-        : 'nobody approved it yet',
+    because: 'it lies inside the project folder and there is no record that you wrote or approved it',
   }
+}
+
+/** Whose entry is it, for credentials and rules? An approval lets an entry start; it does not make it the user's. */
+export function authorOf(
+  name: string,
+  hash: string,
+  authorship: Authorship,
+  approvals: Approvals,
+): 'user' | 'repository' {
+  if (authorship === 'user') return 'user'
+  const approval = approvals.get(name)
+  return approval?.kind === 'written' && approval.hash === hash ? 'user' : 'repository'
 }

@@ -6,7 +6,7 @@ const SERVER: Readonly<Record<string, string>> = {
   command: 'The program to start; found on the PATH.',
   args: 'Its arguments.',
   env: 'Environment variables for it, besides the short list that every server gets.',
-  cwd: 'The folder it is started in; the project by default.',
+  cwd: 'The folder it is started in, from the project folder. Left out: the project folder for an entry of the project or a trusted folder, a neutral one otherwise.',
   inheritEnv: 'Give it the whole environment instead of the short list.',
   url: 'Where the server is.',
   headers: 'HTTP headers to send; take secrets from a `${VARIABLE}`.',
@@ -42,7 +42,10 @@ const SERVER: Readonly<Record<string, string>> = {
 const MATCHER: Readonly<Record<string, string>> = {
   serverName: 'The name it is configured under.',
   serverCommand: 'Its command and arguments, exactly.',
+  env: 'On an allow list: names of `env` that the entry may set besides a few harmless ones; `"*"` is any.',
+  cwd: 'On an allow list: the entry may name a `cwd`.',
   serverUrl: 'Its URL; `*` stands for any text, and one in the host does not reach into the path.',
+  headersHelper: 'On an allow list: the entry may have a `headersHelper`.',
 }
 
 const LIST: Readonly<Record<string, string>> = {
@@ -70,7 +73,7 @@ export const SCHEMA_WORDS: Readonly<Record<string, string>> = {
   disabledMcpjsonServers: 'The same list in the words of other products.',
   permissions: 'Which tools may be called. deny beats ask beats allow, whichever file they are in.',
   'permissions.allow':
-    'Tools that need no asking, as in `mcp__files__read_*`. In a project file it does not count.',
+    'Tools that need no asking, as in `mcp__files__read_*`. In a project file it does not count; in `settings.local.json` a rule counts once it is approved.',
   'permissions.ask': 'Tools that always ask.',
   'permissions.deny': 'Tools that are never called.',
   hooks:
@@ -84,7 +87,10 @@ export const SCHEMA_WORDS: Readonly<Record<string, string>> = {
   'logins.machines': 'Servers that this machine logs in to by itself, by name.',
   'logins.machines.*.clientId': 'The id of the machine.',
   'logins.machines.*.scopes': 'Scopes to ask for.',
-  'logins.machines.*.issuer': 'The authorization server, when the MCP server does not name it.',
+  'logins.machines.*.url':
+    'The server that the credentials are for; its address has to begin with this. Without `url` or `issuer` they are not used.',
+  'logins.machines.*.issuer':
+    'The authorization server that the credentials are for; no other one gets them.',
   'logins.machines.*.privateKeyFile': 'The file with the private key (PEM or JWK) that proves the client.',
   'logins.machines.*.privateKeyEnv': 'The name of the environment variable with that key.',
   'logins.machines.*.alg': 'The signature algorithm, when the key does not say.',

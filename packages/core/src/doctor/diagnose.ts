@@ -109,8 +109,8 @@ function decided({ name, contenders, server, expansions, policy, trust }: Resolu
       config,
       broke(
         'trust',
-        `Pending approval: ${trust?.because ?? 'nobody approved it yet'}.`,
-        `Look at it with \`plugboard get ${name}\`, then run \`plugboard approve ${name}\`.`,
+        `Pending approval: ${trust?.because ?? 'there is no record that you approved it'}.`,
+        `Run \`plugboard approve ${name}\`: it shows the whole entry and asks.`,
       ),
     ]
   const trusted = held('trust', trust?.because)

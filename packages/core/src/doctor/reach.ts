@@ -4,6 +4,8 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { RemoteEntry, StdioEntry } from '../config/entry.ts'
+import { isInside } from '../config/project.ts'
+import { neutralFolder } from '../config/start-folder.ts'
 import type { Host } from '../host.ts'
 import { DOCTOR_LIMITS } from '../limits.ts'
 import { childEnvironment } from '../transports/environment.ts'
@@ -18,7 +20,8 @@ import { broke, held, type Rung } from './rungs.ts'
 /** Whether the command is there for the child, whose PATH need not be ours. */
 export function findCommand(entry: StdioEntry, host: Host): Rung {
   const { command, cwd } = entry
-  if (cwd !== undefined && !isFolder(cwd))
+  // The neutral folder is made when the first program starts in it.
+  if (cwd !== undefined && !isFolder(cwd) && !isInside(cwd, neutralFolder(host)))
     return broke('command', `The folder "${cwd}" does not exist.`, 'Correct `cwd` of this server.')
   const env = childEnvironment(entry, host)
   if (host.platform === 'win32') {
@@ -27,12 +30,11 @@ export function findCommand(entry: StdioEntry, host: Host): Rung {
   }
   const base = cwd ?? process.cwd()
   const named = command.includes('/')
-  const folders = named ? [''] : (env['PATH'] ?? '/usr/bin:/bin').split(':')
+  // As the transport looks: a program of the folder it starts in is none of PATH.
+  const folders = named ? [''] : (env['PATH'] ?? '/usr/bin:/bin').split(':').filter(isAbsolute)
   let forbidden: string | undefined
   for (const folder of folders) {
-    const path = named
-      ? resolve(base, command)
-      : join(isAbsolute(folder) ? folder : resolve(base, folder), command)
+    const path = named ? resolve(base, command) : join(folder, command)
     if (!isFile(path)) continue
     if (isExecutable(path)) return held('command', path)
     forbidden ??= path

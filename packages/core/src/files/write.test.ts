@@ -43,12 +43,20 @@ describe('replacing a file', () => {
     expect(modeOf(at('f'))).toBe(0o600)
   })
 
-  it('gives it the dates asked for, and today’s otherwise', async () => {
-    const long = new Date('2026-01-02')
-    await writeFileAtomic(at('f'), 'old', { times: { atime: long, mtime: long } })
-    expect(statSync(at('f')).mtime).toEqual(long)
-    await writeFileAtomic(at('f'), 'new')
-    expect(Date.now() - statSync(at('f')).mtimeMs).toBeLessThan(60_000)
+  it('follows no link where it may not, neither of the file nor of its folder', async () => {
+    mkdirSync(at('real'))
+    writeFileSync(at('real', 'f'), 'old')
+    symlinkSync('real', at('folder'))
+    symlinkSync('real/f', at('file'))
+    await expect(writeFileAtomic(at('folder', 'f'), 'new', { noFollow: true })).rejects.toMatchObject({
+      code: 'ELOOP',
+    })
+    await expect(writeFileAtomic(at('file'), 'new', { noFollow: true })).rejects.toMatchObject({
+      code: 'ELOOP',
+    })
+    expect(readFileSync(at('real', 'f'), 'utf8')).toBe('old')
+    await writeFileAtomic(at('real', 'f'), 'new', { noFollow: true })
+    expect(readFileSync(at('real', 'f'), 'utf8')).toBe('new')
   })
 
   it('writes through links, and leaves the links', async () => {

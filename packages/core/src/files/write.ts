@@ -1,5 +1,5 @@
 // write.ts: replaces a file in one step, so that a reader sees the old text or the new one and never half of it.
-import { chmod, lstat, mkdir, open, readlink, rename, stat, unlink } from 'node:fs/promises'
+import { chmod, constants, lstat, mkdir, open, readlink, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { uniqueName } from './unique.ts'
 
@@ -13,8 +13,8 @@ export interface WriteOptions {
   readonly forceMode?: boolean
   /** For folders that have to be made. */
   readonly dirMode?: number
-  /** The dates it has from the first moment on; now, unless given. */
-  readonly times?: { readonly atime: Date; readonly mtime: Date } | undefined
+  /** Neither the file nor its folder may be a symbolic link: a link that appears meanwhile fails with ELOOP. */
+  readonly noFollow?: boolean
 }
 
 /** Follows symbolic links, so that a linked settings file stays a link; the target need not exist yet. */
@@ -33,17 +33,56 @@ export async function writeFileAtomic(
   data: string | Uint8Array,
   options: WriteOptions = {},
 ): Promise<void> {
-  const target = await realTarget(path)
+  const target = options.noFollow ? resolve(path) : await realTarget(path)
   const folder = dirname(target)
   await mkdir(folder, { recursive: true, ...(options.dirMode !== undefined && { mode: options.dirMode }) })
-  const existing = await stat(target).catch(() => undefined)
+  if (!options.noFollow) return replaceIn(folder, basename(target), data, options)
+  await inRealFolder(folder, (held) => replaceIn(held, basename(target), data, options))
+}
+
+/**
+ * Works in a folder that is no link, and goes on working in that very folder even if a link takes its place: on Linux it
+ * is reached through its descriptor.
+ */
+async function inRealFolder(folder: string, work: (held: string) => Promise<void>): Promise<void> {
+  if (process.platform === 'win32') {
+    if ((await lstat(folder)).isSymbolicLink()) throw linked(folder)
+    return work(folder)
+  }
+  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
+    (error: NodeJS.ErrnoException) => {
+      // Linux says ENOTDIR of a link to a folder.
+      throw error.code === 'ENOTDIR' ? linked(folder) : error
+    },
+  )
+  try {
+    const held = `/proc/self/fd/${handle.fd}`
+    const usable = process.platform === 'linux' && (await stat(held).catch(() => undefined))?.isDirectory()
+    await work(usable ? held : folder)
+  } finally {
+    await handle.close()
+  }
+}
+
+function linked(path: string): Error {
+  return Object.assign(new Error(`ELOOP: a symbolic link, '${path}'`), { code: 'ELOOP', path })
+}
+
+async function replaceIn(
+  folder: string,
+  name: string,
+  data: string | Uint8Array,
+  options: WriteOptions,
+): Promise<void> {
+  const target = join(folder, name)
+  const existing = await lstat(target).catch(() => undefined)
+  if (existing?.isSymbolicLink()) throw linked(target)
   const mode = options.forceMode || !existing ? (options.mode ?? 0o644) : existing.mode & 0o7777
-  const draft = join(folder, `.${basename(target)}.${uniqueName()}.tmp`)
+  const draft = join(folder, `.${name}.${uniqueName()}.tmp`)
   try {
     const file = await open(draft, 'wx', mode)
     try {
       await file.writeFile(data)
-      if (options.times) await file.utimes(options.times.atime, options.times.mtime)
       await file.sync()
     } finally {
       await file.close()

@@ -35,7 +35,13 @@ export interface Hook {
    */
   readonly matcher?: string
   readonly run:
-    | { readonly kind: 'command'; readonly command: string; readonly timeoutMs?: number }
+    | {
+        readonly kind: 'command'
+        readonly command: string
+        readonly timeoutMs?: number
+        /** The folder it starts in; the board's, when left out. */
+        readonly cwd?: string
+      }
     | { readonly kind: 'function'; readonly call: HookFunction }
   /** The file it comes from, for messages. */
   readonly source?: string
@@ -216,7 +222,7 @@ export class Hooks {
             {
               host: this.#options.host,
               timeoutMs: hook.run.timeoutMs ?? HOOK_LIMITS.timeoutMs,
-              cwd: this.#options.cwd,
+              cwd: hook.run.cwd ?? this.#options.cwd,
               signal,
             },
           )
@@ -316,6 +322,8 @@ function spellings({ server, tool, name }: HookTarget): string[] {
 export function readHooks(
   raw: unknown,
   source: string,
+  /** The folder its commands start in; the board's, when left out. */
+  cwd?: string,
 ): { hooks: readonly Hook[]; warnings: readonly string[] } {
   const hooks: Hook[] = []
   const warnings: string[] = []
@@ -345,6 +353,7 @@ export function readHooks(
           run: {
             kind: 'command',
             command: one.command,
+            ...(cwd !== undefined && { cwd }),
             ...(seconds !== undefined && { timeoutMs: seconds * 1000 }),
           },
         })

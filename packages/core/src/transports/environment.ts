@@ -1,5 +1,6 @@
 // environment.ts: what of our environment a child may see.
 // Everything else (keys, tokens, the agent's own settings) stays here unless the entry asks for it.
+import { posix, win32 } from 'node:path'
 import type { StdioEntry } from '../config/entry.ts'
 import type { Host } from '../host.ts'
 
@@ -60,6 +61,17 @@ function isInherited(name: string): boolean {
   return INHERITED.has(upper) || upper.startsWith('LC_')
 }
 
+/** Without empty and relative entries: they would make programs of whatever folder the child is in. */
+export function absolutePath(path: string, platform: NodeJS.Platform): string {
+  const [separator, isAbsolute] = platform === 'win32' ? [';', win32.isAbsolute] : [':', posix.isAbsolute]
+  const kept = path
+    .split(separator)
+    .filter((folder) => isAbsolute(folder.replace(/^"|"$/g, '')))
+    .join(separator)
+  // An empty PATH means the current folder.
+  return kept === '' && platform !== 'win32' ? '/usr/bin:/bin' : kept
+}
+
 /** The environment of a child: the allowed part of ours (or all of it), then the entry's own, which wins. */
 export function childEnvironment(
   entry: Pick<StdioEntry, 'env' | 'inheritEnv'>,
@@ -71,9 +83,12 @@ export function childEnvironment(
     if (value === undefined) continue
     // An exported bash function runs code in every bash that inherits it.
     if (value.startsWith('()')) continue
-    if (entry.inheritEnv === true || isInherited(name)) env[name] = value
+    if (entry.inheritEnv === true || isInherited(name))
+      env[name] = name.toUpperCase() === 'PATH' ? absolutePath(value, host.platform) : value
   }
   env[CHILD_MARK] = '1'
+  // cmd.exe would otherwise look for programs in its folder before PATH.
+  if (host.platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
   for (const [name, value] of Object.entries(entry.env)) {
     // Windows names have no case: `Path` and `PATH` side by side would be a coin toss.
     if (host.platform === 'win32')

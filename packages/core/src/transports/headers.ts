@@ -27,7 +27,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-type HeaderEntry = Pick<RemoteEntry, 'url' | 'headers' | 'headersHelper'>
+type HeaderEntry = Pick<RemoteEntry, 'url' | 'headers' | 'headersHelper' | 'helperCwd'>
 
 export class EntryHeaders {
   readonly #entry: HeaderEntry
@@ -86,6 +86,7 @@ export class EntryHeaders {
     }
     const outcome = await runCommand(host, command, {
       env,
+      cwd: this.#entry.helperCwd,
       timeoutMs: HEADERS_HELPER_LIMITS.timeoutMs,
       maxBytes: HEADERS_HELPER_LIMITS.outputBytes,
     })

@@ -1,4 +1,5 @@
 // run-command.ts: runs a command line of the user's own configuration in the shell, within bounds of time and output.
+import type { ChildProcess } from 'node:child_process'
 import type { Host } from '../host.ts'
 
 export type CommandOutcome =
@@ -14,6 +15,8 @@ export type CommandOutcome =
 
 export interface CommandLimits {
   readonly env: Record<string, string>
+  /** The folder it starts in; the host's choice, when left out. */
+  readonly cwd?: string | undefined
   readonly timeoutMs: number
   readonly maxBytes: number
 }
@@ -21,16 +24,23 @@ export interface CommandLimits {
 export function runCommand(host: Host, command: string, limits: CommandLimits): Promise<CommandOutcome> {
   const windows = host.platform === 'win32'
   const [shell, args] = windows
-    ? [host.env['COMSPEC'] ?? 'cmd.exe', ['/d', '/s', '/c', `"${command}"`]]
+    ? [host.env['COMSPEC'] ?? 'C:\\Windows\\System32\\cmd.exe', ['/d', '/s', '/c', `"${command}"`]]
     : ['/bin/sh', ['-c', command]]
   return new Promise((resolve) => {
-    const child = host.spawn(shell, args, {
-      env: limits.env,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      detached: !windows,
-      windowsHide: true,
-      windowsVerbatimArguments: windows,
-    })
+    let child: ChildProcess
+    try {
+      child = host.spawn(shell, args, {
+        env: limits.env,
+        stdio: ['ignore', 'pipe', 'ignore'],
+        detached: !windows,
+        windowsHide: true,
+        windowsVerbatimArguments: windows,
+        ...(limits.cwd !== undefined && { cwd: limits.cwd }),
+      })
+    } catch (error) {
+      resolve({ kind: 'not-started', error })
+      return
+    }
     const chunks: Buffer[] = []
     let bytes = 0
     const kill = () => {

@@ -5,6 +5,8 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { StdioEntry } from '../config/entry.ts'
+import { isInside } from '../config/project.ts'
+import { findProgram, neutralFolder } from '../config/start-folder.ts'
 import { Cancelled, InitError, IoError, ParseError } from '../errors.ts'
 import { LOG_LIMITS, STDIO_LIMITS } from '../limits.ts'
 import { childEnvironment } from './environment.ts'
@@ -114,13 +116,19 @@ export class StdioTransport implements Transport {
     const windows = host.platform === 'win32'
     const command = windows
       ? resolveWindowsCommand(this.#entry.command, this.#entry.args, env, existsSync)
-      : { file: this.#entry.command, args: this.#entry.args, verbatim: false }
+      : {
+          file: findProgram(this.#entry.command, env, this.#entry.cwd),
+          args: this.#entry.args,
+          verbatim: false,
+        }
     const options: SpawnOptions = {
       env,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: !windows,
       windowsHide: true,
       windowsVerbatimArguments: command.verbatim,
+      // It is called by the name that its entry has for it, wherever it was found.
+      ...(!windows && { argv0: this.#entry.command }),
       ...(this.#entry.cwd !== undefined && { cwd: this.#entry.cwd }),
     }
     watchdogOf(host).ready()
@@ -304,11 +312,22 @@ export class StdioTransport implements Transport {
   #exitError(code: number | null, signal: NodeJS.Signals | null): IoError {
     const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
     const lines = this.#tail.lastLines(LOG_LIMITS.linesInError)
-    const hint = lines === '' ? 'It wrote nothing to stderr.' : `Last stderr lines:\n${lines}`
+    const hint =
+      lines === '' ? 'It wrote nothing to stderr.' : `Last stderr lines:\n${lines}${this.#elsewhere(lines)}`
     return new IoError(`"${this.#context.server}" ${how}.`, this.#details('call', hint))
   }
 
+  /** It looked for something where it started, and that was not where its author thought. */
+  #elsewhere(words: string): string {
+    const { cwd } = this.#entry
+    if (cwd === undefined || !words.includes(cwd) || !isInside(cwd, neutralFolder(this.#context.host)))
+      return ''
+    return '\nIt started in a neutral folder: give paths in full, name a `cwd`, or run `plugboard trust`.'
+  }
+
   #spawnError(cause: unknown): InitError {
+    // Where it would have started is not fit for it, and the error says so.
+    if (cause instanceof InitError) return cause
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
     const { command, cwd } = this.#entry
     const details = { server: this.#context.server, stage: 'transport' as const, cause }

@@ -47,7 +47,19 @@ describe('a command on Windows', () => {
     expect(() => resolve('npx', ['a\nb'])).toThrow(/line break/)
   })
 
-  it('that is nowhere is left to the system to complain about', () => {
-    expect(resolve('nothing', ['x'])).toEqual({ file: 'nothing', args: ['x'], verbatim: false })
+  it('that is nowhere on PATH is looked for nowhere else, above all not in the folder it starts in', () => {
+    const system = { ...env, SystemRoot: 'C:\\Windows' }
+    const seen: string[] = []
+    const found = resolveWindowsCommand(
+      'nothing',
+      ['x'],
+      { ...system, Path: `.;;tools;${env.Path}` },
+      (path) => {
+        seen.push(path)
+        return false
+      },
+    )
+    expect(found).toEqual({ file: 'C:\\Windows\\System32\\nothing', args: ['x'], verbatim: false })
+    expect(seen.every((path) => path.startsWith('C:\\'))).toBe(true)
   })
 })

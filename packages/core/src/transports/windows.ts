@@ -1,5 +1,6 @@
 // windows.ts: how a command is started on Windows, where `npx` is a batch file that only cmd.exe runs.
 // Pure: it looks at names through `exists` and starts nothing.
+import { win32 } from 'node:path'
 import { InvalidInput } from '../errors.ts'
 
 export interface ResolvedCommand {
@@ -19,14 +20,20 @@ export function resolveWindowsCommand(
   exists: (path: string) => boolean,
 ): ResolvedCommand {
   const file = findOnPath(command, env, exists)
-  if (file === undefined || !/\.(?:cmd|bat)$/i.test(file))
-    return { file: file ?? command, args, verbatim: false }
+  if (file === undefined) return { file: notFound(command, env), args, verbatim: false }
+  if (!/\.(?:cmd|bat)$/i.test(file)) return { file, args, verbatim: false }
   const line = [escapeForCmd(file), ...args.map(quoteForBatch)].join(' ')
   return {
-    file: variable(env, 'COMSPEC') ?? 'cmd.exe',
+    file: variable(env, 'COMSPEC') ?? notFound('cmd.exe', env),
     args: ['/d', '/s', '/v:off', '/c', `"${line}"`],
     verbatim: true,
   }
+}
+
+/** Windows looks for a bare name in the current folder first; a full path fails where nothing was found on PATH. */
+function notFound(command: string, env: Readonly<Record<string, string | undefined>>): string {
+  if (/[\\/]/.test(command)) return command
+  return `${variable(env, 'SYSTEMROOT') ?? 'C:\\Windows'}\\System32\\${command}`
 }
 
 function variable(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
@@ -45,7 +52,11 @@ function findOnPath(
   // A bare name is never taken without an extension: beside npx.cmd lies a `npx` for other systems.
   const endings = hasExtension ? [''] : extensions
   const named = /[\\/]/.test(command) || /^[a-z]:/i.test(command)
-  const folders = named ? [''] : (variable(env, 'PATH') ?? '').split(';').filter(Boolean)
+  const folders = named
+    ? ['']
+    : (variable(env, 'PATH') ?? '')
+        .split(';')
+        .filter((folder) => win32.isAbsolute(folder.replace(/^"|"$/g, '')))
   for (const folder of folders)
     for (const ending of endings) {
       const path = `${folder === '' ? '' : `${folder.replace(/^"|"$/g, '').replace(/[\\/]$/, '')}\\`}${command}${ending}`

@@ -9,7 +9,13 @@ import { isObject, parseJsonTree, plain } from '../import/document.ts'
 import type { Diagnostic } from '../types.ts'
 import type { RawDocument } from './document.ts'
 import { entryPoint, readManifest, type UserValues } from './manifest.ts'
-import { type ArchiveLimits, ArchiveRefused, unpackArchive } from './unpack.ts'
+import {
+  type ArchiveLimits,
+  ArchiveRefused,
+  type PendingBudget,
+  peekArchive,
+  unpackArchive,
+} from './unpack.ts'
 
 export interface BundleContext {
   /** Bundles are unpacked below `bundles` in this folder. */
@@ -19,6 +25,8 @@ export interface BundleContext {
   readonly userConfig?: UserValues | undefined
   readonly signal?: AbortSignal | undefined
   readonly limits?: ArchiveLimits
+  /** The bundle waits for approval: its manifest is read out of the archive, within what is left of these bytes. */
+  readonly pending?: PendingBudget | undefined
 }
 
 export const isBundleName = (path: string) => /\.(?:mcpb|dxt)$/i.test(path)
@@ -31,13 +39,13 @@ export async function readBundle(file: string, context: BundleContext): Promise<
     servers: new Map(),
     diagnostics: [{ severity: 'error', file, message, hint } satisfies Diagnostic],
   })
+  const bundles = join(context.cacheDir, 'bundles')
+  const unpacked = (wanted?: string) =>
+    unpackArchive(file, bundles, { signal, limits, wanted, prepare: (draft) => makeStartable(draft, limits) })
   try {
-    const folder = await unpackArchive(file, join(context.cacheDir, 'bundles'), {
-      signal,
-      limits,
-      prepare: (draft) => makeStartable(draft, limits),
-    })
-    const manifest = await manifestOf(folder, limits)
+    const seen = context.pending && (await peekArchive(file, limits, context.pending, signal))
+    const folder = seen ? join(bundles, seen.hash) : await unpacked()
+    const manifest = seen ? readManifestText(seen.manifest) : await manifestOf(folder, limits)
     if (manifest.kind === 'problem')
       return fail(`Its manifest.json ${manifest.message}.`, 'Ask its author for a sound bundle.')
     const { value } = manifest
@@ -56,23 +64,33 @@ export async function readBundle(file: string, context: BundleContext): Promise<
           : [],
       ),
       diagnostics: diagnostics.map((each) => (server ? { ...each, server: server.name } : each)),
+      ...(seen && {
+        unpack: () =>
+          unpacked(seen.hash).then(
+            () => undefined,
+            (error: unknown) => faultOf(error, file, context),
+          ),
+      }),
     }
   } catch (error) {
-    if (signal?.aborted) throw new Cancelled('Reading a bundle was cancelled.', { cause: error })
-    if (error instanceof ArchiveRefused)
-      return fail(
-        `This bundle is refused. ${error.message}`,
-        'Get it again from where it comes from, or do without it.',
-      )
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === undefined) throw error
-    return fail(
-      code === 'ENOENT' ? 'There is no such bundle.' : `This bundle could not be unpacked (${code}).`,
-      code === 'ENOENT'
-        ? 'Check the path.'
-        : `Check the disk and the cache folder ${context.cacheDir}: ${message}`,
-    )
+    return { source: file, servers: new Map(), diagnostics: [faultOf(error, file, context)] }
   }
+}
+
+function faultOf(error: unknown, file: string, { signal, cacheDir }: BundleContext): Diagnostic {
+  const fault = (message: string, hint: string): Diagnostic => ({ severity: 'error', file, message, hint })
+  if (signal?.aborted) throw new Cancelled('Reading a bundle was cancelled.', { cause: error })
+  if (error instanceof ArchiveRefused)
+    return fault(
+      `This bundle is refused. ${error.message}`,
+      'Get it again from where it comes from, or do without it.',
+    )
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === undefined) throw error
+  return fault(
+    code === 'ENOENT' ? 'There is no such bundle.' : `This bundle could not be unpacked (${code}).`,
+    code === 'ENOENT' ? 'Check the path.' : `Check the disk and the cache folder ${cacheDir}: ${message}`,
+  )
 }
 
 type Manifest =
@@ -83,7 +101,11 @@ async function manifestOf(folder: string, limits: ArchiveLimits): Promise<Manife
   const read = await readTextFile(join(folder, 'manifest.json'), limits.manifestBytes)
   if (read.kind === 'missing') return { kind: 'problem', message: 'is missing' }
   if (read.kind === 'problem') return read
-  const tree = parseJsonTree(read.text)
+  return readManifestText(read.text)
+}
+
+function readManifestText(text: string): Manifest {
+  const tree = parseJsonTree(text)
   if (tree.kind === 'empty') return { kind: 'problem', message: 'is empty' }
   if (tree.kind === 'fault')
     return { kind: 'problem', message: `is not valid JSON: ${tree.reason} (line ${tree.line})` }

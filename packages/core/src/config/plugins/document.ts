@@ -21,6 +21,8 @@ export interface RawDocument {
   /** Names exactly as written; whether they are legal and free is judged with every other source's. */
   readonly servers: ReadonlyMap<string, RawServer>
   readonly diagnostics: readonly Diagnostic[]
+  /** Of a bundle that was only looked at: unpacks it, or says why it cannot. */
+  readonly unpack?: (() => Promise<Diagnostic | undefined>) | undefined
 }
 
 export interface DocumentShape {

@@ -12,6 +12,8 @@ import { mapTexts, type RawDocument, type RawServer, readServers } from './docum
 /** Where a manifest may lie; the first one found counts. */
 const MANIFESTS = [join('.claude-plugin', 'plugin.json'), 'plugin.json']
 const ROOT_VARIABLE = /\$\{(?:CLAUDE|PLUGBOARD)_PLUGIN_ROOT\}/g
+/** Files that one manifest may point to. */
+const MAX_PARTS = 64
 const SHAPE = { keys: ['mcpServers'], flat: true } as const
 
 export function folderFiles(folder: string): readonly string[] {
@@ -89,7 +91,16 @@ async function readManifestText(
   if (isObject(servers)) return [readServers(text, file, { keys: ['mcpServers'], flat: false })]
   const parts = Array.isArray(servers) ? servers : [servers]
   const documents: RawDocument[] = []
-  for (const part of parts) {
+  if (parts.length > MAX_PARTS)
+    documents.push(
+      onlyDiagnostic({
+        severity: 'warning',
+        file,
+        path: 'mcpServers',
+        message: `Only the first ${MAX_PARTS} of ${parts.length} parts are read.`,
+      }),
+    )
+  for (const part of parts.slice(0, MAX_PARTS)) {
     if (typeof part === 'string') documents.push(await readReferenced(part, file, root, context))
     else if (isObject(part)) documents.push({ source: file, servers: inline(part), diagnostics: [] })
     else

@@ -11,7 +11,7 @@ import { build } from 'esbuild'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../../host.ts'
-import { BUNDLE_LIMITS } from '../../limits.ts'
+import { BUNDLE_CACHE_LIMITS, BUNDLE_LIMITS } from '../../limits.ts'
 import { crc32 } from './crc32.ts'
 import { type BundleContext, readPlugins } from './index.ts'
 import { readManifest } from './manifest.ts'
@@ -280,6 +280,24 @@ describe('a bundle', () => {
     const { document } = await readOne(zip(sound()))
     expect(document.diagnostics).toMatchObject([{ severity: 'error' }])
   })
+})
+
+it('keeps the cache of unpacked bundles within its limit: the ones not used for longest go', async () => {
+  const { keptBundles } = BUNDLE_CACHE_LIMITS
+  const bundles = join(dir, 'cache', 'bundles')
+  for (let n = 0; n < keptBundles + 10; n++) {
+    const folder = join(bundles, `old${n}`)
+    await mkdir(folder, { recursive: true })
+    const used = new Date(Date.UTC(2026, 0, 1) + n * 1000)
+    await utimes(folder, used, used)
+  }
+  await mkdir(join(bundles, 'running'))
+  await readOne(zip(sound()))
+  const left = await readdir(bundles)
+  expect(left).toContain('running')
+  expect(left).not.toContain('old0')
+  expect(left).toContain(`old${keptBundles + 9}`)
+  expect(left.length).toBeLessThanOrEqual(keptBundles + 1)
 })
 
 it('computes the check sum that every zip program computes', () => {

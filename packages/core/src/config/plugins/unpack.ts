@@ -2,13 +2,13 @@
 // all or nothing: the folder appears under its final name in one step, or not at all.
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { lstat, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import yauzl, { type Entry, type ZipFile } from 'yauzl'
 import { Cancelled } from '../../errors.ts'
-import { BUNDLE_LIMITS } from '../../limits.ts'
+import { BUNDLE_CACHE_LIMITS, BUNDLE_LIMITS } from '../../limits.ts'
 import { shown } from '../import/shown.ts'
 import { crc32 } from './crc32.ts'
 
@@ -22,6 +22,8 @@ export interface UnpackOptions {
   readonly limits?: ArchiveLimits
   /** Called on the finished folder before it gets its name; a throw leaves nothing behind. */
   readonly prepare?: (folder: string) => Promise<void>
+  /** The SHA-256 that was approved: an archive with another one is refused. */
+  readonly wanted?: string | undefined
 }
 
 const FILE_TYPE = 0o170000
@@ -45,8 +47,11 @@ export async function unpackArchive(
   if (!info.isFile()) throw new ArchiveRefused('It is not a regular file.')
   if (info.size > limits.archiveBytes)
     throw new ArchiveRefused(`It is larger than ${mib(limits.archiveBytes)}.`)
-  const known = join(bundles, await hashOf(archive, options.signal))
-  if (await isFolder(known)) return known
+  const known = join(bundles, options.wanted ?? (await hashOf(archive, options.signal)))
+  if (await isFolder(known)) {
+    await markUsed(known)
+    return known
+  }
 
   await mkdir(bundles, { recursive: true, mode: 0o700 })
   await sweep(bundles)
@@ -56,6 +61,8 @@ export async function unpackArchive(
     // Unpacked from a copy, so that what was hashed is what is unpacked even if the file changes meanwhile.
     const copy = join(draft, 'archive.zip')
     const hash = await copyHashed(archive, copy, limits.archiveBytes, options.signal)
+    if (options.wanted !== undefined && hash !== options.wanted)
+      throw new ArchiveRefused('It changed since it was approved.')
     const folder = join(draft, 'content')
     await mkdir(folder, { mode: 0o700 })
     await unpackInto(copy, folder, limits, options.signal)
@@ -64,6 +71,59 @@ export async function unpackArchive(
   } finally {
     await rm(draft, { recursive: true, force: true })
   }
+}
+
+/** What may still be read of bundles that wait for approval. */
+export interface PendingBudget {
+  plugins: number
+  bytes: number
+}
+
+/** What an archive is and what its manifest says, without unpacking it. Takes the bytes that it reads from `budget`. */
+export async function peekArchive(
+  archive: string,
+  limits: ArchiveLimits,
+  budget: PendingBudget,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly hash: string; readonly manifest: string }> {
+  const info = await stat(archive)
+  if (!info.isFile()) throw new ArchiveRefused('It is not a regular file.')
+  budget.bytes -= info.size
+  if (budget.bytes < 0 || budget.plugins-- <= 0)
+    throw new ArchiveRefused(
+      'The bundles that this project brings are too many or too large to look at before they are approved.',
+    )
+  const hash = await hashOf(archive, signal)
+  const zip = await openZip(archive)
+  try {
+    const entries = await listEntries(zip, limits, signal)
+    const entry = entries.find(({ fileName }) => fileName === 'manifest.json')
+    if (!entry) throw new ArchiveRefused('There is no manifest.json in it.')
+    if (entry.isEncrypted()) throw new ArchiveRefused('"manifest.json" is encrypted.')
+    return { hash, manifest: (await readWhole(zip, entry, limits.manifestBytes)).toString('utf8') }
+  } finally {
+    zip.close()
+  }
+}
+
+async function readWhole(zip: ZipFile, entry: Entry, maxBytes: number): Promise<Buffer> {
+  const tooLong = new ArchiveRefused(`Its manifest is larger than ${Math.round(maxBytes / 1024)} KiB.`)
+  if (entry.uncompressedSize > maxBytes) throw tooLong
+  const source = await new Promise<Readable>((done, fail) => {
+    zip.openReadStream(entry, (error, stream) => (error ? fail(unreadable(error)) : done(stream)))
+  })
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of source) {
+      bytes += (chunk as Buffer).length
+      if (bytes > maxBytes) throw tooLong
+      chunks.push(chunk as Buffer)
+    }
+  } catch (error) {
+    throw error instanceof ArchiveRefused ? error : unreadable(error as Error)
+  }
+  return Buffer.concat(chunks)
 }
 
 async function hashOf(file: string, signal: AbortSignal | undefined): Promise<string> {
@@ -111,6 +171,42 @@ async function sweep(bundles: string): Promise<void> {
     const info = await stat(path).catch(() => undefined)
     if (info && Date.now() - info.mtimeMs > ABANDONED_MS) await rm(path, { recursive: true, force: true })
   }
+  await removeOldest(bundles)
+}
+
+/** A folder's date says when its bundle was used last. */
+async function markUsed(folder: string): Promise<void> {
+  const now = new Date()
+  // A cache that may not be written to is not swept either.
+  await utimes(folder, now, now).catch(() => undefined)
+}
+
+/** Keeps the cache within its limits: those that were not used for longest go first. */
+async function removeOldest(bundles: string): Promise<void> {
+  const { keptBundles, keptBytes, keepMs } = BUNDLE_CACHE_LIMITS
+  const folders = []
+  for (const name of await readdir(bundles)) {
+    if (name.startsWith('.')) continue
+    const path = join(bundles, name)
+    const info = await lstat(path).catch(() => undefined)
+    if (info?.isDirectory()) folders.push({ path, usedMs: info.mtimeMs })
+  }
+  folders.sort((a, b) => b.usedMs - a.usedMs)
+  let bytes = 0
+  for (const [index, { path, usedMs }] of folders.entries()) {
+    bytes += await sizeOf(path)
+    const recent = Date.now() - usedMs < keepMs
+    if (!recent && (index >= keptBundles || bytes > keptBytes))
+      await rm(path, { recursive: true, force: true })
+  }
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  let bytes = 0
+  for (const item of await readdir(folder, { recursive: true, withFileTypes: true }))
+    if (item.isFile())
+      bytes += (await lstat(join(item.parentPath ?? item.path, item.name)).catch(() => undefined))?.size ?? 0
+  return bytes
 }
 
 async function unpackInto(

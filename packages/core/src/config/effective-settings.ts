@@ -1,0 +1,175 @@
+// effective-settings.ts: which hooks, allow rules and machine logins of the settings files count. Those of a private file in
+// the project need a record in the user's home; the shared file of a project allows nothing.
+import { relative, sep } from 'node:path'
+import type { ConfigDocument } from './document.ts'
+import type { Grants } from './grants.ts'
+import { isEffective, isOurs, rulesWithoutServer } from './rule-faults.ts'
+import { hashOf } from './sign.ts'
+import type { Source } from './sources.ts'
+import type { ProjectRecords } from './trust.ts'
+import type { Diagnostic, Scope } from './types.ts'
+
+export interface SettingsInput {
+  readonly documents: readonly ConfigDocument[]
+  readonly root: string
+  readonly records: ProjectRecords
+  /** Which server each "always" of this project was given for. */
+  readonly grants?: Grants | 'unreadable' | undefined
+  /** May programs that did not come from the project start in its folder? */
+  readonly folderTrusted: boolean
+  /** Where they start otherwise. */
+  readonly neutralFolder: string
+}
+
+export interface PermissionRule {
+  readonly action: 'allow' | 'ask' | 'deny'
+  readonly rule: string
+  readonly file: string
+  readonly scope: Scope
+  /** `user-servers`: an allow rule that does not reach the servers which a repository brought. */
+  readonly reach?: 'user-servers'
+  /** An "always": the signatures of the servers that it was given for. */
+  readonly signatures?: readonly string[]
+}
+
+/** The `hooks` of one settings file, as they are written there. */
+export interface WrittenHooks {
+  readonly file: string
+  readonly hooks: Readonly<Record<string, unknown>>
+  /** The folder its commands start in. */
+  readonly cwd: string
+}
+
+/** Hooks or allow rules of a private file in the project that have no effect until the user approves them. */
+export interface PendingSettings {
+  readonly kind: 'hooks' | 'allow'
+  readonly file: string
+  /** The file as records name it: relative to the project. */
+  readonly record: string
+  /** The hooks as written, or the rules that are not approved. */
+  readonly written: unknown
+  /** Of the hooks. */
+  readonly hash?: string
+}
+
+/** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` counts once it is approved. */
+export function permissionRules(input: SettingsInput): PermissionRule[] {
+  return input.documents.flatMap(({ source, settings }) =>
+    (['deny', 'ask', 'allow'] as const).flatMap((action) => {
+      const rules = (settings.permissions?.[action] ?? []).filter(
+        (rule) => isOurs(rule, source) && isEffective(action, rule),
+      )
+      const counting = action === 'allow' ? rules.filter((rule) => isAllowed(rule, source, input)) : rules
+      return counting.map((rule) => ({
+        action,
+        rule,
+        file: source.file,
+        scope: source.scope,
+        ...(action === 'allow' && boundTo(rule, source.scope, input.grants)),
+      }))
+    }),
+  )
+}
+
+/** Rules in files of ours that name a server which is not there. */
+export function strayRules(
+  rules: readonly PermissionRule[],
+  documents: readonly ConfigDocument[],
+  servers: readonly string[],
+): Diagnostic[] {
+  const ours = new Set(
+    documents.filter(({ source }) => source.product === 'plugboard').map(({ source }) => source.file),
+  )
+  return rulesWithoutServer(
+    rules.filter(({ file }) => ours.has(file)),
+    servers,
+  )
+}
+
+/** What the user allowed elsewhere is about the user's servers; an "always" of this project, about the one it was for. */
+function boundTo(
+  rule: string,
+  scope: Scope,
+  grants: SettingsInput['grants'],
+): Pick<PermissionRule, 'reach' | 'signatures'> {
+  if (scope !== 'local') return { reach: 'user-servers' }
+  if (grants === 'unreadable') return { signatures: [] }
+  const signatures = grants?.get(rule)
+  return signatures ? { signatures } : {}
+}
+
+/** The file that everyone shares never allows anything; a private one allows what the user approved, rule by rule. */
+function isAllowed(rule: string, source: Source, input: SettingsInput): boolean {
+  if (source.authorship === 'user') return true
+  if (source.scope !== 'local') return false
+  return settingsRecord(source, input)?.allow?.includes(rule) ?? false
+}
+
+function settingsRecord(source: Source, { records, root }: SettingsInput) {
+  return records.settings.get(recordName(source.file, root))
+}
+
+/** Records name a settings file by its place in the project. */
+export function recordName(file: string, root: string): string {
+  return relative(root, file).split(sep).join('/')
+}
+
+export function pendingIn({ source, settings }: ConfigDocument, input: SettingsInput): PendingSettings[] {
+  if (source.authorship === 'user' || source.scope !== 'local') return []
+  const place = { file: source.file, record: recordName(source.file, input.root) }
+  const pending: PendingSettings[] = []
+  if (settings.hooks) {
+    const hash = hashOf(settings.hooks)
+    if (settingsRecord(source, input)?.hooks !== hash)
+      pending.push({ kind: 'hooks', ...place, written: settings.hooks, hash })
+  }
+  const rules = (settings.permissions?.allow ?? []).filter(
+    (rule) => isOurs(rule, source) && isEffective('allow', rule) && !isAllowed(rule, source, input),
+  )
+  if (rules.length > 0) pending.push({ kind: 'allow', ...place, written: [...new Set(rules)] })
+  return pending
+}
+
+/** What a private file says without effect; the user who wrote it has to hear of that. */
+export function setAside({ kind, file, written }: PendingSettings): Diagnostic {
+  const rules = kind === 'allow' && Array.isArray(written) ? written.length : 0
+  return {
+    severity: 'warning',
+    file,
+    path: kind === 'hooks' ? 'hooks' : 'permissions.allow',
+    message:
+      kind === 'hooks'
+        ? 'does not count: the file lies inside the project and you have not approved these hooks'
+        : `${rules === 1 ? 'one rule does' : `${rules} rules do`} not count: the file lies inside the project and you have not approved ${rules === 1 ? 'it' : 'them'}`,
+    hint: 'Run `plugboard approve`: it shows them and asks.',
+  }
+}
+
+/** Credentials without an address would follow a name; they are not used, and the user hears what to add. */
+export function unboundMachines({ source, settings }: ConfigDocument): Diagnostic[] {
+  return Object.entries(settings.logins?.machines ?? {})
+    .filter(([, machine]) => machine.url === undefined && machine.issuer === undefined)
+    .map(([name]) => ({
+      severity: 'warning',
+      file: source.file,
+      path: `logins.machines.${name}`,
+      server: name,
+      message: 'has neither "url" nor "issuer", so its credentials are not used',
+      hint: 'Add "url" with the address of the server that they are for.',
+    }))
+}
+
+/** A hook is a command on the user's machine: of the project's files only approved hooks of a private one run. */
+export function writtenHooks(input: SettingsInput): WrittenHooks[] {
+  return input.documents.flatMap(({ source, settings }) => {
+    if (!settings.hooks) return []
+    const own = source.authorship === 'user'
+    if (!own && settingsRecord(source, input)?.hooks !== hashOf(settings.hooks)) return []
+    const cwd = startsInProject(source, input) ? input.root : input.neutralFolder
+    return [{ file: source.file, hooks: settings.hooks, cwd }]
+  })
+}
+
+export function startsInProject(source: Source, input: Pick<SettingsInput, 'folderTrusted'>): boolean {
+  return source.authorship === 'repository' || input.folderTrusted
+}

@@ -1,0 +1,60 @@
+// pins.ts: the files of a project that an entry names, with a hash of each, for `approve --pin`. It follows no imports:
+// a pin covers the named files themselves and nothing that they load.
+import { createReadStream } from 'node:fs'
+import { lstat } from 'node:fs/promises'
+import { relative, resolve, sep } from 'node:path'
+import { lazyModule } from '../lazy.ts'
+import { CONFIG_LIMITS } from '../limits.ts'
+import type { ServerEntry } from './entry.ts'
+import { isInside, realPath } from './project.ts'
+import type { Approvals } from './trust.ts'
+
+/** The command, each argument, and each value behind `=`, where it is a file inside the project. */
+export async function filesOf(entry: ServerEntry, root: string): Promise<Readonly<Record<string, string>>> {
+  const words =
+    entry.type === 'stdio'
+      ? [entry.command, ...entry.args.flatMap((arg) => [arg, arg.slice(arg.indexOf('=') + 1)])]
+      : 'headersHelper' in entry
+        ? (entry.headersHelper ?? '').split(/[\s"';|&<>()]+/)
+        : []
+  const base = entry.type === 'stdio' && entry.cwd !== undefined ? resolve(root, entry.cwd) : root
+  const files = new Map<string, string>()
+  for (const word of new Set(words)) {
+    const path = resolve(base, word)
+    if (word === '' || !isInside(realPath(path), root)) continue
+    const hash = await hashOfFile(path)
+    if (hash !== undefined) files.set(relative(root, path).split(sep).join('/'), hash)
+  }
+  return Object.fromEntries(files)
+}
+
+/** By server: the pinned files that are gone or have another hash. */
+export async function changedPins(
+  approvals: Approvals,
+  root: string,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const changed = new Map<string, readonly string[]>()
+  for (const [name, { files }] of approvals) {
+    if (!files) continue
+    const differing: string[] = []
+    for (const [file, hash] of Object.entries(files))
+      if ((await hashOfFile(resolve(root, file))) !== hash) differing.push(file)
+    if (differing.length > 0) changed.set(name, differing)
+  }
+  return changed
+}
+
+/** Undefined for what is no regular file, cannot be read, or is too large to look at each time. */
+async function hashOfFile(path: string): Promise<string | undefined> {
+  const real = realPath(path)
+  const info = await lstat(real).catch(() => undefined)
+  if (!info?.isFile() || info.size > CONFIG_LIMITS.pinnedFileBytes) return undefined
+  const hash = lazyModule('node:crypto').createHash('sha256')
+  try {
+    for await (const chunk of createReadStream(real)) hash.update(chunk)
+    return hash.digest('hex')
+  } catch {
+    // Unreadable is as good as changed: the entry asks again.
+    return undefined
+  }
+}

@@ -1,0 +1,90 @@
+// What programs of a folder that is not trusted get of the PATH, and where a command is looked for.
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemHost } from '../host.ts'
+import { childHostEnvironment, findProgram, hostForPrograms, neutralFolder } from './start-folder.ts'
+
+let base: string
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'plugboard-start-')))
+  for (const folder of ['home', 'p/bin', 'other', 'tools']) mkdirSync(join(base, folder), { recursive: true })
+})
+afterEach(() => rmSync(base, { recursive: true, force: true }))
+
+const at = (path: string) => join(base, path)
+const place = () => ({ root: at('p'), home: at('home'), platform: 'linux' as const, env: {} })
+
+describe('the PATH', () => {
+  const pathOf = (entries: readonly string[], trusted: boolean) =>
+    childHostEnvironment({ PATH: entries.join(':') }, place(), trusted)['PATH']
+
+  it('has no empty and no relative entries, and no folders of a project that is not trusted', () => {
+    symlinkSync(at('p/bin'), at('other/link'))
+    const entries = [
+      '',
+      '.',
+      'node_modules/.bin',
+      at('p'),
+      at('p/bin'),
+      at('other/link'),
+      at('tools'),
+      at('p-else'),
+    ]
+    expect(pathOf(entries, false)).toBe(`${at('tools')}:${at('p-else')}`)
+    expect(pathOf(entries, true)).toBe(
+      [at('p'), at('p/bin'), at('other/link'), at('tools'), at('p-else')].join(':'),
+    )
+  })
+
+  it('is never empty, because that would mean the current folder', () => {
+    expect(pathOf(['.'], false)).toBe('/usr/bin:/bin')
+  })
+
+  it('keeps everything when the project contains the home folder, as `/` does in a container', () => {
+    const wide = { ...place(), root: base }
+    expect(childHostEnvironment({ PATH: at('tools') }, wide, false)['PATH']).toBe(at('tools'))
+  })
+
+  it('goes without what `npm run` says of the project', () => {
+    const env = { npm_config_prefix: '/x', NPM_CONFIG_y: '1', INIT_CWD: '/x', HOME: '/h' }
+    expect(childHostEnvironment(env, place(), false)).toEqual({ HOME: '/h' })
+    expect(childHostEnvironment(env, place(), true)).toEqual(env)
+  })
+})
+
+describe('a command', () => {
+  const program = (path: string, mode = 0o755) => {
+    writeFileSync(at(path), '#!/bin/sh\n')
+    chmodSync(at(path), mode)
+    return at(path)
+  }
+
+  it('is found on the PATH, not beside the one who starts it', () => {
+    program('p/tool')
+    const found = program('tools/tool')
+    expect(findProgram('tool', { PATH: `.::p:${at('tools')}` }, at('p'))).toBe(found)
+    expect(findProgram('tool', { PATH: '.::' }, at('p'))).toBe('/nonexistent/tool')
+    expect(findProgram('./tool', { PATH: at('tools') }, at('p'))).toBe(at('p/tool'))
+  })
+
+  it('that may not be executed is passed over, and named when there is no other', () => {
+    const locked = program('other/tool', 0o644)
+    const PATH = `${at('other')}:${at('tools')}`
+    expect(findProgram('tool', { PATH }, undefined)).toBe(locked)
+    expect(findProgram('tool', { PATH }, undefined)).toBe(locked)
+    const free = program('tools/tool')
+    expect(findProgram('tool', { PATH }, undefined)).toBe(free)
+  })
+})
+
+describe('a program without a folder of its own', () => {
+  it('starts in the neutral one', async () => {
+    const host = hostForPrograms(systemHost({ home: at('home') }), place(), false)
+    const child = host.spawn('/bin/pwd', [], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let said = ''
+    for await (const chunk of child.stdout ?? []) said += String(chunk)
+    expect(said.trim()).toBe(neutralFolder(place()))
+  })
+})

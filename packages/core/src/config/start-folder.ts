@@ -1,0 +1,168 @@
+// start-folder.ts: where programs start that did not come from the project, and what of the PATH they get. Package
+// runners, interpreters and version managers take code from the folder they start in and from relative PATH entries, so
+// a folder that the user has not trusted is neither.
+import { isAbsolute, join, parse, resolve } from 'node:path'
+import { InitError } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { lazyModule } from '../lazy.ts'
+import { isInside, realPath } from './project.ts'
+import { type Place, plugboardHome } from './sources.ts'
+
+/** The folder of ours in which each such server has a folder of its own. */
+export function neutralFolder(place: Pick<Place, 'home' | 'env'>): string {
+  return resolve(plugboardHome(place), 'run')
+}
+
+const DEFAULT_PATH = '/usr/bin:/bin'
+
+/** What runners read from the folder they start in. None of it belongs into the neutral folder. */
+const CODE_NAMES: ReadonlySet<string> = new Set([
+  'node_modules',
+  'package.json',
+  'bunfig.toml',
+  'deno.json',
+  'deno.jsonc',
+  'pyproject.toml',
+  'uv.toml',
+  'mise.toml',
+  '.npmrc',
+  '.yarnrc.yml',
+  '.pnpmfile.cjs',
+  '.venv',
+  '.python-version',
+  '.node-version',
+  '.nvmrc',
+  '.tool-versions',
+  '.mise.toml',
+  '.envrc',
+  '.env',
+])
+
+function holdsCode(name: string): boolean {
+  return CODE_NAMES.has(name.toLowerCase()) || /\.(?:py|pyc|pth)$/i.test(name)
+}
+
+/**
+ * The environment for programs of this project: PATH without empty and relative entries, and, unless the folder is
+ * trusted, without folders of the project and without what `npm run` says about it.
+ */
+export function childHostEnvironment(
+  env: Host['env'],
+  place: Pick<Place, 'root' | 'home' | 'platform'>,
+  folderTrusted: boolean,
+): Record<string, string | undefined> {
+  const kept = Object.entries(env).filter(([name]) => folderTrusted || !/^(?:npm_|init_cwd$)/i.test(name))
+  return Object.fromEntries(
+    kept.map(([name, value]) =>
+      name.toUpperCase() === 'PATH' && value !== undefined
+        ? [name, safePath(value, place, folderTrusted)]
+        : [name, value],
+    ),
+  )
+}
+
+function safePath(
+  path: string,
+  { root, home, platform }: Pick<Place, 'root' | 'home' | 'platform'>,
+  folderTrusted: boolean,
+): string {
+  const separator = platform === 'win32' ? ';' : ':'
+  // A project that contains the home folder (a container's `/`) contains every program too; those are not its own.
+  const ofProject = (entry: string) =>
+    !isInside(realPath(home), root) && (isInside(entry, root) || isInside(realPath(entry), root))
+  const kept = path
+    .split(separator)
+    .filter((entry) => isAbsolute(entry) && (folderTrusted || !ofProject(entry)))
+    .join(separator)
+  // An empty PATH means the current folder.
+  return kept === '' && separator === ':' ? DEFAULT_PATH : kept
+}
+
+/** The same host, for starting programs: the safe environment, a safe folder where none is given, a safe look-up. */
+export function hostForPrograms(host: Host, place: Place, folderTrusted: boolean): Host {
+  const neutral = neutralFolder(place)
+  return {
+    ...host,
+    env: childHostEnvironment(host.env, place, folderTrusted),
+    spawn: (command, args, options) => {
+      const cwd = options.cwd === undefined ? neutral : String(options.cwd)
+      return host.spawn(command, args, {
+        ...options,
+        cwd: isInside(cwd, neutral) ? prepared(cwd, neutral) : cwd,
+      })
+    },
+  }
+}
+
+/** Makes the folder, or says why nothing may start in it. Where nothing can be written, the root of the disk serves. */
+function prepared(folder: string, neutral: string): string {
+  const { mkdirSync } = lazyModule('node:fs')
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM' || code === 'ENOSPC')
+      return parse(neutral).root
+    throw new InitError(`${folder}, where your servers start, could not be made (${code}).`, {
+      stage: 'transport',
+      hint: `Remove what is in the way at ${neutral}.`,
+      cause: error,
+    })
+  }
+  for (const each of new Set([neutral, folder])) check(each)
+  return folder
+}
+
+function check(folder: string): void {
+  const { lstatSync, readdirSync, chmodSync } = lazyModule('node:fs')
+  const fail = (why: string, hint: string) =>
+    new InitError(`${folder}, where your servers start, ${why}.`, { stage: 'transport', hint })
+  const info = lstatSync(folder)
+  if (!info.isDirectory()) throw fail('is a link', 'Remove it; it is made again.')
+  const own = process.getuid?.()
+  if (own !== undefined && info.uid !== own)
+    throw fail('belongs to another account', 'Remove it; it is made again.')
+  if (process.platform !== 'win32' && (info.mode & 0o077) !== 0) chmodSync(folder, 0o700)
+  const code = readdirSync(folder).find(holdsCode)
+  if (code !== undefined)
+    throw fail(
+      `holds ${JSON.stringify(code.slice(0, 64))}, from which programs would take code`,
+      `Look at ${join(folder, code)} and remove it.`,
+    )
+}
+
+/** No such file on any system: what was not found must not be looked for once more, in the folder it would start in. */
+const NOWHERE = '/nonexistent'
+
+/**
+ * The file that a command names: on PATH without empty and relative entries, never in the folder it starts in. A path
+ * that does not exist where there is none.
+ */
+export function findProgram(
+  command: string,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string | undefined,
+): string {
+  if (command.includes('/')) return resolve(cwd ?? process.cwd(), command)
+  if (command === '') return command
+  const { accessSync, constants, statSync } = lazyModule('node:fs')
+  let forbidden: string | undefined
+  for (const folder of (env['PATH'] ?? DEFAULT_PATH).split(':')) {
+    if (!isAbsolute(folder)) continue
+    const file = join(folder, command)
+    try {
+      if (!statSync(file).isFile()) continue
+    } catch {
+      // Not there, or behind a folder that is closed to us.
+      continue
+    }
+    try {
+      accessSync(file, constants.X_OK)
+      return file
+    } catch {
+      // A later folder may have one that we may execute; else the start says what is wrong with this one.
+      forbidden ??= file
+    }
+  }
+  return forbidden ?? join(NOWHERE, command)
+}
