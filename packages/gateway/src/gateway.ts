@@ -4,6 +4,7 @@ import { type Board, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, fromPublic, toPublic } from './addresses.ts'
 import { ANSWERS } from './answers.ts'
+import type { NameStore } from './claims.ts'
 import type { Client, Exchange } from './client.ts'
 import { EVERYTHING, type Exposure } from './exposure.ts'
 import { Feed } from './feed.ts'
@@ -31,6 +32,8 @@ export interface GatewayOptions {
   readonly keys?: KeyRing
   /** Remembers ids that must not be used again, also for the next process when it is given a file. */
   readonly spent?: SpentIds
+  /** Where names are kept for the next process, with names that two servers can want. */
+  readonly nameStore?: NameStore
   /** The folders that servers are told of when no client's call is under way. */
   readonly roots?: () => Json
 }
@@ -94,6 +97,7 @@ export class Gateway {
       board,
       naming: this.#names,
       expose: this.expose,
+      store: options.nameStore,
       changed: (shown, server) => this.feed.listChanged(shown, server),
     })
   }
@@ -148,6 +152,11 @@ export class Gateway {
 
   collisions(): readonly string[] {
     return this.#offers.view(this.expose).collisions
+  }
+
+  /** The names are as they should be: from now on they are kept for the next process. */
+  keepNames(): void {
+    this.#offers.keepNames()
   }
 
   instructions(client: Client): string {
