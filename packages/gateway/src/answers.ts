@@ -52,13 +52,9 @@ export const ANSWERS: Readonly<Record<string, Answerer>> = {
     if (uri === STATUS_URI) return statusOf(gateway, exchange.client)
     const address = await gateway.resource(uri, exchange)
     if (!address) throw new NotFound('resource', uri)
-    const { signal } = exchange
+    const { client, signal } = exchange
     await gateway.questions.during(address.server, exchange, () =>
-      gateway.board.permitRead(address.server, address.uri, {
-        caller: 'client',
-        clientId: exchange.client.id,
-        signal,
-      }),
+      gateway.board.permitRead(address.server, address.uri, { caller: 'client', client: client.id, signal }),
     )
     const result = await gateway.forward(address, 'resources/read', { ...params, uri: address.uri }, exchange)
     return gateway.withAddresses(address.server, result, 'contents')

@@ -53,12 +53,9 @@ export async function openGateway(
   return new Gateway(await open(questions.wiring()), questions, options)
 }
 
+/** A board that follows files tells of their faults. */
 interface FaultTeller {
-  configurationFaults(): readonly {
-    readonly file: string
-    readonly line?: number
-    readonly message: string
-  }[]
+  configurationFaults(): readonly object[]
 }
 
 type Asker = Pick<Exchange, 'client' | 'signal'>
@@ -133,15 +130,15 @@ export class Gateway {
     return exposure !== this.expose && exposure !== EVERYTHING
   }
 
-  /** What the operator should know: names that were refused to a server, and files that could not be read. */
-  problems(): readonly string[] {
-    // A board that follows files tells of their faults.
-    const { configurationFaults } = this.board as Board & Partial<FaultTeller>
-    const faults = configurationFaults?.call(this.board) ?? []
-    const texts = faults.map(
-      ({ file, line, message }) => `${file}${line === undefined ? '' : `:${line}`}: ${message}`,
-    )
-    return [...this.#offers.refusedNames(), ...texts]
+  /** Names that a server wanted while another one had them, in words. */
+  refusedNames(): readonly string[] {
+    return this.#offers.refusedNames()
+  }
+
+  /** What is wrong with the files that the board was configured from; nothing for a board that reads none. */
+  configurationFaults(): readonly object[] {
+    const board = this.board as Board & Partial<FaultTeller>
+    return board.configurationFaults?.() ?? []
   }
 
   /** A name that any server may have is waited for no longer than the first list: one server may never come up. */
@@ -284,7 +281,7 @@ export class Gateway {
     const onProgress = progressOf(params, exchange)
     const context = {
       caller: 'client',
-      clientId: exchange.client.id,
+      client: exchange.client.id,
       signal: exchange.signal,
       ...(onProgress && { onProgress }),
     } as const

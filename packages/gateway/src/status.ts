@@ -40,8 +40,14 @@ export function statusOf(gateway: Gateway, client: Client): Json {
         ...(error && { error }),
       }
     })
-  const problems = gateway.isNarrow(client) ? [] : gateway.problems()
-  const status = { servers, ...(problems.length > 0 && { problems }) }
+  // Both are about everything that is served.
+  const names = gateway.isNarrow(client) ? [] : gateway.refusedNames()
+  const configuration = gateway.isNarrow(client) ? [] : gateway.configurationFaults()
+  const status = {
+    servers,
+    ...(names.length > 0 && { names }),
+    ...(configuration.length > 0 && { configuration }),
+  }
   return {
     contents: [{ uri: STATUS_URI, mimeType: 'application/json', text: JSON.stringify(status, null, 2) }],
   }

@@ -184,7 +184,7 @@ export class Calls implements ToolActions {
     const standing = this.#standing(server)
     const verdict =
       this.#gate.quick(request, standing, caller) ??
-      (await this.#gate.check(request, standing, caller, { uri }, context.signal, context.clientId))
+      (await this.#gate.check(request, standing, caller, { uri }, context.signal, context.client))
     this.#audit.record({
       server,
       tool: 'resources/read',

@@ -58,11 +58,11 @@ export class PermissionGate {
     caller: Caller,
     args: unknown,
     signal?: AbortSignal,
-    clientId?: string,
+    client?: string,
   ): Promise<Verdict> {
     const decision = decide(request, standing)
     // Clients of a served board have users of their own: none waits for another's answer.
-    const key = JSON.stringify([grantKey(request), clientId])
+    const key = JSON.stringify([grantKey(request), client])
     const busy = this.#open.get(key)
     // What the other call's user answered, its caller hears; here it only matters that the question is closed.
     if (busy) await busy.catch(() => undefined)

@@ -49,7 +49,7 @@ export async function permit(
   const caller = context.caller ?? 'agent'
   const verdict =
     ports.gate.quick(request, standing, caller) ??
-    (await ports.gate.check(request, standing, caller, args, context.signal, context.clientId))
+    (await ports.gate.check(request, standing, caller, args, context.signal, context.client))
   if (verdict.outcome === 'allow') {
     // A client in front of a served board answers for itself, not for the user of this one.
     if (caller !== 'client') ports.accepted?.accept(tool)

@@ -33,8 +33,8 @@ export interface Progress {
 export interface CallContext {
   /** `user`: a person typed it, which is consent. `client`: the one in front of a served board. Default `agent`. */
   readonly caller?: 'user' | 'agent' | 'client'
-  /** Which client, when several call: a question that one of them leaves open holds up no other. */
-  readonly clientId?: string
+  /** Which client of a served board: questions and grants of one client are not those of another. */
+  readonly client?: string
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
   /** Milliseconds for this call, instead of the server's. */
