@@ -1,6 +1,6 @@
 // A server over stdio without a library, for what a gateway is tested with. ERA=modern speaks 2026-07-28 only. TOOLS names
 // its tools, FILE is where `write` and `order` leave a line; `grow` adds the tools of LATER and says so; STDERR is said at
-// the start, and with FAIL it ends there.
+// the start, and with FAIL it ends there. With DELAY it greets after so many milliseconds.
 import { appendFileSync } from 'node:fs'
 
 const {
@@ -10,6 +10,7 @@ const {
   FILE,
   STDERR,
   FAIL,
+  DELAY,
 } = process.env
 if (STDERR) process.stderr.write(`${STDERR}\n`)
 if (FAIL) process.exit(1)
@@ -110,6 +111,8 @@ function receive(message) {
     ? () => call(id, params.arguments ?? {}, params)
     : answers[method] && (() => answers[method](params))
   if (unknown || !answer) return say({ id, error: { code: -32601, message: 'Method not found' } })
+  if (method === 'initialize' && DELAY)
+    return void setTimeout(() => say({ id, result: answer() }), Number(DELAY))
   const result = answer()
   if (result) say({ id, result: modern ? { resultType: 'complete', ...result } : result })
 }

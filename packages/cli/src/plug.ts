@@ -3,7 +3,7 @@
 
 import { join, sep } from 'node:path'
 import { type Board, type BoardBehaviour, Cancelled, openBoard } from '@plugboard/core'
-import { type Configuration, neutralFolder, plugboardHome, printable } from '@plugboard/core/config'
+import { type Configuration, neutralFolder, printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from './context.ts'

@@ -43,4 +43,28 @@ describe('a name', () => {
     expect(claims.turnOf('tool', 'save', evil)).toBeDefined()
     expect(claims.turnOf('tool', 'save', vault)).toBeUndefined()
   })
+
+  it('of an earlier process is kept for its owner until that has told what it has', () => {
+    const key = JSON.stringify(['tool', 'save'])
+    const saved: string[][] = []
+    const store = {
+      known: new Map([[key, vault]]),
+      save: (...owners: ReadonlyMap<string, unknown>[]) =>
+        saved.push(owners.flatMap((one) => [...one.keys()])),
+    }
+    const claims = new Claims(() => undefined, store)
+    expect(claims.claim('tool', 'save', evil)).toBe(false)
+    expect(claims.ownerOf('tool', 'save')).toBe('vault')
+    claims.settled('prompt', 'vault')
+    expect(claims.claim('tool', 'save', evil)).toBe(false)
+    expect(claims.claim('tool', 'save', vault)).toBe(true)
+    expect(saved).toEqual([])
+    claims.keep()
+    claims.claim('tool', 'other', vault)
+    expect(saved).toEqual([[key], [key, JSON.stringify(['tool', 'other'])]])
+    expect([claims.isSettled('tool', 'save'), claims.isSettled('tool', 'other')]).toEqual([true, false])
+    const other = new Claims(() => undefined, store)
+    other.settled('tool', 'vault')
+    expect(other.claim('tool', 'save', evil)).toBe(true)
+  })
 })

@@ -4,6 +4,7 @@ import { type Board, RpcFault } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, fromPublic, toPublic } from './addresses.ts'
 import { ANSWERS } from './answers.ts'
+import type { NameStore } from './claims.ts'
 import type { Client, Exchange } from './client.ts'
 import { EVERYTHING, type Exposure } from './exposure.ts'
 import { Feed } from './feed.ts'
@@ -31,6 +32,8 @@ export interface GatewayOptions {
   readonly keys?: KeyRing
   /** Remembers ids that must not be used again, also for the next process when it is given a file. */
   readonly spent?: SpentIds
+  /** Where names are kept for the next process, with names that two servers can want. */
+  readonly nameStore?: NameStore
   /** The folders that servers are told of when no client's call is under way. */
   readonly roots?: () => Json
 }
@@ -48,14 +51,6 @@ export async function openGateway(
 ): Promise<Gateway> {
   const questions = new Questions(options.ask ?? 'client', options.roots ?? (() => ({ roots: [] })))
   return new Gateway(await open(questions.wiring()), questions, options)
-}
-
-interface FaultTeller {
-  configurationFaults(): readonly {
-    readonly file: string
-    readonly line?: number
-    readonly message: string
-  }[]
 }
 
 type Asker = Pick<Exchange, 'client' | 'signal'>
@@ -94,6 +89,7 @@ export class Gateway {
       board,
       naming: this.#names,
       expose: this.expose,
+      store: options.nameStore,
       changed: (shown, server) => this.feed.listChanged(shown, server),
     })
   }
@@ -129,15 +125,9 @@ export class Gateway {
     return exposure !== this.expose && exposure !== EVERYTHING
   }
 
-  /** What the operator should know: names that were refused to a server, and files that could not be read. */
-  problems(): readonly string[] {
-    // A board that follows files tells of their faults.
-    const { configurationFaults } = this.board as Board & Partial<FaultTeller>
-    const faults = configurationFaults?.call(this.board) ?? []
-    const texts = faults.map(
-      ({ file, line, message }) => `${file}${line === undefined ? '' : `:${line}`}: ${message}`,
-    )
-    return [...this.#offers.refusedNames(), ...texts]
+  /** Names that a server wanted while another one had them, in words. */
+  refusedNames(): readonly string[] {
+    return this.#offers.refusedNames()
   }
 
   /** A name that any server may have is waited for no longer than the first list: one server may never come up. */
@@ -148,6 +138,11 @@ export class Gateway {
 
   collisions(): readonly string[] {
     return this.#offers.view(this.expose).collisions
+  }
+
+  /** The names are as they should be: from now on they are kept for the next process. */
+  keepNames(): void {
+    this.#offers.keepNames()
   }
 
   instructions(client: Client): string {

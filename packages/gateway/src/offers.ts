@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Board } from '@plugboard/core'
 import { type HeaderScan, NameRegistry, scanHeaders } from '@plugboard/core/tools'
 import { type Address, fitsTemplate, fromPublic, STATUS_URI, toPublic } from './addresses.ts'
-import { Claims, KINDS } from './claims.ts'
+import { type ClaimKind, Claims, KINDS, type NameStore } from './claims.ts'
 import type { Exposure } from './exposure.ts'
 import { listedPrompt, listedResource, listedTool } from './listing.ts'
 import { isObject, type Json } from './protocol.ts'
@@ -56,6 +56,8 @@ const NOTHING: Lists = { tools: [], resources: [], templates: [], prompts: [] }
 export interface OffersOptions {
   readonly board: Board
   readonly naming: Naming
+  /** Where names are kept for the next process. */
+  readonly store?: NameStore | undefined
   /** What is served at all; the rest claims no names. */
   readonly expose: Exposure
   /** A list is different now because of one server, or maybe because of any. */
@@ -74,7 +76,10 @@ export class Offers {
   constructor(options: OffersOptions) {
     this.#options = options
     this.#board = options.board
-    this.#claims = new Claims((text, server) => this.#board.warn(text, server))
+    this.#claims = new Claims((text, server) => this.#board.warn(text, server), options.store)
+    const configured = new Set(this.#board.servers().map(({ name }) => name))
+    for (const { server } of options.store?.known.values() ?? [])
+      if (!configured.has(server)) this.#claims.release(server)
     this.#stops = [
       this.#board.on('list-changed', ({ server, list }) => {
         // Skills are read through the resources they are made of.
@@ -97,6 +102,11 @@ export class Offers {
 
   close(): void {
     for (const stop of this.#stops) stop()
+  }
+
+  /** From now on names are kept for the next process. */
+  keepNames(): void {
+    this.#claims.keep()
   }
 
   /** Names that a server wanted and another one has, in words. */
@@ -130,6 +140,7 @@ export class Offers {
   #listed(server: string, list: ListKind): void {
     const before = this.#lists.get(server)?.[list]
     this.#take(server, list)
+    this.#claims.settled(KINDS[list], server)
     if (list === 'resources') this.#readTemplates(server)
     if (isDeepStrictEqual(before ?? [], this.#lists.get(server)?.[list])) return
     this.#views = new WeakMap()
@@ -183,7 +194,7 @@ export class Offers {
       if (tool.checkPermissions().outcome === 'deny') continue
       const shown = naming === 'mcp' ? tool.name : this.#shown(server, name)
       if (naming !== 'mcp' && !this.#claims.claim('tool', shown, { server, name })) {
-        collisions.push(`the tool "${shown}" of "${this.#claims.ownerOf('tool', shown)}" and "${server}"`)
+        this.#collide('tool', shown, server, collisions)
         continue
       }
       let scan: HeaderScan | undefined
@@ -228,7 +239,7 @@ export class Offers {
     for (const [at, { server, tool: name, prompt }] of refs.entries()) {
       const shown = naming === 'mcp' ? (names[at] ?? name) : this.#shown(server, name)
       if (naming !== 'mcp' && !this.#claims.claim('prompt', shown, { server, name })) {
-        collisions.push(`the prompt "${shown}" of "${this.#claims.ownerOf('prompt', shown)}" and "${server}"`)
+        this.#collide('prompt', shown, server, collisions)
         continue
       }
       prompts.set(shown, { server, name })
@@ -271,6 +282,12 @@ export class Offers {
     }
   }
 
+  /** A name that an earlier process gave to one of them is no reason not to start: the other is left out, and told. */
+  #collide(kind: ClaimKind, shown: string, server: string, collisions: string[]): void {
+    if (this.#claims.isSettled(kind, shown)) return
+    collisions.push(`the ${kind} "${shown}" of "${this.#claims.ownerOf(kind, shown)}" and "${server}"`)
+  }
+
   /** Of several templates that fit, the one that was there first. */
   #oldest(templates: readonly Address[]): Address | undefined {
     const turn = ({ server, uri }: Address) =>
@@ -291,8 +308,7 @@ export class Offers {
         const address = { server, uri: String(item[field]) }
         const isPlain = this.#options.naming === 'plain'
         if (isPlain && !this.#claims.claim(KINDS[kind], address.uri, { server, name: address.uri })) {
-          const owner = this.#claims.ownerOf(KINDS[kind], address.uri)
-          collisions.push(`the ${KINDS[kind]} "${address.uri}" of "${owner}" and "${server}"`)
+          this.#collide(KINDS[kind], address.uri, server, collisions)
           continue
         }
         const same = own.get(address.uri)

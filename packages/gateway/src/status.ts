@@ -42,22 +42,12 @@ export function statusOf(gateway: Gateway, client: Client): Json {
         ...(error && { error }),
       }
     })
-  const problems = gateway.isNarrow(client) ? [] : gateway.problems()
-  // Faults name files and servers, so only a client that may see everything hears of them.
-  const faults = gateway.isNarrow(client) ? [] : gateway.board.configurationFaults()
-  const configuration = faults.map(({ severity, file, line, column, path, server, message, hint }) => ({
-    severity,
-    file,
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
-    ...(path !== undefined && { path }),
-    ...(server !== undefined && { server }),
-    message,
-    ...(hint !== undefined && { hint }),
-  }))
+  // Both are about everything that is served.
+  const names = gateway.isNarrow(client) ? [] : gateway.refusedNames()
+  const configuration = gateway.isNarrow(client) ? [] : gateway.board.configurationFaults()
   const status = {
     servers,
-    ...(problems.length > 0 && { problems }),
+    ...(names.length > 0 && { names }),
     ...(configuration.length > 0 && { configuration }),
   }
   return {

@@ -31,11 +31,11 @@ const KEY_PLACES = {
 } as const
 
 /** What was found, what it rests on, and what it cannot show. */
-function verified({ lines, firstSeq, seals }: Extract<AuditCheck, { ok: true }>): string {
+function verified({ lines, rotatedAway, seals }: Extract<AuditCheck, { ok: true }>): string {
   const found = [`${lines} lines, none changed, moved or taken out.`]
-  if (firstSeq > 1)
+  if (rotatedAway > 0)
     found.push(
-      `Lines 1 to ${firstSeq - 1} were rotated away and cannot be checked; \`audit.files\` and \`audit.maxBytes\` in the settings say how much is kept.`,
+      `Lines 1 to ${rotatedAway} were rotated away and cannot be checked; \`audit.files\` and \`audit.maxBytes\` in the settings say how much is kept.`,
     )
   if (!seals) {
     if (lines > 0)

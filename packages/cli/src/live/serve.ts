@@ -1,5 +1,5 @@
 // serve: every server of the board behind one endpoint, over stdio or HTTP, until the client leaves or a signal comes.
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openBoard, type ServerEntry } from '@plugboard/core'
@@ -10,11 +10,13 @@ import {
   type Exposure,
   type Gateway,
   type GatewayLimits,
+  type GatewayOptions,
   type Grant,
   gatewayKeys,
   KeyRing,
   type Naming,
   openGateway,
+  openNameStore,
   readExposure,
   SpentIds,
   serveHttp,
@@ -63,6 +65,7 @@ export async function run(invocation: Invocation): Promise<number> {
     if (invocation.option('names') === 'plain' || invocation.option('names') === 'server.tool') {
       await waking
       refuseCollisions(gateway)
+      gateway.keepNames()
     }
     if (http) await overHttp(invocation, gateway, { ...http, exposure }, stop.signal, reload)
     else await overStdio(gateway, stop.signal)
@@ -108,14 +111,17 @@ async function open(invocation: Invocation, exposure: Exposure, port: number | u
       ask: (invocation.option('ask') ?? 'client') as AskPolicy,
       expose: exposure,
       limits: limitsOf(invocation, configuration),
-      ...(await durable(invocation)),
+      ...(await durable(invocation, root)),
       roots: () => ({ roots: [{ uri: pathToFileURL(root).href, name: root }] }),
     },
   )
 }
 
 /** Keys and memory that outlive the process, so that clients can go on after a restart. */
-async function durable(invocation: Invocation): Promise<{ keys: KeyRing; spent: SpentIds }> {
+async function durable(
+  invocation: Invocation,
+  root: string,
+): Promise<Pick<GatewayOptions, 'keys' | 'spent' | 'nameStore'>> {
   const { host, output } = invocation
   const stateDir = stateDirOf(host)
   const read = () => gatewayKeys({ stateDir, env: host.env, now: () => host.now() })
@@ -128,7 +134,10 @@ async function durable(invocation: Invocation): Promise<{ keys: KeyRing; spent: 
     const spent = await new SpentIds(join(stateDir, 'gateway-spent')).open()
     const refresh = () => read().then((next) => keys.replace(next), lost)
     setInterval(refresh, KEYS_REFRESH_MS).unref()
-    return { keys, spent }
+    const place = createHash('sha256').update(root).digest('hex').slice(0, 16)
+    const names = invocation.option('names') ?? 'mcp'
+    const file = join(stateDir, `gateway-names-${names}-${place}.json`)
+    return { keys, spent, ...(names !== 'mcp' && { nameStore: await openNameStore(file, lost) }) }
   } catch (error) {
     if (error instanceof InvalidInput) throw error
     lost(error)

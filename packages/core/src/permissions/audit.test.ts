@@ -52,7 +52,7 @@ describe('the audit log', () => {
   it('is one chain over many writers, one after another and at once', async () => {
     await write(3)
     await Promise.all([write(20), write(20)])
-    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 43, firstSeq: 1 })
+    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 43, firstSeq: 1, rotatedAway: 0 })
   })
 
   it('is one chain over two processes', async () => {
@@ -64,7 +64,7 @@ describe('the audit log', () => {
         }),
     )
     expect(await Promise.all(exits)).toEqual([0, 0])
-    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 50, firstSeq: 1 })
+    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 50, firstSeq: 1, rotatedAway: 0 })
   })
 
   it.each<[string, (rows: string[]) => string[]]>([
@@ -99,7 +99,7 @@ describe('the audit log', () => {
     await write(2)
     await appendFile(path, '{"seq":3,"time":"20')
     await write(1)
-    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 3, firstSeq: 1 })
+    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 3, firstSeq: 1, rotatedAway: 0 })
   })
 
   it('is bounded by rotation, and what is kept can still be followed', async () => {
@@ -110,6 +110,7 @@ describe('the audit log', () => {
     const check = await verifyAudit(path)
     expect(check).toMatchObject({ ok: true })
     expect(check.ok && check.firstSeq).toBeGreaterThan(1)
+    expect(check.ok && check.rotatedAway).toBe(check.ok && check.firstSeq - 1)
     expect((await readAudit(path, 2)).map(({ seq }) => seq)).toEqual([35, 36])
   })
 

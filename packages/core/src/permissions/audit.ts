@@ -340,8 +340,10 @@ export type AuditCheck =
   | {
       readonly ok: true
       readonly lines: number
-      /** The first line that is still there; those before it were rotated away. */
+      /** The first line that is still there. */
       readonly firstSeq: number
+      /** How many lines before it were rotated away: nothing can be said about them. */
+      readonly rotatedAway: number
       /** What the seals cover, where the log has a key. */
       readonly seals?: AuditSeals
     }
@@ -387,13 +389,14 @@ export async function verifyAudit(path: string, keys?: AuditKeys): Promise<Audit
   const cut = (problem: string): AuditCheck => ({ ok: false, lines, file: path, line: lines + 1, problem })
   const last = previous?.seq ?? 0
   if (head && last < head.seq) return cut('is missing: the end was cut off')
-  if (!key) return { ok: true, lines, firstSeq }
+  const rotatedAway = Math.max(0, firstSeq - 1)
+  if (!key) return { ok: true, lines, firstSeq, rotatedAway }
   if (!head) return cut('may be missing: the note of where the log ends was taken away')
   if (head.seq >= key.since && !isSealed(key, 'head', head.seq, head.hash, head.mac))
     return cut('may be missing: the note of where the log ends has no seal of this key')
   if (last >= key.since && unsealed > last - key.since)
     return cut('is not sealed, and neither is any line since the key is in use: the seals were taken away')
-  return { ok: true, lines, firstSeq, seals: { key: key.kept, since: key.since, unsealed } }
+  return { ok: true, lines, firstSeq, rotatedAway, seals: { key: key.kept, since: key.since, unsealed } }
 }
 
 type CheckedRow =
