@@ -13,7 +13,10 @@ export function readTokenFile(file: string): TokenLine[] {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new InvalidInput(`--token-file: ${file} cannot be read.`, { cause: error })
+    throw new InvalidInput(`--token-file: ${file} cannot be read.`, {
+      hint: 'Check that the file is there and that you may read it.',
+      cause: error,
+    })
   }
   const lines = text
     .split('\n')
@@ -30,7 +33,7 @@ export function readTokenFile(file: string): TokenLine[] {
     })
   if (new Set(lines.map(({ token }) => token)).size < lines.length)
     throw new InvalidInput(`--token-file: ${file} has the same token twice.`, {
-      hint: 'Write each token on one line only.',
+      hint: 'Write what one client is shown on one line, after its token.',
     })
   return lines
 }

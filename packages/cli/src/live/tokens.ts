@@ -1,39 +1,18 @@
 // tokens.ts: the file with the tokens of `serve --http`: read strictly at the start, and followed while it runs. A file that
 // cannot be used any more changes nothing: the last good one stays, and the fault is told.
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { InvalidInput } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Exposure, type Grant, narrowed, readExposure } from '@plugboard/gateway'
+import { readTokenFile } from './token-file.ts'
 
-/** One token a line; what follows it on the line narrows what that client is shown. `#` starts a comment. */
+/** What follows a token on its line narrows what that client is shown. */
 export function readTokens(file: string, exposure: Exposure): Grant[] {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new InvalidInput(`--token-file: ${file} cannot be read.`, {
-      hint: 'Check that the file is there and that you may read it.',
-      cause: error,
-    })
-  }
-  const grants = text
-    .split('\n')
-    .map((line) => line.replace(/(?:^|\s)#.*/, '').trim())
-    .filter((line) => line !== '')
-    .map((line) => {
-      const [token = '', ...patterns] = line.split(/\s+/)
-      return { token, patterns, exposure: narrowed(exposure, exposureOf(patterns, `--token-file: ${file}`)) }
-    })
-  const short = grants.find(({ token }) => token.length < 16)
-  if (grants.length === 0 || short)
-    throw new InvalidInput(`--token-file: ${file} ${short ? 'has a token that is too short' : 'is empty'}.`, {
-      hint: 'Write one token of at least 16 characters a line.',
-    })
-  if (new Set(grants.map(({ token }) => token)).size < grants.length)
-    throw new InvalidInput(`--token-file: ${file} has the same token twice.`, {
-      hint: 'Write what one client is shown on one line, after its token.',
-    })
-  return grants
+  return readTokenFile(file).map(({ token, rest }) => ({
+    token,
+    patterns: rest,
+    exposure: narrowed(exposure, exposureOf(rest, `--token-file: ${file}`)),
+  }))
 }
 
 /** What cannot be a pattern is an error of the place it was written in. */
