@@ -14,6 +14,7 @@ import { entrySecrets, rememberTokens } from './entry-secrets.ts'
 import {
   ChannelClosed,
   deaf,
+  type FaultPlace,
   isLoggedOut,
   isSessionExpired,
   isTooLarge,
@@ -151,27 +152,16 @@ export class Connection {
       await held(host, this.#ready(signal))
       return await held(host, abortable<Catalog[K]['items']>(this.catalog[kind].get(), signal))
     } catch (error) {
-      throw toPlugboardError(error, {
-        hide: this.secrets.hide,
-        server: this.server.name,
-        stage: 'call',
-        method: `${kind}/list`,
-      })
+      throw this.#fault(error, { stage: 'call', method: `${kind}/list` })
     }
   }
 
   async notify(method: string, params?: Json): Promise<void> {
-    const { name } = this.server
     const notifying = async () => (await this.#ready()).notify(method, params)
     try {
       await held(this.#options.host, notifying())
     } catch (error) {
-      throw toPlugboardError(error, {
-        hide: this.secrets.hide,
-        server: name,
-        stage: 'call',
-        method,
-      })
+      throw this.#fault(error, { stage: 'call', method })
     }
   }
 
@@ -210,12 +200,16 @@ export class Connection {
     await atMost(host, CONNECT_LIMITS.closeMs, this.#log.flush())
   }
 
+  #fault(error: unknown, place: Omit<FaultPlace, 'server' | 'hide'>): PlugboardError {
+    return toPlugboardError(error, { server: this.server.name, hide: this.secrets.hide, ...place })
+  }
+
   /** A caller waits for it: the process is held, and giving up is `Cancelled`. */
   async #awaited(work: Promise<ServerState>): Promise<ServerState> {
     try {
       return await held(this.#options.host, work)
     } catch (error) {
-      throw toPlugboardError(error, { server: this.server.name, stage: 'connect', hide: this.secrets.hide })
+      throw this.#fault(error, { stage: 'connect' })
     }
   }
 
@@ -265,7 +259,7 @@ export class Connection {
   async #attempt(
     pending: states.Pending,
   ): Promise<AfterLoss | { readonly state: states.NeedsAuth } | undefined> {
-    const { host, slots, server } = this.#options
+    const { host, slots } = this.#options
     const { signal } = this.#closing
     let at = pending
     this.#log.turnPage()
@@ -284,13 +278,7 @@ export class Connection {
     } catch (error) {
       this.#quiet()
       this.#session = undefined
-      const tail = this.#log.tail()
-      const fault = toPlugboardError(error, {
-        hide: this.secrets.hide,
-        server: server.name,
-        stage: at.stage,
-        tail,
-      })
+      const fault = this.#fault(error, { stage: at.stage, tail: this.#log.tail() })
       this.#log.add('plugboard', `Connecting failed at stage "${fault.stage ?? at.stage}": ${fault.code}`)
       if (fault.code === 'AUTH_REQUIRED') return { state: states.unauthorised(at, fault, host.now()) }
       return states.attemptFailed(at, fault, this.#policy, host.random())
@@ -368,17 +356,11 @@ export class Connection {
   }
 
   #lose(state: Connected, error: unknown, after?: Promise<void>): void {
-    const { host, server } = this.#options
+    const { host } = this.#options
     this.#quiet()
     this.#session = undefined
     this.#log.add('plugboard', 'The connection was lost.')
-    const { hide } = this.secrets
-    const fault = toPlugboardError(error, {
-      server: server.name,
-      stage: 'call',
-      tail: this.#log.tail(),
-      hide,
-    })
+    const fault = this.#fault(error, { stage: 'call', tail: this.#log.tail() })
     const next = isTooLarge(error)
       ? states.renew(state)
       : states.lost(state, fault, this.#policy, host.now(), host.random())
@@ -446,12 +428,8 @@ export class Connection {
   }
 
   #unauthorised(error: unknown): PlugboardError {
-    const { host, server } = this.#options
-    const fault = toPlugboardError(error, {
-      hide: this.secrets.hide,
-      server: server.name,
-      stage: 'auth',
-    })
+    const { host } = this.#options
+    const fault = this.#fault(error, { stage: 'auth' })
     const state = this.#state
     if (state.kind === 'connected') {
       this.#quiet()
@@ -468,13 +446,7 @@ export class Connection {
       await held(this.#options.host, working())
     } catch (error) {
       const method = `resources/${way}`
-      throw toPlugboardError(error, {
-        hide: this.secrets.hide,
-        server: this.server.name,
-        stage: 'call',
-        method,
-        name: uri,
-      })
+      throw this.#fault(error, { stage: 'call', method, name: uri })
     }
   }
 
