@@ -10,7 +10,7 @@ import {
 } from '../packages/core/src/auth/fixtures/resource-server.ts'
 import { type Bench, bench, cleanUp, pasting, remote } from '../packages/core/src/auth/fixtures/setup.ts'
 import { authFor, login, serverKey, watchLogins } from '../packages/core/src/auth/index.ts'
-import { loadLogin, saveLogin } from '../packages/core/src/auth/logins.ts'
+import { loadLogin, saveLogin } from '../packages/core/src/auth/stored-logins.ts'
 import { openBoard } from '../packages/core/src/board/open.ts'
 import type { Board } from '../packages/core/src/board.ts'
 

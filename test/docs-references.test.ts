@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { mcpJsonSchema, settingsJsonSchema } from '@plugboard/core/config/json-schema'
 import { Ajv } from 'ajv'
 import { expect, it } from 'vitest'
-import { SCHEMA_WORDS } from '../packages/core/src/config/words.ts'
+import { KEY_DESCRIPTIONS } from '../packages/core/src/config/key-descriptions.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -38,7 +38,7 @@ it('has no words for keys that there are none of', () => {
     for (const arm of (schema['anyOf'] ?? []) as (typeof schema)[]) walk(arm, path)
   }
   walk(settingsJsonSchema(), '')
-  expect(Object.keys(SCHEMA_WORDS).filter((path) => !paths.has(path))).toEqual([])
+  expect(Object.keys(KEY_DESCRIPTIONS).filter((path) => !paths.has(path))).toEqual([])
 })
 
 it.each([

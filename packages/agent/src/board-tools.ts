@@ -6,7 +6,7 @@ import {
   type CountedTool,
   cleanText,
   type Loading,
-  ledgerOf,
+  tokenCosts,
   type OfferedTool,
   planLoading,
   type SearchableTool,
@@ -175,7 +175,7 @@ export class BoardTools implements Toolbox {
         ...(mode !== undefined && { mode }),
       }),
       known: new Map(counted.map((tool) => [tool.name, tool])),
-      tokens: ledgerOf(counted).tokens,
+      tokens: tokenCosts(counted).tokens,
     }
     return this.#plan
   }

@@ -1,10 +1,10 @@
 // desk.ts: where questions to the person arrive, one at a time, and are told to whoever follows the run.
 // It asks nobody itself: the program says how a person is asked, and what it leaves out is not offered to servers.
 import type {
-  Answer,
+  PermissionAnswer,
   BoardOptions,
   Prompt,
-  Question,
+  PermissionQuestion,
   RawAnswer,
   SamplingRequest,
   SamplingResult,
@@ -18,7 +18,7 @@ import { abortable } from './waits.ts'
 
 /** How a person is asked. */
 export interface Person {
-  readonly permit?: (question: Question) => Promise<Answer>
+  readonly permit?: (question: PermissionQuestion) => Promise<PermissionAnswer>
   readonly elicit?: (prompt: Prompt, signal?: AbortSignal) => Promise<RawAnswer>
   readonly consent?: (request: SamplingRequest, signal?: AbortSignal) => Promise<SamplingConsent>
 }
@@ -54,7 +54,7 @@ export class Desk {
     return () => this.#listeners.delete(listener)
   }
 
-  async #permit(permit: NonNullable<Person['permit']>, question: Question): Promise<Answer> {
+  async #permit(permit: NonNullable<Person['permit']>, question: PermissionQuestion): Promise<PermissionAnswer> {
     const { request, reason, answers, signal } = question
     return await this.#inTurn(
       {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Answer, openBoard, type Question } from '@plugboard/core'
+import { type PermissionAnswer, openBoard, type PermissionQuestion } from '@plugboard/core'
 import { systemHost } from '@plugboard/core/host'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { AgentEvent } from './events.ts'
@@ -20,8 +20,8 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
 
-async function talk(args: Readonly<Record<string, unknown>>, answer: Answer) {
-  const asked: Question[] = []
+async function talk(args: Readonly<Record<string, unknown>>, answer: PermissionAnswer) {
+  const asked: PermissionQuestion[] = []
   const requests: ScriptedRequest[] = []
   const model = await modelServer((request) => {
     requests.push(request)

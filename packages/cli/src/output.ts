@@ -1,8 +1,8 @@
 // output.ts: how results and notes reach a person or a script. Results go to stdout, everything else to stderr.
 import type { Diagnostic } from '@plugboard/core/config'
-import { printable } from '@plugboard/core/config/printable'
+import { printable } from '@plugboard/core/text/printable'
 import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
-import { visibleJson } from '@plugboard/core/visible'
+import { visibleJson } from '@plugboard/core/text/visible'
 import { type Colors, createColors, withoutCodes } from './colors.ts'
 import { isTerminal, write } from './streams.ts'
 

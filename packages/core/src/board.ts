@@ -2,7 +2,7 @@
 // Everything hangs off a board, so two boards in one process never meet. How a board is opened, which servers are on it,
 // and how calls, questions and lists are served is in board/; how a single server is kept alive, in the connection room.
 import { isDeepStrictEqual } from 'node:util'
-import type { AskOptions } from './board/asks.ts'
+import type { RequestHandlerOptions } from './board/request-handlers.ts'
 import { Calls, disabledError, findTool } from './board/calls.ts'
 import { inProcessEntries } from './board/in-process.ts'
 import {
@@ -11,25 +11,25 @@ import {
   type BoardTemplate,
   type Completion,
   type CompletionOf,
-  Offers,
+  ResourcesAndPrompts,
   type OfRequest,
   type PromptResult,
   type ResourceContent,
-} from './board/offers.ts'
+} from './board/resources-and-prompts.ts'
 import type { BoardDefinition, BoardParts } from './board/options.ts'
-import { type FoundTool, possibleServers, type ToolOffer, ToolPool } from './board/pool.ts'
-import { Roster } from './board/roster.ts'
+import { type FoundTool, candidateServers, type RegisteredTool, ToolRegistry } from './board/tool-registry.ts'
+import { BoardServers } from './board/servers.ts'
 import { type BoardSkill, type ReadSkillOptions, Skills } from './board/skills.ts'
 import type { ServerSnapshot } from './board/snapshot.ts'
-import { stateFolder } from './board/state.ts'
+import { stateFolder } from './board/state-folder.ts'
 import { diagnosticNews } from './config/last-good.ts'
 import type { PermissionRule } from './config/resolve.ts'
 import type { ConfiguredServer, Diagnostic } from './config/types.ts'
 import type { Connection } from './connection/connection.ts'
-import { Order } from './connection/order.ts'
-import type { Json } from './connection/protocol.ts'
+import { SerialQueue } from './async/serial-queue.ts'
+import type { Json } from './connection/server-info.ts'
 import type { RequestOptions } from './connection/requests.ts'
-import { abortable, atMost } from './connection/waits.ts'
+import { abortable, atMost } from './async/waits.ts'
 import { Cancelled, InvalidInput, IoError, NotFound } from './errors.ts'
 import { type BoardEvent, type BoardEvents, Events, type EventType } from './events.ts'
 import { type Host, systemHost } from './host.ts'
@@ -40,7 +40,7 @@ import type {
   Args,
   BoundTool,
   CallContext,
-  Ledger,
+  TokenCosts,
   LoadingOptions,
   Tool,
   ToolChange,
@@ -57,13 +57,13 @@ export class Board {
   readonly #host: Host
   readonly #events = new Events()
   readonly #stateDir: string
-  readonly #roster: Roster
-  readonly #applying = new Order()
-  readonly #pool: ToolPool
+  readonly #roster: BoardServers
+  readonly #applying = new SerialQueue()
+  readonly #pool: ToolRegistry
   readonly #calls: Calls
-  readonly #offers: Offers
+  readonly #offers: ResourcesAndPrompts
   readonly #skills: Skills
-  readonly #asks: AskOptions
+  readonly #asks: RequestHandlerOptions
   #rules: readonly PermissionRule[] = []
   #roots: readonly string[] | undefined
   #faults: readonly Diagnostic[] = []
@@ -86,7 +86,7 @@ export class Board {
     const sampling = options.sample && new Sampling({ host, ...options.sample })
     this.#asks = { elicitation, hooks, sampling, cwd, roots: () => this.#roots }
     const connection = (name: string) => this.connection(name)
-    this.#roster = new Roster({
+    this.#roster = new BoardServers({
       board: options,
       host,
       stateDir: this.#stateDir,
@@ -110,13 +110,13 @@ export class Board {
       connection,
     })
     this.#setRules(options.rules ?? [])
-    this.#pool = new ToolPool({
+    this.#pool = new ToolRegistry({
       env: host.env,
       actions: this.#calls,
       sources: () => this.#roster.toolSources(),
       warn: (server, text) => this.#roster.connections.get(server)?.log.add('plugboard', text),
     })
-    this.#offers = new Offers({
+    this.#offers = new ResourcesAndPrompts({
       connection,
       connections: () => [...this.#roster.connections],
       permit: (server, method, name, context) => this.#calls.permit(server, method, name, context),
@@ -157,7 +157,7 @@ export class Board {
 
   /** The servers that a spelling of a tool can mean, before any of them has said what its tools are. */
   serversMeant(spelling: string): readonly string[] {
-    return possibleServers(spelling, this.#roster.names)
+    return candidateServers(spelling, this.#roster.names)
   }
 
   /** Every tool of every server that is, or was, connected; those of a server that is away are not `available`. */
@@ -189,12 +189,12 @@ export class Board {
   }
 
   /** What to give to a model of this context: all tools, or a search tool when they would take too much of it. */
-  toolsFor(options: LoadingOptions = {}): ToolOffer {
+  toolsFor(options: LoadingOptions = {}): RegisteredTool {
     return this.#pool.offer(options)
   }
 
   /** What the definitions cost in a model's context, server by server; estimated. */
-  toolCosts(): Ledger {
+  toolCosts(): TokenCosts {
     return this.#pool.ledger()
   }
 

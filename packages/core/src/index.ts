@@ -10,9 +10,9 @@ export type {
   PromptMessage,
   PromptResult,
   ResourceContent,
-} from './board/offers.ts'
+} from './board/resources-and-prompts.ts'
 export { openBoard } from './board/open.ts'
-export type { FoundTool, ToolOffer } from './board/pool.ts'
+export type { FoundTool, RegisteredTool } from './board/tool-registry.ts'
 export { boardSettings, saveRule } from './board/settings.ts'
 export type { BoardSkill, ReadSkillOptions } from './board/skills.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
@@ -30,16 +30,16 @@ export type {
   DisabledReason,
   Scope,
 } from './config/types.ts'
-export type { AskHandler, Asking, RequestHandlers } from './connection/asks.ts'
+export type { RequestHandler, ServerRequestContext, RequestHandlers } from './connection/server-requests.ts'
 export type { Connection } from './connection/connection.ts'
-export { RpcFault } from './connection/faults.ts'
+export { JsonRpcError } from './connection/request-errors.ts'
 export type {
   PromptDefinition,
   ResourceDefinition,
   TemplateDefinition,
   ToolDefinition,
 } from './connection/lists.ts'
-export { followLog, readLog } from './connection/logs.ts'
+export { followLog, readLog } from './connection/server-log.ts'
 export type { RequestOptions } from './connection/requests.ts'
 export * from './errors.ts'
 export type { BoardEvent, BoardEvents, EventType, LogLine, Progress, StateSummary } from './events.ts'
@@ -52,6 +52,6 @@ export type {
   SamplingRequest,
   SamplingResult,
 } from './interaction/index.ts'
-export type { Answer, Caller, Decision, Question } from './permissions/index.ts'
+export type { PermissionAnswer, Caller, Decision, PermissionQuestion } from './permissions/index.ts'
 export type { SkillFile } from './skills/index.ts'
 export type { CallContext, SavedFile, Tool, ToolChange, ToolResult } from './tools/index.ts'

@@ -1,6 +1,6 @@
 // client.ts: a client of the gateway as the rest of it sees one: what it can be told and asked, and one request of it.
 // How messages travel is the transports' business.
-import { RpcFault } from '@plugboard/core'
+import { JsonRpcError } from '@plugboard/core'
 import { type ClientCapabilities, type Era, type Id, type Json, RPC } from './protocol.ts'
 
 export interface Client {
@@ -38,7 +38,7 @@ export interface Origin {
 }
 
 /** The call that was to bring a question to its client has ended before the client saw it. */
-export class CallEnded extends RpcFault {
+export class CallEnded extends JsonRpcError {
   constructor() {
     super(RPC.internal, 'The call that could have brought this question to its client is over.')
   }

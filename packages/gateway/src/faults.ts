@@ -1,6 +1,6 @@
 // faults.ts: what went wrong behind the gateway, in JSON-RPC's terms. A server's own error goes through as it is; what the
 // board refused or could not reach becomes an answer that a model can read.
-import { isPlugboardError, NotFound, type PlugboardError, RpcFault } from '@plugboard/core'
+import { isPlugboardError, NotFound, type PlugboardError, JsonRpcError } from '@plugboard/core'
 import { type Era, errorReply, type Id, type Json, type Reply, RPC } from './protocol.ts'
 
 export interface WireError {
@@ -10,10 +10,10 @@ export interface WireError {
 }
 
 /** The server's own words, when it said any. */
-export function serverFault(error: unknown): RpcFault | undefined {
+export function serverFault(error: unknown): JsonRpcError | undefined {
   let at: unknown = error
   for (let depth = 0; depth < 4 && at instanceof Error; depth++) {
-    if (at instanceof RpcFault) return at
+    if (at instanceof JsonRpcError) return at
     at = at.cause
   }
   return undefined

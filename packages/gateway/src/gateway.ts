@@ -1,6 +1,6 @@
 // gateway.ts: the board as one server: what each client is shown of it, and its requests on their way to the servers and
 // back. It knows no transport and no era; what a method means is in answers.ts, names are offers.ts's.
-import { type Board, RpcFault } from '@plugboard/core'
+import { type Board, JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, fromPublic, toPublic } from './addresses.ts'
 import { ANSWERS } from './answers.ts'
@@ -162,7 +162,7 @@ export class Gateway {
   /** Rejects with a fault of the server's, or with an error of the board's. */
   async answer(method: string, params: Json, exchange: Exchange): Promise<Json> {
     const answerer = Object.hasOwn(ANSWERS, method) ? ANSWERS[method] : undefined
-    if (!answerer) throw new RpcFault(RPC.methodNotFound, `Method not found: ${method}`)
+    if (!answerer) throw new JsonRpcError(RPC.methodNotFound, `Method not found: ${method}`)
     const stop = this.metrics.started(method)
     try {
       const result = await traced(method, params, (told) => answerer(this, told, exchange))
@@ -259,7 +259,7 @@ export class Gateway {
   /** An answer to a question goes to the server that asked, and only while that understands its own state. */
   #mustResume(server: string, { resumes }: Exchange): void {
     if (resumes === undefined || (resumes === server && this.questions.eraOf(server) === 'modern')) return
-    throw new RpcFault(
+    throw new JsonRpcError(
       RPC.invalidParams,
       'The server that asked is not the one that would get the answer now. Make the call again.',
     )

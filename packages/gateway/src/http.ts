@@ -8,7 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { InvalidInput, RpcFault } from '@plugboard/core'
+import { InvalidInput, JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { Answering, accepts, json } from './answering.ts'
 import { isTooLongToStart, readBody } from './body.ts'
@@ -258,7 +258,7 @@ class Endpoint {
   #vet({ name, arguments: args }: Json, headers: IncomingHttpHeaders, { exposure }: Visitor): void {
     const tool = this.#gateway.viewOf(exposure).tool(String(name))
     const fault = tool && paramFault(tool.headers(), args, headers)
-    if (fault) throw new RpcFault(RPC.headerMismatch, fault)
+    if (fault) throw new JsonRpcError(RPC.headerMismatch, fault)
   }
 
   async #legacy(

@@ -1,7 +1,7 @@
 // legacy.ts: one conversation of the older era, from initialize to its end: open requests, cancellation, the questions we
 // ask, and what the client follows. Which wire it runs on is the outlet's business.
 import { randomUUID } from 'node:crypto'
-import { InvalidInput, NotFound, RpcFault } from '@plugboard/core'
+import { InvalidInput, NotFound, JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, STATUS_URI } from './addresses.ts'
 import { text } from './answers.ts'
@@ -153,19 +153,19 @@ export class LegacySession implements Client {
           { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } },
           about,
         )
-        fail(new RpcFault(RPC.internal, 'The question was withdrawn.'))
+        fail(new JsonRpcError(RPC.internal, 'The question was withdrawn.'))
       }
       const timer = setTimeout(
-        () => fail(new RpcFault(RPC.internal, 'The client did not answer in time.')),
+        () => fail(new JsonRpcError(RPC.internal, 'The client did not answer in time.')),
         GATEWAY_LIMITS.parkedMs,
       )
       const settle = ({ result, error }: Reply) => {
         if (result === undefined)
-          return fail(new RpcFault(error?.code ?? RPC.internal, error?.message ?? 'No answer', error?.data))
+          return fail(new JsonRpcError(error?.code ?? RPC.internal, error?.message ?? 'No answer', error?.data))
         end()
         resolve(result)
       }
-      if (signal.aborted) return fail(new RpcFault(RPC.internal, 'The question was withdrawn.'))
+      if (signal.aborted) return fail(new JsonRpcError(RPC.internal, 'The question was withdrawn.'))
       signal.addEventListener('abort', onAbort, { once: true })
       this.#asked.set(id, { settle, fail })
       this.#outlet.send({ jsonrpc: '2.0', id, method, params: asLegacyQuestion(params) }, about)
@@ -178,7 +178,7 @@ export class LegacySession implements Client {
     this.#stopListening?.()
     this.#gateway.feed.forgetLevel(this)
     for (const controller of this.#open.values()) controller.abort()
-    for (const { fail } of [...this.#asked.values()]) fail(new RpcFault(RPC.internal, 'The client is gone.'))
+    for (const { fail } of [...this.#asked.values()]) fail(new JsonRpcError(RPC.internal, 'The client is gone.'))
     await Promise.allSettled([...this.#unfollow.values()].map((stop) => stop()))
     this.#unfollow.clear()
   }
@@ -187,7 +187,7 @@ export class LegacySession implements Client {
     if (method === 'initialize') return await this.#initialize(params)
     if (method === 'ping') return {}
     if (this.protocolVersion === undefined)
-      throw new RpcFault(RPC.order, `Not initialized: send initialize before ${method}.`)
+      throw new JsonRpcError(RPC.order, `Not initialized: send initialize before ${method}.`)
     switch (method) {
       case 'logging/setLevel':
         this.logLevel = readLogLevel(params)
@@ -214,11 +214,11 @@ export class LegacySession implements Client {
 
   async #initialize(params: Json): Promise<Json> {
     if (this.protocolVersion !== undefined)
-      throw new RpcFault(RPC.invalidRequest, 'Already initialized: initialize comes once.')
+      throw new JsonRpcError(RPC.invalidRequest, 'Already initialized: initialize comes once.')
     const greeting = readGreeting(params)
     this.#take(greeting)
     await this.#gateway.wake()
-    if (this.#closed) throw new RpcFault(RPC.internal, 'The client is gone.')
+    if (this.#closed) throw new JsonRpcError(RPC.internal, 'The client is gone.')
     this.#listen()
     return {
       protocolVersion: greeting.protocolVersion,

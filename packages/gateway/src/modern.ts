@@ -1,7 +1,7 @@
 // modern.ts: requests of 2026-07-28, each complete in itself. A question that comes up while a call runs becomes the
 // answer "input required"; the call waits, parked, until the client comes back with what was asked.
 import { randomUUID } from 'node:crypto'
-import { InvalidInput, NotFound, RpcFault } from '@plugboard/core'
+import { InvalidInput, NotFound, JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Address, STATUS_URI } from './addresses.ts'
 import { CallEnded, type Client, type Exchange, type Origin } from './client.ts'
@@ -129,7 +129,7 @@ export class ModernDesk {
   async #answer({ id, method, params }: Request, client: Client, channel: Channel): Promise<Json> {
     if (method === 'server/discover') return await this.#discover(client)
     if (!ASKING_METHODS.has(method)) {
-      const ask = () => Promise.reject(new RpcFault(RPC.internal, 'Nothing can be asked here.'))
+      const ask = () => Promise.reject(new JsonRpcError(RPC.internal, 'Nothing can be asked here.'))
       return await this.#gateway.answer(method, params, { ...channel, client, id, ask })
     }
     if (params.requestState === undefined)
@@ -187,7 +187,7 @@ export class ModernDesk {
           if (isObject(answer)) return settle(answer)
           const withdraw = () => {
             questions.delete(key)
-            fail(new RpcFault(RPC.internal, 'The question was withdrawn.'))
+            fail(new JsonRpcError(RPC.internal, 'The question was withdrawn.'))
           }
           const until = AbortSignal.any([signal, stop.signal])
           if (until.aborted) return withdraw()
@@ -245,7 +245,7 @@ export class ModernDesk {
     const place = this.#places.take(call.owner, giveUp)
     if (!place) {
       call.stop.abort()
-      throw new RpcFault(
+      throw new JsonRpcError(
         RPC.internal,
         'Too many calls are waiting for input: answer what was asked, then try again.',
       )
@@ -285,7 +285,7 @@ export class ModernDesk {
     const end = () => ended.abort()
     const place = this.#listens.take(channel.owner, end)
     if (!place)
-      throw new RpcFault(RPC.internal, 'Too many subscriptions are open: close one, then try again.')
+      throw new JsonRpcError(RPC.internal, 'Too many subscriptions are open: close one, then try again.')
     const own = this.#listening.get(channel.owner) ?? new Set()
     this.#listening.set(channel.owner, own.add(end))
     try {
@@ -369,8 +369,8 @@ function answersFor({ keys, requestState }: Resumption, given: Json): Json {
 }
 
 /** A server of the older era, or a question of ours, waited in the process that is gone. */
-function lostCall(): RpcFault {
-  return new RpcFault(
+function lostCall(): JsonRpcError {
+  return new JsonRpcError(
     RPC.internal,
     'OUTCOME_UNKNOWN: this call waited for an answer in a gateway process that has ended; what it had done by then is unknown. Check, then make the call again.',
     { code: 'OUTCOME_UNKNOWN' },
@@ -381,14 +381,14 @@ function readClient(params: Json, channel: Channel): Client {
   const meta = metaOf(params)
   const requested = meta[META.protocolVersion]
   if (typeof requested !== 'string')
-    throw new RpcFault(RPC.invalidParams, `"${META.protocolVersion}" is not a text.`)
+    throw new JsonRpcError(RPC.invalidParams, `"${META.protocolVersion}" is not a text.`)
   if (requested !== MODERN_VERSION)
-    throw new RpcFault(RPC.unsupportedVersion, `The protocol version "${requested}" is not served.`, {
+    throw new JsonRpcError(RPC.unsupportedVersion, `The protocol version "${requested}" is not served.`, {
       supported: [MODERN_VERSION],
       requested,
     })
   if (!isObject(meta[META.clientCapabilities]))
-    throw new RpcFault(RPC.invalidParams, `"${META.clientCapabilities}" is missing in _meta.`)
+    throw new JsonRpcError(RPC.invalidParams, `"${META.clientCapabilities}" is missing in _meta.`)
   const level = meta[META.logLevel]
   return {
     id: identityOf(channel, meta),

@@ -2,19 +2,19 @@
 // nobody else. Where that cannot be told, the question is refused: an answer of the wrong person is worse than none.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
-  type Answer,
-  type AskHandler,
-  type Asking,
+  type PermissionAnswer,
+  type RequestHandler,
+  type ServerRequestContext,
   type BoardOptions,
   type ConfiguredServer,
-  type Question,
+  type PermissionQuestion,
   type RequestHandlers,
-  RpcFault,
+  JsonRpcError,
 } from '@plugboard/core'
 import { PermissionDenied } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { permissionQuestion } from '@plugboard/core/permissions'
-import { plainQuestion } from '@plugboard/core/question-text'
+import { plainQuestion } from '@plugboard/core/text/question-text'
 import { CallEnded, type Client, type Exchange } from './client.ts'
 import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from './protocol.ts'
 
@@ -142,7 +142,7 @@ export class Questions {
   #handlers({ name, entry }: ConfiguredServer): RequestHandlers {
     if (entry.type === 'http' || entry.type === 'claudeai-proxy') this.#streaming.add(name)
     const pass =
-      (method: string): AskHandler =>
+      (method: string): RequestHandler =>
       (params, asking) =>
         untilCarried(() => this.#pass(name, method, params, asking))
     return {
@@ -185,12 +185,12 @@ export class Questions {
       : `It is not clear which of ${callers.size} clients this question is for: all of them are calling this server, and it does not say. Call again when nobody else does.`
   }
 
-  async #pass(server: string, method: string, params: Json, asking: Asking): Promise<Json> {
+  async #pass(server: string, method: string, params: Json, asking: ServerRequestContext): Promise<Json> {
     const asker = this.#asker(server, params, asking.inCall)
-    if (!asker) throw new RpcFault(RPC.internal, this.#whyNobody(server))
+    if (!asker) throw new JsonRpcError(RPC.internal, this.#whyNobody(server))
     const missing = missingFor(method, params, asker.client)
     if (missing)
-      throw new RpcFault(
+      throw new JsonRpcError(
         RPC.missingCapability,
         `The client cannot be asked: it does not declare ${namesOf(missing)}.`,
         { requiredCapabilities: missing },
@@ -198,7 +198,7 @@ export class Questions {
     return await this.#ask(asker, method, params, asking)
   }
 
-  async #ask(asker: Asker, method: string, params: Json, asking: Asking): Promise<Json> {
+  async #ask(asker: Asker, method: string, params: Json, asking: ServerRequestContext): Promise<Json> {
     const { server, signal, key, requestState } = asking
     const isOfAnswer = key !== undefined && this.eraOf(server) === 'modern'
     const origin = isOfAnswer ? { server, key, requestState } : undefined
@@ -211,18 +211,18 @@ export class Questions {
     }
   }
 
-  async #rootsFor(server: string, params: Json, asking: Asking): Promise<Json> {
+  async #rootsFor(server: string, params: Json, asking: ServerRequestContext): Promise<Json> {
     const asker = this.#asker(server, params, asking.inCall)
     if (asker?.client.capabilities.roots) return await this.#ask(asker, 'roots/list', params, asking)
     // A server of the newer era was told what the client has, and asks for roots all the same.
     if (asker && this.eraOf(server) === 'modern')
-      throw new RpcFault(RPC.missingCapability, 'The client has no roots.', {
+      throw new JsonRpcError(RPC.missingCapability, 'The client has no roots.', {
         requiredCapabilities: { roots: {} },
       })
     return this.#roots()
   }
 
-  async #askPermission({ request, reason, arguments: args, signal }: Question): Promise<Answer> {
+  async #askPermission({ request, reason, arguments: args, signal }: PermissionQuestion): Promise<PermissionAnswer> {
     const flight = this.#here.getStore()
     if (!flight?.exchange.client.capabilities.elicitForm) return 'no'
     const { exchange } = flight
@@ -269,7 +269,7 @@ function clientOfAll(flights: readonly Flight[]): Client | undefined {
 }
 
 /** A client shows the text as it likes, so all of it is sent. What is too long to be read is refused, never cut. */
-function wholeQuestion(question: Pick<Question, 'request' | 'reason' | 'arguments'>): string {
+function wholeQuestion(question: Pick<PermissionQuestion, 'request' | 'reason' | 'arguments'>): string {
   const text = permissionQuestion({ ...question, saves: undefined })
   const message = plainQuestion(text)
   if (text.complete && message.length <= QUESTION_CHARS) return message

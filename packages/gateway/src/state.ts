@@ -1,7 +1,7 @@
 // state.ts: the `requestState` of a call that waits for its client's answer: sealed, bound to the owner and to the request
 // it belongs to. For a server of 2026-07-28 it carries the server's own state, so that another process can go on with it.
 import { createHash, randomBytes } from 'node:crypto'
-import { RpcFault } from '@plugboard/core'
+import { JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { Origin } from './client.ts'
 import { type Json, RPC } from './protocol.ts'
@@ -66,8 +66,8 @@ export class CallStates {
   }
 }
 
-export function noSuchState(): RpcFault {
-  return new RpcFault(
+export function noSuchState(): JsonRpcError {
+  return new JsonRpcError(
     RPC.invalidParams,
     'There is no such requestState: it belongs to another request, was answered, or has expired. Make the call again.',
   )

@@ -1,19 +1,19 @@
 // questions.ts: how the user at a terminal is asked: may this call be made, a server's form, a page to open, the model
 // lent to a server. The text of a question is core's; what may be answered when is terminal/question.ts's.
 import type { Person } from '@plugboard/agent'
-import type { Answer, Prompt, Question, RawAnswer } from '@plugboard/core'
+import type { PermissionAnswer, Prompt, PermissionQuestion, RawAnswer } from '@plugboard/core'
 import { Cancelled } from '@plugboard/core/errors'
 import { type Field, samplingQuestion } from '@plugboard/core/interaction'
 import { permissionQuestion } from '@plugboard/core/permissions'
-import { questionText } from '@plugboard/core/question-text'
-import { exactLine, nameText } from '@plugboard/core/visible'
+import { questionText } from '@plugboard/core/text/question-text'
+import { exactLine, nameText } from '@plugboard/core/text/visible'
 import { type Output, shortPath } from '../output.ts'
 import { columnsOf, editorOutput, screenRows, terminalText, write } from '../streams.ts'
 import { type Asker, askWhole, type Choice, styled } from '../terminal/question.ts'
 
 export type { Asker } from '../terminal/question.ts'
 
-const CHOICES: Readonly<Record<Answer, Choice<Answer>>> = {
+const CHOICES: Readonly<Record<PermissionAnswer, Choice<PermissionAnswer>>> = {
   once: { means: 'once', words: ['y', 'yes', 'o', 'once'], label: '(y)es, once', agrees: true },
   session: { means: 'session', words: ['s', 'session'], label: 'for this (s)ession', agrees: true },
   always: { means: 'always', words: ['a', 'always'], label: '(a)lways', agrees: true },
@@ -38,7 +38,7 @@ function layoutOf(asker: Asker) {
   return { columns, rows: Math.max(6, rows - 10) }
 }
 
-async function permit(asker: Asker, question: Question): Promise<Answer> {
+async function permit(asker: Asker, question: PermissionQuestion): Promise<PermissionAnswer> {
   const { answers, saves, signal } = question
   const file = saves?.file === undefined ? {} : { file: shortPath(saves.file) }
   const text = permissionQuestion({ ...question, saves: saves && { ...saves, ...file } }, layoutOf(asker))

@@ -1,7 +1,7 @@
 // call: one tool, once. The words behind it are typed by the tool's own schema; what it does on the way (progress,
 // questions) is shown on a terminal, and Ctrl-C reaches the server before the command ends.
 import type { Board, Tool, ToolResult } from '@plugboard/core'
-import { nearest } from '@plugboard/core/config/nearest'
+import { nearest } from '@plugboard/core/text/nearest'
 import { InvalidInput, isPlugboardError } from '@plugboard/core/errors'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from '../context.ts'

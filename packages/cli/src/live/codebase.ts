@@ -10,7 +10,7 @@ import {
   type HttpOptions,
   type IndexProgress,
 } from '@plugboard/codebase'
-import { unfitRoot } from '@plugboard/core/builtin'
+import { unsuitableRoot } from '@plugboard/core/builtin'
 import { plugboardHome } from '@plugboard/core/config'
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
@@ -28,7 +28,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
     throw new InvalidInput(`--root: ${root} is not a folder.`)
   const own = plugboardHome(host)
-  const unfit = unfitRoot(root, { home: host.home, own })
+  const unfit = unsuitableRoot(root, { home: host.home, own })
   // An index that was made of one before can still be removed.
   if (unfit !== undefined && !invocation.flag('drop'))
     throw new InvalidInput(`--root: ${unfit}, which is never searched.`, {

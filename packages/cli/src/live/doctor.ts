@@ -1,6 +1,6 @@
 // doctor: walks servers up their ladders, several at a time, and says for each where it stopped and what to do.
 import { type Configuration, findResolution, hostForPrograms, type Resolution } from '@plugboard/core/config'
-import { type Diagnosis, diagnose, type Finding, type Rung } from '@plugboard/core/doctor'
+import { type Diagnosis, diagnose, type Finding, type Step } from '@plugboard/core/doctor'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe, shortPaths } from '../output.ts'
@@ -65,7 +65,7 @@ function asText(server: Diagnosis, color: Colors, all: boolean): string {
 
 const NAME_WIDTH = 'capabilities'.length
 
-function rungLines({ rung, ok, detail = '', hint }: Rung, { dim, green, red }: Colors): string[] {
+function rungLines({ rung, ok, detail = '', hint }: Step, { dim, green, red }: Colors): string[] {
   const indent = ' '.repeat(NAME_WIDTH + 6)
   const text = shortPaths(detail).replaceAll('\n', `\n${indent}`)
   return [

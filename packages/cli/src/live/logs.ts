@@ -3,7 +3,7 @@
 import { followLog, type LogLine, readLog } from '@plugboard/core'
 import { findResolution } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
-import { visible } from '@plugboard/core/visible'
+import { visible } from '@plugboard/core/text/visible'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, jsonLine } from '../output.ts'
 import { stateDirOf } from '../plug.ts'

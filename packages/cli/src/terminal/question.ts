@@ -1,6 +1,6 @@
 // question.ts: a question as rows on a terminal: styled, page by page where it is long, and no yes before all of it could
 // be seen. How a line is read is the asker's.
-import type { LineRole, QuestionLine, QuestionText } from '@plugboard/core/question-text'
+import type { LineRole, QuestionLine, QuestionText } from '@plugboard/core/text/question-text'
 import type { Colors } from '../colors.ts'
 
 /** Shows lines and takes one back; nothing comes back when the user leaves the question. */

@@ -56,7 +56,7 @@ const TRANSPORT_NAMES = { http: 'Streamable HTTP', sse: 'the older SSE transport
 /** For an entry with a `url` and no `type`: what it turned out to be. */
 async function metTransport(server: ConfiguredServer, host: Host): Promise<'http' | 'sse' | undefined> {
   if (server.entry.type !== 'http' || !server.entry.fallbackToSse) return undefined
-  const { EraMemory } = await import('@plugboard/core/connection/eras')
+  const { EraMemory } = await import('@plugboard/core/connection/era-memory')
   const memory = new EraMemory(stateDirOf(host), host, () => undefined)
   const known = await memory.recall(server.entry, server.signature)
   return known && (known.became ?? 'http')

@@ -16,8 +16,8 @@ import {
 } from './fixtures/resource-server.ts'
 import { type Bench, bench, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
-import { loadLogin } from './logins.ts'
-import { authFor } from './provider.ts'
+import { loadLogin } from './stored-logins.ts'
+import { authFor } from './auth-fetch.ts'
 
 let as: AuthorizationServer
 let desk: Bench

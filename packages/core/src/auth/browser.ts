@@ -2,7 +2,7 @@
 import { parse } from 'node:path'
 import { findProgram } from '../config/start-folder.ts'
 import type { Host } from '../host.ts'
-import { AuthRefused, shownUrl } from './refusal.ts'
+import { AuthRefused, shownUrl } from './auth-refused.ts'
 
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
   darwin: ['open'],

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { Timeout } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { AUTH_LIMITS } from '../limits.ts'
-import { AuthRefused } from './refusal.ts'
+import { AuthRefused } from './auth-refused.ts'
 
 export interface Callback {
   readonly redirectUri: string

@@ -5,7 +5,7 @@ import type { RemoteEntry } from '../config/entry.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
 import type { Host } from '../host.ts'
-import { type GuardedFetch, guardedFetch, type Resolve } from './guard.ts'
+import { type GuardedFetch, guardedFetch, type Resolve } from './guarded-fetch.ts'
 import type { Vault } from './vault.ts'
 
 /** Single sign-on for every server with `oauth.xaa`: the company's identity provider. */

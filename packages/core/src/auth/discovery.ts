@@ -3,9 +3,9 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
 import { type AuthContext, httpUrl, type RemoteServer } from './context.ts'
-import { type GuardedFetch, isSecureUrl } from './guard.ts'
+import { type GuardedFetch, isSecureUrl } from './guarded-fetch.ts'
 import { needsAuth } from './needs-auth.ts'
-import { AuthRefused, quoted, shownUrl } from './refusal.ts'
+import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 
 export interface Discovered {
   readonly as: AuthorizationServer

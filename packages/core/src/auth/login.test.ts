@@ -9,9 +9,9 @@ import { type AuthorizationServer, startAuthorizationServer, stop } from './fixt
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
 import { type Bench, bench, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login, logout } from './login.ts'
-import { loadLogin } from './logins.ts'
+import { loadLogin } from './stored-logins.ts'
 import { needsAuth } from './needs-auth.ts'
-import { authFor } from './provider.ts'
+import { authFor } from './auth-fetch.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer

@@ -14,13 +14,13 @@ import {
 } from './context.ts'
 import { challengeOf, chooseScope, type Discovered, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
-import { identify } from './identity.ts'
-import { deleteLogin, type Login, loadLogin, saveLogin, unusable } from './logins.ts'
+import { clientIdentity } from './client-identity.ts'
+import { deleteLogin, type Login, loadLogin, saveLogin, unusable } from './stored-logins.ts'
 import { forgetNeedsAuth, needsAuth } from './needs-auth.ts'
-import { type PersonOptions, prepareVisit } from './person.ts'
-import { keeperFor, machineFor } from './renewers.ts'
+import { type AuthorizationCodeOptions, prepareAuthorization } from './authorization-code.ts'
+import { refresherFor, machineLoginFor } from './grants.ts'
 import { clientAuthentication, requestTokens } from './token-endpoint.ts'
-import { loginToIdp } from './xaa.ts'
+import { loginToIdp } from './cross-app-access.ts'
 
 export interface LoginResult {
   readonly server: string
@@ -44,10 +44,10 @@ export interface LoginResult {
 export async function login(
   configured: ConfiguredServer,
   context: AuthContext,
-  person: PersonOptions,
+  person: AuthorizationCodeOptions,
 ): Promise<LoginResult> {
   const server = remoteServer(configured)
-  if (machineFor(server, context) || usesSingleSignOn(server)) return loginUnattended(server, context, person)
+  if (machineLoginFor(server, context) || usesSingleSignOn(server)) return loginUnattended(server, context, person)
   const fetch = fetchFor(server, context)
   await checkVault(context)
   const previous = await previousLogin(server, context)
@@ -55,7 +55,7 @@ export async function login(
   const found = await discover(server, challenge, fetch)
   const granted = previous?.as.issuer === found.as.issuer ? previous.requestedScope : undefined
   const scope = chooseScope(server, found, challenge.scope, granted)
-  const visit = await prepareVisit({
+  const visit = await prepareAuthorization({
     host: context.host,
     server: server.name,
     port: server.entry.oauth?.callbackPort,
@@ -63,7 +63,7 @@ export async function login(
     person,
   })
   try {
-    const client = await identify(server, context, found.as, {
+    const client = await clientIdentity(server, context, found.as, {
       redirectUri: visit.redirectUri,
       scope,
       previous,
@@ -141,9 +141,9 @@ function build(
 async function loginUnattended(
   server: RemoteServer,
   context: AuthContext,
-  person: PersonOptions,
+  person: AuthorizationCodeOptions,
 ): Promise<LoginResult> {
-  const keeper = keeperFor(server, context)
+  const keeper = refresherFor(server, context)
   const { askedPerson } = server.entry.oauth?.xaa
     ? await loginToIdp(server, context, person)
     : { askedPerson: false }

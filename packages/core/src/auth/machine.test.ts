@@ -4,8 +4,8 @@ import { AuthRequired } from '../errors.ts'
 import { startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { startResourceServer } from './fixtures/resource-server.ts'
 import { bench, cleanUp, ping, remote } from './fixtures/setup.ts'
-import { clientSecret, loadLogin, saveClientSecret } from './logins.ts'
-import { authFor } from './provider.ts'
+import { clientSecret, loadLogin, saveClientSecret } from './stored-logins.ts'
+import { authFor } from './auth-fetch.ts'
 
 const open: { close(): Promise<void> }[] = []
 const desk = bench()

@@ -10,7 +10,7 @@ import { type AuthorizationServer, startAuthorizationServer } from './fixtures/a
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
 import { type Bench, bench, cleanUp, pasting, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
-import { loadLogin, saveLogin } from './logins.ts'
+import { loadLogin, saveLogin } from './stored-logins.ts'
 
 const PROCESSES = 20
 const ROUNDS = process.env.PLUGBOARD_LONG ? 50 : 3

@@ -6,7 +6,7 @@ import type { BoardBehaviour, BoardOptions } from '../board.ts'
 import { loadConfiguration } from '../config/load.ts'
 import { board, configured, fixture, folder, until } from '../connection/fixtures/kit.ts'
 import { systemHost } from '../host.ts'
-import type { Answer, Question } from '../permissions/index.ts'
+import type { PermissionAnswer, PermissionQuestion } from '../permissions/index.ts'
 import { readAudit } from '../permissions/index.ts'
 import type { ToolResult } from '../tools/index.ts'
 import { auditPath } from './calls.ts'
@@ -142,10 +142,10 @@ describe('the tools of a board', () => {
 })
 
 describe('permission', () => {
-  const asking = (answers: readonly Answer[]) => {
-    const asked: Question[] = []
+  const asking = (answers: readonly PermissionAnswer[]) => {
+    const asked: PermissionQuestion[] = []
     const queue = [...answers]
-    const ask = async (question: Question) => {
+    const ask = async (question: PermissionQuestion) => {
       asked.push(question)
       return queue.shift() ?? 'no'
     }

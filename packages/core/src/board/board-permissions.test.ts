@@ -5,7 +5,7 @@ import type { ChannelPermissions } from '../config/entry.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { board } from '../connection/fixtures/kit.ts'
-import type { Answer } from '../permissions/index.ts'
+import type { PermissionAnswer } from '../permissions/index.ts'
 
 type Serve = NonNullable<BoardOptions['inProcess']>[string]
 interface Asked {
@@ -140,7 +140,7 @@ describe('prompts and resources that ask', () => {
     const questions: string[] = []
     const made = await board({
       servers: [server('s', { readPermission: 'ask' })],
-      ask: async ({ request }): Promise<Answer> => {
+      ask: async ({ request }): Promise<PermissionAnswer> => {
         questions.push(`${request.prompt ? 'prompt' : 'resource'} ${request.tool}`)
         return request.prompt ? 'session' : 'no'
       },

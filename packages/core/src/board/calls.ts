@@ -1,11 +1,11 @@
 // calls.ts: plugs the call pipeline of the tools room into one board: who decides, who is asked, what is remembered and
 // written down. The steps of a call themselves are in tools/call.ts.
 import { join } from 'node:path'
-import { nearest } from '../config/nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import type { AuditSettings } from '../config/settings.ts'
 import type { ConfiguredServer, DisabledReason } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
-import { isObject, type Json } from '../connection/protocol.ts'
+import { isObject, type Json } from '../connection/server-info.ts'
 import type { RequestOptions } from '../connection/requests.ts'
 import { Cancelled, Disabled, NotFound, PermissionDenied } from '../errors.ts'
 import type { Events } from '../events.ts'
@@ -13,7 +13,7 @@ import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
 import { INTERACTION_LIMITS, RESULT_LIMITS } from '../limits.ts'
 import {
-  type Answer,
+  type PermissionAnswer,
   type AuditKeys,
   AuditLog,
   auditKeys,
@@ -23,7 +23,7 @@ import {
   explainDecision,
   isOfUser,
   PermissionGate,
-  type Question,
+  type PermissionQuestion,
   type Rule,
   type Standing,
   type ToolRequest,
@@ -43,17 +43,17 @@ import {
   type ToolSession,
   wayOut,
 } from '../tools/index.ts'
-import { AcceptedDefinitions } from './accepted.ts'
-import { possibleServers, type ToolPool } from './pool.ts'
+import { AcceptedDefinitions } from './accepted-definitions.ts'
+import { candidateServers, type ToolRegistry } from './tool-registry.ts'
 import { callAsTask, runsAsTask, type TaskOptions } from './tasks.ts'
-import { UrlsDone } from './urls-done.ts'
+import { UrlElicitations } from './url-elicitations.ts'
 
 export interface CallOptions {
   readonly host: Host
   readonly stateDir: string
   readonly events: Events
   readonly caller: Caller
-  readonly ask?: ((question: Question) => Promise<Answer>) | undefined
+  readonly ask?: ((question: PermissionQuestion) => Promise<PermissionAnswer>) | undefined
   readonly saveRule?: ((rule: string, signature?: string) => Promise<string>) | undefined
   readonly ruleFile?: string | undefined
   readonly askForClients?: boolean | undefined
@@ -73,7 +73,7 @@ export class Calls implements ToolActions {
   readonly #audit: AuditLog
   readonly #standings = new Map<string, Standing>()
   readonly #sessions = new WeakMap<Connection, ToolSession>()
-  readonly #urls: UrlsDone
+  readonly #urls: UrlElicitations
   readonly accepted: AcceptedDefinitions
   #rules: readonly Rule[] = []
   #pruning: Promise<unknown> | undefined
@@ -102,7 +102,7 @@ export class Calls implements ToolActions {
       savesTo: () => options.ruleFile,
       askForClients: options.askForClients,
     })
-    this.#urls = new UrlsDone(host, events)
+    this.#urls = new UrlElicitations(host, events)
     this.#ports = {
       host,
       connect: (server) => this.#session(options.connection(server)),
@@ -296,14 +296,14 @@ export function auditPath(stateDir: string): string {
 
 /** Finds a tool by either spelling, connecting the servers it can mean and no others. */
 export async function findTool(
-  on: { pool: ToolPool; servers: readonly string[]; connection(server: string): Connection },
+  on: { pool: ToolRegistry; servers: readonly string[]; connection(server: string): Connection },
   name: string,
   signal?: AbortSignal,
 ): Promise<BoundTool> {
   const { pool } = on
   const known = pool.resolve(name)
   if (known.kind === 'found') return known.tool
-  const servers = possibleServers(name, on.servers)
+  const servers = candidateServers(name, on.servers)
   const settled = Promise.all(servers.map((server) => on.connection(server).needed(signal)))
   const states = await settled.catch((cause: unknown) => {
     throw signal?.aborted ? new Cancelled(undefined, { stage: 'call', cause }) : cause
@@ -322,7 +322,7 @@ function unknownTool(
   name: string,
   found: Exclude<Resolution, { kind: 'found' }>,
   servers: readonly string[],
-  pool: ToolPool,
+  pool: ToolRegistry,
 ): NotFound {
   const [server] = servers
   if (found.kind === 'ambiguous')

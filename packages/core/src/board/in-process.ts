@@ -1,7 +1,7 @@
 // in-process.ts: servers that run inside this program: their entries on a board, and the way to them.
 import type { ConfiguredServer } from '../config/types.ts'
-import type { Transport } from '../connection/protocol.ts'
-import { linkedPair } from '../transports/linked.ts'
+import type { Transport } from '../connection/server-info.ts'
+import { linkedPair } from '../transports/linked-pair.ts'
 import type { BoardParts, InProcessServer } from './options.ts'
 
 /** A transport to a server of this very process. */

@@ -8,11 +8,11 @@ import { plugboardHome } from '../config/sources.ts'
 import { hostForPrograms } from '../config/start-folder.ts'
 import type { WatchedConfiguration } from '../config/watch.ts'
 import { systemHost } from '../host.ts'
-import { givenServers } from './given.ts'
+import { givenServers } from './given-servers.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
 import type { BoardOptions, BoardParts } from './options.ts'
 import { boardSettings } from './settings.ts'
-import { stateFolder } from './state.ts'
+import { stateFolder } from './state-folder.ts'
 
 /**
  * Opens a board. Nothing connects until it is needed.

@@ -4,13 +4,13 @@ import type { Configuration, LoadOptions } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import type { AuditSettings } from '../config/settings.ts'
 import type { ConfiguredServer } from '../config/types.ts'
-import type { RequestHandlers } from '../connection/asks.ts'
+import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { ToolDefinition } from '../connection/lists.ts'
 import type { ConnectionOptions } from '../connection/options.ts'
-import type { Transport } from '../connection/protocol.ts'
+import type { Transport } from '../connection/server-info.ts'
 import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hook, SamplingOptions } from '../interaction/index.ts'
-import type { Answer, Caller, Question } from '../permissions/index.ts'
+import type { PermissionAnswer, Caller, PermissionQuestion } from '../permissions/index.ts'
 
 /** A server in this very process: it is given one end of a linked pair, anew for every connect. */
 export type InProcessServer = (end: Transport) => unknown
@@ -70,7 +70,7 @@ export interface BoardBehaviour {
   /** Who calls when a call does not say: `agent` (the user is asked), `user` (typing it is consent) or `client`. */
   readonly caller?: Caller
   /** Asks the user whether a tool may be called. Without it nobody is there to ask, and what asks is denied. */
-  readonly ask?: (question: Question) => Promise<Answer>
+  readonly ask?: (question: PermissionQuestion) => Promise<PermissionAnswer>
   /** A served board that asks its own user too, whatever the client in front of it does. */
   readonly askForClients?: boolean
   /** How much of the audit log is kept; the settings files say, when the board reads them. */

@@ -49,7 +49,7 @@ export async function saveRule(
   const { place } = configuration
   // Bound before it counts.
   if (signature !== undefined && scope === 'local')
-    await (await import('../config/grants.ts')).recordGrant(place, rule, signature)
+    await (await import('../config/always-rules.ts')).recordAlwaysRule(place, rule, signature)
   const { addAllowRule } = await import('../config/manage.ts')
   return addAllowRule(place, rule, scope, Date.now())
 }

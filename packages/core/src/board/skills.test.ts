@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { board, configured, folder } from '../connection/fixtures/kit.ts'
-import { readLog } from '../connection/logs.ts'
+import { readLog } from '../connection/server-log.ts'
 import { SkillUnverified } from '../errors.ts'
 
 const script = (name: string) => fileURLToPath(new URL(`../skills/fixtures/${name}.mjs`, import.meta.url))

@@ -1,7 +1,7 @@
 // skills.ts: the skills that servers offer: which there are, and their files, verified. Nothing of a skill is read before
 // somebody asks for exactly that file. What makes a file good is in skills/.
 import type { Connection } from '../connection/connection.ts'
-import { isObject, type ServerCapabilities } from '../connection/protocol.ts'
+import { isObject, type ServerCapabilities } from '../connection/server-info.ts'
 import { InvalidInput, NotFound, SkillUnverified } from '../errors.ts'
 import {
   folderOf,
@@ -14,7 +14,7 @@ import {
   type WantedFile,
 } from '../skills/index.ts'
 import type { CallContext } from '../tools/index.ts'
-import type { Offers, OfRequest } from './offers.ts'
+import type { ResourcesAndPrompts, OfRequest } from './resources-and-prompts.ts'
 
 /** A skill as it is listed: nothing of it was read yet. */
 export interface BoardSkill {
@@ -33,10 +33,10 @@ export interface ReadSkillOptions extends CallContext {
 }
 
 export class Skills {
-  readonly #offers: Offers
+  readonly #offers: ResourcesAndPrompts
   readonly #connection: (name: string) => Connection
 
-  constructor(offers: Offers, connection: (name: string) => Connection) {
+  constructor(offers: ResourcesAndPrompts, connection: (name: string) => Connection) {
     this.#offers = offers
     this.#connection = connection
   }

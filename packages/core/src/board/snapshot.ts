@@ -2,7 +2,7 @@
 import type { TransportType } from '../config/entry.ts'
 import type { ConfiguredServer, Scope } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
-import type { ServerCapabilities, ServerInfo } from '../connection/protocol.ts'
+import type { ServerCapabilities, ServerInfo } from '../connection/server-info.ts'
 import type { ServerState } from '../connection/states.ts'
 import type { PlugboardError, Stage } from '../errors.ts'
 

@@ -1,7 +1,7 @@
 // tasks.ts: calls to tools that only run as tasks (2025-11-25, experimental): started by the call, followed by their
 // status, ended by their result. To whoever called it is a call like any other.
 import type { Connection } from '../connection/connection.ts'
-import { isObject, type Json } from '../connection/protocol.ts'
+import { isObject, type Json } from '../connection/server-info.ts'
 import { ToolError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { TASK_LIMITS } from '../limits.ts'

@@ -2,12 +2,12 @@
 // with its board. A package that is not installed costs only its own server.
 import { join } from 'node:path'
 import type { ConfiguredServer } from '../config/types.ts'
-import type { Transport } from '../connection/protocol.ts'
+import type { Transport } from '../connection/server-info.ts'
 import { InitError } from '../errors.ts'
 import type { Host } from '../host.ts'
-import { unfitRoot } from './unfit-root.ts'
+import { unsuitableRoot } from './unsuitable-root.ts'
 
-export { type PrivateFolders, unfitRoot } from './unfit-root.ts'
+export { type PrivateFolders, unsuitableRoot } from './unsuitable-root.ts'
 
 /**
  * What each built-in lets a caller use without asking: all of these only read, and only below the project's folder. A call that
@@ -50,7 +50,7 @@ export function isBuiltin({ name, entry, scope }: ConfiguredServer): boolean {
 }
 
 export function createBuiltins(context: BuiltinContext): Builtins {
-  const unfit = unfitRoot(context.root, { home: context.host.home, own: context.home })
+  const unfit = unsuitableRoot(context.root, { home: context.host.home, own: context.home })
   let codebase: Promise<import('@plugboard/codebase').CodebaseServer> | undefined
   const open = () => {
     codebase ??= openCodebase(context)

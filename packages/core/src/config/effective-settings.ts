@@ -2,9 +2,9 @@
 // the project need a record in the user's home; the shared file of a project allows nothing.
 import { relative, sep } from 'node:path'
 import type { ConfigDocument } from './document.ts'
-import type { Grants } from './grants.ts'
-import { isEffective, isOurs, rulesWithoutServer } from './rule-faults.ts'
-import { hashOf } from './sign.ts'
+import type { AlwaysRules } from './always-rules.ts'
+import { isEffective, isOurs, rulesWithoutServer } from './rule-errors.ts'
+import { hashOf } from './fingerprints.ts'
 import type { Source } from './sources.ts'
 import type { ProjectRecords } from './trust.ts'
 import type { Diagnostic, Scope } from './types.ts'
@@ -14,7 +14,7 @@ export interface SettingsInput {
   readonly root: string
   readonly records: ProjectRecords
   /** Which server each "always" of this project was given for. */
-  readonly grants?: Grants | 'unreadable' | undefined
+  readonly grants?: AlwaysRules | 'unreadable' | undefined
   /** May programs that did not come from the project start in its folder? */
   readonly folderTrusted: boolean
   /** Where they start otherwise. */
@@ -131,7 +131,7 @@ export function pendingIn({ source, settings }: ConfigDocument, input: SettingsI
 }
 
 /** What a private file says without effect; the user who wrote it has to hear of that. */
-export function setAside({ kind, file, written }: PendingSettings): Diagnostic {
+export function ignoredSettings({ kind, file, written }: PendingSettings): Diagnostic {
   const rules = kind === 'allow' && Array.isArray(written) ? written.length : 0
   return {
     severity: 'warning',

@@ -6,7 +6,7 @@ export type { Expansion } from './expand.ts'
 export { type Configuration, type LoadOptions, loadConfiguration } from './load.ts'
 export { abbreviated, isSecret, maskEntry, maskUrl, maskValue } from './mask.ts'
 export { nameFault, RESERVED_NAMES } from './names.ts'
-export { printable } from './printable.ts'
+export { printable } from '../text/printable.ts'
 export { isProjectFile } from './project.ts'
 export type { Contender, PermissionRule, Resolution, WrittenHooks } from './resolve.ts'
 export {

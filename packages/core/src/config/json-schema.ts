@@ -4,7 +4,7 @@ import * as z from 'zod/mini'
 import { entryKinds, writtenEntrySchema } from './schema.ts'
 import { HONOURED, settingsSchema } from './settings.ts'
 import { MCP_SCHEMA_URL, SETTINGS_SCHEMA_URL } from './sources.ts'
-import { SCHEMA_WORDS } from './words.ts'
+import { KEY_DESCRIPTIONS } from './key-descriptions.ts'
 
 export type JsonSchema = { [key: string]: unknown }
 
@@ -53,7 +53,7 @@ function describe(schema: JsonSchema, path: string): void {
 }
 
 function described(path: string): string {
-  const words = SCHEMA_WORDS[path]
+  const words = KEY_DESCRIPTIONS[path]
   if (words === undefined) throw new Error(`words.ts has no sentence for ${path}`)
   const scopes = HONOURED[path as keyof typeof HONOURED]
   return scopes && scopes.length < 4 ? `${words} Counts in ${scopes.join(' and ')} settings only.` : words

@@ -8,7 +8,7 @@ import { lazyModule } from '../lazy.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { approvalsFile, readRecords } from './approvals.ts'
 import type { ConfigDocument } from './document.ts'
-import { glance } from './glance.ts'
+import { readPlain } from './fast-read.ts'
 import { goneFault, keepLastGood, sameSource, withoutItsFile, withStays } from './last-good.ts'
 import { BUILTIN_NAMES } from './names.ts'
 import { LOCKED } from './policy.ts'
@@ -94,7 +94,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
   const borrowed = asksForMore
-    ? await (await import('./borrowed.ts')).borrowedDocuments(written, place, host, previous?.documents)
+    ? await (await import('./external-servers.ts')).externalDocuments(written, place, host, previous?.documents)
     : { documents: [], files: [] }
   const documents = [...written, ...borrowed.documents]
   const approveProject = options.approveProject ?? false
@@ -243,7 +243,7 @@ async function readSource(
   const outcome = await readTextFile(source.file, limit)
   if (outcome.kind === 'missing') return { source, present: false }
   if (outcome.kind === 'text') {
-    const quick = withLines ? undefined : glance(outcome.text, source, place.root)
+    const quick = withLines ? undefined : readPlain(outcome.text, source, place.root)
     const document = quick ?? (await careful()).readDocument(outcome.text, source, place.root)
     return { source, present: true, document: rulesOnly ? withoutServers(document) : document }
   }
@@ -413,5 +413,5 @@ async function grantsOf(documents: readonly ConfigDocument[], place: Place) {
   const allows = documents.some(
     ({ source, settings }) => source.scope === 'local' && settings.permissions?.allow !== undefined,
   )
-  return allows ? await (await import('./grants.ts')).readGrants(place) : undefined
+  return allows ? await (await import('./always-rules.ts')).readAlwaysRules(place) : undefined
 }

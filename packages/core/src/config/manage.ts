@@ -14,7 +14,7 @@ import {
   type Resolution,
   recordName,
 } from './resolve.ts'
-import { hashOf } from './sign.ts'
+import { hashOf } from './fingerprints.ts'
 import { isWritable, type Place, type Source, type WritableScope, writableSource } from './sources.ts'
 import { editSource, serverPath } from './store.ts'
 

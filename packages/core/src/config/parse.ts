@@ -2,7 +2,7 @@
 // It reports what is wrong with the text; what the text means is for others.
 import { type ParseErrorCode, visit } from 'jsonc-parser'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { printable } from './printable.ts'
+import { printable } from '../text/printable.ts'
 import type { Diagnostic } from './types.ts'
 
 export type JsonNode =

@@ -6,8 +6,8 @@ import { Cancelled } from '../errors.ts'
 import { readTextFile, writeFileAtomic } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { REMOTE_LIST_LIMITS } from '../limits.ts'
-import { parseJson } from './import/document.ts'
-import { type RawDocument, readServers } from './plugins/document.ts'
+import { parseJson } from './import/tree.ts'
+import { type RawDocument, readServers } from './plugins/servers-file.ts'
 import type { Diagnostic } from './types.ts'
 
 export interface ServerListOptions {

@@ -8,7 +8,7 @@ import {
   type PermissionRule,
   pendingIn,
   permissionRules,
-  setAside,
+  ignoredSettings,
   startsInProject,
   strayRules,
   unboundMachines,
@@ -17,11 +17,11 @@ import {
 } from './effective-settings.ts'
 import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
-import type { Grants } from './grants.ts'
-import { nearest } from './nearest.ts'
+import type { AlwaysRules } from './always-rules.ts'
+import { nearest } from '../text/nearest.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
 import type { AuditSettings, GatewaySettings, LoginSettings, Settings } from './settings.ts'
-import { hashOf, signatureOf } from './sign.ts'
+import { hashOf, signatureOf } from './fingerprints.ts'
 import type { Source } from './sources.ts'
 import { authorOf, type ProjectRecords, type TrustVerdict, trust } from './trust.ts'
 import { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'
@@ -33,7 +33,7 @@ export interface ResolveInput {
   readonly records: ProjectRecords
   readonly approveProject: boolean
   /** Which server each "always" of this project was given for. */
-  readonly grants?: Grants | 'unreadable' | undefined
+  readonly grants?: AlwaysRules | 'unreadable' | undefined
   /** By server: pinned files that differ from what was approved. */
   readonly changedFiles?: ReadonlyMap<string, readonly string[]>
   /** May servers that did not come from the project start in its folder? */
@@ -102,11 +102,11 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
       ...document.diagnostics,
       ...document.definitions.flatMap((definition) => definition.faults),
     ]),
-    ...waiting.map(setAside),
+    ...waiting.map(ignoredSettings),
     ...input.documents.flatMap(unboundMachines),
   ]
   const drafts = [...contendersByName(input)].map(([name, contenders]) =>
-    judge(name, contenders, policy, input),
+    resolveOne(name, contenders, policy, input),
   )
   const resolutions = suppressRepeats(drafts)
   for (const resolution of resolutions.values()) diagnostics.push(...missingVariables(resolution))
@@ -165,7 +165,7 @@ function isHandedOver({ entry, source }: Definition): boolean {
   return entry?.type === 'sdk' && source.scope === 'dynamic'
 }
 
-function judge(
+function resolveOne(
   name: string,
   contenders: readonly Contender[],
   policy: readonly PolicyPart[],
@@ -209,7 +209,7 @@ function judge(
       name,
       scope: source.scope,
       source: source.file,
-      entry: settle(name, entry, source, input),
+      entry: withStartFolder(name, entry, source, input),
       author,
       ...(replaces !== undefined && { replaces }),
       get signature() {
@@ -259,7 +259,7 @@ function replacedBy(contenders: readonly Contender[]): string | undefined {
  * Paths in an entry are meant from the project's top folder. Without a `cwd`, only an entry of the project itself starts
  * there: package runners take code from the folder they start in, so the others need the user's trust in the folder.
  */
-function settle(name: string, entry: ServerEntry, source: Source, input: ResolveInput): ServerEntry {
+function withStartFolder(name: string, entry: ServerEntry, source: Source, input: ResolveInput): ServerEntry {
   const folder = startsInProject(source, input) ? input.root : join(input.neutralFolder, folderName(name))
   if ('headersHelper' in entry && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
   if (entry.type !== 'stdio') return entry

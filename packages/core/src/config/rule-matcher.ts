@@ -2,7 +2,7 @@
 
 import { TOOL_LIMITS } from '../limits.ts'
 import {
-  fitsGlob,
+  matchesGlob,
   namesServer,
   type ParsedRule,
   type RuleReading,
@@ -51,9 +51,9 @@ function fitsTool({ tool: pattern = '' }: RuleReading, names: ToolNames, use: Ru
   const known = registered(names)
   if (use === 'restrict' || pattern.includes('*'))
     return (
-      fitsGlob(pattern, names.tool) ||
-      fitsGlob(pattern, spelled) ||
-      (use === 'restrict' && known !== undefined && fitsGlob(pattern, known))
+      matchesGlob(pattern, names.tool) ||
+      matchesGlob(pattern, spelled) ||
+      (use === 'restrict' && known !== undefined && matchesGlob(pattern, known))
     )
   // Two tools may be spelled alike in our characters; a grant is for the one that the registry calls so.
   if (pattern === names.tool || pattern === known) return true

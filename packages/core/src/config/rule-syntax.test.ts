@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { NameRegistry } from '../tools/names.ts'
 import { concernsServer, coversServer, coversTool, exactRule, type ToolNames } from './rule-matcher.ts'
-import { fitsGlob, parseRule, RULE_CHARS, type RuleUse, ruleSpelling } from './rule-syntax.ts'
+import { matchesGlob, parseRule, RULE_CHARS, type RuleUse, ruleSpelling } from './rule-syntax.ts'
 
 const covers = (text: string, names: ToolNames, use: RuleUse) => {
   const rule = parseRule(text, use)
@@ -301,7 +301,7 @@ describe('the matcher, for any rule and any tool', () => {
   it('takes stars as a regular expression would', () => {
     fc.assert(
       fc.property(word('ab*', 0, 6), word('ab', 0, 6), (pattern, text) => {
-        expect(fitsGlob(pattern, text)).toBe(new RegExp(`^${pattern.replaceAll('*', '[^]*')}$`).test(text))
+        expect(matchesGlob(pattern, text)).toBe(new RegExp(`^${pattern.replaceAll('*', '[^]*')}$`).test(text))
       }),
       { numRuns: 5000 },
     )

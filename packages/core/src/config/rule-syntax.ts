@@ -114,7 +114,7 @@ function didYouMean(rule: string): string {
 }
 
 /** Does `text` fit `pattern`, where `*` stands for anything? Not a regular expression, so no pattern can be slow. */
-export function fitsGlob(pattern: string, text: string): boolean {
+export function matchesGlob(pattern: string, text: string): boolean {
   const parts = pattern.split('*')
   const first = parts[0] ?? ''
   if (parts.length === 1) return pattern === text
@@ -138,5 +138,5 @@ export function ruleSpelling(part: string): string {
 
 /** Is the server among those that a reading's first part names? */
 export function namesServer(pattern: string, server: string): boolean {
-  return fitsGlob(pattern, server) || fitsGlob(pattern, ruleSpelling(server))
+  return matchesGlob(pattern, server) || matchesGlob(pattern, ruleSpelling(server))
 }

@@ -3,7 +3,7 @@
 import * as z from 'zod/mini'
 import type { ServerEntry, TransportType } from './entry.ts'
 import { maskUrl, maskValue } from './mask.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../text/nearest.ts'
 
 export interface SchemaFault {
   readonly severity: 'error' | 'warning'

@@ -1,11 +1,11 @@
 // settings.ts: the keys of a settings file besides its servers, and which scopes may use which.
 // A broken key costs only itself.
 import * as z from 'zod/mini'
-import { nearest } from './nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, toValue } from './parse.ts'
 import { LOCKED } from './policy.ts'
-import { printable } from './printable.ts'
-import { isOurs, RULE_ACTIONS, ruleFault } from './rule-faults.ts'
+import { printable } from '../text/printable.ts'
+import { isOurs, RULE_ACTIONS, ruleError } from './rule-errors.ts'
 import { writtenEntrySchema } from './schema.ts'
 import type { Source } from './sources.ts'
 import type { Diagnostic, Scope } from './types.ts'
@@ -326,7 +326,7 @@ export function readSettings(
       }
   if (HONOURED.permissions.includes(source.scope))
     for (const { action, at, text, offset } of writtenRules(member(root, 'permissions')?.value)) {
-      const fault = isOurs(text, source) ? ruleFault(action, text) : undefined
+      const fault = isOurs(text, source) ? ruleError(action, text) : undefined
       if (fault) warn('error', offset, `permissions.${action}[${at}]`, fault.message, fault.hint)
     }
   // A policy that was not read whole could have said no to anything.

@@ -4,7 +4,7 @@ import type { ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { SkillEntry } from '../skills/index.ts'
-import { type HeaderScan, paramHeaders, scanHeaders } from './headers.ts'
+import { type HeaderScan, paramHeaders, scanHeaders } from './param-headers.ts'
 import {
   CachedList,
   type ListSpec,
@@ -18,13 +18,13 @@ import {
   TOOLS,
   type ToolDefinition,
 } from './lists.ts'
-import type { Json, ServerCapabilities } from './protocol.ts'
-import type { Recent } from './recent.ts'
-import { atMost } from './waits.ts'
+import type { Json, ServerCapabilities } from './server-info.ts'
+import type { Lru } from '../async/lru.ts'
+import { atMost } from '../async/waits.ts'
 
 export interface CatalogOptions {
   readonly host: Host
-  readonly recent: Recent<CachedList<unknown>>
+  readonly recent: Lru<CachedList<unknown>>
   fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json>
   listed(kind: ListKind, count: number): void
   warn(text: string): void

@@ -2,38 +2,38 @@
 // survive what can be survived, and an end. The decisions are in states.ts; one attempt is in bringup.ts, their order in
 // attempts.ts. Whatever a caller awaits here holds the process; what runs without a caller does not.
 import { isLocal, type TransportType } from '../config/entry.ts'
-import { printable } from '../config/printable.ts'
+import { printable } from '../text/printable.ts'
 import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { ListKind, LogLine } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import type { KnownSecrets } from '../secrets.ts'
-import { Attempts } from './attempts.ts'
-import { bringUp, retire } from './bringup.ts'
+import type { KnownSecrets } from '../text/known-secrets.ts'
+import { ConnectAttempts } from './connect-attempts.ts'
+import { connectOnce, retire } from './connect.ts'
 import { Catalog } from './catalog.ts'
 import { entrySecrets, rememberTokens } from './entry-secrets.ts'
 import {
   ChannelClosed,
   deaf,
-  type FaultPlace,
+  type ErrorPlace,
   isLoggedOut,
   isSessionExpired,
   isTooLarge,
   RequestTimedOut,
   toPlugboardError,
-} from './faults.ts'
-import { isHttp } from './headers.ts'
+} from './request-errors.ts'
+import { isHttp } from './param-headers.ts'
 import { Health } from './health.ts'
-import { ServerLog } from './logs.ts'
+import { ServerLog } from './server-log.ts'
 import { notified } from './notifications.ts'
 import type { ConnectionOptions } from './options.ts'
-import type { Json } from './protocol.ts'
+import type { Json } from './server-info.ts'
 import { probeWait, type ReconnectPolicy, reconnectPolicy } from './reconnect.ts'
 import { type RequestOptions, Requests } from './requests.ts'
 import type { Session } from './session.ts'
 import type { AfterLoss, Connected, ServerState } from './states.ts'
 import * as states from './states.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { abortable, atMost, type Deadline, held } from './waits.ts'
+import { abortable, atMost, type Deadline, held } from '../async/waits.ts'
 
 export class Connection {
   readonly catalog: Catalog
@@ -50,7 +50,7 @@ export class Connection {
   #session: Session | undefined
   #health: Health | undefined
   #became: 'sse' | undefined
-  readonly #attempts: Attempts
+  readonly #attempts: ConnectAttempts
   /** Ends the wait for the next slow retry of a failed server. */
   #stopRetry: (() => void) | undefined
   #renewing: Promise<void> | undefined
@@ -65,7 +65,7 @@ export class Connection {
     const onLine = (line: LogLine) => events.emit('log', { server: server.name, line })
     this.#log = new ServerLog(options.stateDir, server.name, host, onLine, hide)
     this.#state = server.disabled ? states.disable(states.idle, server.disabled) : states.idle
-    this.#attempts = new Attempts({
+    this.#attempts = new ConnectAttempts({
       host,
       signal: this.#closing.signal,
       become: (state) => this.#become(state),
@@ -200,7 +200,7 @@ export class Connection {
     await atMost(host, CONNECT_LIMITS.closeMs, this.#log.flush())
   }
 
-  #fault(error: unknown, place: Omit<FaultPlace, 'server' | 'hide'>): PlugboardError {
+  #fault(error: unknown, place: Omit<ErrorPlace, 'server' | 'hide'>): PlugboardError {
     return toPlugboardError(error, { server: this.server.name, hide: this.secrets.hide, ...place })
   }
 
@@ -297,7 +297,7 @@ export class Connection {
     })
     // What runs in this process is as alive as we are.
     this.#health = entry.type === 'sdk' ? undefined : health
-    return bringUp(
+    return connectOnce(
       {
         ...this.#options,
         auth: rememberTokens(this.#options.auth, this.secrets),

@@ -1,7 +1,7 @@
 // entry-secrets.ts: which values of an entry are secrets, by the names they have and by their look.
 import type { ServerEntry } from '../config/entry.ts'
 import { isSecret } from '../config/mask.ts'
-import { KnownSecrets } from '../secrets.ts'
+import { KnownSecrets } from '../text/known-secrets.ts'
 import type { TransportAuth } from '../transports/open.ts'
 
 /** A value that nobody types by hand: long, of one piece, letters and digits mixed. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { ChannelClosed, RequestTimedOut, RpcFault } from './faults.ts'
+import { ChannelClosed, RequestTimedOut, JsonRpcError } from './request-errors.ts'
 import { Health } from './health.ts'
 import type { Session } from './session.ts'
 
@@ -62,7 +62,7 @@ describe('a local server that let a request time out', () => {
   it('is alive when it only knows how to say no', async () => {
     const { health, session, dead } = watched({
       tools: false,
-      answer: () => Promise.reject(new RpcFault(-32601, 'no such method')),
+      answer: () => Promise.reject(new JsonRpcError(-32601, 'no such method')),
     })
     await health.timedOut(session)
     expect(dead).toEqual([])

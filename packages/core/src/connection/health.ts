@@ -2,8 +2,8 @@
 // for a local one, nothing at all after a request timed out. It only notices; connection.ts closes and reconnects.
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { isTerminalFault } from '../transports/faults.ts'
-import { RequestTimedOut, RpcFault } from './faults.ts'
+import { isTerminalError } from '../transports/transport-errors.ts'
+import { RequestTimedOut, JsonRpcError } from './request-errors.ts'
 import type { Session } from './session.ts'
 
 export interface HealthOptions {
@@ -36,7 +36,7 @@ export class Health {
   bad(error: unknown): void {
     if (typeof error !== 'object' || error === null || this.#counted.has(error)) return
     this.#counted.add(error)
-    if (isTerminalFault(error)) this.#strike(error)
+    if (isTerminalError(error)) this.#strike(error)
   }
 
   /** A request got no answer in time. A local server that then says nothing at all is deaf: it is dead. */
@@ -85,7 +85,7 @@ export class Health {
       this.good()
     } catch (error) {
       // A server that answers "no such method" is alive.
-      if (error instanceof RpcFault) this.good()
+      if (error instanceof JsonRpcError) this.good()
       else if (error instanceof RequestTimedOut) this.#strike(error)
       else this.bad(error)
     }
@@ -106,7 +106,7 @@ export class Health {
       try {
         await session.request(method, undefined, { timeoutMs, quiet: true, background: true })
       } catch (error) {
-        if (!(error instanceof RpcFault)) throw error
+        if (!(error instanceof JsonRpcError)) throw error
       }
     })
     const heard = await Promise.any(answers).then(

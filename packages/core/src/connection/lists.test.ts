@@ -3,7 +3,7 @@ import { type Host, systemHost } from '../host.ts'
 import { LIST_LIMITS } from '../limits.ts'
 import { board, fixture, recorded, until } from './fixtures/kit.ts'
 import { CachedList, TOOLS } from './lists.ts'
-import type { Json } from './protocol.ts'
+import type { Json } from './server-info.ts'
 
 const tool = (name: string) => ({ name, inputSchema: { type: 'object' } })
 

@@ -4,8 +4,8 @@ import type { ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { LIST_LIMITS } from '../limits.ts'
 import { parseSkill, type SkillEntry } from '../skills/index.ts'
-import { BadAnswer, RequestAborted, RpcFault } from './faults.ts'
-import { isObject, type Json, RPC } from './protocol.ts'
+import { BadResponse, RequestAborted, JsonRpcError } from './request-errors.ts'
+import { isObject, type Json, RPC } from './server-info.ts'
 import { parseTool } from './tool-definition.ts'
 
 export interface ListSpec<T> {
@@ -154,11 +154,11 @@ export class CachedList<T> {
         result = await fetch(spec.method, cursor === undefined ? undefined : { cursor }, signal)
       } catch (error) {
         // A server that does not know the method has nothing to list.
-        if (page === 0 && error instanceof RpcFault && error.code === RPC.methodNotFound) return []
+        if (page === 0 && error instanceof JsonRpcError && error.code === RPC.methodNotFound) return []
         throw error
       }
       const raw = result[spec.field]
-      if (!Array.isArray(raw)) throw new BadAnswer(`its ${spec.method} result has no list of ${spec.field}`)
+      if (!Array.isArray(raw)) throw new BadResponse(`its ${spec.method} result has no list of ${spec.field}`)
       for (const item of raw) {
         if (items.length >= LIST_LIMITS.items) return this.#cut(items, `more than ${LIST_LIMITS.items} items`)
         const parsed = spec.parse(item, note)

@@ -1,20 +1,20 @@
 // options.ts: what a connection is made with.
 import type { Events } from '../events.ts'
-import type { BringUp } from './bringup.ts'
+import type { ConnectAttempt } from './connect.ts'
 import type { CachedList } from './lists.ts'
-import type { Recent } from './recent.ts'
-import type { Slots } from './slots.ts'
+import type { Lru } from '../async/lru.ts'
+import type { Semaphore } from '../async/semaphore.ts'
 
 export interface ConnectionOptions
   extends Pick<
-    BringUp,
+    ConnectAttempt,
     'server' | 'host' | 'eras' | 'handlers' | 'clientInfo' | 'auth' | 'handOver' | 'workspace' | 'timeoutMs'
   > {
   readonly stateDir: string
   readonly events: Events
-  readonly slots: Slots
+  readonly slots: Semaphore
   /** The lists of a board that are kept; beyond a bound the least used is read again on need. */
-  readonly recent: Recent<CachedList<unknown>>
+  readonly recent: Lru<CachedList<unknown>>
   /** How long one request may take, unless the entry or the caller says otherwise. */
   readonly callTimeoutMs: number
   /** Numbers the calls of a board. */

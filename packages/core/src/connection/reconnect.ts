@@ -14,7 +14,7 @@ export interface ReconnectPolicy {
   readonly stableMs: number
 }
 
-export type Verdict =
+export type AfterLossDecision =
   | { readonly do: 'retry'; readonly attempt: number; readonly afterMs: number }
   | { readonly do: 'fail' }
 
@@ -33,7 +33,7 @@ export function reconnectPolicy(settings: ReconnectSettings | undefined): Reconn
 }
 
 /** `spent` quick attempts are gone; `random` is in [0, 1). */
-export function afterLoss(spent: number, policy: ReconnectPolicy, random: number): Verdict {
+export function afterLoss(spent: number, policy: ReconnectPolicy, random: number): AfterLossDecision {
   if (spent >= policy.maxAttempts) return { do: 'fail' }
   const attempt = spent + 1
   return { do: 'retry', attempt, afterMs: backoff(attempt, policy.delayMs, random) }

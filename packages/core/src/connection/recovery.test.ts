@@ -6,7 +6,7 @@ import type { StateSummary } from '../events.ts'
 import { counted } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { board, configured, fixture, folder, recorded, textOf, until } from './fixtures/kit.ts'
-import { META } from './protocol.ts'
+import { META } from './server-info.ts'
 
 const raw = fileURLToPath(new URL('./fixtures/raw.mjs', import.meta.url))
 const echo = { name: 'echo', arguments: { n: 1 } }

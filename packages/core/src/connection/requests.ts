@@ -1,7 +1,7 @@
 // requests.ts: what one request goes through between the caller and a session: its place in the order, its trace and
 // events, and the few ways in which it may be made again. It opens and closes nothing itself.
 import type { ServerEntry } from '../config/entry.ts'
-import { fitsGlob } from '../config/rule-syntax.ts'
+import { matchesGlob } from '../config/rule-syntax.ts'
 import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
 import type { Events, Progress } from '../events.ts'
 import type { Host } from '../host.ts'
@@ -12,18 +12,18 @@ import {
   isInterruption,
   isLoggedOut,
   isSessionExpired,
-  neverLeft,
+  wasNeverSent,
   RequestAborted,
   RequestTimedOut,
-  RpcFault,
+  JsonRpcError,
   toPlugboardError,
-} from './faults.ts'
+} from './request-errors.ts'
 import { isConcurrencySafe, readAnnotations } from './lists.ts'
-import { Order } from './order.ts'
-import { type Json, READING_METHODS, RPC } from './protocol.ts'
+import { SerialQueue } from '../async/serial-queue.ts'
+import { type Json, READING_METHODS, RPC } from './server-info.ts'
 import type { Session } from './session.ts'
-import type { RequestTrace } from './trace.ts'
-import { hold, sleep } from './waits.ts'
+import type { RequestTrace } from './telemetry.ts'
+import { hold, sleep } from '../async/waits.ts'
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
@@ -73,7 +73,7 @@ interface Asked {
 
 export class Requests {
   readonly #on: RequestHost
-  readonly #order = new Order()
+  readonly #order = new SerialQueue()
   /** The tracing API takes as long to load as a small program; who only lists servers never needs it. */
   #Trace: typeof RequestTrace | undefined
 
@@ -85,7 +85,7 @@ export class Requests {
   async send(method: string, params: Json | undefined, options: RequestOptions): Promise<Json> {
     const release = hold(this.#on.host)
     try {
-      this.#Trace ??= (await import('./trace.ts')).RequestTrace
+      this.#Trace ??= (await import('./telemetry.ts')).RequestTrace
       return await this.#traced(this.#Trace, method, params, options)
     } finally {
       release()
@@ -149,7 +149,7 @@ export class Requests {
   /** By what the entry says about the tool, or else by what the tool says about itself. */
   #besideOthers(tool: string): boolean {
     const { catalog, entry } = this.#on
-    if (entry.concurrentTools?.some((pattern) => fitsGlob(pattern, tool))) return true
+    if (entry.concurrentTools?.some((pattern) => matchesGlob(pattern, tool))) return true
     return isConcurrencySafe(readAnnotations(catalog.tool(tool)?.annotations))
   }
 
@@ -174,7 +174,7 @@ export class Requests {
         if (isSessionExpired(error, session.hasHttpSession) && once('renewed')) await on.renew(session)
         else if (isLoggedOut(error)) throw on.unauthorised(error)
         else if (isHeaderMismatch(error) && once('relisted')) await on.catalog.relist()
-        else if (neverLeft(error) && session !== on.current() && once('replayed')) continue
+        else if (wasNeverSent(error) && session !== on.current() && once('replayed')) continue
         else if (!isInterruption(error)) throw error
         else if (!this.#replayable(asked)) throw this.#unknown(asked, error)
         else if (!once('replayed')) throw error
@@ -248,5 +248,5 @@ function nameOf(params: Json | undefined): string | undefined {
 }
 
 function isHeaderMismatch(error: unknown): boolean {
-  return error instanceof RpcFault && error.code === RPC.headerMismatch
+  return error instanceof JsonRpcError && error.code === RPC.headerMismatch
 }

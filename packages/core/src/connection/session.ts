@@ -3,9 +3,9 @@
 import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
-import { Asks, type RequestHandlers } from './asks.ts'
-import { BadAnswer, ChannelClosed, RequestTimedOut, RpcFault, unwrapHttp } from './faults.ts'
-import { type Answered, greet, modernFacts } from './greeting.ts'
+import { ServerRequests, type RequestHandlers } from './server-requests.ts'
+import { BadResponse, ChannelClosed, RequestTimedOut, JsonRpcError, unwrapHttp } from './request-errors.ts'
+import { type ProbeAnswer, handshake, modernFacts } from './handshake.ts'
 import {
   ASKING_METHODS,
   type Discovery,
@@ -19,8 +19,8 @@ import {
   type ServerCapabilities,
   type ServerInfo,
   type Transport,
-} from './protocol.ts'
-import { Wire } from './wire.ts'
+} from './server-info.ts'
+import { JsonRpcPeer } from './json-rpc.ts'
 
 export interface SessionRequest {
   readonly signal?: AbortSignal | undefined
@@ -88,8 +88,8 @@ export interface SessionOptions {
 
 /** Starts the transport and greets the server. On failure the transport is closed. */
 export async function openSession(transport: Transport, options: SessionOptions): Promise<Session> {
-  const asks = new Asks(options)
-  const wire = new Wire(transport, options.host, {
+  const asks = new ServerRequests(options)
+  const wire = new JsonRpcPeer(transport, options.host, {
     request: (method, params, signal) => asks.answer(method, params, signal),
     notification: (method, params) => session.onNotification(method, params),
     closed: () => options.onClosed(wire.lastTrouble),
@@ -112,15 +112,15 @@ export async function openSession(transport: Transport, options: SessionOptions)
 }
 
 class WireSession implements Session {
-  readonly #wire: Wire
-  readonly #asks: Asks
+  readonly #wire: JsonRpcPeer
+  readonly #asks: ServerRequests
   readonly #options: SessionOptions
   readonly #envelope: Json
   readonly #acks = new Map<string, () => void>()
-  #answered: Answered | undefined
+  #answered: ProbeAnswer | undefined
   #listens = 0
 
-  constructor(wire: Wire, asks: Asks, options: SessionOptions) {
+  constructor(wire: JsonRpcPeer, asks: ServerRequests, options: SessionOptions) {
     this.#wire = wire
     this.#asks = asks
     this.#options = options
@@ -131,8 +131,8 @@ class WireSession implements Session {
     })
   }
 
-  get #facts(): Answered {
-    if (!this.#answered) throw new BadAnswer('the session has not been greeted')
+  get #facts(): ProbeAnswer {
+    if (!this.#answered) throw new BadResponse('the session has not been greeted')
     return this.#answered
   }
   get era(): Era {
@@ -174,7 +174,7 @@ class WireSession implements Session {
     const { capabilities } = this.#asks
     const envelope = this.#envelope
     const wire = this.#wire
-    this.#adopt(await greet({ wire, host, clientInfo, capabilities, envelope, known, timeoutMs, signal }))
+    this.#adopt(await handshake({ wire, host, clientInfo, capabilities, envelope, known, timeoutMs, signal }))
     if (this.era === 'legacy') await this.#wire.notify('notifications/initialized')
   }
 
@@ -193,13 +193,13 @@ class WireSession implements Session {
       const type = result.resultType
       if (type === undefined || type === 'complete') return result
       if (type !== 'input_required' || !ASKING_METHODS.has(method))
-        throw new RpcFault(
+        throw new JsonRpcError(
           RPC.internal,
           `The server answered with the unsupported result type "${String(type)}"`,
         )
       asked = await this.#fulfil(params, result, options.signal)
     }
-    throw new RpcFault(RPC.internal, `The server asked for input more than ${CALL_LIMITS.inputRounds} times`)
+    throw new JsonRpcError(RPC.internal, `The server asked for input more than ${CALL_LIMITS.inputRounds} times`)
   }
 
   async notify(method: string, params?: Json): Promise<void> {
@@ -208,7 +208,7 @@ class WireSession implements Session {
 
   async listen(filter: ListenFilter, options: SessionRequest = {}): Promise<Subscription> {
     if (this.era === 'legacy')
-      throw new RpcFault(RPC.methodNotFound, 'subscriptions/listen is not in this era')
+      throw new JsonRpcError(RPC.methodNotFound, 'subscriptions/listen is not in this era')
     const id = `listen:${++this.#listens}`
     const stop = new AbortController()
     const over = this.#wire
@@ -243,7 +243,7 @@ class WireSession implements Session {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs
     const found = parseDiscovery(await this.#modern('server/discover', undefined, { ...options, timeoutMs }))
     if (!found?.supportedVersions.includes(MODERN_VERSION))
-      throw new BadAnswer('it no longer speaks the protocol version it spoke before')
+      throw new BadResponse('it no longer speaks the protocol version it spoke before')
     this.#adopt(modernFacts(found))
   }
 
@@ -263,7 +263,7 @@ class WireSession implements Session {
     this.#options.onNotification(method, params)
   }
 
-  #adopt(facts: Answered): void {
+  #adopt(facts: ProbeAnswer): void {
     this.#answered = facts
     this.#wire.serves = facts.era === 'legacy'
     this.#wire.cancelByStream = facts.era === 'modern'
@@ -278,7 +278,7 @@ class WireSession implements Session {
   async #modern(
     method: string,
     params: Json | undefined,
-    options: Parameters<Wire['request']>[2],
+    options: Parameters<JsonRpcPeer['request']>[2],
   ): Promise<Json> {
     try {
       return await this.#wire.request(method, this.#enveloped(params), options)
@@ -291,11 +291,11 @@ class WireSession implements Session {
   async #fulfil(params: Json | undefined, result: Json, signal: AbortSignal | undefined): Promise<Json> {
     const wanted = isObject(result.inputRequests) ? Object.entries(result.inputRequests) : []
     if (wanted.length > CALL_LIMITS.inputsPerRound)
-      throw new RpcFault(RPC.internal, `The server asked for ${wanted.length} inputs at once`)
+      throw new JsonRpcError(RPC.internal, `The server asked for ${wanted.length} inputs at once`)
     const state = result.requestState
     const answer = async ([key, entry]: [string, unknown]): Promise<[string, Json]> => {
       if (!isObject(entry) || typeof entry.method !== 'string')
-        throw new RpcFault(RPC.internal, `The server asked for an input "${key}" that is no request`)
+        throw new JsonRpcError(RPC.internal, `The server asked for an input "${key}" that is no request`)
       const asked = isObject(entry.params) ? entry.params : {}
       const until = signal ?? new AbortController().signal
       return [key, await this.#asks.answer(entry.method, asked, until, { key, requestState: state })]

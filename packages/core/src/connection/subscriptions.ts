@@ -2,7 +2,7 @@
 // in the older one, by one open subscription in 2026-07-28 that is opened again when it ends.
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { RpcFault } from './faults.ts'
+import { JsonRpcError } from './request-errors.ts'
 import { backoff } from './reconnect.ts'
 import type { ListenFilter, Session, Subscription } from './session.ts'
 
@@ -79,7 +79,7 @@ export class Subscriptions {
     } catch (error) {
       this.#options.warn(`subscriptions/listen failed: ${String(error)}`)
       // A server that declares list changes and knows no subscriptions will not learn them by being asked again.
-      if (!(error instanceof RpcFault)) this.#retry(session, turn, attempt)
+      if (!(error instanceof JsonRpcError)) this.#retry(session, turn, attempt)
     }
   }
 

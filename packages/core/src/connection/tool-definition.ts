@@ -2,7 +2,7 @@
 // copies it: a schema that is too deep or too large costs its own tool, any other oversized field only itself.
 import { DEFINITION_LIMITS } from '../limits.ts'
 import type { ToolDefinition } from './lists.ts'
-import { isObject, type Json } from './protocol.ts'
+import { isObject, type Json } from './server-info.ts'
 
 /** Stands in for a schema that the server left out. `doctor` knows it by identity. */
 export const MISSING_INPUT_SCHEMA: Json = Object.freeze({ type: 'object' })

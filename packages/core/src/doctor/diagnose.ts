@@ -5,29 +5,29 @@ import { maskUrl } from '../config/mask.ts'
 import type { Resolution } from '../config/resolve.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
-import { BadAnswer, ChannelClosed, RpcFault } from '../connection/faults.ts'
+import { BadResponse, ChannelClosed, JsonRpcError } from '../connection/request-errors.ts'
 import type { Connected, ServerState } from '../connection/states.ts'
 import type { ErrorCode, PlugboardError } from '../errors.ts'
 import type { Host } from '../host.ts'
-import { cleanText, cutText } from '../tools/describe.ts'
-import { httpStatus } from '../transports/faults.ts'
+import { cleanText, cutText } from '../text/sanitize.ts'
+import { httpStatus } from '../transports/transport-errors.ts'
 import { type Finding, toolFindings } from './findings.ts'
 import { askOnce, findCommand, reachHost } from './reach.ts'
-import { broke, held, type Rung, type RungName } from './rungs.ts'
+import { failed, passed, type Step, type StepName } from './steps.ts'
 
 export interface Diagnosis {
   readonly name: string
   readonly ok: boolean
-  readonly rungs: readonly Rung[]
+  readonly rungs: readonly Step[]
   readonly findings: readonly Finding[]
-  readonly stoppedAt?: RungName
+  readonly stoppedAt?: StepName
   /** Switched off on purpose: nothing was tried, and nothing is wrong. */
   readonly disabled?: string
   /** What kind of failure it was, when connecting failed. */
   readonly code?: ErrorCode
 }
 
-export interface Patient {
+export interface Subject {
   readonly resolution: Resolution
   readonly host: Host
   /** Connects the server; asked only when nothing before it broke. */
@@ -35,11 +35,11 @@ export interface Patient {
   readonly signal?: AbortSignal | undefined
 }
 
-export async function diagnose(patient: Patient): Promise<Diagnosis> {
+export async function diagnose(patient: Subject): Promise<Diagnosis> {
   const { resolution } = patient
   const { name, server } = resolution
   const settled = decided(resolution)
-  const done = (rungs: readonly Rung[], more: Partial<Diagnosis> = {}): Diagnosis => {
+  const done = (rungs: readonly Step[], more: Partial<Diagnosis> = {}): Diagnosis => {
     const failed = rungs.find(({ ok }) => !ok)
     return {
       name,
@@ -66,19 +66,19 @@ export async function diagnose(patient: Patient): Promise<Diagnosis> {
 }
 
 /** What the configuration decided, before anything is started. */
-function decided({ name, contenders, server, expansions, policy, trust }: Resolution): Rung[] {
+function decided({ name, contenders, server, expansions, policy, trust }: Resolution): Step[] {
   if (!server) {
     const hidden = contenders.find(({ verdict }) => verdict.kind === 'hidden')
     if (hidden?.verdict.kind === 'hidden')
       return [
-        held('config', hidden.definition.source.file),
-        broke('policy', `${hidden.verdict.by} allows its own servers only.`, 'Ask who manages this machine.'),
+        passed('config', hidden.definition.source.file),
+        failed('policy', `${hidden.verdict.by} allows its own servers only.`, 'Ask who manages this machine.'),
       ]
     const fault = contenders
       .flatMap(({ definition }) => definition.faults)
       .find(({ severity }) => severity === 'error')
     return [
-      broke(
+      failed(
         'config',
         fault?.message ?? 'No definition of it is valid.',
         `Run \`plugboard explain ${name}\`.`,
@@ -89,8 +89,8 @@ function decided({ name, contenders, server, expansions, policy, trust }: Resolu
   const missing = [
     ...new Set(expansions.filter(({ from }) => from === 'missing').map(({ variable }) => variable)),
   ]
-  const config: Rung = {
-    ...held(
+  const config: Step = {
+    ...passed(
       'config',
       missing.length > 0 ? `${server.source}; not set: ${missing.join(', ')}` : server.source,
     ),
@@ -107,41 +107,41 @@ function decided({ name, contenders, server, expansions, policy, trust }: Resolu
   if (disabled?.kind === 'trust')
     return [
       config,
-      broke(
+      failed(
         'trust',
         `Pending approval: ${trust?.because ?? 'there is no record that you approved it'}.`,
         `Run \`plugboard approve ${name}\`: it shows the whole entry and asks.`,
       ),
     ]
-  const trusted = held('trust', trust?.because)
+  const trusted = passed('trust', trust?.because)
   if (disabled?.kind === 'policy')
     return [
       config,
       trusted,
-      broke('policy', `${disabled.text}.`, 'Change the policy in that file, or ask who manages it.'),
+      failed('policy', `${disabled.text}.`, 'Change the policy in that file, or ask who manages it.'),
     ]
-  return [config, trusted, held('policy', policy?.admitted ? policy.by : undefined)]
+  return [config, trusted, passed('policy', policy?.admitted ? policy.by : undefined)]
 }
 
-async function theWay({ entry }: ConfiguredServer, { host, signal }: Patient): Promise<readonly Rung[]> {
+async function theWay({ entry }: ConfiguredServer, { host, signal }: Subject): Promise<readonly Step[]> {
   if (entry.type === 'stdio') return [findCommand(entry, host)]
   if (!('url' in entry) || entry.url === undefined) return []
   if (!URL.canParse(entry.url))
-    return [broke('dns', `"${maskUrl(entry.url)}" is not a URL.`, 'Correct `url` of this server.')]
+    return [failed('dns', `"${maskUrl(entry.url)}" is not a URL.`, 'Correct `url` of this server.')]
   return reachHost(new URL(entry.url), host, signal)
 }
 
 /** The rungs of a server that came up. */
-function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connection): Rung[] {
+function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connection): Step[] {
   const { era, protocolVersion, serverInfo, capabilities } = session
   const who = serverInfo ? `${serverInfo.name} ${serverInfo.version ?? ''}`.trimEnd() : 'It'
   const { tools, resources, prompts } = catalog
   return [
     ...firstRung(entry, 'answers'),
-    held('era', `${who} speaks ${protocolVersion} (${era === 'modern' ? 'server/discover' : 'initialize'})`),
-    ...(entry.type === 'stdio' || entry.type === 'sdk' ? [] : [held('auth', 'accepted as we are')]),
-    held('capabilities', Object.keys(capabilities).slice(0, 20).join(', ') || 'none'),
-    held(
+    passed('era', `${who} speaks ${protocolVersion} (${era === 'modern' ? 'server/discover' : 'initialize'})`),
+    ...(entry.type === 'stdio' || entry.type === 'sdk' ? [] : [passed('auth', 'accepted as we are')]),
+    passed('capabilities', Object.keys(capabilities).slice(0, 20).join(', ') || 'none'),
+    passed(
       'lists',
       [many(tools.count, 'tool'), many(resources.count, 'resource'), many(prompts.count, 'prompt')].join(
         ', ',
@@ -151,11 +151,11 @@ function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connec
 }
 
 /** The first rung that only connecting can tell about. */
-function firstRung(entry: ServerEntry, detail: string): Rung[] {
-  return [held(meets(entry), detail)]
+function firstRung(entry: ServerEntry, detail: string): Step[] {
+  return [passed(meets(entry), detail)]
 }
 
-function meets(entry: ServerEntry): RungName {
+function meets(entry: ServerEntry): StepName {
   return entry.type === 'stdio' || entry.type === 'sdk' || entry.type.endsWith('-ide') ? 'start' : 'http'
 }
 
@@ -175,20 +175,20 @@ async function whereItStopped(
   { name, entry }: ConfiguredServer,
   state: Exclude<ServerState, Connected>,
   host: Host,
-): Promise<readonly Rung[]> {
+): Promise<readonly Step[]> {
   if (!('error' in state))
-    return [broke(meets(entry), `It is ${state.kind}.`, `Try again, or run \`plugboard logs ${name}\`.`)]
+    return [failed(meets(entry), `It is ${state.kind}.`, `Try again, or run \`plugboard logs ${name}\`.`)]
   const { error } = state
   const up = firstRung(entry, meets(entry) === 'start' ? 'runs' : 'answers')
   if (state.kind === 'needs-auth' || error.code === 'PERMISSION_DENIED' || error.stage === 'auth')
-    return [...up, broke('auth', error.message, authHint(entry, error))]
+    return [...up, failed('auth', error.message, authHint(entry, error))]
   if (error.stage === 'tools' || error.stage === 'resources' || error.stage === 'prompts')
-    return [...up, held('era'), held('auth'), held('capabilities'), broke('lists', error.message, error.hint)]
-  if (answeredWrongly(error)) return [...up, broke('era', error.message, error.hint)]
+    return [...up, passed('era'), passed('auth'), passed('capabilities'), failed('lists', error.message, error.hint)]
+  if (answeredWrongly(error)) return [...up, failed('era', error.message, error.hint)]
   if (meets(entry) === 'start') {
     // It lives and says nothing; one that has left says so.
-    if (error.code === 'TIMEOUT') return [...up, broke('era', error.message, SILENT_HINT)]
-    return [broke('start', error.message, error.hint)]
+    if (error.code === 'TIMEOUT') return [...up, failed('era', error.message, SILENT_HINT)]
+    return [failed('start', error.message, error.hint)]
   }
   return [await httpRung(entry as RemoteEntry, name, error, host)]
 }
@@ -205,33 +205,33 @@ function authHint(entry: ServerEntry, error: PlugboardError): string | undefined
 /** It spoke JSON-RPC, and refused or said what is not MCP. */
 function answeredWrongly(error: PlugboardError): boolean {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
-    if (at instanceof RpcFault || at instanceof BadAnswer) return true
+    if (at instanceof JsonRpcError || at instanceof BadResponse) return true
     if (at instanceof ChannelClosed) return false
   }
   return false
 }
 
-async function httpRung(entry: RemoteEntry, name: string, error: PlugboardError, host: Host): Promise<Rung> {
-  if (error.code === 'TIMEOUT') return broke('http', error.message, STUCK_HINT)
+async function httpRung(entry: RemoteEntry, name: string, error: PlugboardError, host: Host): Promise<Step> {
+  if (error.code === 'TIMEOUT') return failed('http', error.message, STUCK_HINT)
   const told = httpStatus(error)
   const asked = await askOnce(entry, name, host)
   const status = told !== undefined && told >= 300 ? told : asked?.status
   const url = maskUrl(entry.url)
   if (asked?.isPage && (status === undefined || status < 300))
-    return broke(
+    return failed(
       'http',
       `${url} answers with a web page (${asked.mediaType || 'HTML'}), not with MCP.`,
       'Correct the path: many servers have theirs at /mcp or /sse.',
     )
   if (status !== undefined && status >= 300)
-    return broke('http', `${url} answered HTTP ${status}.`, statusHint(entry, status))
+    return failed('http', `${url} answered HTTP ${status}.`, statusHint(entry, status))
   if (asked && status !== undefined)
-    return broke(
+    return failed(
       'http',
       `${url} answers (${asked.mediaType || 'no content type'}), but not as an MCP server.`,
       error.hint,
     )
-  return broke('http', error.message, error.hint)
+  return failed('http', error.message, error.hint)
 }
 
 const STUCK_HINT = 'It takes connections but does not answer: see whether it is stuck, or raise MCP_TIMEOUT.'
@@ -247,7 +247,7 @@ function statusHint(entry: RemoteEntry, status: number): string {
 }
 
 /** What a stranger wrote goes to a terminal: without what a terminal would obey. */
-function shown({ rung, ok, detail, hint }: Rung): Rung {
+function shown({ rung, ok, detail, hint }: Step): Step {
   return { rung, ok, ...(detail && { detail: cut(detail) }), ...(hint && { hint: cut(hint) }) }
 }
 

@@ -2,7 +2,7 @@
 // the way to a model; other clients of the same server do not, and its author may want to know.
 import { MISSING_INPUT_SCHEMA } from '../connection/tool-definition.ts'
 import { DOCTOR_LIMITS, TOOL_LIMITS } from '../limits.ts'
-import { cleanLine, hiddenSigns, plainName, readToolList, type ToolDefinition } from '../tools/index.ts'
+import { cleanLine, injectionSigns, plainName, readToolList, type ToolDefinition } from '../tools/index.ts'
 import { isRecord, own } from '../tools/json.ts'
 import { compileSchema } from '../tools/schema/index.ts'
 import { subschemas } from '../tools/schema/positions.ts'
@@ -51,7 +51,7 @@ function* findingsOf(server: string, tool: ToolDefinition): Generator<Bare> {
   yield* nameFindings(server, tool.name)
   yield* descriptionFindings(tool.description)
   yield* schemaFindings(tool.inputSchema)
-  for (const { where, message, excerpt } of hiddenSigns(tool))
+  for (const { where, message, excerpt } of injectionSigns(tool))
     yield { kind: 'hidden-text', where, message: `${message}: ${cleanLine(excerpt, 160)}` }
 }
 

@@ -9,24 +9,24 @@ import { neutralFolder } from '../config/start-folder.ts'
 import type { Host } from '../host.ts'
 import { DOCTOR_LIMITS } from '../limits.ts'
 import { childEnvironment } from '../transports/environment.ts'
-import { tlsCode } from '../transports/faults.ts'
-import { EntryHeaders } from '../transports/headers.ts'
+import { tlsCode } from '../transports/transport-errors.ts'
+import { EntryHeaders } from '../transports/entry-headers.ts'
 import { openNetwork, proxySettings, trustedCertificates } from '../transports/network.ts'
 import { plainFetch } from '../transports/response.ts'
 import { isExcepted } from '../transports/tunnel.ts'
-import { resolveWindowsCommand } from '../transports/windows.ts'
-import { broke, held, type Rung } from './rungs.ts'
+import { resolveWindowsCommand } from '../transports/windows-command.ts'
+import { failed, passed, type Step } from './steps.ts'
 
 /** Whether the command is there for the child, whose PATH need not be ours. */
-export function findCommand(entry: StdioEntry, host: Host): Rung {
+export function findCommand(entry: StdioEntry, host: Host): Step {
   const { command, cwd } = entry
   // The neutral folder is made when the first program starts in it.
   if (cwd !== undefined && !isFolder(cwd) && !isInside(cwd, neutralFolder(host)))
-    return broke('command', `The folder "${cwd}" does not exist.`, 'Correct `cwd` of this server.')
+    return failed('command', `The folder "${cwd}" does not exist.`, 'Correct `cwd` of this server.')
   const env = childEnvironment(entry, host)
   if (host.platform === 'win32') {
     const { file, verbatim } = resolveWindowsCommand(command, entry.args, env, existsSync)
-    return verbatim || existsSync(file) ? held('command', file) : notOnPath(command)
+    return verbatim || existsSync(file) ? passed('command', file) : notOnPath(command)
   }
   const base = cwd ?? process.cwd()
   const named = command.includes('/')
@@ -36,22 +36,22 @@ export function findCommand(entry: StdioEntry, host: Host): Rung {
   for (const folder of folders) {
     const path = named ? resolve(base, command) : join(folder, command)
     if (!isFile(path)) continue
-    if (isExecutable(path)) return held('command', path)
+    if (isExecutable(path)) return passed('command', path)
     forbidden ??= path
   }
   if (forbidden !== undefined)
-    return broke(
+    return failed(
       'command',
       `"${forbidden}" may not be executed.`,
       'Make the file executable, or name the program that runs it as `command`.',
     )
   return named
-    ? broke('command', `"${resolve(base, command)}" does not exist.`, 'Correct `command` of this server.')
+    ? failed('command', `"${resolve(base, command)}" does not exist.`, 'Correct `command` of this server.')
     : notOnPath(command)
 }
 
-function notOnPath(command: string): Rung {
-  return broke(
+function notOnPath(command: string): Step {
+  return failed(
     'command',
     `"${command}" was not found on the PATH that the server gets.`,
     'Install the program, give its full path as `command`, or set PATH in `env` of this server.',
@@ -77,7 +77,7 @@ function isExecutable(path: string): boolean {
 }
 
 /** By name, port and certificate; the last rung of the list is the one that broke, if one did. */
-export async function reachHost(url: URL, host: Host, signal?: AbortSignal): Promise<readonly Rung[]> {
+export async function reachHost(url: URL, host: Host, signal?: AbortSignal): Promise<readonly Step[]> {
   const secure = url.protocol === 'https:' || url.protocol === 'wss:'
   const proxy = proxyFor(url, secure, host)
   const target = proxy ?? url
@@ -88,14 +88,14 @@ export async function reachHost(url: URL, host: Host, signal?: AbortSignal): Pro
   const found = await lookUp(name, host)
   if ('fault' in found)
     return [
-      broke(
+      failed(
         'dns',
         `${by}the name "${name}" leads nowhere (${found.fault}).`,
         proxy ? 'Check HTTPS_PROXY and HTTP_PROXY.' : 'Check the spelling of the host, and your network.',
       ),
     ]
   const rungs = [
-    held('dns', `${by}${name === found.addresses[0] ? name : `${name} is ${found.addresses.join(', ')}`}`),
+    passed('dns', `${by}${name === found.addresses[0] ? name : `${name} is ${found.addresses.join(', ')}`}`),
   ]
   const met = await meet(name, port, host, signal)
   if ('fault' in met) {
@@ -104,9 +104,9 @@ export async function reachHost(url: URL, host: Host, signal?: AbortSignal): Pro
       met.fault === 'ECONNREFUSED'
         ? 'Nothing listens there: start the server, or correct the port.'
         : 'Check the port, a firewall in between, and whether the server is running.'
-    return [...rungs, broke('tcp', `${by}${name} port ${port} ${what}.`, proxy ? 'Check the proxy.' : hint)]
+    return [...rungs, failed('tcp', `${by}${name} port ${port} ${what}.`, proxy ? 'Check the proxy.' : hint)]
   }
-  rungs.push(held('tcp', `${by}port ${port} answers`))
+  rungs.push(passed('tcp', `${by}port ${port} answers`))
   // Behind a proxy the certificate is met inside the tunnel; the HTTP rung tells of it.
   if (!secure || proxy) {
     met.socket.destroy()
@@ -180,7 +180,7 @@ const TLS_HINTS: Readonly<Record<string, string>> = {
   HOSTNAME_MISMATCH: 'The certificate is for another name: correct the host in the URL.',
 }
 
-async function shakeHands(socket: Socket, name: string, host: Host): Promise<Rung> {
+async function shakeHands(socket: Socket, name: string, host: Host): Promise<Step> {
   const { connect } = await import('node:tls')
   const { isIP } = await import('node:net')
   const ca = trustedCertificates(host.env)
@@ -191,7 +191,7 @@ async function shakeHands(socket: Socket, name: string, host: Host): Promise<Run
       host: name,
       ...(ca !== undefined && { ca }),
     })
-    const end = (rung: Rung) => {
+    const end = (rung: Step) => {
       stop()
       secured.destroy()
       socket.destroy()
@@ -199,16 +199,16 @@ async function shakeHands(socket: Socket, name: string, host: Host): Promise<Run
     }
     const stop = host.awaitedTimer(DOCTOR_LIMITS.stepMs, () =>
       end(
-        broke('tls', `${name} did not answer the handshake.`, 'Is it https at all? Try the URL with http:.'),
+        failed('tls', `${name} did not answer the handshake.`, 'Is it https at all? Try the URL with http:.'),
       ),
     )
     secured.once('secureConnect', () => {
       const { issuer } = secured.getPeerCertificate()
-      end(held('tls', `${secured.getProtocol()}, issued by ${issuer?.O ?? issuer?.CN ?? 'unknown'}`))
+      end(passed('tls', `${secured.getProtocol()}, issued by ${issuer?.O ?? issuer?.CN ?? 'unknown'}`))
     })
     secured.on('error', (error: NodeJS.ErrnoException) => {
       const code = tlsCode(error) ?? error.code ?? 'unknown'
-      end(broke('tls', `The certificate or handshake of ${name} does not hold (${code}).`, tlsHint(code)))
+      end(failed('tls', `The certificate or handshake of ${name} does not hold (${code}).`, tlsHint(code)))
     })
   })
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatCheck } from './formats.ts'
+import { formatCheck } from './string-formats.ts'
 import { compilePattern } from './pattern.ts'
 
 const piece = fc.constantFrom(

@@ -3,8 +3,8 @@
 import { Cancelled, InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
-import { type LayoutOptions, type QuestionText, questionText } from '../question-text.ts'
-import { nameText } from '../visible.ts'
+import { type LayoutOptions, type QuestionText, questionText } from '../text/question-text.ts'
+import { nameText } from '../text/visible.ts'
 import { isRecord } from './json.ts'
 
 export interface SamplingRequest {

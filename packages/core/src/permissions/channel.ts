@@ -3,7 +3,7 @@ import type { ChannelPermissions } from '../config/entry.ts'
 import { coversTool } from '../config/rule-matcher.ts'
 import { parseRule, type RuleUse } from '../config/rule-syntax.ts'
 import type { ConfiguredServer } from '../config/types.ts'
-import { fitsGlob, ruleSpelling } from './pattern.ts'
+import { matchesGlob, ruleSpelling } from './glob.ts'
 import type { Decision, ToolRequest } from './request.ts'
 
 /** `undefined` is passthrough: the rules decide. */
@@ -50,7 +50,7 @@ export function channelVerdict(
 
 /** Tools are listed by their own name or in our spelling of it, with `*`, or as in a rule: `server.tool`, `mcp__…`. */
 function namesTool(pattern: string, request: ToolRequest, use: RuleUse): boolean {
-  if (fitsGlob(pattern, request.tool) || fitsGlob(pattern, ruleSpelling(request.tool))) return true
+  if (matchesGlob(pattern, request.tool) || matchesGlob(pattern, ruleSpelling(request.tool))) return true
   // One word is a tool of this server, also where the server has the same name.
   if (!pattern.includes('.') && !pattern.startsWith('mcp__')) return false
   const rule = parseRule(pattern, use)
@@ -67,7 +67,7 @@ export function readVerdict(
   const { server, tool: uri } = request
   const { readPermission: mode, allowedResources } = permissions
   if (mode === 'deny') return say('deny', `reading is denied for "${server}"`, 'readPermission')
-  if (request.resource && allowedResources && !allowedResources.some((pattern) => fitsGlob(pattern, uri)))
+  if (request.resource && allowedResources && !allowedResources.some((pattern) => matchesGlob(pattern, uri)))
     return say('ask', `"${uri}" is not among the allowed resources of "${server}"`, 'allowedResources')
   if (mode === 'ask') return say('ask', `reading asks first for "${server}"`, 'readPermission')
   return undefined

@@ -9,14 +9,14 @@ export {
 } from '../config/rule-matcher.ts'
 export { type ParsedRule, parseRule, type RuleUse, type UnreadableRule } from '../config/rule-syntax.ts'
 export {
-  type Answer,
+  type PermissionAnswer,
   type Caller,
   type GateOptions,
   PermissionGate,
-  type Question,
+  type PermissionQuestion,
   type Requester,
-  type Verdict,
-} from './ask.ts'
+  type GateDecision,
+} from './gate.ts'
 export {
   type AuditCheck,
   type AuditEvent,
@@ -29,7 +29,7 @@ export {
 export { type AuditKeys, auditKeys } from './audit-seal.ts'
 export { channelVerdict, isOfUser, readVerdict } from './channel.ts'
 export { decide, explainDecision, type Standing } from './decide.ts'
-export { permissionQuestion } from './question.ts'
+export { permissionQuestion } from './permission-question.ts'
 export { redact, redactText } from './redact.ts'
-export type { ClaimedTraits, Decision, Outcome, Reason, ToolRequest } from './request.ts'
+export type { ClaimedTraits, Decision, PermissionOutcome, Reason, ToolRequest } from './request.ts'
 export { type Rule, reaches, rulesAbout, ruleVerdict, type ServerFacts } from './rules.ts'

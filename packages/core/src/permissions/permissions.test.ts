@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { ChannelPermissions, PermissionMode } from '../config/entry.ts'
-import { PermissionGate, type Question } from './ask.ts'
+import { PermissionGate, type PermissionQuestion } from './gate.ts'
 import { isOfUser } from './channel.ts'
 import { decide, explainDecision } from './decide.ts'
-import { fitsGlob } from './pattern.ts'
-import type { Outcome, ToolRequest } from './request.ts'
+import { matchesGlob } from './glob.ts'
+import type { PermissionOutcome, ToolRequest } from './request.ts'
 import { type Rule, reaches, rulesAbout } from './rules.ts'
 
 const KINDS = {
@@ -21,7 +21,7 @@ const request = (tool = 't', kind: Kind = 'destroys', over: Partial<ToolRequest>
   traits: KINDS[kind],
   ...over,
 })
-const rule = (effect: Outcome, text: string): Rule => ({ effect, text, source: 'settings.json' })
+const rule = (effect: PermissionOutcome, text: string): Rule => ({ effect, text, source: 'settings.json' })
 
 /**
  * Every combination of P1 (what the channel says) and P2 (what the rules say).
@@ -199,7 +199,7 @@ describe('rules', () => {
 
   it('that cannot be read close the server they begin with, and open nothing', () => {
     for (const text of ['s/t', 's(t)', 'mcp__s(t)', ' s.t', 'mcp__s__']) {
-      const outcome = (effect: Outcome, server = 's') =>
+      const outcome = (effect: PermissionOutcome, server = 's') =>
         decide(request('t', 'adds', { server }), { rules: [rule(effect, text)] }).outcome
       expect([text, outcome('deny'), outcome('ask'), outcome('allow')]).toEqual([text, 'deny', 'ask', 'ask'])
       expect(outcome('deny', 'other')).toBe('ask')
@@ -242,7 +242,7 @@ describe('rules', () => {
   })
 
   it('about a server are found in every spelling, strongest first', () => {
-    const written = (action: Outcome, text: string) => ({ action, rule: text })
+    const written = (action: PermissionOutcome, text: string) => ({ action, rule: text })
     const rules = [
       written('allow', 'mcp__s__get_*'),
       written('deny', 's.delete'),
@@ -268,8 +268,8 @@ describe('rules', () => {
   })
 
   it('do not mind patterns made to be slow', () => {
-    expect(fitsGlob('*a'.repeat(200), 'a'.repeat(5000))).toBe(true)
-    expect(fitsGlob(`${'*a'.repeat(200)}b`, 'a'.repeat(5000))).toBe(false)
+    expect(matchesGlob('*a'.repeat(200), 'a'.repeat(5000))).toBe(true)
+    expect(matchesGlob(`${'*a'.repeat(200)}b`, 'a'.repeat(5000))).toBe(false)
   })
 })
 
@@ -286,7 +286,7 @@ describe('resources and prompts', () => {
   const resource = (uri: string) => ({ ...request(uri, 'reads'), resource: true })
   const prompt = (name: string) => ({ ...request(name, 'reads'), prompt: true })
 
-  it.each<[ChannelPermissions, string, Outcome, Outcome]>([
+  it.each<[ChannelPermissions, string, PermissionOutcome, PermissionOutcome]>([
     [{}, 'file:///a', 'allow', 'allow'],
     [{ allowedResources: ['file:///docs/*'] }, 'file:///docs/a', 'allow', 'allow'],
     [{ allowedResources: ['x', 'file:///docs/*'] }, 'file:///docs/a', 'allow', 'allow'],
@@ -343,10 +343,10 @@ describe('resources and prompts', () => {
 
 describe('asking', () => {
   const ask = (...answers: string[]) => {
-    const questions: Question[] = []
+    const questions: PermissionQuestion[] = []
     return {
       questions,
-      ask: async (question: Question) => {
+      ask: async (question: PermissionQuestion) => {
         questions.push(question)
         return answers.shift() as 'once'
       },
@@ -354,7 +354,7 @@ describe('asking', () => {
   }
   const standing = { rules: [] }
 
-  it.each<['user' | 'agent' | 'client', Outcome]>([
+  it.each<['user' | 'agent' | 'client', PermissionOutcome]>([
     ['user', 'allow'],
     ['client', 'allow'],
     ['agent', 'deny'],

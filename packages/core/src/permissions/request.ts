@@ -36,7 +36,7 @@ export interface ToolRequest {
     | undefined
 }
 
-export type Outcome = 'allow' | 'ask' | 'deny'
+export type PermissionOutcome = 'allow' | 'ask' | 'deny'
 
 /** What made a decision, in words and by place. */
 export interface Reason {
@@ -59,6 +59,6 @@ export interface Reason {
 }
 
 export interface Decision {
-  readonly outcome: Outcome
+  readonly outcome: PermissionOutcome
   readonly reason: Reason
 }

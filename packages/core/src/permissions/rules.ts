@@ -9,11 +9,11 @@ import {
   type RuleUse,
   type UnreadableRule,
 } from '../config/rule-syntax.ts'
-import type { Decision, Outcome, ToolRequest } from './request.ts'
+import type { Decision, PermissionOutcome, ToolRequest } from './request.ts'
 
 /** One rule and the file it is written in. */
 export interface Rule {
-  readonly effect: Outcome
+  readonly effect: PermissionOutcome
   readonly text: string
   readonly source: string
   /** `user-servers`: an allow rule of the user's that does not reach servers which a repository brought. */
@@ -73,7 +73,7 @@ function covers(rule: Rule, request: ToolRequest): boolean {
 }
 
 /** A `deny` or `ask` that cannot be read holds for the whole server it begins with; an `allow` for nothing. */
-function closes(effect: Outcome, { server }: UnreadableRule, of: string): boolean {
+function closes(effect: PermissionOutcome, { server }: UnreadableRule, of: string): boolean {
   return effect !== 'allow' && server !== undefined && namesServer(server, of)
 }
 
@@ -86,12 +86,12 @@ export function reaches(
   return reach === undefined || author !== 'repository'
 }
 
-function useOf(effect: Outcome): RuleUse {
+function useOf(effect: PermissionOutcome): RuleUse {
   return effect === 'allow' ? 'allow' : 'restrict'
 }
 
 /** The rules that are about a server or tools of it, strongest first. */
-export function rulesAbout<T extends { readonly action: Outcome; readonly rule: string }>(
+export function rulesAbout<T extends { readonly action: PermissionOutcome; readonly rule: string }>(
   server: string,
   rules: readonly T[],
 ): T[] {

@@ -2,7 +2,7 @@
 // They are claims: permissions/ lets them loosen something only where the user configured the server.
 import { isConcurrencySafe } from '../connection/lists.ts'
 import type { ToolDefinition } from './definition.ts'
-import { cleanLine } from './describe.ts'
+import { cleanLine } from '../text/sanitize.ts'
 
 export interface ToolTraits {
   readonly readOnly: boolean

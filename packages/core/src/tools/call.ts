@@ -4,14 +4,14 @@
 import { Cancelled, InvalidInput, NotFound, PlugboardError, ToolError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Hooks } from '../interaction/index.ts'
-import type { AuditEvent, AuditLog, Verdict } from '../permissions/index.ts'
-import { unfitArguments } from './arguments.ts'
+import type { AuditEvent, AuditLog, GateDecision } from '../permissions/index.ts'
+import { argumentErrors } from './argument-errors.ts'
 import { hooksAfter, hooksAfterFailure, hooksBefore } from './call-hooks.ts'
 import { type PermitPorts, permit, Refused } from './permit.ts'
 import { presentResult, type ToolResult } from './result.ts'
 import { resultFiles } from './result-files.ts'
 import { type BoundTool, type CallContext, issueText, type Progress } from './tool.ts'
-import { afterUrls, type UrlPorts } from './url-first.ts'
+import { retryAfterUrlElicitation, type UrlElicitationPorts } from './url-elicitation-retry.ts'
 
 export type Args = Readonly<Record<string, unknown>>
 
@@ -28,7 +28,7 @@ export interface RequestOptions {
 }
 
 /** What the board plugs in. */
-export interface CallPorts extends PermitPorts, UrlPorts {
+export interface CallPorts extends PermitPorts, UrlElicitationPorts {
   readonly host: Host
   /** The session of a connected server, or a promise of it after connecting. */
   connect(server: string, signal?: AbortSignal): ToolSession | Promise<ToolSession>
@@ -74,7 +74,7 @@ export async function callTool(
     check: () => validate(tool, args),
     send: async (sent) => {
       const session = await ports.connect(tool.server, signal)
-      const answer = await afterUrls(ports, tool, signal, () =>
+      const answer = await retryAfterUrlElicitation(ports, tool, signal, () =>
         session.callTool(tool.definition.name, sent, context),
       )
       const raw = await hooksAfter({ hooks: ports.hooks, tool, args: sent, signal }, answer)
@@ -115,7 +115,7 @@ async function supervised<R extends { readonly isError?: unknown }>(
   const { signal } = context
   const { hooks } = ports
   const started = ports.host.now()
-  let verdict: Verdict | undefined
+  let verdict: GateDecision | undefined
   let sent = args
   try {
     if (signal?.aborted) throw new Cancelled()
@@ -136,7 +136,7 @@ async function supervised<R extends { readonly isError?: unknown }>(
 }
 
 function validate(tool: BoundTool, args: unknown): void {
-  const unfit = unfitArguments(args)
+  const unfit = argumentErrors(args)
   if (unfit !== undefined) throw badArguments(tool, unfit)
   const verdict = tool.checkArguments(args)
   if (verdict.kind === 'invalid') throw badArguments(tool, issueText(verdict))

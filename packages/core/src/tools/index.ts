@@ -1,5 +1,5 @@
 // tools: from what servers list to what an agent holds.
-export { type HeaderScan, mirrored, scanHeaders } from '../connection/headers.ts'
+export { type HeaderScan, mirrored, scanHeaders } from '../connection/param-headers.ts'
 export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 export {
   type Args,
@@ -19,19 +19,19 @@ export {
   type ToolAnnotations,
   type ToolDefinition,
 } from './definition.ts'
-export { cleanLine, cleanText, describeTool } from './describe.ts'
+export { cleanLine, cleanText, describeTool } from '../text/sanitize.ts'
 export * from './formats/index.ts'
-export { type HiddenSign, hiddenSigns } from './hidden.ts'
+export { type InjectionSign, injectionSigns } from './injection-signs.ts'
 export {
   type CountedTool,
-  type Ledger,
-  type LedgerLine,
+  type TokenCosts,
+  type ServerTokenCost,
   type Loading,
   type LoadingOptions,
-  ledgerOf,
+  tokenCosts,
   planLoading,
   toolTokens,
-} from './ledger.ts'
+} from './token-costs.ts'
 export {
   accept,
   type LockedTool,
@@ -42,7 +42,7 @@ export {
   toolChanges,
   toolHash,
   updateLock,
-} from './lock.ts'
+} from './tools-lock.ts'
 export { decodeBase64, identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
 export { type AcceptedTools, permissionRequest, wayOut } from './permit.ts'
@@ -62,7 +62,7 @@ export {
   loadZod,
   type SchemaIssue,
   toZod,
-  type Verdict,
+  type SchemaResult,
   type Zod,
 } from './schema/index.ts'
 export { type SearchableTool, type SearchHit, ToolIndex } from './search.ts'

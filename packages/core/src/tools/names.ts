@@ -2,7 +2,7 @@
 // The way back is always the registry; nothing here or elsewhere splits a name at `__`.
 import { createHash } from 'node:crypto'
 import { TOOL_LIMITS } from '../limits.ts'
-import { ruleSpelling } from '../permissions/pattern.ts'
+import { ruleSpelling } from '../permissions/glob.ts'
 
 export interface ToolRef {
   readonly server: string

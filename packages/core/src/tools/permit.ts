@@ -7,7 +7,7 @@ import {
   type PermissionGate,
   type Standing,
   type ToolRequest,
-  type Verdict,
+  type GateDecision,
 } from '../permissions/index.ts'
 import type { BoundTool, CallContext } from './tool.ts'
 
@@ -49,7 +49,7 @@ export async function permit(
   tool: BoundTool,
   args: Readonly<Record<string, unknown>>,
   context: CallContext,
-): Promise<Verdict> {
+): Promise<GateDecision> {
   const known = ports.accepted?.changes(tool)
   const changes = known instanceof Promise ? await known : known
   const asked = permissionRequest(tool, args)
@@ -75,8 +75,8 @@ export async function permit(
 
 /** Carries the decision to the audit log. */
 export class Refused extends PermissionDenied {
-  readonly verdict: Verdict
-  constructor(message: string, server: string, verdict: Verdict) {
+  readonly verdict: GateDecision
+  constructor(message: string, server: string, verdict: GateDecision) {
     super(message, { server, stage: 'call', hint: wayOut(verdict) })
     this.verdict = verdict
   }

@@ -10,7 +10,7 @@
 // - An error is a result like any other, with `isError`.
 
 import { RESULT_LIMITS, TOOL_LIMITS } from '../limits.ts'
-import { isHighSurrogate } from './describe.ts'
+import { isHighSurrogate } from '../text/sanitize.ts'
 import { fitForModel, isPicture } from './images.ts'
 import { isRecord, put } from './json.ts'
 import { decodeBase64, identify } from './media.ts'

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { listAllTools } from '../../../../bench/lib/servers.mjs'
 import { readToolList } from './definition.ts'
-import { describeTool } from './describe.ts'
-import { ledgerOf, planLoading } from './ledger.ts'
+import { describeTool } from '../text/sanitize.ts'
+import { tokenCosts, planLoading } from './token-costs.ts'
 import { type SearchableTool, ToolIndex } from './search.ts'
 import { toolSearch } from './tool-search.ts'
-import { stem } from './words.ts'
+import { stem } from './search-terms.ts'
 
 type Counted = SearchableTool & { alwaysLoad: boolean }
 const tools: Counted[] = []
@@ -77,7 +77,7 @@ describe('tool search', () => {
 
 describe('the budget', () => {
   it('counts the cost of every server', () => {
-    const ledger = ledgerOf(tools)
+    const ledger = tokenCosts(tools)
     expect(ledger.tools).toBe(tools.length)
     expect(ledger.servers.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(ledger.tokens)
     expect(ledger.servers[0]?.tokens).toBeGreaterThan(ledger.servers.at(-1)?.tokens ?? 0)

@@ -3,7 +3,7 @@
 import { TOOL_LIMITS } from '../limits.ts'
 import type { JsonSchema } from './definition.ts'
 import { isRecord } from './json.ts'
-import { isFaint, queryWords, synonymsOf, wordsOf } from './words.ts'
+import { isFaint, queryWords, synonymsOf, wordsOf } from './search-terms.ts'
 
 export interface SearchableTool {
   readonly name: string

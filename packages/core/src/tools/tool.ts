@@ -4,7 +4,7 @@ import type { ZodType } from 'zod'
 import type { Decision } from '../permissions/index.ts'
 import { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 import type { JsonSchema, ToolDefinition } from './definition.ts'
-import { describeTool } from './describe.ts'
+import { describeTool } from '../text/sanitize.ts'
 import type { ToolResult } from './result.ts'
 import { resultLimit } from './result.ts'
 import {
@@ -12,7 +12,7 @@ import {
   compileSchema,
   requireZod,
   toZod,
-  type Verdict,
+  type SchemaResult,
   type Zod,
 } from './schema/index.ts'
 
@@ -156,11 +156,11 @@ export class BoundTool implements Tool {
     return this.#compiledInput().warnings
   }
 
-  checkArguments(args: unknown): Verdict {
+  checkArguments(args: unknown): SchemaResult {
     return this.#compiledInput().check(args)
   }
 
-  checkOutput(structured: unknown): Verdict {
+  checkOutput(structured: unknown): SchemaResult {
     if (this.definition.outputSchema === undefined) return { kind: 'valid' }
     this.#output ??= compileSchema(this.definition.outputSchema)
     return this.#output.check(structured)
@@ -193,7 +193,7 @@ export class BoundTool implements Tool {
 }
 
 /** One line a fault, each with its place. */
-export function issueText(verdict: Extract<Verdict, { kind: 'invalid' }>): string {
+export function issueText(verdict: Extract<SchemaResult, { kind: 'invalid' }>): string {
   return verdict.issues
     .map(({ path, message }) => (path === '' ? `it ${message}` : `${path} ${message}`))
     .join('; ')

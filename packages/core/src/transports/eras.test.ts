@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../../test/support/free-port.mjs'
 import type { ServerEntry } from '../config/entry.ts'
 import { testContext, until } from './fixtures/support.ts'
-import { linkedPair } from './linked.ts'
+import { linkedPair } from './linked-pair.ts'
 import { openTransport, type TransportContext } from './open.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))

@@ -1,6 +1,6 @@
 // event-stream.ts: server-sent events out of bytes, within a bound.
 // It knows the format of a stream and nothing of what the events mean.
-import { LineSplitter } from './lines.ts'
+import { LineSplitter } from '../text/line-splitter.ts'
 import type { Excerpt } from './too-large.ts'
 
 export interface StreamEvent {

@@ -6,8 +6,8 @@ import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { META } from '../protocol.ts'
 import { EventStream } from './event-stream.ts'
-import { type Answer, BodyTooLarge } from './exchange.ts'
-import { answeredId, messagesIn, requestId } from './messages.ts'
+import { type HttpResponse, BodyTooLarge } from './http-exchange.ts'
+import { answeredId, messagesIn, requestId } from './json-rpc-messages.ts'
 
 export interface CallSink {
   readonly server: string
@@ -24,7 +24,7 @@ export class HttpCall {
   readonly isModern: boolean
   readonly replayed: boolean
   /** The answer that this room reads itself, instead of the SDK. */
-  answer: Answer | undefined
+  answer: HttpResponse | undefined
   answered = false
   lastEventId: string | undefined
   retryMs: number | undefined
@@ -53,7 +53,7 @@ export class HttpCall {
   }
 
   /** One JSON document, whole. */
-  async readJson(answer: Answer, sink: CallSink): Promise<void> {
+  async readJson(answer: HttpResponse, sink: CallSink): Promise<void> {
     const text = await answer.text(HTTP_LIMITS.messageBytes).catch((cause: unknown) => {
       throw this.aborted ?? this.#cut(sink, cause)
     })
@@ -65,7 +65,7 @@ export class HttpCall {
 
   /** Events until the call is answered or the stream ends; rejects when the stream is cut. */
   readEvents(
-    answer: Answer,
+    answer: HttpResponse,
     sink: CallSink,
     /** Housekeeping after the answer: nobody awaits it. */
     backgroundTimer: Host['backgroundTimer'],

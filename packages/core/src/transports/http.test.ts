@@ -6,7 +6,7 @@ import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
 import { Cancelled, IoError } from '../errors.ts'
 import { retimed } from '../fixtures/timers.ts'
 import { type Host, systemHost } from '../host.ts'
-import { httpStatus, isTerminalFault } from './faults.ts'
+import { httpStatus, isTerminalError } from './transport-errors.ts'
 import {
   type Asked,
   event,
@@ -143,7 +143,7 @@ describe('an answer that is cut', () => {
       const { call, server, errors } = await connected(cut)
       const error = await failure(call('tools/call'))
       expect(error).toBeInstanceOf(IoError)
-      expect(isTerminalFault(error)).toBe(true)
+      expect(isTerminalError(error)).toBe(true)
       expect(server.asked).toHaveLength(1)
       expect(errors).toEqual([error])
     })

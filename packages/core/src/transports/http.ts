@@ -12,10 +12,10 @@ import type {
 import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
 import { AnswerTooLarge, Cancelled, IoError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
-import { asPartOfCall, asUnasked } from './arrival.ts'
-import { type Answer, exchange, type RequestParts } from './exchange.ts'
-import { faultCode, tlsCode } from './faults.ts'
-import { EntryHeaders, type HeaderMap } from './headers.ts'
+import { withinCall, outsideCalls } from './call-origin.ts'
+import { type HttpResponse, httpExchange, type RequestParts } from './http-exchange.ts'
+import { errorCode, tlsCode } from './transport-errors.ts'
+import { EntryHeaders, type HeaderMap } from './entry-headers.ts'
 import { HttpCall } from './http-call.ts'
 import { type Network, openNetwork } from './network.ts'
 import type { TransportContext } from './open.ts'
@@ -77,7 +77,7 @@ class HttpTransport implements Transport {
     this.#inner.onerror = (error) => this.#report(error)
     this.#push = new PushStream({
       host: context.host,
-      deliver: asUnasked((message) => this.#deliver(message)),
+      deliver: outsideCalls((message) => this.#deliver(message)),
       note: (text) => this.#note(text),
       onLoss: (error) => this.#report(this.#networkError(error)),
       reopen: (lastEventId) => this.#inner.resumeStream(lastEventId ?? ''),
@@ -150,14 +150,14 @@ class HttpTransport implements Transport {
   }
 
   /** Reads what the server answered, resuming a cut stream where the server gave event ids. */
-  async #finish(call: HttpCall, first: Answer): Promise<void> {
+  async #finish(call: HttpCall, first: HttpResponse): Promise<void> {
     const sink = {
       server: this.#context.server,
       deliver: (message: JSONRPCMessage) => this.#deliver(message),
       note: (text: string) => this.#note(text),
     }
     if (first.mediaType === 'application/json') return call.readJson(first, sink)
-    const stream = { ...sink, deliver: asPartOfCall(sink.deliver) }
+    const stream = { ...sink, deliver: withinCall(sink.deliver) }
     let answer = first
     for (let attempt = 0; ; attempt++) {
       let cut: unknown
@@ -181,13 +181,13 @@ class HttpTransport implements Transport {
     call.options?.onRequestStreamEnd?.()
   }
 
-  async #resume(call: HttpCall, attempt: number): Promise<Answer> {
+  async #resume(call: HttpCall, attempt: number): Promise<HttpResponse> {
     const grown = HTTP_LIMITS.resumeDelayMs * 2 ** attempt
     await this.#pause(Math.min(call.retryMs ?? grown, HTTP_LIMITS.resumeMaxDelayMs), call)
     return this.#reopen(call)
   }
 
-  async #reopen(call: HttpCall): Promise<Answer> {
+  async #reopen(call: HttpCall): Promise<HttpResponse> {
     const { lastEventId = '' } = call
     call.answer = undefined
     this.#resuming.set(lastEventId, call)
@@ -197,7 +197,7 @@ class HttpTransport implements Transport {
       this.#resuming.delete(lastEventId)
     }
     // fetch() put it there, unless the server does not offer streams.
-    const answer: Answer | undefined = call.answer
+    const answer: HttpResponse | undefined = call.answer
     if (answer === undefined)
       throw new IoError(`"${this.#context.server}" does not resume streams.`, this.#details())
     return answer
@@ -238,7 +238,7 @@ class HttpTransport implements Transport {
   }
 
   /** One request with what is worth repeating once: refused headers of a helper, and a server that asks to wait. */
-  async #ask(parts: (extra: HeaderMap) => RequestParts, call: HttpCall | undefined): Promise<Answer> {
+  async #ask(parts: (extra: HeaderMap) => RequestParts, call: HttpCall | undefined): Promise<HttpResponse> {
     let answer = await this.#roundTrip(parts(await this.#headers.current()), call)
     if ((answer.status === 401 || answer.status === 403) && this.#headers.hasHelper) {
       answer.discard()
@@ -254,12 +254,12 @@ class HttpTransport implements Transport {
     return answer
   }
 
-  async #roundTrip(parts: RequestParts, call: HttpCall | undefined): Promise<Answer> {
+  async #roundTrip(parts: RequestParts, call: HttpCall | undefined): Promise<HttpResponse> {
     const now = this.#context.host.now()
     // A peer that hung up while we were silent has told our kernel by now: let that be seen before we write to it.
     if (now - this.#lastTraffic > HTTP_LIMITS.idleMs) await nextPoll()
     this.#lastTraffic = now
-    const send = () => exchange(this.#network.dispatcher, parts, (stop) => call?.stoppable(stop))
+    const send = () => httpExchange(this.#network.dispatcher, parts, (stop) => call?.stoppable(stop))
     try {
       return await send()
     } catch (error) {
@@ -277,12 +277,12 @@ class HttpTransport implements Transport {
    */
   #mayRepeat(error: Error, call: HttpCall | undefined): boolean {
     if (call?.aborted || !this.#network.isStale(error)) return false
-    const code = faultCode(error)
+    const code = errorCode(error)
     return code === 'ECONNRESET' || code === 'EPIPE' || call?.method !== 'tools/call'
   }
 
   /** An answer that we read ourselves looks to the SDK like an accepted notification: nothing is left for it to do. */
-  #takeAnswer(answer: Answer, call: HttpCall): Response | Promise<Response> {
+  #takeAnswer(answer: HttpResponse, call: HttpCall): Response | Promise<Response> {
     if (!answer.ok) return fullResponse(answer, this.#context.host)
     if (call.id === undefined || answer.status === 202) {
       answer.discard()
@@ -296,7 +296,7 @@ class HttpTransport implements Transport {
   }
 
   /** To the SDK a stream that we read ourselves is one that the server does not offer. */
-  #takeStream(answer: Answer, call: HttpCall | undefined): Response | Promise<Response> {
+  #takeStream(answer: HttpResponse, call: HttpCall | undefined): Response | Promise<Response> {
     if (answer.ok && answer.mediaType === 'text/event-stream') {
       if (call) call.answer = answer
       else this.#push.attach(answer)
@@ -349,7 +349,7 @@ class HttpTransport implements Transport {
 
   #networkError(cause: unknown): Error {
     if (cause instanceof IoError || cause instanceof Cancelled) return cause
-    const code = faultCode(cause) ?? tlsCode(cause)
+    const code = errorCode(cause) ?? tlsCode(cause)
     const hint =
       tlsCode(cause) === undefined
         ? 'Check the URL, and whether the server is running.'

@@ -41,7 +41,7 @@ const OPENERS: { readonly [T in TransportType]: Opener<EntryOf<T>> } = {
   ws: async (entry, context) => (await import('./websocket.ts')).openWebSocket(entry, context),
   'sse-ide': async (entry, context) => (await import('./ide.ts')).openIde(entry, context),
   'ws-ide': async (entry, context) => (await import('./ide.ts')).openIde(entry, context),
-  sdk: async (entry, context) => (await import('./sdk.ts')).openSdk(entry, context),
+  sdk: async (entry, context) => (await import('./handed-over.ts')).openHandedOver(entry, context),
 }
 
 /** The transport for an entry. The caller's client starts it, and whoever called closes it. */

@@ -4,8 +4,8 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { EventStream } from './event-stream.ts'
-import { type Answer, BodyTooLarge } from './exchange.ts'
-import { messagesIn } from './messages.ts'
+import { type HttpResponse, BodyTooLarge } from './http-exchange.ts'
+import { messagesIn } from './json-rpc-messages.ts'
 
 export interface PushStreamOptions {
   readonly host: Host
@@ -18,7 +18,7 @@ export interface PushStreamOptions {
 
 export class PushStream {
   readonly #options: PushStreamOptions
-  #answer: Answer | undefined
+  #answer: HttpResponse | undefined
   #lastEventId: string | undefined
   #retryMs: number | undefined
   #failures = 0
@@ -30,7 +30,7 @@ export class PushStream {
     this.#options = options
   }
 
-  attach(answer: Answer): void {
+  attach(answer: HttpResponse): void {
     if (this.#closed) {
       answer.abort(new Error('closed'))
       return
@@ -75,7 +75,7 @@ export class PushStream {
     else for (const message of messages) this.#options.deliver(message)
   }
 
-  #ended(answer: Answer, error?: Error): void {
+  #ended(answer: HttpResponse, error?: Error): void {
     if (this.#closed || this.#answer !== answer) return
     this.#answer = undefined
     // A stream that was accepted and dropped at once is no better than one that was refused.

@@ -3,12 +3,12 @@ import type { Dispatcher } from 'undici'
 import { Timeout } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
-import type { Answer } from './exchange.ts'
+import type { HttpResponse } from './http-exchange.ts'
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** A real `Response` with the whole body, for what is not on the hot path: refusals, errors, pages that are no answers. */
-export async function fullResponse(answer: Answer, host: Host): Promise<Response> {
+export async function fullResponse(answer: HttpResponse, host: Host): Promise<Response> {
   const cancel = host.awaitedTimer(HTTP_LIMITS.notifyMs, () =>
     answer.abort(new Timeout('The body of an error took too long.')),
   )
@@ -31,7 +31,7 @@ export async function fullResponse(answer: Answer, host: Host): Promise<Response
 }
 
 /** The few members that the SDK reads of an answer without a body. Building a real `Response` costs ten times as much. */
-export function shortResponse(answer: Answer, status: number): Response {
+export function shortResponse(answer: HttpResponse, status: number): Response {
   const short = {
     ok: status >= 200 && status < 300,
     status,

@@ -10,9 +10,9 @@ import type { SseEntry } from '../config/entry.ts'
 import { Cancelled, IoError, ParseError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { EventStream } from './event-stream.ts'
-import { faultCode } from './faults.ts'
-import { EntryHeaders, type HeaderMap } from './headers.ts'
-import { messagesIn } from './messages.ts'
+import { errorCode } from './transport-errors.ts'
+import { EntryHeaders, type HeaderMap } from './entry-headers.ts'
+import { messagesIn } from './json-rpc-messages.ts'
 import { type Network, openNetwork } from './network.ts'
 import type { TransportAuth, TransportContext } from './open.ts'
 import { plainFetch } from './response.ts'
@@ -176,7 +176,7 @@ class SseTransport implements Transport {
       const cause = error instanceof Error ? error.cause : undefined
       // The post is only acknowledged here; a repeated tool call might run twice, so it is left to the caller.
       const isCall = isMessage && typeof init.body === 'string' && init.body.includes('"tools/call"')
-      const isReset = faultCode(cause) === 'ECONNRESET' || faultCode(cause) === 'EPIPE'
+      const isReset = errorCode(cause) === 'ECONNRESET' || errorCode(cause) === 'EPIPE'
       if (cause instanceof Error && this.#network.isStale(cause) && (isReset || !isCall)) return send()
       throw this.#lostError(error)
     }
@@ -256,7 +256,7 @@ class SseTransport implements Transport {
 
   #lostError(cause?: unknown): IoError {
     if (cause instanceof IoError) return cause
-    const code = faultCode(cause)
+    const code = errorCode(cause)
     return new IoError(
       `The connection to "${this.#context.server}" ${code === undefined ? 'ended' : `failed (${code})`}.`,
       {

@@ -10,14 +10,14 @@ import { findProgram, neutralFolder } from '../config/start-folder.ts'
 import { Cancelled, InitError, IoError, ParseError } from '../errors.ts'
 import { LOG_LIMITS, STDIO_LIMITS } from '../limits.ts'
 import { childEnvironment } from './environment.ts'
-import { LineSplitter } from './lines.ts'
-import { messagesIn } from './messages.ts'
+import { LineSplitter } from '../text/line-splitter.ts'
+import { messagesIn } from './json-rpc-messages.ts'
 import type { TransportContext } from './open.ts'
 import { ProcessGroup } from './process-group.ts'
-import { Tail } from './tail.ts'
+import { LastLines } from '../text/last-lines.ts'
 import { tooLargeAnswer } from './too-large.ts'
 import { watchdogOf } from './watchdog.ts'
-import { resolveWindowsCommand } from './windows.ts'
+import { resolveWindowsCommand } from './windows-command.ts'
 
 interface Running {
   readonly child: ChildProcess
@@ -38,7 +38,7 @@ export class StdioTransport implements Transport {
   readonly stderr = null
   readonly #entry: StdioEntry
   readonly #context: TransportContext
-  readonly #tail = new Tail(STDIO_LIMITS.stderrTailBytes)
+  readonly #tail = new LastLines(STDIO_LIMITS.stderrTailBytes)
   #state: 'new' | 'open' | 'lost' | 'closed' = 'new'
   #running: Running | undefined
   #closing: Promise<void> | undefined

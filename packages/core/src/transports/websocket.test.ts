@@ -7,7 +7,7 @@ import { IoError } from '../errors.ts'
 import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { httpStatus, isTerminalFault } from './faults.ts'
+import { httpStatus, isTerminalError } from './transport-errors.ts'
 import { testContext, until, wire, within } from './fixtures/support.ts'
 import { openTransport, type TransportContext } from './open.ts'
 
@@ -91,7 +91,7 @@ describe('a WebSocket server', () => {
     lines[0]?.destroy()
     await within(closed, 'closed')
     expect(errors[0]?.message).toContain('1006')
-    expect(isTerminalFault(errors[0])).toBe(true)
+    expect(isTerminalError(errors[0])).toBe(true)
     expect(closes()).toBe(1)
   })
 
@@ -131,7 +131,7 @@ describe('a WebSocket server', () => {
   it('that is not there fails with its code', async () => {
     const { url } = await served(echo)
     await ends.pop()?.()
-    expect(isTerminalFault(await failure(opened(url)))).toBe(true)
+    expect(isTerminalError(await failure(opened(url)))).toBe(true)
   })
 
   it('leaves no handle, a hundred times', { timeout: 60_000 }, async () => {

@@ -1,6 +1,6 @@
 // claude-desktop.ts: claude_desktop_config.json. Local servers only, and no variables: remote ones are added in its
 // own settings window, not in this file.
-import { parseJson } from './document.ts'
+import { parseJson } from './tree.ts'
 import { pathOf, settingsFolder } from './editors.ts'
 import { compact } from './fields.ts'
 import {

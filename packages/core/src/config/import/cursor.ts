@@ -1,5 +1,5 @@
 // cursor.ts: .cursor/mcp.json. A `url` without a type is tried as HTTP and then as SSE, as here.
-import { parseJson } from './document.ts'
+import { parseJson } from './tree.ts'
 import {
   ENV_FILE,
   editorSpelling,

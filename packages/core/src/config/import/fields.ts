@@ -1,6 +1,6 @@
 // fields.ts: reads one entry, field by field, checking types, translating variables and remembering what was asked
 // for, so that whatever nobody asked for can be named. Both directions use it.
-import { isObject, type JsonObject } from './document.ts'
+import { isObject, type JsonObject } from './tree.ts'
 import type { ImportNote, Tell } from './types.ts'
 
 /** A field has a shape that nothing can be made of; the entry is left out. */

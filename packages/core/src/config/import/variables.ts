@@ -1,6 +1,6 @@
 // variables.ts: how each client spells a variable inside a text, translated to our `${VAR}` and `${VAR:-default}` and
 // back. A spelling that has no counterpart stays as it is and is told about.
-import { shown } from './shown.ts'
+import { excerpt } from './excerpt.ts'
 import type { Tell } from './types.ts'
 
 export interface VariableStyle {
@@ -51,8 +51,8 @@ export function variableStyle(options: StyleOptions): VariableStyle {
     if (ours && options.sameAsOurs) return match
     const known = options.special?.(inner, tell)
     if (known !== undefined) return known
-    if (ours) tell(`${shown(match)} is plain text in ${title}; here it is a variable.`)
-    else if (spell) tell(`${shown(match)} has no counterpart here and stays as it is.`)
+    if (ours) tell(`${excerpt(match)} is plain text in ${title}; here it is a variable.`)
+    else if (spell) tell(`${excerpt(match)} has no counterpart here and stays as it is.`)
     return match
   }
 
@@ -62,7 +62,7 @@ export function variableStyle(options: StyleOptions): VariableStyle {
       if (typeof inner === 'string') return braced(match, inner, tell)
       const name = names.find((group) => typeof group === 'string')
       if (typeof name === 'string') return variable(name)
-      tell(`${shown(match)} is filled in by ${title}; here it stays as it is. Use a variable instead.`)
+      tell(`${excerpt(match)} is filled in by ${title}; here it stays as it is. Use a variable instead.`)
       return match
     })
 

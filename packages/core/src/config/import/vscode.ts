@@ -1,6 +1,6 @@
 // vscode.ts: VS Code's mcp.json (`servers`, `inputs`), and the older `"mcp": {"servers"}` inside settings.json.
 // It asks the user for inputs; here each becomes an environment variable, and a note says which.
-import { isObject, type JsonObject, parseJson } from './document.ts'
+import { isObject, type JsonObject, parseJson } from './tree.ts'
 import {
   ENV_FILE,
   editorSpelling,
@@ -23,7 +23,7 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
-import { shown } from './shown.ts'
+import { excerpt } from './excerpt.ts'
 import type { ClientFile, ClientFormat, ImportNote, Place } from './types.ts'
 import { variable, variableName, variableStyle } from './variables.ts'
 
@@ -184,7 +184,7 @@ function readInputs(value: unknown, notes: ImportNote[]) {
     notes(): readonly ImportNote[] {
       return [...names].map(([id, name]) => {
         const input = defined.get(id)
-        const what = input?.description ? ` (${shown(input.description)})` : ''
+        const what = input?.description ? ` (${excerpt(input.description)})` : ''
         const kind = input?.password ? ', a secret' : ''
         const message = input
           ? `VS Code asks for this input${what}. Here, set the environment variable ${name}${kind}.`

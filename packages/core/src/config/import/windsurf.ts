@@ -1,6 +1,6 @@
 // windsurf.ts: ~/.codeium/windsurf/mcp_config.json. Remote servers have `serverUrl` (older: `url`), and which kind they
 // are is found out by trying.
-import { parseJson } from './document.ts'
+import { parseJson } from './tree.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import {

@@ -5,9 +5,9 @@ import { Cancelled } from '../../errors.ts'
 import { readTextFile } from '../../files/index.ts'
 import type { Host } from '../../host.ts'
 import { BUNDLE_LIMITS } from '../../limits.ts'
-import { isObject, parseJsonTree, plain } from '../import/document.ts'
+import { isObject, parseJsonTree, plain } from '../import/tree.ts'
 import type { Diagnostic } from '../types.ts'
-import type { RawDocument } from './document.ts'
+import type { RawDocument } from './servers-file.ts'
 import { entryPoint, readManifest, type UserValues } from './manifest.ts'
 import {
   type ArchiveLimits,

@@ -3,11 +3,11 @@ import { realpath } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { readTextFile } from '../../files/index.ts'
 import { CONFIG_LIMITS } from '../../limits.ts'
-import { isObject, parseJsonTree, plain } from '../import/document.ts'
-import { shown } from '../import/shown.ts'
+import { isObject, parseJsonTree, plain } from '../import/tree.ts'
+import { excerpt } from '../import/excerpt.ts'
 import type { Diagnostic } from '../types.ts'
 import { type BundleContext, isBundleName, readBundle } from './bundle.ts'
-import { mapTexts, type RawDocument, type RawServer, readServers } from './document.ts'
+import { mapTexts, type RawDocument, type RawServer, readServers } from './servers-file.ts'
 
 /** Where a manifest may lie; the first one found counts. */
 const MANIFESTS = [join('.claude-plugin', 'plugin.json'), 'plugin.json']
@@ -137,19 +137,19 @@ async function readReferenced(
     path.replace(ROOT_VARIABLE, () => root),
   )
   if (!isInside(wanted, root))
-    return refuse(`"${shown(path)}" is outside the plugin.`, 'Name a file inside the plugin.')
+    return refuse(`"${excerpt(path)}" is outside the plugin.`, 'Name a file inside the plugin.')
   const real = await realpath(wanted).catch(() => undefined)
   if (real === undefined)
-    return refuse(`There is no "${shown(path)}" in the plugin.`, 'Correct the path, or add the file.')
+    return refuse(`There is no "${excerpt(path)}" in the plugin.`, 'Correct the path, or add the file.')
   if (!isInside(real, await realpath(root)))
     return refuse(
-      `"${shown(path)}" is a link that leads outside the plugin.`,
+      `"${excerpt(path)}" is a link that leads outside the plugin.`,
       'Name a file inside the plugin.',
     )
   if (isBundleName(real)) return readBundle(real, context)
   return (
     (await readServerFile(real)) ??
-    refuse(`There is no "${shown(path)}" in the plugin.`, 'Correct the path, or add the file.')
+    refuse(`There is no "${excerpt(path)}" in the plugin.`, 'Correct the path, or add the file.')
   )
 }
 
@@ -181,7 +181,7 @@ function firstOfEachName(documents: readonly RawDocument[]): readonly RawDocumen
           file: document.source,
           ...(server.line !== undefined && { line: server.line }),
           server: name,
-          message: `"${shown(name)}" is defined by ${first} of the same plugin already; this one is left out.`,
+          message: `"${excerpt(name)}" is defined by ${first} of the same plugin already; this one is left out.`,
         })
       seen.set(name, first ?? document.source)
     }

@@ -1,8 +1,8 @@
 // manifest.ts: the manifest of a bundle and the user's values → one entry of ours. Pure: where the bundle lies and
 // which machine this is come in as data.
 import { posix, win32 } from 'node:path'
-import { isObject, type JsonObject } from '../import/document.ts'
-import { shown } from '../import/shown.ts'
+import { isObject, type JsonObject } from '../import/tree.ts'
+import { excerpt } from '../import/excerpt.ts'
 import type { Diagnostic } from '../types.ts'
 
 export interface BundlePlace {
@@ -68,7 +68,7 @@ export function readManifest(manifest: unknown, values: UserValues, place: Bundl
   const fill = filler(config.values, place)
   const unknown = unknownKeys(start, config.values)
   for (const key of unknown)
-    say('warning', `user_config.${key}`, `The manifest uses "${shown(key)}" without defining it.`)
+    say('warning', `user_config.${key}`, `The manifest uses "${excerpt(key)}" without defining it.`)
   const runsHere = fitsPlatform(manifest, place.platform)
   if (!runsHere)
     say(
@@ -98,8 +98,8 @@ export function readManifest(manifest: unknown, values: UserValues, place: Bundl
 /** Which values to give, and where. */
 function lackText(lacks: readonly string[], { file }: BundlePlace): string | undefined {
   if (lacks.length === 0) return undefined
-  const values = lacks.map((key) => `${JSON.stringify(shown(key))}: …`).join(', ')
-  return `it needs ${lacks.length === 1 ? 'a value' : 'values'} for ${lacks.map(shown).join(', ')}; write {"path": ${JSON.stringify(file)}, "userConfig": {${values}}} under "plugins" where it is switched on`
+  const values = lacks.map((key) => `${JSON.stringify(excerpt(key))}: …`).join(', ')
+  return `it needs ${lacks.length === 1 ? 'a value' : 'values'} for ${lacks.map(excerpt).join(', ')}; write {"path": ${JSON.stringify(file)}, "userConfig": {${values}}} under "plugins" where it is switched on`
 }
 
 interface Start {
@@ -172,7 +172,7 @@ function userConfig(
     if (!isObject(definition)) continue
     const path = `user_config.${key}`
     const title =
-      typeof definition.title === 'string' ? `${shown(key)} (${shown(definition.title)})` : shown(key)
+      typeof definition.title === 'string' ? `${excerpt(key)} (${excerpt(definition.title)})` : excerpt(key)
     const given = Object.hasOwn(values, key) ? values[key] : undefined
     const value = usable(given ?? definition.default, definition)
     if (typeof value === 'object' && 'wrong' in value) {
@@ -180,7 +180,7 @@ function userConfig(
         'error',
         path,
         `The value for ${title} is not ${value.wrong}.`,
-        `Correct ${JSON.stringify(shown(key))} in its "userConfig" under "plugins".`,
+        `Correct ${JSON.stringify(excerpt(key))} in its "userConfig" under "plugins".`,
       )
       lacks.push(key)
     } else if (value === undefined && definition.required === true) {
@@ -189,7 +189,7 @@ function userConfig(
         'error',
         path,
         `This bundle needs a value for ${title}.`,
-        `Write "userConfig": {${JSON.stringify(shown(key))}: …} beside its "path" under "plugins".${secret}`,
+        `Write "userConfig": {${JSON.stringify(excerpt(key))}: …} beside its "path" under "plugins".${secret}`,
       )
       lacks.push(key)
     }
@@ -199,7 +199,7 @@ function userConfig(
   }
   for (const key of Object.keys(values))
     if (!filled.has(key))
-      say('warning', `user_config.${key}`, `This bundle has no setting named "${shown(key)}".`)
+      say('warning', `user_config.${key}`, `This bundle has no setting named "${excerpt(key)}".`)
   return { values: filled, lacks }
 }
 

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import yauzl, { type Entry, type ZipFile } from 'yauzl'
 import { Cancelled } from '../../errors.ts'
 import { BUNDLE_CACHE_LIMITS, BUNDLE_LIMITS } from '../../limits.ts'
-import { shown } from '../import/shown.ts'
+import { excerpt } from '../import/excerpt.ts'
 import { crc32 } from './crc32.ts'
 
 /** The archive is not one that may be unpacked; `message` says what is wrong with it. */
@@ -252,7 +252,7 @@ function openZip(path: string): Promise<ZipFile> {
 }
 
 const unreadable = (error: Error) =>
-  new ArchiveRefused(`It is not a readable zip file: ${shown(error.message.replace(/\.$/, ''))}.`)
+  new ArchiveRefused(`It is not a readable zip file: ${excerpt(error.message.replace(/\.$/, ''))}.`)
 
 function listEntries(
   zip: ZipFile,
@@ -299,23 +299,23 @@ function planOf(entries: readonly Entry[], limits: ArchiveLimits): Plan {
     const mode = entry.externalFileAttributes >>> 16
     const type = mode & FILE_TYPE
     if (type !== 0 && type !== (isFolderName ? FOLDER : REGULAR))
-      throw new ArchiveRefused(`"${shown(path)}" is neither a file nor a folder (a link or a device).`)
-    if (entry.isEncrypted()) throw new ArchiveRefused(`"${shown(path)}" is encrypted.`)
+      throw new ArchiveRefused(`"${excerpt(path)}" is neither a file nor a folder (a link or a device).`)
+    if (entry.isEncrypted()) throw new ArchiveRefused(`"${excerpt(path)}" is encrypted.`)
     claimed += entry.uncompressedSize
     if (claimed > limits.unpackedBytes) throw tooLarge(limits)
     // Some file systems take two spellings of a name for one file.
     const key = foldedName(path)
     if (isFolderName) folders.set(key, path)
     else if (files.has(key))
-      throw new ArchiveRefused(`"${shown(path)}" is in it twice (upper and lower case count as one).`)
+      throw new ArchiveRefused(`"${excerpt(path)}" is in it twice (upper and lower case count as one).`)
     else files.set(key, { path, entry, executable: (mode & 0o111) !== 0 })
   }
   for (const key of [...folders.keys(), ...files.keys()])
     for (let end = key.indexOf('/'); end !== -1; end = key.indexOf('/', end + 1))
       if (files.has(key.slice(0, end)))
-        throw new ArchiveRefused(`"${shown(key.slice(0, end))}" is a file and a folder.`)
+        throw new ArchiveRefused(`"${excerpt(key.slice(0, end))}" is a file and a folder.`)
   for (const key of folders.keys())
-    if (files.has(key)) throw new ArchiveRefused(`"${shown(key)}" is a file and a folder.`)
+    if (files.has(key)) throw new ArchiveRefused(`"${excerpt(key)}" is a file and a folder.`)
   if (!files.has('manifest.json')) throw new ArchiveRefused('There is no manifest.json in it.')
   const needed = [...files.values()].map(({ path }) => dirname(path))
   return { folders: new Set([...folders.values(), ...needed]), files: [...files.values()] }
@@ -345,7 +345,7 @@ const MAX_NAME = 1024
 
 /** The name as a path below the folder, or a refusal. */
 function safePath(name: string): string {
-  if (name.length > MAX_NAME) throw new ArchiveRefused(`"${shown(name)}" is too long a name.`)
+  if (name.length > MAX_NAME) throw new ArchiveRefused(`"${excerpt(name)}" is too long a name.`)
   const path = name.replace(/\/+$/, '')
   const parts = path.split('/')
   const bad =
@@ -354,7 +354,7 @@ function safePath(name: string): string {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters, NUL above all, are what is looked for.
     /[\\:*?"<>|\u0000-\u001f\u007f]/.test(name) ||
     parts.some((part) => part === '' || part === '.' || part === '..' || /[. ]$/.test(part) || isDevice(part))
-  if (bad) throw new ArchiveRefused(`"${shown(name)}" is not a name that may be unpacked.`)
+  if (bad) throw new ArchiveRefused(`"${excerpt(name)}" is not a name that may be unpacked.`)
   return path
 }
 
@@ -397,7 +397,7 @@ async function writeEntry(
     if (error instanceof ArchiveRefused || isSystem || signal?.aborted) throw error
     throw unreadable(error as Error)
   }
-  if (sum !== entry.crc32) throw new ArchiveRefused(`"${shown(entry.fileName)}" is damaged.`)
+  if (sum !== entry.crc32) throw new ArchiveRefused(`"${excerpt(entry.fileName)}" is damaged.`)
 }
 
 /** Passes everything on after `see` has had a look; a throw of `see` ends it. */

@@ -2,7 +2,7 @@
 // other characters than it knows; such a property gets another name, and the answer gets the original back.
 import type { JsonSchema } from '../definition.ts'
 import type { OfferedTool } from '../tool.ts'
-import { decodeArguments, type Encoded } from './decode.ts'
+import { decodeArguments, type Encoded } from './decode-arguments.ts'
 import { type Plain, portable } from './portable.ts'
 import { renamed } from './property-names.ts'
 

@@ -8,7 +8,7 @@ import {
   openAiComplaints,
 } from '../../../../../test/compat/accepts.mjs'
 import { type JsonSchema, readToolList } from '../definition.ts'
-import { describeTool } from '../describe.ts'
+import { describeTool } from '../../text/sanitize.ts'
 import { compileSchema } from '../schema/index.ts'
 import type { OfferedTool } from '../tool.ts'
 import { fromAnthropic, toAnthropic } from './anthropic.ts'

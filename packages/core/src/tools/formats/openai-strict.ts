@@ -2,10 +2,10 @@
 // everything has a type. Beyond the documented limits, or where the subset has no word, there is no strict form.
 import { isRecord, put } from '../json.ts'
 import { resolveReference, survey } from '../schema/reference.ts'
-import { Changes, type Encoded } from './decode.ts'
+import { Changes, type Encoded } from './decode-arguments.ts'
 import { describeDropped } from './describe-limits.ts'
 import { typeOf, valuesOf } from './gemini-values.ts'
-import { mergeParts } from './merge.ts'
+import { mergeParts } from './merge-schemas.ts'
 import type { Plain } from './portable.ts'
 
 /** The documented limits of structured outputs. */

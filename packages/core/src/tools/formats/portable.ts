@@ -5,7 +5,7 @@
 // original used: `definitions`, `components`, anchors, ids, dynamic references, pointers into properties.
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import type { JsonSchema } from '../definition.ts'
-import { cleanText, cutText } from '../describe.ts'
+import { cleanText, cutText } from '../../text/sanitize.ts'
 import { canonicalJson, isRecord, put } from '../json.ts'
 import { resolveReference, type SchemaNames, survey } from '../schema/reference.ts'
 import { asObject, isPlainRoot } from './object-root.ts'

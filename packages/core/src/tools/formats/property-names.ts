@@ -2,7 +2,7 @@
 // schema, and it is no name that the schema has already.
 import { isRecord, put } from '../json.ts'
 import { mapSubschemas, subschemas } from '../schema/positions.ts'
-import { Changes, type Encoded } from './decode.ts'
+import { Changes, type Encoded } from './decode-arguments.ts'
 import { describe } from './describe-limits.ts'
 import type { Plain } from './portable.ts'
 

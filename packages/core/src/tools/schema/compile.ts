@@ -7,19 +7,19 @@ import { KEYWORDS } from './keywords.ts'
 import { resolveReference, survey } from './reference.ts'
 import { type Check, type Compiler, enter, fail, GaveUp, type Run, type SchemaIssue } from './run.ts'
 
-export type Verdict =
+export type SchemaResult =
   | { readonly kind: 'valid' }
   | { readonly kind: 'invalid'; readonly issues: readonly SchemaIssue[] }
   /** The schema asked for more work than it may; the value passes, and the reason is told. */
   | { readonly kind: 'unchecked'; readonly reason: string }
 
 export interface CompiledSchema {
-  check(value: unknown): Verdict
+  check(value: unknown): SchemaResult
   /** What of the schema could not be used. Grows with use: references are followed when first needed. */
   readonly warnings: readonly string[]
 }
 
-const VALID: Verdict = { kind: 'valid' }
+const VALID: SchemaResult = { kind: 'valid' }
 
 export function compileSchema(schema: JsonSchema): CompiledSchema {
   const warnings: string[] = []

@@ -1,5 +1,5 @@
 // values.ts: the keywords that ask something of the value itself: its type, what it equals, how long or large it is.
-import { formatCheck } from '../../../interaction/formats.ts'
+import { formatCheck } from '../../../interaction/string-formats.ts'
 import { canonicalJson, isRecord } from '../../json.ts'
 import { type Check, type Compiler, charge, clip, fail, matches, type Schema, usable } from '../run.ts'
 

@@ -1,0 +1,27 @@
+// lru.ts: keeps so many of something, and lets go of the one that was used longest ago.
+
+export class Lru<T> {
+  readonly #most: number
+  readonly #letGo: (item: T) => void
+  /** A Set remembers the order of insertion: oldest first. */
+  readonly #items = new Set<T>()
+
+  constructor(most: number, letGo: (item: T) => void) {
+    this.#most = most
+    this.#letGo = letGo
+  }
+
+  used(item: T): void {
+    this.#items.delete(item)
+    this.#items.add(item)
+    if (this.#items.size <= this.#most) return
+    const [oldest] = this.#items
+    if (oldest === undefined) return
+    this.#items.delete(oldest)
+    this.#letGo(oldest)
+  }
+
+  remove(item: T): void {
+    this.#items.delete(item)
+  }
+}

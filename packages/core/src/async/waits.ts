@@ -1,0 +1,126 @@
+// waits.ts: the few ways of waiting that have to end: at a time, on a signal, or with the work. What a caller awaits holds
+// the process (`hold`, `held`); what runs without one does not.
+import type { Host } from '../host.ts'
+import { RequestAborted, RequestTimedOut } from '../connection/request-errors.ts'
+
+/** The longest that a timer of Node's takes; it is set again when it fires. */
+const HOLD_MS = 2 ** 31 - 1
+
+/** Keeps the process alive until the answer is called, once or more often. */
+export function hold(host: Host): () => void {
+  let stop: () => void = () => undefined
+  const arm = () => {
+    stop = host.awaitedTimer(HOLD_MS, arm)
+  }
+  arm()
+  return () => stop()
+}
+
+/** The same work, for a caller who awaits it: the process does not end before it does. */
+export async function held<T>(host: Host, work: Promise<T>): Promise<T> {
+  const release = hold(host)
+  try {
+    return await work
+  } finally {
+    release()
+  }
+}
+
+/** Waits for the work, but not longer than this; how the work ends is not its concern. */
+export function atMost(host: Host, ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = host.awaitedTimer(ms, resolve)
+    const done = () => {
+      stop()
+      resolve()
+    }
+    work.then(done, done)
+  })
+}
+
+/** Waits for a caller; the signal ends it early. */
+export function sleep(host: Host, ms: number, signal?: AbortSignal): Promise<void> {
+  return rest(host.awaitedTimer, ms, signal)
+}
+
+/** Waits between attempts that no caller awaits; the signal ends it early. */
+export function backgroundSleep(host: Host, ms: number, signal?: AbortSignal): Promise<void> {
+  return rest(host.backgroundTimer, ms, signal)
+}
+
+function rest(timer: Host['awaitedTimer'], ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stop()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const stop = timer(ms, done)
+    if (signal?.aborted) done()
+    else signal?.addEventListener('abort', done, { once: true })
+  })
+}
+
+/** Waits for the work unless the caller gives up; the work itself goes on. */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(new RequestAborted(signal.reason))
+    if (signal.aborted) {
+      // The work has another owner; this caller is only no longer listening.
+      work.catch(() => undefined)
+      onAbort()
+      return
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+export interface DeadlineOptions {
+  readonly host: Host
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * One clock for several steps. It aborts what listens to its signal, and says so afterwards. It does not hold the process:
+ * a server is also brought up again when no caller waits for it, and one that does holds it.
+ */
+export class Deadline {
+  readonly #controller = new AbortController()
+  readonly #end: () => void
+  #expiredAfter: number | undefined
+
+  constructor({ host, timeoutMs, signal }: DeadlineOptions) {
+    const onAbort = () => this.#controller.abort(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    const stopTimer = host.backgroundTimer(timeoutMs, () => {
+      this.#expiredAfter = timeoutMs
+      this.#controller.abort(new RequestTimedOut(timeoutMs))
+    })
+    this.#end = () => {
+      stopTimer()
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  end(): void {
+    this.#end()
+  }
+
+  /** The real reason behind what the abort made of it. */
+  explain(error: unknown): unknown {
+    if (this.#expiredAfter !== undefined) return new RequestTimedOut(this.#expiredAfter)
+    return this.signal.aborted ? new RequestAborted(this.signal.reason) : error
+  }
+
+  within<T>(work: Promise<T>): Promise<T> {
+    return abortable(work, this.signal)
+  }
+}

@@ -1,0 +1,159 @@
+// authorization-code.ts: the part of a login that a person does in a browser, and the checks on what comes back from it.
+// It neither discovers nor exchanges anything.
+import { createHash, randomBytes } from 'node:crypto'
+import type { AuthorizationServer } from 'oauth4webapi'
+import { Cancelled } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { openBrowser } from './browser.ts'
+import { type Callback, listenForCallback, sameSecret } from './callback.ts'
+import { checkedAuthorizationUrl } from './discovery.ts'
+import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
+
+export interface AuthorizationCodeOptions {
+  /** Start the browser; the address is told by `onUrl` in any case. */
+  readonly openBrowser: boolean
+  readonly onUrl?: (url: string, browserOpened: boolean) => void
+  /**
+   * Waits for the redirect address as pasted by the person; whichever comes first, it or the callback, counts. Nothing
+   * means that nobody will paste one: the callback alone is left.
+   */
+  readonly readPasted?: (signal: AbortSignal) => Promise<string | undefined>
+  readonly signal?: AbortSignal
+}
+
+export interface AuthorizationRequest {
+  readonly redirectUri: string
+  /** Sends the person to the authorization server; answers with the code that came back. */
+  go(as: AuthorizationServer, params: Readonly<Record<string, string | undefined>>): Promise<AuthorizationCodeGrant>
+  close(): Promise<void>
+}
+
+export interface AuthorizationCodeGrant {
+  readonly code: string
+  readonly verifier: string
+}
+
+export interface AuthorizationRequestOptions {
+  readonly host: Host
+  readonly server: string
+  readonly port?: number | undefined
+  readonly preferredPort?: number | undefined
+  readonly person: AuthorizationCodeOptions
+}
+
+/** Opens the way back first: the address a client registers has to be the one that is listened on. */
+export async function prepareAuthorization(options: AuthorizationRequestOptions): Promise<AuthorizationRequest> {
+  const { person, server, host } = options
+  const state = secret()
+  let callback: Callback | undefined
+  try {
+    callback = await listenForCallback({ ...options, state })
+  } catch (error) {
+    // Pasting needs no port.
+    if (!person.readPasted) throw error
+  }
+  const redirectUri =
+    callback?.redirectUri ?? `http://localhost:${options.port ?? options.preferredPort ?? 8976}/callback`
+  return {
+    redirectUri,
+    async go(as, params) {
+      const verifier = secret()
+      const url = new URL(checkedAuthorizationUrl(server, as.authorization_endpoint))
+      const query = {
+        response_type: 'code',
+        redirect_uri: redirectUri,
+        state,
+        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+        code_challenge_method: 'S256',
+        ...params,
+      }
+      for (const [name, value] of Object.entries(query))
+        if (value !== undefined) url.searchParams.set(name, value)
+      const opened = person.openBrowser && (await openBrowser(host, url))
+      person.onUrl?.(url.href, opened)
+      const answer = await firstAnswer(callback, person, server)
+      return { code: checkedAnswer(server, as, answer, state), verifier }
+    },
+    close: async () => callback?.close(),
+  }
+}
+
+const secret = () => randomBytes(32).toString('base64url')
+
+async function firstAnswer(
+  callback: Callback | undefined,
+  person: AuthorizationCodeOptions,
+  server: string,
+): Promise<URLSearchParams> {
+  const stop = new AbortController()
+  const cancelled = new Promise<never>((_, fail) => {
+    const cancel = () =>
+      fail(new Cancelled(`The login of "${server}" was cancelled.`, { server, stage: 'auth' }))
+    if (person.signal?.aborted) cancel()
+    else person.signal?.addEventListener('abort', cancel, { once: true, signal: stop.signal })
+  })
+  const ways = [cancelled, ...(callback ? [callback.answer] : [])]
+  if (person.readPasted)
+    ways.push(
+      person.readPasted(stop.signal).then((text) => {
+        if (text !== undefined) return parsePasted(server, text)
+        if (callback) return callback.answer
+        throw new Cancelled('Nothing was pasted.', { server, stage: 'auth' })
+      }),
+    )
+  // The slower ways may still fail after one has won; nobody waits for them any more.
+  for (const way of ways) way.catch(() => undefined)
+  try {
+    return await Promise.race(ways)
+  } finally {
+    stop.abort()
+  }
+}
+
+/** The whole redirect address, or just its query. */
+function parsePasted(server: string, text: string): URLSearchParams {
+  const trimmed = text.trim().slice(0, 16_384)
+  if (URL.canParse(trimmed)) return new URL(trimmed).searchParams
+  if (/(^|[?&])(code|error)=/.test(trimmed)) return new URLSearchParams(trimmed.replace(/^[^?]*\?/, ''))
+  throw new AuthRefused('state-mismatch', 'What was pasted is not the address the browser was sent to.', {
+    server,
+    hint: 'After the login the browser shows an address that starts with http://localhost; paste all of it.',
+  })
+}
+
+/** State first, then the issuer; only then is anything in the answer believed, even an error. */
+function checkedAnswer(
+  server: string,
+  as: AuthorizationServer,
+  answer: URLSearchParams,
+  state: string,
+): string {
+  if (!sameSecret(answer.get('state') ?? '', state))
+    throw new AuthRefused(
+      'state-mismatch',
+      `The answer does not belong to this login of "${server}" (wrong state).`,
+      {
+        server,
+        hint: `Start again with \`plugboard login ${server}\`, and use only the page it opens.`,
+      },
+    )
+  const iss = answer.get('iss')
+  if (iss === null ? as.authorization_response_iss_parameter_supported === true : iss !== as.issuer)
+    throw new AuthRefused(
+      'issuer-mismatch',
+      `The answer to the login of "${server}" does not come from ${shownUrl(as.issuer)} (${iss === null ? 'no' : 'another'} issuer in it): a mix-up attack looks like this.`,
+      { server, hint: 'Nothing was sent. Do not repeat the login before you know why.' },
+    )
+  const error = answer.get('error')
+  if (error !== null) {
+    const words = quoted(answer.get('error_description') ?? '')
+    throw new AuthRefused(
+      'access-denied',
+      `${shownUrl(as.issuer)} refused the login: ${quoted(error).slice(0, 64)}${words && ` (${words})`}.`,
+      { server, hint: `Run \`plugboard login ${server}\` to try again.` },
+    )
+  }
+  const code = answer.get('code')
+  if (code) return code
+  throw new AuthRefused('bad-response', `The answer to the login of "${server}" has no code.`, { server })
+}

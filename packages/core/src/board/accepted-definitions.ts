@@ -1,0 +1,120 @@
+// accepted-definitions.ts: which tool definitions were agreed to, in memory and in the state folder. A definition is accepted when
+// a call to it is first allowed; one that changed later is asked about again. How they are compared is lock.ts's.
+import {
+  type AcceptedTools,
+  accept,
+  type BoundTool,
+  type LockFile,
+  readLock,
+  type ToolChange,
+  toolChanges,
+  updateLock,
+} from '../tools/index.ts'
+
+export class AcceptedDefinitions implements AcceptedTools {
+  readonly #path: string
+  readonly #trouble: (error: unknown) => void
+  /** Compared once: a definition that changes is another object. */
+  readonly #same = new WeakSet<object>()
+  #lock: Promise<LockFile> | undefined
+  #waiting = new Map<string, Map<string, BoundTool>>()
+  #writing: Promise<void> | undefined
+
+  constructor(path: string, trouble: (error: unknown) => void) {
+    this.#path = path
+    this.#trouble = trouble
+  }
+
+  changes(tool: BoundTool): undefined | Promise<readonly string[] | undefined> {
+    return this.#same.has(tool.definition) ? undefined : this.#compare(tool)
+  }
+
+  /** Takes the definition over as it is now; the file follows soon after. */
+  accept(tool: BoundTool): void {
+    if (this.#same.has(tool.definition)) return
+    this.#same.add(tool.definition)
+    const tools = this.#waiting.get(tool.server) ?? new Map<string, BoundTool>()
+    tools.set(tool.definition.name, tool)
+    this.#waiting.set(tool.server, tools)
+    this.#writing ??= this.#write()
+  }
+
+  /** What of one server's accepted tools is different now, or gone. Tools that nobody used yet are not news. */
+  async review(server: string, tools: readonly BoundTool[]): Promise<readonly ToolChange[]> {
+    await this.flush()
+    const changes = toolChanges(await this.#read(), server, definitions(tools))
+    return changes.filter(({ kind }) => kind !== 'added')
+  }
+
+  /** Takes all of a server's tools over as they are now, and forgets those it no longer has. */
+  async acceptAll(server: string, tools: readonly BoundTool[]): Promise<void> {
+    await this.flush()
+    const written = updateLock(this.#path, (lock) => accept(lock, server, definitions(tools)))
+    await written
+    this.#lock = written
+    for (const { definition } of tools) this.#same.add(definition)
+  }
+
+  async flush(): Promise<void> {
+    while (this.#writing) await this.#writing
+  }
+
+  async #compare(tool: BoundTool): Promise<readonly string[] | undefined> {
+    const changes = toolChanges(await this.#read(), tool.server, [tool.definition])
+    const changed = changes.find(
+      ({ kind, tool: name }) => kind === 'changed' && name === tool.definition.name,
+    )
+    if (changed?.kind === 'changed') return changed.lines
+    // Known and the same; one that is not known yet is written down when it is first allowed.
+    if (!changes.some(({ kind }) => kind === 'added') && (await this.#knows(tool)))
+      this.#same.add(tool.definition)
+    return undefined
+  }
+
+  async #knows(tool: BoundTool): Promise<boolean> {
+    const { servers } = await this.#read()
+    const accepted = Object.hasOwn(servers, tool.server) ? servers[tool.server] : undefined
+    return accepted !== undefined && Object.hasOwn(accepted, tool.definition.name)
+  }
+
+  #read(): Promise<LockFile> {
+    this.#lock ??= readLock(this.#path).catch((error) => {
+      this.#lock = undefined
+      throw error
+    })
+    return this.#lock
+  }
+
+  async #write(): Promise<void> {
+    // The calls of this moment share one write.
+    await new Promise((done) => setImmediate(done))
+    try {
+      while (this.#waiting.size > 0) {
+        const batch = this.#waiting
+        this.#waiting = new Map()
+        const written = updateLock(this.#path, (lock) => withAccepted(lock, batch))
+        await written
+        this.#lock = written
+      }
+    } catch (error) {
+      this.#trouble(error)
+    } finally {
+      this.#writing = undefined
+    }
+  }
+}
+
+/** `accept` forgets tools that are not in the list it is given; those that were accepted before stay. */
+function withAccepted(lock: LockFile, batch: ReadonlyMap<string, ReadonlyMap<string, BoundTool>>): LockFile {
+  let next = lock
+  for (const [server, tools] of batch) {
+    const before = Object.hasOwn(lock.servers, server) ? (lock.servers[server] ?? {}) : {}
+    const fresh = accept(next, server, definitions([...tools.values()])).servers[server] ?? {}
+    next = { version: 1, servers: { ...next.servers, [server]: { ...before, ...fresh } } }
+  }
+  return next
+}
+
+function definitions(tools: readonly BoundTool[]) {
+  return tools.map(({ definition }) => definition)
+}

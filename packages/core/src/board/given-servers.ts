@@ -1,0 +1,73 @@
+// given-servers.ts: the servers that a program hands to a board. What may be left out is filled in, as for an entry in a file; what
+// is wrong is an error that names its path, before anything starts.
+import type { ServerEntry } from '../config/entry.ts'
+import { signatureOf } from '../config/fingerprints.ts'
+import type { ConfiguredServer } from '../config/types.ts'
+import { InvalidInput } from '../errors.ts'
+
+/** `path` is what the list is called in errors. */
+export async function givenServers(
+  servers: readonly ConfiguredServer[],
+  path: string,
+): Promise<readonly ConfiguredServer[]> {
+  return await Promise.all(servers.map((server, index) => givenServer(server, `${path}[${index}]`)))
+}
+
+/** The type says that everything is there; a program in JavaScript has not read it. */
+async function givenServer(given: Partial<ConfiguredServer>, path: string): Promise<ConfiguredServer> {
+  if (typeof given !== 'object' || given === null) throw wrong(path, 'expected {"name": …, "entry": {…}}')
+  const { name, entry } = given
+  if (typeof name !== 'string' || name === '') throw wrong(`${path}.name`, 'expected the name of the server')
+  if (typeof entry !== 'object' || entry === null)
+    throw wrong(`${path}.entry`, 'expected what a file says about a server: {"command": …} or {"url": …}')
+  if (isWhole(entry) && given.signature !== undefined && given.scope !== undefined)
+    return given as ConfiguredServer
+  const whole = isWhole(entry) ? entry : await completed(entry, `${path}.entry`)
+  return {
+    ...given,
+    name,
+    entry: whole,
+    scope: given.scope ?? 'dynamic',
+    source: given.source ?? '(given by the program)',
+    signature: given.signature ?? signatureOf(whole),
+  }
+}
+
+function isWhole(entry: ServerEntry): boolean {
+  switch (entry.type) {
+    case 'stdio':
+      return typeof entry.command === 'string' && Array.isArray(entry.args) && isObject(entry.env)
+    case 'sdk':
+      return true
+    case 'sse-ide':
+    case 'ws-ide':
+      return isObject(entry.headers)
+    case 'http':
+    case 'sse':
+    case 'ws':
+    case 'claudeai-proxy':
+      return typeof entry.url === 'string' && isObject(entry.headers)
+    default:
+      return false
+  }
+}
+
+async function completed(entry: object, path: string): Promise<ServerEntry> {
+  const { readEntry } = await import('../config/schema.ts')
+  const outcome = readEntry(entry)
+  if (outcome.ok) return outcome.entry
+  const fault = outcome.faults.find(({ severity }) => severity === 'error')
+  const steps =
+    fault?.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('') ?? ''
+  throw wrong(`${path}${steps}`, fault?.message ?? 'is no server entry', fault?.hint)
+}
+
+function wrong(path: string, message: string, hint?: string): InvalidInput {
+  return new InvalidInput(`${path}: ${message}.`.replace(/\.\.$/, '.'), {
+    hint: hint ?? 'Entries are as in a settings file; see docs/configuration.md.',
+  })
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,185 @@
+// servers.ts: the servers of one board and their connections: which there are, what they share (slots, memory, numbers),
+// and how one set of them follows another. What is asked of a server is not its business.
+import { isDeepStrictEqual } from 'node:util'
+import { BUILTIN_ALLOWS, isBuiltin } from '../builtin/index.ts'
+import { isLocal } from '../config/entry.ts'
+import { noSuchServer } from '../config/resolve.ts'
+import type { ConfiguredServer } from '../config/types.ts'
+import type { RequestHandlers } from '../connection/server-requests.ts'
+import { Connection } from '../connection/connection.ts'
+import { EraMemory } from '../connection/era-memory.ts'
+import type { CachedList } from '../connection/lists.ts'
+import { Lru } from '../async/lru.ts'
+import { Semaphore } from '../async/semaphore.ts'
+import { atMost } from '../async/waits.ts'
+import type { Events } from '../events.ts'
+import type { Host } from '../host.ts'
+import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from '../limits.ts'
+import { type RequestHandlerOptions, requestHandlersFor, rootsFor } from './request-handlers.ts'
+import { linkedTo } from './in-process.ts'
+import type { BoardBehaviour, BoardDefinition } from './options.ts'
+import type { ToolSource } from './tool-registry.ts'
+import { type ServerSnapshot, snapshot } from './snapshot.ts'
+
+export interface BoardServersOptions {
+  readonly board: BoardBehaviour
+  readonly host: Host
+  readonly stateDir: string
+  readonly events: Events
+  readonly asks: RequestHandlerOptions
+}
+
+/** What came of a new set of servers; `left` resolves when the old ones are gone. */
+export interface Replacement {
+  readonly arrived: readonly Connection[]
+  readonly removed: readonly string[]
+  readonly left: Promise<unknown>
+}
+
+/** Who connects, unless the program says otherwise. */
+export const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const
+
+export class BoardServers {
+  readonly #options: BoardServersOptions
+  readonly #eras: EraMemory
+  readonly #slots: { readonly local: Semaphore; readonly remote: Semaphore }
+  readonly #recent = new Lru<CachedList<unknown>>(LIST_LIMITS.cached, (list) => list.forget())
+  readonly #connections = new Map<string, Connection>()
+  readonly #servers = new Map<string, ConfiguredServer>()
+  #callCount = 0
+
+  constructor(options: BoardServersOptions) {
+    const { env } = options.host
+    this.#options = options
+    this.#eras = new EraMemory(options.stateDir, options.host, () => undefined)
+    this.#slots = {
+      local: new Semaphore(positive(env.MCP_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.localSlots),
+      remote: new Semaphore(positive(env.MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.remoteSlots),
+    }
+  }
+
+  get names(): readonly string[] {
+    return [...this.#connections.keys()]
+  }
+
+  get connections(): ReadonlyMap<string, Connection> {
+    return this.#connections
+  }
+
+  get servers(): ReadonlyMap<string, ConfiguredServer> {
+    return this.#servers
+  }
+
+  connection(name: string): Connection {
+    const connection = this.#connections.get(name)
+    if (!connection) throw noSuchServer(name, this.names)
+    return connection
+  }
+
+  /** Also of one that has left meanwhile. */
+  snapshot(connection: Connection): ServerSnapshot {
+    const { server } = connection
+    return snapshot(this.#servers.get(server.name) ?? server, connection)
+  }
+
+  add(server: ConfiguredServer): Connection {
+    const { board, host, stateDir, events } = this.#options
+    const { auth, handOver, inProcess, workspace, clientInfo, timeoutMs } = board
+    const connection = new Connection({
+      server,
+      host,
+      stateDir,
+      events,
+      eras: this.#eras,
+      recent: this.#recent,
+      slots: isLocal(server.entry) ? this.#slots.local : this.#slots.remote,
+      handlers: this.#handlers(server),
+      clientInfo: clientInfo ?? CLIENT_INFO,
+      auth: auth?.(server),
+      handOver: (name) => linkedTo(inProcess, name) ?? handOver?.(name),
+      workspace,
+      timeoutMs: timeoutMs ?? positive(host.env.MCP_TIMEOUT) ?? CONNECT_LIMITS.timeoutMs,
+      callTimeoutMs: positive(host.env.MCP_TOOL_TIMEOUT) ?? CALL_LIMITS.timeoutMs,
+      nextCall: () => ++this.#callCount,
+    })
+    this.#connections.set(server.name, connection)
+    this.#servers.set(server.name, server)
+    return connection
+  }
+
+  #handlers(server: ConfiguredServer): RequestHandlers {
+    const { board, host, asks } = this.#options
+    const { requestHandlers: given } = board
+    const { roots: told, ...handlers } = {
+      ...requestHandlersFor(asks),
+      ...(typeof given === 'function' ? given(server) : given),
+    }
+    const roots = rootsFor(server, told, { home: host.home, cwd: asks.cwd })
+    return { ...handlers, ...(roots && { roots }) }
+  }
+
+  /** Added, changed and removed servers follow; the others are not touched. */
+  replace(servers: readonly ConfiguredServer[]): Replacement {
+    const wanted = new Map(servers.map((server) => [server.name, server]))
+    const leaving: Promise<void>[] = []
+    const removed: string[] = []
+    for (const [name, connection] of [...this.#connections]) {
+      const next = wanted.get(name)
+      if (next && sameServer(connection.server, next)) continue
+      this.#connections.delete(name)
+      this.#servers.delete(name)
+      removed.push(name)
+      leaving.push(connection.close())
+    }
+    const arrived: Connection[] = []
+    for (const server of wanted.values()) {
+      if (this.#connections.has(server.name)) this.#servers.set(server.name, server)
+      else arrived.push(this.add(server))
+    }
+    return { arrived, removed, left: Promise.all(leaving) }
+  }
+
+  /** The tools that count, in their servers' own words; those of a server that is away are the last ones known. */
+  definitions(): readonly BoardDefinition[] {
+    return [...this.#connections].flatMap(([server, { catalog, state }]) => {
+      if (state.kind === 'disabled') return []
+      const available = state.kind === 'connected'
+      return catalog.tools.items.map((tool) => ({ server, tool, available }))
+    })
+  }
+
+  toolSources(): readonly ToolSource[] {
+    const sources: ToolSource[] = []
+    for (const [server, { catalog, state }] of this.#connections) {
+      if (state.kind === 'disabled') continue
+      const configured = this.#servers.get(server)
+      sources.push({
+        server,
+        items: catalog.tools.items,
+        alwaysLoad: configured?.entry.alwaysLoad ?? false,
+        concurrentTools: configured?.entry.concurrentTools,
+        allows: configured && isBuiltin(configured) ? BUILTIN_ALLOWS[server] : undefined,
+      })
+    }
+    return sources
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections.values()].map((connection) => connection.close()))
+  }
+
+  /** What is remembered of servers is on the disk, or it took too long. */
+  async flush(): Promise<void> {
+    await atMost(this.#options.host, CONNECT_LIMITS.closeMs, this.#eras.flush())
+  }
+}
+
+/** The same server, for the connection's purposes: where it was written down does not matter. */
+function sameServer(a: ConfiguredServer, b: ConfiguredServer): boolean {
+  return a.signature === b.signature && isDeepStrictEqual([a.entry, a.disabled], [b.entry, b.disabled])
+}
+
+function positive(text: string | undefined): number | undefined {
+  const value = Number(text)
+  return text && Number.isInteger(value) && value > 0 ? value : undefined
+}

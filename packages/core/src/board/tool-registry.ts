@@ -1,0 +1,214 @@
+// tool-registry.ts: every tool of every server as one flat list with names that lead back, rebuilt only where a server's list
+// changed. What a call goes through is in calls.ts; what a tool is, in the tools room.
+import { TOOL_LIMITS } from '../limits.ts'
+import { matchesGlob, ruleSpelling } from '../permissions/glob.ts'
+import {
+  BoundTool,
+  type TokenCosts,
+  type LoadingOptions,
+  tokenCosts,
+  NameRegistry,
+  planLoading,
+  type Resolution,
+  readToolList,
+  type SearchableTool,
+  type Tool,
+  type ToolActions,
+  ToolIndex,
+  type ToolSearch,
+  toolSearch,
+} from '../tools/index.ts'
+
+/** A server as far as its tools go. */
+export interface ToolSource {
+  readonly server: string
+  /** What it lists, as it came; the same array means the same tools. */
+  readonly items: readonly unknown[]
+  readonly alwaysLoad: boolean | readonly string[]
+  /** Tools that the settings let run beside others, by name or with `*`. */
+  readonly concurrentTools?: readonly string[] | undefined
+  /** The tools a built-in server allows by itself. */
+  readonly allows?: readonly string[] | undefined
+}
+
+export interface ToolRegistryOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly actions: ToolActions
+  sources(): readonly ToolSource[]
+  warn(server: string, text: string): void
+}
+
+/** What to give to a model: everything, or a search tool and those that are always there. */
+export type RegisteredTool =
+  | { readonly kind: 'all'; readonly tools: readonly Tool[]; readonly ledger: TokenCosts }
+  | {
+      readonly kind: 'search'
+      /** Sent to the model beside `search.definition`. */
+      readonly tools: readonly Tool[]
+      readonly search: ToolSearch
+      readonly deferred: readonly Tool[]
+      readonly why: string
+      readonly ledger: TokenCosts
+    }
+
+export interface FoundTool {
+  readonly tool: Tool
+  readonly score: number
+}
+
+interface Shelf {
+  readonly source: ToolSource
+  readonly tools: readonly BoundTool[]
+}
+
+export class ToolRegistry {
+  readonly #options: ToolRegistryOptions
+  readonly #names = new NameRegistry()
+  #shelves: readonly Shelf[] = []
+  #tools: readonly BoundTool[] = []
+  #byName = new Map<string, BoundTool>()
+  #index: ToolIndex | undefined
+
+  constructor(options: ToolRegistryOptions) {
+    this.#options = options
+  }
+
+  tools(): readonly BoundTool[] {
+    this.#refresh()
+    return this.#tools
+  }
+
+  resolve(spelling: string): Resolution {
+    this.#refresh()
+    const tool = this.#byName.get(spelling)
+    if (tool) return { kind: 'found', tool }
+    const found = this.#names.resolve(spelling)
+    if (found.kind !== 'found') return found
+    const named = this.#byName.get(found.name)
+    return named ? { kind: 'found', tool: named } : { kind: 'none' }
+  }
+
+  /** The tool that its server calls so. */
+  find(server: string, tool: string): BoundTool | undefined {
+    this.#refresh()
+    const name = this.#names.nameOf({ server, tool })
+    return name === undefined ? undefined : this.#byName.get(name)
+  }
+
+  search(query: string, limit?: number): readonly FoundTool[] {
+    const tools = this.tools()
+    this.#index ??= new ToolIndex(tools.map(searchable))
+    return this.#index.search(query, limit).flatMap(({ name, score }) => {
+      const tool = this.#byName.get(name)
+      return tool ? [{ tool, score }] : []
+    })
+  }
+
+  ledger(): TokenCosts {
+    return tokenCosts(this.tools())
+  }
+
+  offer(options: LoadingOptions): RegisteredTool {
+    const usable = this.tools().filter(({ available }) => available)
+    const mode = options.mode ?? this.#options.env.ENABLE_TOOL_SEARCH
+    const plan = planLoading(usable, { ...options, ...(mode !== undefined && { mode }) })
+    const ledger = tokenCosts(usable)
+    if (plan.kind === 'all') return { kind: 'all', tools: plan.tools, ledger }
+    const { loaded, deferred, why } = plan
+    return {
+      kind: 'search',
+      tools: loaded,
+      search: toolSearch(deferred.map(searchable)),
+      deferred,
+      why,
+      ledger,
+    }
+  }
+
+  #refresh(): void {
+    const sources = this.#options.sources()
+    const before = this.#shelves
+    if (sources.length === before.length && sources.every((one, at) => same(one, before[at]?.source))) return
+    const kept = new Map(before.map((shelf) => [shelf.source.server, shelf]))
+    const drafts = sources.map((source) => {
+      const old = kept.get(source.server)
+      return old && same(source, old.source) ? old : { source, ...this.#read(source) }
+    })
+    const names = this.#names.update(
+      drafts.flatMap(({ source, tools }) =>
+        tools.map((tool) => ({
+          server: source.server,
+          tool: tool instanceof BoundTool ? tool.definition.name : tool.name,
+        })),
+      ),
+    )
+    let at = 0
+    this.#shelves = drafts.map(({ source, tools }) => ({
+      source,
+      tools: tools.map((tool) => {
+        const name = names[at++] ?? ''
+        return tool instanceof BoundTool ? tool : this.#bind(name, tool, source)
+      }),
+    }))
+    this.#tools = this.#shelves.flatMap(({ tools }) => tools)
+    this.#byName = new Map(this.#tools.map((tool) => [tool.name, tool]))
+    this.#index = undefined
+  }
+
+  #read(source: ToolSource) {
+    const { tools, warnings } = readToolList(source.items)
+    for (const warning of warnings) this.#options.warn(source.server, warning)
+    return { tools }
+  }
+
+  #bind(name: string, definition: BoundTool['definition'], source: ToolSource): BoundTool {
+    const { alwaysLoad, concurrentTools = [], server, allows } = source
+    return new BoundTool(
+      {
+        name,
+        server,
+        definition,
+        alwaysLoad: typeof alwaysLoad === 'boolean' ? alwaysLoad : alwaysLoad.includes(definition.name),
+        builtinAllows: allows,
+        concurrent: concurrentTools.some((pattern) => matchesGlob(pattern, definition.name)),
+        env: this.#options.env,
+      },
+      this.#options.actions,
+    )
+  }
+}
+
+function same(a: ToolSource, b: ToolSource | undefined): boolean {
+  return (
+    b !== undefined &&
+    a.server === b.server &&
+    a.items === b.items &&
+    a.alwaysLoad === b.alwaysLoad &&
+    a.concurrentTools === b.concurrentTools
+  )
+}
+
+function searchable(tool: BoundTool): SearchableTool {
+  return {
+    name: tool.name,
+    server: tool.server,
+    tool: tool.definition.name,
+    title: tool.userFacingName(),
+    description: tool.description,
+    inputJsonSchema: tool.inputJsonSchema,
+  }
+}
+
+const HASH_CHARS = 9
+
+/** Which servers a spelling can mean, before any of them has said what its tools are. */
+export function candidateServers(spelling: string, servers: readonly string[]): readonly string[] {
+  const room = TOOL_LIMITS.nameLength - HASH_CHARS
+  return servers.filter((server) => {
+    if (spelling.startsWith(`${server}.`)) return true
+    if (spelling.startsWith(`mcp__${server}__`)) return true
+    // Of a long name only the beginning is left before its hash.
+    const start = `mcp__${ruleSpelling(server)}__`
+    return spelling.startsWith(start.slice(0, room))
+  })
+}

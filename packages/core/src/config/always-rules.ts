@@ -1,0 +1,73 @@
+// always-rules.ts: which server each "always" was given for. The rule itself stands in the project's private settings; this file
+// lies in the user's own folder and binds the rule to the signature of the server, so that another server of the same
+// name has been granted nothing.
+import { join } from 'node:path'
+import { InvalidInput, IoError } from '../errors.ts'
+import { withFileLock } from '../files/lock.ts'
+import { readTextFile } from '../files/read.ts'
+import { writeFileAtomic } from '../files/write.ts'
+import { CONFIG_LIMITS } from '../limits.ts'
+import { type Place, plugboardHome } from './sources.ts'
+
+/** rule → signatures of the servers that it was given for, in one project. */
+export type AlwaysRules = ReadonlyMap<string, readonly string[]>
+
+type Projects = Record<string, Record<string, string[]>>
+
+export function alwaysRulesFile(place: Pick<Place, 'home' | 'env'>): string {
+  return join(plugboardHome(place), 'grants.json')
+}
+
+/** A file that cannot be read binds every rule to nothing, which asks again. */
+export async function readAlwaysRules(place: Place): Promise<AlwaysRules | 'unreadable'> {
+  const projects = await readProjects(alwaysRulesFile(place))
+  if (!projects) return 'unreadable'
+  return new Map(Object.entries(Object.hasOwn(projects, place.root) ? (projects[place.root] ?? {}) : {}))
+}
+
+export async function recordAlwaysRule(place: Place, rule: string, signature: string): Promise<void> {
+  const file = alwaysRulesFile(place)
+  const wait = { waitMs: CONFIG_LIMITS.lockWaitMs, staleMs: CONFIG_LIMITS.lockStaleMs, dirMode: 0o700 }
+  await withFileLock(file, wait, async (lock) => {
+    const projects = await readProjects(file)
+    // Writing it anew would lift what binds the rules that are in it.
+    if (!projects)
+      throw new InvalidInput(`${file} cannot be read, so no "always" can be added.`, {
+        hint: 'Repair it, or delete it together with the allow rules of your private project settings.',
+      })
+    const known = new Map(Object.entries(projects[place.root] ?? {}))
+    known.set(rule, [...new Set([...(known.get(rule) ?? []), signature])])
+    const next = { ...projects, [place.root]: Object.fromEntries(known) }
+    if (!(await lock.stillHeld()))
+      throw new IoError(`Another process took over ${file}.`, { hint: 'Nothing was changed; try again.' })
+    const text = `${JSON.stringify({ version: 1, projects: next }, null, 2)}\n`
+    await writeFileAtomic(file, text, { mode: 0o600, dirMode: 0o700 })
+  })
+}
+
+async function readProjects(file: string): Promise<Projects | undefined> {
+  const outcome = await readTextFile(file, CONFIG_LIMITS.fileBytes)
+  if (outcome.kind === 'missing') return {}
+  if (outcome.kind === 'problem') return undefined
+  try {
+    const { projects } = JSON.parse(outcome.text) as { projects?: unknown }
+    return isProjects(projects) ? projects : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isProjects(value: unknown): value is Projects {
+  const isObject = (one: unknown): one is object =>
+    typeof one === 'object' && one !== null && !Array.isArray(one)
+  return (
+    isObject(value) &&
+    Object.values(value).every(
+      (rules: unknown) =>
+        isObject(rules) &&
+        Object.values(rules).every(
+          (list: unknown) => Array.isArray(list) && list.every((one) => typeof one === 'string'),
+        ),
+    )
+  )
+}

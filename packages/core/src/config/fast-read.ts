@@ -1,0 +1,178 @@
+// fast-read.ts: the quick reader for the ordinary case: strict JSON, known keys, right types, one definition a name.
+// It answers with exactly what document.ts would, or with nothing; then document.ts reads with care and says what is
+// wrong and where. Start-up time is a feature: this path loads neither the tolerant parser nor the schemas.
+import { CONFIG_LIMITS } from '../limits.ts'
+import type { ConfigDocument, Definition } from './document.ts'
+import type { ServerEntry } from './entry.ts'
+import { nameFault } from './names.ts'
+import type { Settings } from './settings.ts'
+import type { Source } from './sources.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+export function readPlain(text: string, source: Source, root: string): ConfigDocument | undefined {
+  // What an administrator wrote is rare and weighty.
+  if (source.shape === 'managed-mcp') return undefined
+  const top = parseStrictly(text)
+  if (!isObject(top)) return undefined
+  const servers = serversOf(top, source, root)
+  if (servers === undefined) return undefined
+  const prefix =
+    source.shape === 'claude-json-project' ? `projects[${JSON.stringify(root)}].mcpServers` : 'mcpServers'
+  const definitions: Definition[] = []
+  for (const [name, written] of Object.entries(servers)) {
+    const entry = nameFault(name) ? undefined : plainEntry(written)
+    if (!entry) return undefined
+    definitions.push({ name, source, path: `${prefix}.${name}`, written, entry, faults: [] })
+  }
+  if (definitions.length > CONFIG_LIMITS.entriesPerFile) return undefined
+  const settings = source.shape === 'settings' ? plainSettings(top, source) : {}
+  return settings && { source, definitions, settings, diagnostics: [] }
+}
+
+/** JSON.parse, but nothing for what it would hide: repeated keys, poisonous keys, deep nesting. */
+function parseStrictly(text: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // Comments, a byte order mark or a real fault: all for the careful reader.
+    return undefined
+  }
+  const keys = countKeys(value, 0)
+  return keys !== undefined && keys === writtenKeys(text) ? value : undefined
+}
+
+/** Members in the data; undefined when one of them is not for a quick look. */
+function countKeys(value: unknown, depth: number): number | undefined {
+  if (typeof value !== 'object' || value === null) return 0
+  if (depth >= CONFIG_LIMITS.depth) return undefined
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      const inner = countKeys(item, depth + 1)
+      if (inner === undefined) return undefined
+      count += inner
+    }
+    return count
+  }
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__') return undefined
+    const inner = countKeys((value as Json)[key], depth + 1)
+    if (inner === undefined) return undefined
+    count += inner + 1
+  }
+  return count
+}
+
+/** Members in the text: strings that a colon follows. Every string is consumed, so none is mistaken for a key. */
+function writtenKeys(text: string): number {
+  let count = 0
+  for (const match of text.matchAll(/"(?:[^"\\]|\\.)*"\s*(:?)/g)) if (match[1]) count++
+  return count
+}
+
+function serversOf(top: Json, source: Source, root: string): Json | undefined {
+  const part =
+    source.shape === 'claude-json-project'
+      ? within(within(top['projects'])?.[root])?.['mcpServers']
+      : top['mcpServers']
+  if (part !== undefined) return isObject(part) ? part : undefined
+  // The flat shape, and anything else that is not plain, is for the careful reader.
+  return source.shape === 'mcp-json' ? undefined : {}
+}
+
+function within(value: unknown): Json | undefined {
+  return isObject(value) ? value : undefined
+}
+
+type Check = (value: unknown) => boolean
+const text: Check = (value) => typeof value === 'string'
+const filled: Check = (value) => typeof value === 'string' && value !== ''
+const flag: Check = (value) => typeof value === 'boolean'
+const texts: Check = (value) => Array.isArray(value) && value.every(text)
+const textMap: Check = (value) => isObject(value) && Object.values(value).every(text)
+const folders: Check = (value) => value === false || (Array.isArray(value) && value.every(filled))
+const millis: Check = (value) => typeof value === 'number' && value > 0 && value <= 2 ** 31 - 1
+
+const COMMON: Readonly<Record<string, Check>> = {
+  type: text,
+  disabled: flag,
+  timeout: millis,
+  description: text,
+  roots: folders,
+}
+const STDIO: Readonly<Record<string, Check>> = {
+  ...COMMON,
+  command: filled,
+  args: texts,
+  env: textMap,
+  cwd: filled,
+}
+const REMOTE: Readonly<Record<string, Check>> = { ...COMMON, url: filled, headers: textMap }
+
+/** An entry with nothing unusual about it, normalised. */
+function plainEntry(written: unknown): ServerEntry | undefined {
+  if (!isObject(written)) return undefined
+  const { type, command, url } = written
+  if (typeof command === 'string' && (type === undefined || type === 'stdio')) {
+    if (!fits(written, STDIO)) return undefined
+    const { args = [], env = {} } = written
+    return { ...written, type: 'stdio', args, env } as unknown as ServerEntry
+  }
+  if (typeof url !== 'string' || (type !== 'http' && type !== 'sse')) return undefined
+  if (!fits(written, REMOTE) || !plainUrl(url)) return undefined
+  return { ...written, headers: written['headers'] ?? {} } as unknown as ServerEntry
+}
+
+function fits(written: Json, checks: Readonly<Record<string, Check>>): boolean {
+  for (const key of Object.keys(written)) {
+    if (!Object.hasOwn(checks, key) || !checks[key]?.(written[key])) return false
+  }
+  return true
+}
+
+/** Host and path of ordinary characters; no credentials, no variables, no surprises. */
+function plainUrl(url: string): boolean {
+  return /^https?:\/\/[A-Za-z0-9.-]+(:\d{1,5})?(\/[\w./~-]*)?$/.test(url) && URL.canParse(url)
+}
+
+const SETTINGS: Readonly<Record<string, Check>> = {
+  $schema: text,
+  mcpServers: isObject,
+  disabledServers: texts,
+  disabledMcpjsonServers: texts,
+}
+
+function plainSettings(top: Json, source: Source): Settings | undefined {
+  const settings: Record<string, unknown> = {}
+  for (const key of Object.keys(top)) {
+    const check = Object.hasOwn(SETTINGS, key) ? SETTINGS[key] : undefined
+    if (!check) {
+      // Other products have keys of their own; those that mean something to us are read with care.
+      if (source.product === 'claude' && !CAREFUL.has(key)) continue
+      return undefined
+    }
+    if (!check(top[key])) return undefined
+    if (key.startsWith('disabled')) settings[key] = top[key]
+  }
+  return settings
+}
+
+const CAREFUL = new Set([
+  'allowedMcpServers',
+  'deniedMcpServers',
+  'allowManagedMcpServersOnly',
+  'managedServers',
+  'claudeaiServers',
+  'logins',
+  'gateway',
+  'audit',
+  'plugins',
+  'permissions',
+  'hooks',
+])
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

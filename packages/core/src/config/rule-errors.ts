@@ -1,0 +1,71 @@
+// rule-errors.ts: what is wrong with the permission rules that are written in files of ours: texts that are no rule, and
+// rules about servers that do not exist. Rules of other products in their own files are not ours to judge.
+import { nearest } from '../text/nearest.ts'
+import { namesServer, parseRule, type RuleUse } from './rule-syntax.ts'
+import type { Source } from './sources.ts'
+import type { Diagnostic } from './types.ts'
+
+export type RuleAction = 'allow' | 'ask' | 'deny'
+export const RULE_ACTIONS: readonly RuleAction[] = ['deny', 'ask', 'allow']
+
+const useOf = (action: RuleAction): RuleUse => (action === 'allow' ? 'allow' : 'restrict')
+
+/** Is this text a rule for us? Files of ours hold nothing else; other products' files hold rules for their own tools. */
+export function isOurs(rule: string, source: Pick<Source, 'product' | 'scope'>): boolean {
+  if (source.product !== 'claude' || rule.startsWith('mcp__')) return true
+  // An administrator's file is for everyone; `server.tool` cannot be one of another product's tools.
+  return source.scope === 'enterprise' && rule.includes('.') && parseRule(rule, 'restrict').ok
+}
+
+/** A rule that counts. A `deny` or `ask` that cannot be read still closes the server it begins with. */
+export function isEffective(action: RuleAction, rule: string): boolean {
+  return action !== 'allow' || parseRule(rule, 'allow').ok
+}
+
+export interface RuleError {
+  readonly message: string
+  readonly hint: string
+}
+
+/** What is wrong with the text of a rule, and what it does until it is repaired. */
+export function ruleError(action: RuleAction, text: string): RuleError | undefined {
+  const read = parseRule(text, useOf(action))
+  if (read.ok) return undefined
+  const effect =
+    action === 'allow'
+      ? 'It allows nothing.'
+      : read.server === undefined
+        ? `It has no effect: it does not ${action === 'deny' ? 'deny' : 'guard'} anything.`
+        : `Until it is repaired, everything of a server named "${read.server}" ${action === 'deny' ? 'is denied' : 'asks'}.`
+  return {
+    message: `the ${action} rule ${JSON.stringify(text)} ${read.problem}`,
+    hint: `${read.hint} ${effect}`,
+  }
+}
+
+/** Rules whose server is not there: perhaps a slip, perhaps a server that comes and goes. */
+export function rulesWithoutServer(
+  rules: readonly { readonly action: RuleAction; readonly rule: string; readonly file: string }[],
+  servers: readonly string[],
+): Diagnostic[] {
+  return rules.flatMap(({ action, rule, file }) => {
+    const read = parseRule(rule, useOf(action))
+    if (!read.ok) return []
+    const named = read.readings.map(({ server }) => server)
+    if (named.some((pattern) => servers.some((server) => namesServer(pattern, server)))) return []
+    const slip = named.flatMap((name) => nearest(name, servers) ?? [])[0]
+    return [
+      {
+        severity: 'warning',
+        topic: 'rules',
+        file,
+        path: `permissions.${action}`,
+        message: `the rule ${JSON.stringify(rule)} is about a server that is not configured here`,
+        hint:
+          slip === undefined
+            ? 'It counts when there is one. `plugboard list` shows the servers that there are.'
+            : `Did you mean the server "${slip}"?`,
+      },
+    ]
+  })
+}

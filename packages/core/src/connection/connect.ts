@@ -1,0 +1,192 @@
+// connect.ts: one attempt to bring a server up: transport, greeting in the right era, first lists, all within one deadline.
+// It holds no state between attempts; what it learns about the server goes to the era memory.
+import type { HttpEntry, ServerEntry } from '../config/entry.ts'
+import type { ConfiguredServer } from '../config/types.ts'
+import type { Stage } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
+import { httpStatus } from '../transports/transport-errors.ts'
+import { openTransport, type TransportAuth } from '../transports/open.ts'
+import type { RequestHandlers } from './server-requests.ts'
+import type { EraMemory, KnownEra } from './era-memory.ts'
+import { BadResponse, ChannelClosed, JsonRpcError } from './request-errors.ts'
+import { ClosedOnProbe } from './handshake.ts'
+import type { ServerLog } from './server-log.ts'
+import type { Discovery, Json, Transport } from './server-info.ts'
+import { openSession, type Session } from './session.ts'
+import { atMost, Deadline } from '../async/waits.ts'
+
+export interface ConnectAttempt {
+  readonly server: ConfiguredServer
+  readonly host: Host
+  readonly eras: EraMemory
+  readonly log: ServerLog
+  readonly handlers: RequestHandlers
+  readonly clientInfo: { readonly name: string; readonly version: string }
+  readonly auth?: TransportAuth | undefined
+  /** A value that must not be repeated in logs, errors and events. */
+  readonly learnSecret?: ((value: string) => void) | undefined
+  readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
+  readonly workspace?: readonly string[] | undefined
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** The attempt got this far. */
+  stage(stage: Stage): void
+  /** A plain `url` was met as the older transport. */
+  became(type: 'sse'): void
+  notification(method: string, params: Json): void
+  closed(session: Session | undefined, why: unknown): void
+  trouble(error: unknown): void
+}
+
+/** Reads what a connected server must have shown before it counts as up. */
+export type Establish = (session: Session, deadline: Deadline) => Promise<void>
+
+export async function connectOnce(options: ConnectAttempt, establish: Establish): Promise<Session> {
+  const { server, eras } = options
+  const deadline = new Deadline(options)
+  try {
+    const known = await eras.recall(server.entry, server.signature)
+    try {
+      return await attempt(options, known, establish, deadline)
+    } catch (error) {
+      if (known && learned(server.entry)) eras.forget(server.entry, server.signature)
+      // What was remembered may be what is wrong: ask the server itself, once.
+      if (!known || !learned(server.entry) || !mayBeMisremembered(error, known)) throw error
+      return await attempt(options, undefined, establish, deadline)
+    }
+  } catch (error) {
+    throw deadline.explain(error)
+  } finally {
+    deadline.end()
+  }
+}
+
+async function attempt(
+  options: ConnectAttempt,
+  known: KnownEra | undefined,
+  establish: Establish,
+  deadline: Deadline,
+): Promise<Session> {
+  const { server, eras } = options
+  const entry = known?.became ? asSse(server.entry) : server.entry
+  let session: Session
+  let became = known?.became
+  try {
+    session = await greet(options, entry, known?.era, deadline)
+  } catch (error) {
+    if (error instanceof ClosedOnProbe) {
+      eras.remember(server.entry, server.signature, { era: 'legacy' })
+      session = await greet(options, entry, 'legacy', deadline)
+    } else if (entry.type === 'http' && entry.fallbackToSse && wantsSse(error)) {
+      session = await greet(options, asSse(entry), 'legacy', deadline)
+      became = 'sse'
+    } else throw error
+  }
+  try {
+    options.stage('capabilities')
+    await Promise.all([
+      establish(session, deadline),
+      known?.stale &&
+        session.era === 'modern' &&
+        deadline.within(session.rediscover({ signal: deadline.signal })),
+    ])
+  } catch (error) {
+    await session.close().catch(options.trouble)
+    throw error
+  }
+  if (became) options.became(became)
+  const { discovery } = session
+  // A remembered verdict keeps its date, so that it is checked again a day after it was found, not a day after its use.
+  if (!known || known.stale || became !== known.became)
+    eras.remember(server.entry, server.signature, {
+      // Greeted in both eras, a server that was slow to start is met as a modern one the next time.
+      era: discovery ? 'modern' : session.era,
+      ...(discovery && { discovery }),
+      ...(became && { became }),
+    })
+  return session
+}
+
+async function greet(
+  options: ConnectAttempt,
+  entry: ServerEntry,
+  known: 'legacy' | Discovery | undefined,
+  deadline: Deadline,
+): Promise<Session> {
+  const { host, server, log } = options
+  options.stage('transport')
+  const opening = openTransport(entry, {
+    host,
+    server: server.name,
+    log: (line) => log.add(line.stream, line.text),
+    auth: options.auth,
+    learnSecret: options.learnSecret,
+    handOver: options.handOver,
+    workspace: options.workspace,
+    signal: deadline.signal,
+  })
+  // A transport that arrives after the deadline still has an owner who ends it.
+  opening.then(
+    (transport) => (deadline.signal.aborted ? transport.close() : undefined),
+    () => undefined,
+  )
+  const transport = await deadline.within(opening)
+  options.stage('connect')
+  let session: Session | undefined
+  const open = openSession(transport, {
+    host,
+    server: server.name,
+    clientInfo: options.clientInfo,
+    handlers: options.handlers,
+    known,
+    timeoutMs: options.timeoutMs,
+    signal: deadline.signal,
+    onNotification: (method, params) => options.notification(method, params),
+    onClosed: (why) => options.closed(session, why),
+    onTrouble: options.trouble,
+    onOdd: (text) => log.add('plugboard', `The server sent ${text}.`),
+    onRefused: (text) => log.add('plugboard', text),
+  })
+  try {
+    session = await deadline.within(open)
+    return session
+  } catch (error) {
+    // Past the deadline the session is still closing; whoever waits for this attempt waits for that too.
+    await atMost(host, CONNECT_LIMITS.closeMs, open)
+    throw error
+  }
+}
+
+/** Lets a session that was replaced finish what is under way, then ends it. */
+export function retire(host: Host, session: Session): void {
+  const end = () => void session.close().catch(() => undefined) // No caller is left who could be told.
+  if (session.inFlight === 0) end()
+  else host.backgroundTimer(CONNECT_LIMITS.closeMs, end)
+}
+
+function asSse(entry: ServerEntry): ServerEntry {
+  if (entry.type !== 'http') return entry
+  const { fallbackToSse: _, ...rest }: HttpEntry = entry
+  return { ...rest, type: 'sse' }
+}
+
+/** The verdict on these is a matter of fact, not of memory. */
+function learned(entry: ServerEntry): boolean {
+  return (
+    entry.type === 'stdio' || entry.type === 'http' || entry.type === 'ws' || entry.type === 'claudeai-proxy'
+  )
+}
+
+function wantsSse(error: unknown): boolean {
+  const status = httpStatus(error)
+  if (status !== undefined) return status >= 400 && status < 500 && status !== 401 && status !== 403
+  return error instanceof JsonRpcError
+}
+
+function mayBeMisremembered(error: unknown, known: KnownEra): boolean {
+  if (error instanceof JsonRpcError || error instanceof BadResponse) return true
+  if (error instanceof ChannelClosed) return known.era !== 'legacy'
+  const status = httpStatus(error)
+  return status !== undefined && status >= 400 && status < 500 && status !== 401 && status !== 403
+}

@@ -1,0 +1,197 @@
+// handshake.ts: the first words with a server: which era it speaks, and what it says about itself.
+// Its timers do not hold the process: a connection is also made again when no caller waits for it.
+import { PlugboardError } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { CONNECT_LIMITS } from '../limits.ts'
+import { httpStatus } from '../transports/transport-errors.ts'
+import { BadResponse, ChannelClosed, wasNeverSent, JsonRpcError, unwrapHttp } from './request-errors.ts'
+import {
+  type Discovery,
+  type Era,
+  isObject,
+  type Json,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  parseCapabilities,
+  parseDiscovery,
+  parseServerInfo,
+  RPC,
+  type ServerCapabilities,
+  type ServerInfo,
+} from './server-info.ts'
+import type { JsonRpcPeer } from './json-rpc.ts'
+
+export interface Handshake {
+  readonly wire: JsonRpcPeer
+  readonly host: Host
+  readonly clientInfo: { readonly name: string; readonly version: string }
+  readonly capabilities: Json
+  /** What every message of 2026-07-28 carries in its `_meta`. */
+  readonly envelope: Json
+  /** What is known of the server's era; undefined means: find out. */
+  readonly known: 'legacy' | Discovery | undefined
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+export interface ProbeAnswer {
+  readonly era: Era
+  readonly version: string
+  readonly capabilities: ServerCapabilities
+  readonly serverInfo: ServerInfo | undefined
+  readonly instructions: string | undefined
+  readonly discovery?: Discovery
+}
+
+/** The server ended the connection instead of answering the probe: it is of the older era, and needs a fresh start. */
+export class ClosedOnProbe extends Error {
+  constructor() {
+    super('The server closed the connection on the version probe.')
+    this.name = 'ClosedOnProbe'
+  }
+}
+
+/** Greets a server in the era it is known for, or finds out. */
+export async function handshake(greeting: Handshake): Promise<ProbeAnswer> {
+  const { known } = greeting
+  if (known === 'legacy') return await initialize(greeting)
+  return known ? modernFacts(known) : await findEra(greeting)
+}
+
+async function initialize(greeting: Handshake): Promise<ProbeAnswer> {
+  const { wire, clientInfo, capabilities, timeoutMs, signal } = greeting
+  const result = await wire.request(
+    'initialize',
+    { protocolVersion: LEGACY_VERSIONS[0], capabilities: capabilities, clientInfo },
+    { timeoutMs, signal, background: true },
+  )
+  const version = result.protocolVersion
+  if (typeof version !== 'string') throw new BadResponse('its initialize result names no protocol version')
+  if (!LEGACY_VERSIONS.some((known) => known === version))
+    throw new BadResponse(`it speaks protocol version ${JSON.stringify(version).slice(0, 40)}`)
+  const instructions = result.instructions
+  return {
+    era: 'legacy',
+    version,
+    capabilities: parseCapabilities(result.capabilities),
+    serverInfo: parseServerInfo(result.serverInfo),
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  }
+}
+
+/**
+ * Asks `server/discover` in place. No answer within the probe time means an older server, or a slow start: then
+ * `initialize` follows on the same channel, so an older server has lost nothing; a slow modern one is met as what it
+ * answers to both.
+ */
+async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
+  const { wire, host, timeoutMs, signal } = greeting
+  const giveUp = new AbortController()
+  const onAbort = () => giveUp.abort(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  const ask = () =>
+    wire
+      .request(
+        'server/discover',
+        { _meta: greeting.envelope },
+        {
+          timeoutMs,
+          signal: giveUp.signal,
+          quiet: true,
+          background: true,
+        },
+      )
+      .then(probeAnswered, probeFailed)
+  const probe: Promise<Probed> = ask().then((found) => (found.kind === 'again' ? ask() : found))
+  let stopTimer: (() => void) | undefined
+  try {
+    const silence = new Promise<'silent'>((resolve) => {
+      stopTimer = host.backgroundTimer(CONNECT_LIMITS.probeMs, () => resolve('silent'))
+    })
+    const first = await Promise.race([probe, silence])
+    if (first !== 'silent') return await conclude(greeting, first)
+    const older = initialize(greeting)
+    const newer = probe.then((found) =>
+      found.kind === 'modern' ? modernFacts(found.discovery) : new Promise<never>(() => undefined),
+    )
+    const answered = await Promise.race([newer, older])
+    if (answered.era === 'legacy') return { ...answered, ...(await alreadyFound(host, newer)) }
+    if (wire.transport.hasPerRequestStream) return answered
+    // On one channel a server that takes the older greeting stays with it, whatever it had said before: to go on in the
+    // newer era would be to talk past it. One that refuses it, or does not mind it, is a modern one.
+    const patience = new Promise<ProbeAnswer>((resolve) => {
+      stopTimer = host.backgroundTimer(CONNECT_LIMITS.probeMs, () => resolve(answered))
+    })
+    const { discovery } = answered
+    const met = older.then((greeted) => ({ ...greeted, ...(discovery && { discovery }) }))
+    return await Promise.race([met.catch(() => answered), patience])
+  } catch (error) {
+    // It may have taken its time to fall over the probe.
+    throw error instanceof ChannelClosed ? new ClosedOnProbe() : error
+  } finally {
+    stopTimer?.()
+    signal.removeEventListener('abort', onAbort)
+    giveUp.abort()
+  }
+}
+
+/** Both answers may come in one piece; what the first one said must not be lost to the order of our own steps. */
+async function alreadyFound(host: Host, newer: Promise<ProbeAnswer>): Promise<Pick<ProbeAnswer, 'discovery'>> {
+  let stop: (() => void) | undefined
+  const turn = new Promise<undefined>((resolve) => {
+    stop = host.backgroundTimer(0, () => resolve(undefined))
+  })
+  const found = await Promise.race([newer, turn])
+  stop?.()
+  return found?.discovery ? { discovery: found.discovery } : {}
+}
+
+async function conclude(greeting: Handshake, verdict: Probed): Promise<ProbeAnswer> {
+  switch (verdict.kind) {
+    case 'modern':
+      return modernFacts(verdict.discovery)
+    case 'again':
+    case 'legacy':
+      return await initialize(greeting)
+    case 'closed':
+      throw new ClosedOnProbe()
+    case 'fatal':
+      throw verdict.error
+  }
+}
+
+type Probed =
+  | { readonly kind: 'modern'; readonly discovery: Discovery }
+  | { readonly kind: 'legacy' }
+  /** It refused the version, and named that very version among those it takes. */
+  | { readonly kind: 'again' }
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'fatal'; readonly error: unknown }
+
+function probeAnswered(result: Json): Probed {
+  const discovery = parseDiscovery(result)
+  return discovery?.supportedVersions.includes(MODERN_VERSION)
+    ? { kind: 'modern', discovery }
+    : { kind: 'legacy' }
+}
+
+/** Only what would fail the older greeting too is fatal; every other failure is how an older server says no. */
+function probeFailed(error: unknown): Probed {
+  if (error instanceof ChannelClosed) return { kind: 'closed' }
+  const status = httpStatus(error)
+  // What the auth refuses or wants is no answer of the server's, and a second question would meet the same.
+  const isAuths = error instanceof PlugboardError && error.stage === 'auth'
+  if (status === 401 || status === 403 || isAuths || wasNeverSent(error)) return { kind: 'fatal', error }
+  return { kind: namesOurVersion(unwrapHttp(error)) ? 'again' : 'legacy' }
+}
+
+function namesOurVersion(error: unknown): boolean {
+  if (!(error instanceof JsonRpcError) || error.code !== RPC.unsupportedVersion) return false
+  const supported = isObject(error.data) ? error.data.supported : undefined
+  return Array.isArray(supported) && supported.includes(MODERN_VERSION)
+}
+
+export function modernFacts(discovery: Discovery): ProbeAnswer {
+  const { capabilities, serverInfo, instructions } = discovery
+  return { era: 'modern', version: MODERN_VERSION, capabilities, serverInfo, instructions, discovery }
+}

@@ -1,0 +1,359 @@
+// json-rpc.ts: JSON-RPC over one transport: ids, answers, timers, cancellation, progress, and the peer's own requests.
+// It knows nothing of MCP beyond the two notifications that belong to a request (progress and cancelled).
+import { AnswerTooLarge } from '../errors.ts'
+import type { Progress } from '../events.ts'
+import type { Host } from '../host.ts'
+import { CALL_LIMITS } from '../limits.ts'
+import { ChannelClosed, RequestAborted, RequestTimedOut, JsonRpcError } from './request-errors.ts'
+import { isObject, type Json, RPC, type Transport } from './server-info.ts'
+
+export interface JsonRpcHooks {
+  /** Answers a request of the peer; what it throws becomes the error answer. */
+  request(method: string, params: Json, signal: AbortSignal): Promise<Json> | Json
+  notification(method: string, params: Json): void
+  /** The channel is gone, asked for or not. Called once. */
+  closed(): void
+  /** Something went wrong that no request of ours can be blamed for. */
+  trouble(error: unknown): void
+  /** Something odd that costs nothing: an answer to an unknown id, a message that is none. */
+  odd(text: string): void
+}
+
+export interface OutgoingRequest {
+  readonly signal?: AbortSignal | undefined
+  /** Without a sign of life for this long the request fails; 0 waits for ever. */
+  readonly timeoutMs: number
+  /** However lively: not longer than this. */
+  readonly totalMs?: number | undefined
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** An id of the caller's own making, when the peer refers back to it. */
+  readonly id?: string
+  /** Given up without telling the peer, which may not know the request at all. */
+  readonly quiet?: boolean
+  /** No caller awaits it, or one that holds the process itself: its timer does not. */
+  readonly background?: boolean
+}
+
+type Id = number | string
+
+interface Pending {
+  readonly settle: (answer: Json) => void
+  readonly fail: (error: unknown) => void
+  readonly onProgress: ((progress: Progress) => void) | undefined
+  /** An answer is expected soon; that of a subscription comes at its end. */
+  readonly isTimed: boolean
+  lastSign: number
+}
+
+export class JsonRpcPeer {
+  readonly transport: Transport
+  /** True when closing the stream of a request is how it is cancelled (2026-07-28 over HTTP). */
+  cancelByStream = false
+  /** False in the era that has no requests from the server: there they are dropped, never answered. */
+  serves = true
+  readonly #host: Host
+  readonly #hooks: JsonRpcHooks
+  readonly #pending = new Map<Id, Pending>()
+  readonly #inbound = new Map<Id, AbortController>()
+  /** The questions of the peer that we think about, oldest first, each with the time it came. */
+  readonly #questions = new Set<{ readonly since: number }>()
+  /** The time that we took for them has been given back to the open requests up to here. */
+  #givenBackUntil = 0
+  /** The clock when it was last looked at, and by how much it was set back so far. */
+  #clock = 0
+  #setBack = 0
+  #nextId = 0
+  #closed = false
+  #closing: Promise<void> | undefined
+  #lastHeard = 0
+  #heardCount = 0
+  #lastTrouble: unknown
+
+  constructor(transport: Transport, host: Host, hooks: JsonRpcHooks) {
+    this.transport = transport
+    this.#host = host
+    this.#hooks = hooks
+    transport.onmessage = (message) => this.#receive(message)
+    transport.onclose = () => this.#lost()
+    transport.onerror = (error) => {
+      this.#lastTrouble = error
+      hooks.trouble(error)
+    }
+  }
+
+  async start(): Promise<void> {
+    await this.transport.start()
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** What the transport complained of last; after a close, as a rule the reason for it. */
+  get lastTrouble(): unknown {
+    return this.#lastTrouble
+  }
+
+  get inFlight(): number {
+    return this.#pending.size
+  }
+
+  /** When the peer last said anything. */
+  get lastHeard(): number {
+    return this.#lastHeard
+  }
+
+  /** How many messages of the peer have come. */
+  get heardCount(): number {
+    return this.#heardCount
+  }
+
+  request(method: string, params: Json | undefined, options: OutgoingRequest): Promise<Json> {
+    return new Promise((resolve, reject) => {
+      if (options.signal?.aborted) return reject(new RequestAborted(options.signal.reason))
+      if (this.#closed) return reject(new ChannelClosed(false, this.#lastTrouble))
+      const id: Id = options.id ?? ++this.#nextId
+      const { signal, timeoutMs } = options
+      const stream = this.transport.hasPerRequestStream ? new AbortController() : undefined
+      const started = this.#steadyNow()
+      let stopTimer: (() => void) | undefined
+      let graceEnds: number | undefined
+
+      const finish = (): boolean => {
+        if (!this.#pending.delete(id)) return false
+        stopTimer?.()
+        signal?.removeEventListener('abort', onAbort)
+        return true
+      }
+      const fail = (error: unknown) => {
+        if (finish()) reject(error)
+      }
+      const abandon = (error: RequestAborted | RequestTimedOut) => {
+        if (!finish()) return
+        if (options.quiet) stream?.abort()
+        else this.#cancel(id, method, error, stream)
+        reject(error)
+      }
+      const onAbort = () => abandon(new RequestAborted(signal?.reason))
+      const arm = (ms: number) => {
+        const timer = options.background ? this.#host.backgroundTimer : this.#host.awaitedTimer
+        stopTimer = timer(ms, () => {
+          const now = this.#steadyNow()
+          const latest = started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs)
+          const thinking = this.#thinking(now)
+          // A question has just come: in a moment it is known whether it takes us long. This moment is given once.
+          if (thinking === 'briefly') graceEnds ??= now + CALL_LIMITS.thinkingMs
+          const deadline = Math.max(
+            thinking === 'long'
+              ? pending.lastSign + timeoutMs
+              : Math.min(pending.lastSign + timeoutMs, latest),
+            graceEnds ?? 0,
+          )
+          if (deadline > now) arm(deadline - now)
+          else abandon(new RequestTimedOut(now - started))
+        })
+      }
+      const pending: Pending = {
+        settle: (answer) => {
+          if (finish()) resolve(answer)
+        },
+        fail,
+        onProgress: options.onProgress,
+        isTimed: timeoutMs > 0,
+        lastSign: started,
+      }
+      this.#pending.set(id, pending)
+      signal?.addEventListener('abort', onAbort, { once: true })
+      if (timeoutMs > 0) arm(timeoutMs)
+      const body = options.onProgress ? withProgressToken(params, id) : params
+      this.transport
+        .send(
+          { jsonrpc: '2.0', id, method, ...(body && { params: body }) },
+          stream && {
+            requestSignal: stream.signal,
+            ...(options.headers && { headers: options.headers }),
+          },
+        )
+        .catch(fail)
+    })
+  }
+
+  async notify(method: string, params?: Json): Promise<void> {
+    if (this.#closed) throw new ChannelClosed(false)
+    await this.transport.send({ jsonrpc: '2.0', method, ...(params && { params }) })
+  }
+
+  /** Idempotent; the bound is the transport's own. */
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      try {
+        await this.transport.close()
+      } finally {
+        this.#lost()
+      }
+    })()
+    return this.#closing
+  }
+
+  #cancel(id: Id, method: string, why: Error, stream: AbortController | undefined): void {
+    if (this.#closed) return
+    if ((stream && this.cancelByStream) || method === 'initialize') {
+      stream?.abort()
+      return
+    }
+    this.notify('notifications/cancelled', { requestId: id, reason: why.message })
+      .catch((error) => this.#hooks.trouble(error))
+      .finally(() => stream?.abort())
+  }
+
+  #lost(): void {
+    if (this.#closed) return
+    this.#closed = true
+    const why = this.#lastTrouble
+    // Made again, such a request would end the next connection in the same way.
+    for (const pending of [...this.#pending.values()])
+      pending.fail(why instanceof AnswerTooLarge ? why : new ChannelClosed(true, why))
+    for (const controller of this.#inbound.values()) controller.abort()
+    this.#inbound.clear()
+    this.#hooks.closed()
+  }
+
+  #receive(message: unknown): void {
+    if (this.#closed || !isObject(message)) return
+    this.#lastHeard = this.#host.now()
+    this.#heardCount++
+    const { id, method } = message
+    if (typeof method === 'string') {
+      const params = isObject(message.params) ? message.params : {}
+      if (id === undefined || id === null) this.#notified(method, params)
+      else if (typeof id === 'number' || typeof id === 'string') void this.#serve(id, method, params)
+      else this.#hooks.odd(`a request "${method}" with an id that is neither number nor string`)
+    } else this.#answered(message)
+  }
+
+  #answered(message: Json): void {
+    const id = message.id
+    // Some servers give a numeric id back as a string.
+    const pending = this.#pending.get(id as Id) ?? this.#pending.get(Number(id))
+    const tooLarge = isObject(message.error) ? message.error.data : undefined
+    if (tooLarge instanceof AnswerTooLarge) {
+      this.#tooLarge(tooLarge, id === undefined ? 'any' : pending)
+      return
+    }
+    if (!pending) {
+      this.#hooks.odd(`an answer to a request that is not open (id ${JSON.stringify(id)?.slice(0, 80)})`)
+      return
+    }
+    const { result, error } = message
+    if (isObject(error)) {
+      const code = typeof error.code === 'number' ? error.code : RPC.internal
+      pending.fail(new JsonRpcError(code, String(error.message ?? 'Unknown error'), error.data))
+    } else if (isObject(result)) pending.settle(result)
+    else pending.fail(new JsonRpcError(RPC.internal, 'The answer has neither a result nor an error'))
+  }
+
+  /** The transport skipped an answer. Where it could not tell whose, no request that is open can count on its own. */
+  #tooLarge(error: AnswerTooLarge, whose: Pending | 'any' | undefined): void {
+    const failed = whose === 'any' ? [...this.#pending.values()].filter(({ isTimed }) => isTimed) : [whose]
+    for (const pending of failed) pending?.fail(error)
+  }
+
+  #notified(method: string, params: Json): void {
+    if (method === 'notifications/progress') {
+      const token = params.progressToken
+      const pending = this.#pending.get(token as Id) ?? this.#pending.get(Number(token))
+      if (!pending || typeof params.progress !== 'number') return
+      pending.lastSign = this.#steadyNow()
+      const { progress, total, message } = params
+      pending.onProgress?.({
+        progress,
+        ...(typeof total === 'number' && { total }),
+        ...(typeof message === 'string' && { message }),
+      })
+      return
+    }
+    if (method === 'notifications/cancelled') {
+      const controller = this.#inbound.get(params.requestId as Id)
+      if (controller) {
+        controller.abort()
+        return
+      }
+    }
+    this.#hooks.notification(method, params)
+  }
+
+  async #serve(id: Id, method: string, params: Json): Promise<void> {
+    if (!this.serves)
+      return this.#hooks.odd(`the request "${method}", which this protocol version does not have`)
+    if (this.#inbound.size >= CALL_LIMITS.inbound || this.#inbound.has(id)) {
+      this.#hooks.odd(`the request "${method}" was refused: too many are open`)
+      return this.#answer({ jsonrpc: '2.0', id, error: { code: RPC.internal, message: 'Too many requests' } })
+    }
+    const controller = new AbortController()
+    this.#inbound.set(id, controller)
+    try {
+      const result = await this.#consider(method, params, controller.signal)
+      if (!controller.signal.aborted) await this.#answer({ jsonrpc: '2.0', id, result })
+    } catch (error) {
+      if (controller.signal.aborted) return
+      const code = error instanceof JsonRpcError ? error.code : RPC.internal
+      const message = error instanceof Error ? error.message : 'Internal error'
+      await this.#answer({ jsonrpc: '2.0', id, error: { code, message } })
+    } finally {
+      if (this.#inbound.get(id) === controller) this.#inbound.delete(id)
+    }
+  }
+
+  /** The time for measuring how long something takes: when the clock is set back, it goes on from where it was. */
+  #steadyNow(): number {
+    const clock = this.#host.now()
+    if (clock < this.#clock) this.#setBack += this.#clock - clock
+    this.#clock = clock
+    return clock + this.#setBack
+  }
+
+  async #consider(method: string, params: Json, signal: AbortSignal): Promise<Json> {
+    const question = { since: this.#steadyNow() }
+    this.#questions.add(question)
+    try {
+      return await this.#hooks.request(method, params, signal)
+    } finally {
+      this.#questions.delete(question)
+      this.#giveBack(question.since, this.#steadyNow())
+    }
+  }
+
+  /** While the server waits for an answer of ours, the silence is ours too. */
+  #thinking(now: number): 'long' | 'briefly' | undefined {
+    const [oldest] = this.#questions
+    if (!oldest) return undefined
+    return this.#giveBack(oldest.since, now) ? 'long' : 'briefly'
+  }
+
+  /**
+   * Gives the open requests back the time that we took for a question. What we answer at once takes none: a peer that only
+   * asks and asks is not working on them.
+   */
+  #giveBack(since: number, now: number): boolean {
+    if (now - since < CALL_LIMITS.thinkingMs) return false
+    const taken = now - Math.max(since, this.#givenBackUntil)
+    this.#givenBackUntil = now
+    for (const pending of this.#pending.values())
+      pending.lastSign = Math.min(now, pending.lastSign + Math.max(0, taken))
+    return true
+  }
+
+  async #answer(message: Parameters<Transport['send']>[0]): Promise<void> {
+    try {
+      if (!this.#closed) await this.transport.send(message)
+    } catch (error) {
+      this.#hooks.trouble(error)
+    }
+  }
+}
+
+function withProgressToken(params: Json | undefined, token: Id): Json {
+  const meta = params && isObject(params._meta) ? params._meta : undefined
+  return { ...params, _meta: { ...meta, progressToken: token } }
+}

@@ -1,0 +1,257 @@
+// request-errors.ts: the one place where what went wrong on the wire becomes a member of the error family.
+// Everything is told apart by type, code or HTTP status; no message text is ever read.
+import {
+  AnswerTooLarge,
+  AuthRequired,
+  Cancelled,
+  InitError,
+  IoError,
+  NotFound,
+  PermissionDenied,
+  PlugboardError,
+  type Stage,
+  Timeout,
+  ToolError,
+} from '../errors.ts'
+import { CALL_LIMITS } from '../limits.ts'
+import { hideInError } from '../text/known-secrets.ts'
+import { httpStatus, isTerminalError } from '../transports/transport-errors.ts'
+import { isObject, RPC } from './server-info.ts'
+
+/** The server answered with a JSON-RPC error. Reachable as the `cause` of the error a caller gets. */
+export class JsonRpcError extends Error {
+  readonly code: number
+  readonly data: unknown
+  constructor(code: number, message: string, data?: unknown) {
+    super(message.length > CALL_LIMITS.errorChars ? `${message.slice(0, CALL_LIMITS.errorChars)}…` : message)
+    this.name = 'RpcFault'
+    this.code = code
+    this.data = data
+  }
+}
+
+/** The channel went away. `sent` says whether the request may have reached the server before. */
+export class ChannelClosed extends Error {
+  readonly sent: boolean
+  constructor(sent: boolean, cause?: unknown) {
+    super('The connection closed.', cause === undefined ? undefined : { cause })
+    this.name = 'ChannelClosed'
+    this.sent = sent
+  }
+}
+
+export class RequestTimedOut extends Error {
+  readonly afterMs: number
+  constructor(afterMs: number) {
+    super(`No answer within ${afterMs} ms.`)
+    this.name = 'RequestTimedOut'
+    this.afterMs = afterMs
+  }
+}
+
+export class RequestAborted extends Error {
+  constructor(reason: unknown) {
+    super('The request was aborted.', { cause: reason })
+    this.name = 'RequestAborted'
+  }
+}
+
+/** The answer was JSON-RPC but not the protocol's. */
+export class BadResponse extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'BadAnswer'
+  }
+}
+
+/** A JSON-RPC error that arrived as the body of a failed HTTP request is that error, not an HTTP one. */
+export function unwrapHttp(error: unknown): unknown {
+  const status = httpStatus(error)
+  if (status === undefined || status < 400 || status >= 500 || !isObject(error)) return error
+  const data = isObject(error.data) ? error.data : undefined
+  const text = data?.text
+  if (typeof text !== 'string' || !text.startsWith('{')) return error
+  try {
+    const body: unknown = JSON.parse(text)
+    const fault = isObject(body) && isObject(body.error) ? body.error : undefined
+    if (!fault || typeof fault.code !== 'number') return error
+    return new JsonRpcError(fault.code, String(fault.message ?? ''), fault.data)
+  } catch {
+    // A body that is no JSON says nothing more than the status does.
+    return error
+  }
+}
+
+/** True when the request may have left and no answer came: doing it again may do it twice. */
+export function isInterruption(error: unknown): boolean {
+  if (error instanceof ChannelClosed) return error.sent
+  return (error instanceof IoError || isTerminalError(error)) && !wasNeverSent(error)
+}
+
+/** True when the request surely did not reach the server. */
+export function wasNeverSent(error: unknown): boolean {
+  if (error instanceof ChannelClosed) return !error.sent
+  return hasCode(error, ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'])
+}
+
+/** The server forgot the session; only a server that gave one can. */
+export function isSessionExpired(error: unknown, hadSession: boolean): boolean {
+  if (!hadSession) return false
+  if (error instanceof JsonRpcError) return error.code === RPC.sessionNotFound
+  return httpStatus(error) === 404
+}
+
+/** The connection ended because of an answer that is too long to be read, which is no fault of the line. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ChannelClosed && error.cause instanceof AnswerTooLarge
+}
+
+/** The server wants a login before anything else, said by itself or by the auth that speaks for it. */
+export function isLoggedOut(error: unknown): boolean {
+  return error instanceof AuthRequired ? !error.wider : httpStatus(error) === 401
+}
+
+export interface ErrorPlace {
+  readonly server: string
+  readonly stage: Stage
+  readonly method?: string
+  /** The tool, prompt or URI asked for. */
+  readonly name?: string
+  /** The last lines that the server wrote to stderr, for an error that has no better explanation. */
+  readonly tail?: readonly string[] | undefined
+  /** Replaces the secrets that the server is used with. */
+  readonly hide?: (text: string) => string
+}
+
+export function toPlugboardError(error: unknown, place: ErrorPlace): PlugboardError {
+  const fault = asPlugboardError(error, place)
+  if (place.hide) hideInError(fault, place.hide)
+  return fault
+}
+
+function asPlugboardError(error: unknown, place: ErrorPlace): PlugboardError {
+  const { server, stage } = place
+  const status = httpStatus(error)
+  // A handshake that was refused is an I/O error to its transport; what matters is why.
+  const isRefusal = error instanceof IoError && (status === 401 || status === 403)
+  if (error instanceof PlugboardError && !isRefusal) return atStage(error, place)
+  const details = { server, stage, cause: error }
+  if (error instanceof RequestAborted) return new Cancelled(undefined, details)
+  if (error instanceof RequestTimedOut) return timedOut(error, place)
+  if (error instanceof JsonRpcError) return answered(error, place)
+  if (error instanceof BadResponse)
+    return new InitError(`"${server}" answered something that is not MCP: ${error.message}`, {
+      ...details,
+      hint: 'Check that the command or URL is an MCP server.',
+    })
+  if (status === 401) return new AuthRequired(server, { cause: error })
+  if (status !== undefined) return refused(status, error, place)
+  if (error instanceof ChannelClosed) return closed(error, place)
+  const made = new IoError(`"${server}" could not be reached: ${reasonOf(error)}.`, {
+    ...details,
+    hint: `Run \`plugboard doctor ${server}\` to see how far it gets.`,
+  })
+  return atStage(made, place)
+}
+
+/** What broke while a server was coming up is why it did not come up. */
+function atStage(error: PlugboardError, place: ErrorPlace): PlugboardError {
+  if (place.stage === 'call' || !(error instanceof IoError || error instanceof AnswerTooLarge)) return error
+  return new InitError(`${error.message}${stderrLines(place, error.message)}`, {
+    server: place.server,
+    stage: place.stage,
+    hint: error.hint,
+    cause: error,
+  })
+}
+
+function timedOut(error: RequestTimedOut, place: ErrorPlace): PlugboardError {
+  const what = place.name ?? place.method ?? 'it'
+  const text =
+    place.stage === 'call'
+      ? `"${place.server}" did not answer ${what} within ${error.afterMs} ms.`
+      : `"${place.server}" did not get past stage "${place.stage}" within ${error.afterMs} ms.${stderrLines(place)}`
+  return new Timeout(text, {
+    server: place.server,
+    stage: place.stage,
+    hint:
+      place.stage === 'call'
+        ? 'Raise `timeout` in the entry, `--timeout` or MCP_TOOL_TIMEOUT if it needs longer.'
+        : 'Raise `--timeout` or MCP_TIMEOUT if it needs longer to start.',
+    cause: error,
+  })
+}
+
+function answered(error: JsonRpcError, place: ErrorPlace): PlugboardError {
+  const details = { server: place.server, stage: place.stage, cause: error }
+  if (place.stage !== 'call')
+    return new InitError(
+      `"${place.server}" failed at stage "${place.stage}": ${error.message} (${error.code})${stderrLines(place)}`,
+      { ...details, hint: `Run \`plugboard logs ${place.server}\` to see what it says.` },
+    )
+  if (place.method === 'resources/read' && error.code === RPC.resourceNotFound)
+    return new NotFound('resource', place.name ?? '', details)
+  return new ToolError(place.name ?? place.method ?? 'request', `${error.message} (${error.code})`, details)
+}
+
+function refused(status: number, error: unknown, place: ErrorPlace): PlugboardError {
+  const details = { server: place.server, stage: place.stage, cause: error }
+  if (status === 403)
+    return new PermissionDenied(`"${place.server}" refused access (HTTP 403).`, {
+      ...details,
+      hint: 'Check that your account or token may use this server.',
+    })
+  const text = `"${place.server}" answered HTTP ${status}${place.stage === 'call' ? '' : ` at stage "${place.stage}"`}.`
+  if (place.stage === 'call') return new IoError(text, details)
+  return new InitError(text, {
+    ...details,
+    hint: status === 404 ? 'Check the path of the URL.' : 'Check the URL, or try again later.',
+  })
+}
+
+function closed(error: ChannelClosed, place: ErrorPlace): PlugboardError {
+  const details = { server: place.server, stage: place.stage, cause: error }
+  const why = howItEnded(error, place.tail)
+  const hint = `Run \`plugboard logs ${place.server}\` to see more.`
+  if (place.stage === 'call')
+    return new IoError(`The connection to "${place.server}" closed.${why}`, { ...details, hint })
+  return new InitError(`"${place.server}" closed the connection at stage "${place.stage}".${why}`, {
+    ...details,
+    hint: `Run \`plugboard logs ${place.server}\` to see why.`,
+  })
+}
+
+/** How a server went away (`"x" exited with code 3.`), and what it wrote before; empty when that is not known. */
+export function howItEnded(error: unknown, tail: readonly string[] | undefined): string {
+  const cause = error instanceof ChannelClosed ? error.cause : error
+  const why = cause instanceof IoError ? ` ${cause.message}` : ''
+  return `${why}${stderrLines({ tail }, why)}`
+}
+
+/** Each line once: what the message says already, and what every attempt said again, adds nothing. */
+function stderrLines({ tail }: Pick<ErrorPlace, 'tail'>, said = ''): string {
+  const lines = [...new Set(tail)].filter((line) => !said.includes(line))
+  return lines.length > 0 ? `\nLast stderr lines:\n${lines.map((line) => `  ${line}`).join('\n')}` : ''
+}
+
+/** A server that was asked whether it is there, and said nothing. */
+export function deaf(server: string, cause: RequestTimedOut): IoError {
+  return new IoError(`"${server}" no longer answers: it said nothing for ${cause.afterMs} ms when asked.`, {
+    server,
+    stage: 'call',
+    hint: 'It is started again when it is needed.',
+    cause,
+  })
+}
+
+function reasonOf(error: unknown): string {
+  for (let at: unknown = error, depth = 0; isObject(at) && depth < 5; at = at.cause, depth++)
+    if (typeof at.code === 'string') return at.code
+  return error instanceof Error ? error.message : String(error)
+}
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  for (let at: unknown = error, depth = 0; isObject(at) && depth < 5; at = at.cause, depth++)
+    if (typeof at.code === 'string' && codes.includes(at.code)) return true
+  return false
+}

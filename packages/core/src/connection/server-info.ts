@@ -1,0 +1,88 @@
+// server-info.ts: what a session knows of the protocol: the words of ../protocol.ts, and the JSON shapes that it trusts in
+// what a server says about itself.
+import type { Transport } from '@modelcontextprotocol/client'
+import { isObject, META } from '../protocol.ts'
+
+export {
+  ASKING_METHODS,
+  type Era,
+  isObject,
+  type Json,
+  LEGACY_VERSIONS,
+  META,
+  MODERN_VERSION,
+  RPC,
+} from '../protocol.ts'
+
+export type { Transport }
+
+/** Requests that change nothing on the server, so that asking twice is the same as asking once. */
+export const READING_METHODS: ReadonlySet<string> = new Set([
+  'tools/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'skills/list',
+  'completion/complete',
+  'server/discover',
+  'ping',
+])
+
+export interface ServerInfo {
+  readonly name: string
+  readonly version?: string
+  readonly title?: string
+}
+
+export interface ServerCapabilities {
+  readonly tools?: { readonly listChanged?: boolean }
+  readonly resources?: { readonly listChanged?: boolean; readonly subscribe?: boolean }
+  readonly prompts?: { readonly listChanged?: boolean }
+  readonly logging?: object
+  readonly completions?: object
+  readonly [extension: string]: unknown
+}
+
+/** What a modern server says about itself, as it said it. */
+export interface Discovery {
+  readonly supportedVersions: readonly string[]
+  readonly capabilities: ServerCapabilities
+  readonly instructions?: string
+  readonly serverInfo?: ServerInfo
+  readonly ttlMs?: number
+}
+
+/** Undefined when it is no discovery at all: then the server is of the older era, whatever it meant. */
+export function parseDiscovery(value: unknown): Discovery | undefined {
+  if (!isObject(value)) return undefined
+  const { supportedVersions, capabilities, instructions, ttlMs } = value
+  if (!Array.isArray(supportedVersions) || !supportedVersions.every((item) => typeof item === 'string'))
+    return undefined
+  if (!isObject(capabilities)) return undefined
+  const info = parseServerInfo(isObject(value._meta) ? value._meta[META.serverInfo] : undefined)
+  return {
+    supportedVersions,
+    capabilities: parseCapabilities(capabilities),
+    ...(typeof instructions === 'string' && { instructions }),
+    ...(info && { serverInfo: info }),
+    ...(typeof ttlMs === 'number' && ttlMs >= 0 && { ttlMs }),
+  }
+}
+
+/** A capability counts when it is an object; anything else was not declared. */
+export function parseCapabilities(value: unknown): ServerCapabilities {
+  if (!isObject(value)) return {}
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => isObject(item)))
+}
+
+export function parseServerInfo(value: unknown): ServerInfo | undefined {
+  if (!isObject(value) || typeof value.name !== 'string') return undefined
+  const { name, version, title } = value
+  return {
+    name,
+    ...(typeof version === 'string' && { version }),
+    ...(typeof title === 'string' && { title }),
+  }
+}

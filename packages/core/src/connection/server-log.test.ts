@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import type { LogLine } from '../events.ts'
+import { systemHost } from '../host.ts'
+import { LOG_LIMITS } from '../limits.ts'
+import { board, fixture, folder, recorded, until } from './fixtures/kit.ts'
+import { followLog, logFile, readLog, ServerLog } from './server-log.ts'
+
+const logOf = (stateDir: string, server = 's') =>
+  new ServerLog(stateDir, server, systemHost(), () => undefined)
+
+/** What this process has open; a descriptor may be gone before it is looked at. */
+const openFiles = () =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return []
+    }
+  })
+
+describe('the log of a server', () => {
+  it('holds its standard error and its log notifications, and both are events', async () => {
+    const stateDir = folder()
+    const made = await board({ servers: [fixture('raw', 'raw').server], stateDir })
+    const events = recorded(made)
+    await made.request('raw', 'tools/call', { name: 'log' })
+    await until('standard error has arrived', () =>
+      events.some((event) => event.type === 'log' && event.line.stream === 'stderr'),
+    )
+    await made.close()
+    const lines = await readLog(stateDir, 'raw')
+    expect(lines).toContainEqual(expect.objectContaining({ stream: 'stderr', text: 'stderr says hello' }))
+    expect(lines).toContainEqual(
+      expect.objectContaining({ stream: 'server', text: '[warning] db: low on space' }),
+    )
+  })
+
+  it('stays within its bounds however much is said', async () => {
+    const stateDir = folder()
+    const log = logOf(stateDir)
+    for (let round = 0; round < 40; round++) {
+      for (let i = 0; i < 100; i++) log.add('stderr', `${round}-${i} ${'x'.repeat(1000)}`)
+      await log.flush()
+    }
+    const file = logFile(stateDir, 's')
+    const older = join(stateDir, 'logs', 's.1.log')
+    expect(statSync(file).size + statSync(older).size).toBeLessThan(LOG_LIMITS.bytesPerServer * 1.5)
+    expect((await readLog(stateDir, 's')).at(-1)?.text).toMatch(/^39-99 /)
+  })
+
+  it('says how many lines a flood has cost, instead of filling the memory', async () => {
+    const stateDir = folder()
+    const log = logOf(stateDir)
+    for (let i = 0; i < 2000; i++) log.add('stderr', 'y'.repeat(1000))
+    await log.flush()
+    const last = (await readLog(stateDir, 's')).at(-1)
+    expect(last).toMatchObject({
+      stream: 'plugboard',
+      text: expect.stringMatching(/^\d+ lines came too fast/),
+    })
+  })
+
+  it('cuts a line that has no end', async () => {
+    const stateDir = folder()
+    const log = logOf(stateDir)
+    log.add('stderr', 'z'.repeat(10 * LOG_LIMITS.lineBytes))
+    await log.flush()
+    expect((await readLog(stateDir, 's'))[0]?.text.length).toBeLessThan(LOG_LIMITS.lineBytes + 2)
+  })
+
+  it('can be followed from another process, across the turn of the file', async () => {
+    const stateDir = folder()
+    const log = logOf(stateDir)
+    log.add('stderr', 'before')
+    await log.flush()
+    const stop = new AbortController()
+    const got: LogLine[] = []
+    const following = (async () => {
+      for await (const line of followLog(stateDir, 's', stop.signal)) got.push(line)
+    })()
+    await until('it has begun', async () => {
+      log.add('stderr', 'is anybody there?')
+      await log.flush()
+      return got.length > 0
+    })
+    const line = `${new Date().toISOString()} stderr from elsewhere\\n`
+    const script = `require('fs').appendFileSync(${JSON.stringify(logFile(stateDir, 's'))}, "${line}")`
+    await promisify(execFile)(process.execPath, ['-e', script])
+    await until('the line arrives', () => got.some(({ text }) => text === 'from elsewhere'))
+    for (let i = 0; i < 700; i++) {
+      log.add('stderr', `${i} ${'w'.repeat(1000)}`)
+      if (i % 100 === 99) await log.flush()
+    }
+    log.add('stderr', 'the end')
+    await log.flush()
+    await until('the end arrives', () => got.at(-1)?.text === 'the end')
+    stop.abort()
+    await following
+    expect(got.filter(({ text }) => /^\d+ w/.test(text))).toHaveLength(700)
+    expect(got[0]?.text).toBe('is anybody there?')
+  })
+
+  it.skipIf(process.platform !== 'linux')('is not left open when following it fails', async () => {
+    const stateDir = folder()
+    const log = logOf(stateDir)
+    const file = logFile(stateDir, 's')
+    const got: LogLine[] = []
+    const following = (async () => {
+      for await (const line of followLog(stateDir, 's', new AbortController().signal)) got.push(line)
+    })()
+    const failed = expect(following).rejects.toMatchObject({ code: 'EISDIR' })
+    await until('it has begun', async () => {
+      log.add('stderr', 'is anybody there?')
+      await log.flush()
+      return got.length > 0
+    })
+    renameSync(file, `${file}.gone`)
+    // A folder can be opened, but not read.
+    mkdirSync(join(stateDir, 'logs', 's.1.log'))
+    log.add('stderr', 'after')
+    await log.flush()
+    await failed
+    expect(openFiles()).not.toContain(file)
+  })
+
+  it('is kept under a safe name of its own, whatever the server is called', () => {
+    const names = ['plain', '../../etc/passwd', 'a/b', 'a_b', 'A_b', 'x'.repeat(300), 'con', '.', '']
+    const files = names.map((name) => logFile('/s', name))
+    expect(new Set(files.map((file) => file.toLowerCase())).size).toBe(names.length)
+    for (const file of files) expect(file).toMatch(/^\/s\/logs\/[\w-]*(\.[0-9a-f]{10})?\.log$/)
+  })
+
+  it('is readable by its owner alone', async () => {
+    const stateDir = folder()
+    const log = logOf(stateDir)
+    log.add('stderr', 'secret')
+    await log.flush()
+    const file = logFile(stateDir, 's')
+    expect(existsSync(file)).toBe(true)
+    if (process.platform !== 'win32') expect(statSync(file).mode & 0o077).toBe(0)
+  })
+})

@@ -1,0 +1,112 @@
+// server-requests.ts: what a server may ask of us, whichever way the question arrives: as a request of its own in the older era, inside
+// an answer in 2026-07-28. A capability is advertised exactly when its handler is there.
+import { isWithinCall } from '../transports/call-origin.ts'
+import { JsonRpcError } from './request-errors.ts'
+import { type Json, RPC } from './server-info.ts'
+
+export interface ServerRequestContext {
+  readonly server: string
+  /** Aborted when the server withdraws the question or the connection is lost. */
+  readonly signal: AbortSignal
+  /** What the server calls the question, when it asks inside an answer. */
+  readonly key?: string
+  /** The server's own requestState of the answer that asks; what a retry has to bring back. */
+  readonly requestState?: unknown
+  /** It came on the stream of a call, and the handler runs in the async context that the call was made in. */
+  readonly inCall: boolean
+}
+export type RequestHandler = (params: Json, asking: ServerRequestContext) => Promise<Json> | Json
+
+/** What a server may ask of us. A capability is advertised exactly when its handler is here. */
+export interface RequestHandlers {
+  readonly elicitForm?: RequestHandler
+  readonly elicitUrl?: RequestHandler
+  readonly sampling?: RequestHandler
+  /** The sampling handler understands `tools` and `toolChoice`. */
+  readonly samplingTools?: boolean
+  readonly roots?: RequestHandler
+  /** The questions of one answer may be put at once; one after the other otherwise, as for a person at a terminal. */
+  readonly together?: boolean
+  /** Extensions that are served, by their identifier. */
+  readonly extensions?: Readonly<Record<string, object>>
+}
+
+export function capabilitiesOf(handlers: RequestHandlers): Json {
+  const { elicitForm, elicitUrl, sampling, samplingTools, roots, extensions } = handlers
+  return {
+    ...((elicitForm || elicitUrl) && {
+      elicitation: { ...(elicitForm && { form: {} }), ...(elicitUrl && { url: {} }) },
+    }),
+    ...(sampling && { sampling: samplingTools ? { tools: {} } : {} }),
+    ...(roots && { roots: { listChanged: true } }),
+    ...(extensions && Object.keys(extensions).length > 0 && { extensions }),
+  }
+}
+
+export interface ServerRequestOptions {
+  readonly server: string
+  readonly handlers: RequestHandlers
+  /** A question got no answer: the server hears why, and whoever looks for the reason should find it too. */
+  readonly onRefused: (text: string) => void
+}
+
+/** The questions a server may ask, whichever way they arrive. */
+export class ServerRequests {
+  readonly capabilities: Json
+  readonly #server: string
+  readonly #handlers: RequestHandlers
+  readonly #onRefused: ServerRequestOptions['onRefused']
+
+  constructor(options: ServerRequestOptions) {
+    this.#server = options.server
+    this.#handlers = options.handlers
+    this.#onRefused = options.onRefused
+    this.capabilities = Object.freeze(capabilitiesOf(options.handlers))
+  }
+
+  get together(): boolean {
+    return this.#handlers.together === true
+  }
+
+  async answer(
+    method: string,
+    params: Json,
+    signal: AbortSignal,
+    asked: Pick<ServerRequestContext, 'key' | 'requestState'> = {},
+  ): Promise<Json> {
+    if (method === 'ping') return {}
+    const handler = this.#handlerFor(method, params)
+    if (!handler) throw new JsonRpcError(RPC.methodNotFound, `Method not found: ${method}`)
+    const inCall = isWithinCall()
+    try {
+      return await handler(params, {
+        server: this.#server,
+        signal,
+        inCall,
+        ...asked,
+      })
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      if (!signal.aborted) this.#onRefused(`Its question (${method}) got no answer: ${why}`)
+      throw error
+    }
+  }
+
+  #handlerFor(method: string, params: Json): RequestHandler | undefined {
+    const { elicitForm, elicitUrl, sampling, roots } = this.#handlers
+    switch (method) {
+      case 'elicitation/create': {
+        const handler = params.mode === 'url' ? elicitUrl : elicitForm
+        if (!handler && (elicitForm || elicitUrl))
+          throw new JsonRpcError(RPC.invalidParams, 'This mode of elicitation is not supported')
+        return handler
+      }
+      case 'sampling/createMessage':
+        return sampling
+      case 'roots/list':
+        return roots
+      default:
+        return undefined
+    }
+  }
+}

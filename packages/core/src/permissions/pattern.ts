@@ -1,2 +1,0 @@
-// pattern.ts: names as rules spell them, and `*` in them. The language itself is read in config/rule-syntax.ts.
-export { fitsGlob, ruleSpelling } from '../config/rule-syntax.ts'

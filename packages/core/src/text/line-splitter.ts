@@ -1,0 +1,112 @@
+// line-splitter.ts: cuts a byte stream into lines, looking at every byte once and decoding every line once.
+// What a line means is the caller's affair.
+
+const NEWLINE = 10
+const CARRIAGE_RETURN = 13
+
+export interface LineSplitterOptions {
+  /** A line longer than this is not kept. */
+  readonly maxBytes: number
+  readonly onLine: (line: string) => void
+  /**
+   * Called once when a line passes `maxBytes`. The splitter then skips to the next newline;
+   * `start` is the beginning of the line.
+   */
+  readonly onOverflow?: (start: string) => void
+  /** Called when the newline of such a line has come; `end` is what stood before it. */
+  readonly onSkipped?: (start: string, end: string) => void
+}
+
+const EXCERPT_BYTES = 1024
+
+export class LineSplitter {
+  readonly #options: LineSplitterOptions
+  #parts: Buffer[] = []
+  #bytes = 0
+  /** The beginning of the line that is being skipped, and what came last of it. */
+  #skipped: { readonly start: string; end: Buffer } | undefined
+
+  constructor(options: LineSplitterOptions) {
+    this.#options = options
+  }
+
+  push(chunk: Buffer): void {
+    let start = 0
+    for (;;) {
+      const end = chunk.indexOf(NEWLINE, start)
+      if (end === -1) break
+      this.#endLine(chunk, start, end)
+      start = end + 1
+    }
+    if (start < chunk.length) this.#keep(start === 0 ? chunk : chunk.subarray(start))
+  }
+
+  /** The stream ended: what is left is a line without its newline. */
+  end(): void {
+    if (this.#bytes > 0) this.#endLine(Buffer.alloc(0), 0, 0)
+    this.#forget()
+  }
+
+  #endLine(chunk: Buffer, start: number, end: number): void {
+    const whole = this.#bytes === 0 && !this.#skipped
+    if (whole && end - start <= this.#options.maxBytes) {
+      this.#emit(chunk, start, end)
+      return
+    }
+    this.#keep(chunk.subarray(start, end))
+    const skipped = this.#skipped
+    const line = skipped ? undefined : Buffer.concat(this.#parts, this.#bytes)
+    this.#forget()
+    if (line !== undefined) this.#emit(line, 0, line.length)
+    else if (skipped) this.#options.onSkipped?.(skipped.start, skipped.end.toString('utf8'))
+  }
+
+  #emit(bytes: Buffer, start: number, end: number): void {
+    const last = end > start && bytes[end - 1] === CARRIAGE_RETURN ? end - 1 : end
+    this.#options.onLine(bytes.toString('utf8', start, last))
+  }
+
+  #keep(part: Buffer): void {
+    if (this.#skipped) {
+      this.#skipped.end = lastBytes([this.#skipped.end, part])
+      return
+    }
+    this.#parts.push(part)
+    this.#bytes += part.length
+    if (this.#bytes <= this.#options.maxBytes) return
+    const start = firstBytes(this.#parts).toString('utf8')
+    const end = lastBytes(this.#parts)
+    this.#forget()
+    this.#skipped = { start, end }
+    this.#options.onOverflow?.(start)
+  }
+
+  #forget(): void {
+    this.#parts = []
+    this.#bytes = 0
+    this.#skipped = undefined
+  }
+}
+
+function firstBytes(parts: readonly Buffer[]): Buffer {
+  const kept: Buffer[] = []
+  let bytes = 0
+  for (const part of parts) {
+    if (bytes >= EXCERPT_BYTES) break
+    kept.push(part.subarray(0, EXCERPT_BYTES - bytes))
+    bytes += part.length
+  }
+  return Buffer.concat(kept)
+}
+
+/** Copied, so that what is left of a long line does not keep all of it in memory. */
+function lastBytes(parts: readonly Buffer[]): Buffer {
+  const kept: Buffer[] = []
+  let bytes = 0
+  for (let at = parts.length - 1; at >= 0 && bytes < EXCERPT_BYTES; at--) {
+    const part = parts[at] ?? Buffer.alloc(0)
+    kept.unshift(part.subarray(Math.max(0, part.length - (EXCERPT_BYTES - bytes))))
+    bytes += part.length
+  }
+  return Buffer.concat(kept)
+}

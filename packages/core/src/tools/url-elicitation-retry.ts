@@ -1,0 +1,90 @@
+// url-elicitation-retry.ts: a server may want the user at a URL before it answers a call: the user is sent there, and it is asked again.
+import { PermissionDenied } from '../errors.ts'
+import { type ElicitationPorts, elicit } from '../interaction/index.ts'
+import { TOOL_LIMITS } from '../limits.ts'
+import { isRecord } from './json.ts'
+import type { BoundTool } from './tool.ts'
+
+export interface UrlElicitationPorts {
+  readonly elicitation?: ElicitationPorts | undefined
+  /** Resolves when the server has said that what happened behind the URL is done. Without it the call is retried at once. */
+  readonly urlDone?:
+    | ((server: string, elicitationId: string, signal?: AbortSignal) => Promise<void>)
+    | undefined
+}
+
+/** Requests until no URL stands in the way, a few times at most. */
+export async function retryAfterUrlElicitation(
+  ports: UrlElicitationPorts,
+  tool: BoundTool,
+  signal: AbortSignal | undefined,
+  request: () => Promise<unknown>,
+): Promise<unknown> {
+  for (let round = 1; ; round++) {
+    try {
+      return await request()
+    } catch (error) {
+      const urls = urlElicitations(error)
+      if (urls.length === 0 || !ports.elicitation || round > TOOL_LIMITS.urlElicitationRounds) throw error
+      for (const url of urls) await sendToUrl(ports, ports.elicitation, tool, url, signal)
+    }
+  }
+}
+
+interface RequiredUrl {
+  readonly url: string
+  readonly message: string
+  readonly elicitationId?: string
+}
+
+const URL_ELICITATION_REQUIRED = -32042
+
+/** JSON-RPC's own code says that the server wants the user at a URL first; it may be wrapped once or twice. */
+function urlElicitations(error: unknown): readonly RequiredUrl[] {
+  let at: unknown = error
+  for (let depth = 0; depth < 4 && typeof at === 'object' && at !== null; depth++) {
+    const { code, data, cause } = at as { code?: unknown; data?: unknown; cause?: unknown }
+    if (code === URL_ELICITATION_REQUIRED && isRecord(data) && Array.isArray(data.elicitations))
+      return data.elicitations.slice(0, 10).flatMap((item: unknown) =>
+        isRecord(item) && typeof item.url === 'string'
+          ? [
+              {
+                url: item.url,
+                message: typeof item.message === 'string' ? item.message : '',
+                ...(typeof item.elicitationId === 'string' && { elicitationId: item.elicitationId }),
+              },
+            ]
+          : [],
+      )
+    at = cause
+  }
+  return []
+}
+
+async function sendToUrl(
+  ports: UrlElicitationPorts,
+  elicitation: ElicitationPorts,
+  tool: BoundTool,
+  required: RequiredUrl,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const answer = await elicit(
+    { mode: 'url', server: tool.server, ...required, retry: true },
+    elicitation,
+    signal,
+  )
+  if (answer.action !== 'accept')
+    throw new PermissionDenied(
+      `${tool.server}.${tool.definition.name} needs you to open ${hostOf(required.url)}, and that was not done.`,
+      {
+        server: tool.server,
+        stage: 'call',
+      },
+    )
+  if (required.elicitationId !== undefined && !answer.done)
+    await ports.urlDone?.(tool.server, required.elicitationId, signal)
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'a URL'
+}

@@ -1,0 +1,16 @@
+// handed-over.ts: a server that lives in the embedding program and is handed over by name.
+import type { Transport } from '@modelcontextprotocol/client'
+import type { SdkEntry } from '../config/entry.ts'
+import { InitError } from '../errors.ts'
+import type { TransportContext } from './open.ts'
+
+export async function openHandedOver(_entry: SdkEntry, context: TransportContext): Promise<Transport> {
+  const transport = await context.handOver?.(context.server)
+  if (transport === undefined)
+    throw new InitError(`Nobody handed over a server named "${context.server}".`, {
+      server: context.server,
+      stage: 'transport',
+      hint: 'An entry of type "sdk" works only inside the program that provides the server.',
+    })
+  return transport
+}

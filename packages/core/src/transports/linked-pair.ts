@@ -1,0 +1,71 @@
+// linked-pair.ts: two ends of a wire inside one process. A message is handed over as it is, one microtask later.
+// There is no child, no serialization and no copy: neither side may change what it received.
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { IoError } from '../errors.ts'
+
+/** Two transports, each the other's peer. Closing either end closes both. */
+export function linkedPair(): [Transport, Transport] {
+  const near = new LinkedEnd()
+  const far = new LinkedEnd()
+  near.link(far)
+  far.link(near)
+  return [near, far]
+}
+
+class LinkedEnd implements Transport {
+  onclose?: (() => void) | undefined
+  onerror?: ((error: Error) => void) | undefined
+  // The SDK's own signature; a method type would not be assignable to it.
+  onmessage?: Transport['onmessage']
+  #peer: LinkedEnd | undefined
+  #started = false
+  #closed = false
+  /** What arrived before this end was started, in order. */
+  #waiting: JSONRPCMessage[] = []
+
+  link(peer: LinkedEnd): void {
+    this.#peer = peer
+  }
+
+  async start(): Promise<void> {
+    if (this.#closed) throw new IoError('The other end of this link is closed.', { stage: 'transport' })
+    this.#started = true
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const message of waiting) queueMicrotask(() => this.#deliver(message))
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    if (this.#closed || this.#peer === undefined)
+      return Promise.reject(new IoError('The other end of this link is closed.', { stage: 'transport' }))
+    this.#peer.#receive(message)
+    return Promise.resolve()
+  }
+
+  async close(): Promise<void> {
+    const peer = this.#peer
+    this.#close()
+    if (peer !== undefined) peer.#close()
+  }
+
+  #receive(message: JSONRPCMessage): void {
+    if (this.#started) queueMicrotask(() => this.#deliver(message))
+    else this.#waiting.push(message)
+  }
+
+  #deliver(message: JSONRPCMessage): void {
+    if (this.#closed) return
+    try {
+      this.onmessage?.(message)
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  #close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#waiting = []
+    this.onclose?.()
+  }
+}

@@ -1,0 +1,93 @@
+// transport-errors.ts: what kind of failure an error is, read from codes and types along its cause chain.
+// It decides nothing; the connection counts and acts.
+
+/** The peer, or the way to it, is gone: trying the same socket again is pointless. */
+const TERMINAL_CODES: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENETRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_DESTROYED',
+  'UND_ERR_CLOSED',
+])
+
+/** A chain longer than this is a loop or an attack; nobody wraps an error so often. */
+const CHAIN_BOUND = 16
+
+/** The SDK marks its errors with names that survive bundling; its classes cannot be imported here without their cost. */
+const SDK_BRANDS = Symbol.for('mcp.sdk.errorBrands')
+
+function* chain(error: unknown): Generator<Record<PropertyKey, unknown>> {
+  const queue: unknown[] = [error]
+  for (let seen = 0; queue.length > 0 && seen < CHAIN_BOUND; seen++) {
+    const current = queue.shift()
+    if (typeof current !== 'object' || current === null) continue
+    // Any object may be thrown; its members are read as unknown.
+    const link = current as Record<PropertyKey, unknown>
+    yield link
+    if (link['cause'] !== undefined) queue.push(link['cause'])
+    if (Array.isArray(link['errors'])) queue.push(...link['errors'].slice(0, CHAIN_BOUND))
+  }
+}
+
+/** Whether the error says that the peer is gone (ECONNRESET, ETIMEDOUT, EPIPE …). */
+export function isTerminalError(error: unknown): boolean {
+  return errorCode(error) !== undefined
+}
+
+/** The first code along the cause chain that says that the peer is gone. */
+export function errorCode(error: unknown): string | undefined {
+  for (const link of chain(error)) {
+    const code = link['code']
+    if (typeof code === 'string' && TERMINAL_CODES.has(code)) return code
+  }
+  return undefined
+}
+
+const TLS_CODE = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|EPROTO$|HOSTNAME_MISMATCH$)/
+
+/** The code of a certificate or handshake that did not hold, anywhere along the cause chain. */
+export function tlsCode(error: unknown): string | undefined {
+  for (const link of chain(error)) {
+    const { code } = link
+    if (typeof code === 'string' && TLS_CODE.test(code)) return code
+  }
+  return undefined
+}
+
+/** The HTTP status that the error stands for, when a server answered with one. */
+export function httpStatus(error: unknown): number | undefined {
+  for (const link of chain(error)) {
+    const status = statusOf(link)
+    if (status !== undefined) return status
+  }
+  return undefined
+}
+
+function statusOf(link: Record<PropertyKey, unknown>): number | undefined {
+  const data = link['data']
+  const inData = typeof data === 'object' && data !== null && 'status' in data ? data.status : undefined
+  // The older SSE transport puts the status into `code`; JSON-RPC codes are negative and do not meet it.
+  for (const value of [link['status'], inData, link['code']])
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599) return value
+  const brands = link[SDK_BRANDS]
+  if (brands instanceof Set) {
+    if (brands.has('mcp.UnauthorizedError')) return 401
+    if (brands.has('mcp.InsufficientScopeError')) return 403
+  }
+  return undefined
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { resolveWindowsCommand } from './windows-command.ts'
+
+const env = {
+  Path: 'C:\\Tools;"C:\\Program Files\\nodejs\\"',
+  PATHEXT: '.COM;.EXE;.BAT;.CMD',
+  ComSpec: 'C:\\Windows\\cmd.exe',
+}
+const files = [
+  'C:\\Program Files\\nodejs\\npx',
+  'C:\\Program Files\\nodejs\\npx.CMD',
+  'C:\\Program Files\\nodejs\\node.EXE',
+]
+const exists = (path: string) => files.includes(path)
+const resolve = (command: string, args: string[] = []) => resolveWindowsCommand(command, args, env, exists)
+
+/** What cmd.exe leaves of a line: a caret makes the next character plain. */
+const uncaret = (text: string) => text.replace(/\^(.)/g, '$1')
+
+describe('a command on Windows', () => {
+  it('that is a program is started as it is', () => {
+    expect(resolve('node', ['a b'])).toEqual({
+      file: 'C:\\Program Files\\nodejs\\node.EXE',
+      args: ['a b'],
+      verbatim: false,
+    })
+  })
+
+  it('that is a batch file goes through cmd.exe, and the file without an extension beside it is passed over', () => {
+    const { file, args, verbatim } = resolve('npx', ['-y', 'server'])
+    expect(file).toBe('C:\\Windows\\cmd.exe')
+    expect(verbatim).toBe(true)
+    expect(args.slice(0, 4)).toEqual(['/d', '/s', '/v:off', '/c'])
+    expect(uncaret(args[4] ?? '')).toContain('C:\\Program Files\\nodejs\\npx.CMD')
+  })
+
+  it('leaves no character of an argument for cmd.exe to act on, neither at the first reading nor at the second', () => {
+    const evil = 'a" & calc.exe | %PATH% !x! ^ > out (b) c:\\d\\'
+    const [, , , , line = ''] = resolve('npx', [evil]).args
+    const second = uncaret(line.slice(1, -1))
+    for (const reading of [line.slice(1, -1), second])
+      expect(reading.replace(/\^./g, '')).not.toMatch(/[&|<>()%!"]/)
+    expect(uncaret(second)).toContain('"a\\" & calc.exe | %PATH% !x! ^ > out (b) c:\\d\\\\"')
+  })
+
+  it('refuses an argument that cmd.exe cannot carry', () => {
+    expect(() => resolve('npx', ['a\nb'])).toThrow(/line break/)
+  })
+
+  it('that is nowhere on PATH is looked for nowhere else, above all not in the folder it starts in', () => {
+    const system = { ...env, SystemRoot: 'C:\\Windows' }
+    const seen: string[] = []
+    const found = resolveWindowsCommand(
+      'nothing',
+      ['x'],
+      { ...system, Path: `.;;tools;${env.Path}` },
+      (path) => {
+        seen.push(path)
+        return false
+      },
+    )
+    expect(found).toEqual({ file: 'C:\\Windows\\System32\\nothing', args: ['x'], verbatim: false })
+    expect(seen.every((path) => path.startsWith('C:\\'))).toBe(true)
+  })
+})
