@@ -18,8 +18,8 @@ import {
 import type { Emit, ToolFigures } from './events.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { ToolCall } from './messages.ts'
-import { READ_SKILL_NAME, Shelf, type SkillBoard } from './skills.ts'
-import { type AgentTool, type Batch, type Offer, runCalls, type Toolbox } from './toolbox.ts'
+import { READ_SKILL_NAME, SkillTool, type SkillBoard } from './skill-tool.ts'
+import { type AgentTool, type Batch, type OfferedTools, runCalls, type Toolbox } from './toolbox.ts'
 import { atMost } from './waits.ts'
 
 /** As much of a board as a run needs. */
@@ -59,7 +59,7 @@ const NOTES_CHARS = 12_000
 export class BoardTools implements Toolbox {
   readonly #options: BoardToolsOptions
   readonly #host: Host
-  readonly #shelf: Shelf
+  readonly #shelf: SkillTool
   readonly #found = new Set<string>()
   #wakeAll: (() => void) | undefined
   #plan: Plan | undefined
@@ -68,10 +68,10 @@ export class BoardTools implements Toolbox {
   constructor(options: BoardToolsOptions) {
     this.#options = options
     this.#host = options.host ?? systemHost()
-    this.#shelf = new Shelf(options.board, this.#host, (server) => this.#serverWanted(server))
+    this.#shelf = new SkillTool(options.board, this.#host, (server) => this.#serverWanted(server))
   }
 
-  async offer(contextTokens: number, signal: AbortSignal): Promise<Offer> {
+  async offer(contextTokens: number, signal: AbortSignal): Promise<OfferedTools> {
     await this.#wake(signal)
     await this.#shelf.look(signal)
     this.#contextTokens = contextTokens

@@ -7,7 +7,7 @@ import { systemHost } from '@plugboard/core/host'
 import { afterEach, describe, expect, it } from 'vitest'
 import { SERVERS, serverCommand } from '../../../bench/lib/servers.mjs'
 import { BoardTools } from './board-tools.ts'
-import { Desk } from './desk.ts'
+import { UserPrompts } from './user-prompts.ts'
 import type { AgentEvent } from './events.ts'
 import {
   type ModelServer,
@@ -94,7 +94,7 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
       return { text: results.map(({ name, isError, text }) => `${name} ${isError} ${text}`).join('\n') }
     })
     const asked: string[] = []
-    const desk = new Desk({
+    const desk = new UserPrompts({
       permit: async ({ request }) => {
         asked.push(request.name)
         return 'once'

@@ -2,17 +2,17 @@
 // It owns the order of things; what a model, a tool or a question is lives beside it.
 import { Cancelled, isPlugboardError, PlugboardError } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
-import { type Asking, askModel, type Partial } from './answer.ts'
+import { type TurnRequest, requestTurn, type PartialTurn } from './model-turn.ts'
 import { BoardTools, type ToolBoard } from './board-tools.ts'
-import { Channel } from './channel.ts'
+import { EventChannel } from './event-channel.ts'
 import { conversationTokens, cutFor, summaryRequest, withSummary } from './compaction.ts'
-import type { Desk } from './desk.ts'
+import type { UserPrompts } from './user-prompts.ts'
 import type { AgentEvent, DoneReason, Emit } from './events.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { Message, Usage } from './messages.ts'
 import type { Model } from './models/model.ts'
 import { type AgentKind, agentTool } from './sub-agent.ts'
-import type { AgentTool, Offer, Toolbox } from './toolbox.ts'
+import type { AgentTool, OfferedTools, Toolbox } from './toolbox.ts'
 import { linked } from './waits.ts'
 
 export interface RunOptions {
@@ -30,12 +30,12 @@ export interface RunOptions {
   /** What the `agent` tool may start; `false` leaves it out. */
   readonly subAgents?: readonly AgentKind[] | false
   /** Who answers questions; its questions become events of this run. */
-  readonly desk?: Desk
+  readonly desk?: UserPrompts
   readonly signal?: AbortSignal
   readonly maxTurns?: number
   readonly host?: Host
   /** How a retry waits. */
-  readonly pause?: Asking['pause']
+  readonly pause?: TurnRequest['pause']
 }
 
 /**
@@ -48,7 +48,7 @@ export interface RunOptions {
  *   if (event.type === 'text') process.stdout.write(event.text)
  */
 export async function* runAgent(options: RunOptions): AsyncGenerator<AgentEvent, void, void> {
-  const channel = new Channel<AgentEvent>(AGENT_LIMITS.bufferedEvents)
+  const channel = new EventChannel<AgentEvent>(AGENT_LIMITS.bufferedEvents)
   const stop = linked(options.signal)
   const emit: Emit = (event) => channel.push(event)
   const unlisten = options.desk?.listen(emit)
@@ -71,7 +71,7 @@ class Run {
   readonly #options: RunOptions
   readonly #emit: Emit
   readonly #signal: AbortSignal
-  readonly #asking: Asking
+  readonly #asking: TurnRequest
   readonly #toolbox: Toolbox
   #messages: readonly Message[]
   #usage: Usage = { inputTokens: 0, outputTokens: 0 }
@@ -127,12 +127,12 @@ class Run {
     return 'turn-limit'
   }
 
-  async #ask(offer: Offer) {
+  async #ask(offer: OfferedTools) {
     const { model, system } = this.#options
     const parts = [system, offer.notes].filter((part) => part !== undefined && part !== '')
-    const partial: Partial = { text: '' }
+    const partial: PartialTurn = { text: '' }
     try {
-      const answer = await askModel(
+      const answer = await requestTurn(
         model,
         {
           messages: this.#messages,
@@ -164,7 +164,7 @@ class Run {
     this.#emit({ type: 'usage', usage, contextTokens: this.#options.model.contextTokens })
   }
 
-  async #compactIfFull(offer: Offer): Promise<void> {
+  async #compactIfFull(offer: OfferedTools): Promise<void> {
     const { model } = this.#options
     const limit = model.contextTokens * AGENT_LIMITS.compactShare
     const estimated = conversationTokens(this.#messages) + offer.figures.sentTokens
@@ -175,7 +175,7 @@ class Run {
       ...this.#asking,
       emit: (event: AgentEvent) => event.type === 'retry' && this.#emit(event),
     }
-    const summary = await askModel(model, summaryRequest(cut.older, model.contextTokens), silent)
+    const summary = await requestTurn(model, summaryRequest(cut.older, model.contextTokens), silent)
     this.#count(summary.usage)
     const tokensBefore = conversationTokens(this.#messages)
     this.#messages = withSummary(summary.message.text, cut.kept)

@@ -8,7 +8,7 @@ import { AGENT_LIMITS } from './limits.ts'
 import { type CallResult, type ContentBlock, type ToolCall, textResult } from './messages.ts'
 import { abortable } from './waits.ts'
 
-export interface Offer {
+export interface OfferedTools {
   readonly tools: readonly OfferedTool[]
   readonly figures: ToolFigures
   /** What the model should know about the servers now; goes with the system prompt. */
@@ -22,7 +22,7 @@ export interface Batch {
 }
 
 export interface Toolbox {
-  offer(contextTokens: number, signal: AbortSignal): Promise<Offer>
+  offer(contextTokens: number, signal: AbortSignal): Promise<OfferedTools>
   /** Makes the calls of one turn; the results are in the order of the calls. */
   run(calls: readonly ToolCall[], emit: Emit, signal: AbortSignal): Promise<Batch>
 }

@@ -1,6 +1,6 @@
 // questions.ts: how the user at a terminal is asked: may this call be made, a server's form, a page to open, the model
 // lent to a server. The text of a question is core's; what may be answered when is terminal/question.ts's.
-import type { Person } from '@plugboard/agent'
+import type { UserInterface } from '@plugboard/agent'
 import type { PermissionAnswer, Prompt, PermissionQuestion, RawAnswer } from '@plugboard/core'
 import { Cancelled } from '@plugboard/core/errors'
 import { type Field, samplingQuestion } from '@plugboard/core/interaction'
@@ -20,7 +20,7 @@ const CHOICES: Readonly<Record<PermissionAnswer, Choice<PermissionAnswer>>> = {
   no: { means: 'no', words: ['n', 'no'], label: '(n)o', agrees: false },
 }
 
-export function personAsked(asker: Asker): Person {
+export function personAsked(asker: Asker): UserInterface {
   return {
     permit: (question) => permit(asker, question),
     elicit: (prompt, signal) => elicit(asker, prompt, signal),
@@ -112,7 +112,7 @@ function typedValue(field: Field, text: string): unknown {
 }
 
 /** For `-p` at a terminal: questions on stderr, so that stdout holds the answer alone. */
-export function personAtTerminal(output: Output): Person {
+export function personAtTerminal(output: Output): UserInterface {
   return personAsked({
     color: output.errorColor,
     show: (text) => write(2, `${text}\n`),

@@ -4,7 +4,7 @@ import {
   type AgentEvent,
   agentTool,
   BoardTools,
-  type Desk,
+  type UserPrompts,
   type Message,
   type Model,
   type Recorded,
@@ -21,7 +21,7 @@ import { lazyModule } from '@plugboard/core/lazy'
 export interface SessionOptions {
   readonly board: Board
   readonly model: Model
-  readonly desk: Desk
+  readonly desk: UserPrompts
   readonly host: Host
   readonly cwd: string
   readonly maxTurns?: number

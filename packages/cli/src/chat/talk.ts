@@ -1,6 +1,6 @@
 // talk.ts: the conversation at a terminal: reads a line, does what it says, shows what comes of it. Ctrl-C stops what is
 // running; a second one, or one at an empty line twice, leaves.
-import { Desk, type Message, type Model } from '@plugboard/agent'
+import { UserPrompts, type Message, type Model } from '@plugboard/agent'
 import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
 import { isPlugboardError } from '@plugboard/core/errors'
 import { tellConfigNews } from '../config-news.ts'
@@ -24,7 +24,7 @@ export interface TalkOptions {
   readonly model: Model
   /** Rules for this run. */
   readonly rules: Partial<Pick<BoardOptions, 'rules'>>
-  session(plugged: Plugged, desk: Desk): Session
+  session(plugged: Plugged, desk: UserPrompts): Session
 }
 
 const COMMANDS: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ export async function talk(options: TalkOptions): Promise<number> {
     columns: () => columnsOf(1),
     write: (text) => write(1, text),
   })
-  const desk = new Desk(personAt(keyboard, stage, output.color))
+  const desk = new UserPrompts(personAt(keyboard, stage, output.color))
   const timeoutMs = timeoutOption(invocation)
   const board = await openBoard({
     host,

@@ -1,6 +1,6 @@
 // chat: talk to a model that has every tool of the board: at a terminal, or one question and one answer with -p.
 import { resolve } from 'node:path'
-import { type Api, chooseModel, Desk, type Model, type Person, userMessage } from '@plugboard/agent'
+import { type Api, chooseModel, UserPrompts, type Model, type UserInterface, userMessage } from '@plugboard/agent'
 import type { BoardOptions } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import { parseRule } from '@plugboard/core/permissions'
@@ -31,7 +31,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   const { printRun } = await import('../chat/print.ts')
   const person = await personFor(invocation)
-  const desk = new Desk(person)
+  const desk = new UserPrompts(person)
   return await withBoard(
     invocation,
     async (plugged) => {
@@ -71,7 +71,7 @@ function sessionOf(
   invocation: Invocation,
   model: Model,
   { board, configuration }: Plugged,
-  desk: Desk,
+  desk: UserPrompts,
 ): Session {
   const maxTurns = maxTurnsOf(invocation)
   const record = invocation.option('record')
@@ -87,7 +87,7 @@ function sessionOf(
 }
 
 /** With a terminal there is somebody to ask, also when the answer goes into a pipe. */
-async function personFor(invocation: Invocation): Promise<Person> {
+async function personFor(invocation: Invocation): Promise<UserInterface> {
   if (invocation.output.json || !isTerminal(0) || !isTerminal(2)) return {}
   const { personAtTerminal } = await import('../chat/questions.ts')
   return personAtTerminal(invocation.output)

@@ -1,6 +1,6 @@
-// channel.ts: from work that tells things at any time to a reader that takes them one by one.
+// event-channel.ts: from work that tells things at any time to a reader that takes them one by one.
 
-export class Channel<T> {
+export class EventChannel<T> {
   readonly #most: number
   #items: T[] = []
   #closed = false

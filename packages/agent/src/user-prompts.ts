@@ -1,4 +1,4 @@
-// desk.ts: where questions to the person arrive, one at a time, and are told to whoever follows the run.
+// user-prompts.ts: where questions to the person arrive, one at a time, and are told to whoever follows the run.
 // It asks nobody itself: the program says how a person is asked, and what it leaves out is not offered to servers.
 import type {
   PermissionAnswer,
@@ -17,18 +17,18 @@ import { type Model, ModelFailure } from './models/model.ts'
 import { abortable } from './waits.ts'
 
 /** How a person is asked. */
-export interface Person {
+export interface UserInterface {
   readonly permit?: (question: PermissionQuestion) => Promise<PermissionAnswer>
   readonly elicit?: (prompt: Prompt, signal?: AbortSignal) => Promise<RawAnswer>
   readonly consent?: (request: SamplingRequest, signal?: AbortSignal) => Promise<SamplingConsent>
 }
 
-export class Desk {
-  readonly #person: Person
+export class UserPrompts {
+  readonly #person: UserInterface
   readonly #listeners = new Set<Emit>()
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(person: Person) {
+  constructor(person: UserInterface) {
     this.#person = person
   }
 
@@ -54,7 +54,7 @@ export class Desk {
     return () => this.#listeners.delete(listener)
   }
 
-  async #permit(permit: NonNullable<Person['permit']>, question: PermissionQuestion): Promise<PermissionAnswer> {
+  async #permit(permit: NonNullable<UserInterface['permit']>, question: PermissionQuestion): Promise<PermissionAnswer> {
     const { request, reason, answers, signal } = question
     return await this.#inTurn(
       {
@@ -72,7 +72,7 @@ export class Desk {
   }
 
   async #elicit(
-    elicit: NonNullable<Person['elicit']>,
+    elicit: NonNullable<UserInterface['elicit']>,
     prompt: Prompt,
     signal: AbortSignal | undefined,
   ): Promise<RawAnswer> {
@@ -90,7 +90,7 @@ export class Desk {
   }
 
   async #consent(
-    consent: NonNullable<Person['consent']>,
+    consent: NonNullable<UserInterface['consent']>,
     request: SamplingRequest,
     signal: AbortSignal | undefined,
   ): Promise<SamplingConsent> {

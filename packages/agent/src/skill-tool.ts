@@ -1,4 +1,4 @@
-// skills.ts: the skills of a board's servers, for a model: a list of names and descriptions beside the system prompt, and
+// skill-tool.ts: the skills of a board's servers, for a model: a list of names and descriptions beside the system prompt, and
 // one tool that reads. Nothing is read before the model asks; what is read was verified, and permitted as reading is.
 import type { Board, BoardSkill } from '@plugboard/core'
 import type { Host } from '@plugboard/core/host'
@@ -12,7 +12,7 @@ export const READ_SKILL_NAME = 'read_skill'
 /** As much of a board as skills need; a board without them has none. */
 export type SkillBoard = Pick<Board, 'servers'> & Partial<Pick<Board, 'skills' | 'readSkill'>>
 
-export class Shelf {
+export class SkillTool {
   readonly #board: SkillBoard
   readonly #host: Host
   readonly #wanted: (server: string) => boolean

@@ -1,4 +1,4 @@
-// answer.ts: one answer of a model: asked for, tried again when that can help, and read into a message.
+// model-turn.ts: one answer of a model: asked for, tried again when that can help, and read into a message.
 import type { Host } from '@plugboard/core/host'
 import type { Emit } from './events.ts'
 import { MODEL_LIMITS } from './limits.ts'
@@ -12,7 +12,7 @@ import {
 } from './models/model.ts'
 import { pause } from './waits.ts'
 
-export interface Asking {
+export interface TurnRequest {
   readonly host: Host
   readonly emit: Emit
   readonly signal: AbortSignal
@@ -22,23 +22,23 @@ export interface Asking {
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
-export interface Answer {
+export interface ModelTurn {
   readonly message: Extract<Message, { role: 'assistant' }>
   readonly stop: StopReason
   readonly usage: Usage | undefined
 }
 
 /** The text so far, for a turn that is stopped in the middle. */
-export interface Partial {
+export interface PartialTurn {
   text: string
 }
 
-export async function askModel(
+export async function requestTurn(
   model: Model,
   request: ModelRequest,
-  asking: Asking,
-  partial: Partial = { text: '' },
-): Promise<Answer> {
+  asking: TurnRequest,
+  partial: PartialTurn = { text: '' },
+): Promise<ModelTurn> {
   const { host, emit, signal } = asking
   for (let attempt = 1; ; attempt++) {
     partial.text = ''
@@ -69,9 +69,9 @@ export async function askModel(
 async function oneAnswer(
   model: Model,
   request: ModelRequest,
-  { emit, signal, room }: Asking,
-  partial: Partial,
-): Promise<Answer> {
+  { emit, signal, room }: TurnRequest,
+  partial: PartialTurn,
+): Promise<ModelTurn> {
   const calls: ToolCall[] = []
   for await (const event of model.stream(request, signal)) {
     if (event.type === 'text') {
