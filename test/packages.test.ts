@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VERSION } from '../packages/codebase/src/version.ts'
 import { CLIENT_INFO } from '../packages/core/src/board/servers.ts'
-import { SERVER_INFO } from '../packages/gateway/src/protocol.ts'
+import { SERVER_INFO } from '../packages/gateway/src/json-rpc.ts'
 import { CHECKS, compile, publicPaths, run, TSC } from '../scripts/lib/consumer.mjs'
 import { emptyProject, installStrictly, type Packed, type Place, packAll } from '../scripts/lib/packed.mjs'
 

@@ -2,22 +2,22 @@
 // back. It knows no transport and no era; what a method means is in answers.ts, names are offers.ts's.
 import { type Board, JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type Address, fromPublic, toPublic } from './addresses.ts'
-import { ANSWERS } from './answers.ts'
-import type { NameStore } from './claims.ts'
-import type { Client, Exchange } from './client.ts'
-import { EVERYTHING, type Exposure } from './exposure.ts'
-import { Feed } from './feed.ts'
+import { type ResourceUri, fromPublic, toPublic } from './views/resource-uris.ts'
+import { METHODS } from './methods.ts'
+import type { NameStore } from './views/name-claims.ts'
+import type { Client, ClientRequest } from './client-request.ts'
+import { EVERYTHING, type Exposure } from './access/exposure.ts'
+import { NotificationHub } from './routing/notifications.ts'
 import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
-import { type Naming, Offers, type Ref, type View } from './offers.ts'
-import { declared, isObject, type Json, META, metaOf, RPC } from './protocol.ts'
-import { type AskPolicy, Questions, type Wiring } from './questions.ts'
-import { KeyRing } from './seal.ts'
-import { sought } from './sought.ts'
-import { SpentIds } from './spent.ts'
-import { instructions } from './status.ts'
-import { traced } from './trace.ts'
+import { type Naming, ViewBuilder, type Ref, type View } from './views/views.ts'
+import { declared, isObject, type Json, META, metaOf, RPC } from './json-rpc.ts'
+import { type AskPolicy, ServerRequestRouter, type Wiring } from './routing/server-requests.ts'
+import { KeyRing } from './sealing/key-ring.ts'
+import { findWhenUp } from './routing/find-when-up.ts'
+import { SpentIds } from './sealing/spent-ids.ts'
+import { instructions } from './views/status.ts'
+import { traced } from './telemetry.ts'
 
 export interface GatewayOptions {
   /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
@@ -49,30 +49,30 @@ export async function openGateway(
   open: (wiring: Wiring) => Promise<Board>,
   options: GatewayOptions = {},
 ): Promise<Gateway> {
-  const questions = new Questions(options.ask ?? 'client', options.roots ?? (() => ({ roots: [] })))
+  const questions = new ServerRequestRouter(options.ask ?? 'client', options.roots ?? (() => ({ roots: [] })))
   return new Gateway(await open(questions.wiring()), questions, options)
 }
 
-type Asker = Pick<Exchange, 'client' | 'signal'>
+type Asker = Pick<ClientRequest, 'client' | 'signal'>
 
 export class Gateway {
   readonly board: Board
-  readonly questions: Questions
+  readonly questions: ServerRequestRouter
   readonly metrics = new Metrics()
-  readonly feed: Feed
+  readonly feed: NotificationHub
   readonly expose: Exposure
   readonly limits: GatewayLimits
   readonly keys: KeyRing
   readonly spent: SpentIds
   readonly #names: Naming
-  readonly #offers: Offers
+  readonly #offers: ViewBuilder
   readonly #exposures = new WeakMap<Client, Exposure>()
   /** The first look at the servers, which lists wait for, but not for long. */
   #waking: { readonly until: number; readonly done: Promise<void> } | undefined
   #closing: Promise<void> | undefined
   #isAwake = false
 
-  constructor(board: Board, questions: Questions, options: GatewayOptions) {
+  constructor(board: Board, questions: ServerRequestRouter, options: GatewayOptions) {
     this.board = board
     this.questions = questions
     this.expose = options.expose ?? EVERYTHING
@@ -84,8 +84,8 @@ export class Gateway {
       const { state } = board.connection(server)
       return state.kind === 'connected' ? state.session.era : undefined
     }
-    this.feed = new Feed(board, questions)
-    this.#offers = new Offers({
+    this.feed = new NotificationHub(board, questions)
+    this.#offers = new ViewBuilder({
       board,
       naming: this.#names,
       expose: this.expose,
@@ -160,8 +160,8 @@ export class Gateway {
   }
 
   /** Rejects with a fault of the server's, or with an error of the board's. */
-  async answer(method: string, params: Json, exchange: Exchange): Promise<Json> {
-    const answerer = Object.hasOwn(ANSWERS, method) ? ANSWERS[method] : undefined
+  async answer(method: string, params: Json, exchange: ClientRequest): Promise<Json> {
+    const answerer = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined
     if (!answerer) throw new JsonRpcError(RPC.methodNotFound, `Method not found: ${method}`)
     const stop = this.metrics.started(method)
     try {
@@ -202,7 +202,7 @@ export class Gateway {
     return this.#sought((view) => view.prompt(name), this.#meant(name), who)
   }
 
-  resource(uri: string, who: Asker): Promise<Address | undefined> {
+  resource(uri: string, who: Asker): Promise<ResourceUri | undefined> {
     // A server's own address is taken where it is clear whose it is; a server that is not up yet cannot make it so.
     const server = fromPublic(uri)?.server
     const meant = this.#names === 'plain' ? undefined : server === undefined ? [] : [server]
@@ -217,7 +217,7 @@ export class Gateway {
   #sought<T>(look: (view: View) => T | undefined, meant: readonly string[] | undefined, who: Asker) {
     const { client, signal } = who
     const exposure = this.exposureOf(client)
-    return sought(this.board, () => look(this.view(client)), {
+    return findWhenUp(this.board, () => look(this.view(client)), {
       may: (server) => exposure.server(server) && (meant === undefined || meant.includes(server)),
       named: meant !== undefined,
       waitMs: this.#waitMs(meant !== undefined),
@@ -241,7 +241,7 @@ export class Gateway {
     ref: { readonly server: string },
     method: string,
     params: Json,
-    exchange: Exchange,
+    exchange: ClientRequest,
   ): Promise<Json> {
     const { signal } = exchange
     const onProgress = progressOf(params, exchange)
@@ -257,7 +257,7 @@ export class Gateway {
   }
 
   /** An answer to a question goes to the server that asked, and only while that understands its own state. */
-  #mustResume(server: string, { resumes }: Exchange): void {
+  #mustResume(server: string, { resumes }: ClientRequest): void {
     if (resumes === undefined || (resumes === server && this.questions.eraOf(server) === 'modern')) return
     throw new JsonRpcError(
       RPC.invalidParams,
@@ -265,7 +265,7 @@ export class Gateway {
     )
   }
 
-  async callTool(ref: Ref, params: Json, exchange: Exchange): Promise<Json> {
+  async callTool(ref: Ref, params: Json, exchange: ClientRequest): Promise<Json> {
     this.#mustResume(ref.server, exchange)
     const onProgress = progressOf(params, exchange)
     const context = {
@@ -319,7 +319,7 @@ export class Gateway {
   }
 
   /** What travels beside the parameters: everything of the client's but the envelope of its own connection. */
-  #meta(server: string, params: Json, { client }: Exchange): Json {
+  #meta(server: string, params: Json, { client }: ClientRequest): Json {
     const { progressToken: _, ...rest } = metaOf(params)
     const meta: Json = {}
     for (const [key, value] of Object.entries(rest)) if (!OWN_META.has(key)) meta[key] = value
@@ -345,7 +345,7 @@ export class Gateway {
 
 const OWN_META: ReadonlySet<string> = new Set(Object.values(META))
 
-function progressOf(params: Json, exchange: Exchange) {
+function progressOf(params: Json, exchange: ClientRequest) {
   const { progressToken } = metaOf(params)
   if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined
   return (progress: {

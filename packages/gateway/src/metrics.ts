@@ -3,7 +3,7 @@
 
 const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
 
-export type Outcome = 'ok' | 'tool_error' | 'error' | 'cancelled'
+export type RequestOutcome = 'ok' | 'tool_error' | 'error' | 'cancelled'
 
 interface Durations {
   readonly buckets: number[]
@@ -22,7 +22,7 @@ export class Metrics {
   }
 
   /** Counts a request of a known method until the answer says how it went. */
-  started(method: string): (outcome: Outcome) => void {
+  started(method: string): (outcome: RequestOutcome) => void {
     const at = performance.now()
     this.#inFlight++
     return (outcome) => {

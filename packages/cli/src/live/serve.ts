@@ -11,7 +11,7 @@ import {
   type Gateway,
   type GatewayLimits,
   type GatewayOptions,
-  type Grant,
+  type AccessGrant,
   gatewayKeys,
   KeyRing,
   type Naming,
@@ -193,7 +193,7 @@ async function overStdio(gateway: Gateway, signal: AbortSignal): Promise<void> {
 interface Http {
   readonly port: number
   readonly host: string
-  readonly grants: readonly Grant[]
+  readonly grants: readonly AccessGrant[]
   readonly tokenFile?: string
   /** The token that was made for this run. */
   readonly token?: string

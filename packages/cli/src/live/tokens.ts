@@ -3,11 +3,11 @@
 import { statSync } from 'node:fs'
 import { InvalidInput } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type Exposure, type Grant, narrowed, readExposure } from '@plugboard/gateway'
+import { type Exposure, type AccessGrant, narrowed, readExposure } from '@plugboard/gateway'
 import { readTokenFile } from './token-file.ts'
 
 /** What follows a token on its line narrows what that client is shown. */
-export function readTokens(file: string, exposure: Exposure): Grant[] {
+export function readTokens(file: string, exposure: Exposure): AccessGrant[] {
   return readTokenFile(file).map(({ token, rest }) => ({
     token,
     patterns: rest,
@@ -26,7 +26,7 @@ export function exposureOf(patterns: readonly string[], place: string): Exposure
 }
 
 export interface TokenListener {
-  changed(grants: readonly Grant[]): void
+  changed(grants: readonly AccessGrant[]): void
   /** The file cannot be used; the grants stay as they are. */
   failed(text: string): void
 }

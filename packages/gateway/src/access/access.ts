@@ -1,0 +1,141 @@
+// access.ts: who may talk to the gateway over HTTP: the right host name, no stranger's web page, and a token. It looks at
+// headers only, before a byte of the body is read.
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { EVERYTHING, type Exposure } from './exposure.ts'
+
+/** A client that may come in, and what it is shown. */
+export interface AccessGrant {
+  readonly token: string
+  readonly exposure: Exposure
+  /** The words that made the exposure; a grant with the same ones is the same after its file was read again. */
+  readonly patterns?: readonly string[]
+}
+
+export interface AccessOptions {
+  readonly host: string
+  /** Empty: nobody is asked for a token. */
+  readonly grants: readonly AccessGrant[]
+  readonly open: Exposure
+  readonly allowedHosts?: readonly string[]
+  readonly allowedOrigins?: readonly string[]
+}
+
+export interface AuthorizedClient {
+  /** A digest of the token: the same client shows the same one. */
+  readonly owner: string
+  readonly exposure: Exposure
+  /** It is shown less than what is served: it learns nothing about the rest. */
+  readonly narrow: boolean
+}
+export interface AccessRefusal {
+  readonly status: number
+  readonly message: string
+}
+
+interface Known {
+  readonly digest: Buffer
+  readonly visitor: AuthorizedClient
+  readonly patterns: string
+}
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
+const CORS_HEADERS =
+  'Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID, traceparent, tracestate, baggage'
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+/** The owner of what comes in without a token: nobody can tell one from the other. */
+export const UNRESTRICTED = 'anybody'
+
+export class AccessControl {
+  readonly #hosts: ReadonlySet<string>
+  readonly #origins: ReadonlySet<string>
+  #grants: readonly Known[] = []
+  readonly #open: AuthorizedClient | undefined
+  readonly #whole: Exposure
+
+  constructor({ host, grants, open, allowedHosts = [], allowedOrigins = [] }: AccessOptions) {
+    const own = host.includes(':') ? `[${host}]` : host
+    this.#hosts = new Set([...LOOPBACK_NAMES, own, ...allowedHosts].map((name) => name.toLowerCase()))
+    this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
+    this.#whole = open
+    this.#grants = this.#known(grants)
+    this.#open = grants.length === 0 ? { owner: UNRESTRICTED, exposure: open, narrow: false } : undefined
+  }
+
+  /** Takes other grants over; answers with the owners that may no longer come in, and with those that see other things. */
+  replace(grants: readonly AccessGrant[]): {
+    readonly removed: readonly string[]
+    readonly changed: readonly AuthorizedClient[]
+  } {
+    const before = this.#grants
+    this.#grants = this.#known(grants)
+    const now = new Map(this.#grants.map((one) => [one.visitor.owner, one]))
+    const kept = before.flatMap((old) => {
+      const next = now.get(old.visitor.owner)
+      return next ? [{ old, next }] : []
+    })
+    return {
+      removed: before.map(({ visitor }) => visitor.owner).filter((owner) => !now.has(owner)),
+      changed: kept.filter(({ old, next }) => old.patterns !== next.patterns).map(({ next }) => next.visitor),
+    }
+  }
+
+  #known(grants: readonly AccessGrant[]): readonly Known[] {
+    return grants.map(({ token, exposure, patterns }) => {
+      const digest = digestOf(token)
+      const narrow = exposure !== this.#whole && exposure !== EVERYTHING
+      const visitor = { owner: digest.toString('hex'), exposure, narrow }
+      return { digest, visitor, patterns: JSON.stringify(patterns ?? []) }
+    })
+  }
+
+  /** Host and origin; a web page that may call gets its CORS headers. */
+  place(req: IncomingMessage, res: ServerResponse): AccessRefusal | undefined {
+    if (!this.#hosts.has(hostName(req.headers.host)))
+      return { status: 403, message: 'This host name is not served here.' }
+    const { origin } = req.headers
+    if (origin === undefined) return undefined
+    res.setHeader('Vary', 'Origin')
+    const isOwn = origin.toLowerCase() === `http://${(req.headers.host ?? '').toLowerCase()}`
+    if (!isOwn && !this.#origins.has(origin.toLowerCase()))
+      return { status: 403, message: 'This origin may not call.' }
+    res.setHeader('Access-Control-Allow-Origin', origin)
+    res.setHeader('Access-Control-Allow-Methods', 'GET, POST, DELETE, OPTIONS')
+    res.setHeader('Access-Control-Allow-Headers', [CORS_HEADERS, ...paramHeaders(req)].join(', '))
+    res.setHeader('Access-Control-Expose-Headers', 'Mcp-Session-Id, MCP-Protocol-Version')
+    return undefined
+  }
+
+  visitor(req: IncomingMessage): AuthorizedClient | undefined {
+    if (this.#open) return this.#open
+    const [, token] = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? []
+    if (token === undefined) return undefined
+    const digest = digestOf(token)
+    // Every token is compared, so that the time tells nothing about which one was nearly right.
+    let found: AuthorizedClient | undefined
+    for (const grant of this.#grants) if (timingSafeEqual(grant.digest, digest)) found = grant.visitor
+    return found
+  }
+}
+
+/** Which arguments travel in headers is the tools' business: a page may send any of that kind. */
+function paramHeaders({ headers }: IncomingMessage): string[] {
+  const asked = headers['access-control-request-headers'] ?? ''
+  return asked
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => /^mcp-param-[\w.~-]+$/i.test(name))
+}
+
+function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
+
+function hostName(header: string | undefined): string {
+  const host = (header ?? '').toLowerCase()
+  return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':', 1)[0] ?? '')
+}

@@ -1,0 +1,85 @@
+// One client that leaves every question unanswered takes no other client's place.
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { expect, it } from 'vitest'
+import { makeGateway, serve, upstream } from '../fixtures/kit.ts'
+import { UNRESTRICTED } from './access.ts'
+import { Quota } from './quota.ts'
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+}
+
+type Answer = {
+  readonly result?: { readonly resultType: string; readonly requestState?: string }
+  readonly error?: { readonly message: string }
+}
+
+async function ask(url: string, token: string, more: object = {}): Promise<Answer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${token}`,
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'mcp__one__ask',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'mcp__one__ask', arguments: {}, _meta: META, ...more },
+    }),
+  })
+  return (await response.json()) as Answer
+}
+
+it('parks so many calls of one owner, and others’ beside them', async () => {
+  const gateway = await makeGateway([upstream('one', 'modern')])
+  await gateway.wake(15_000)
+  const tokens = ['token-of-the-first', 'token-of-the-second'] as const
+  const { url } = await serve(
+    gateway,
+    tokens.map((token) => ({ token, exposure: gateway.expose })),
+  )
+  const [greedy, modest] = tokens
+  const parked: Answer[] = []
+  while (parked.length < GATEWAY_LIMITS.parkedPerOwner)
+    parked.push(...(await Promise.all(Array.from({ length: 50 }, () => ask(url, greedy)))))
+  expect(parked.every(({ result }) => result?.resultType === 'input_required')).toBe(true)
+  expect((await ask(url, greedy)).error?.message).toContain('Too many calls are waiting for input')
+  expect((await ask(url, modest)).result?.resultType).toBe('input_required')
+  const requestState = parked[0]?.result?.requestState
+  const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
+  expect((await ask(url, greedy, { requestState, inputResponses })).result?.resultType).toBe('complete')
+  expect((await ask(url, greedy)).result?.resultType).toBe('input_required')
+})
+
+it('gives those who cannot be told apart all there is', () => {
+  const shares = new Quota(3, 1)
+  const first = shares.take('a')
+  expect(first).toBeDefined()
+  expect(shares.take('a')).toBeUndefined()
+  expect(shares.take(UNRESTRICTED)).toBeDefined()
+  expect(shares.take(UNRESTRICTED)).toBeDefined()
+  expect(shares.take('b')).toBeUndefined()
+  first?.giveBack()
+  first?.giveBack()
+  expect(shares.take('b')).toBeDefined()
+  expect(shares.take('a')).toBeUndefined()
+  expect(shares.count).toBe(3)
+})
+
+it('lets the owner that has most make room for one that has less, and for no other', () => {
+  const shares = new Quota(4, 4)
+  const evicted: string[] = []
+  for (const name of ['first', 'second', 'third']) shares.take('greedy', () => evicted.push(name))
+  shares.take('modest', () => evicted.push('modest'))
+  expect(shares.take('greedy')).toBeUndefined()
+  expect(shares.take('new')).toBeDefined()
+  expect(evicted).toEqual(['first'])
+  expect(shares.take('new')).toBeUndefined()
+  expect(shares.count).toBe(4)
+})

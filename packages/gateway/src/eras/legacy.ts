@@ -1,0 +1,298 @@
+// legacy.ts: one conversation of the older era, from initialize to its end: open requests, cancellation, the questions we
+// ask, and what the client follows. Which wire it runs on is the outlet's business.
+import { randomUUID } from 'node:crypto'
+import { InvalidInput, NotFound, JsonRpcError } from '@plugboard/core'
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
+import { text } from '../methods.ts'
+import type { Client, ClientRequest } from '../client-request.ts'
+import { wireError } from '../errors.ts'
+import { tooMany } from '../routing/notifications.ts'
+import type { Gateway } from '../gateway.ts'
+import {
+  type ClientCapabilities,
+  errorReply,
+  type Id,
+  isLegacyVersion,
+  isObject,
+  type Json,
+  LEGACY_VERSIONS,
+  LOG_LEVELS,
+  META,
+  type Notification,
+  type Reply,
+  type Request,
+  RPC,
+  readCapabilities,
+  SERVER_INFO,
+} from '../json-rpc.ts'
+
+export interface Outlet {
+  /** Sends a message; `about` is the request of the client that it belongs to. */
+  send(message: object, about?: Id): void
+  /** The client's connection for a request broke, and it has not come back yet. */
+  away?(about: Id): boolean
+}
+
+/** What a client said of itself in `initialize`, as far as the session depends on it. */
+export interface Greeting {
+  readonly protocolVersion: string
+  readonly capabilities: ClientCapabilities
+}
+
+/** Throws when the parameters of `initialize` are not what they must be. */
+export function readGreeting(params: Json): Greeting {
+  const wanted = text(params, 'protocolVersion')
+  if (!isObject(params.capabilities)) throw new InvalidInput('"capabilities" is missing.')
+  return {
+    protocolVersion: isLegacyVersion(wanted) ? wanted : LEGACY_VERSIONS[0],
+    capabilities: readCapabilities(params.capabilities),
+  }
+}
+
+interface Asked {
+  readonly settle: (reply: Reply) => void
+  readonly fail: (error: Error) => void
+}
+
+export class LegacySession implements Client {
+  readonly id = randomUUID()
+  readonly era = 'legacy'
+  capabilities: ClientCapabilities = readCapabilities(undefined)
+  logLevel: string | undefined = 'info'
+  protocolVersion: string | undefined
+  readonly #gateway: Gateway
+  readonly #outlet: Outlet
+  readonly #open = new Map<Id, AbortController>()
+  readonly #asked = new Map<Id, Asked>()
+  readonly #uris = new Map<string, ResourceUri>()
+  readonly #unfollow = new Map<string, () => Promise<void>>()
+  #stopListening: (() => void) | undefined
+  #asks = 0
+  #asksForLevel = false
+  #isAbsent = false
+  #closed = false
+
+  constructor(gateway: Gateway, outlet: Outlet) {
+    this.#gateway = gateway
+    this.#outlet = outlet
+  }
+
+  get busy(): boolean {
+    return this.#open.size > 0
+  }
+
+  notify(method: string, params: Json): void {
+    // Before the greeting nobody is known to listen in this era.
+    if (this.protocolVersion !== undefined) this.#outlet.send({ jsonrpc: '2.0', method, params })
+  }
+
+  /** The answer; nothing when the client has withdrawn the request. */
+  async request(message: Request, gone?: AbortSignal): Promise<Reply | undefined> {
+    const { id, method, params } = message
+    if (this.#open.has(id)) return errorReply(id, RPC.invalidRequest, 'A request with this id is still open.')
+    if (this.#open.size >= GATEWAY_LIMITS.openPerClient)
+      return errorReply(id, RPC.internal, 'Too many requests are open.')
+    const controller = new AbortController()
+    const onGone = () => controller.abort()
+    if (gone?.aborted) controller.abort()
+    gone?.addEventListener('abort', onGone, { once: true })
+    this.#open.set(id, controller)
+    try {
+      const result = await this.#answer(method, params, id, controller.signal)
+      return controller.signal.aborted ? undefined : { jsonrpc: '2.0', id, result }
+    } catch (error) {
+      if (controller.signal.aborted) return undefined
+      const { code, message: words, data } = wireError(error, 'legacy', this.#gateway.isNarrow(this))
+      return errorReply(id, code, words, data)
+    } finally {
+      gone?.removeEventListener('abort', onGone)
+      this.#open.delete(id)
+    }
+  }
+
+  /** Nothing shows that the client is still there: no stream is open, and nothing is under way. */
+  absent(): void {
+    this.#isAbsent = true
+    this.#gateway.feed.forgetLevel(this)
+  }
+
+  /** The client was heard of. */
+  returned(): void {
+    if (!this.#isAbsent) return
+    this.#isAbsent = false
+    if (this.#asksForLevel && this.logLevel !== undefined && !this.#closed)
+      this.#gateway.feed.wantLevel(this, this.logLevel)
+  }
+
+  notified({ method, params }: Notification): void {
+    if (method === 'notifications/cancelled') this.#open.get(params.requestId as Id)?.abort()
+    // Servers that came up before the client were told of the board's folders.
+    const news = method === 'notifications/roots/list_changed' || method === 'notifications/initialized'
+    if (news && this.capabilities.roots) this.#gateway.rootsChanged(this)
+  }
+
+  replied(reply: Reply): void {
+    if (reply.id !== null) this.#asked.get(reply.id)?.settle(reply)
+  }
+
+  ask(method: string, params: Json, signal: AbortSignal, about?: Id): Promise<Json> {
+    const id = `plugboard-${++this.#asks}`
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        this.#asked.delete(id)
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
+      }
+      const fail = (error: Error) => {
+        end()
+        reject(error)
+      }
+      const onAbort = () => {
+        this.#outlet.send(
+          { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } },
+          about,
+        )
+        fail(new JsonRpcError(RPC.internal, 'The question was withdrawn.'))
+      }
+      const timer = setTimeout(
+        () => fail(new JsonRpcError(RPC.internal, 'The client did not answer in time.')),
+        GATEWAY_LIMITS.parkedMs,
+      )
+      const settle = ({ result, error }: Reply) => {
+        if (result === undefined)
+          return fail(new JsonRpcError(error?.code ?? RPC.internal, error?.message ?? 'No answer', error?.data))
+        end()
+        resolve(result)
+      }
+      if (signal.aborted) return fail(new JsonRpcError(RPC.internal, 'The question was withdrawn.'))
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#asked.set(id, { settle, fail })
+      this.#outlet.send({ jsonrpc: '2.0', id, method, params: asLegacyQuestion(params) }, about)
+    })
+  }
+
+  /** Ends what is open; the servers hear that nobody waits any more. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#stopListening?.()
+    this.#gateway.feed.forgetLevel(this)
+    for (const controller of this.#open.values()) controller.abort()
+    for (const { fail } of [...this.#asked.values()]) fail(new JsonRpcError(RPC.internal, 'The client is gone.'))
+    await Promise.allSettled([...this.#unfollow.values()].map((stop) => stop()))
+    this.#unfollow.clear()
+  }
+
+  async #answer(method: string, params: Json, id: Id, signal: AbortSignal): Promise<Json> {
+    if (method === 'initialize') return await this.#initialize(params)
+    if (method === 'ping') return {}
+    if (this.protocolVersion === undefined)
+      throw new JsonRpcError(RPC.order, `Not initialized: send initialize before ${method}.`)
+    switch (method) {
+      case 'logging/setLevel':
+        this.logLevel = readLogLevel(params)
+        this.#asksForLevel = true
+        this.#gateway.feed.wantLevel(this, this.logLevel)
+        return {}
+      case 'resources/subscribe':
+        await this.#subscribe(text(params, 'uri'), signal)
+        return {}
+      case 'resources/unsubscribe':
+        await this.#unsubscribe(text(params, 'uri'))
+        return {}
+    }
+    const exchange: ClientRequest = {
+      client: this,
+      id,
+      signal,
+      notify: (name, what) => this.#outlet.send({ jsonrpc: '2.0', method: name, params: what }, id),
+      away: () => this.#outlet.away?.(id) ?? false,
+      ask: (name, what, until) => this.ask(name, what, AbortSignal.any([until, signal]), id),
+    }
+    return asLegacy(await this.#gateway.answer(method, params, exchange))
+  }
+
+  async #initialize(params: Json): Promise<Json> {
+    if (this.protocolVersion !== undefined)
+      throw new JsonRpcError(RPC.invalidRequest, 'Already initialized: initialize comes once.')
+    const greeting = readGreeting(params)
+    this.#take(greeting)
+    await this.#gateway.wake()
+    if (this.#closed) throw new JsonRpcError(RPC.internal, 'The client is gone.')
+    this.#listen()
+    return {
+      protocolVersion: greeting.protocolVersion,
+      capabilities: this.#gateway.capabilities(),
+      serverInfo: SERVER_INFO,
+      instructions: this.#gateway.instructions(this),
+    }
+  }
+
+  /**
+   * Goes on where an earlier process, or an earlier session of this one, left off. What the client followed and which log
+   * level it wanted is not known: it follows nothing, gets `info`, and is told that every list may be another one.
+   */
+  restore(greeting: Greeting): void {
+    this.#take(greeting)
+    this.#listen()
+    for (const list of ['tools', 'resources', 'prompts'])
+      this.notify(`notifications/${list}/list_changed`, {})
+  }
+
+  #take({ protocolVersion, capabilities }: Greeting): void {
+    this.protocolVersion = protocolVersion
+    this.capabilities = capabilities
+  }
+
+  #listen(): void {
+    const gateway = this.#gateway
+    const client = this
+    this.#stopListening = gateway.feed.add({
+      // What the client may see can change while it is connected.
+      get exposure() {
+        return gateway.exposureOf(client)
+      },
+      interest: { tools: true, resources: true, prompts: true, uris: this.#uris },
+      notify: (method, what) => this.notify(method, what),
+    })
+  }
+
+  async #subscribe(uri: string, signal: AbortSignal): Promise<void> {
+    if (tooMany(this.#uris)) throw new InvalidInput('Too many resources are followed.')
+    if (uri === STATUS_URI) return void this.#uris.set(uri, { server: '', uri })
+    const address = await this.#gateway.resource(uri, { client: this, signal })
+    if (!address) throw new NotFound('resource', uri)
+    const stop = await this.#gateway.feed.follow(address, signal)
+    // Asked for twice at once, or by a client that has left since: one is enough, and none is too.
+    if (this.#closed || this.#unfollow.has(uri)) return await stop()
+    this.#uris.set(uri, address)
+    this.#unfollow.set(uri, stop)
+  }
+
+  async #unsubscribe(uri: string): Promise<void> {
+    const stop = this.#unfollow.get(uri)
+    this.#unfollow.delete(uri)
+    this.#uris.delete(uri)
+    await stop?.()
+  }
+}
+
+function readLogLevel(params: Json): string {
+  const level = text(params, 'level')
+  if (!LOG_LEVELS.includes(level)) throw new InvalidInput(`"${level}" is no log level.`)
+  return level
+}
+
+/** In the older era the way to a web page has an id, by which the client may hear that all is done there. */
+function asLegacyQuestion(params: Json): Json {
+  if (params.mode !== 'url' || params.elicitationId !== undefined) return params
+  return { ...params, elicitationId: randomUUID() }
+}
+
+/** An answer of the newer era without the words that the older one does not have. */
+function asLegacy(result: Json): Json {
+  if (!('resultType' in result)) return result
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = result
+  const { [META.serverInfo]: _info, ...meta } = isObject(_meta) ? _meta : {}
+  return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest
+}

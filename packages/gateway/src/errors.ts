@@ -1,0 +1,123 @@
+// errors.ts: what went wrong behind the gateway, in JSON-RPC's terms. A server's own error goes through as it is; what the
+// board refused or could not reach becomes an answer that a model can read.
+import { isPlugboardError, NotFound, type PlugboardError, JsonRpcError } from '@plugboard/core'
+import { type Era, errorReply, type Id, type Json, type Reply, RPC } from './json-rpc.ts'
+
+export interface WireError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+/** The server's own words, when it said any. */
+export function serverFault(error: unknown): JsonRpcError | undefined {
+  let at: unknown = error
+  for (let depth = 0; depth < 4 && at instanceof Error; depth++) {
+    if (at instanceof JsonRpcError) return at
+    at = at.cause
+  }
+  return undefined
+}
+
+/** The reply to a request that was running when this process had to end, or when an earlier one did. */
+export function outcomeUnknown(id: Id, why: string): Reply {
+  return errorReply(
+    id,
+    RPC.internal,
+    `OUTCOME_UNKNOWN: ${why}; whether it was done is unknown. Check what happened before you call it again.`,
+    { code: 'OUTCOME_UNKNOWN' },
+  )
+}
+
+/** A narrow client is shown less than what is served: what went wrong behind it is told by its code alone. */
+export function wireError(error: unknown, era: Era, narrow = false): WireError {
+  const own = serverFault(error)
+  if (own) {
+    const code = own.code === RPC.resourceNotFound && era === 'modern' ? RPC.invalidParams : own.code
+    return { code, message: own.message, ...(own.data !== undefined && { data: own.data }) }
+  }
+  if (!isPlugboardError(error)) return { code: RPC.internal, message: 'Internal error.' }
+  const uri = error instanceof NotFound && error.code === 'RESOURCE_NOT_FOUND' ? error.wanted : undefined
+  return {
+    code: codeOf(error, era),
+    message: narrow ? sentenceFor(error.code, error.message) : told(error),
+    data: { code: error.code, ...(uri !== undefined && { uri }) },
+  }
+}
+
+/** The server could not be reached; what it would have said is unknown. */
+export function isAway(error: unknown): boolean {
+  return isPlugboardError(error) && !serverFault(error) && AWAY.has(error.code)
+}
+
+const AWAY: ReadonlySet<string> = new Set(['INIT_ERROR', 'IO_ERROR', 'AUTH_REQUIRED', 'TIMEOUT', 'DISABLED'])
+
+function codeOf(error: PlugboardError, era: Era): number {
+  switch (error.code) {
+    case 'RESOURCE_NOT_FOUND':
+      return era === 'modern' ? RPC.invalidParams : RPC.resourceNotFound
+    case 'TOOL_NOT_FOUND':
+    case 'PROMPT_NOT_FOUND':
+    case 'SKILL_NOT_FOUND':
+    case 'SERVER_NOT_FOUND':
+    case 'INVALID_INPUT':
+      return RPC.invalidParams
+    default:
+      return RPC.internal
+  }
+}
+
+/** A call that was refused or could not be made is an answer to the model, not a fault of the protocol. */
+export function asToolResult(error: unknown, narrow = false): Json | undefined {
+  if (!isPlugboardError(error) || serverFault(error)) return undefined
+  switch (error.code) {
+    case 'TOOL_NOT_FOUND':
+    case 'SERVER_NOT_FOUND':
+    case 'CANCELLED':
+    case 'INVALID_INPUT':
+      return undefined
+    default:
+      return {
+        isError: true,
+        content: [
+          {
+            type: 'text',
+            text: `${error.code}: ${narrow ? sentenceFor(error.code, error.message) : told(error)}`,
+          },
+        ],
+      }
+  }
+}
+
+/** Codes whose message repeats only what the client itself sent. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  'TOOL_NOT_FOUND',
+  'PROMPT_NOT_FOUND',
+  'RESOURCE_NOT_FOUND',
+  'SERVER_NOT_FOUND',
+  'INVALID_INPUT',
+])
+
+/** One fixed sentence a code: no path, no host, nothing that a server wrote to its log. */
+export const SENTENCES: Readonly<Record<string, string>> = {
+  INIT_ERROR:
+    'The server cannot be reached at the moment. Try again later, or tell the operator of this gateway.',
+  IO_ERROR: 'The connection to the server failed. Try again later.',
+  TIMEOUT: 'The server did not answer in time.',
+  AUTH_REQUIRED: 'The server needs a login, which only the operator of this gateway can make.',
+  DISABLED: 'The server is switched off.',
+  PERMISSION_DENIED: 'The rules of this gateway do not allow this.',
+  OUTCOME_UNKNOWN:
+    'The connection was lost while the call was running; whether it was done is unknown. Check before you call it again.',
+  TOOL_ERROR: 'The tool failed.',
+  CANCELLED: 'The call was cancelled.',
+}
+
+function sentenceFor(code: string, message: string): string {
+  if (HARMLESS.has(code)) return message
+  return SENTENCES[code] ?? 'The call failed behind this gateway.'
+}
+
+function told(error: PlugboardError): string {
+  return error.hint === undefined ? error.message : `${error.message} ${error.hint}`
+}

@@ -1,0 +1,108 @@
+// Room for sessions is bounded and shared fairly, and a session that is not in memory any more is rebuilt from its id.
+import { describe, expect, it } from 'vitest'
+import { makeGateway, onEnd } from '../fixtures/kit.ts'
+import { EVERYTHING, type GatewayLimits, KeyRing, SpentIds } from '../index.ts'
+import { readGreeting } from '../eras/legacy.ts'
+import { type HttpSession, Sessions } from './sessions.ts'
+import { Quota } from '../access/quota.ts'
+
+const GREETING = readGreeting({
+  protocolVersion: '2025-11-25',
+  capabilities: { elicitation: { form: {}, url: {} }, roots: {} },
+})
+const visitor = (owner: string) => ({ owner, exposure: EVERYTHING, narrow: false })
+const keys = KeyRing.ephemeral()
+
+async function opened(limits: Partial<GatewayLimits>, spent = new SpentIds()) {
+  const gateway = await makeGateway([], { limits, keys, spent })
+  const sessions = new Sessions(gateway, new Quota(gateway.limits.streams, gateway.limits.streamsPerOwner))
+  onEnd(() => sessions.close())
+  const open = (owner: string): HttpSession | undefined => {
+    const made = sessions.make(visitor(owner), GREETING)
+    if (made) sessions.keep(made)
+    return made
+  }
+  return { sessions, open }
+}
+
+describe('room for sessions', () => {
+  it('is made by the owner that has its share, and never by another', async () => {
+    const { sessions, open } = await opened({ sessions: 100, sessionsPerOwner: 10 })
+    const own = open('modest')
+    for (let n = 0; n < 50; n++) expect(open('greedy')).toBeDefined()
+    expect(sessions.count).toBe(11)
+    expect(await sessions.find(own?.id ?? '', visitor('modest'))).toBe(own)
+  })
+
+  it('is made by the owner that has most when everything is taken, also by one that is only listening', async () => {
+    const { sessions, open } = await opened({ sessions: 10, sessionsPerOwner: 8 })
+    const theirs = Array.from({ length: 8 }, () => open('greedy'))
+    for (const one of theirs) if (one) Object.defineProperty(one, 'idle', { value: false })
+    expect(open('a')).toBeDefined()
+    expect(open('b')).toBeDefined()
+    expect(open('c')).toBeDefined()
+    expect(sessions.count).toBe(10)
+    // Its own share is used up by sessions that are in use: it has to wait, the others do not.
+    for (let n = 0; n < 3; n++) open('greedy')
+    expect(open('d')).toBeDefined()
+  })
+
+  it('is not taken from a session that works on a call', async () => {
+    const { open } = await opened({ sessions: 2, sessionsPerOwner: 2 })
+    for (const one of [open('a'), open('a')])
+      if (one) Object.defineProperty(one.session, 'busy', { value: true })
+    expect(open('a')).toBeUndefined()
+    expect(open('b')).toBeUndefined()
+  })
+})
+
+describe('a session id', () => {
+  it('opens the session again in another process, for its owner and nobody else', async () => {
+    const { id = '' } = (await opened({})).open('ada') ?? {}
+    const { sessions } = await opened({})
+    expect(await sessions.find(id, visitor('eve'))).toBeUndefined()
+    const [one, two] = await Promise.all([
+      sessions.find(id, visitor('ada')),
+      sessions.find(id, visitor('ada')),
+    ])
+    expect(one).toBe(two)
+    expect(one).toMatchObject({
+      id,
+      session: { protocolVersion: '2025-11-25', capabilities: GREETING.capabilities },
+    })
+    expect(await sessions.find(id, visitor('eve'))).toBeUndefined()
+    expect(sessions.count).toBe(1)
+  })
+
+  it('still opens a session that had to make room', async () => {
+    const { sessions, open } = await opened({ sessionsPerOwner: 1 })
+    const first = open('ada')
+    open('ada')
+    expect(await sessions.find(first?.id ?? '', visitor('ada'))).toMatchObject({ id: first?.id })
+  })
+
+  it('opens nothing after the client ended the session, here and in the next process', async () => {
+    const spent = new SpentIds()
+    const { sessions, open } = await opened({}, spent)
+    const made = open('ada')
+    if (made) await sessions.end(made)
+    expect(await sessions.find(made?.id ?? '', visitor('ada'))).toBeUndefined()
+    expect(await (await opened({}, spent)).sessions.find(made?.id ?? '', visitor('ada'))).toBeUndefined()
+  })
+
+  it('opens nothing when it is too old, was changed, or is of another gateway', async () => {
+    const { id = '' } = (await opened({})).open('ada') ?? {}
+    const later = await opened({ sessionMaxMs: 1 })
+    await new Promise((done) => setTimeout(done, 5))
+    expect(await later.sessions.find(id, visitor('ada'))).toBeUndefined()
+    const { sessions } = await opened({})
+    for (let at = 0; at < id.length; at += 7) {
+      const changed = `${id.slice(0, at)}${id[at] === 'A' ? 'B' : 'A'}${id.slice(at + 1)}`
+      expect(await sessions.find(changed, visitor('ada'))).toBeUndefined()
+    }
+    const other = await makeGateway([])
+    const foreign = new Sessions(other, new Quota(1, 1))
+    onEnd(() => foreign.close())
+    expect(await foreign.find(id, visitor('ada'))).toBeUndefined()
+  })
+})

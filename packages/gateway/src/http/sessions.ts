@@ -1,0 +1,300 @@
+// sessions.ts: conversations of the older era over HTTP: their ids, the stream each may keep open, and their end. An id is
+// sealed and says what the session is, so that one that is not in memory any more is rebuilt when its client comes back.
+import { randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { type McpHttpResponse, frame, type Resumable, STREAM_HEADERS } from './response.ts'
+import { outcomeUnknown } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
+import { UNRESTRICTED, type AuthorizedClient } from '../access/access.ts'
+import { type Greeting, LegacySession } from '../eras/legacy.ts'
+import { declared, type Id, isLegacyVersion, isObject, type Json, readCapabilities } from '../json-rpc.ts'
+import { Replay, type Rest, requestOf, STANDALONE } from './replay.ts'
+import type { Place, Quota } from '../access/quota.ts'
+
+/** What a session id says. */
+interface Pass {
+  /** The id without its seal, by which an ended session is remembered. */
+  readonly sid: string
+  /** When its seal expires, in milliseconds since the epoch. */
+  readonly until: number
+}
+
+export class HttpSession {
+  readonly id: string
+  readonly pass: Pass
+  readonly owner: string
+  readonly session: LegacySession
+  /** The answers under way, by the request they belong to. */
+  readonly answers = new Map<Id, McpHttpResponse>()
+  lastUsed = Date.now()
+  #stream: ServerResponse | undefined
+  #place: Place | undefined
+  #timer: NodeJS.Timeout | undefined
+  #leaving: NodeJS.Timeout | undefined
+  readonly #replay: Replay
+  readonly #restored: boolean
+  /** Up to here the client has been sent what belongs to no request. */
+  #delivered: number
+
+  constructor(gateway: Gateway, visitor: AuthorizedClient, id: string, pass: Pass, restored?: Greeting) {
+    this.id = id
+    this.pass = pass
+    this.owner = visitor.owner
+    this.#restored = restored !== undefined
+    this.#replay = new Replay(restored ? Date.now() : 0)
+    this.#delivered = this.#replay.lastId
+    this.session = new LegacySession(gateway, {
+      send: (message, about) => this.#send(message, about),
+      away: (about) => this.answers.get(about)?.away ?? false,
+    })
+    gateway.restrict(this.session, visitor.exposure)
+    if (restored) this.session.restore(restored)
+  }
+
+  /** Nothing of it is under way, and no stream is open. */
+  get idle(): boolean {
+    return !this.#stream && !this.session.busy
+  }
+
+  resumable(request: Id): Resumable {
+    return { replay: this.#replay, request, marks: (this.session.protocolVersion ?? '') >= '2025-11-25' }
+  }
+
+  /** A stream of the client's: the rest of one that broke, or the one for what belongs to no request. */
+  open(res: ServerResponse, lastEventId: string | undefined, place: Place): void {
+    res.on('close', () => place.giveBack())
+    res.writeHead(200, { ...STREAM_HEADERS, 'Mcp-Session-Id': this.id })
+    res.flushHeaders()
+    const rest = lastEventId === undefined ? undefined : this.#replay.after(lastEventId)
+    const lost = rest || !this.#restored ? undefined : requestOf(lastEventId ?? '')
+    if (lost !== undefined) res.end(frame(outcomeUnknown(lost, 'the gateway was started anew while it ran')))
+    else if (rest && rest.stream !== STANDALONE) this.#resume(res, rest)
+    else this.#listen(res, rest?.frames ?? this.#replay.since(STANDALONE, this.#delivered), place)
+  }
+
+  #resume(res: ServerResponse, { stream, frames }: Rest): void {
+    for (const one of frames) res.write(one)
+    const answering = [...this.answers.values()].find((one) => one.stream === stream)
+    if (answering) answering.resume(res)
+    else res.end()
+  }
+
+  /** A new one takes the place of the old. */
+  #listen(res: ServerResponse, frames: readonly string[], place: Place): void {
+    this.endStream()
+    this.#stream = res
+    this.#place = place
+    const alive = setInterval(() => res.write(': still here\n\n'), GATEWAY_LIMITS.keepAliveMs)
+    this.#timer = alive
+    res.on('close', () => {
+      clearInterval(alive)
+      if (this.#stream !== res) return
+      this.#stream = undefined
+      this.#leaving = setTimeout(() => this.idle && this.session.absent(), GATEWAY_LIMITS.resumeMs)
+      this.#leaving.unref()
+    })
+    for (const one of frames) res.write(one)
+    this.#delivered = this.#replay.lastId
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#leaving)
+    this.endStream()
+    await this.session.close()
+  }
+
+  endStream(): void {
+    clearInterval(this.#timer)
+    this.#stream?.end()
+    this.#place?.giveBack()
+    this.#stream = undefined
+  }
+
+  #send(message: object, about: Id | undefined): void {
+    const answer = about === undefined ? undefined : this.answers.get(about)
+    if (answer?.send(message)) return
+    const event = this.#replay.event(STANDALONE, message)
+    const stream = this.#stream
+    // Without a stream it waits for one; the oldest go first.
+    if (!stream) return
+    if (stream.writableLength > GATEWAY_LIMITS.unreadBytes) return void stream.destroy()
+    stream.write(event)
+    this.#delivered = this.#replay.lastId
+  }
+}
+
+export class Sessions {
+  readonly #gateway: Gateway
+  readonly #streams: Quota
+  readonly #open = new Map<string, HttpSession>()
+  readonly #byOwner = new Map<string, Set<HttpSession>>()
+  /** Rebuilding looks into a file: two requests of one session wait for the same. */
+  readonly #restoring = new Map<string, Promise<HttpSession | undefined>>()
+  readonly #sweep: NodeJS.Timeout
+
+  constructor(gateway: Gateway, streams: Quota) {
+    this.#gateway = gateway
+    this.#streams = streams
+    const every = Math.max(1000, gateway.limits.sessionIdleMs / 10)
+    this.#sweep = setInterval(() => this.#dropIdle(), every)
+    this.#sweep.unref()
+  }
+
+  get count(): number {
+    return this.#open.size
+  }
+
+  /** A fresh session, or nothing when there is no room for this owner. */
+  make(visitor: AuthorizedClient, greeting: Greeting, client?: Json): HttpSession | undefined {
+    if (!this.#makeRoom(visitor.owner)) return undefined
+    const now = Date.now()
+    const sid = randomBytes(16).toString('base64url')
+    const id = this.#gateway.keys.seal('session', {
+      sid,
+      owner: shortOwner(visitor.owner),
+      version: greeting.protocolVersion,
+      can: declared(greeting.capabilities),
+      ...(client && { client }),
+      iat: now,
+    })
+    return new HttpSession(this.#gateway, visitor, id, {
+      sid,
+      until: now + this.#gateway.limits.sessionMaxMs,
+    })
+  }
+
+  keep(session: HttpSession): void {
+    this.#open.set(session.id, session)
+    const own = this.#byOwner.get(session.owner) ?? new Set()
+    this.#byOwner.set(session.owner, own.add(session))
+  }
+
+  /**
+   * The session of an id, if need be rebuilt; nothing when the id is not one of ours, has expired or was ended. Another
+   * owner's session is as unknown as none. `full` when there is no room for it.
+   */
+  async find(id: string, visitor: AuthorizedClient): Promise<HttpSession | 'full' | undefined> {
+    const known = this.#open.get(id)
+    if (known) {
+      if (known.owner !== visitor.owner) return undefined
+      known.lastUsed = Date.now()
+      known.session.returned()
+      return known
+    }
+    const read = this.#read(id, visitor)
+    if (!read) return undefined
+    const running = this.#restoring.get(id)
+    if (running) return await running
+    const restoring = this.#restore(id, visitor, read).finally(() => this.#restoring.delete(id))
+    this.#restoring.set(id, restoring)
+    return (await restoring) ?? ((await this.#gateway.spent.has(read.sid)) ? undefined : 'full')
+  }
+
+  async #restore(id: string, visitor: AuthorizedClient, read: ReadPass): Promise<HttpSession | undefined> {
+    if (await this.#gateway.spent.has(read.sid)) return undefined
+    if (!this.#makeRoom(visitor.owner)) return undefined
+    const session = new HttpSession(this.#gateway, visitor, id, read, read.greeting)
+    this.keep(session)
+    return session
+  }
+
+  #read(id: string, visitor: AuthorizedClient): ReadPass | undefined {
+    const value = this.#gateway.keys.open('session', id)
+    if (!value || value.owner !== shortOwner(visitor.owner)) return undefined
+    const { sid, version, can, iat } = value
+    if (typeof sid !== 'string' || typeof version !== 'string' || typeof iat !== 'number') return undefined
+    const until = iat + this.#gateway.limits.sessionMaxMs
+    if (!isLegacyVersion(version) || until <= Date.now()) return undefined
+    return { sid, until, greeting: { protocolVersion: version, capabilities: readCapabilities(can) } }
+  }
+
+  /** A place for one more stream; nothing when there is none for this owner. */
+  streamPlace(session: HttpSession): Place | undefined {
+    return this.#streams.take(session.owner, () => session.endStream())
+  }
+
+  /** The client says that it is over: the id opens nothing any more, here and after a restart. */
+  async end(session: HttpSession): Promise<void> {
+    this.drop(session)
+    await this.#gateway.spent.add(session.pass.sid, session.pass.until)
+  }
+
+  /** Lets a session go; its id still opens it again. */
+  drop(session: HttpSession): void {
+    this.#open.delete(session.id)
+    const own = this.#byOwner.get(session.owner)
+    own?.delete(session)
+    if (own?.size === 0) this.#byOwner.delete(session.owner)
+    void session.close()
+  }
+
+  dropOwner(owner: string): void {
+    for (const session of [...(this.#byOwner.get(owner) ?? [])]) this.drop(session)
+  }
+
+  /** The owner is shown something else from now on. */
+  restrict({ owner, exposure }: AuthorizedClient): void {
+    for (const { session } of this.#byOwner.get(owner) ?? []) this.#gateway.restrict(session, exposure)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweep)
+    const all = [...this.#open.values()]
+    this.#open.clear()
+    this.#byOwner.clear()
+    await Promise.all(all.map((session) => session.close()))
+  }
+
+  /**
+   * An owner that has its share makes room itself. When everything is taken, the owner that has most does, so that none
+   * can push others out; of its sessions the longest idle one goes, or else one that only listens.
+   */
+  #makeRoom(owner: string): boolean {
+    const { sessions, sessionsPerOwner } = this.#gateway.limits
+    const own = this.#byOwner.get(owner) ?? new Set()
+    if (owner !== UNRESTRICTED && own.size >= sessionsPerOwner) return this.#letGo(own, false)
+    if (this.#open.size < sessions) return true
+    let most = own
+    for (const theirs of this.#byOwner.values()) if (theirs.size > most.size) most = theirs
+    return this.#letGo(most, most !== own && most.size > own.size + 1)
+  }
+
+  #letGo(of: ReadonlySet<HttpSession>, listeners: boolean): boolean {
+    let oldest: HttpSession | undefined
+    for (const one of of) {
+      if (one.session.busy || (!one.idle && !listeners)) continue
+      if (!oldest || rank(one) < rank(oldest)) oldest = one
+    }
+    if (oldest) this.drop(oldest)
+    return oldest !== undefined
+  }
+
+  #dropIdle(): void {
+    const oldest = Date.now() - this.#gateway.limits.sessionIdleMs
+    for (const session of [...this.#open.values()])
+      if (session.idle && session.lastUsed < oldest) this.drop(session)
+  }
+}
+
+interface ReadPass extends Pass {
+  readonly greeting: Greeting
+}
+
+/** Idle ones before those that listen, and then by how long ago they were used. */
+function rank(session: HttpSession): number {
+  return session.lastUsed - (session.idle ? Number.MAX_SAFE_INTEGER / 2 : 0)
+}
+
+/** Enough of a digest to tell owners apart, and short in a header. */
+function shortOwner(owner: string): string {
+  return owner.slice(0, 32)
+}
+
+/** The client's own name for itself, bounded. */
+export function clientName(params: Json): Json | undefined {
+  const { clientInfo } = params
+  if (!isObject(clientInfo)) return undefined
+  const short = (value: unknown) => (typeof value === 'string' ? value.slice(0, 64) : undefined)
+  return { name: short(clientInfo.name), version: short(clientInfo.version) }
+}

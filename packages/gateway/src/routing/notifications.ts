@@ -1,0 +1,236 @@
+// notifications.ts: what servers tell unasked, led to the clients that asked for it: changed lists, changed resources, log lines.
+// A log line goes to the one client it can be about; where that is not clear it stays in the server's own log.
+import type { Board } from '@plugboard/core'
+import { Cancelled } from '@plugboard/core/errors'
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
+import type { Client } from '../client-request.ts'
+import type { Exposure } from '../access/exposure.ts'
+import type { Shown } from '../views/views.ts'
+import { isObject, type Json, LOG_LEVELS } from '../json-rpc.ts'
+import type { ServerRequestRouter } from './server-requests.ts'
+
+/** What a client of 2026-07-28 listens to; one of the older era hears every list change. */
+export interface Interest {
+  readonly tools: boolean
+  readonly resources: boolean
+  readonly prompts: boolean
+  /** Resources it follows, by the address it knows them by. */
+  readonly uris: ReadonlyMap<string, ResourceUri>
+}
+
+export interface Listener {
+  /** What happens on servers that it is not shown is none of its business. */
+  readonly exposure: Exposure
+  readonly interest: Interest
+  notify(method: string, params: Json): void
+}
+
+interface Following {
+  readonly address: ResourceUri
+  readonly ready: Promise<void>
+  count: number
+}
+
+/** A list that changes in many small steps is announced once. */
+const SETTLE_MS = 50
+
+export class NotificationHub {
+  readonly #board: Board
+  readonly #questions: ServerRequestRouter
+  readonly #listeners = new Set<Listener>()
+  /** The resources that are followed; the server is told of the first follower and of the last. */
+  readonly #followed = new Map<string, Following>()
+  readonly #stops: (() => void)[]
+  /** What changed in the last moment, and on which servers; `undefined` stands for any. */
+  readonly #changes = new Map<Shown | 'status', Set<string | undefined>>()
+  #settling: NodeJS.Timeout | undefined
+  /** By client, the level it asked for. */
+  readonly #levels = new Map<Client, number>()
+  /** What servers were told last. */
+  #level: number | undefined
+
+  constructor(board: Board, questions: ServerRequestRouter) {
+    this.#board = board
+    this.#questions = questions
+    this.#stops = [
+      board.on('resource-updated', ({ server, uri }) => this.#updated({ server, uri })),
+      board.on('notification', ({ server, method, params }) => this.#notified(server, method, params)),
+      board.on('state', ({ server, state }) => {
+        if (state.kind === 'connected' && this.#level !== undefined) this.#tellLevel(server, this.#level)
+        this.#changed('status', server)
+      }),
+      board.on('configuration-changed', ({ added, removed }) => {
+        for (const server of [...added, ...removed]) this.#changed('status', server)
+        this.#followAgain(added)
+      }),
+      board.on('configuration-fault', ({ server }) => this.#changed('status', server)),
+      board.on('configuration-mended', () => this.#changed('status', undefined)),
+    ]
+  }
+
+  get listeners(): number {
+    return this.#listeners.size
+  }
+
+  add(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Follows a resource until the answer is called. */
+  async follow(address: ResourceUri, signal?: AbortSignal): Promise<() => Promise<void>> {
+    const key = keyOf(address)
+    const following = this.#followed.get(key) ?? {
+      address,
+      count: 0,
+      // Not under one client's signal: the others wait for the same answer.
+      ready: this.#board.subscribe(address.server, address.uri),
+    }
+    this.#followed.set(key, following)
+    following.count++
+    let open = true
+    const stop = async () => {
+      if (!open) return
+      open = false
+      if (--following.count > 0) return
+      if (this.#followed.get(key) === following) this.#followed.delete(key)
+      try {
+        await this.#board.unsubscribe(address.server, address.uri)
+      } catch {
+        // The server may be gone by now, and its subscriptions with it.
+      }
+    }
+    try {
+      await unless(signal, following.ready)
+    } catch (error) {
+      void stop()
+      throw error
+    }
+    return stop
+  }
+
+  listChanged(shown: Shown, server?: string): void {
+    this.#changed(shown, server)
+  }
+
+  /** A client wants log lines from this level on; servers of the older era send the lowest that a client wants. */
+  wantLevel(client: Client, level: string): void {
+    this.#levels.set(client, LOG_LEVELS.indexOf(level))
+    this.#agree()
+  }
+
+  /** The client has left: what only it wanted is sent no more. */
+  forgetLevel(client: Client): void {
+    if (this.#levels.delete(client)) this.#agree()
+  }
+
+  #agree(): void {
+    const wanted = this.#levels.size > 0 ? Math.min(...this.#levels.values()) : LOG_LEVELS.indexOf('info')
+    if (wanted === this.#level) return
+    this.#level = wanted
+    for (const { name, state } of this.#board.servers())
+      if (state === 'connected') this.#tellLevel(name, wanted)
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
+    clearTimeout(this.#settling)
+    this.#listeners.clear()
+  }
+
+  #tellLevel(server: string, level: number): void {
+    const { state } = this.#board.connection(server)
+    if (state.kind !== 'connected' || state.session.era === 'modern' || !state.session.capabilities.logging)
+      return
+    // A server that declares logging and refuses a level goes on as it likes.
+    this.#board.request(server, 'logging/setLevel', { level: LOG_LEVELS[level] }).catch(() => undefined)
+  }
+
+  #changed(what: Shown | 'status', server: string | undefined): void {
+    const servers = this.#changes.get(what) ?? new Set()
+    this.#changes.set(what, servers.add(server))
+    if (this.#settling) return
+    this.#settling = setTimeout(() => this.#announce(), SETTLE_MS)
+    this.#settling.unref()
+  }
+
+  #announce(): void {
+    this.#settling = undefined
+    const changes = [...this.#changes]
+    this.#changes.clear()
+    for (const listener of [...this.#listeners])
+      for (const [what, servers] of changes) {
+        const { interest, exposure } = listener
+        if (![...servers].some((server) => server === undefined || exposure.server(server))) continue
+        if (what !== 'status') {
+          if (interest[what]) listener.notify(`notifications/${what}/list_changed`, {})
+        } else if (interest.uris.has(STATUS_URI))
+          listener.notify('notifications/resources/updated', { uri: STATUS_URI })
+      }
+  }
+
+  /** A server that was configured anew does not know what its predecessor was asked to tell. */
+  #followAgain(servers: readonly string[]): void {
+    for (const { address } of this.#followed.values()) {
+      if (!servers.includes(address.server)) continue
+      // It may not have the resource any more; then there is nothing to tell.
+      this.#board.subscribe(address.server, address.uri).catch(() => undefined)
+    }
+  }
+
+  #updated(address: ResourceUri): void {
+    // A rule may have closed the server since it was followed.
+    if (!this.#followed.has(keyOf(address)) || !this.#board.isReadable(address.server)) return
+    for (const { interest, notify } of [...this.#listeners])
+      for (const [uri, { server, uri: own }] of interest.uris)
+        if (server === address.server && own === address.uri)
+          notify('notifications/resources/updated', { uri })
+  }
+
+  #notified(server: string, method: string, params: unknown): void {
+    if (!isObject(params)) return
+    if (method === 'notifications/message') this.#logged(server, params)
+    // The id is the server's own; only the client that was sent to the address knows it.
+    else if (method === 'notifications/elicitation/complete')
+      this.#questions.clientOf(server)?.notify(method, params)
+  }
+
+  #logged(server: string, params: Json): void {
+    const exchange = this.#questions.exchangeOf(server)
+    const client: Client | undefined = exchange?.client ?? this.#questions.clientOf(server)
+    if (!client || !wants(client.logLevel, params.level)) return
+    const logger = typeof params.logger === 'string' ? `${server}/${params.logger}` : server
+    const line = { ...params, logger }
+    if (exchange) exchange.notify('notifications/message', line)
+    else if (client.era === 'legacy') client.notify('notifications/message', line)
+  }
+}
+
+export function tooMany(uris: ReadonlyMap<string, unknown>): boolean {
+  return uris.size >= GATEWAY_LIMITS.subscriptionsPerClient
+}
+
+function wants(least: string | undefined, level: unknown): boolean {
+  return least !== undefined && LOG_LEVELS.indexOf(String(level)) >= LOG_LEVELS.indexOf(least)
+}
+
+/** The answer, or the end of the wait for it. */
+async function unless<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (!signal) return await work
+  const stop = new AbortController()
+  const gone = new Promise<never>((_, fail) => {
+    const end = () => fail(new Cancelled())
+    if (signal.aborted) return end()
+    signal.addEventListener('abort', end, { once: true, signal: stop.signal })
+  })
+  try {
+    return await Promise.race([work, gone])
+  } finally {
+    stop.abort()
+  }
+}
+
+function keyOf({ server, uri }: ResourceUri): string {
+  return JSON.stringify([server, uri])
+}

@@ -1,0 +1,330 @@
+// server-requests.ts: leads a server's question (elicitation, sampling, roots) to the client whose call it belongs to, and to
+// nobody else. Where that cannot be told, the question is refused: an answer of the wrong person is worse than none.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  type PermissionAnswer,
+  type RequestHandler,
+  type ServerRequestContext,
+  type BoardOptions,
+  type ConfiguredServer,
+  type PermissionQuestion,
+  type RequestHandlers,
+  JsonRpcError,
+} from '@plugboard/core'
+import { PermissionDenied } from '@plugboard/core/errors'
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { permissionQuestion } from '@plugboard/core/permissions'
+import { plainQuestion } from '@plugboard/core/text/question-text'
+import { CallEnded, type Client, type ClientRequest } from '../client-request.ts'
+import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from '../json-rpc.ts'
+
+/** What a board must be opened with to stand behind a gateway. */
+export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
+export type AskPolicy = 'client' | 'elicit' | 'deny'
+
+/** More than this is no question that a user reads in a client's form. */
+const QUESTION_CHARS = 16_000
+
+interface Flight {
+  readonly server: string
+  readonly exchange: ClientRequest
+  over: boolean
+  /** Questions of this call that its client has not answered yet. */
+  asked: number
+  /** What the server calls the task that the call became. */
+  task?: string
+}
+
+type Asker = Pick<ClientRequest, 'client' | 'ask'> & { readonly flight?: Flight }
+
+export class ServerRequestRouter {
+  readonly #policy: AskPolicy
+  /** Set by a transport that has one client for good: then everything is its business. */
+  #only: Client | undefined
+  #onlyAsk: ClientRequest['ask'] | undefined
+  readonly #flights = new Map<string, Set<Flight>>()
+  readonly #here = new AsyncLocalStorage<Flight>()
+  /** Servers over Streamable HTTP: even in the older era they ask on the stream of the call they ask for. */
+  readonly #streaming = new Set<string>()
+  /** A server of the newer era puts its questions inside answers, so that the call they belong to is known. */
+  eraOf: (server: string) => Era | undefined = () => undefined
+  /** The roots of the board itself, for servers that ask outside any call. */
+  readonly #roots: () => Json
+
+  constructor(policy: AskPolicy, roots: () => Json) {
+    this.#policy = policy
+    this.#roots = roots
+  }
+
+  wiring(): Wiring {
+    return {
+      caller: 'client',
+      askForClients: this.#policy !== 'client',
+      ...(this.#policy === 'elicit' && { ask: (question) => this.#askPermission(question) }),
+      requestHandlers: (server) => this.#handlers(server),
+    }
+  }
+
+  setOnly(client: Client, ask: ClientRequest['ask']): void {
+    this.#only = client
+    this.#onlyAsk = ask
+  }
+
+  isOnly(client: Client): boolean {
+    return this.#only === client
+  }
+
+  /** Runs work for an exchange; questions that come out of it go to its client. */
+  async during<T>(
+    server: string,
+    exchange: ClientRequest,
+    work: (onTask: (id: string) => void) => Promise<T>,
+  ): Promise<T> {
+    const flight: Flight = { server, exchange, over: false, asked: 0 }
+    const onTask = (id: string) => {
+      flight.task = id
+    }
+    const flights = this.#flights.get(server) ?? new Set()
+    this.#flights.set(server, flights)
+    flights.add(flight)
+    try {
+      return await (this.#needsPlace(server) ? this.#here.run(flight, work, onTask) : work(onTask))
+    } finally {
+      flight.over = true
+      flights.delete(flight)
+    }
+  }
+
+  /** Whether it matters which call a question comes out of; keeping track makes every promise dearer. */
+  #needsPlace(server: string): boolean {
+    return this.#policy === 'elicit' || this.eraOf(server) !== 'legacy' || this.#streaming.has(server)
+  }
+
+  /** A server that asks inside its answer has stopped working on the call until it is asked again. */
+  async #resting<T>(server: string, work: () => Promise<T>): Promise<T> {
+    const flight = this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
+    const flights = this.#flights.get(server)
+    if (!flight || !flights || flight.server !== server) return await work()
+    flights.delete(flight)
+    try {
+      return await work()
+    } finally {
+      if (!flight.over) flights.add(flight)
+    }
+  }
+
+  /**
+   * The calls that something a server says can be about. A call whose client was asked and has not answered, or is not
+   * there, is not being worked on: it must not make the questions of others unclear.
+   */
+  #candidates(server: string): readonly Flight[] {
+    const all = [...(this.#flights.get(server) ?? [])]
+    const running = all.filter(({ asked, exchange }) => asked === 0 && exchange.away?.() !== true)
+    return running.length > 0 ? running : all
+  }
+
+  /** The one client that something a server says can be about. */
+  clientOf(server: string): Client | undefined {
+    const candidates = this.#candidates(server)
+    return candidates.length === 0 ? this.#only : clientOfAll(candidates)
+  }
+
+  /** The request a server's notification can be about: the only one it is working on. */
+  exchangeOf(server: string): ClientRequest | undefined {
+    return this.#flightOf(server)?.exchange
+  }
+
+  #flightOf(server: string): Flight | undefined {
+    const candidates = this.#candidates(server)
+    return clientOfAll(candidates) === undefined ? undefined : candidates.at(-1)
+  }
+
+  #handlers({ name, entry }: ConfiguredServer): RequestHandlers {
+    if (entry.type === 'http' || entry.type === 'claudeai-proxy') this.#streaming.add(name)
+    const pass =
+      (method: string): RequestHandler =>
+      (params, asking) =>
+        untilCarried(() => this.#pass(name, method, params, asking))
+    return {
+      elicitForm: pass('elicitation/create'),
+      elicitUrl: pass('elicitation/create'),
+      sampling: pass('sampling/createMessage'),
+      samplingTools: true,
+      roots: (params, asking) => untilCarried(() => this.#rootsFor(name, params, asking)),
+      together: true,
+    }
+  }
+
+  #asker(server: string, params: Json, inCall: boolean): Asker | undefined {
+    const task = taskOf(params)
+    if (task !== undefined) return asAsker(this.#flightOfTask(server, task)) ?? this.#onlyClient()
+    // In the older era a question may arrive on its own: then only what is under way tells whose it may be.
+    const here = inCall || this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
+    return asAsker(here?.server === server ? here : this.#flightOf(server)) ?? this.#onlyClient()
+  }
+
+  #onlyClient(): Asker | undefined {
+    return this.#only && this.#onlyAsk && { client: this.#only, ask: this.#onlyAsk }
+  }
+
+  /**
+   * A task's question says which task it is of. Nothing else that a question may carry tells the call it is for. Where no call
+   * has that task, it may be that of a call whose task is not known yet; never that of somebody who left.
+   */
+  #flightOfTask(server: string, task: string): Flight | undefined {
+    const own = [...(this.#flights.get(server) ?? [])].find((flight) => flight.task === task)
+    if (own) return own
+    const open = this.#candidates(server).filter((flight) => flight.task === undefined)
+    return clientOfAll(open) === undefined ? undefined : open[0]
+  }
+
+  #whyNobody(server: string): string {
+    const callers = new Set(this.#candidates(server).map(({ exchange }) => exchange.client.id))
+    return callers.size === 0
+      ? 'No client is calling this server, so there is nobody to ask.'
+      : `It is not clear which of ${callers.size} clients this question is for: all of them are calling this server, and it does not say. Call again when nobody else does.`
+  }
+
+  async #pass(server: string, method: string, params: Json, asking: ServerRequestContext): Promise<Json> {
+    const asker = this.#asker(server, params, asking.inCall)
+    if (!asker) throw new JsonRpcError(RPC.internal, this.#whyNobody(server))
+    const missing = missingFor(method, params, asker.client)
+    if (missing)
+      throw new JsonRpcError(
+        RPC.missingCapability,
+        `The client cannot be asked: it does not declare ${namesOf(missing)}.`,
+        { requiredCapabilities: missing },
+      )
+    return await this.#ask(asker, method, params, asking)
+  }
+
+  async #ask(asker: Asker, method: string, params: Json, asking: ServerRequestContext): Promise<Json> {
+    const { server, signal, key, requestState } = asking
+    const isOfAnswer = key !== undefined && this.eraOf(server) === 'modern'
+    const origin = isOfAnswer ? { server, key, requestState } : undefined
+    const { flight } = asker
+    if (flight) flight.asked++
+    try {
+      return await this.#resting(server, () => asker.ask(method, withoutTask(params), signal, origin))
+    } finally {
+      if (flight) flight.asked--
+    }
+  }
+
+  async #rootsFor(server: string, params: Json, asking: ServerRequestContext): Promise<Json> {
+    const asker = this.#asker(server, params, asking.inCall)
+    if (asker?.client.capabilities.roots) return await this.#ask(asker, 'roots/list', params, asking)
+    // A server of the newer era was told what the client has, and asks for roots all the same.
+    if (asker && this.eraOf(server) === 'modern')
+      throw new JsonRpcError(RPC.missingCapability, 'The client has no roots.', {
+        requiredCapabilities: { roots: {} },
+      })
+    return this.#roots()
+  }
+
+  async #askPermission({ request, reason, arguments: args, signal }: PermissionQuestion): Promise<PermissionAnswer> {
+    const flight = this.#here.getStore()
+    if (!flight?.exchange.client.capabilities.elicitForm) return 'no'
+    const { exchange } = flight
+    const message = wholeQuestion({ request, reason, arguments: args })
+    // Until the client has answered, the server does not know of the call.
+    flight.asked++
+    const asking = exchange.ask(
+      'elicitation/create',
+      {
+        mode: 'form',
+        message,
+        requestedSchema: {
+          type: 'object',
+          properties: {
+            answer: {
+              type: 'string',
+              title: 'Answer',
+              oneOf: [
+                { const: 'once', title: 'Yes, this time' },
+                { const: 'no', title: 'No' },
+              ],
+            },
+          },
+          required: ['answer'],
+        },
+      },
+      signal ?? exchange.signal,
+    )
+    const answer = await asking.finally(() => flight.asked--)
+    const content = answer.action === 'accept' ? (answer.content as Json | undefined) : undefined
+    return content?.answer === 'once' ? 'once' : 'no'
+  }
+}
+
+function asAsker(flight: Flight | undefined): Asker | undefined {
+  return flight && { client: flight.exchange.client, ask: flight.exchange.ask, flight }
+}
+
+/** The client of all these calls, when it is one. */
+function clientOfAll(flights: readonly Flight[]): Client | undefined {
+  const [first, ...more] = flights
+  const client = first?.exchange.client
+  return more.every(({ exchange }) => exchange.client.id === client?.id) ? client : undefined
+}
+
+/** A client shows the text as it likes, so all of it is sent. What is too long to be read is refused, never cut. */
+function wholeQuestion(question: Pick<PermissionQuestion, 'request' | 'reason' | 'arguments'>): string {
+  const text = permissionQuestion({ ...question, saves: undefined })
+  const message = plainQuestion(text)
+  if (text.complete && message.length <= QUESTION_CHARS) return message
+  const { server, tool } = question.request
+  throw new PermissionDenied(
+    `The question whether ${server}.${tool} may be called is too long to be shown in full (${message.length} characters, the limit is ${QUESTION_CHARS}), so the call was refused.`,
+    {
+      server,
+      stage: 'call',
+      hint: 'Call it with shorter arguments, or allow it beforehand with a rule under `permissions.allow`.',
+    },
+  )
+}
+
+/**
+ * Of several calls of one client any may bring it a question of a server of the older era. One that ends first, with its
+ * answer, has not brought it: then the next call does.
+ */
+async function untilCarried<T>(put: () => Promise<T>): Promise<T> {
+  for (let carriers = 1; ; carriers++) {
+    try {
+      return await put()
+    } catch (error) {
+      if (!(error instanceof CallEnded) || carriers >= GATEWAY_LIMITS.openPerClient) throw error
+    }
+  }
+}
+
+/** Tasks are between us and the server. */
+function withoutTask(params: Json): Json {
+  const { [META.relatedTask]: related, ...meta } = metaOf(params)
+  return related === undefined ? params : { ...params, _meta: meta }
+}
+
+/** The capabilities by the names they are declared with: `elicitation.form`. */
+function namesOf(capabilities: Json): string {
+  return Object.entries(capabilities)
+    .map(([name, parts]) => [name, ...(isObject(parts) ? Object.keys(parts) : [])].join('.'))
+    .join(', ')
+}
+
+function missingFor(method: string, params: Json, { capabilities }: Client): Json | undefined {
+  const lacks = (needed: Json) => declared(readCapabilities(needed))
+  if (method === 'sampling/createMessage') {
+    if (!capabilities.sampling) return lacks({ sampling: {} })
+    return params.tools !== undefined && !capabilities.samplingTools
+      ? lacks({ sampling: { tools: {} } })
+      : undefined
+  }
+  if (params.mode === 'url') return capabilities.elicitUrl ? undefined : { elicitation: { url: {} } }
+  return capabilities.elicitForm ? undefined : { elicitation: { form: {} } }
+}
+
+function taskOf(params: Json): string | undefined {
+  const related = metaOf(params)[META.relatedTask]
+  const task = isObject(related) ? related.taskId : undefined
+  return typeof task === 'string' ? task : undefined
+}

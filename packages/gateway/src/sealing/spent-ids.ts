@@ -1,0 +1,69 @@
+// spent-ids.ts: ids that must not be used again although their seal is still good: sessions that their clients ended, and
+// questions whose answers were passed on. Kept in memory and, for the next process, in a file that is only appended to.
+import { appendFile, mkdir, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { readTextFile, writeFileAtomic } from '@plugboard/core/files'
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+
+const FILE_BYTES = 64 * 1024 * 1024
+
+export class SpentIds {
+  readonly #file: string | undefined
+  readonly #now: () => number
+  /** By id, when it would have expired anyway. */
+  readonly #until = new Map<string, number>()
+  #seen = ''
+
+  constructor(file?: string, now: () => number = Date.now) {
+    this.#file = file
+    this.#now = now
+  }
+
+  /** Reads what earlier processes left, and writes it anew without what has expired. */
+  async open(): Promise<this> {
+    await this.#read()
+    if (this.#file !== undefined && this.#until.size > 0) {
+      const lines = [...this.#until].map(([id, until]) => `${id} ${until}\n`)
+      await writeFileAtomic(this.#file, lines.join(''), { mode: 0o600, dirMode: 0o700 })
+    }
+    return this
+  }
+
+  /** Resolves when the next process would know it too. */
+  async add(id: string, until: number): Promise<void> {
+    this.#keep(id, until)
+    if (this.#file === undefined) return
+    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 })
+    await appendFile(this.#file, `${id} ${until}\n`, { mode: 0o600 })
+  }
+
+  /** Another process on the same folder may have written since. */
+  async has(id: string): Promise<boolean> {
+    if (!this.#until.has(id)) await this.#read()
+    return this.#until.has(id)
+  }
+
+  async #read(): Promise<void> {
+    if (this.#file === undefined) return
+    const info = await stat(this.#file).catch(() => undefined)
+    const mark = info ? `${info.ino} ${info.size} ${info.mtimeMs}` : ''
+    if (mark === this.#seen) return
+    this.#seen = mark
+    const outcome = await readTextFile(this.#file, FILE_BYTES)
+    if (outcome.kind !== 'text') return
+    const now = this.#now()
+    for (const line of outcome.text.split('\n')) {
+      const [id, until] = line.split(' ')
+      if (id && Number(until) > now) this.#keep(id, Number(until))
+    }
+  }
+
+  /** The oldest go first when there are too many. */
+  #keep(id: string, until: number): void {
+    this.#until.delete(id)
+    this.#until.set(id, until)
+    if (this.#until.size <= GATEWAY_LIMITS.spentIds) return
+    const [oldest] = this.#until.keys()
+    if (oldest !== undefined) this.#until.delete(oldest)
+  }
+}

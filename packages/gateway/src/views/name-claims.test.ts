@@ -1,0 +1,70 @@
+// A name stays with the server that had it first.
+import { describe, expect, it } from 'vitest'
+import { NameClaims } from './name-claims.ts'
+
+function made() {
+  const told: string[] = []
+  return { told, claims: new NameClaims((text) => told.push(text)) }
+}
+const vault = { server: 'vault', name: 'save' }
+const evil = { server: 'evil', name: 'save' }
+
+describe('a name', () => {
+  it('belongs to its first owner, and a later claimant is told once', () => {
+    const { claims, told } = made()
+    expect(claims.claim('tool', 'save', vault)).toBe(true)
+    for (let n = 0; n < 3; n++) expect(claims.claim('tool', 'save', evil)).toBe(false)
+    expect(claims.claim('tool', 'save', vault)).toBe(true)
+    expect(claims.ownerOf('tool', 'save')).toBe('vault')
+    expect(told).toEqual([expect.stringContaining('"save" of "evil" is left out')])
+    expect(claims.refusals()).toEqual(told)
+  })
+
+  it('of a tool is another one than that of a prompt', () => {
+    const { claims } = made()
+    expect(claims.claim('tool', 'save', vault)).toBe(true)
+    expect(claims.claim('prompt', 'save', evil)).toBe(true)
+  })
+
+  it('that two servers spell the same way belongs to one of them', () => {
+    const { claims } = made()
+    expect(claims.claim('tool', 'a.b.c', { server: 'a.b', name: 'c' })).toBe(true)
+    expect(claims.claim('tool', 'a.b.c', { server: 'a', name: 'b.c' })).toBe(false)
+  })
+
+  it('is free again when its owner is no longer configured', () => {
+    const { claims } = made()
+    claims.claim('tool', 'save', vault)
+    claims.claim('tool', 'save', evil)
+    claims.release('evil')
+    expect(claims.refusals()).toEqual([])
+    claims.release('vault')
+    expect(claims.claim('tool', 'save', evil)).toBe(true)
+    expect(claims.turnOf('tool', 'save', evil)).toBeDefined()
+    expect(claims.turnOf('tool', 'save', vault)).toBeUndefined()
+  })
+
+  it('of an earlier process is kept for its owner until that has told what it has', () => {
+    const key = JSON.stringify(['tool', 'save'])
+    const saved: string[][] = []
+    const store = {
+      known: new Map([[key, vault]]),
+      save: (...owners: ReadonlyMap<string, unknown>[]) =>
+        saved.push(owners.flatMap((one) => [...one.keys()])),
+    }
+    const claims = new NameClaims(() => undefined, store)
+    expect(claims.claim('tool', 'save', evil)).toBe(false)
+    expect(claims.ownerOf('tool', 'save')).toBe('vault')
+    claims.settled('prompt', 'vault')
+    expect(claims.claim('tool', 'save', evil)).toBe(false)
+    expect(claims.claim('tool', 'save', vault)).toBe(true)
+    expect(saved).toEqual([])
+    claims.keep()
+    claims.claim('tool', 'other', vault)
+    expect(saved).toEqual([[key], [key, JSON.stringify(['tool', 'other'])]])
+    expect([claims.isSettled('tool', 'save'), claims.isSettled('tool', 'other')]).toEqual([true, false])
+    const other = new NameClaims(() => undefined, store)
+    other.settled('tool', 'vault')
+    expect(other.claim('tool', 'save', evil)).toBe(true)
+  })
+})

@@ -1,0 +1,109 @@
+// name-claims.ts: which server a name belongs to, in naming schemes where two servers can want the same one. The first owner
+// keeps a name for as long as the server is configured, also while it is away; a later claimant is left out.
+import type { Shown } from './views.ts'
+
+export interface Claimant {
+  readonly server: string
+  readonly name: string
+}
+
+/** Keeps names for the next process. */
+export interface NameStore {
+  readonly known: ReadonlyMap<string, Claimant>
+  save(...owners: ReadonlyMap<string, Claimant>[]): void
+}
+
+export type ClaimKind = 'tool' | 'prompt' | 'resource' | 'template'
+
+export class NameClaims {
+  /** By kind and public name, the first owner; in the order in which names were claimed. */
+  readonly #owners = new Map<string, Claimant & { readonly turn: number }>()
+  readonly #refused = new Map<string, string>()
+  /** Names of an earlier process, by kind and name: kept for their owner until it has told what it has. */
+  readonly #reserved: Map<string, Claimant>
+  readonly #store: NameStore | undefined
+  readonly #tell: (text: string, server: string) => void
+  #turns = 0
+  #keeps = false
+
+  /** `tell` hears once of each claimant that is left out. */
+  constructor(tell: (text: string, server: string) => void, store?: NameStore) {
+    this.#tell = tell
+    this.#store = store
+    this.#reserved = new Map(store?.known)
+  }
+
+  /** True when the name is, or now becomes, this claimant's. */
+  claim(kind: ClaimKind, shown: string, by: Claimant): boolean {
+    const key = JSON.stringify([kind, shown])
+    const owner = this.#owners.get(key) ?? this.#reserved.get(key)
+    if (!owner || (!this.#owners.has(key) && isSame(owner, by))) {
+      this.#reserved.delete(key)
+      this.#owners.set(key, { ...by, turn: this.#turns++ })
+      this.#refused.delete(JSON.stringify([kind, shown, by.server, by.name]))
+      if (this.#keeps) this.#store?.save(this.#owners, this.#reserved)
+      return true
+    }
+    if (isSame(owner, by)) return true
+    const refused = JSON.stringify([kind, shown, by.server, by.name])
+    if (!this.#refused.has(refused)) {
+      const text = `The ${kind} "${shown}" of "${by.server}" is left out: the name belongs to "${owner.server}", which had it first. Rename one of them, or serve with \`--names=mcp\`.`
+      this.#refused.set(refused, text)
+      this.#tell(text, by.server)
+    }
+    return false
+  }
+
+  /** When the name was claimed by this claimant, as a number that grows; nothing when it is not its own. */
+  turnOf(kind: ClaimKind, shown: string, by: Claimant): number | undefined {
+    const owner = this.#owners.get(JSON.stringify([kind, shown]))
+    return owner?.server === by.server && owner.name === by.name ? owner.turn : undefined
+  }
+
+  /** The server that has the name. */
+  ownerOf(kind: ClaimKind, shown: string): string | undefined {
+    const key = JSON.stringify([kind, shown])
+    return (this.#owners.get(key) ?? this.#reserved.get(key))?.server
+  }
+
+  /** From now on names are kept for the next process. */
+  keep(): void {
+    this.#keeps = true
+    this.#store?.save(this.#owners, this.#reserved)
+  }
+
+  /** An earlier process settled whose it is. */
+  isSettled(kind: ClaimKind, shown: string): boolean {
+    return this.#store?.known.has(JSON.stringify([kind, shown])) ?? false
+  }
+
+  /** The server has told what it has of a kind: what it had in an earlier process and has no more is free. */
+  settled(kind: ClaimKind, server: string): void {
+    for (const [key, owner] of this.#reserved)
+      if (owner.server === server && (JSON.parse(key) as string[])[0] === kind) this.#reserved.delete(key)
+  }
+
+  /** A server that is no longer configured has no names any more. */
+  release(server: string): void {
+    for (const [key, owner] of this.#reserved) if (owner.server === server) this.#reserved.delete(key)
+    for (const [key, owner] of this.#owners) if (owner.server === server) this.#owners.delete(key)
+    for (const [key] of this.#refused)
+      if ((JSON.parse(key) as string[])[2] === server) this.#refused.delete(key)
+  }
+
+  /** The names that a claimant was refused, in words. */
+  refusals(): readonly string[] {
+    return [...this.#refused.values()]
+  }
+}
+
+function isSame(a: Claimant, b: Claimant): boolean {
+  return a.server === b.server && a.name === b.name
+}
+
+export const KINDS: Readonly<Record<Shown | 'templates', ClaimKind>> = {
+  tools: 'tool',
+  prompts: 'prompt',
+  resources: 'resource',
+  templates: 'template',
+}

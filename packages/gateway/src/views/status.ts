@@ -1,0 +1,66 @@
+// status.ts: how the servers behind the gateway are, for the client's model (instructions) and as a resource. Clients hear
+// codes and fixed sentences only: what a server wrote when it failed may hold secrets, and stays with the operator.
+import type { Board, ServerSnapshot } from '@plugboard/core'
+import { STATUS_URI } from './resource-uris.ts'
+import type { Client } from '../client-request.ts'
+import type { Exposure } from '../access/exposure.ts'
+import { SENTENCES } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Json } from '../json-rpc.ts'
+
+const INSTRUCTIONS_CHARS = 2000
+
+export function instructions(board: Board, exposure: Exposure): string {
+  const servers = board.servers().filter(({ name }) => exposure.server(name))
+  const away = servers.filter(({ state }) => state === 'failed' || state === 'needs-auth')
+  const lines = [
+    'Plugboard: the tools of several MCP servers behind one endpoint.',
+    `Read the resource ${STATUS_URI} to see which servers are up.`,
+    ...away.map((server) => `- ${server.name} is away: ${faultOf(server)?.message ?? server.state}`),
+    ...servers.flatMap(({ name, instructions: own, state }) =>
+      state === 'connected' && own && board.isReadable(name)
+        ? [`\n# ${name}\n${own.slice(0, INSTRUCTIONS_CHARS)}`]
+        : [],
+    ),
+  ]
+  return lines.join('\n')
+}
+
+export function statusOf(gateway: Gateway, client: Client): Json {
+  const exposure = gateway.exposureOf(client)
+  const view = gateway.view(client)
+  const servers = gateway.board
+    .servers()
+    .filter(({ name }) => exposure.server(name))
+    .map((server) => {
+      const error = faultOf(server)
+      return {
+        name: server.name,
+        state: server.state,
+        ...view.counts(server.name),
+        ...(server.protocolVersion && { protocolVersion: server.protocolVersion }),
+        ...(error && { error }),
+      }
+    })
+  // Both are about everything that is served.
+  const names = gateway.isNarrow(client) ? [] : gateway.refusedNames()
+  const configuration = gateway.isNarrow(client) ? [] : gateway.board.configurationFaults()
+  const status = {
+    servers,
+    ...(names.length > 0 && { names }),
+    ...(configuration.length > 0 && { configuration }),
+  }
+  return {
+    contents: [{ uri: STATUS_URI, mimeType: 'application/json', text: JSON.stringify(status, null, 2) }],
+  }
+}
+
+function faultOf({
+  error,
+  state,
+}: ServerSnapshot): { readonly code: string; readonly message: string } | undefined {
+  if (state === 'disabled') return { code: 'DISABLED', message: SENTENCES['DISABLED'] ?? '' }
+  if (!error) return undefined
+  const message = SENTENCES[error.code] ?? 'The server does not work at the moment.'
+  return { code: error.code, message }
+}

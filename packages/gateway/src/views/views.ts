@@ -1,0 +1,344 @@
+// views.ts: what clients are shown: every server's lists under names and addresses that lead back, for one exposure at a
+// time. It follows the board's events and never waits for a server.
+import { isDeepStrictEqual } from 'node:util'
+import type { Board } from '@plugboard/core'
+import { type HeaderScan, NameRegistry, scanHeaders } from '@plugboard/core/tools'
+import { type ResourceUri, fitsTemplate, fromPublic, STATUS_URI, toPublic } from './resource-uris.ts'
+import { type ClaimKind, NameClaims, KINDS, type NameStore } from './name-claims.ts'
+import type { Exposure } from '../access/exposure.ts'
+import { listedPrompt, listedResource, listedTool } from './listing.ts'
+import { isObject, type Json } from '../json-rpc.ts'
+
+export type Naming = 'mcp' | 'server.tool' | 'plain'
+export type Shown = 'tools' | 'resources' | 'prompts'
+
+export interface Ref {
+  readonly server: string
+  readonly name: string
+}
+
+export interface ToolRef extends Ref {
+  /** The arguments that headers must repeat, where there are headers. Read when it is first asked for. */
+  headers(): HeaderScan
+}
+
+/** Everything one exposure shows, frozen until something changes. */
+export interface View {
+  readonly tools: readonly Json[]
+  readonly prompts: readonly Json[]
+  readonly resources: readonly Json[]
+  readonly templates: readonly Json[]
+  tool(name: string): ToolRef | undefined
+  prompt(name: string): Ref | undefined
+  /** Where a resource lives, by its public address, or by its own where that is clear. */
+  resource(uri: string): ResourceUri | undefined
+  template(uriTemplate: string): ResourceUri | undefined
+  /** How much of a server this exposure shows. */
+  counts(server: string): { readonly tools: number; readonly resources: number; readonly prompts: number }
+  /** Names that two servers want, in naming schemes that cannot tell them apart. */
+  readonly collisions: readonly string[]
+}
+
+/** A view without its tools. */
+interface Rest extends Omit<View, 'tools' | 'tool' | 'counts' | 'collisions'> {
+  counts(server: string): { readonly resources: number; readonly prompts: number }
+}
+
+type ListKind = 'tools' | 'resources' | 'templates' | 'prompts'
+interface Lists {
+  readonly tools: readonly Json[]
+  readonly resources: readonly Json[]
+  readonly templates: readonly Json[]
+  readonly prompts: readonly Json[]
+}
+const NOTHING: Lists = { tools: [], resources: [], templates: [], prompts: [] }
+
+export interface ViewBuilderOptions {
+  readonly board: Board
+  readonly naming: Naming
+  /** Where names are kept for the next process. */
+  readonly store?: NameStore | undefined
+  /** What is served at all; the rest claims no names. */
+  readonly expose: Exposure
+  /** A list is different now because of one server, or maybe because of any. */
+  changed(shown: Shown, server?: string): void
+}
+
+export class ViewBuilder {
+  readonly #board: Board
+  readonly #options: ViewBuilderOptions
+  readonly #lists = new Map<string, Lists>()
+  readonly #promptNames = new NameRegistry()
+  readonly #claims: NameClaims
+  #views = new WeakMap<Exposure, View>()
+  readonly #stops: (() => void)[]
+
+  constructor(options: ViewBuilderOptions) {
+    this.#options = options
+    this.#board = options.board
+    this.#claims = new NameClaims((text, server) => this.#board.warn(text, server), options.store)
+    const configured = new Set(this.#board.servers().map(({ name }) => name))
+    for (const { server } of options.store?.known.values() ?? [])
+      if (!configured.has(server)) this.#claims.release(server)
+    this.#stops = [
+      this.#board.on('list-changed', ({ server, list }) => {
+        // Skills are read through the resources they are made of.
+        if (list !== 'skills') this.#listed(server, list)
+      }),
+      this.#board.on('state', ({ server, state }) => {
+        if (state.kind === 'connected') this.#readTemplates(server)
+      }),
+      this.#board.on('configuration-changed', ({ added, removed, rules }) => {
+        // One that changed is the same server to its clients: it keeps its names.
+        for (const server of removed) if (!added.includes(server)) this.#claims.release(server)
+        this.#reconfigured(removed, rules)
+      }),
+    ]
+    for (const { name, state } of this.#board.servers()) {
+      for (const list of ['tools', 'resources', 'templates', 'prompts'] as const) this.#take(name, list)
+      if (state === 'connected') this.#readTemplates(name)
+    }
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
+  }
+
+  /** From now on names are kept for the next process. */
+  keepNames(): void {
+    this.#claims.keep()
+  }
+
+  /** Names that a server wanted and another one has, in words. */
+  refusedNames(): readonly string[] {
+    return this.#claims.refusals()
+  }
+
+  view(exposure: Exposure): View {
+    const known = this.#views.get(exposure)
+    if (known) return known
+    const made = this.#build(exposure)
+    this.#views.set(exposure, made)
+    return made
+  }
+
+  /** What a server that is gone had shown is gone with it; a new one tells of its lists when it has them. */
+  #reconfigured(removed: readonly string[], rules: boolean): void {
+    this.#views = new WeakMap()
+    for (const server of removed) {
+      const lists = this.#lists.get(server) ?? NOTHING
+      this.#lists.delete(server)
+      if (lists.tools.length > 0) this.#options.changed('tools', server)
+      if (lists.prompts.length > 0) this.#options.changed('prompts', server)
+      if (lists.resources.length + lists.templates.length > 0) this.#options.changed('resources', server)
+    }
+    // What is denied is not shown.
+    if (rules) for (const shown of ['tools', 'resources', 'prompts'] as const) this.#options.changed(shown)
+  }
+
+  /** A list is also read again when a server comes back; only one that is different is news. */
+  #listed(server: string, list: ListKind): void {
+    const before = this.#lists.get(server)?.[list]
+    this.#take(server, list)
+    this.#claims.settled(KINDS[list], server)
+    if (list === 'resources') this.#readTemplates(server)
+    if (isDeepStrictEqual(before ?? [], this.#lists.get(server)?.[list])) return
+    this.#views = new WeakMap()
+    this.#options.changed(list === 'templates' ? 'resources' : list, server)
+  }
+
+  /** The board may let long lists go; what clients were shown stays. */
+  #take(server: string, list: ListKind): void {
+    const items = this.#board.connection(server).catalog[list].items as readonly Json[]
+    this.#lists.set(server, { ...(this.#lists.get(server) ?? NOTHING), [list]: items })
+    this.#claim(server, list, items)
+  }
+
+  /** Names are claimed in the order in which servers tell of them, not when somebody looks. */
+  #claim(server: string, list: ListKind, items: readonly Json[]): void {
+    const { naming, expose } = this.#options
+    if (naming === 'mcp' || (naming === 'server.tool' && list !== 'tools' && list !== 'prompts')) return
+    for (const item of items) {
+      const name = String(
+        list === 'resources' ? item.uri : list === 'templates' ? item.uriTemplate : item.name,
+      )
+      if (list === 'tools' ? expose.tool(server, name) : expose.whole(server))
+        this.#claims.claim(KINDS[list], this.#shown(server, name), { server, name })
+    }
+  }
+
+  #shown(server: string, name: string): string {
+    return this.#options.naming === 'plain' ? name : `${server}.${name}`
+  }
+
+  #readTemplates(server: string): void {
+    const connection = this.#board.connection(server)
+    const { state } = connection
+    if (state.kind !== 'connected' || !state.session.capabilities.resources) return
+    // The list tells by an event when it is there; a server without templates is no news.
+    connection.list('templates').catch(() => undefined)
+  }
+
+  #build(exposure: Exposure): View {
+    const { naming } = this.#options
+    const collisions: string[] = []
+    const tools = new Map<string, ToolRef>()
+    const toolList: Json[] = []
+    const definitions = new Map(
+      this.#board.definitions().map(({ server, tool }) => [pair(server, tool.name), tool]),
+    )
+    for (const tool of this.#board.tools()) {
+      const { serverName: server, toolName: name } = tool.mcpInfo
+      const definition = definitions.get(pair(server, name))
+      if (!definition || !exposure.tool(server, name, tool.name)) continue
+      if (tool.checkPermissions().outcome === 'deny') continue
+      const shown = naming === 'mcp' ? tool.name : this.#shown(server, name)
+      if (naming !== 'mcp' && !this.#claims.claim('tool', shown, { server, name })) {
+        this.#collide('tool', shown, server, collisions)
+        continue
+      }
+      let scan: HeaderScan | undefined
+      const headers = () => (scan ??= scanHeaders(definition.inputSchema))
+      tools.set(shown, { server, name, headers })
+      const { outputSchema, ...rest } = listedTool(definition)
+      // Clients refuse an answer without what the schema promises, and a hook may have taken it out.
+      const promise =
+        outputSchema !== undefined && !this.#board.mayReplaceOutput(tool) ? { outputSchema } : {}
+      toolList.push({ ...rest, ...promise, name: shown })
+    }
+    const rest = this.#buildRest(exposure, collisions)
+    return {
+      ...rest,
+      tools: toolList,
+      tool: (name) => tools.get(name),
+      counts: (server) => ({
+        tools: [...tools.values()].filter((ref) => ref.server === server).length,
+        ...rest.counts(server),
+      }),
+      collisions,
+    }
+  }
+
+  #buildRest(exposure: Exposure, collisions: string[]): Rest {
+    const { naming } = this.#options
+    const open = new Set(
+      this.#board
+        .servers()
+        .filter(({ state }) => state !== 'disabled')
+        .map(({ name }) => name),
+    )
+    const lists = [...this.#lists].filter(
+      ([server]) => open.has(server) && exposure.whole(server) && this.#board.isReadable(server),
+    )
+    const refs = lists.flatMap(([server, { prompts }]) =>
+      prompts.map((prompt) => ({ server, tool: String(prompt.name), prompt })),
+    )
+    const names = this.#promptNames.update(refs)
+    const prompts = new Map<string, Ref>()
+    const promptList: Json[] = []
+    for (const [at, { server, tool: name, prompt }] of refs.entries()) {
+      const shown = naming === 'mcp' ? (names[at] ?? name) : this.#shown(server, name)
+      if (naming !== 'mcp' && !this.#claims.claim('prompt', shown, { server, name })) {
+        this.#collide('prompt', shown, server, collisions)
+        continue
+      }
+      prompts.set(shown, { server, name })
+      promptList.push({ ...listedPrompt(prompt), name: shown })
+    }
+    const spread = this.#addresses(lists, 'resources', 'uri', collisions)
+    const templates = this.#addresses(lists, 'templates', 'uriTemplate', collisions)
+    const served = new Set(lists.map(([server]) => server))
+    const plain = (uri: string): ResourceUri | undefined => {
+      const exact = spread.own.get(uri)
+      if (exact) return onlyServer(exact)
+      const fitting = [...templates.own.values()].flat().filter((one) => fitsTemplate(uri, one.uri))
+      const first = naming === 'plain' ? this.#oldest(fitting) : onlyServer(fitting)
+      if (first) return { server: first.server, uri }
+      if (fitting.length > 0) return undefined
+      // An address of ours that leads nowhere is no address of a server's.
+      if (naming !== 'plain' && fromPublic(uri)) return undefined
+      const withResources = lists.filter(([server]) => hasResources(this.#board, server))
+      const [only] = withResources
+      return withResources.length === 1 && only ? { server: only[0], uri } : undefined
+    }
+    return {
+      counts: (server) => ({
+        resources: [...spread.own.values()].flat().filter((one) => one.server === server).length,
+        prompts: [...prompts.values()].filter((one) => one.server === server).length,
+      }),
+      prompts: promptList,
+      resources: [STATUS, ...spread.list],
+      templates: templates.list,
+      prompt: (name) => prompts.get(name),
+      resource: (uri) => {
+        const address = fromPublic(uri)
+        return address && served.has(address.server) ? address : plain(uri)
+      },
+      template: (uriTemplate) => {
+        const address = fromPublic(uriTemplate)
+        if (address && served.has(address.server)) return address
+        return templates.own.get(uriTemplate)?.[0]
+      },
+    }
+  }
+
+  /** A name that an earlier process gave to one of them is no reason not to start: the other is left out, and told. */
+  #collide(kind: ClaimKind, shown: string, server: string, collisions: string[]): void {
+    if (this.#claims.isSettled(kind, shown)) return
+    collisions.push(`the ${kind} "${shown}" of "${this.#claims.ownerOf(kind, shown)}" and "${server}"`)
+  }
+
+  /** Of several templates that fit, the one that was there first. */
+  #oldest(templates: readonly ResourceUri[]): ResourceUri | undefined {
+    const turn = ({ server, uri }: ResourceUri) =>
+      this.#claims.turnOf('template', uri, { server, name: uri }) ?? Number.POSITIVE_INFINITY
+    return [...templates].sort((a, b) => turn(a) - turn(b))[0]
+  }
+
+  #addresses(
+    lists: readonly (readonly [string, Lists])[],
+    kind: 'resources' | 'templates',
+    field: 'uri' | 'uriTemplate',
+    collisions: string[],
+  ) {
+    const own = new Map<string, ResourceUri[]>()
+    const list: Json[] = []
+    for (const [server, items] of lists)
+      for (const item of items[kind]) {
+        const address = { server, uri: String(item[field]) }
+        const isPlain = this.#options.naming === 'plain'
+        if (isPlain && !this.#claims.claim(KINDS[kind], address.uri, { server, name: address.uri })) {
+          this.#collide(KINDS[kind], address.uri, server, collisions)
+          continue
+        }
+        const same = own.get(address.uri)
+        if (same) same.push(address)
+        else own.set(address.uri, [address])
+        list.push({ ...listedResource(item), [field]: isPlain ? address.uri : toPublic(address) })
+      }
+    return { own, list }
+  }
+}
+
+const STATUS: Json = {
+  uri: STATUS_URI,
+  name: 'plugboard-status',
+  title: 'Servers behind this endpoint',
+  description: 'The state of every server behind this endpoint, and what to do about those that are away.',
+  mimeType: 'application/json',
+}
+
+function pair(server: string, name: string): string {
+  return JSON.stringify([server, name])
+}
+
+/** A server's own address is taken where it is clear whose it is. */
+function onlyServer(addresses: readonly ResourceUri[]): ResourceUri | undefined {
+  const [first, ...more] = addresses
+  return more.every(({ server }) => server === first?.server) ? first : undefined
+}
+
+function hasResources(board: Board, server: string): boolean {
+  const { state } = board.connection(server)
+  return state.kind === 'connected' && isObject(state.session.capabilities.resources)
+}
