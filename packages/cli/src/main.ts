@@ -28,7 +28,7 @@ export async function main(argv: readonly string[], loadLive: LoadLive): Promise
     }
     const invocation = createInvocation(parsed, VERBS, loadLive)
     output = invocation.output
-    const { run } = await (parsed.verb ? parsed.verb.load(loadLive) : import('./verbs/list.ts'))
+    const { run } = await (parsed.verb ? parsed.verb.load(loadLive) : import('./config-verbs/list.ts'))
     return await run(invocation)
   } catch (error) {
     if (isPlugboardError(error)) {

@@ -51,7 +51,7 @@ export const VERBS: readonly VerbSpec[] = [
       'plugboard add files -- npx -y @modelcontextprotocol/server-filesystem .',
       "plugboard add -s user docs https://example.com/mcp -H 'Authorization: Bearer ${DOCS_TOKEN}'",
     ],
-    load: () => import('./verbs/add.ts'),
+    load: () => import('./config-verbs/add.ts'),
   },
   {
     name: 'add-json',
@@ -60,7 +60,7 @@ export const VERBS: readonly VerbSpec[] = [
     usage: 'NAME JSON',
     options: { scope: SCOPE_OPTION, force: FORCE },
     examples: [`plugboard add-json files '{"command":"npx","args":["-y","some-server"]}'`],
-    load: () => import('./verbs/add-json.ts'),
+    load: () => import('./config-verbs/add-json.ts'),
   },
   {
     name: 'remove',
@@ -70,7 +70,7 @@ export const VERBS: readonly VerbSpec[] = [
     usage: 'NAME',
     options: { scope: SCOPE_OPTION },
     completes: 'server',
-    load: () => import('./verbs/remove.ts'),
+    load: () => import('./config-verbs/remove.ts'),
   },
   {
     name: 'enable',
@@ -78,7 +78,7 @@ export const VERBS: readonly VerbSpec[] = [
     summary: 'switch a server on',
     usage: 'NAME',
     completes: 'server',
-    load: () => import('./verbs/enable.ts'),
+    load: () => import('./config-verbs/enable.ts'),
   },
   {
     name: 'disable',
@@ -86,7 +86,7 @@ export const VERBS: readonly VerbSpec[] = [
     summary: 'switch a server off for you',
     usage: 'NAME',
     completes: 'server',
-    load: () => import('./verbs/disable.ts'),
+    load: () => import('./config-verbs/disable.ts'),
   },
   {
     name: 'approve',
@@ -101,7 +101,7 @@ export const VERBS: readonly VerbSpec[] = [
     },
     completes: 'project-server',
     examples: ['plugboard approve', 'plugboard approve docs --pin'],
-    load: () => import('./verbs/approve.ts'),
+    load: () => import('./config-verbs/approve.ts'),
   },
   {
     name: 'trust',
@@ -113,14 +113,14 @@ export const VERBS: readonly VerbSpec[] = [
       remove: { type: 'boolean', help: 'forget the answer about the folder' },
       yes: { type: 'boolean', short: 'y', help: 'do not ask' },
     },
-    load: () => import('./verbs/trust.ts'),
+    load: () => import('./config-verbs/trust.ts'),
   },
   {
     name: 'reset-project-choices',
     group: 'Servers',
     summary: 'forget what was approved for this project',
     usage: '',
-    load: () => import('./verbs/reset-project-choices.ts'),
+    load: () => import('./config-verbs/reset-project-choices.ts'),
   },
   {
     name: 'import',
@@ -135,7 +135,7 @@ export const VERBS: readonly VerbSpec[] = [
     },
     completes: 'client',
     examples: ['plugboard import cursor', 'plugboard import vscode .vscode/mcp.json -s project'],
-    load: () => import('./verbs/import.ts'),
+    load: () => import('./config-verbs/import.ts'),
   },
   {
     name: 'export',
@@ -147,7 +147,7 @@ export const VERBS: readonly VerbSpec[] = [
       output: { type: 'string', short: 'o', value: 'FILE', help: 'write to a new file instead of stdout' },
     },
     completes: 'client',
-    load: () => import('./verbs/export.ts'),
+    load: () => import('./config-verbs/export.ts'),
   },
   {
     name: 'list',
@@ -156,7 +156,7 @@ export const VERBS: readonly VerbSpec[] = [
     summary: 'every server, where it comes from and how it is',
     usage: '',
     options: { 'no-connect': NO_CONNECT },
-    load: () => import('./verbs/list.ts'),
+    load: () => import('./config-verbs/list.ts'),
   },
   {
     name: 'get',
@@ -168,7 +168,7 @@ export const VERBS: readonly VerbSpec[] = [
       'no-connect': NO_CONNECT,
     },
     completes: 'server',
-    load: () => import('./verbs/get.ts'),
+    load: () => import('./config-verbs/get.ts'),
   },
   {
     name: 'explain',
@@ -177,7 +177,7 @@ export const VERBS: readonly VerbSpec[] = [
     usage: 'NAME',
     options: { 'show-values': { type: 'boolean', help: 'show the values of variables in full' } },
     completes: 'server',
-    load: () => import('./verbs/explain.ts'),
+    load: () => import('./config-verbs/explain.ts'),
   },
   {
     name: 'doctor',
@@ -444,7 +444,7 @@ export const VERBS: readonly VerbSpec[] = [
     group: 'More',
     summary: 'the JSON Schema of the settings files',
     usage: 'schema',
-    load: () => import('./verbs/config.ts'),
+    load: () => import('./config-verbs/config.ts'),
   },
   {
     name: 'completion',
@@ -453,7 +453,7 @@ export const VERBS: readonly VerbSpec[] = [
     usage: 'SHELL',
     completes: 'shell',
     examples: ['source <(plugboard completion bash)'],
-    load: () => import('./verbs/completion.ts'),
+    load: () => import('./config-verbs/completion.ts'),
   },
 ]
 

@@ -3,7 +3,7 @@ import type { Progress } from '@plugboard/core/tools'
 import { cursor } from '../colors.ts'
 import type { Output } from '../output.ts'
 import { canRedraw, columnsOf, write } from '../streams.ts'
-import { oneLine } from '../use/shown.ts'
+import { oneLine } from '../shared/sanitize.ts'
 
 const QUIET_MS = 700
 const FRAME_MS = 100

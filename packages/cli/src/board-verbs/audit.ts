@@ -1,0 +1,74 @@
+// audit: the record of what was allowed, refused and done, and whether anybody changed it since.
+import { auditKeysOf, auditPath } from '@plugboard/core'
+import { printable } from '@plugboard/core/config'
+import { InvalidInput } from '@plugboard/core/errors'
+import { type AuditCheck, readAudit, verifyAudit } from '@plugboard/core/permissions'
+import { type Invocation, words } from '../context.ts'
+import { EXIT, shortPath, table } from '../output.ts'
+import { stateDirOf } from '../with-board.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  words(invocation, [])
+  const { host, output } = invocation
+  const path = auditPath(stateDirOf(host))
+  if (invocation.flag('verify')) {
+    const check = await verifyAudit(path, auditKeysOf(host, stateDirOf(host)))
+    output.result({ path, ...check }, () =>
+      check.ok ? verified(check) : `${shortPath(check.file)}:${check.line} ${check.problem}.`,
+    )
+    return check.ok ? EXIT.done : EXIT.toolError
+  }
+  const entries = await readAudit(path, countOption(invocation))
+  output.result({ path, entries }, () => table(entries.map(asRow)))
+  if (entries.length === 0 && !output.json) output.note('Nothing was called yet.')
+  return EXIT.done
+}
+
+const KEY_PLACES = {
+  keychain: 'the keychain',
+  vault: 'the encrypted vault',
+  file: 'a file beside the log (audit.jsonl.key)',
+} as const
+
+/** What was found, what it rests on, and what it cannot show. */
+function verified({ lines, rotatedAway, seals }: Extract<AuditCheck, { ok: true }>): string {
+  const found = [`${lines} lines, none changed, moved or taken out.`]
+  if (rotatedAway > 0)
+    found.push(
+      `Lines 1 to ${rotatedAway} were rotated away and cannot be checked; \`audit.files\` and \`audit.maxBytes\` in the settings say how much is kept.`,
+    )
+  if (!seals) {
+    if (lines > 0)
+      found.push('No line is sealed with a key: a program that made the whole chain anew would not show.')
+    return found.join('\n')
+  }
+  found.push(`The lines are sealed with a key that is kept in ${KEY_PLACES[seals.key]}.`)
+  if (seals.since > 1)
+    found.push(
+      `Lines before ${seals.since} were written without the key: a change made before line ${seals.since} was would not show.`,
+    )
+  if (seals.unsealed > 0) found.push(`The last ${seals.unsealed} lines have no seal yet.`)
+  found.push(
+    'It cannot show what a program did that can read the key, nor that the log and the note of its end were both replaced by an older copy.',
+  )
+  return found.join('\n')
+}
+
+function asRow(entry: Readonly<Record<string, unknown>>): string[] {
+  const cell = (key: string) => printable(String(entry[key] ?? '')).slice(0, 80)
+  return [
+    cell('time'),
+    `${cell('server')}.${cell('tool')}`,
+    cell('caller'),
+    cell('decision'),
+    cell('outcome'),
+    `${cell('reason')}${entry['source'] === undefined ? '' : ` (${shortPath(cell('source'))})`}`,
+  ]
+}
+
+function countOption(invocation: Invocation): number {
+  const text = invocation.option('lines') ?? '50'
+  if (!/^\d{1,6}$/.test(text) || Number(text) === 0)
+    throw new InvalidInput(`--lines "${text}" is not a number of lines.`)
+  return Number(text)
+}

@@ -1,0 +1,129 @@
+// call: one tool, once. The words behind it are typed by the tool's own schema; what it does on the way (progress,
+// questions) is shown on a terminal, and Ctrl-C reaches the server before the command ends.
+import type { Board, Tool, ToolResult } from '@plugboard/core'
+import { nearest } from '@plugboard/core/text/nearest'
+import { InvalidInput, isPlugboardError } from '@plugboard/core/errors'
+import { TOOL_LIMITS } from '@plugboard/core/limits'
+import type { Invocation } from '../context.ts'
+import { EXIT, shortPath } from '../output.ts'
+import { timeoutOption, withBoard } from '../with-board.ts'
+import { isTerminal } from '../streams.ts'
+import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { ProgressLine } from '../terminal/progress.ts'
+import { readArguments, unknownArguments } from '../shared/arguments.ts'
+import { callJson, pipedText, shownText } from '../shared/call-output.ts'
+import { forStdout, oneLine } from '../shared/sanitize.ts'
+import { readStdin } from '../shared/stdin.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [name, ...typed] = [...invocation.positionals, ...invocation.rest]
+  if (name === undefined)
+    throw new InvalidInput('TOOL is missing.', { hint: 'Run `plugboard tools` to see the names.' })
+  const given = invocation.option('args')
+  const text = given === '-' ? await readStdin(TOOL_LIMITS.argumentBytes) : given
+  const line = new ProgressLine(invocation.output)
+  const person = given === '-' ? {} : userPromptOptions(invocation, line)
+  return withBoard(
+    invocation,
+    async ({ board, signal }) => {
+      let tool: Tool | undefined
+      try {
+        tool = await board.tool(name, { signal })
+        const args = readArguments(typed, text, tool.inputJsonSchema)
+        noteStrangers(invocation, args, tool)
+        await noteChange(invocation, board, tool)
+        line.start(`${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`)
+        const started = performance.now()
+        const timeoutMs = timeoutOption(invocation)
+        const result = await board.call(tool.name, args, {
+          caller: 'user',
+          signal,
+          onProgress: (progress) => line.progress(progress),
+          ...(timeoutMs !== undefined && { timeoutMs }),
+          // Only a person at a terminal gets a cut.
+          ...((invocation.flag('full') || invocation.output.json || !isTerminal(1)) && {
+            maxResultChars: Number.POSITIVE_INFINITY,
+            keepAnswer: true,
+          }),
+        })
+        line.end()
+        show(invocation, tool, result, performance.now() - started)
+        return result.isError ? EXIT.toolError : EXIT.done
+      } catch (error) {
+        line.end()
+        if (isPlugboardError(error) && error.code === 'CANCELLED') await letItSee(board, tool)
+        if (
+          isPlugboardError(error) &&
+          error.code === 'TOOL_NOT_FOUND' &&
+          error.server &&
+          !person.elicit &&
+          !isSlip(name, board)
+        )
+          invocation.output.note(
+            'Servers keep some tools back when nobody is at a terminal to answer their questions.',
+          )
+        throw error
+      }
+    },
+    person,
+  )
+}
+
+/** Whether the name is all but that of a tool which is there. */
+function isSlip(name: string, board: Board): boolean {
+  const names = board
+    .tools()
+    .flatMap(({ name, mcpInfo }) => [name, `${mcpInfo.serverName}.${mcpInfo.toolName}`])
+  return nearest(name, names) !== undefined
+}
+
+function show(invocation: Invocation, tool: Tool, result: ToolResult, durationMs: number): void {
+  const { output } = invocation
+  const { serverName, toolName } = tool.mcpInfo
+  const { isError, savedFiles, warnings } = result
+  const text = isTerminal(1) ? shownText(result) : pipedText(result)
+  output.result(callJson(tool, result, durationMs), () => text.said.map(forStdout).join('\n'))
+  if (output.json) return
+  for (const line of text.notes) output.note(oneLine(line, 400))
+  if (!isTerminal(1))
+    for (const { path, mimeType, bytes } of savedFiles)
+      output.note(`Saved to ${shortPath(path)} (${mimeType}, ${bytes} bytes).`)
+  if (isError) output.note(output.errorColor.red(`${serverName}.${toolName} answered with an error.`))
+  if (output.verbose) for (const warning of warnings) output.note(oneLine(warning, 300))
+}
+
+/** Most schemas let any argument pass, and most servers drop what they do not know: a slip would go unseen. */
+function noteStrangers(invocation: Invocation, args: Readonly<Record<string, unknown>>, tool: Tool): void {
+  const { yellow } = invocation.output.errorColor
+  const { serverName, toolName } = tool.mcpInfo
+  const { unknown, known } = unknownArguments(args, tool.inputJsonSchema)
+  if (unknown.length > 0)
+    invocation.output.note(
+      yellow(
+        oneLine(
+          `${serverName}.${toolName} does not know ${unknown.join(', ')}; it takes ${known.join(', ')}.`,
+          400,
+        ),
+      ),
+    )
+}
+
+/** The user's own call is consent, but a tool that is no longer what it was is worth a word. */
+async function noteChange(invocation: Invocation, board: Board, tool: Tool): Promise<void> {
+  const { serverName, toolName } = tool.mcpInfo
+  const changes = await board.changedTools(serverName)
+  const mine = changes.find((change) => change.kind === 'changed' && change.tool === toolName)
+  if (mine?.kind !== 'changed') return
+  const { yellow, dim } = invocation.output.errorColor
+  invocation.output.note(yellow(`${serverName}.${toolName} is not what it was when you last used it:`))
+  for (const line of mine.lines.slice(0, 20)) invocation.output.note(dim(`  ${oneLine(line, 200)}`))
+}
+
+const SEEN_MS = 300
+
+/** A server that answers has read everything before the question, the cancellation included. */
+async function letItSee(board: Board, tool: Tool | undefined): Promise<void> {
+  if (!tool?.available) return
+  // Whatever it answers, it has read; and one that does not answer is not waited for.
+  await board.request(tool.mcpInfo.serverName, 'ping', {}, { timeoutMs: SEEN_MS }).catch(() => undefined)
+}

@@ -1,0 +1,25 @@
+// get, live: one server in full, with how it is right now.
+import { findResolution, maskEntry } from '@plugboard/core/config'
+import { type Invocation, words } from '../context.ts'
+import { EXIT } from '../output.ts'
+import { withBoard } from '../with-board.ts'
+import { getAsText } from '../servers.ts'
+import { snapshotRow } from './list.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [name = ''] = words(invocation, ['NAME'])
+  const { output } = invocation
+  return withBoard(invocation, async ({ board, configuration, signal }) => {
+    const resolution = findResolution(configuration, name)
+    await board.connection(name).settled(signal)
+    const snapshot = board.servers().find((server) => server.name === name)
+    const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
+    const entry = invocation.flag('show-secrets') ? winner?.written : maskEntry(winner?.written)
+    if (!snapshot) return EXIT.notFound
+    const row = snapshotRow(snapshot)
+    const { capabilities, instructions } = snapshot
+    const said = { ...(capabilities && { capabilities }), ...(instructions && { instructions }) }
+    output.result({ ...row, entry, ...said }, () => getAsText(row, entry, winner?.line, output.color, said))
+    return EXIT.done
+  })
+}

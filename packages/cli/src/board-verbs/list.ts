@@ -1,0 +1,114 @@
+// list, live: connects every enabled server and shows how it went, growing on a terminal as answers come in.
+import type { Board, ServerSnapshot } from '@plugboard/core'
+import { cursor, withoutCodes } from '../colors.ts'
+import type { Invocation } from '../context.ts'
+import { EXIT } from '../output.ts'
+import { connectTimeout, withBoard } from '../with-board.ts'
+import { hiddenNote, listAsData, mayAdd, rowsAsText, type ServerRow } from '../servers.ts'
+import { canRedraw, columnsOf, screenRows, write } from '../streams.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { output } = invocation
+  const growing = !output.json && !output.quiet && canRedraw(1)
+  return withBoard(invocation, async ({ board, configuration, signal }) => {
+    const screen = growing
+      ? new Screen(() => rowsAsText(rowsOf(board), output.color, mayAdd(configuration)))
+      : undefined
+    const stop = screen && board.on('state', () => screen.soon())
+    screen?.drawIfItFits()
+    // Servers that wait for a slot behind slow ones do not make the command longer than one connect may take.
+    const timeoutMs = connectTimeout(invocation) + SETTLE_MS
+    await board.ready({ signal, timeoutMs })
+    stop?.()
+    const rows = rowsOf(board).map((row) => givenUp(row, timeoutMs))
+    if (screen) screen.draw(rowsAsText(rows, output.color, mayAdd(configuration)))
+    else
+      output.result(listAsData(configuration, rows), () =>
+        rowsAsText(rows, output.color, mayAdd(configuration)),
+      )
+    const note = hiddenNote(configuration)
+    if (note && !output.json) output.note(note)
+    return EXIT.done
+  })
+}
+
+export function rowsOf(board: Board): ServerRow[] {
+  return board.servers().map(snapshotRow)
+}
+
+export function snapshotRow(server: ServerSnapshot): ServerRow {
+  const { name, scope, source, type, state, tools, resources, prompts } = server
+  const { stage, error, reason, protocolVersion, connectMs, serverInfo } = server
+  return {
+    name,
+    scope,
+    source,
+    type,
+    state,
+    ...(stage && { stage }),
+    ...(error && { error: error.message, code: error.code, ...(error.hint && { hint: error.hint }) }),
+    ...(reason && { reason }),
+    tools,
+    resources,
+    prompts,
+    ...(protocolVersion && { protocolVersion }),
+    ...(connectMs !== undefined && { connectMs: Math.round(connectMs) }),
+    ...(serverInfo && { serverInfo }),
+  }
+}
+
+/** The command ends here, and with it the attempt: whatever has not answered by now has failed, as far as this run goes. */
+function givenUp(row: ServerRow, waitedMs: number): ServerRow {
+  if (row.state !== 'pending') return row
+  return {
+    ...row,
+    state: 'failed',
+    stage: row.stage ?? 'connect',
+    code: 'TIMEOUT',
+    error: `"${row.name}" did not answer within ${waitedMs} ms.`,
+    hint: `Give it longer with MCP_TIMEOUT or --timeout, or run \`plugboard doctor ${row.name}\`.`,
+  }
+}
+
+/** A connect that runs out of time says so itself, a moment after it could have succeeded. */
+const SETTLE_MS = 500
+
+const FRAME_MS = 60
+
+/** Draws over what it drew before. */
+class Screen {
+  readonly #text: () => string
+  #lines = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(text: () => string) {
+    this.#text = text
+  }
+
+  soon(): void {
+    this.#timer ??= setTimeout(() => this.drawIfItFits(), FRAME_MS)
+  }
+
+  /** What has scrolled off the top cannot be drawn over: then only the end is shown. */
+  drawIfItFits(): void {
+    this.#timer = undefined
+    const text = this.#text()
+    if (screenLines(text) < screenRows(1)) this.draw(text)
+  }
+
+  draw(text: string): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const back = this.#lines > 0 ? cursor.up(this.#lines) + cursor.eraseBelow() : ''
+    write(1, `${back}${text}\n`)
+    this.#lines = screenLines(text)
+  }
+}
+
+/** Long lines wrap, so they take more than one row of the screen. */
+function screenLines(text: string): number {
+  const columns = columnsOf(1)
+  return withoutCodes(text)
+    .split('\n')
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil([...line].length / columns)), 0)
+}

@@ -1,0 +1,47 @@
+// logs: what a server said beside the protocol, from any process that ran it.
+
+import { followLog, type LogLine, readLog } from '@plugboard/core'
+import { findResolution } from '@plugboard/core/config'
+import { InvalidInput } from '@plugboard/core/errors'
+import { visible } from '@plugboard/core/text/visible'
+import { type Invocation, words } from '../context.ts'
+import { EXIT, jsonLine } from '../output.ts'
+import { stateDirOf } from '../with-board.ts'
+import { write } from '../streams.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [name = ''] = words(invocation, ['NAME'])
+  const { output, host } = invocation
+  const configuration = await invocation.configuration()
+  findResolution(configuration, name)
+  const stateDir = stateDirOf(host)
+  const limit = countOption(invocation)
+  const lines = (await readLog(stateDir, name)).slice(-limit)
+  const print = (line: LogLine) =>
+    write(1, output.json ? jsonLine(line) : `${asText(line, output.color.dim)}\n`)
+  if (!invocation.flag('follow')) {
+    output.result({ server: name, lines }, () =>
+      lines.map((line) => asText(line, output.color.dim)).join('\n'),
+    )
+    if (lines.length === 0 && !output.json) output.note(`${name} has said nothing yet.`)
+    return EXIT.done
+  }
+  for (const line of lines) print(line)
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  process.once('SIGTERM', () => stop.abort())
+  for await (const line of followLog(stateDir, name, stop.signal)) print(line)
+  return EXIT.interrupted
+}
+
+function countOption(invocation: Invocation): number {
+  const text = invocation.option('lines') ?? '200'
+  if (!/^\d{1,6}$/.test(text) || Number(text) === 0)
+    throw new InvalidInput(`--lines "${text}" is not a number of lines.`)
+  return Number(text)
+}
+
+/** What a server writes may hold terminal codes; in a pipe too they are shown, because a log is read by people. */
+function asText({ at, stream, text }: LogLine, dim: (text: string) => string): string {
+  return `${dim(`${new Date(at).toISOString()} ${stream.padEnd(9)}`)} ${visible(text).replaceAll('\n', '\\n')}`
+}

@@ -1,0 +1,266 @@
+// serve: every server of the board behind one endpoint, over stdio or HTTP, until the client leaves or a signal comes.
+import { createHash, randomBytes } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { openBoard, type ServerEntry } from '@plugboard/core'
+import type { Configuration } from '@plugboard/core/config'
+import { InvalidInput } from '@plugboard/core/errors'
+import {
+  type AskPolicy,
+  type Exposure,
+  type Gateway,
+  type GatewayLimits,
+  type GatewayOptions,
+  type AccessGrant,
+  gatewayKeys,
+  KeyRing,
+  type Naming,
+  openGateway,
+  openNameStore,
+  readExposure,
+  SpentIds,
+  serveHttp,
+  serveStdio,
+} from '@plugboard/gateway'
+import { printConfigEvents } from '../config-events.ts'
+import { type Invocation, refuseHttpOnly, words } from '../context.ts'
+import { EXIT } from '../output.ts'
+import { stateDirOf, timeoutOption } from '../with-board.ts'
+import { write } from '../streams.ts'
+import { onPort } from './port.ts'
+import { exposureOf, followTokens, readTokens } from './token-grants.ts'
+
+const KEYS_REFRESH_MS = 60 * 60 * 1000
+
+export async function run(invocation: Invocation): Promise<number> {
+  words(invocation, [])
+  refuseHttpOnly(invocation, ['port', 'host', 'token-file', 'no-auth', 'allow-origin', 'allow-host'])
+  if (invocation.host.env['PLUGBOARD_CHILD'])
+    throw new InvalidInput(
+      'This `plugboard serve` was started by a board, which would then serve itself without end.',
+      {
+        hint: 'Leave it out of that board: `plugboard disable NAME`. To nest one on purpose, give it "env": {"PLUGBOARD_CHILD": ""} and other servers.',
+      },
+    )
+  const stop = new AbortController()
+  const onSignal = () => {
+    if (stop.signal.aborted) process.exit(EXIT.interrupted)
+    stop.abort()
+  }
+  // A signal that comes before there is something to read again does nothing; it must not end the process.
+  const reload: Reload = { again: () => undefined }
+  const onHangUp = () => reload.again()
+  const exposure = exposureOf(invocation.options('expose'), '--expose')
+  // The grants are read first: a wrong file is told before any server starts.
+  const http = invocation.flag('http') ? httpOptions(invocation, exposure) : undefined
+  process.on('SIGHUP', onHangUp)
+  const gateway = await open(invocation, exposure, http?.port)
+  const stopTelling = printConfigEvents(gateway.board, invocation.output, (line) => write(2, `${line}\n`))
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  const reread = rereader(invocation, gateway)
+  reload.again = reread
+  try {
+    const waking = gateway.wake()
+    if (invocation.option('names') === 'plain' || invocation.option('names') === 'server.tool') {
+      await waking
+      refuseCollisions(gateway)
+      gateway.keepNames()
+    }
+    if (http) await overHttp(invocation, gateway, { ...http, exposure }, stop.signal, reload)
+    else await overStdio(gateway, stop.signal)
+    return EXIT.done
+  } finally {
+    stopTelling()
+    await gateway.close()
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
+    process.off('SIGHUP', onHangUp)
+  }
+}
+
+/** What SIGHUP does. */
+interface Reload {
+  again: () => void
+}
+
+async function open(invocation: Invocation, exposure: Exposure, port: number | undefined): Promise<Gateway> {
+  const configuration = await invocation.configuration({
+    // The client that reads this endpoint may have it in a file that we read too.
+    refuse: ({ entry }) =>
+      isOwnAddress(entry, port) ? 'it is the endpoint that is being served' : undefined,
+  })
+  const timeoutMs = timeoutOption(invocation)
+  const patterns = invocation.options('expose')
+  for (const pattern of patterns)
+    if (!configuration.servers.some(({ name }) => readExposure([pattern]).server(name)))
+      invocation.output.note(`--expose ${pattern} fits no server that is there now.`)
+  const root = configuration.place.root
+  return await openGateway(
+    (wiring) =>
+      openBoard({
+        host: invocation.host,
+        configuration,
+        watch: true,
+        ...(timeoutMs !== undefined && { timeoutMs }),
+        ...wiring,
+      }),
+    {
+      // The parser has checked the choices.
+      names: (invocation.option('names') ?? 'mcp') as Naming,
+      ask: (invocation.option('ask') ?? 'client') as AskPolicy,
+      expose: exposure,
+      limits: limitsOf(invocation, configuration),
+      ...(await durable(invocation, root)),
+      roots: () => ({ roots: [{ uri: pathToFileURL(root).href, name: root }] }),
+    },
+  )
+}
+
+/** Keys and memory that outlive the process, so that clients can go on after a restart. */
+async function durable(
+  invocation: Invocation,
+  root: string,
+): Promise<Pick<GatewayOptions, 'keys' | 'spent' | 'nameStore'>> {
+  const { host, output } = invocation
+  const stateDir = stateDirOf(host)
+  const read = () => gatewayKeys({ stateDir, env: host.env, now: () => host.now() })
+  const lost = (error: unknown) =>
+    output.note(
+      `Clients cannot go on after a restart of this process, because ${stateDir} cannot be written: ${error instanceof Error ? error.message : error}`,
+    )
+  try {
+    const keys = new KeyRing(await read())
+    const spent = await new SpentIds(join(stateDir, 'gateway-spent')).open()
+    const refresh = () => read().then((next) => keys.replace(next), lost)
+    setInterval(refresh, KEYS_REFRESH_MS).unref()
+    const place = createHash('sha256').update(root).digest('hex').slice(0, 16)
+    const names = invocation.option('names') ?? 'mcp'
+    const file = join(stateDir, `gateway-names-${names}-${place}.json`)
+    return { keys, spent, ...(names !== 'mcp' && { nameStore: await openNameStore(file, lost) }) }
+  } catch (error) {
+    if (error instanceof InvalidInput) throw error
+    lost(error)
+    return { keys: KeyRing.ephemeral(), spent: new SpentIds() }
+  }
+}
+
+function limitsOf(invocation: Invocation, { gateway }: Configuration): Partial<GatewayLimits> {
+  const { limits, ...times } = gateway
+  const text = invocation.option('drain-ms')
+  if (text !== undefined && !/^\d{1,9}$/.test(text))
+    throw new InvalidInput(`--drain-ms "${text}" is not a number of milliseconds.`, {
+      hint: 'Give a whole number, as in `--drain-ms 30000`.',
+    })
+  const given = { ...limits, ...times, ...(text !== undefined && { drainMs: Number(text) }) }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+/** Reads the configuration again; what is wrong with it is told as it is after any change of a file. */
+function rereader({ output }: Invocation, gateway: Gateway): () => void {
+  const tell = (text: string) => {
+    if (!output.quiet) write(2, `${text}\n`)
+  }
+  return () => {
+    gateway.board.reload().then(
+      () => tell('The configuration was read again.'),
+      (error: unknown) =>
+        tell(`The configuration was not read again: ${error instanceof Error ? error.message : error}`),
+    )
+  }
+}
+
+function isOwnAddress(entry: ServerEntry, port: number | undefined): boolean {
+  if (!port || !('url' in entry) || !entry.url || !URL.canParse(entry.url)) return false
+  const url = new URL(entry.url)
+  return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) && url.port === String(port)
+}
+
+function refuseCollisions(gateway: Gateway): void {
+  const collisions = gateway.collisions()
+  if (collisions.length === 0) return
+  throw new InvalidInput(`Names collide: ${collisions.slice(0, 5).join('; ')}.`, {
+    hint: 'Serve with the default names, or leave a server out with `--expose`.',
+  })
+}
+
+async function overStdio(gateway: Gateway, signal: AbortSignal): Promise<void> {
+  const handle = serveStdio(gateway)
+  await Promise.race([handle.closed, aborted(signal)])
+  await handle.close()
+}
+
+interface Http {
+  readonly port: number
+  readonly host: string
+  readonly grants: readonly AccessGrant[]
+  readonly tokenFile?: string
+  /** The token that was made for this run. */
+  readonly token?: string
+}
+
+async function overHttp(
+  invocation: Invocation,
+  gateway: Gateway,
+  http: Http & { readonly exposure: Exposure },
+  signal: AbortSignal,
+  reload: Reload,
+): Promise<void> {
+  const { output } = invocation
+  const handle = await onPort(() =>
+    serveHttp(gateway, {
+      ...http,
+      allowedOrigins: invocation.options('allow-origin'),
+      allowedHosts: invocation.options('allow-host'),
+    }),
+  )
+  const { token } = http
+  output.result({ url: handle.url, ...(token && { token }) }, () =>
+    token ? `Serving on ${handle.url}\nAuthorization: Bearer ${token}` : `Serving on ${handle.url}`,
+  )
+  const tokens =
+    http.tokenFile === undefined
+      ? undefined
+      : followTokens(http.tokenFile, http.exposure, {
+          changed: (grants) => handle.setGrants(grants),
+          failed: (text) => {
+            if (!output.quiet) write(2, `${text}\n`)
+          },
+        })
+  const reread = reload.again
+  reload.again = () => {
+    tokens?.again()
+    reread()
+  }
+  await aborted(signal)
+  await handle.close()
+  tokens?.stop()
+}
+
+function httpOptions(invocation: Invocation, exposure: Exposure): Http {
+  const file = invocation.option('token-file')
+  const none = invocation.flag('no-auth')
+  if (none && file !== undefined) throw new InvalidInput('--no-auth and --token-file exclude each other.')
+  const shared = { port: portOption(invocation), host: invocation.option('host') ?? '127.0.0.1' }
+  if (none) return { ...shared, grants: [] }
+  if (file !== undefined) {
+    const tokenFile = resolve(invocation.cwd, file)
+    return { ...shared, tokenFile, grants: readTokens(tokenFile, exposure) }
+  }
+  const token = randomBytes(32).toString('base64url')
+  return { ...shared, token, grants: [{ token, exposure }] }
+}
+
+function portOption(invocation: Invocation): number {
+  const text = invocation.option('port') ?? '0'
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
+    throw new InvalidInput(`--port "${text}" is not a port.`)
+  return Number(text)
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) return done()
+    signal.addEventListener('abort', () => done(), { once: true })
+  })
+}

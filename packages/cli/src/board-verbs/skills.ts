@@ -1,0 +1,28 @@
+// skills: what servers teach, by name and description. Nothing of a skill is read for it.
+import { type Invocation, words } from '../context.ts'
+import { EXIT, table } from '../output.ts'
+import { withBoard } from '../with-board.ts'
+import { allServers } from '../shared/missing-servers.ts'
+import { oneLine } from '../shared/sanitize.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [server] = words(invocation, ['SERVER'], 1)
+  const { output } = invocation
+  return withBoard(invocation, async (plugged) => {
+    const { board, signal } = plugged
+    if (server === undefined) await allServers(invocation, plugged)
+    const skills = await board.skills({ server, signal })
+    output.result({ skills }, () =>
+      table(
+        skills.map(({ server: of, name, description, files }) => [
+          of,
+          output.color.bold(oneLine(name, 64)),
+          files ? `${files.length} file${files.length === 1 ? '' : 's'}` : 'unlisted files',
+          output.color.dim(oneLine(description, 90)),
+        ]),
+      ),
+    )
+    if (skills.length === 0 && !output.json) output.note('No skills.')
+    return EXIT.done
+  })
+}

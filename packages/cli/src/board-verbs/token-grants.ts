@@ -1,0 +1,68 @@
+// token-grants.ts: the file with the tokens of `serve --http`: read strictly at the start, and followed while it runs. A file that
+// cannot be used any more changes nothing: the last good one stays, and the fault is told.
+import { statSync } from 'node:fs'
+import { InvalidInput } from '@plugboard/core/errors'
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { type Exposure, type AccessGrant, narrowed, readExposure } from '@plugboard/gateway'
+import { readTokenFile } from './token-file.ts'
+
+/** What follows a token on its line narrows what that client is shown. */
+export function readTokens(file: string, exposure: Exposure): AccessGrant[] {
+  return readTokenFile(file).map(({ token, rest }) => ({
+    token,
+    patterns: rest,
+    exposure: narrowed(exposure, exposureOf(rest, `--token-file: ${file}`)),
+  }))
+}
+
+/** What cannot be a pattern is an error of the place it was written in. */
+export function exposureOf(patterns: readonly string[], place: string): Exposure {
+  try {
+    return readExposure(patterns)
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error
+    throw new InvalidInput(`${place}: ${error.message}`, { hint: error.hint, cause: error })
+  }
+}
+
+export interface TokenListener {
+  changed(grants: readonly AccessGrant[]): void
+  /** The file cannot be used; the grants stay as they are. */
+  failed(text: string): void
+}
+
+export interface FollowedTokens {
+  /** Reads the file now, changed or not. */
+  again(): void
+  stop(): void
+}
+
+/** Looks at the file a few times a second: that sees every way in which a file can be replaced. */
+export function followTokens(file: string, exposure: Exposure, listener: TokenListener): FollowedTokens {
+  let seen = lookOf(file)
+  let told: string | undefined
+  const again = () => {
+    seen = lookOf(file)
+    try {
+      const grants = readTokens(file, exposure)
+      told = undefined
+      listener.changed(grants)
+    } catch (error) {
+      if (!(error instanceof InvalidInput)) throw error
+      // The same fault is told once, until the file is good again.
+      if (told !== error.message)
+        listener.failed(`${error.message} The tokens that were read last stay valid until it is mended.`)
+      told = error.message
+    }
+  }
+  const timer = setInterval(() => {
+    if (lookOf(file) !== seen) again()
+  }, GATEWAY_LIMITS.tokenFilePollMs)
+  timer.unref()
+  return { again, stop: () => clearInterval(timer) }
+}
+
+function lookOf(file: string): string {
+  const info = statSync(file, { throwIfNoEntry: false, bigint: true })
+  return info ? `${info.dev} ${info.ino} ${info.size} ${info.mtimeNs}` : ''
+}

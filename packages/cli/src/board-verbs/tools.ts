@@ -1,0 +1,192 @@
+// tools: what every server can do, by the names that models and `call` use.
+import type { Board, Tool } from '@plugboard/core'
+import type { Colors } from '../colors.ts'
+import { type Invocation, words } from '../context.ts'
+import { EXIT, table } from '../output.ts'
+import { type OpenedBoard, withBoard } from '../with-board.ts'
+import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { allServers } from '../shared/missing-servers.ts'
+import { oneLine } from '../shared/sanitize.ts'
+import { signatureOf } from '../shared/signature.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [server] = words(invocation, ['SERVER'], 1)
+  return withBoard(
+    invocation,
+    async (plugged) => {
+      await connect(invocation, plugged, server)
+      if (invocation.flag('changes') || invocation.flag('accept'))
+        return reviewChanges(invocation, plugged, server)
+      if (invocation.flag('cost')) return showCosts(invocation, plugged.board, server)
+      const query = invocation.option('search')
+      return query === undefined
+        ? showTools(invocation, plugged.board, server)
+        : showFound(invocation, plugged.board, query, server)
+    },
+    userPromptOptions(invocation),
+  )
+}
+
+/** One server has to be there when it is named; of all of them, those that are. */
+async function connect(invocation: Invocation, plugged: OpenedBoard, server: string | undefined) {
+  if (server === undefined) await allServers(invocation, plugged)
+  else await plugged.board.connection(server).list('tools', plugged.signal)
+}
+
+function toolsOf(board: Board, server: string | undefined): readonly Tool[] {
+  const tools = board.tools()
+  return server === undefined ? tools : tools.filter(({ mcpInfo }) => mcpInfo.serverName === server)
+}
+
+/** One tool as scripts see it. Fields may be added, never renamed. */
+function toolRow(tool: Tool) {
+  const { serverName, toolName } = tool.mcpInfo
+  const title = tool.userFacingName()
+  return {
+    name: tool.name,
+    server: serverName,
+    tool: toolName,
+    ...(title !== toolName && { title }),
+    description: tool.description,
+    inputSchema: tool.inputJsonSchema,
+    ...(tool.outputJsonSchema !== undefined && { outputSchema: tool.outputJsonSchema }),
+    readOnly: tool.isReadOnly(),
+    destructive: tool.isDestructive(),
+    idempotent: tool.isIdempotent(),
+    openWorld: tool.isOpenWorld(),
+    ...(!tool.available && { available: false }),
+    ...(tool.warnings.length > 0 && { warnings: tool.warnings }),
+  }
+}
+
+function showTools(invocation: Invocation, board: Board, server: string | undefined): number {
+  const { output } = invocation
+  const tools = toolsOf(board, server)
+  output.result({ tools: tools.map(toolRow) }, () =>
+    server === undefined ? brief(tools, output.color) : inFull(tools, output.color),
+  )
+  if (tools.length === 0 && !output.json) output.note('No tools.')
+  return EXIT.done
+}
+
+function showFound(invocation: Invocation, board: Board, query: string, server: string | undefined): number {
+  const { output } = invocation
+  const found = board
+    .searchTools(query, 20)
+    .filter(({ tool }) => server === undefined || tool.mcpInfo.serverName === server)
+  output.result({ tools: found.map(({ tool, score }) => ({ ...toolRow(tool), score })) }, () =>
+    inFull(
+      found.map(({ tool }) => tool),
+      output.color,
+    ),
+  )
+  if (found.length === 0 && !output.json) output.note('No tool fits; try other words.')
+  return EXIT.done
+}
+
+function spelling(tool: Tool): string {
+  return oneLine(`${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`, 120)
+}
+
+function marks(tool: Tool, { green, red, dim }: Colors): string {
+  const said = tool.isReadOnly() ? green('reads') : tool.isDestructive() ? red('may destroy') : 'writes'
+  return tool.available ? said : `${said} ${dim('(away)')}`
+}
+
+function brief(tools: readonly Tool[], color: Colors): string {
+  return table(
+    tools.map((tool) => [
+      color.bold(spelling(tool)),
+      marks(tool, color),
+      titleOf(tool),
+      color.dim(oneLine(tool.description, 90)),
+    ]),
+  )
+}
+
+function titleOf(tool: Tool): string {
+  const title = tool.userFacingName()
+  return title === tool.mcpInfo.toolName ? '' : oneLine(title, 40)
+}
+
+function inFull(tools: readonly Tool[], color: Colors): string {
+  return tools
+    .map((tool) => {
+      const takes = signatureOf(tool.inputJsonSchema)
+      return [
+        [color.bold(spelling(tool)), marks(tool, color), titleOf(tool)].filter(Boolean).join('  '),
+        `  ${color.dim(oneLine(tool.description, 300))}`,
+        takes === '' ? `  ${color.dim('takes nothing')}` : `  ${takes}`,
+      ].join('\n')
+    })
+    .join('\n\n')
+}
+
+function showCosts(invocation: Invocation, board: Board, server: string | undefined): number {
+  const { output } = invocation
+  const all = board.toolCosts()
+  const servers = all.servers.filter((line) => server === undefined || line.server === server)
+  const ledger = {
+    servers,
+    tools: servers.reduce((sum, { tools }) => sum + tools, 0),
+    tokens: servers.reduce((sum, { tokens }) => sum + tokens, 0),
+  }
+  const offer = board.toolsFor()
+  output.result(
+    { ...ledger, loading: offer.kind, ...(offer.kind === 'search' && { why: offer.why }) },
+    () => {
+      const { bold, dim } = output.color
+      const rows = servers.map((line) => [
+        bold(line.server),
+        String(line.tools),
+        `~${line.tokens}`,
+        dim(`${oneLine(line.largest.name, 70)} (~${line.largest.tokens})`),
+      ])
+      const total = [bold('all'), String(ledger.tools), `~${ledger.tokens}`, '']
+      return table([['SERVER', 'TOOLS', 'TOKENS', 'LARGEST'].map((title) => dim(title)), ...rows, total])
+    },
+  )
+  if (!output.json)
+    output.note(
+      offer.kind === 'search'
+        ? `A model is given a search tool instead of all of them: ${offer.why}.`
+        : 'A model is given all of them.',
+    )
+  return EXIT.done
+}
+
+/** How definitions differ from those that were accepted by using them. */
+async function reviewChanges(
+  invocation: Invocation,
+  { board, signal }: OpenedBoard,
+  only: string | undefined,
+): Promise<number> {
+  const { output } = invocation
+  const servers =
+    only === undefined ? board.servers().filter(({ state }) => state === 'connected') : [{ name: only }]
+  const changes = await Promise.all(
+    servers.map(async ({ name }) => ({ server: name, changes: await board.changedTools(name, { signal }) })),
+  )
+  const shown = changes.filter((one) => one.changes.length > 0)
+  output.result({ servers: shown }, () =>
+    shown
+      .flatMap(({ server, changes: list }) =>
+        list.flatMap((change) => [
+          `${output.color.bold(`${server}.${oneLine(change.tool, 80)}`)} ${change.kind}`,
+          ...(change.kind === 'changed' ? change.lines.map((line) => `  ${paint(line, output.color)}`) : []),
+        ]),
+      )
+      .join('\n'),
+  )
+  if (shown.length === 0 && !output.json) output.note('Every tool that was used before is as it was.')
+  if (!invocation.flag('accept')) return EXIT.done
+  for (const { server } of shown) await board.acceptTools(server)
+  if (shown.length > 0) output.note(`Accepted: ${shown.map(({ server }) => server).join(', ')}.`)
+  return EXIT.done
+}
+
+function paint(line: string, { green, red }: Colors): string {
+  const text = oneLine(line, 400)
+  if (line.startsWith('+')) return green(text)
+  return line.startsWith('-') ? red(text) : text
+}

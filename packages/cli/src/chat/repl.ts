@@ -1,0 +1,256 @@
+// repl.ts: the conversation at a terminal: reads a line, does what it says, shows what comes of it. Ctrl-C stops what is
+// running; a second one, or one at an empty line twice, leaves.
+import { UserPrompts, type Message, type Model } from '@plugboard/agent'
+import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
+import { isPlugboardError } from '@plugboard/core/errors'
+import { printConfigEvents } from '../config-events.ts'
+import type { Invocation } from '../context.ts'
+import { rowsOf } from '../board-verbs/list.ts'
+import { connectedText, reconnect } from '../board-verbs/reconnect.ts'
+import { diagnosticText, EXIT, reportError, safe, table } from '../output.ts'
+import { configurationToStart, type OpenedBoard, stateDirOf, timeoutOption } from '../with-board.ts'
+import { rowsAsText } from '../servers.ts'
+import { columnsOf, screenRows, write } from '../streams.ts'
+import { History } from './history.ts'
+import { Keyboard } from './keyboard.ts'
+import { completions, fromPrompt, withMentions } from './mentions.ts'
+import { userAsked } from './user-prompts.ts'
+import type { Session } from './session.ts'
+import { Renderer } from './renderer.ts'
+import { ServerNotices } from './server-notices.ts'
+
+export interface ReplOptions {
+  readonly invocation: Invocation
+  readonly model: Model
+  /** Rules for this run. */
+  readonly rules: Partial<Pick<BoardOptions, 'rules'>>
+  session(plugged: OpenedBoard, desk: UserPrompts): Session
+}
+
+const COMMANDS: Readonly<Record<string, string>> = {
+  '/help': 'what can be said here',
+  '/mcp': 'the board: every server and how it is',
+  '/reconnect': 'connect a server afresh: /reconnect NAME',
+  '/tools': 'the tools, and what they cost in the context',
+  '/clear': 'forget the conversation',
+  '/exit': 'leave (Ctrl-D too)',
+}
+const BOARD_MS = 5000
+const TOOLS_SHOWN = 200
+/** Servers that fail at once are told in the banner; nobody waits for the others. */
+const START_MS = 700
+
+export async function runRepl(options: ReplOptions): Promise<number> {
+  const { invocation, model, rules } = options
+  const { output, host } = invocation
+  const configuration = await configurationToStart(invocation)
+  const keyboard = new Keyboard()
+  const stage = new Renderer({
+    color: output.color,
+    now: host.now,
+    columns: () => columnsOf(1),
+    write: (text) => write(1, text),
+  })
+  const desk = new UserPrompts(personAt(keyboard, stage, output.color))
+  const timeoutMs = timeoutOption(invocation)
+  const board = await openBoard({
+    host,
+    configuration,
+    watch: true,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...desk.ports(model),
+    ...rules,
+  })
+  const stopTelling = printConfigEvents(board, output, (line) =>
+    keyboard.aside(() => stage.aside(() => process.stderr.write(`${line}\n`))),
+  )
+  const leave = new AbortController()
+  const onTerm = () => leave.abort(new Cancelled())
+  process.on('SIGTERM', onTerm)
+  process.on('SIGHUP', onTerm)
+  try {
+    const session = options.session({ board, configuration, signal: leave.signal }, desk)
+    const { bold, dim } = output.color
+    write(
+      1,
+      `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help for what can be said, Ctrl-D to leave`)}\n`,
+    )
+    // From here on keys are ours: what is typed while servers start is the first line.
+    const unwatch = keyboard.watch(onTerm)
+    await board.ready({ signal: leave.signal, timeoutMs: START_MS }).catch(() => undefined)
+    unwatch()
+    const room = new Room({ invocation, board, session, keyboard, stage, left: leave.signal })
+    return await room.stay()
+  } finally {
+    stopTelling()
+    stage.stop()
+    keyboard.close()
+    process.off('SIGTERM', onTerm)
+    process.off('SIGHUP', onTerm)
+    await board.close()
+  }
+}
+
+function personAt(keyboard: Keyboard, stage: Renderer, color: Invocation['output']['color']) {
+  return userAsked({
+    color,
+    size: () => ({ columns: columnsOf(1), rows: screenRows(1) }),
+    show: (text) => {
+      stage.hide(true)
+      write(1, `${text}\n`)
+    },
+    line: async (prompt, signal) => {
+      stage.hide(true)
+      const line = await keyboard.line(prompt, { signal, fresh: true })
+      // The question ends its own line before anything moves below it.
+      if (line.kind !== 'line') write(1, '\n')
+      stage.hide(false)
+      return line.kind === 'line' ? line.text : undefined
+    },
+  })
+}
+
+interface RoomOptions {
+  readonly invocation: Invocation
+  readonly board: Board
+  readonly session: Session
+  readonly keyboard: Keyboard
+  readonly stage: Renderer
+  readonly left: AbortSignal
+}
+
+class Room {
+  readonly #on: RoomOptions
+  readonly #history: History
+
+  constructor(options: RoomOptions) {
+    this.#on = options
+    this.#history = new History(stateDirOf(options.invocation.host))
+  }
+
+  async stay(): Promise<number> {
+    const { keyboard, board, left } = this.#on
+    const { cyan, dim, yellow } = this.#on.invocation.output.color
+    const troubles = new ServerNotices(board)
+    let warned = false
+    while (!left.aborted) {
+      const trouble = troubles.next()
+      if (trouble !== undefined) this.#print(yellow(`! ${trouble}`))
+      const line = await keyboard.line(`${cyan('›')} `, {
+        history: this.#history.lines,
+        complete: (typed) => completions(board, typed, Object.keys(COMMANDS)),
+        signal: left,
+      })
+      if (line.kind === 'end') break
+      if (line.kind === 'interrupt') {
+        write(1, '\n')
+        if (line.empty && warned) return EXIT.interrupted
+        warned = line.empty
+        if (line.empty) write(1, `${dim('Ctrl-C again to leave.')}\n`)
+        continue
+      }
+      warned = false
+      const text = line.text.trim()
+      if (text === '') continue
+      this.#history.add(text)
+      if (text === '/exit' || text === '/quit') break
+      if (!(await this.#stoppable((signal) => this.#heed(text, signal)))) return EXIT.interrupted
+    }
+    write(1, '\n')
+    return EXIT.done
+  }
+
+  /** False when the person wants to leave rather than wait for the end. */
+  async #stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+    const { keyboard, stage, left, invocation } = this.#on
+    const stop = new AbortController()
+    let interrupt: () => void = () => undefined
+    const leaving = new Promise<false>((resolve) => {
+      interrupt = () => {
+        if (stop.signal.aborted) resolve(false)
+        else stop.abort(new Cancelled())
+      }
+    })
+    left.addEventListener('abort', interrupt, { once: true })
+    const unwatch = keyboard.watch(interrupt)
+    const worked = work(stop.signal).then(
+      () => true as const,
+      (error: unknown) => {
+        stage.stop()
+        if (!isPlugboardError(error)) throw error
+        reportError(invocation.output, error)
+        return true as const
+      },
+    )
+    try {
+      return await Promise.race([worked, leaving])
+    } finally {
+      left.removeEventListener('abort', interrupt)
+      unwatch()
+    }
+  }
+
+  async #heed(text: string, signal: AbortSignal): Promise<void> {
+    const { board, session } = this.#on
+    const [command = ''] = text.split(/\s/, 1)
+    if (command.startsWith('/mcp__')) return await this.#say(await fromPrompt(board, text, signal), signal)
+    switch (command) {
+      case '/help':
+        return this.#print(table(Object.entries(COMMANDS).map(([name, what]) => [`  ${name}`, what])), HELP)
+      case '/mcp':
+        await board.ready({ signal, timeoutMs: BOARD_MS })
+        return this.#print(rowsAsText(rowsOf(board), this.#on.invocation.output.color), ...this.#faults())
+      case '/reconnect':
+        return await this.#reconnect(text, signal)
+      case '/tools':
+        await board.ready({ signal, timeoutMs: BOARD_MS })
+        return this.#print(this.#tools())
+      case '/clear':
+        session.forget()
+        return this.#print('Forgotten.')
+    }
+    if (/^\/[a-z-]+$/.test(command))
+      return this.#print(`There is no ${safe(command)}; /help lists what there is.`)
+    await this.#say([await withMentions(board, text, signal)], signal)
+  }
+
+  async #reconnect(text: string, signal: AbortSignal): Promise<void> {
+    const { board, invocation } = this.#on
+    const [, name] = text.trim().split(/\s+/)
+    if (name === undefined) return this.#print('Which server? /reconnect NAME; /mcp lists them.')
+    this.#print(connectedText(await reconnect(board, name, signal), invocation.output.color))
+  }
+
+  async #say(messages: readonly Message[], signal: AbortSignal): Promise<void> {
+    const { session, stage } = this.#on
+    for await (const event of session.say(messages, signal)) stage.show(event)
+  }
+
+  #faults(): string[] {
+    const { board, invocation } = this.#on
+    return board.configurationFaults().map((fault) => diagnosticText(fault, invocation.output.color))
+  }
+
+  #tools(): string {
+    const { board, invocation } = this.#on
+    const { bold, dim } = invocation.output.color
+    const tools = board.tools()
+    const { tokens, servers } = board.toolCosts()
+    const rows = tools
+      .slice(0, TOOLS_SHOWN)
+      .map((tool) => [
+        `  ${bold(safe(tool.name))}`,
+        dim(safe(tool.description.split('\n')[0] ?? '').slice(0, 80)),
+      ])
+    const costs = servers.map(({ server, tokens: cost }) => `${safe(server)} ${cost}`).join(', ')
+    const more = tools.length > TOOLS_SHOWN ? `\n  … and ${tools.length - TOOLS_SHOWN} more` : ''
+    return `${table(rows)}${more}\n${dim(`${tools.length} tools, about ${tokens} tokens (${costs})`)}`
+  }
+
+  #print(...texts: readonly string[]): void {
+    for (const text of texts) write(1, `${text}\n`)
+  }
+}
+
+const HELP =
+  '  /mcp__server__prompt ARGS  a prompt of a server (Tab completes)\n  @server:uri                a resource of a server, in any sentence (Tab completes)'

@@ -1,0 +1,21 @@
+// missing-servers.ts: for an answer about all servers: waits for them, and says which are missing, and why.
+import type { Board } from '@plugboard/core'
+import type { Invocation } from '../context.ts'
+import { connectTimeout, type OpenedBoard } from '../with-board.ts'
+import { inBrief } from '../servers.ts'
+import { oneLine } from './sanitize.ts'
+
+export async function allServers(invocation: Invocation, { board, signal }: OpenedBoard): Promise<void> {
+  await board.ready({ signal, timeoutMs: connectTimeout(invocation) })
+  noteAbsent(invocation, board)
+}
+
+function noteAbsent(invocation: Invocation, board: Board): void {
+  const { output } = invocation
+  const { yellow } = output.errorColor
+  for (const { name, state, error, reason } of board.servers()) {
+    if (state === 'connected' || (state === 'disabled' && reason !== 'pending approval')) continue
+    const why = error ? oneLine(inBrief(error.message), 200) : (reason ?? state)
+    output.note(`${yellow('!')} ${name} is missing: ${why}`)
+  }
+}

@@ -1,0 +1,209 @@
+// elicitation.ts: a server's question on the terminal: a form, field by field, or a page to open. Everything the server says is
+// shown without anything in it that a terminal would obey.
+import type { Prompt, RawAnswer } from '@plugboard/core'
+import { openBrowser } from '@plugboard/core/auth/browser'
+import type { Host } from '@plugboard/core/host'
+import { type Field, type Form, fieldProblem } from '@plugboard/core/interaction'
+import { valueLines } from '@plugboard/core/text/question-text'
+import { nameText } from '@plugboard/core/text/visible'
+import type { Colors } from '../colors.ts'
+import { columnsOf, write } from '../streams.ts'
+import { oneLine } from '../shared/sanitize.ts'
+import { askKey, askLine, Left, pick } from './keys.ts'
+
+export interface FormSurroundings {
+  readonly host: Host
+  readonly color: Colors
+}
+
+type Value = string | number | boolean | readonly string[] | undefined
+
+/** Leaving the question cancels it. */
+export async function askUser(
+  prompt: Prompt,
+  surroundings: FormSurroundings,
+  signal?: AbortSignal,
+): Promise<RawAnswer> {
+  try {
+    return prompt.mode === 'form'
+      ? await fillIn(prompt, surroundings, signal)
+      : await visit(prompt, surroundings, signal)
+  } catch (error) {
+    if (!(error instanceof Left)) throw error
+    write(2, `  ${surroundings.color.dim('cancelled')}\n`)
+    return { action: 'cancel' }
+  }
+}
+
+function head(prompt: Prompt, { bold, yellow }: Colors, warnings: readonly string[]): void {
+  write(2, `\n${bold(`${nameText(prompt.server)} asks`)}\n`)
+  // Each line of the server's behind a mark of ours, so that none can pass for a line of the form.
+  for (const line of valueLines(prompt.message, { columns: columnsOf(2) }).full) write(2, `${line}\n`)
+  for (const warning of warnings) write(2, `  ${yellow(`! ${oneLine(warning, 400)}`)}\n`)
+}
+
+async function fillIn(
+  prompt: Extract<Prompt, { mode: 'form' }>,
+  { color }: FormSurroundings,
+  signal: AbortSignal | undefined,
+): Promise<RawAnswer> {
+  const { form, problems } = prompt
+  head(prompt, color, form.warnings)
+  for (const { field, message } of problems) write(2, `  ${color.red(oneLine(`${field} ${message}`, 200))}\n`)
+  const answers = new Map<string, Value>()
+  for (;;) {
+    for (const field of form.fields) answers.set(field.name, await askField(field, answers, color, signal))
+    write(2, '\n')
+    const what = await askKey(choicesFor(form, prompt.server), signal)
+    if (what === 'decline') return { action: 'decline' }
+    if (what === 'send') {
+      const given = [...answers].filter(([, value]) => value !== undefined)
+      return { action: 'accept', content: Object.fromEntries(given) }
+    }
+  }
+}
+
+/** A form that asks for a secret is not sent by a key that is pressed without looking. */
+function choicesFor(form: Form, server: string) {
+  const send = { key: 's', means: 'send', label: `send to ${oneLine(server, 40)}` } as const
+  const edit = { key: 'e', means: 'edit', label: 'edit' } as const
+  const decline = { key: 'd', means: 'decline', label: 'decline' } as const
+  return form.warnings.length > 0 ? [decline, send, edit] : [send, edit, decline]
+}
+
+async function askField(
+  field: Field,
+  answers: ReadonlyMap<string, Value>,
+  color: Colors,
+  signal: AbortSignal | undefined,
+): Promise<Value> {
+  const before = answers.has(field.name) ? answers.get(field.name) : field.default
+  const title = oneLine(field.title, 100)
+  const wanted = field.required ? color.yellow(' (required)') : ''
+  write(2, `\n  ${color.bold(title)}${wanted}${hintOf(field, color)}\n`)
+  if (field.description) write(2, `  ${color.dim(oneLine(field.description, 300))}\n`)
+  const value = await askValue(field, before, color, signal)
+  write(2, `  ${color.green('✔')} ${value === undefined ? color.dim('left out') : shown(field, value)}\n`)
+  return value
+}
+
+async function askValue(
+  field: Field,
+  before: Value,
+  color: Colors,
+  signal: AbortSignal | undefined,
+): Promise<Value> {
+  switch (field.kind) {
+    case 'text':
+    case 'number':
+      return askText(field, before, color, signal)
+    case 'boolean': {
+      const labels = field.required ? ['yes', 'no'] : ['yes', 'no', LEAVE_OUT]
+      const [at = 0] = await pick(labels, {
+        start: [before === undefined && !field.required ? 2 : before === false ? 1 : 0],
+        several: false,
+        signal,
+      })
+      return at === 2 ? undefined : at === 0
+    }
+    case 'choice': {
+      const labels = field.options.map(({ label }) => oneLine(label, 100))
+      const start = field.options.findIndex(({ value }) => value === before)
+      const all = field.required ? labels : [...labels, LEAVE_OUT]
+      const [at = 0] = await pick(all, {
+        start: [start >= 0 ? start : field.required ? 0 : labels.length],
+        several: false,
+        signal,
+      })
+      return field.options[at]?.value
+    }
+    case 'choices': {
+      const taken = Array.isArray(before) ? before : []
+      const values = (chosen: readonly number[]) => chosen.flatMap((at) => field.options[at]?.value ?? [])
+      const chosen = await pick(
+        field.options.map(({ label }) => oneLine(label, 100)),
+        {
+          start: field.options.flatMap(({ value }, at) => (taken.includes(value) ? [at] : [])),
+          several: true,
+          problem: (list) =>
+            list.length === 0 && !field.required ? undefined : fieldProblem(field, values(list)),
+          signal,
+        },
+      )
+      return chosen.length === 0 && !field.required ? undefined : values(chosen)
+    }
+  }
+}
+
+const LEAVE_OUT = '(leave out)'
+
+async function askText(
+  field: Extract<Field, { kind: 'text' | 'number' }>,
+  before: Value,
+  color: Colors,
+  signal: AbortSignal | undefined,
+): Promise<Value> {
+  const kept = before === undefined ? '' : color.dim(`[${oneLine(String(before), 60)}] `)
+  for (;;) {
+    const line = await askLine({ prompt: `  ${kept}› `, signal })
+    if (line === '' && before !== undefined) return before
+    if (line === '' && !field.required) return undefined
+    const value = field.kind === 'number' && line.trim() !== '' ? Number(line) : line
+    const problem = fieldProblem(field, value)
+    if (problem === undefined) return value
+    write(2, `  ${color.red(`${oneLine(field.title, 60)} ${problem}`)}\n`)
+  }
+}
+
+function hintOf(field: Field, { dim }: Colors): string {
+  const parts: string[] = []
+  if (field.kind === 'text') {
+    if (field.format) parts.push(oneLine(field.format, 30))
+    if (field.minLength !== undefined) parts.push(`at least ${field.minLength} characters`)
+    if (field.maxLength !== undefined) parts.push(`at most ${field.maxLength} characters`)
+  }
+  if (field.kind === 'number') {
+    parts.push(field.integer ? 'whole number' : 'number')
+    if (field.minimum !== undefined || field.maximum !== undefined)
+      parts.push(`${field.minimum ?? '…'} to ${field.maximum ?? '…'}`)
+  }
+  if (field.kind === 'choices' && (field.minItems !== undefined || field.maxItems !== undefined))
+    parts.push(`${field.minItems ?? 0} to ${field.maxItems ?? field.options.length}`)
+  return parts.length > 0 ? dim(` · ${parts.join(', ')}`) : ''
+}
+
+function shown(field: Field, value: NonNullable<Value>): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  const options = field.kind === 'choice' || field.kind === 'choices' ? field.options : []
+  const label = (one: string) => oneLine(options.find((option) => option.value === one)?.label ?? one, 100)
+  return Array.isArray(value) ? value.map(label).join(', ') : label(String(value))
+}
+
+/** A page is opened only when the person has seen where it leads and said so; never by a shell. */
+async function visit(
+  prompt: Extract<Prompt, { mode: 'url' }>,
+  { host, color }: FormSurroundings,
+  signal: AbortSignal | undefined,
+): Promise<RawAnswer> {
+  const { url } = prompt
+  head(prompt, color, prompt.warnings)
+  write(
+    2,
+    `  It wants you to open a page at ${color.bold(oneLine(url.host, 200))}:\n  ${oneLine(url.href, 2000)}\n\n`,
+  )
+  const open = { key: 'o', means: 'open', label: 'open it' } as const
+  const myself = { key: 'm', means: 'myself', label: 'I open it myself' } as const
+  const decline = { key: 'd', means: 'decline', label: 'decline' } as const
+  // Enter, pressed without looking, opens no page that has a warning.
+  const what = await askKey(
+    prompt.warnings.length > 0 ? [decline, open, myself] : [open, myself, decline],
+    signal,
+  )
+  if (what === 'decline') return { action: 'decline' }
+  if (what === 'open' && !(await openBrowser(host, url)))
+    write(2, `  ${color.yellow('No browser could be started; open the address yourself.')}\n`)
+  if (!prompt.retry) return { action: 'accept' }
+  write(2, '  The call is tried again when you are through with it.\n')
+  await askKey([{ key: 'c', means: 'done', label: 'done, try again' }], signal)
+  return { action: 'accept', done: true }
+}

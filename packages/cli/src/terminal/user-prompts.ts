@@ -1,0 +1,91 @@
+// user-prompts.ts: the person at the terminal, as far as servers may ask them: forms, pages, and (with --sample) messages to
+// write in a model's place. Without a terminal on both sides there is nobody, and servers are told so.
+import type { BoardBehaviour, SamplingRequest } from '@plugboard/core'
+import { InvalidInput } from '@plugboard/core/errors'
+import { samplingQuestion } from '@plugboard/core/interaction'
+import type { Invocation } from '../context.ts'
+import { columnsOf, isTerminal, write } from '../streams.ts'
+import { askUser } from './elicitation.ts'
+import { askKey, askLines, Left } from './keys.ts'
+import { styled } from './permission-prompt.ts'
+
+/** Whatever else is drawn makes room for a question. */
+export interface Aside {
+  aside<T>(work: () => Promise<T>): Promise<T>
+}
+
+const ALONE: Aside = { aside: (work) => work() }
+
+export function userPromptOptions(invocation: Invocation, aside: Aside = ALONE): BoardBehaviour {
+  const present = isTerminal(0) && isTerminal(2)
+  const wantsSampling = invocation.flag('sample')
+  if (wantsSampling && !present)
+    throw new InvalidInput('--sample needs a terminal: you write what the model would.', {
+      hint: 'Without it, servers are told that there is no model here.',
+    })
+  if (!present) return {}
+  const one = inTurn()
+  const color = invocation.output.errorColor
+  return {
+    elicit: (prompt, signal) =>
+      one(() => aside.aside(() => askUser(prompt, { host: invocation.host, color }, signal))),
+    ...(wantsSampling && {
+      sample: {
+        consent: (request, signal) => one(() => aside.aside(() => consent(request, invocation, signal))),
+        model: (request, signal) => one(() => aside.aside(() => answer(request, signal))),
+      },
+    }),
+  }
+}
+
+/** One question at a time: there is one keyboard. */
+function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const mine = last.then(work, work)
+    last = mine.catch(() => undefined)
+    return mine
+  }
+}
+
+async function consent(
+  request: SamplingRequest,
+  { output }: Invocation,
+  signal?: AbortSignal,
+): Promise<'once' | 'no'> {
+  // All of it is printed: it can be scrolled through, and nothing of it is left out.
+  const { full, complete } = samplingQuestion(request, { columns: columnsOf(2) })
+  write(2, '\n')
+  for (const line of full) write(2, `${styled(line, output.errorColor)}\n`)
+  if (!complete) {
+    write(2, '  It is too large to be shown in full, so it is declined.\n')
+    return 'no'
+  }
+  try {
+    return await askKey(
+      [
+        { key: 'a', means: 'once', label: 'answer in its place' },
+        { key: 'd', means: 'no', label: 'decline' },
+      ] as const,
+      signal,
+    )
+  } catch (error) {
+    if (error instanceof Left) return 'no'
+    throw error
+  }
+}
+
+async function answer(_request: SamplingRequest, signal?: AbortSignal) {
+  write(2, '  Write the answer; an empty line ends it.\n')
+  const lines = await askLines(
+    { prompt: '  › ', signal },
+    (so) => so.at(-1) === '' && so.some((line) => line !== ''),
+  )
+  return {
+    role: 'assistant',
+    content: { type: 'text', text: lines.join('\n').trim() },
+    // It says what it was.
+    model: 'a person at the terminal',
+    stopReason: 'endTurn',
+  } as const
+}
