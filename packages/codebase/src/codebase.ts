@@ -15,20 +15,20 @@ import {
   readText,
 } from './files.ts'
 import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
-import { type IndexPhase, LiveIndex } from './index/live.ts'
+import { type IndexPhase, TextIndex } from './index/text-index.ts'
 import { MemoryStore } from './index/memory-store.ts'
 import type { IndexStore } from './index/storage.ts'
-import { Turns } from './index/turns.ts'
+import { CpuTurns } from './index/cpu-turns.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
-import { identify, type ModelIdentity } from './meaning/embedders.ts'
-import { MeaningIndex } from './meaning/live.ts'
-import { type Readable, rankOnTheSpot } from './meaning/on-the-spot.ts'
-import type { Coverage, MeaningQuery } from './meaning/question.ts'
-import { holdsCredentials, namedPaths, Protection, refused } from './protection.ts'
+import { identify, type ModelIdentity } from './semantic/embedders.ts'
+import { SemanticIndex } from './semantic/semantic-index.ts'
+import { type Readable, rankUnindexed } from './semantic/unindexed.ts'
+import type { Coverage, SemanticQuery } from './semantic/semantic-query.ts'
+import { holdsCredentials, namedPaths, Protection, refused } from './protected-files.ts'
 import { ripgrepNames, ripgrepPath } from './ripgrep.ts'
 import { quote, Root } from './root.ts'
-import type { CodebaseOptions, CodebaseStatus, FileChunks, IndexProgress, MeaningAnswer } from './shapes.ts'
-import { LargeFiles } from './text/large.ts'
+import type { CodebaseOptions, CodebaseStatus, FileChunks, IndexProgress, SemanticAnswer } from './types.ts'
+import { LargeFiles } from './text/large-files.ts'
 import { checkQuery, searchText, type TextAnswer, type TextQuery } from './text/search.ts'
 
 const NO_COVERAGE: Coverage = { files: 0, files_indexed: 0, chunks: 0, chunks_with_vectors: 0 }
@@ -38,14 +38,14 @@ export class Codebase {
   readonly #options: CodebaseOptions
   readonly #parsers = new Parsers()
   #ripgrep: Promise<string> | undefined
-  #index: Promise<LiveIndex | undefined> | undefined
-  #meanings: Promise<MeaningIndex | undefined> | undefined
+  #index: Promise<TextIndex | undefined> | undefined
+  #meanings: Promise<SemanticIndex | undefined> | undefined
   #store: Promise<FolderStore> | undefined
   #modelProblem: string | undefined
   readonly #large: LargeFiles
   readonly #protection: Protection
   #inMemory: MemoryStore | undefined
-  readonly #turns = new Turns()
+  readonly #turns = new CpuTurns()
   readonly #watchers = new Set<(progress: IndexProgress) => void>()
 
   constructor(options: CodebaseOptions) {
@@ -283,7 +283,7 @@ export class Codebase {
     return names
   }
 
-  async searchByMeaning(query: MeaningQuery, signal?: AbortSignal): Promise<MeaningAnswer> {
+  async searchByMeaning(query: SemanticQuery, signal?: AbortSignal): Promise<SemanticAnswer> {
     checkQuery(query.query)
     await this.root.real()
     if (query.path !== undefined) await this.#admit(query.path)
@@ -297,7 +297,7 @@ export class Codebase {
     if (query.language !== undefined && !known.includes(query.language.toLowerCase()))
       notes.push(`No language goes by the name ${quote(query.language)} here; there are ${known.join(', ')}.`)
     if (!meaning || !coverage || coverage.files_indexed === 0) {
-      const hits = await rankOnTheSpot(this.#readable, placed, signal)
+      const hits = await rankUnindexed(this.#readable, placed, signal)
       notes.push('Nothing is indexed yet: these are the best of the files that contain the words.')
       if (this.#modelProblem !== undefined) notes.push(this.#withoutModel())
       return { results: hits, mode: 'text', model: null, coverage: coverage ?? NO_COVERAGE, notes }
@@ -365,7 +365,7 @@ export class Codebase {
   }
 
   /** The live index, started on first need. Undefined when the caller wants none, or the root is gone for now. */
-  #live(start = true, bringUp = true): Promise<LiveIndex | undefined> {
+  #live(start = true, bringUp = true): Promise<TextIndex | undefined> {
     if (!this.#index && start && this.#options.index !== false) {
       this.#index = this.#openIndex(bringUp).catch(() => {
         // The root is gone or ripgrep is missing: the search itself says so; the next one tries again.
@@ -376,7 +376,7 @@ export class Codebase {
     return this.#index ?? Promise.resolve(undefined)
   }
 
-  #meaning(): Promise<MeaningIndex | undefined> {
+  #meaning(): Promise<SemanticIndex | undefined> {
     if (!this.#meanings && this.#options.index !== false) {
       this.#meanings = this.#openMeaning().catch(() => {
         // As with the text index: the search itself says what is wrong.
@@ -387,7 +387,7 @@ export class Codebase {
     return this.#meanings ?? Promise.resolve(undefined)
   }
 
-  async #openMeaning(): Promise<MeaningIndex> {
+  async #openMeaning(): Promise<SemanticIndex> {
     const choice = this.#options.embeddings ?? { kind: 'built-in' }
     let model: ModelIdentity | undefined
     try {
@@ -396,7 +396,7 @@ export class Codebase {
       // A model that cannot be used costs its half of every answer, and every answer says why.
       this.#modelProblem = error instanceof Error ? error.message : String(error)
     }
-    return new MeaningIndex({
+    return new SemanticIndex({
       root: this.root,
       realRoot: await this.root.real(),
       store: this.#keptIn(await this.#openStore()),
@@ -408,8 +408,8 @@ export class Codebase {
     })
   }
 
-  async #openIndex(bringUp: boolean): Promise<LiveIndex> {
-    const live = new LiveIndex({
+  async #openIndex(bringUp: boolean): Promise<TextIndex> {
+    const live = new TextIndex({
       root: await this.root.real(),
       ripgrep: await this.ripgrep(),
       store: this.#keptIn(await this.#openStore()),

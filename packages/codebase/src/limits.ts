@@ -71,7 +71,7 @@ export const INDEX_LIMITS = {
   lockBeatMs: 5 * SECOND,
 } as const
 
-export const MEANING_LIMITS = {
+export const SEMANTIC_LIMITS = {
   bm25K1: 4,
   bm25B: 0.8,
   /** How often a word of a chunk's name counts, and of what encloses it. */

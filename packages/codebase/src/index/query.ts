@@ -1,6 +1,6 @@
 // index/query.ts: what trigrams a file must have to match a query. Whatever it is not sure of, it leaves out: it may name
 // too many files, never too few.
-import { charsOf, runQuery } from './run.ts'
+import { charsOf, runQuery } from './trigram-run.ts'
 
 export type TrigramQuery =
   | { readonly kind: 'any' }

@@ -1,7 +1,7 @@
 // index/regex.ts: reads a regular expression of Rust's syntax far enough to know which text every match must contain.
 // It judges nothing: what it does not understand makes the answer "any file", and ripgrep says what is wrong with it.
 import { allOf, oneOf, type TrigramQuery } from './query.ts'
-import { type Char, charOf, charsOf, runQuery } from './run.ts'
+import { type Char, charOf, charsOf, runQuery } from './trigram-run.ts'
 
 const ANY: TrigramQuery = { kind: 'any' }
 

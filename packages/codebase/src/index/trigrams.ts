@@ -2,7 +2,7 @@
 // are WebAssembly (wasm/trigrams.wat); this owns their memory.
 import { TRIGRAMS_WASM } from '../kernels.ts'
 import { startKernel, WASM_PAGE, type WasmMemory } from '../wasm.ts'
-import { CLASSES, neverCollected, TRIGRAM_COUNT } from './classes.ts'
+import { CLASSES, neverCollected, TRIGRAM_COUNT } from './byte-classes.ts'
 
 export interface Postings {
   /** Ascending. */

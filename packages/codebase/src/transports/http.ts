@@ -7,7 +7,7 @@ import type { McpServerFactory } from '@modelcontextprotocol/server'
 import { HTTP_LIMITS } from '../limits.ts'
 import { SERVICE, VERSION } from '../version.ts'
 import { Access, type AccessOptions, REFUSED } from './access.ts'
-import { RPC, type RpcError, rpcError } from './gate.ts'
+import { RPC, type RpcError, rpcError } from './handshake-gate.ts'
 import { PlainEndpoint } from './plain.ts'
 
 /**

@@ -11,7 +11,7 @@ import {
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { HTTP_LIMITS } from '../limits.ts'
 import { UNSTRUCTURED_VERSION } from '../mcp.ts'
-import { asMessage, isModern, misshapen, RPC, type RpcError, rpcError } from './gate.ts'
+import { asMessage, isModern, misshapen, RPC, type RpcError, rpcError } from './handshake-gate.ts'
 import { linkedPair } from './linked.ts'
 import { unstructuredWhenOld } from './unstructured.ts'
 

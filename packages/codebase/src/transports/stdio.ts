@@ -3,7 +3,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { STDIO_LIMITS } from '../limits.ts'
-import { asMessage, HandshakeGate, RPC, rpcError } from './gate.ts'
+import { asMessage, HandshakeGate, RPC, rpcError } from './handshake-gate.ts'
 
 export class LineTransport implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>

@@ -11,7 +11,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import { HTTP_LIMITS } from '../limits.ts'
-import { asMessage, HandshakeGate, misshapen, RPC, type RpcError, rpcError } from './gate.ts'
+import { asMessage, HandshakeGate, misshapen, RPC, type RpcError, rpcError } from './handshake-gate.ts'
 import { unstructuredWhenOld } from './unstructured.ts'
 
 interface Session {

@@ -7,15 +7,15 @@ import { join } from 'node:path'
 import { FILE_LIMITS, INDEX_LIMITS } from '../limits.ts'
 import { listFiles } from '../ripgrep.ts'
 import type { CandidateSource, Candidates, TextQuery } from '../text/search.ts'
-import { Differences } from './differences.ts'
+import { DirtyFiles } from './dirty-files.ts'
 import { FIRST_LOOK_BYTES } from './indexing.ts'
 import { buildText, type IndexThread, indexOn, newIndexThread } from './jobs.ts'
 import { literalQuery } from './query.ts'
 import { regexQuery } from './regex.ts'
-import { isRuleFile, rulesStamp } from './rules.ts'
+import { isRuleFile, rulesStamp } from './ignore-stamp.ts'
 import { FLAG } from './segment.ts'
 import type { Candidate, IndexStore } from './storage.ts'
-import type { Turns } from './turns.ts'
+import type { CpuTurns } from './cpu-turns.ts'
 
 export type IndexPhase =
   | { readonly kind: 'off'; readonly reason: string }
@@ -29,17 +29,17 @@ const DIRTY_MAX = 2000
 
 const STOPPED = 'the first build was stopped before its end; reindex builds it'
 
-export interface LiveOptions {
+export interface TextIndexOptions {
   readonly root: string
   readonly ripgrep: string
   readonly store: IndexStore
   readonly threads: number
-  readonly turns: Turns
+  readonly turns: CpuTurns
   readonly onProgress?: ((phase: IndexPhase) => void) | undefined
 }
 
-export class LiveIndex implements CandidateSource {
-  readonly #options: LiveOptions
+export class TextIndex implements CandidateSource {
+  readonly #options: TextIndexOptions
   readonly #stop = new AbortController()
   #phase: IndexPhase = { kind: 'starting' }
   #watcher: IndexThread | undefined
@@ -47,14 +47,14 @@ export class LiveIndex implements CandidateSource {
   /** True while every change since the last comparison is known. */
   #isLive = false
   #rules = ''
-  #differences: Differences
+  #differences: DirtyFiles
   #settle: NodeJS.Timeout | undefined
   #work: Promise<void> = Promise.resolve()
   #step: Promise<unknown> = Promise.resolve()
   /** Ends a build that nobody waits for any more. */
   #wanted: AbortSignal | undefined
 
-  constructor(options: LiveOptions) {
+  constructor(options: TextIndexOptions) {
     this.#options = options
     this.#differences = this.#newDifferences()
   }
@@ -258,9 +258,9 @@ export class LiveIndex implements CandidateSource {
     })
   }
 
-  #newDifferences(): Differences {
+  #newDifferences(): DirtyFiles {
     const { root, ripgrep } = this.#options
-    return new Differences({ root, ripgrep, signal: this.#stop.signal })
+    return new DirtyFiles({ root, ripgrep, signal: this.#stop.signal })
   }
 
   #thread(): IndexThread {

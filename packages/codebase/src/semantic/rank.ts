@@ -1,7 +1,7 @@
 // meaning/rank.ts: ranking by words (BM25) and by vectors, and the two together. Scores are kept for every chunk, by its number, so
 // that each chunk is judged by both.
 import type { TermHit } from '../index/storage.ts'
-import { MEANING_LIMITS } from '../limits.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 
 export interface Ranked {
   readonly id: number
@@ -20,7 +20,7 @@ export type Scores = Float64Array
 
 /** `lists` has one entry a term of the query: the chunks that contain it. Chunks without any score 0. */
 export function bm25(collection: Collection, lists: readonly (readonly TermHit[])[]): Scores {
-  const { bm25K1: k1, bm25B: b } = MEANING_LIMITS
+  const { bm25K1: k1, bm25B: b } = SEMANTIC_LIMITS
   const scores = new Float64Array(collection.count)
   for (const list of lists) {
     if (list.length === 0) continue
@@ -39,7 +39,7 @@ export const rarityOf = (having: number, count: number) =>
 
 /** The best few above `least`, without sorting them all. */
 export function best(scores: Scores, least = Number.NEGATIVE_INFINITY): Ranked[] {
-  const most = MEANING_LIMITS.poolSize
+  const most = SEMANTIC_LIMITS.poolSize
   let kept: Ranked[] = []
   let bar = least
   const cut = () => {
@@ -67,10 +67,10 @@ export function fuse(byWords: Scores, byVectors: Scores, accepted: Uint8Array): 
   const compared = best(
     byWords.map((score, id) => (accepted[id] ? score : Number.NaN)),
     0,
-  ).slice(0, MEANING_LIMITS.trustedChunks)
+  ).slice(0, SEMANTIC_LIMITS.trustedChunks)
   const all = spreadOf(byVectors, accepted)
   // Of few vectors nobody knows what is near: then they only sort the best by words, and put none of these behind the others.
-  const isFew = all.count < MEANING_LIMITS.spreadChunks && compared.length > 0
+  const isFew = all.count < SEMANTIC_LIMITS.spreadChunks && compared.length > 0
   const nearnesses = isFew ? onlyOf(byVectors, compared) : byVectors
   const words = spreadOf(byWords, accepted)
   const vectors = isFew ? spreadOf(nearnesses, accepted) : all
@@ -88,7 +88,7 @@ export function fuse(byWords: Scores, byVectors: Scores, accepted: Uint8Array): 
     const byWord = (score - words.mean) / words.deviation
     const expected = isFew ? (first.has(id) ? average : 0) : slope * Math.max(0, byWord)
     const standing = Number.isNaN(near) ? expected : (near - from) / vectors.deviation
-    return byWord + MEANING_LIMITS.vectorWeight * trust * standing
+    return byWord + SEMANTIC_LIMITS.vectorWeight * trust * standing
   })
 }
 
@@ -116,7 +116,7 @@ function slopeOf(
     products += (byWord * (near - vectors.mean)) / vectors.deviation
     squares += byWord * byWord
   })
-  return count < MEANING_LIMITS.spreadChunks ? 0 : Math.max(0, products / (squares || 1))
+  return count < SEMANTIC_LIMITS.spreadChunks ? 0 : Math.max(0, products / (squares || 1))
 }
 
 interface Spread {

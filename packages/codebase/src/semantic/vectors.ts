@@ -1,6 +1,6 @@
 // meaning/vectors.ts: vectors in a byte a number, and how near they are to one another. Where they are kept is the store's.
 import { type ChunkSegment, vectorBytes } from '../index/storage.ts'
-import { MEANING_LIMITS } from '../limits.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 
 /** How near each vector is to `query` (1 is the same direction). */
 export function nearness(
@@ -56,7 +56,7 @@ export function centreOf(opens: readonly Placed[], size: number, dimensions: num
         squares[id] = own * scale * scale
       }
     })
-  const mean = Float32Array.from(sum, (value) => value / (count + MEANING_LIMITS.centreChunks))
+  const mean = Float32Array.from(sum, (value) => value / (count + SEMANTIC_LIMITS.centreChunks))
   let own = 0
   for (const value of mean) own += value * value
   const distances = new Float32Array(size).fill(1)

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { scratch } from '../test-support.ts'
-import { makeFolder } from './durable.ts'
+import { makeFolder } from './atomic-write.ts'
 
 const built = new URL('../../dist/index.js', import.meta.url).href
 

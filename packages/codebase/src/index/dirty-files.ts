@@ -16,7 +16,7 @@ export interface Tree {
   readonly signal: AbortSignal
 }
 
-export class Differences {
+export class DirtyFiles {
   readonly #tree: Tree
   readonly #dirty = new Set<string>()
   readonly #absent = new Set<string>()

@@ -1,6 +1,6 @@
 // meaning/closer.ts: the second look at the few best chunks: does one of the names a chunk defines say what was asked, and does
 // one of its lines? A chunk of many functions drowns the one that is meant in BM25 and in its vector alike; here it stands out.
-import { MEANING_LIMITS } from '../limits.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 import { termsOf } from './terms.ts'
 
 /** The terms of a question with how rare each is, from 0 to 1 (1: in one chunk of all). */
@@ -23,13 +23,13 @@ export function raritiesOf(terms: ReadonlyMap<string, number>, count: number): R
 }
 
 /** What the chunk gains by a close look, in the standard deviations of the ranking. */
-export function closeness(asked: Rarities, { name, text }: Looked): number {
+export function rerankScore(asked: Rarities, { name, text }: Looked): number {
   const lines = text
     .split('\n', LINES)
     .map((line) => line.slice(0, LINE_CHARS))
     .filter((line) => /\w/.test(line))
   const names = new Set([...(name ?? '').split(', '), ...definedIn(lines)])
-  return MEANING_LIMITS.nameFit * nameFit(asked, names) + MEANING_LIMITS.lineFit * lineFit(asked, lines)
+  return SEMANTIC_LIMITS.nameFit * nameFit(asked, names) + SEMANTIC_LIMITS.lineFit * lineFit(asked, lines)
 }
 
 /** The best name's share of words that were asked for; one that is made of common words alone counts for less. */

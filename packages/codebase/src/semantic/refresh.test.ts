@@ -2,20 +2,20 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { MemoryStore } from '../index/memory-store.ts'
 import type { VectorModel } from '../index/storage.ts'
-import { Turns } from '../index/turns.ts'
-import { MEANING_LIMITS } from '../limits.ts'
+import { CpuTurns } from '../index/cpu-turns.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 import { Root } from '../root.ts'
 import { type Scratch, scratch } from '../test-support.ts'
-import { MeaningIndex } from './live.ts'
+import { SemanticIndex } from './semantic-index.ts'
 
-const FILES = MEANING_LIMITS.filesPerSegment + 20
+const FILES = SEMANTIC_LIMITS.filesPerSegment + 20
 const text = (n: number) => `def number_${n}():\n    return ${n}\n`
 
 let tree: Scratch
 let listed: string[]
 let onList: () => void
 let onCommit: () => void
-let meaning: MeaningIndex
+let meaning: SemanticIndex
 
 class TellingStore extends MemoryStore {
   override chunks(model: VectorModel) {
@@ -38,14 +38,14 @@ beforeEach(() => {
   })
   onList = () => undefined
   onCommit = () => undefined
-  meaning = new MeaningIndex({
+  meaning = new SemanticIndex({
     root: new Root(tree.folder),
     realRoot: tree.folder,
     store: new TellingStore(),
     choice: { kind: 'none' },
     model: undefined,
     threads: 1,
-    turns: new Turns(),
+    turns: new CpuTurns(),
     list: async () => {
       onList()
       return listed
@@ -75,7 +75,7 @@ describe('an abort of a rebuild', () => {
     const stop = new AbortController()
     onCommit = () => stop.abort()
     await meaning.rebuild(stop.signal)
-    expect(meaning.coverage().files_indexed).toBe(MEANING_LIMITS.filesPerSegment)
+    expect(meaning.coverage().files_indexed).toBe(SEMANTIC_LIMITS.filesPerSegment)
     expect(meaning.failure).toBeUndefined()
     await meaning.refresh()
     expect(meaning.coverage().files_indexed).toBe(FILES)

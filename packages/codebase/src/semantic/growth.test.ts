@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Codebase } from '../codebase.ts'
-import { MEANING_LIMITS } from '../limits.ts'
-import type { CodebaseOptions } from '../shapes.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
+import type { CodebaseOptions } from '../types.ts'
 import { eventually, type Scratch, scratch } from '../test-support.ts'
 
 const FILES = 40
@@ -68,7 +68,7 @@ describe('edits without end', () => {
     const opened = open({ kind: 'none' })
     await editOften(opened)
     // One more small segment may have come since they were last counted, and the big ones are few.
-    expect(segments()).toBeLessThanOrEqual(MEANING_LIMITS.smallSegments + 2)
+    expect(segments()).toBeLessThanOrEqual(SEMANTIC_LIMITS.smallSegments + 2)
     if (process.platform === 'linux') expect(heldOpen()).toBeLessThanOrEqual(segments() + 2)
     expect((await opened.status()).meaning).toMatchObject({ files: FILES + 1, files_indexed: FILES + 1 })
     for (const n of [0, 17, FILES - 1]) {

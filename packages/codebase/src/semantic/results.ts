@@ -5,12 +5,12 @@ import type { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
 import { decodeText, readBytes } from '../files.ts'
 import type { ChunkMeta } from '../index/storage.ts'
-import { CHUNK_LIMITS, FILE_LIMITS, MEANING_LIMITS } from '../limits.ts'
+import { CHUNK_LIMITS, FILE_LIMITS, SEMANTIC_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import { hashOf } from './chunk-batch.ts'
-import { closeness, type Rarities } from './closer.ts'
+import { rerankScore, type Rarities } from './rerank.ts'
 import type { ChunkCollection } from './collection.ts'
-import type { MeaningHit } from './question.ts'
+import type { SemanticHit } from './semantic-query.ts'
 import type { Ranked } from './rank.ts'
 
 interface Read {
@@ -42,17 +42,17 @@ export class Results {
 
   /** The first few in a new order, by what their text shows; the rest after them as they were. */
   async lookCloser(ranked: readonly Ranked[], asked: Rarities): Promise<Ranked[]> {
-    const { closerLooks } = MEANING_LIMITS
+    const { closerLooks } = SEMANTIC_LIMITS
     const first: Ranked[] = []
     for (const { id, score } of ranked.slice(0, closerLooks)) {
       const read = await this.#read(id)
-      if (read) first.push({ id, score: score + closeness(asked, { name: read.meta.name, text: read.text }) })
+      if (read) first.push({ id, score: score + rerankScore(asked, { name: read.meta.name, text: read.text }) })
     }
     return [...first.sort((a, b) => b.score - a.score || a.id - b.id), ...ranked.slice(closerLooks)]
   }
 
-  async present(ranked: readonly Ranked[], most: number): Promise<MeaningHit[]> {
-    const hits: MeaningHit[] = []
+  async present(ranked: readonly Ranked[], most: number): Promise<SemanticHit[]> {
+    const hits: SemanticHit[] = []
     for (const { id, score } of ranked) {
       if (hits.length >= most) break
       const read = await this.#read(id)

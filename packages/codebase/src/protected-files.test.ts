@@ -6,7 +6,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from './codebase.ts'
 import { createCodebaseServer } from './index.ts'
-import { holdsCredentials } from './protection.ts'
+import { holdsCredentials } from './protected-files.ts'
 import { eventually, type Scratch, scratch, textQuery } from './test-support.ts'
 
 const SECRET = 'hunter2secret'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { closeness, raritiesOf } from './closer.ts'
+import { rerankScore, raritiesOf } from './rerank.ts'
 import { termsOf } from './terms.ts'
 
 /** Each word of the question as rare as the next. */
 const asked = (question: string, rarity = 0.8) => new Map(termsOf(question).map((term) => [term, rarity]))
-const look = (question: string, text: string, name?: string) => closeness(asked(question), { text, name })
+const look = (question: string, text: string, name?: string) => rerankScore(asked(question), { text, name })
 
 describe('a closer look', () => {
   it('prefers a name that says what was asked, whole before half', () => {
@@ -54,7 +54,7 @@ describe('a closer look', () => {
 
   it('gives nothing for nothing in common, and for no question', () => {
     expect(look('parse a date', 'function open() {\n}\n', 'open')).toBe(0)
-    expect(closeness(new Map(), { text: 'function open() {\n}\n' })).toBe(0)
+    expect(rerankScore(new Map(), { text: 'function open() {\n}\n' })).toBe(0)
   })
 
   it('is bounded on a text that is one endless line', () => {

@@ -4,11 +4,11 @@
 import { languageOf } from '../chunks/languages.ts'
 import { CodebaseError } from '../errors.ts'
 import type { TermHit } from '../index/storage.ts'
-import { MEANING_LIMITS } from '../limits.ts'
-import { holdsCredentials } from '../protection.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
+import { holdsCredentials } from '../protected-files.ts'
 import { ripgrepNames } from '../ripgrep.ts'
 import { chunkTerms } from './chunk-batch.ts'
-import type { MeaningHit, MeaningQuery } from './question.ts'
+import type { SemanticHit, SemanticQuery } from './semantic-query.ts'
 import { best, bm25 } from './rank.ts'
 import { termsOf } from './terms.ts'
 
@@ -18,7 +18,7 @@ export interface Readable {
   ripgrep(): Promise<string>
   chunkFile(path: string): Promise<{
     file_path: string
-    chunks: readonly Omit<MeaningHit, 'file_path' | 'score'>[] | readonly FileChunk[]
+    chunks: readonly Omit<SemanticHit, 'file_path' | 'score'>[] | readonly FileChunk[]
   }>
 }
 
@@ -34,11 +34,11 @@ interface FileChunk {
 
 const WORDS_MAX = 6
 
-export async function rankOnTheSpot(
+export async function rankUnindexed(
   code: Readable,
-  query: MeaningQuery,
+  query: SemanticQuery,
   signal?: AbortSignal,
-): Promise<MeaningHit[]> {
+): Promise<SemanticHit[]> {
   const terms = [...new Set(termsOf(query.query))]
   const searched = [...terms]
     .filter((term) => term.length > 2)
@@ -53,7 +53,7 @@ export async function rankOnTheSpot(
   const likely = [...scores]
     .filter(([file]) => wanted === undefined || languageOf(file).name === wanted)
     .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-    .slice(0, MEANING_LIMITS.filesOnTheSpot)
+    .slice(0, SEMANTIC_LIMITS.filesOnTheSpot)
   const chunks: { path: string; chunk: FileChunk; terms: string[] }[] = []
   for (const [path] of likely) {
     signal?.throwIfAborted()

@@ -1,7 +1,7 @@
 // meaning/passage.ts: a chunk as a language model reads it best: names first, identifiers as words, signs left out; and as the few
 // windows that a model with a short memory reads one after the other.
 import type { Chunk } from '../chunks/shape.ts'
-import { MEANING_LIMITS } from '../limits.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 import { unit } from './vectors.ts'
 
 export interface Passage {
@@ -16,7 +16,7 @@ export function passageOf(path: string, chunk: Pick<Chunk, 'text' | 'name' | 'wi
   const file = path.slice(path.lastIndexOf('/') + 1).replace(/\.\w+$/, '')
   const names = `${words([...chunk.within, chunk.name ?? ''].join(' '))}. ${words(file)}.`
   const line = chunk.text.split('\n').find((one) => /\w/.test(one) && !/^\s*[@#*/]/.test(one)) ?? ''
-  const opening = words(line).split(' ').slice(0, MEANING_LIMITS.openingWords).join(' ')
+  const opening = words(line).split(' ').slice(0, SEMANTIC_LIMITS.openingWords).join(' ')
   return { names, opening, text: words(chunk.text) }
 }
 
@@ -34,7 +34,7 @@ export async function embedInParts(
 ): Promise<Float32Array> {
   const windows = windowsOf(names, text, count)
   const sum = await embed(`${names} ${opening}`)
-  for (let n = 0; n < sum.length; n++) sum[n] = (sum[n] as number) * MEANING_LIMITS.nameWeight
+  for (let n = 0; n < sum.length; n++) sum[n] = (sum[n] as number) * SEMANTIC_LIMITS.nameWeight
   for (const window of windows) {
     const vector = await embed(window)
     for (let n = 0; n < sum.length; n++) sum[n] = (sum[n] as number) + (vector[n] as number) / windows.length
@@ -44,7 +44,7 @@ export async function embedInParts(
 
 /** The text in stretches that fit, each with the names before it. */
 function windowsOf(names: string, text: string, count: (text: string) => number): string[] {
-  const { modelTokens, windowsMax } = MEANING_LIMITS
+  const { modelTokens, windowsMax } = SEMANTIC_LIMITS
   const room = Math.max(modelTokens / 2, modelTokens - 2 - count(names))
   const windows: string[] = []
   let current: string[] = []

@@ -5,7 +5,7 @@ import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { CodebaseError } from '../../errors.ts'
-import { MEANING_LIMITS } from '../../limits.ts'
+import { SEMANTIC_LIMITS } from '../../limits.ts'
 
 export type Pooling = 'mean' | 'cls'
 
@@ -60,7 +60,7 @@ export function readOnnxFolder(folder: string): OnnxFolder {
     tokenizer,
     dimensions,
     pooling: poolingOf(pooling, folder),
-    maxTokens: typeof most === 'number' && most >= 8 ? most : MEANING_LIMITS.modelTokens,
+    maxTokens: typeof most === 'number' && most >= 8 ? most : SEMANTIC_LIMITS.modelTokens,
     queryPrefix: promptOf(prompts, QUERY_PROMPTS),
     chunkPrefix: promptOf(prompts, CHUNK_PROMPTS),
   }

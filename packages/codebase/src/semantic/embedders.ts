@@ -1,6 +1,6 @@
 // meaning/embedders.ts: where vectors come from: the model that comes with the install, a model in a folder of the user's, or an
 // OpenAI-compatible endpoint. The choice is the user's alone; nothing in the folder that is searched can make it.
-import { MEANING_LIMITS } from '../limits.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { EmbeddingChoice, EndpointChoice } from './choice.ts'
 import { EndpointEmbedder, endpointAddress } from './endpoint.ts'
 import { digestOf, readOnnxFolder } from './model/onnx-folder.ts'
@@ -62,7 +62,7 @@ export async function makeEmbedder(choice: EmbeddingChoice): Promise<Embedder> {
 type Purpose = 'chunk' | 'query'
 
 const tokensFor = (purpose: Purpose) =>
-  purpose === 'chunk' ? MEANING_LIMITS.modelTokens : MEANING_LIMITS.queryTokens
+  purpose === 'chunk' ? SEMANTIC_LIMITS.modelTokens : SEMANTIC_LIMITS.queryTokens
 
 /** A model that runs here, in this thread, and reads little at once. */
 function local(
@@ -99,7 +99,7 @@ function endpoint(choice: EndpointChoice): Embedder {
   const served = new EndpointEmbedder(choice)
   return {
     dimensions: choice.dimensions,
-    batch: MEANING_LIMITS.endpointBatch,
+    batch: SEMANTIC_LIMITS.endpointBatch,
     chunks: (passages) => served.embed(passages.map(wholeOf)),
     async query(text) {
       const [vector] = await served.embed([text])

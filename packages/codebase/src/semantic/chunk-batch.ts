@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Chunk } from '../chunks/shape.ts'
 import { packPairs } from '../index/chunk-segment.ts'
 import type { ChunkBatch, ChunkedFile, ChunkMeta } from '../index/storage.ts'
-import { MEANING_LIMITS } from '../limits.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 import { termKey, termsOf } from './terms.ts'
 
 export interface CutFile extends ChunkedFile {
@@ -15,7 +15,7 @@ export const hashOf = (text: string) => createHash('sha1').update(text).digest('
 
 /** The words a chunk is found by: its text, its file and folder, and its names, which count several times. */
 export function chunkTerms(path: string, chunk: Pick<Chunk, 'text' | 'name' | 'within'>): string[] {
-  const { nameCount, withinCount } = MEANING_LIMITS
+  const { nameCount, withinCount } = SEMANTIC_LIMITS
   const place = path
     .split('/')
     .slice(-2)

@@ -1,7 +1,7 @@
 // meaning/endpoint.ts: vectors from an OpenAI-compatible embeddings endpoint that the user named. Text goes to that address and to no
 // other: redirects are not followed, and nothing in the folder that is searched can name an address.
 import { CodebaseError } from '../errors.ts'
-import { MEANING_LIMITS } from '../limits.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { EndpointChoice } from './choice.ts'
 import { unit } from './vectors.ts'
 
@@ -39,9 +39,9 @@ export interface EndpointPace {
 }
 
 const PACE: EndpointPace = {
-  timeoutMs: MEANING_LIMITS.endpointTimeoutMs,
-  tries: MEANING_LIMITS.endpointTries,
-  pauseMs: MEANING_LIMITS.endpointPauseMs,
+  timeoutMs: SEMANTIC_LIMITS.endpointTimeoutMs,
+  tries: SEMANTIC_LIMITS.endpointTries,
+  pauseMs: SEMANTIC_LIMITS.endpointPauseMs,
 }
 
 type Outcome =
@@ -56,7 +56,7 @@ export class EndpointEmbedder {
   readonly #choice: EndpointChoice
   readonly #pace: EndpointPace
   /** How many texts the endpoint takes at once, as far as we know. */
-  #batch: number = MEANING_LIMITS.endpointBatch
+  #batch: number = SEMANTIC_LIMITS.endpointBatch
 
   constructor(choice: EndpointChoice, pace: EndpointPace = PACE) {
     this.#address = endpointAddress(choice)
@@ -84,7 +84,7 @@ export class EndpointEmbedder {
       if (outcome.do === 'split') return undefined
       if (outcome.do === 'fail' || attempt >= this.#pace.tries) throw outcome.error
       const pause = outcome.afterMs ?? this.#pace.pauseMs * 2 ** (attempt - 1)
-      await new Promise((done) => setTimeout(done, Math.min(pause, MEANING_LIMITS.endpointPauseMaxMs)))
+      await new Promise((done) => setTimeout(done, Math.min(pause, SEMANTIC_LIMITS.endpointPauseMaxMs)))
     }
   }
 
@@ -186,7 +186,7 @@ async function boundedJson(response: Response): Promise<unknown> {
   let size = 0
   for await (const piece of response.body ?? []) {
     size += piece.length
-    if (size > MEANING_LIMITS.endpointBytes) throw new Error('the answer is too large')
+    if (size > SEMANTIC_LIMITS.endpointBytes) throw new Error('the answer is too large')
     pieces.push(piece)
   }
   return JSON.parse(Buffer.concat(pieces).toString('utf8'))

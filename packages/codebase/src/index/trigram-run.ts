@@ -1,6 +1,6 @@
 // index/run.ts: a stretch of a match that is known character by character, and the trigrams that it must leave behind. A
 // character may be one of several; then one of several trigrams must be there.
-import { CLASS_BITS, CLASSES, LINE_END } from './classes.ts'
+import { CLASS_BITS, CLASSES, LINE_END } from './byte-classes.ts'
 import type { TrigramQuery } from './query.ts'
 
 /** One character: the classes of ASCII it may be, and whether it may be any character past ASCII. */

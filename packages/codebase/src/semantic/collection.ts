@@ -2,7 +2,7 @@
 // when segments come or go, a new one is made, and a search goes on with the one it began with.
 import { languageOf } from '../chunks/languages.ts'
 import type { ChunkSegment, TermHit } from '../index/storage.ts'
-import { MEANING_LIMITS } from '../limits.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 import { bm25, rarityOf, type Scores } from './rank.ts'
 import { termKey, termsOf } from './terms.ts'
 import { type Centre, centredNearness, centreOf, nearness } from './vectors.ts'
@@ -136,7 +136,7 @@ export class ChunkCollection {
       })
       fileOf?.forEach((file, chunk) => {
         lent[base + chunk] =
-          (lent[base + chunk] as number) + MEANING_LIMITS.fileShare * (best[file] as number)
+          (lent[base + chunk] as number) + SEMANTIC_LIMITS.fileShare * (best[file] as number)
       })
     }
     return lent

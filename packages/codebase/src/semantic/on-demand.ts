@@ -1,6 +1,6 @@
 // meaning/on-demand.ts: vectors for the few chunks that a question needs now, while the rest of the tree still waits for its own.
 // They are kept in memory, and the background work takes them from there instead of making them again.
-import { MEANING_LIMITS } from '../limits.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { PendingChunk } from './worker.ts'
 
 export interface WantedChunk {
@@ -30,7 +30,7 @@ export class VectorsOnDemand {
   /** Those of `wanted` that were known or could be made in time. What comes too late is kept for the next question. */
   async vectors(
     wanted: readonly WantedChunk[],
-    budgetMs: number = MEANING_LIMITS.onDemandMs,
+    budgetMs: number = SEMANTIC_LIMITS.onDemandMs,
   ): Promise<Map<number, Uint8Array>> {
     const missing = byFile(wanted.filter(({ hash }) => !this.#kept.has(hash)))
     if (missing.length > 0) await this.#make(missing, budgetMs)
@@ -49,7 +49,7 @@ export class VectorsOnDemand {
       while (!isOver && next < missing.length) {
         const from = next
         // A lane that asks for many at once gets what its model likes; the others go on behind it.
-        const some = missing.slice(from, from + MEANING_LIMITS.endpointBatch)
+        const some = missing.slice(from, from + SEMANTIC_LIMITS.endpointBatch)
         next = from + 1
         const records = await this.#ask(
           lane,
@@ -77,7 +77,7 @@ export class VectorsOnDemand {
   #keep(hash: string, record: Uint8Array): void {
     this.#kept.delete(hash)
     this.#kept.set(hash, record)
-    if (this.#kept.size <= MEANING_LIMITS.onDemandKept) return
+    if (this.#kept.size <= SEMANTIC_LIMITS.onDemandKept) return
     const [oldest] = this.#kept.keys()
     if (oldest !== undefined) this.#kept.delete(oldest)
   }

@@ -1,4 +1,4 @@
-// protection.ts: which files are not given away unasked: what the ignore rules leave out, what is hidden, and what by its name holds
+// protected-files.ts: which files are not given away unasked: what the ignore rules leave out, what is hidden, and what by its name holds
 // credentials. Search never shows these; a call that names one is refused, or asked about by the program in front.
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'

@@ -1,7 +1,7 @@
 // index/turns.ts: who may keep the processor busy. The text index uses every thread that is allowed, so it works alone; the jobs
 // of the search by meaning run beside each other while it does not. Questions of a search wait for nobody.
 
-export class Turns {
+export class CpuTurns {
   /** The last that asked to be alone; it settles when it is done. */
   #alone: Promise<unknown> = Promise.resolve()
   readonly #beside = new Set<Promise<unknown>>()

@@ -1,6 +1,6 @@
 // Turns are what bounds the processors that indexing keeps busy: never the text index and the search by meaning at once.
 import { describe, expect, it } from 'vitest'
-import { Turns } from './turns.ts'
+import { CpuTurns } from './cpu-turns.ts'
 
 const never = new AbortController().signal
 
@@ -28,7 +28,7 @@ const settled = () => new Promise<void>((done) => setImmediate(done))
 
 describe('turns', () => {
   it('let jobs run beside each other, and one alone only when they are done', async () => {
-    const turns = new Turns()
+    const turns = new CpuTurns()
     const [one, two, alone, late] = [job(), job(), job(), job()]
     const all = [turns.beside(one.work, never), turns.beside(two.work, never)]
     await Promise.all([one.began, two.began])
@@ -49,7 +49,7 @@ describe('turns', () => {
   })
 
   it('are had one after the other by those who want to be alone, whatever becomes of them', async () => {
-    const turns = new Turns()
+    const turns = new CpuTurns()
     const failed = turns.alone(() => Promise.reject(new Error('no room')))
     const next = turns.alone(async () => 'next')
     await expect(failed).rejects.toThrow('no room')
@@ -58,7 +58,7 @@ describe('turns', () => {
   })
 
   it('are not waited for by one that is told to stop', async () => {
-    const turns = new Turns()
+    const turns = new CpuTurns()
     const alone = job()
     const running = turns.alone(alone.work)
     await alone.began

@@ -1,16 +1,16 @@
 // meaning/question.ts: what a question to the search by meaning says, and what it is answered with: types only.
 
-export type MeaningMode = 'hybrid' | 'vector' | 'text'
+export type SemanticMode = 'hybrid' | 'vector' | 'text'
 
-export interface MeaningQuery {
+export interface SemanticQuery {
   readonly query: string
-  readonly mode: MeaningMode
+  readonly mode: SemanticMode
   readonly language: string | undefined
   readonly path: string | undefined
   readonly maxResults: number
 }
 
-export interface MeaningHit {
+export interface SemanticHit {
   readonly file_path: string
   readonly start_line: number
   readonly end_line: number
@@ -29,10 +29,10 @@ export interface Coverage {
   readonly chunks_with_vectors: number
 }
 
-export interface MeaningSearch {
-  readonly hits: MeaningHit[]
+export interface SemanticSearch {
+  readonly hits: SemanticHit[]
   /** What they were ranked by. */
-  readonly mode: MeaningMode
+  readonly mode: SemanticMode
   /** Chunks that got their vector for this question, because it needed them. */
   readonly embedded: number
   /** Why the model could not be asked. */

@@ -1,7 +1,7 @@
-// shapes.ts: what a codebase is made with, and what it answers: types only.
-import type { IndexPhase } from './index/live.ts'
-import type { EmbeddingChoice } from './meaning/choice.ts'
-import type { Coverage, MeaningHit, MeaningMode } from './meaning/question.ts'
+// types.ts: what a codebase is made with, and what it answers: types only.
+import type { IndexPhase } from './index/text-index.ts'
+import type { EmbeddingChoice } from './semantic/choice.ts'
+import type { Coverage, SemanticHit, SemanticMode } from './semantic/semantic-query.ts'
 
 export interface CodebaseOptions {
   /** The folder that is searched; nothing outside it is ever read. */
@@ -69,9 +69,9 @@ export interface FileChunks {
   readonly chunks: readonly ChunkInfo[]
 }
 
-export interface MeaningAnswer {
-  readonly results: MeaningHit[]
-  readonly mode: MeaningMode
+export interface SemanticAnswer {
+  readonly results: SemanticHit[]
+  readonly mode: SemanticMode
   readonly model: string | null
   readonly coverage: Coverage
   readonly notes: string[]

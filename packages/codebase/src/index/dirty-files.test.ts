@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { Codebase } from '../codebase.ts'
 import { ripgrepPath } from '../ripgrep.ts'
 import { eventually, type Scratch, scratch, textQuery } from '../test-support.ts'
-import { Differences } from './differences.ts'
+import { DirtyFiles } from './dirty-files.ts'
 
 let tree: Scratch
 let cache: Scratch
@@ -48,7 +48,7 @@ it('leaves out what the rules leave out, however often it changes', async () => 
 })
 
 it('scans when a change could not be noted, and finds what changed', async () => {
-  const note = vi.spyOn(Differences.prototype, 'note').mockRejectedValueOnce(new Error('no more processes'))
+  const note = vi.spyOn(DirtyFiles.prototype, 'note').mockRejectedValueOnce(new Error('no more processes'))
   tree.write('src/unnoted.ts', 'hard_to_note\n')
   expect((await find('hard_to_note')).paths).toEqual(['src/unnoted.ts'])
   note.mockRestore()
@@ -71,7 +71,7 @@ cat '${listed}'
 `,
   )
   chmodSync(ripgrep, 0o755)
-  const differences = new Differences({ root: small.folder, ripgrep, signal: AbortSignal.timeout(20_000) })
+  const differences = new DirtyFiles({ root: small.folder, ripgrep, signal: AbortSignal.timeout(20_000) })
   await differences.findFolders()
   const early = differences.globbed(['*.ts'])
   await eventually(() => existsSync(listed), 'the list')

@@ -1,9 +1,9 @@
 // meaning/ranking.ts: one question against one collection: by words, by vectors, or both, also while many chunks have no vector yet.
 // It is given the vectors that could be made for the question; where they come from is not its business.
-import { MEANING_LIMITS } from '../limits.ts'
-import { raritiesOf } from './closer.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
+import { raritiesOf } from './rerank.ts'
 import type { WantedChunk } from './on-demand.ts'
-import type { MeaningMode } from './question.ts'
+import type { SemanticMode } from './semantic-query.ts'
 import { best, fuse, type Ranked, type Scores } from './rank.ts'
 import type { Results } from './results.ts'
 
@@ -14,7 +14,7 @@ export interface Ranking {
 }
 
 export interface RankedQuestion {
-  readonly mode: MeaningMode
+  readonly mode: SemanticMode
   readonly query: string
   /** Undefined: words are all there is. */
   readonly vector: Float32Array | undefined
@@ -54,7 +54,7 @@ export async function rankChunks(results: Results, question: RankedQuestion): Pr
 function wantedOf(results: Results, byWords: Scores): WantedChunk[] {
   const { collection } = results
   return best(byWords, 0)
-    .slice(0, MEANING_LIMITS.onDemandChunks)
+    .slice(0, SEMANTIC_LIMITS.onDemandChunks)
     .flatMap(({ id }) => {
       const open = collection.openOf(id)
       if (!open || id - open.base < open.segment.vectors) return []

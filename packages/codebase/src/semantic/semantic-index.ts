@@ -10,8 +10,8 @@ import {
   vectorBytes,
 } from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
-import type { Turns } from '../index/turns.ts'
-import { MEANING_LIMITS } from '../limits.ts'
+import type { CpuTurns } from '../index/cpu-turns.ts'
+import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import type { EmbeddingChoice } from './choice.ts'
 import { ChunkCollection, type Open, speaks } from './collection.ts'
@@ -19,7 +19,7 @@ import type { ModelIdentity } from './embedders.ts'
 import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.ts'
 import { type FileFacts, likelyFirst } from './likely-order.ts'
 import { VectorsOnDemand, type WantedChunk } from './on-demand.ts'
-import type { Coverage, MeaningQuery, MeaningSearch } from './question.ts'
+import type { Coverage, SemanticQuery, SemanticSearch } from './semantic-query.ts'
 import { rankChunks } from './ranking.ts'
 import { Results } from './results.ts'
 import type { MeaningReply, MeaningRequest, PendingChunk } from './worker.ts'
@@ -36,14 +36,14 @@ export interface MeaningOptions {
   readonly model: ModelIdentity | undefined
   /** Threads that embed, at most. */
   readonly threads: number
-  readonly turns: Turns
+  readonly turns: CpuTurns
   /** Every file that counts. */
   readonly list: (signal: AbortSignal) => Promise<string[]>
 }
 
 type MeaningThread = Thread<MeaningRequest, MeaningReply>
 
-export class MeaningIndex {
+export class SemanticIndex {
   readonly #options: MeaningOptions
   readonly model: string | undefined
   readonly #stop = new AbortController()
@@ -105,7 +105,7 @@ export class MeaningIndex {
   }
 
   refreshSoon(): void {
-    if (Date.now() - this.#refreshed > MEANING_LIMITS.refreshMs) void this.refresh()
+    if (Date.now() - this.#refreshed > SEMANTIC_LIMITS.refreshMs) void this.refresh()
   }
 
   coverage(): Coverage {
@@ -144,7 +144,7 @@ export class MeaningIndex {
     this.#kept.close()
   }
 
-  search(query: MeaningQuery): Promise<MeaningSearch> {
+  search(query: SemanticQuery): Promise<SemanticSearch> {
     return this.#reading(() => this.#search(query))
   }
 
@@ -158,7 +158,7 @@ export class MeaningIndex {
     }
   }
 
-  async #search(query: MeaningQuery): Promise<MeaningSearch> {
+  async #search(query: SemanticQuery): Promise<SemanticSearch> {
     this.#load()
     const collection = this.#collection
     const canAsk = this.model !== undefined && query.mode !== 'text'
@@ -261,9 +261,9 @@ export class MeaningIndex {
     if (!store.tryLock()) return
     await this.#kept.sweep()
     const files = [...new Set([...changed, ...this.#crowded()])]
-    for (let at = 0; at < files.length; at += MEANING_LIMITS.filesPerSegment) {
+    for (let at = 0; at < files.length; at += SEMANTIC_LIMITS.filesPerSegment) {
       wanted.throwIfAborted()
-      await this.#chunkSome(files.slice(at, at + MEANING_LIMITS.filesPerSegment))
+      await this.#chunkSome(files.slice(at, at + SEMANTIC_LIMITS.filesPerSegment))
     }
     try {
       await this.#embedAll(wanted)
@@ -280,8 +280,8 @@ export class MeaningIndex {
     const left = ({ segment, stale }: Open) => segment.files.filter((_, n) => !stale[n])
     const small = this.#collection.opens
       .map(left)
-      .filter(({ length }) => length > 0 && length < MEANING_LIMITS.filesPerSegment / 2)
-    return small.length > MEANING_LIMITS.smallSegments ? small.flat().map(({ path }) => path) : []
+      .filter(({ length }) => length > 0 && length < SEMANTIC_LIMITS.filesPerSegment / 2)
+    return small.length > SEMANTIC_LIMITS.smallSegments ? small.flat().map(({ path }) => path) : []
   }
 
   /** New and changed files, the likely ones first. Files that are gone turn stale. */
@@ -366,7 +366,7 @@ export class MeaningIndex {
     goOn: AbortSignal,
   ): Promise<void> {
     const { segment } = job
-    const end = Math.min(segment.chunks, job.at + MEANING_LIMITS.embedTurn)
+    const end = Math.min(segment.chunks, job.at + SEMANTIC_LIMITS.embedTurn)
     while (job.at < end) {
       goOn.throwIfAborted()
       const shown = Array.from({ length: Math.min(SHOWN, segment.chunks - job.at) }, (_, n): PendingChunk => {
