@@ -3,7 +3,7 @@ import type { Fault } from './fault.ts'
 import { ANSWERS } from './table/answers.ts'
 import { COMING_UP } from './table/coming-up.ts'
 import { LINE } from './table/line.ts'
-import { MANNERS } from './table/manners.ts'
+import { MANNERS } from './table/process.ts'
 import { MODERN } from './table/modern.ts'
 import { WEB } from './table/web.ts'
 

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
-import { answer, type Message } from './brain.mjs'
+import { answer, type Message } from './model.mjs'
 
 /**
  * Asks to wait at `initialize` or at a call, drops the line in the middle of a call, refuses the first request with 401, or

@@ -2,7 +2,7 @@
 // Each process appends its pid to PIDS.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { answer } from './brain.mjs'
+import { answer } from './model.mjs'
 
 const { FAULT = '', MARK, PIDS } = process.env
 if (PIDS) appendFileSync(PIDS, `${process.pid}\n`)

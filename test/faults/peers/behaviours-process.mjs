@@ -1,5 +1,5 @@
-// habits-manners.mjs: what a server does wrong besides its answers: noise, floods, how it lives on and how it leaves.
-import { MIB, onCall, text } from './ways.mjs'
+// behaviours-process.mjs: what a server does wrong besides its answers: noise, floods, how it lives on and how it leaves.
+import { MIB, onCall, text } from './transports.mjs'
 
 const notification = (method, params = {}) => ({ jsonrpc: '2.0', method, params })
 /** A frame of whatever the transport calls one. */

@@ -1,6 +1,6 @@
-// habits-web.mjs: what an HTTP server or the box before it does wrong: statuses, headers, redirects, sessions, streams.
+// behaviours-http.mjs: what an HTTP server or the box before it does wrong: statuses, headers, redirects, sessions, streams.
 import { gzipSync } from 'node:zlib'
-import { MIB, text } from './ways.mjs'
+import { MIB, text } from './transports.mjs'
 
 const rpc = (id, result) => JSON.stringify({ jsonrpc: '2.0', id, result })
 

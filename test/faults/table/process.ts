@@ -1,4 +1,4 @@
-// manners.ts: faults besides the answers: noise, floods, living on and leaving.
+// process.ts: faults besides the answers: noise, floods, living on and leaving.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Fault, KINDS } from '../fault.ts'
 

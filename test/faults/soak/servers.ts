@@ -1,4 +1,4 @@
-// fleet.ts: fifty servers of every transport and both eras, what can be done to each, and the list of them as the board
+// servers.ts: fifty servers of every transport and both eras, what can be done to each, and the list of them as the board
 // is to have it.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,8 @@
-// brain.mjs: a small MCP server without any library, the same on every transport. What it does wrong is one entry of
+// model.mjs: a small MCP server without any library, the same on every transport. What it does wrong is one entry of
 // habits.mjs, looked up at named points; everything else it does right. It knows messages, not how they travel.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { habitNamed } from './habits.mjs'
+import { habitNamed } from './behaviours.mjs'
 import { acknowledged, DISCOVERY } from './modern.mjs'
 import { TOOLS } from './tools.mjs'
 

@@ -1,7 +1,7 @@
-// habits-modern.mjs: what only a server of 2026-07-28 can do wrong: discovery, subscriptions, questions inside answers.
+// behaviours-modern.mjs: what only a server of 2026-07-28 can do wrong: discovery, subscriptions, questions inside answers.
 import { acknowledged, DISCOVERY, toolsChanged } from './modern.mjs'
 import { TOOLS } from './tools.mjs'
-import { MIB, onCall, text } from './ways.mjs'
+import { MIB, onCall, text } from './transports.mjs'
 
 const on = (method, work) => ({
   [method]: (ways) => {

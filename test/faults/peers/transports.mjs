@@ -1,4 +1,4 @@
-// ways.mjs: what most habits are made of.
+// transports.mjs: what most habits are made of.
 export const MIB = 1024 * 1024
 
 export const text = (value) => ({ content: [{ type: 'text', text: value }] })

@@ -1,5 +1,5 @@
-// habits-answers.mjs: what a server does wrong when a tool is called: no answer, half an answer, two, another's, nonsense.
-import { MIB, onCall, text } from './ways.mjs'
+// behaviours-responses.mjs: what a server does wrong when a tool is called: no answer, half an answer, two, another's, nonsense.
+import { MIB, onCall, text } from './transports.mjs'
 
 /** Strikes the first time only; the same request is answered well the next time. */
 const firstTime = (work) => ({

@@ -1,10 +1,10 @@
-// strain.ts: what is done to the board and its servers: calls by many callers, and one trouble after the other.
+// load.ts: what is done to the board and its servers: calls by many callers, and one trouble after the other.
 // Every choice is drawn from the seed, by drawers of their own, so that a seed makes the same choices in the same order.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Board, isPlugboardError } from '@plugboard/core'
 import { withinMs } from '../kit.ts'
 import type { LinePlan } from '../lab.ts'
-import type { Fleet, Member } from './fleet.ts'
+import type { Fleet, Member } from './servers.ts'
 import type { Ledger } from './ledger.ts'
 import type { Random } from './random.ts'
 import type { Watch } from './watch.ts'
