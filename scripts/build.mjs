@@ -59,7 +59,7 @@ export async function build() {
 
 /**
  * The command in two halves. What only reads and edits the configuration is CommonJS, the form that Node starts
- * fastest: one file, and one more for every dynamic import, each complete in itself. What opens the board (src/live/)
+ * fastest: one file, and one more for every dynamic import, each complete in itself. What opens the board (src/board-verbs/)
  * is ESM in shared chunks, loaded when such a verb runs.
  */
 async function bundleCommand() {
@@ -98,12 +98,12 @@ async function bundleCommand() {
       banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
       plugins: [{ name: 'parts', setup: (build) => splitDynamicImports(build, parts) }],
     })
-  const live = join(root, 'packages/cli/src/live')
+  const boardVerbs = join(root, 'packages/cli/src/board-verbs')
   await bundle({
-    entryPoints: readdirSync(live)
+    entryPoints: readdirSync(boardVerbs)
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-      .map((file) => join(live, file)),
-    outdir: join(outdir, 'live'),
+      .map((file) => join(boardVerbs, file)),
+    outdir: join(outdir, 'board-verbs'),
     format: 'esm',
     splitting: true,
     conditions: ['import', 'node'],

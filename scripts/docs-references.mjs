@@ -28,7 +28,7 @@ async function verbTable() {
     bundle: true,
     write: false,
     format: 'esm',
-    external: ['./verbs/*'],
+    external: ['./config-verbs/*'],
   })
   return await import(
     `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`

@@ -1,4 +1,4 @@
-// The corridor: a module imports from rooms to its left, never to its right, and rooms form no cycle.
+// The import order: a module imports from layers to its left, never to its right, and layers form no cycle.
 // ARCHITECTURE.md draws it; this is the same drawing as data.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
@@ -7,10 +7,11 @@ import { describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Left to right. Rooms in one row may not import each other. */
-const CORRIDOR: readonly (readonly string[])[] = [
-  ['codebase', 'core/errors', 'core/lazy', 'core/limits', 'core/protocol', 'core/secrets', 'core/visible'],
-  ['core/host', 'core/question-text'],
+/** Left to right. Layers in one row may not import each other. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['codebase', 'core/errors', 'core/lazy', 'core/limits', 'core/protocol'],
+  ['core/host', 'core/text'],
+  ['core/async'],
   ['core/files'],
   ['core/events', 'core/skills'],
   ['core/config'],
@@ -25,8 +26,8 @@ const CORRIDOR: readonly (readonly string[])[] = [
   ['cli'],
 ]
 
-/** Only these rooms may touch the SDK's client. */
-const SDK_ROOMS = ['core/auth', 'core/transports', 'core/connection']
+/** Only these layers may touch the SDK's client. */
+const SDK_LAYERS = ['core/auth', 'core/transports', 'core/connection']
 
 function* files(dir: string): Generator<string> {
   for (const item of readdirSync(dir, { withFileTypes: true })) {
@@ -37,7 +38,7 @@ function* files(dir: string): Generator<string> {
   }
 }
 
-function roomOf(path: string): string {
+function layerOf(path: string): string {
   const [, pkg = '', , ...rest] = relative(root, path).split(sep)
   if (pkg !== 'core') return pkg
   return `core/${(rest[0] ?? '').replace(/\.ts$/, '')}`
@@ -56,7 +57,7 @@ function importsOf(path: string): { specifier: string; typeOnly: boolean }[] {
 }
 
 function target(specifier: string, from: string): string | undefined {
-  if (specifier.startsWith('.')) return roomOf(resolve(dirname(from), specifier))
+  if (specifier.startsWith('.')) return layerOf(resolve(dirname(from), specifier))
   const own = /^@plugboard\/([a-z]+)(?:\/([a-z-]+))?/.exec(specifier)
   if (!own) return undefined
   return own[1] === 'core' ? `core/${own[2] ?? 'index'}` : own[1]
@@ -65,50 +66,50 @@ function target(specifier: string, from: string): string | undefined {
 const sources = readdirSync(join(root, 'packages')).flatMap((pkg) => [
   ...files(join(root, 'packages', pkg, 'src')),
 ])
-const rank = new Map(CORRIDOR.flatMap((row, index) => row.map((room) => [room, index] as const)))
+const rank = new Map(LAYERS.flatMap((row, index) => row.map((layer) => [layer, index] as const)))
 
-describe('the corridor', () => {
-  it('knows every room', () => {
-    const strangers = [...new Set(sources.map(roomOf))].filter((room) => !rank.has(room))
-    expect(strangers).toEqual([])
+describe('the import order', () => {
+  it('knows every layer', () => {
+    const unknown = [...new Set(sources.map(layerOf))].filter((layer) => !rank.has(layer))
+    expect(unknown).toEqual([])
   })
 
-  it('has no import to the right, nor sideways between rooms of one row', () => {
+  it('has no import to the right, nor sideways between layers of one row', () => {
     const wrong: string[] = []
     for (const file of sources) {
-      const room = roomOf(file)
+      const layer = layerOf(file)
       for (const { specifier } of importsOf(file)) {
         const to = target(specifier, file)
-        if (to === undefined || to === room) continue
-        if ((rank.get(to) ?? 99) >= (rank.get(room) ?? -1))
+        if (to === undefined || to === layer) continue
+        if ((rank.get(to) ?? 99) >= (rank.get(layer) ?? -1))
           wrong.push(`${relative(root, file)} → ${specifier}`)
       }
     }
     expect(wrong).toEqual([])
   })
 
-  it('is told in ARCHITECTURE.md: every room that there is, and no other', () => {
+  it('is told in ARCHITECTURE.md: every layer that there is, and no other', () => {
     const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
-    const rooms = readdirSync(join(root, 'packages')).flatMap((pkg) =>
+    const layers = readdirSync(join(root, 'packages')).flatMap((pkg) =>
       readdirSync(join(root, 'packages', pkg, 'src'), { withFileTypes: true })
         .filter((item) => item.isDirectory() && item.name !== 'fixtures')
         .map(({ name }) => `${name}/`),
     )
     const alone = [...rank.keys()]
-      .filter((room) => room.startsWith('core/') && room !== 'core/index')
-      .map((room) => room.slice('core/'.length))
-      .filter((room) => !rooms.includes(`${room}/`))
-      .map((room) => `${room}.ts`)
-    expect([...rooms, ...alone].filter((room) => !page.includes(`\`${room}\``))).toEqual([])
-    const named = [...page.matchAll(/`([a-z]+\/)`/g)].map(([, room = '']) => room)
-    expect(named.filter((room) => !rooms.includes(room))).toEqual([])
+      .filter((layer) => layer.startsWith('core/') && layer !== 'core/index')
+      .map((layer) => layer.slice('core/'.length))
+      .filter((layer) => !layers.includes(`${layer}/`))
+      .map((layer) => `${layer}.ts`)
+    expect([...layers, ...alone].filter((layer) => !page.includes(`\`${layer}\``))).toEqual([])
+    const named = [...page.matchAll(/`([a-z]+\/)`/g)].map(([, layer = '']) => layer)
+    expect(named.filter((layer) => !layers.includes(layer))).toEqual([])
   })
 
   it('lets only the connection side touch the SDK client', () => {
     const wrong = sources.filter(
       (file) =>
-        roomOf(file).startsWith('core/') &&
-        !SDK_ROOMS.includes(roomOf(file)) &&
+        layerOf(file).startsWith('core/') &&
+        !SDK_LAYERS.includes(layerOf(file)) &&
         importsOf(file).some(({ specifier }) => specifier.startsWith('@modelcontextprotocol/client')),
     )
     expect(wrong.map((file) => relative(root, file))).toEqual([])

@@ -3,8 +3,8 @@ import type { Fault } from './fault.ts'
 import { ANSWERS } from './table/answers.ts'
 import { COMING_UP } from './table/coming-up.ts'
 import { LINE } from './table/line.ts'
-import { MANNERS } from './table/process.ts'
 import { MODERN } from './table/modern.ts'
+import { MANNERS } from './table/process.ts'
 import { WEB } from './table/web.ts'
 
 export const GROUPS: readonly { readonly title: string; readonly faults: readonly Fault[] }[] = [

@@ -6,19 +6,19 @@ import {
   type CountedTool,
   cleanText,
   type Loading,
-  tokenCosts,
   type OfferedTool,
   planLoading,
   type SearchableTool,
   TOOL_SEARCH_NAME,
   type ToolSearch,
+  tokenCosts,
   toolSearch,
   toolTokens,
 } from '@plugboard/core/tools'
 import type { Emit, ToolFigures } from './events.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { ToolCall } from './messages.ts'
-import { READ_SKILL_NAME, SkillTool, type SkillBoard } from './skill-tool.ts'
+import { READ_SKILL_NAME, type SkillBoard, SkillTool } from './skill-tool.ts'
 import { type AgentTool, type Batch, type OfferedTools, runCalls, type Toolbox } from './toolbox.ts'
 import { atMost } from './waits.ts'
 

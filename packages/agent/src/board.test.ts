@@ -7,7 +7,6 @@ import { systemHost } from '@plugboard/core/host'
 import { afterEach, describe, expect, it } from 'vitest'
 import { SERVERS, serverCommand } from '../../../bench/lib/servers.mjs'
 import { BoardTools } from './board-tools.ts'
-import { UserPrompts } from './user-prompts.ts'
 import type { AgentEvent } from './events.ts'
 import {
   type ModelServer,
@@ -21,6 +20,7 @@ import { userMessage } from './messages.ts'
 import { chooseModel } from './models/choose.ts'
 import { recorded, replay } from './recording.ts'
 import { agentTool } from './sub-agent.ts'
+import { UserPrompts } from './user-prompts.ts'
 
 const closers: (() => unknown)[] = []
 afterEach(async () => {

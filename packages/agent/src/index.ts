@@ -1,6 +1,5 @@
 // @plugboard/agent: a loop between a model and every plugged-in tool.
 export { BoardTools, type BoardToolsOptions, type ToolBoard } from './board-tools.ts'
-export { UserPrompts, type UserInterface } from './user-prompts.ts'
 export type { AgentEvent, AskedQuestion, DoneReason, Emit, ToolFigures } from './events.ts'
 export { AGENT_LIMITS, MODEL_LIMITS } from './limits.ts'
 export { type RunOptions, runAgent } from './loop.ts'
@@ -26,3 +25,4 @@ export { type OpenAiOptions, openAiModel } from './models/openai.ts'
 export { type Recorded, type RecordedItem, type Replay, recorded, replay } from './recording.ts'
 export { AGENT_TOOL_NAME, type AgentKind, type AgentToolOptions, agentTool } from './sub-agent.ts'
 export type { AgentTool, Batch, CallOutcome, OfferedTools, Toolbox } from './toolbox.ts'
+export { type UserInterface, UserPrompts } from './user-prompts.ts'

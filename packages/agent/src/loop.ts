@@ -2,17 +2,17 @@
 // It owns the order of things; what a model, a tool or a question is lives beside it.
 import { Cancelled, isPlugboardError, PlugboardError } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
-import { type TurnRequest, requestTurn, type PartialTurn } from './model-turn.ts'
 import { BoardTools, type ToolBoard } from './board-tools.ts'
-import { EventChannel } from './event-channel.ts'
 import { conversationTokens, cutFor, summaryRequest, withSummary } from './compaction.ts'
-import type { UserPrompts } from './user-prompts.ts'
+import { EventChannel } from './event-channel.ts'
 import type { AgentEvent, DoneReason, Emit } from './events.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { Message, Usage } from './messages.ts'
+import { type PartialTurn, requestTurn, type TurnRequest } from './model-turn.ts'
 import type { Model } from './models/model.ts'
 import { type AgentKind, agentTool } from './sub-agent.ts'
 import type { AgentTool, OfferedTools, Toolbox } from './toolbox.ts'
+import type { UserPrompts } from './user-prompts.ts'
 import { linked } from './waits.ts'
 
 export interface RunOptions {

@@ -1,10 +1,10 @@
 // user-prompts.ts: where questions to the person arrive, one at a time, and are told to whoever follows the run.
 // It asks nobody itself: the program says how a person is asked, and what it leaves out is not offered to servers.
 import type {
-  PermissionAnswer,
   BoardOptions,
-  Prompt,
+  PermissionAnswer,
   PermissionQuestion,
+  Prompt,
   RawAnswer,
   SamplingRequest,
   SamplingResult,
@@ -54,7 +54,10 @@ export class UserPrompts {
     return () => this.#listeners.delete(listener)
   }
 
-  async #permit(permit: NonNullable<UserInterface['permit']>, question: PermissionQuestion): Promise<PermissionAnswer> {
+  async #permit(
+    permit: NonNullable<UserInterface['permit']>,
+    question: PermissionQuestion,
+  ): Promise<PermissionAnswer> {
     const { request, reason, answers, signal } = question
     return await this.#inTurn(
       {

@@ -3,6 +3,6 @@
 require('node:module').enableCompileCache?.()
 const { main } = require('../dist/main.cjs')
 
-main(process.argv.slice(2), (name) => import(`../dist/live/${name}.js`)).then((code) => {
+main(process.argv.slice(2), (name) => import(`../dist/board-verbs/${name}.js`)).then((code) => {
   process.exitCode = code
 })

@@ -1,7 +1,7 @@
 // args.ts: the words on the command line → a verb and its options. Wrong words get a sentence that helps.
 import { parseArgs } from 'node:util'
-import { nearest } from '@plugboard/core/text/nearest'
 import { InvalidInput } from '@plugboard/core/errors'
+import { nearest } from '@plugboard/core/text/nearest'
 import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
 import { findVerb, SPELLINGS, VERBS } from './verbs.ts'
 

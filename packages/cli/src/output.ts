@@ -1,7 +1,7 @@
 // output.ts: how results and notes reach a person or a script. Results go to stdout, everything else to stderr.
 import type { Diagnostic } from '@plugboard/core/config'
-import { printable } from '@plugboard/core/text/printable'
 import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
+import { printable } from '@plugboard/core/text/printable'
 import { visibleJson } from '@plugboard/core/text/visible'
 import { type Colors, createColors, withoutCodes } from './colors.ts'
 import { isTerminal, write } from './streams.ts'

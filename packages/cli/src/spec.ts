@@ -14,7 +14,7 @@ export interface VerbModule {
   run(invocation: Invocation): Promise<number>
 }
 
-/** Loads a verb of src/live/, which opens the board and everything that comes with it. */
+/** Loads a verb of src/board-verbs/, which opens the board and everything that comes with it. */
 export type LoadLive = (name: string) => Promise<VerbModule>
 
 export interface VerbSpec {

@@ -14,22 +14,22 @@ import {
   readBytes,
   readText,
 } from './files.ts'
+import { CpuTurns } from './index/cpu-turns.ts'
 import { defaultCacheDir, FolderStore } from './index/folder-store.ts'
-import { type IndexPhase, TextIndex } from './index/text-index.ts'
 import { MemoryStore } from './index/memory-store.ts'
 import type { IndexStore } from './index/storage.ts'
-import { CpuTurns } from './index/cpu-turns.ts'
+import { type IndexPhase, TextIndex } from './index/text-index.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
-import { identify, type ModelIdentity } from './semantic/embedders.ts'
-import { SemanticIndex } from './semantic/semantic-index.ts'
-import { type Readable, rankUnindexed } from './semantic/unindexed.ts'
-import type { Coverage, SemanticQuery } from './semantic/semantic-query.ts'
 import { holdsCredentials, namedPaths, Protection, refused } from './protected-files.ts'
 import { ripgrepNames, ripgrepPath } from './ripgrep.ts'
 import { quote, Root } from './root.ts'
-import type { CodebaseOptions, CodebaseStatus, FileChunks, IndexProgress, SemanticAnswer } from './types.ts'
+import { identify, type ModelIdentity } from './semantic/embedders.ts'
+import { SemanticIndex } from './semantic/semantic-index.ts'
+import type { Coverage, SemanticQuery } from './semantic/semantic-query.ts'
+import { type Readable, rankUnindexed } from './semantic/unindexed.ts'
 import { LargeFiles } from './text/large-files.ts'
 import { checkQuery, searchText, type TextAnswer, type TextQuery } from './text/search.ts'
+import type { CodebaseOptions, CodebaseStatus, FileChunks, IndexProgress, SemanticAnswer } from './types.ts'
 
 const NO_COVERAGE: Coverage = { files: 0, files_indexed: 0, chunks: 0, chunks_with_vectors: 0 }
 

@@ -2,15 +2,15 @@
 // parsers and the model are loaded when they are first used.
 import type { Transport } from '@modelcontextprotocol/server'
 import type { Codebase } from './codebase.ts'
-import type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 import type { HttpHandle, HttpOptions } from './transports/http.ts'
 import { linkedPair } from './transports/linked.ts'
+import type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 
 export { CodebaseError, type CodebaseErrorCode } from './errors.ts'
 export type { EmbeddingChoice } from './semantic/choice.ts'
 export { type EmbeddingFlags, embeddingsFrom } from './semantic/settings.ts'
-export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 export type { HttpHandle, HttpOptions } from './transports/http.ts'
+export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 export { SERVICE, VERSION } from './version.ts'
 
 export interface StdioHandle {

@@ -2,34 +2,34 @@
 // Everything hangs off a board, so two boards in one process never meet. How a board is opened, which servers are on it,
 // and how calls, questions and lists are served is in board/; how a single server is kept alive, in the connection room.
 import { isDeepStrictEqual } from 'node:util'
-import type { RequestHandlerOptions } from './board/request-handlers.ts'
+import { SerialQueue } from './async/serial-queue.ts'
+import { abortable, atMost } from './async/waits.ts'
 import { Calls, disabledError, findTool } from './board/calls.ts'
 import { inProcessEntries } from './board/in-process.ts'
+import type { BoardDefinition, BoardParts } from './board/options.ts'
+import type { RequestHandlerOptions } from './board/request-handlers.ts'
 import {
   type BoardPrompt,
   type BoardResource,
   type BoardTemplate,
   type Completion,
   type CompletionOf,
-  ResourcesAndPrompts,
   type OfRequest,
   type PromptResult,
   type ResourceContent,
+  ResourcesAndPrompts,
 } from './board/resources-and-prompts.ts'
-import type { BoardDefinition, BoardParts } from './board/options.ts'
-import { type FoundTool, candidateServers, type RegisteredTool, ToolRegistry } from './board/tool-registry.ts'
 import { BoardServers } from './board/servers.ts'
 import { type BoardSkill, type ReadSkillOptions, Skills } from './board/skills.ts'
 import type { ServerSnapshot } from './board/snapshot.ts'
 import { stateFolder } from './board/state-folder.ts'
+import { candidateServers, type FoundTool, type RegisteredTool, ToolRegistry } from './board/tool-registry.ts'
 import { diagnosticNews } from './config/last-good.ts'
 import type { PermissionRule } from './config/resolve.ts'
 import type { ConfiguredServer, Diagnostic } from './config/types.ts'
 import type { Connection } from './connection/connection.ts'
-import { SerialQueue } from './async/serial-queue.ts'
-import type { Json } from './connection/server-info.ts'
 import type { RequestOptions } from './connection/requests.ts'
-import { abortable, atMost } from './async/waits.ts'
+import type { Json } from './connection/server-info.ts'
 import { Cancelled, InvalidInput, IoError, NotFound } from './errors.ts'
 import { type BoardEvent, type BoardEvents, Events, type EventType } from './events.ts'
 import { type Host, systemHost } from './host.ts'
@@ -40,8 +40,8 @@ import type {
   Args,
   BoundTool,
   CallContext,
-  TokenCosts,
   LoadingOptions,
+  TokenCosts,
   Tool,
   ToolChange,
   ToolResult,

@@ -1,6 +1,7 @@
 // The public API of @plugboard/core, and nothing else.
 
 export { auditKeysOf, auditPath } from './board/calls.ts'
+export { openBoard } from './board/open.ts'
 export type {
   BoardPrompt,
   BoardResource,
@@ -11,11 +12,10 @@ export type {
   PromptResult,
   ResourceContent,
 } from './board/resources-and-prompts.ts'
-export { openBoard } from './board/open.ts'
-export type { FoundTool, RegisteredTool } from './board/tool-registry.ts'
 export { boardSettings, saveRule } from './board/settings.ts'
 export type { BoardSkill, ReadSkillOptions } from './board/skills.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
+export type { FoundTool, RegisteredTool } from './board/tool-registry.ts'
 export {
   Board,
   type BoardBehaviour,
@@ -30,17 +30,17 @@ export type {
   DisabledReason,
   Scope,
 } from './config/types.ts'
-export type { RequestHandler, ServerRequestContext, RequestHandlers } from './connection/server-requests.ts'
 export type { Connection } from './connection/connection.ts'
-export { JsonRpcError } from './connection/request-errors.ts'
 export type {
   PromptDefinition,
   ResourceDefinition,
   TemplateDefinition,
   ToolDefinition,
 } from './connection/lists.ts'
-export { followLog, readLog } from './connection/server-log.ts'
+export { JsonRpcError } from './connection/request-errors.ts'
 export type { RequestOptions } from './connection/requests.ts'
+export { followLog, readLog } from './connection/server-log.ts'
+export type { RequestHandler, RequestHandlers, ServerRequestContext } from './connection/server-requests.ts'
 export * from './errors.ts'
 export type { BoardEvent, BoardEvents, EventType, LogLine, Progress, StateSummary } from './events.ts'
 export { type Host, systemHost } from './host.ts'
@@ -52,6 +52,6 @@ export type {
   SamplingRequest,
   SamplingResult,
 } from './interaction/index.ts'
-export type { PermissionAnswer, Caller, Decision, PermissionQuestion } from './permissions/index.ts'
+export type { Caller, Decision, PermissionAnswer, PermissionQuestion } from './permissions/index.ts'
 export type { SkillFile } from './skills/index.ts'
 export type { CallContext, SavedFile, Tool, ToolChange, ToolResult } from './tools/index.ts'

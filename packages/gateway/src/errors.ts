@@ -1,6 +1,6 @@
 // errors.ts: what went wrong behind the gateway, in JSON-RPC's terms. A server's own error goes through as it is; what the
 // board refused or could not reach becomes an answer that a model can read.
-import { isPlugboardError, NotFound, type PlugboardError, JsonRpcError } from '@plugboard/core'
+import { isPlugboardError, JsonRpcError, NotFound, type PlugboardError } from '@plugboard/core'
 import { type Era, errorReply, type Id, type Json, type Reply, RPC } from './json-rpc.ts'
 
 export interface WireError {

@@ -1,13 +1,13 @@
 // methods.ts: the methods that clients of both eras may call, one entry each: what they ask for, and where the answer
 // comes from. How a request travels is the gateway's business.
 import { InvalidInput, NotFound } from '@plugboard/core'
-import { STATUS_URI } from './views/resource-uris.ts'
 import type { Client, ClientRequest } from './client-request.ts'
 import { asToolResult } from './errors.ts'
 import type { Gateway } from './gateway.ts'
-import type { View } from './views/views.ts'
 import { isObject, type Json } from './json-rpc.ts'
+import { STATUS_URI } from './views/resource-uris.ts'
 import { statusOf } from './views/status.ts'
+import type { View } from './views/views.ts'
 
 /** Rejects with a fault of the server's, or with an error of the board's. */
 type Answerer = (gateway: Gateway, params: Json, exchange: ClientRequest) => Promise<Json>

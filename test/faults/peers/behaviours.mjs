@@ -1,11 +1,12 @@
 // behaviours.mjs: every bad habit a peer may have, by name; habits-*.mjs hold them by the moment at which they strike.
 // An entry maps a point (a method, `call` for the tools odd and odd-write, `start`, `request` …) to what is done
 // there; answering true means that nothing else is to be done.
-import { ANSWERS } from './behaviours-responses.mjs'
+
 import { GREETINGS } from './behaviours-handshake.mjs'
-import { MANNERS } from './behaviours-process.mjs'
-import { MODERN } from './behaviours-modern.mjs'
 import { WEB } from './behaviours-http.mjs'
+import { MODERN } from './behaviours-modern.mjs'
+import { MANNERS } from './behaviours-process.mjs'
+import { ANSWERS } from './behaviours-responses.mjs'
 
 /** A good server that keeps no diary, for runs of hours. */
 const soak = { discreet: true }

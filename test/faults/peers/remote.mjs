@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { WebSocketServer } from 'ws'
-import { brain, memory } from './model.mjs'
 import { habitNamed } from './behaviours.mjs'
+import { brain, memory } from './model.mjs'
 
 const event = (message, id) => `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(message)}\n\n`
 

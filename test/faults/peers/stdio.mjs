@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process'
 import { closeSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { brain, memory } from './model.mjs'
 import { habitNamed } from './behaviours.mjs'
+import { brain, memory } from './model.mjs'
 
 const [habitName = 'good', dir = '.', argument = ''] = process.argv.slice(2)
 const { note, once } = memory(dir)

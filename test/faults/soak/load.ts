@@ -4,9 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Board, isPlugboardError } from '@plugboard/core'
 import { withinMs } from '../kit.ts'
 import type { LinePlan } from '../lab.ts'
-import type { Fleet, Member } from './servers.ts'
 import type { Ledger } from './ledger.ts'
 import type { Random } from './random.ts'
+import type { Fleet, Member } from './servers.ts'
 import type { Watch } from './watch.ts'
 
 /** No call may be open longer, whatever happens to its server: two connects with all their attempts, and its own time. */

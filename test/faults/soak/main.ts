@@ -9,10 +9,10 @@ import { counted } from '../../../packages/core/src/fixtures/timers.ts'
 import { handles, listeners, until, withinMs } from '../kit.ts'
 import { Lab } from '../lab.ts'
 import { circumstances, writePart } from '../report.ts'
-import { Fleet } from './servers.ts'
 import { Ledger } from './ledger.ts'
-import { randomOf } from './random.ts'
 import { caller, SETTLE_MS, type Soak, troublemaker } from './load.ts'
+import { randomOf } from './random.ts'
+import { Fleet } from './servers.ts'
 import { Watch } from './watch.ts'
 
 const MIB = 1024 * 1024

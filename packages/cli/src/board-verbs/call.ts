@@ -1,19 +1,19 @@
 // call: one tool, once. The words behind it are typed by the tool's own schema; what it does on the way (progress,
 // questions) is shown on a terminal, and Ctrl-C reaches the server before the command ends.
 import type { Board, Tool, ToolResult } from '@plugboard/core'
-import { nearest } from '@plugboard/core/text/nearest'
 import { InvalidInput, isPlugboardError } from '@plugboard/core/errors'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
+import { nearest } from '@plugboard/core/text/nearest'
 import type { Invocation } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
-import { isTerminal } from '../streams.ts'
-import { userPromptOptions } from '../terminal/user-prompts.ts'
-import { ProgressLine } from '../terminal/progress.ts'
 import { readArguments, unknownArguments } from '../shared/arguments.ts'
 import { callJson, pipedText, shownText } from '../shared/call-output.ts'
 import { forStdout, oneLine } from '../shared/sanitize.ts'
 import { readStdin } from '../shared/stdin.ts'
+import { isTerminal } from '../streams.ts'
+import { ProgressLine } from '../terminal/progress.ts'
+import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { timeoutOption, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name, ...typed] = [...invocation.positionals, ...invocation.rest]

@@ -1,14 +1,21 @@
 // chat: talk to a model that has every tool of the board: at a terminal, or one question and one answer with -p.
 import { resolve } from 'node:path'
-import { type Api, chooseModel, UserPrompts, type Model, type UserInterface, userMessage } from '@plugboard/agent'
+import {
+  type Api,
+  chooseModel,
+  type Model,
+  type UserInterface,
+  UserPrompts,
+  userMessage,
+} from '@plugboard/agent'
 import type { BoardOptions } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import { parseRule } from '@plugboard/core/permissions'
-import { Session } from '../chat/session.ts'
 import { ServerNotices } from '../chat/server-notices.ts'
+import { Session } from '../chat/session.ts'
 import { type Invocation, words } from '../context.ts'
-import { type OpenedBoard, withBoard } from '../with-board.ts'
 import { isTerminal } from '../streams.ts'
+import { type OpenedBoard, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
@@ -53,8 +60,14 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 async function playBack(invocation: Invocation, path: string): Promise<number> {
-  const [{ replayRecording }, { printRun }] = await Promise.all([import('../chat/replay.ts'), import('../chat/print.ts')])
-  return await printRun(replayRecording(path, invocation.host, new AbortController().signal), invocation.output)
+  const [{ replayRecording }, { printRun }] = await Promise.all([
+    import('../chat/replay.ts'),
+    import('../chat/print.ts'),
+  ])
+  return await printRun(
+    replayRecording(path, invocation.host, new AbortController().signal),
+    invocation.output,
+  )
 }
 
 function chosenModel(invocation: Invocation): Model {

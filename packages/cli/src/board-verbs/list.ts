@@ -3,9 +3,9 @@ import type { Board, ServerSnapshot } from '@plugboard/core'
 import { cursor, withoutCodes } from '../colors.ts'
 import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { connectTimeout, withBoard } from '../with-board.ts'
 import { hiddenNote, listAsData, mayAdd, rowsAsText, type ServerRow } from '../servers.ts'
 import { canRedraw, columnsOf, screenRows, write } from '../streams.ts'
+import { connectTimeout, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { output } = invocation

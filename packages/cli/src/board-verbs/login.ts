@@ -5,8 +5,8 @@ import { type Configuration, findResolution } from '@plugboard/core/config'
 import { Cancelled, Disabled, InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
-import { stateDirOf, withBoard } from '../with-board.ts'
 import { editorOutput, isTerminal } from '../streams.ts'
+import { stateDirOf, withBoard } from '../with-board.ts'
 import { snapshotRow } from './list.ts'
 
 export async function run(invocation: Invocation): Promise<number> {

@@ -6,8 +6,8 @@ import { InvalidInput } from '@plugboard/core/errors'
 import { visible } from '@plugboard/core/text/visible'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, jsonLine } from '../output.ts'
-import { stateDirOf } from '../with-board.ts'
 import { write } from '../streams.ts'
+import { stateDirOf } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])

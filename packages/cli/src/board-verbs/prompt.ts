@@ -2,10 +2,10 @@
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
-import { userPromptOptions } from '../terminal/user-prompts.ts'
 import { readTexts } from '../shared/arguments.ts'
 import { forStdout, oneLine } from '../shared/sanitize.ts'
+import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { timeoutOption, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server, name, ...typed] = [...invocation.positionals, ...invocation.rest]

@@ -1,9 +1,9 @@
 // prompts: what servers offer to say, and what each of them wants to know.
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
-import { withBoard } from '../with-board.ts'
 import { allServers } from '../shared/missing-servers.ts'
 import { oneLine } from '../shared/sanitize.ts'
+import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server] = words(invocation, ['SERVER'], 1)

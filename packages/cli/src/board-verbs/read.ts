@@ -5,11 +5,11 @@ import { IoError } from '@plugboard/core/errors'
 import { identifyBytes, resultFiles, type SavedFile } from '@plugboard/core/tools'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
-import { writeBytes } from '../streams.ts'
-import { userPromptOptions } from '../terminal/user-prompts.ts'
 import { writeTarget } from '../shared/output-file.ts'
 import { forStdout } from '../shared/sanitize.ts'
+import { writeBytes } from '../streams.ts'
+import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { timeoutOption, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server = '', uri = ''] = words(invocation, ['SERVER', 'URI'])

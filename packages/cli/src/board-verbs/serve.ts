@@ -6,12 +6,12 @@ import { openBoard, type ServerEntry } from '@plugboard/core'
 import type { Configuration } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import {
+  type AccessGrant,
   type AskPolicy,
   type Exposure,
   type Gateway,
   type GatewayLimits,
   type GatewayOptions,
-  type AccessGrant,
   gatewayKeys,
   KeyRing,
   type Naming,
@@ -25,8 +25,8 @@ import {
 import { printConfigEvents } from '../config-events.ts'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { stateDirOf, timeoutOption } from '../with-board.ts'
 import { write } from '../streams.ts'
+import { stateDirOf, timeoutOption } from '../with-board.ts'
 import { onPort } from './port.ts'
 import { exposureOf, followTokens, readTokens } from './token-grants.ts'
 

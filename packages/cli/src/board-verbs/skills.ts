@@ -1,9 +1,9 @@
 // skills: what servers teach, by name and description. Nothing of a skill is read for it.
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
-import { withBoard } from '../with-board.ts'
 import { allServers } from '../shared/missing-servers.ts'
 import { oneLine } from '../shared/sanitize.ts'
+import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server] = words(invocation, ['SERVER'], 1)

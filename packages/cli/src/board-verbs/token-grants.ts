@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs'
 import { InvalidInput } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type Exposure, type AccessGrant, narrowed, readExposure } from '@plugboard/gateway'
+import { type AccessGrant, type Exposure, narrowed, readExposure } from '@plugboard/gateway'
 import { readTokenFile } from './token-file.ts'
 
 /** What follows a token on its line narrows what that client is shown. */

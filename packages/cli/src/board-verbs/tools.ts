@@ -3,11 +3,11 @@ import type { Board, Tool } from '@plugboard/core'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
-import { type OpenedBoard, withBoard } from '../with-board.ts'
-import { userPromptOptions } from '../terminal/user-prompts.ts'
 import { allServers } from '../shared/missing-servers.ts'
 import { oneLine } from '../shared/sanitize.ts'
 import { signatureOf } from '../shared/signature.ts'
+import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { type OpenedBoard, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server] = words(invocation, ['SERVER'], 1)

@@ -1,9 +1,9 @@
 // watch: says whenever a resource changes, until it is interrupted.
 import { type Invocation, words } from '../context.ts'
 import { EXIT, jsonLine, safe } from '../output.ts'
-import { type OpenedBoard, withBoard } from '../with-board.ts'
-import { write } from '../streams.ts'
 import { forStdout } from '../shared/sanitize.ts'
+import { write } from '../streams.ts'
+import { type OpenedBoard, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server = '', uri = ''] = words(invocation, ['SERVER', 'URI'])

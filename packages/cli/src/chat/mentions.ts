@@ -3,8 +3,8 @@
 import type { ContentBlock, Message } from '@plugboard/agent'
 import type { Board } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
-import { plainName } from '@plugboard/core/tools'
 import { visible } from '@plugboard/core/text/visible'
+import { plainName } from '@plugboard/core/tools'
 
 const COMPLETE_MS = 3000
 const MENTION_CHARS = 100_000

@@ -1,23 +1,23 @@
 // repl.ts: the conversation at a terminal: reads a line, does what it says, shows what comes of it. Ctrl-C stops what is
 // running; a second one, or one at an empty line twice, leaves.
-import { UserPrompts, type Message, type Model } from '@plugboard/agent'
+import { type Message, type Model, UserPrompts } from '@plugboard/agent'
 import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
 import { isPlugboardError } from '@plugboard/core/errors'
-import { printConfigEvents } from '../config-events.ts'
-import type { Invocation } from '../context.ts'
 import { rowsOf } from '../board-verbs/list.ts'
 import { connectedText, reconnect } from '../board-verbs/reconnect.ts'
+import { printConfigEvents } from '../config-events.ts'
+import type { Invocation } from '../context.ts'
 import { diagnosticText, EXIT, reportError, safe, table } from '../output.ts'
-import { configurationToStart, type OpenedBoard, stateDirOf, timeoutOption } from '../with-board.ts'
 import { rowsAsText } from '../servers.ts'
 import { columnsOf, screenRows, write } from '../streams.ts'
+import { configurationToStart, type OpenedBoard, stateDirOf, timeoutOption } from '../with-board.ts'
 import { History } from './history.ts'
 import { Keyboard } from './keyboard.ts'
 import { completions, fromPrompt, withMentions } from './mentions.ts'
-import { userAsked } from './user-prompts.ts'
-import type { Session } from './session.ts'
 import { Renderer } from './renderer.ts'
 import { ServerNotices } from './server-notices.ts'
+import type { Session } from './session.ts'
+import { userAsked } from './user-prompts.ts'
 
 export interface ReplOptions {
   readonly invocation: Invocation

@@ -7,7 +7,11 @@ import { systemPrompt } from './session.ts'
 
 const MOST_BYTES = 256 * 1024 * 1024
 
-export async function* replayRecording(path: string, host: Host, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+export async function* replayRecording(
+  path: string,
+  host: Host,
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent> {
   const { model, toolbox, inputs, pause } = replay(read(path))
   let messages: readonly Message[] = []
   let waiting: Message[] = []

@@ -1,10 +1,9 @@
 // session.ts: one conversation of the command: the model, the tools, what was said so far, and the recording of it.
-// How events are shown is print.ts's and talk.ts's.
+// How events are shown is print.ts's and repl.ts's.
 import {
   type AgentEvent,
   agentTool,
   BoardTools,
-  type UserPrompts,
   type Message,
   type Model,
   type Recorded,
@@ -12,6 +11,7 @@ import {
   type RunOptions,
   recorded,
   runAgent,
+  type UserPrompts,
 } from '@plugboard/agent'
 import type { Board } from '@plugboard/core'
 import { IoError } from '@plugboard/core/errors'

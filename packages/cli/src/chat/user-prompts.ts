@@ -1,7 +1,7 @@
 // user-prompts.ts: how the user at a terminal is asked: may this call be made, a server's form, a page to open, the model
 // lent to a server. The text of a question is core's; what may be answered when is terminal/question.ts's.
 import type { UserInterface } from '@plugboard/agent'
-import type { PermissionAnswer, Prompt, PermissionQuestion, RawAnswer } from '@plugboard/core'
+import type { PermissionAnswer, PermissionQuestion, Prompt, RawAnswer } from '@plugboard/core'
 import { Cancelled } from '@plugboard/core/errors'
 import { type Field, samplingQuestion } from '@plugboard/core/interaction'
 import { permissionQuestion } from '@plugboard/core/permissions'

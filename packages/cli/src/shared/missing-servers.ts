@@ -1,8 +1,8 @@
 // missing-servers.ts: for an answer about all servers: waits for them, and says which are missing, and why.
 import type { Board } from '@plugboard/core'
 import type { Invocation } from '../context.ts'
-import { connectTimeout, type OpenedBoard } from '../with-board.ts'
 import { inBrief } from '../servers.ts'
+import { connectTimeout, type OpenedBoard } from '../with-board.ts'
 import { oneLine } from './sanitize.ts'
 
 export async function allServers(invocation: Invocation, { board, signal }: OpenedBoard): Promise<void> {

@@ -7,8 +7,8 @@ import { type Field, type Form, fieldProblem } from '@plugboard/core/interaction
 import { valueLines } from '@plugboard/core/text/question-text'
 import { nameText } from '@plugboard/core/text/visible'
 import type { Colors } from '../colors.ts'
-import { columnsOf, write } from '../streams.ts'
 import { oneLine } from '../shared/sanitize.ts'
+import { columnsOf, write } from '../streams.ts'
 import { askKey, askLine, Left, pick } from './keys.ts'
 
 export interface FormSurroundings {

@@ -2,8 +2,8 @@
 import type { Progress } from '@plugboard/core/tools'
 import { cursor } from '../colors.ts'
 import type { Output } from '../output.ts'
-import { canRedraw, columnsOf, write } from '../streams.ts'
 import { oneLine } from '../shared/sanitize.ts'
+import { canRedraw, columnsOf, write } from '../streams.ts'
 
 const QUIET_MS = 700
 const FRAME_MS = 100

@@ -14,8 +14,8 @@ import {
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CodebaseError } from '../errors.ts'
-import { PackedChunks, packChunks, type VectorSource } from './chunk-segment.ts'
 import { replaceFile, writeWhole } from './atomic-write.ts'
+import { PackedChunks, packChunks, type VectorSource } from './chunk-segment.ts'
 import { bytesInFile } from './segment.ts'
 import { type ChunkBatch, type ChunkStore, type VectorModel, vectorBytes } from './storage.ts'
 

@@ -7,15 +7,15 @@ import { join } from 'node:path'
 import { FILE_LIMITS, INDEX_LIMITS } from '../limits.ts'
 import { listFiles } from '../ripgrep.ts'
 import type { CandidateSource, Candidates, TextQuery } from '../text/search.ts'
+import type { CpuTurns } from './cpu-turns.ts'
 import { DirtyFiles } from './dirty-files.ts'
+import { isRuleFile, rulesStamp } from './ignore-stamp.ts'
 import { FIRST_LOOK_BYTES } from './indexing.ts'
 import { buildText, type IndexThread, indexOn, newIndexThread } from './jobs.ts'
 import { literalQuery } from './query.ts'
 import { regexQuery } from './regex.ts'
-import { isRuleFile, rulesStamp } from './ignore-stamp.ts'
 import { FLAG } from './segment.ts'
 import type { Candidate, IndexStore } from './storage.ts'
-import type { CpuTurns } from './cpu-turns.ts'
 
 export type IndexPhase =
   | { readonly kind: 'off'; readonly reason: string }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rerankScore, raritiesOf } from './rerank.ts'
+import { raritiesOf, rerankScore } from './rerank.ts'
 import { termsOf } from './terms.ts'
 
 /** Each word of the question as rare as the next. */

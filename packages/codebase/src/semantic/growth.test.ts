@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Codebase } from '../codebase.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
-import type { CodebaseOptions } from '../types.ts'
 import { eventually, type Scratch, scratch } from '../test-support.ts'
+import type { CodebaseOptions } from '../types.ts'
 
 const FILES = 40
 /** One file is edited every time, and another with it that is then left alone: no segment is ever wholly stale. */

@@ -1,11 +1,11 @@
 // meaning/ranking.ts: one question against one collection: by words, by vectors, or both, also while many chunks have no vector yet.
 // It is given the vectors that could be made for the question; where they come from is not its business.
 import { SEMANTIC_LIMITS } from '../limits.ts'
-import { raritiesOf } from './rerank.ts'
 import type { WantedChunk } from './on-demand.ts'
-import type { SemanticMode } from './semantic-query.ts'
 import { best, fuse, type Ranked, type Scores } from './rank.ts'
+import { raritiesOf } from './rerank.ts'
 import type { Results } from './results.ts'
+import type { SemanticMode } from './semantic-query.ts'
 
 export interface Ranking {
   readonly ranked: readonly Ranked[]

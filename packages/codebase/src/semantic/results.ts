@@ -8,10 +8,10 @@ import type { ChunkMeta } from '../index/storage.ts'
 import { CHUNK_LIMITS, FILE_LIMITS, SEMANTIC_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import { hashOf } from './chunk-batch.ts'
-import { rerankScore, type Rarities } from './rerank.ts'
 import type { ChunkCollection } from './collection.ts'
-import type { SemanticHit } from './semantic-query.ts'
 import type { Ranked } from './rank.ts'
+import { type Rarities, rerankScore } from './rerank.ts'
+import type { SemanticHit } from './semantic-query.ts'
 
 interface Read {
   readonly path: string
@@ -46,7 +46,8 @@ export class Results {
     const first: Ranked[] = []
     for (const { id, score } of ranked.slice(0, closerLooks)) {
       const read = await this.#read(id)
-      if (read) first.push({ id, score: score + rerankScore(asked, { name: read.meta.name, text: read.text }) })
+      if (read)
+        first.push({ id, score: score + rerankScore(asked, { name: read.meta.name, text: read.text }) })
     }
     return [...first.sort((a, b) => b.score - a.score || a.id - b.id), ...ranked.slice(closerLooks)]
   }

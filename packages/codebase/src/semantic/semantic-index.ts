@@ -2,6 +2,7 @@
 // likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
 import { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
+import type { CpuTurns } from '../index/cpu-turns.ts'
 import {
   type ChunkedFile,
   type ChunkSegment,
@@ -10,7 +11,6 @@ import {
   vectorBytes,
 } from '../index/storage.ts'
 import { Thread } from '../index/threads.ts'
-import type { CpuTurns } from '../index/cpu-turns.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import type { EmbeddingChoice } from './choice.ts'
@@ -19,9 +19,9 @@ import type { ModelIdentity } from './embedders.ts'
 import { type EmbeddingJob, EmbeddingQueue } from './embedding-queue.ts'
 import { type FileFacts, likelyFirst } from './likely-order.ts'
 import { VectorsOnDemand, type WantedChunk } from './on-demand.ts'
-import type { Coverage, SemanticQuery, SemanticSearch } from './semantic-query.ts'
 import { rankChunks } from './ranking.ts'
 import { Results } from './results.ts'
+import type { Coverage, SemanticQuery, SemanticSearch } from './semantic-query.ts'
 import type { MeaningReply, MeaningRequest, PendingChunk } from './worker.ts'
 
 /** Chunks a thread is shown at once; it takes as many as its model likes, and those whose vectors are known. */

@@ -8,8 +8,8 @@ import { SEMANTIC_LIMITS } from '../limits.ts'
 import { holdsCredentials } from '../protected-files.ts'
 import { ripgrepNames } from '../ripgrep.ts'
 import { chunkTerms } from './chunk-batch.ts'
-import type { SemanticHit, SemanticQuery } from './semantic-query.ts'
 import { best, bm25 } from './rank.ts'
+import type { SemanticHit, SemanticQuery } from './semantic-query.ts'
 import { termsOf } from './terms.ts'
 
 /** What it needs of a codebase. */

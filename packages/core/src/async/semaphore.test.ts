@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { SerialQueue } from './serial-queue.ts'
 import { Semaphore } from './semaphore.ts'
+import { SerialQueue } from './serial-queue.ts'
 
 const tick = () => new Promise((done) => setImmediate(done))
 

@@ -1,5 +1,5 @@
 // semaphore.ts: how many may do a thing at a time, refilled as each one ends. First come, first served.
-import { RequestAborted } from '../connection/request-errors.ts'
+import { RequestAborted } from './wait-errors.ts'
 
 export class Semaphore {
   #free: number

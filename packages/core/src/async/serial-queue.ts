@@ -1,5 +1,5 @@
 // serial-queue.ts: calls that are not safe beside each other run one at a time, in the order they came.
-import { RequestAborted } from '../connection/request-errors.ts'
+import { RequestAborted } from './wait-errors.ts'
 
 export class SerialQueue {
   #last: Promise<void> = Promise.resolve()

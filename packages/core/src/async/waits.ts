@@ -1,7 +1,7 @@
 // waits.ts: the few ways of waiting that have to end: at a time, on a signal, or with the work. What a caller awaits holds
 // the process (`hold`, `held`); what runs without one does not.
 import type { Host } from '../host.ts'
-import { RequestAborted, RequestTimedOut } from '../connection/request-errors.ts'
+import { RequestAborted, RequestTimedOut } from './wait-errors.ts'
 
 /** The longest that a timer of Node's takes; it is set again when it fires. */
 const HOLD_MS = 2 ** 31 - 1

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Cancelled, Timeout } from '../errors.ts'
 import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
+import { authFor } from './auth-fetch.ts'
 import { openBrowser } from './browser.ts'
 import { type AuthorizationServer, startAuthorizationServer, stop } from './fixtures/authorization-server.ts'
 import {
@@ -17,7 +18,6 @@ import {
 import { type Bench, bench, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
 import { loadLogin } from './stored-logins.ts'
-import { authFor } from './auth-fetch.ts'
 
 let as: AuthorizationServer
 let desk: Bench

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AuthRequired } from '../errors.ts'
+import { authFor, causedBy } from './auth-fetch.ts'
 import { serverKey } from './context.ts'
 import { type AuthorizationServer, startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
 import { type Bench, bench, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
-import { loadLogin, saveLogin } from './stored-logins.ts'
 import { needsAuth, watchLogins } from './needs-auth.ts'
-import { authFor, causedBy } from './auth-fetch.ts'
+import { loadLogin, saveLogin } from './stored-logins.ts'
 
 let as: AuthorizationServer
 let desk: Bench

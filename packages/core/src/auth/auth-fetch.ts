@@ -3,13 +3,13 @@
 import type { ConfiguredServer } from '../config/types.ts'
 import { AuthRequired, PlugboardError } from '../errors.ts'
 import { AUTH_LIMITS } from '../limits.ts'
+import { quoted } from './auth-refused.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
 import { type AuthContext, httpUrl, isRemote, type RemoteServer, usesSingleSignOn } from './context.ts'
 import { dpopProof } from './dpop.ts'
-import { type Login, loadLogin } from './stored-logins.ts'
+import { machineLoginFor, refresherFor } from './grants.ts'
 import { forgetNeedsAuth, needsAuth, rememberNeedsAuth } from './needs-auth.ts'
-import { quoted } from './auth-refused.ts'
-import { refresherFor, machineLoginFor } from './grants.ts'
+import { type Login, loadLogin } from './stored-logins.ts'
 
 type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Response>
 

@@ -4,10 +4,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { AuthorizationServer } from 'oauth4webapi'
 import { Cancelled } from '../errors.ts'
 import type { Host } from '../host.ts'
+import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import { openBrowser } from './browser.ts'
 import { type Callback, listenForCallback, sameSecret } from './callback.ts'
 import { checkedAuthorizationUrl } from './discovery.ts'
-import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 
 export interface AuthorizationCodeOptions {
   /** Start the browser; the address is told by `onUrl` in any case. */
@@ -24,7 +24,10 @@ export interface AuthorizationCodeOptions {
 export interface AuthorizationRequest {
   readonly redirectUri: string
   /** Sends the person to the authorization server; answers with the code that came back. */
-  go(as: AuthorizationServer, params: Readonly<Record<string, string | undefined>>): Promise<AuthorizationCodeGrant>
+  go(
+    as: AuthorizationServer,
+    params: Readonly<Record<string, string | undefined>>,
+  ): Promise<AuthorizationCodeGrant>
   close(): Promise<void>
 }
 
@@ -42,7 +45,9 @@ export interface AuthorizationRequestOptions {
 }
 
 /** Opens the way back first: the address a client registers has to be the one that is listened on. */
-export async function prepareAuthorization(options: AuthorizationRequestOptions): Promise<AuthorizationRequest> {
+export async function prepareAuthorization(
+  options: AuthorizationRequestOptions,
+): Promise<AuthorizationRequest> {
   const { person, server, host } = options
   const state = secret()
   let callback: Callback | undefined

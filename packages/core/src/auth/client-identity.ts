@@ -1,9 +1,9 @@
 // client-identity.ts: as whom we log in: the client id of the configuration, this client's own metadata document, or a
 // registration made on the spot.
 import type { AuthorizationServer } from 'oauth4webapi'
+import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import { type AuthContext, fetchFor, type RemoteServer } from './context.ts'
 import { type ClientAuthMethod, type ClientIdentity, clientSecret, type Login } from './stored-logins.ts'
-import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 
 export async function clientIdentity(
   server: RemoteServer,

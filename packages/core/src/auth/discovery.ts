@@ -1,11 +1,11 @@
 // discovery.ts: from a server's address to its authorization server. Every document on the way is a stranger's:
 // only known fields are taken, every URL is checked, and each fault is refused by name.
 import type { AuthorizationServer } from 'oauth4webapi'
+import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
 import { type AuthContext, httpUrl, type RemoteServer } from './context.ts'
 import { type GuardedFetch, isSecureUrl } from './guarded-fetch.ts'
 import { needsAuth } from './needs-auth.ts'
-import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 
 export interface Discovered {
   readonly as: AuthorizationServer

@@ -1,5 +1,6 @@
-// grants.ts: how a login renews itself: by its refresh token, as a machine, or through single sign-on (xaa.ts).
+// grants.ts: how a login renews itself: by its refresh token, as a machine, or through single sign-on (cross-app-access.ts).
 import { PlugboardError } from '../errors.ts'
+import { AuthRefused, shownUrl } from './auth-refused.ts'
 import {
   type AuthContext,
   fetchFor,
@@ -9,13 +10,12 @@ import {
   type RemoteServer,
   usesSingleSignOn,
 } from './context.ts'
+import { JWT_BEARER, renewByXaa } from './cross-app-access.ts'
 import { challengeOf, chooseScope, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
-import { asFailure, type TokenRefresher, refreshLogin, type RefreshOutcome } from './token-refresh.ts'
 import { type ClientIdentity, clientSecret, type Login } from './stored-logins.ts'
-import { AuthRefused, shownUrl } from './auth-refused.ts'
 import { requestTokens, type TokenAnswer } from './token-endpoint.ts'
-import { JWT_BEARER, renewByXaa } from './cross-app-access.ts'
+import { asFailure, type RefreshOutcome, refreshLogin, type TokenRefresher } from './token-refresh.ts'
 
 export function refresherFor(server: RemoteServer, context: AuthContext): TokenRefresher {
   const machine = machineLoginFor(server, context)
@@ -41,7 +41,10 @@ export function refresherFor(server: RemoteServer, context: AuthContext): TokenR
   })
 }
 
-export function machineLoginFor(server: RemoteServer, { settings }: AuthContext): MachineSettings | undefined {
+export function machineLoginFor(
+  server: RemoteServer,
+  { settings }: AuthContext,
+): MachineSettings | undefined {
   const machines = mayUseCredentials(server) ? settings?.machines : undefined
   return machines && Object.hasOwn(machines, server.name) ? machines[server.name] : undefined
 }

@@ -6,8 +6,8 @@ import type { LookupFunction } from 'node:net'
 import { Cancelled, IoError, PlugboardError, Timeout } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { AUTH_LIMITS } from '../limits.ts'
-import { isLoopbackName, mayReach, type Zone, zoneOf } from './ip-ranges.ts'
 import { AuthRefused, shownUrl } from './auth-refused.ts'
+import { isLoopbackName, mayReach, type Zone, zoneOf } from './ip-ranges.ts'
 
 /** Every address of a name. A seam for tests and unusual resolvers; the system's resolver otherwise. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>

@@ -1,5 +1,9 @@
 // The auth room: logins, how they are kept, and how requests carry them.
 
+export { authFor, type BoardAuth, causedBy } from './auth-fetch.ts'
+export { type AuthRefusalReason, AuthRefused } from './auth-refused.ts'
+export type { AuthorizationCodeOptions } from './authorization-code.ts'
+export { type Logins, loginsFor } from './board-auth.ts'
 export type {
   AuthContext,
   AuthNotice,
@@ -9,14 +13,10 @@ export type {
   XaaSettings,
 } from './context.ts'
 export { isRemote, serverKey } from './context.ts'
+export { logoutOfIdp } from './cross-app-access.ts'
 export { type GuardedFetch, guardedFetch, type Resolve } from './guarded-fetch.ts'
 export { type LoginResult, type LogoutResult, login, logout } from './login.ts'
-export { saveClientSecret } from './stored-logins.ts'
-export { type Logins, loginsFor } from './board-auth.ts'
 export { forgetNeedsAuth, type NeedsAuth, needsAuth, rememberNeedsAuth, watchLogins } from './needs-auth.ts'
 export { lazyVault, type OpenVaultOptions, openVault } from './open-vault.ts'
-export type { AuthorizationCodeOptions } from './authorization-code.ts'
-export { authFor, type BoardAuth, causedBy } from './auth-fetch.ts'
-export { AuthRefused, type AuthRefusalReason } from './auth-refused.ts'
+export { saveClientSecret } from './stored-logins.ts'
 export { memoryVault, type Vault, VaultDamaged } from './vault.ts'
-export { logoutOfIdp } from './cross-app-access.ts'

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../../test/support/free-port.mjs'
 import { AuthRequired, Cancelled } from '../errors.ts'
+import { authFor } from './auth-fetch.ts'
 import { type AuthorizationServer, startAuthorizationServer, stop } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
 import { type Bench, bench, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login, logout } from './login.ts'
-import { loadLogin } from './stored-logins.ts'
 import { needsAuth } from './needs-auth.ts'
-import { authFor } from './auth-fetch.ts'
+import { loadLogin } from './stored-logins.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer

@@ -3,6 +3,8 @@
 import type { ConfiguredServer } from '../config/types.ts'
 import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
+import { type AuthorizationCodeOptions, prepareAuthorization } from './authorization-code.ts'
+import { clientIdentity } from './client-identity.ts'
 import {
   type AuthContext,
   fetchFor,
@@ -12,15 +14,13 @@ import {
   serverKey,
   usesSingleSignOn,
 } from './context.ts'
+import { loginToIdp } from './cross-app-access.ts'
 import { challengeOf, chooseScope, type Discovered, discover } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
-import { clientIdentity } from './client-identity.ts'
-import { deleteLogin, type Login, loadLogin, saveLogin, unusable } from './stored-logins.ts'
+import { machineLoginFor, refresherFor } from './grants.ts'
 import { forgetNeedsAuth, needsAuth } from './needs-auth.ts'
-import { type AuthorizationCodeOptions, prepareAuthorization } from './authorization-code.ts'
-import { refresherFor, machineLoginFor } from './grants.ts'
+import { deleteLogin, type Login, loadLogin, saveLogin, unusable } from './stored-logins.ts'
 import { clientAuthentication, requestTokens } from './token-endpoint.ts'
-import { loginToIdp } from './cross-app-access.ts'
 
 export interface LoginResult {
   readonly server: string
@@ -47,7 +47,8 @@ export async function login(
   person: AuthorizationCodeOptions,
 ): Promise<LoginResult> {
   const server = remoteServer(configured)
-  if (machineLoginFor(server, context) || usesSingleSignOn(server)) return loginUnattended(server, context, person)
+  if (machineLoginFor(server, context) || usesSingleSignOn(server))
+    return loginUnattended(server, context, person)
   const fetch = fetchFor(server, context)
   await checkVault(context)
   const previous = await previousLogin(server, context)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { afterRefreshFailure, decideRefresh, millisLeft, type RefreshFacts } from './refresh-policy.ts'
 import type { Login, Tokens } from './stored-logins.ts'
-import { afterRefreshFailure, decideRefresh, type RefreshFacts, millisLeft } from './refresh-policy.ts'
 
 const NOW = 1_000_000_000
 const HOUR = 3_600_000

@@ -1,4 +1,4 @@
-// refresh-policy.ts: when a login is renewed, and what follows when that fails. It decides; keeper.ts does.
+// refresh-policy.ts: when a login is renewed, and what follows when that fails. It decides; token-refresh.ts does.
 import type { Login } from './stored-logins.ts'
 
 export interface RefreshFacts {

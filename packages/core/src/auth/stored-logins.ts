@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto'
 import type { JWK } from 'jose'
 import type { AuthorizationServer } from 'oauth4webapi'
-import { type AuthContext, canonicalUrl, mayUseCredentials, type RemoteServer } from './context.ts'
 import { AuthRefused, shownUrl } from './auth-refused.ts'
+import { type AuthContext, canonicalUrl, mayUseCredentials, type RemoteServer } from './context.ts'
 
 export interface Tokens {
   readonly accessToken: string

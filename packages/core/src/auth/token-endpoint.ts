@@ -4,9 +4,9 @@ import type { webcrypto } from 'node:crypto'
 import type { JWK } from 'jose'
 import type { AuthorizationServer, ClientAuth, DPoPHandle } from 'oauth4webapi'
 import { IoError, type PlugboardError } from '../errors.ts'
+import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import type { GuardedFetch } from './guarded-fetch.ts'
 import type { ClientIdentity, Tokens } from './stored-logins.ts'
-import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 
 export interface TokenRequest {
   readonly server: string

@@ -1,11 +1,18 @@
 // token-refresh.ts: keeps one login fresh. One renewal at a time in this process, and by a lock one across processes:
-// lock, read again, decide, renew, save. The decisions are in renewal.ts.
+// lock, read again, decide, renew, save. The decisions are in refresh-policy.ts.
 import { AuthRequired, Cancelled, IoError, PlugboardError } from '../errors.ts'
 import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthContext, lockPath, type RemoteServer, serverKey } from './context.ts'
+import {
+  afterRefreshFailure,
+  aheadOf,
+  decideRefresh,
+  millisLeft,
+  type RefreshFacts,
+  type RefreshFailure,
+} from './refresh-policy.ts'
 import { type Login, loadLogin, saveLogin, unusable } from './stored-logins.ts'
-import { afterRefreshFailure, aheadOf, decideRefresh, type RefreshFacts, millisLeft, type RefreshFailure } from './refresh-policy.ts'
 import { VaultDamaged } from './vault.ts'
 
 export type RefreshOutcome =

@@ -1,19 +1,17 @@
 // calls.ts: plugs the call pipeline of the tools room into one board: who decides, who is asked, what is remembered and
 // written down. The steps of a call themselves are in tools/call.ts.
 import { join } from 'node:path'
-import { nearest } from '../text/nearest.ts'
 import type { AuditSettings } from '../config/settings.ts'
 import type { ConfiguredServer, DisabledReason } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
-import { isObject, type Json } from '../connection/server-info.ts'
 import type { RequestOptions } from '../connection/requests.ts'
+import { isObject, type Json } from '../connection/server-info.ts'
 import { Cancelled, Disabled, NotFound, PermissionDenied } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
 import { INTERACTION_LIMITS, RESULT_LIMITS } from '../limits.ts'
 import {
-  type PermissionAnswer,
   type AuditKeys,
   AuditLog,
   auditKeys,
@@ -22,12 +20,14 @@ import {
   decide,
   explainDecision,
   isOfUser,
+  type PermissionAnswer,
   PermissionGate,
   type PermissionQuestion,
   type Rule,
   type Standing,
   type ToolRequest,
 } from '../permissions/index.ts'
+import { nearest } from '../text/nearest.ts'
 import {
   type Args,
   type BoundTool,
@@ -44,8 +44,8 @@ import {
   wayOut,
 } from '../tools/index.ts'
 import { AcceptedDefinitions } from './accepted-definitions.ts'
-import { candidateServers, type ToolRegistry } from './tool-registry.ts'
 import { callAsTask, runsAsTask, type TaskOptions } from './tasks.ts'
+import { candidateServers, type ToolRegistry } from './tool-registry.ts'
 import { UrlElicitations } from './url-elicitations.ts'
 
 export interface CallOptions {

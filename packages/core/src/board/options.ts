@@ -4,13 +4,13 @@ import type { Configuration, LoadOptions } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import type { AuditSettings } from '../config/settings.ts'
 import type { ConfiguredServer } from '../config/types.ts'
-import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { ToolDefinition } from '../connection/lists.ts'
 import type { ConnectionOptions } from '../connection/options.ts'
 import type { Transport } from '../connection/server-info.ts'
+import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hook, SamplingOptions } from '../interaction/index.ts'
-import type { PermissionAnswer, Caller, PermissionQuestion } from '../permissions/index.ts'
+import type { Caller, PermissionAnswer, PermissionQuestion } from '../permissions/index.ts'
 
 /** A server in this very process: it is given one end of a linked pair, anew for every connect. */
 export type InProcessServer = (end: Transport) => unknown

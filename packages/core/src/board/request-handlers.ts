@@ -1,9 +1,9 @@
 // request-handlers.ts: what servers may ask of this program, from what the program gave the board: somebody to fill in forms, a
 // model, the workspace, hooks. What is not given is not offered to any server.
 import type { ConfiguredServer } from '../config/types.ts'
-import type { RequestHandler, RequestHandlers } from '../connection/server-requests.ts'
 import { JsonRpcError } from '../connection/request-errors.ts'
 import { RPC } from '../connection/server-info.ts'
+import type { RequestHandler, RequestHandlers } from '../connection/server-requests.ts'
 import { PermissionDenied } from '../errors.ts'
 import {
   type ElicitationPorts,

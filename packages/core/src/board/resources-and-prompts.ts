@@ -1,8 +1,8 @@
 // resources-and-prompts.ts: what servers have besides tools: resources, templates, prompts and completion, the same way for every
 // server and both eras. Permission is asked of calls.ts; a server that may not be read has none of it.
 import type { Connection } from '../connection/connection.ts'
-import { JsonRpcError } from '../connection/request-errors.ts'
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition } from '../connection/lists.ts'
+import { JsonRpcError } from '../connection/request-errors.ts'
 import { isObject, RPC, type ServerCapabilities } from '../connection/server-info.ts'
 import { InvalidInput, isPlugboardError, NotFound, type PlugboardError, ToolError } from '../errors.ts'
 import type { CallContext } from '../tools/index.ts'
@@ -220,7 +220,9 @@ function requestOptions({ signal, timeoutMs, onProgress }: CallContext) {
 
 function isInvalidParams(error: unknown): error is PlugboardError {
   return (
-    error instanceof ToolError && error.cause instanceof JsonRpcError && error.cause.code === RPC.invalidParams
+    error instanceof ToolError &&
+    error.cause instanceof JsonRpcError &&
+    error.cause.code === RPC.invalidParams
   )
 }
 

@@ -1,25 +1,25 @@
 // servers.ts: the servers of one board and their connections: which there are, what they share (slots, memory, numbers),
 // and how one set of them follows another. What is asked of a server is not its business.
 import { isDeepStrictEqual } from 'node:util'
+import { Lru } from '../async/lru.ts'
+import { Semaphore } from '../async/semaphore.ts'
+import { atMost } from '../async/waits.ts'
 import { BUILTIN_ALLOWS, isBuiltin } from '../builtin/index.ts'
 import { isLocal } from '../config/entry.ts'
 import { noSuchServer } from '../config/resolve.ts'
 import type { ConfiguredServer } from '../config/types.ts'
-import type { RequestHandlers } from '../connection/server-requests.ts'
 import { Connection } from '../connection/connection.ts'
 import { EraMemory } from '../connection/era-memory.ts'
 import type { CachedList } from '../connection/lists.ts'
-import { Lru } from '../async/lru.ts'
-import { Semaphore } from '../async/semaphore.ts'
-import { atMost } from '../async/waits.ts'
+import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from '../limits.ts'
-import { type RequestHandlerOptions, requestHandlersFor, rootsFor } from './request-handlers.ts'
 import { linkedTo } from './in-process.ts'
 import type { BoardBehaviour, BoardDefinition } from './options.ts'
-import type { ToolSource } from './tool-registry.ts'
+import { type RequestHandlerOptions, requestHandlersFor, rootsFor } from './request-handlers.ts'
 import { type ServerSnapshot, snapshot } from './snapshot.ts'
+import type { ToolSource } from './tool-registry.ts'
 
 export interface BoardServersOptions {
   readonly board: BoardBehaviour
@@ -54,7 +54,9 @@ export class BoardServers {
     this.#eras = new EraMemory(options.stateDir, options.host, () => undefined)
     this.#slots = {
       local: new Semaphore(positive(env.MCP_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.localSlots),
-      remote: new Semaphore(positive(env.MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.remoteSlots),
+      remote: new Semaphore(
+        positive(env.MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.remoteSlots,
+      ),
     }
   }
 

@@ -14,7 +14,7 @@ import {
   type WantedFile,
 } from '../skills/index.ts'
 import type { CallContext } from '../tools/index.ts'
-import type { ResourcesAndPrompts, OfRequest } from './resources-and-prompts.ts'
+import type { OfRequest, ResourcesAndPrompts } from './resources-and-prompts.ts'
 
 /** A skill as it is listed: nothing of it was read yet. */
 export interface BoardSkill {

@@ -4,18 +4,18 @@ import { TOOL_LIMITS } from '../limits.ts'
 import { matchesGlob, ruleSpelling } from '../permissions/glob.ts'
 import {
   BoundTool,
-  type TokenCosts,
   type LoadingOptions,
-  tokenCosts,
   NameRegistry,
   planLoading,
   type Resolution,
   readToolList,
   type SearchableTool,
+  type TokenCosts,
   type Tool,
   type ToolActions,
   ToolIndex,
   type ToolSearch,
+  tokenCosts,
   toolSearch,
 } from '../tools/index.ts'
 

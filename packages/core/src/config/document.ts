@@ -1,10 +1,10 @@
 // document.ts: one file's text → the definitions and settings it holds. Pure; load.ts brings the text.
 import { CONFIG_LIMITS } from '../limits.ts'
+import { printable } from '../text/printable.ts'
 import type { ServerEntry } from './entry.ts'
 import { nameFault } from './names.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, parseDocument, toValue } from './parse.ts'
 import { LOCKED } from './policy.ts'
-import { printable } from '../text/printable.ts'
 import { readEntry } from './schema.ts'
 import { readSettings, type Settings } from './settings.ts'
 import type { Source } from './sources.ts'

@@ -1,10 +1,10 @@
 // effective-settings.ts: which hooks, allow rules and machine logins of the settings files count. Those of a private file in
 // the project need a record in the user's home; the shared file of a project allows nothing.
 import { relative, sep } from 'node:path'
-import type { ConfigDocument } from './document.ts'
 import type { AlwaysRules } from './always-rules.ts'
-import { isEffective, isOurs, rulesWithoutServer } from './rule-errors.ts'
+import type { ConfigDocument } from './document.ts'
 import { hashOf } from './fingerprints.ts'
+import { isEffective, isOurs, rulesWithoutServer } from './rule-errors.ts'
 import type { Source } from './sources.ts'
 import type { ProjectRecords } from './trust.ts'
 import type { Diagnostic, Scope } from './types.ts'

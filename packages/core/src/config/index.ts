@@ -1,12 +1,13 @@
 // The configuration room's reading side. What edits (manage.ts), what translates (import/) and the JSON Schema have
 // doors of their own, so that reading stays light.
+
+export { printable } from '../text/printable.ts'
 export type { ConfigDocument, Definition } from './document.ts'
 export type * from './entry.ts'
 export type { Expansion } from './expand.ts'
 export { type Configuration, type LoadOptions, loadConfiguration } from './load.ts'
 export { abbreviated, isSecret, maskEntry, maskUrl, maskValue } from './mask.ts'
 export { nameFault, RESERVED_NAMES } from './names.ts'
-export { printable } from '../text/printable.ts'
 export { isProjectFile } from './project.ts'
 export type { Contender, PermissionRule, Resolution, WrittenHooks } from './resolve.ts'
 export {

@@ -1,10 +1,10 @@
 // json-schema.ts: the settings files and `.mcp.json` as JSON Schema, for editors and the reference in docs/; made from
 // the very schemas that check them, with a sentence for every key from words.ts. It is loaded only when asked for.
 import * as z from 'zod/mini'
+import { KEY_DESCRIPTIONS } from './key-descriptions.ts'
 import { entryKinds, writtenEntrySchema } from './schema.ts'
 import { HONOURED, settingsSchema } from './settings.ts'
 import { MCP_SCHEMA_URL, SETTINGS_SCHEMA_URL } from './sources.ts'
-import { KEY_DESCRIPTIONS } from './key-descriptions.ts'
 
 export type JsonSchema = { [key: string]: unknown }
 

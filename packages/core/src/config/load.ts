@@ -94,7 +94,12 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
   const borrowed = asksForMore
-    ? await (await import('./external-servers.ts')).externalDocuments(written, place, host, previous?.documents)
+    ? await (await import('./external-servers.ts')).externalDocuments(
+        written,
+        place,
+        host,
+        previous?.documents,
+      )
     : { documents: [], files: [] }
   const documents = [...written, ...borrowed.documents]
   const approveProject = options.approveProject ?? false

@@ -4,6 +4,7 @@ import { InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { forgetApprovals, recordApprovals, recordFolder } from './approval-store.ts'
 import { type Definition, defineServer } from './document.ts'
+import { hashOf } from './fingerprints.ts'
 import type { Configuration } from './load.ts'
 import { newNameFault } from './names.ts'
 import { nodeAt, parseDocument } from './parse.ts'
@@ -14,7 +15,6 @@ import {
   type Resolution,
   recordName,
 } from './resolve.ts'
-import { hashOf } from './fingerprints.ts'
 import { isWritable, type Place, type Source, type WritableScope, writableSource } from './sources.ts'
 import { editSource, serverPath } from './store.ts'
 

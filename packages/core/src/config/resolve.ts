@@ -2,13 +2,15 @@
 // and what it decided is kept, so that `explain` tells exactly what happened.
 import { isAbsolute, join, resolve as resolvePath } from 'node:path'
 import { ServerNotFound } from '../errors.ts'
+import { nearest } from '../text/nearest.ts'
+import type { AlwaysRules } from './always-rules.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import {
+  ignoredSettings,
   type PendingSettings,
   type PermissionRule,
   pendingIn,
   permissionRules,
-  ignoredSettings,
   startsInProject,
   strayRules,
   unboundMachines,
@@ -17,11 +19,9 @@ import {
 } from './effective-settings.ts'
 import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
-import type { AlwaysRules } from './always-rules.ts'
-import { nearest } from '../text/nearest.ts'
+import { hashOf, signatureOf } from './fingerprints.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
 import type { AuditSettings, GatewaySettings, LoginSettings, Settings } from './settings.ts'
-import { hashOf, signatureOf } from './fingerprints.ts'
 import type { Source } from './sources.ts'
 import { authorOf, type ProjectRecords, type TrustVerdict, trust } from './trust.ts'
 import { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'

@@ -1,9 +1,9 @@
 // schema.ts: what a person may write, as Zod schemas, and its way to a normalised entry.
 // One fault gives one diagnostic, placed by the caller; here a fault has only a path.
 import * as z from 'zod/mini'
+import { nearest } from '../text/nearest.ts'
 import type { ServerEntry, TransportType } from './entry.ts'
 import { maskUrl, maskValue } from './mask.ts'
-import { nearest } from '../text/nearest.ts'
 
 export interface SchemaFault {
   readonly severity: 'error' | 'warning'

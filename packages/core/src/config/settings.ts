@@ -2,9 +2,9 @@
 // A broken key costs only itself.
 import * as z from 'zod/mini'
 import { nearest } from '../text/nearest.ts'
+import { printable } from '../text/printable.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, toValue } from './parse.ts'
 import { LOCKED } from './policy.ts'
-import { printable } from '../text/printable.ts'
 import { isOurs, RULE_ACTIONS, ruleError } from './rule-errors.ts'
 import { writtenEntrySchema } from './schema.ts'
 import type { Source } from './sources.ts'

@@ -1,10 +1,12 @@
 // catalog.ts: the lists of one server together: their first reading, their refreshing, and what the tool list says
 // about a single tool. lists.ts knows how one list is read.
+
+import type { Lru } from '../async/lru.ts'
+import { atMost } from '../async/waits.ts'
 import type { ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { SkillEntry } from '../skills/index.ts'
-import { type HeaderScan, paramHeaders, scanHeaders } from './param-headers.ts'
 import {
   CachedList,
   type ListSpec,
@@ -18,9 +20,8 @@ import {
   TOOLS,
   type ToolDefinition,
 } from './lists.ts'
+import { type HeaderScan, paramHeaders, scanHeaders } from './param-headers.ts'
 import type { Json, ServerCapabilities } from './server-info.ts'
-import type { Lru } from '../async/lru.ts'
-import { atMost } from '../async/waits.ts'
 
 export interface CatalogOptions {
   readonly host: Host

@@ -1,9 +1,10 @@
 // connect-attempts.ts: the attempts to connect one server, one after the other and never two at a time, with the rests between
 // them. What follows an attempt is decided in states.ts; a caller who needs the server cuts a rest short.
+
+import { backgroundSleep } from '../async/waits.ts'
 import type { Host } from '../host.ts'
 import { type LastTry, probeWait } from './reconnect.ts'
 import type { AfterLoss, Failed, NeedsAuth, Pending } from './states.ts'
-import { backgroundSleep } from '../async/waits.ts'
 
 export interface ConnectAttemptsOptions {
   readonly host: Host

@@ -1,20 +1,21 @@
 // connect.ts: one attempt to bring a server up: transport, greeting in the right era, first lists, all within one deadline.
 // It holds no state between attempts; what it learns about the server goes to the era memory.
+
+import { atMost, Deadline } from '../async/waits.ts'
 import type { HttpEntry, ServerEntry } from '../config/entry.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Stage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { httpStatus } from '../transports/transport-errors.ts'
 import { openTransport, type TransportAuth } from '../transports/open.ts'
-import type { RequestHandlers } from './server-requests.ts'
+import { httpStatus } from '../transports/transport-errors.ts'
 import type { EraMemory, KnownEra } from './era-memory.ts'
-import { BadResponse, ChannelClosed, JsonRpcError } from './request-errors.ts'
 import { ClosedOnProbe } from './handshake.ts'
-import type { ServerLog } from './server-log.ts'
+import { BadResponse, ChannelClosed, JsonRpcError } from './request-errors.ts'
 import type { Discovery, Json, Transport } from './server-info.ts'
+import type { ServerLog } from './server-log.ts'
+import type { RequestHandlers } from './server-requests.ts'
 import { openSession, type Session } from './session.ts'
-import { atMost, Deadline } from '../async/waits.ts'
 
 export interface ConnectAttempt {
   readonly server: ConfiguredServer

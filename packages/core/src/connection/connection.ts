@@ -1,16 +1,24 @@
 // connection.ts: the effects around one server's state: connecting when needed, reconnecting when lost, requests that
-// survive what can be survived, and an end. The decisions are in states.ts; one attempt is in bringup.ts, their order in
-// attempts.ts. Whatever a caller awaits here holds the process; what runs without a caller does not.
+// survive what can be survived, and an end. The decisions are in states.ts; one attempt is in connect.ts, their order in
+// connect-attempts.ts. Whatever a caller awaits here holds the process; what runs without a caller does not.
+
+import { RequestTimedOut } from '../async/wait-errors.ts'
+import { abortable, atMost, type Deadline, held } from '../async/waits.ts'
 import { isLocal, type TransportType } from '../config/entry.ts'
-import { printable } from '../text/printable.ts'
 import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { ListKind, LogLine } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { KnownSecrets } from '../text/known-secrets.ts'
-import { ConnectAttempts } from './connect-attempts.ts'
-import { connectOnce, retire } from './connect.ts'
+import { printable } from '../text/printable.ts'
 import { Catalog } from './catalog.ts'
+import { connectOnce, retire } from './connect.ts'
+import { ConnectAttempts } from './connect-attempts.ts'
 import { entrySecrets, rememberTokens } from './entry-secrets.ts'
+import { Health } from './health.ts'
+import { notified } from './notifications.ts'
+import type { ConnectionOptions } from './options.ts'
+import { isHttp } from './param-headers.ts'
+import { probeWait, type ReconnectPolicy, reconnectPolicy } from './reconnect.ts'
 import {
   ChannelClosed,
   deaf,
@@ -18,22 +26,15 @@ import {
   isLoggedOut,
   isSessionExpired,
   isTooLarge,
-  RequestTimedOut,
   toPlugboardError,
 } from './request-errors.ts'
-import { isHttp } from './param-headers.ts'
-import { Health } from './health.ts'
-import { ServerLog } from './server-log.ts'
-import { notified } from './notifications.ts'
-import type { ConnectionOptions } from './options.ts'
-import type { Json } from './server-info.ts'
-import { probeWait, type ReconnectPolicy, reconnectPolicy } from './reconnect.ts'
 import { type RequestOptions, Requests } from './requests.ts'
+import type { Json } from './server-info.ts'
+import { ServerLog } from './server-log.ts'
 import type { Session } from './session.ts'
 import type { AfterLoss, Connected, ServerState } from './states.ts'
 import * as states from './states.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { abortable, atMost, type Deadline, held } from '../async/waits.ts'
 
 export class Connection {
   readonly catalog: Catalog

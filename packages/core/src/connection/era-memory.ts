@@ -6,7 +6,13 @@ import type { ServerEntry, TransportType } from '../config/entry.ts'
 import { readTextFile, withFileLock, writeFileAtomic } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { CONFIG_LIMITS, CONNECT_LIMITS } from '../limits.ts'
-import { type Discovery, isObject, MODERN_VERSION, parseCapabilities, parseServerInfo } from './server-info.ts'
+import {
+  type Discovery,
+  isObject,
+  MODERN_VERSION,
+  parseCapabilities,
+  parseServerInfo,
+} from './server-info.ts'
 
 export interface EraRecord {
   /** Milliseconds since the epoch. */

@@ -4,7 +4,8 @@ import { PlugboardError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { httpStatus } from '../transports/transport-errors.ts'
-import { BadResponse, ChannelClosed, wasNeverSent, JsonRpcError, unwrapHttp } from './request-errors.ts'
+import type { JsonRpcPeer } from './json-rpc.ts'
+import { BadResponse, ChannelClosed, JsonRpcError, unwrapHttp, wasNeverSent } from './request-errors.ts'
 import {
   type Discovery,
   type Era,
@@ -19,7 +20,6 @@ import {
   type ServerCapabilities,
   type ServerInfo,
 } from './server-info.ts'
-import type { JsonRpcPeer } from './json-rpc.ts'
 
 export interface Handshake {
   readonly wire: JsonRpcPeer
@@ -136,7 +136,10 @@ async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
 }
 
 /** Both answers may come in one piece; what the first one said must not be lost to the order of our own steps. */
-async function alreadyFound(host: Host, newer: Promise<ProbeAnswer>): Promise<Pick<ProbeAnswer, 'discovery'>> {
+async function alreadyFound(
+  host: Host,
+  newer: Promise<ProbeAnswer>,
+): Promise<Pick<ProbeAnswer, 'discovery'>> {
   let stop: (() => void) | undefined
   const turn = new Promise<undefined>((resolve) => {
     stop = host.backgroundTimer(0, () => resolve(undefined))

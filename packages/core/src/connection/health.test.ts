@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { RequestTimedOut } from '../async/wait-errors.ts'
 import { systemHost } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { ChannelClosed, RequestTimedOut, JsonRpcError } from './request-errors.ts'
 import { Health } from './health.ts'
+import { ChannelClosed, JsonRpcError } from './request-errors.ts'
 import type { Session } from './session.ts'
 
 interface Script {

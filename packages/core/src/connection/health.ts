@@ -1,9 +1,11 @@
 // health.ts: notices that a server is no longer there: errors of the line in a row, a heartbeat that is not answered, or,
 // for a local one, nothing at all after a request timed out. It only notices; connection.ts closes and reconnects.
+
+import { RequestTimedOut } from '../async/wait-errors.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { isTerminalError } from '../transports/transport-errors.ts'
-import { RequestTimedOut, JsonRpcError } from './request-errors.ts'
+import { JsonRpcError } from './request-errors.ts'
 import type { Session } from './session.ts'
 
 export interface HealthOptions {

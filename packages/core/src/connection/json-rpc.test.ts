@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { RequestTimedOut } from '../async/wait-errors.ts'
 import { AnswerTooLarge } from '../errors.ts'
 import { systemHost } from '../host.ts'
 import { linkedPair } from '../transports/linked-pair.ts'
-import { RequestTimedOut } from './request-errors.ts'
+import { type JsonRpcHooks, JsonRpcPeer } from './json-rpc.ts'
 import type { Json, Transport } from './server-info.ts'
-import { JsonRpcPeer, type JsonRpcHooks } from './json-rpc.ts'
 
 async function wired(request: JsonRpcHooks['request'] = () => ({})) {
   const [near, far] = linkedPair()

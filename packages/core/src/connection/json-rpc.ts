@@ -1,10 +1,12 @@
 // json-rpc.ts: JSON-RPC over one transport: ids, answers, timers, cancellation, progress, and the peer's own requests.
 // It knows nothing of MCP beyond the two notifications that belong to a request (progress and cancelled).
+
+import { RequestAborted, RequestTimedOut } from '../async/wait-errors.ts'
 import { AnswerTooLarge } from '../errors.ts'
 import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
-import { ChannelClosed, RequestAborted, RequestTimedOut, JsonRpcError } from './request-errors.ts'
+import { ChannelClosed, JsonRpcError } from './request-errors.ts'
 import { isObject, type Json, RPC, type Transport } from './server-info.ts'
 
 export interface JsonRpcHooks {

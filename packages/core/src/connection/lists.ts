@@ -1,10 +1,12 @@
 // lists.ts: one cached list, for tools, resources, templates, prompts and skills alike: read page by page with bounds, refreshed
 // once however often it is asked for, and kept through errors. It does not know what the items mean.
+
+import { RequestAborted } from '../async/wait-errors.ts'
 import type { ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { LIST_LIMITS } from '../limits.ts'
 import { parseSkill, type SkillEntry } from '../skills/index.ts'
-import { BadResponse, RequestAborted, JsonRpcError } from './request-errors.ts'
+import { BadResponse, JsonRpcError } from './request-errors.ts'
 import { isObject, type Json, RPC } from './server-info.ts'
 import { parseTool } from './tool-definition.ts'
 

@@ -2,8 +2,8 @@
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Events } from '../events.ts'
 import type { Catalog } from './catalog.ts'
-import type { ServerLog } from './server-log.ts'
 import type { Json } from './server-info.ts'
+import type { ServerLog } from './server-log.ts'
 
 export interface NotificationTargets {
   readonly server: ConfiguredServer

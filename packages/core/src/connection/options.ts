@@ -1,9 +1,10 @@
 // options.ts: what a connection is made with.
+
+import type { Lru } from '../async/lru.ts'
+import type { Semaphore } from '../async/semaphore.ts'
 import type { Events } from '../events.ts'
 import type { ConnectAttempt } from './connect.ts'
 import type { CachedList } from './lists.ts'
-import type { Lru } from '../async/lru.ts'
-import type { Semaphore } from '../async/semaphore.ts'
 
 export interface ConnectionOptions
   extends Pick<

@@ -1,5 +1,6 @@
 // request-errors.ts: the one place where what went wrong on the wire becomes a member of the error family.
 // Everything is told apart by type, code or HTTP status; no message text is ever read.
+import { RequestAborted, RequestTimedOut } from '../async/wait-errors.ts'
 import {
   AnswerTooLarge,
   AuthRequired,
@@ -37,22 +38,6 @@ export class ChannelClosed extends Error {
     super('The connection closed.', cause === undefined ? undefined : { cause })
     this.name = 'ChannelClosed'
     this.sent = sent
-  }
-}
-
-export class RequestTimedOut extends Error {
-  readonly afterMs: number
-  constructor(afterMs: number) {
-    super(`No answer within ${afterMs} ms.`)
-    this.name = 'RequestTimedOut'
-    this.afterMs = afterMs
-  }
-}
-
-export class RequestAborted extends Error {
-  constructor(reason: unknown) {
-    super('The request was aborted.', { cause: reason })
-    this.name = 'RequestAborted'
   }
 }
 

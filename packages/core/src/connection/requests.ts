@@ -1,5 +1,9 @@
 // requests.ts: what one request goes through between the caller and a session: its place in the order, its trace and
 // events, and the few ways in which it may be made again. It opens and closes nothing itself.
+
+import { SerialQueue } from '../async/serial-queue.ts'
+import { RequestAborted, RequestTimedOut } from '../async/wait-errors.ts'
+import { hold, sleep } from '../async/waits.ts'
 import type { ServerEntry } from '../config/entry.ts'
 import { matchesGlob } from '../config/rule-syntax.ts'
 import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
@@ -7,23 +11,19 @@ import type { Events, Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { Catalog } from './catalog.ts'
+import { isConcurrencySafe, readAnnotations } from './lists.ts'
 import {
   howItEnded,
   isInterruption,
   isLoggedOut,
   isSessionExpired,
-  wasNeverSent,
-  RequestAborted,
-  RequestTimedOut,
   JsonRpcError,
   toPlugboardError,
+  wasNeverSent,
 } from './request-errors.ts'
-import { isConcurrencySafe, readAnnotations } from './lists.ts'
-import { SerialQueue } from '../async/serial-queue.ts'
 import { type Json, READING_METHODS, RPC } from './server-info.ts'
 import type { Session } from './session.ts'
 import type { RequestTrace } from './telemetry.ts'
-import { hold, sleep } from '../async/waits.ts'
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined

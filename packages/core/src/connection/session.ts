@@ -1,11 +1,13 @@
 // session.ts: one conversation with one server, in whichever era it speaks: greeting, requests, what the server may ask
 // of us, subscriptions. It does not reconnect, cache, order or retry; connection.ts does.
+
+import { RequestTimedOut } from '../async/wait-errors.ts'
 import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
-import { ServerRequests, type RequestHandlers } from './server-requests.ts'
-import { BadResponse, ChannelClosed, RequestTimedOut, JsonRpcError, unwrapHttp } from './request-errors.ts'
-import { type ProbeAnswer, handshake, modernFacts } from './handshake.ts'
+import { handshake, modernFacts, type ProbeAnswer } from './handshake.ts'
+import { JsonRpcPeer } from './json-rpc.ts'
+import { BadResponse, ChannelClosed, JsonRpcError, unwrapHttp } from './request-errors.ts'
 import {
   ASKING_METHODS,
   type Discovery,
@@ -20,7 +22,7 @@ import {
   type ServerInfo,
   type Transport,
 } from './server-info.ts'
-import { JsonRpcPeer } from './json-rpc.ts'
+import { type RequestHandlers, ServerRequests } from './server-requests.ts'
 
 export interface SessionRequest {
   readonly signal?: AbortSignal | undefined
@@ -199,7 +201,10 @@ class WireSession implements Session {
         )
       asked = await this.#fulfil(params, result, options.signal)
     }
-    throw new JsonRpcError(RPC.internal, `The server asked for input more than ${CALL_LIMITS.inputRounds} times`)
+    throw new JsonRpcError(
+      RPC.internal,
+      `The server asked for input more than ${CALL_LIMITS.inputRounds} times`,
+    )
   }
 
   async notify(method: string, params?: Json): Promise<void> {

@@ -2,8 +2,8 @@
 // in the older one, by one open subscription in 2026-07-28 that is opened again when it ends.
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { JsonRpcError } from './request-errors.ts'
 import { backoff } from './reconnect.ts'
+import { JsonRpcError } from './request-errors.ts'
 import type { ListenFilter, Session, Subscription } from './session.ts'
 
 export interface SubscriptionOptions {

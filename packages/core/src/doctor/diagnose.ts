@@ -72,7 +72,11 @@ function decided({ name, contenders, server, expansions, policy, trust }: Resolu
     if (hidden?.verdict.kind === 'hidden')
       return [
         passed('config', hidden.definition.source.file),
-        failed('policy', `${hidden.verdict.by} allows its own servers only.`, 'Ask who manages this machine.'),
+        failed(
+          'policy',
+          `${hidden.verdict.by} allows its own servers only.`,
+          'Ask who manages this machine.',
+        ),
       ]
     const fault = contenders
       .flatMap(({ definition }) => definition.faults)
@@ -138,7 +142,10 @@ function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connec
   const { tools, resources, prompts } = catalog
   return [
     ...firstRung(entry, 'answers'),
-    passed('era', `${who} speaks ${protocolVersion} (${era === 'modern' ? 'server/discover' : 'initialize'})`),
+    passed(
+      'era',
+      `${who} speaks ${protocolVersion} (${era === 'modern' ? 'server/discover' : 'initialize'})`,
+    ),
     ...(entry.type === 'stdio' || entry.type === 'sdk' ? [] : [passed('auth', 'accepted as we are')]),
     passed('capabilities', Object.keys(capabilities).slice(0, 20).join(', ') || 'none'),
     passed(
@@ -183,7 +190,13 @@ async function whereItStopped(
   if (state.kind === 'needs-auth' || error.code === 'PERMISSION_DENIED' || error.stage === 'auth')
     return [...up, failed('auth', error.message, authHint(entry, error))]
   if (error.stage === 'tools' || error.stage === 'resources' || error.stage === 'prompts')
-    return [...up, passed('era'), passed('auth'), passed('capabilities'), failed('lists', error.message, error.hint)]
+    return [
+      ...up,
+      passed('era'),
+      passed('auth'),
+      passed('capabilities'),
+      failed('lists', error.message, error.hint),
+    ]
   if (answeredWrongly(error)) return [...up, failed('era', error.message, error.hint)]
   if (meets(entry) === 'start') {
     // It lives and says nothing; one that has left says so.

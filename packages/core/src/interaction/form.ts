@@ -1,8 +1,8 @@
 // form.ts: the flat schema of an elicitation as a form that a person can fill in, and answers held to it.
 // It knows no terminal and asks nobody; elicitation.ts does the asking.
 import { INTERACTION_LIMITS } from '../limits.ts'
-import { formatCheck } from './string-formats.ts'
 import { isRecord, own } from './json.ts'
+import { formatCheck } from './string-formats.ts'
 
 export interface Option {
   readonly value: string

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatCheck } from './string-formats.ts'
 import { compilePattern } from './pattern.ts'
+import { formatCheck } from './string-formats.ts'
 
 const piece = fc.constantFrom(
   'a',

@@ -121,7 +121,9 @@ export class PermissionGate {
   ): Promise<GateDecision> {
     const { reason } = decide(request, standing)
     const savable = this.#options.save !== undefined && reason.kind === 'default'
-    const answers: PermissionAnswer[] = savable ? ['once', 'session', 'always', 'no'] : ['once', 'session', 'no']
+    const answers: PermissionAnswer[] = savable
+      ? ['once', 'session', 'always', 'no']
+      : ['once', 'session', 'no']
     const saves = savable ? { rule: request.name, file: this.#options.savesTo?.() } : undefined
     const answer = await this.#options.ask?.({ request, reason, arguments: args, answers, saves, signal })
     if (answer === 'once')

@@ -9,15 +9,6 @@ export {
 } from '../config/rule-matcher.ts'
 export { type ParsedRule, parseRule, type RuleUse, type UnreadableRule } from '../config/rule-syntax.ts'
 export {
-  type PermissionAnswer,
-  type Caller,
-  type GateOptions,
-  PermissionGate,
-  type PermissionQuestion,
-  type Requester,
-  type GateDecision,
-} from './gate.ts'
-export {
   type AuditCheck,
   type AuditEvent,
   AuditLog,
@@ -29,6 +20,15 @@ export {
 export { type AuditKeys, auditKeys } from './audit-seal.ts'
 export { channelVerdict, isOfUser, readVerdict } from './channel.ts'
 export { decide, explainDecision, type Standing } from './decide.ts'
+export {
+  type Caller,
+  type GateDecision,
+  type GateOptions,
+  type PermissionAnswer,
+  PermissionGate,
+  type PermissionQuestion,
+  type Requester,
+} from './gate.ts'
 export { permissionQuestion } from './permission-question.ts'
 export { redact, redactText } from './redact.ts'
 export type { ClaimedTraits, Decision, PermissionOutcome, Reason, ToolRequest } from './request.ts'

@@ -1,5 +1,10 @@
 // permission-question.ts: a permission question as the user reads it. Every surface that asks uses it: the chat, `serve --ask=elicit`.
-import { type LayoutOptions, type QuestionParts, type QuestionText, questionText } from '../text/question-text.ts'
+import {
+  type LayoutOptions,
+  type QuestionParts,
+  type QuestionText,
+  questionText,
+} from '../text/question-text.ts'
 import { exactLine, nameText, quoted } from '../text/visible.ts'
 import type { PermissionQuestion } from './gate.ts'
 import type { ToolRequest } from './request.ts'

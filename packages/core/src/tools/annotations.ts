@@ -1,8 +1,8 @@
 // annotations.ts: what a server says about its tools' behaviour, with the protocol's defaults filled in.
 // They are claims: permissions/ lets them loosen something only where the user configured the server.
 import { isConcurrencySafe } from '../connection/lists.ts'
-import type { ToolDefinition } from './definition.ts'
 import { cleanLine } from '../text/sanitize.ts'
+import type { ToolDefinition } from './definition.ts'
 
 export interface ToolTraits {
   readonly readOnly: boolean

@@ -1,5 +1,6 @@
 // tools: from what servers list to what an agent holds.
 export { type HeaderScan, mirrored, scanHeaders } from '../connection/param-headers.ts'
+export { cleanLine, cleanText, describeTool } from '../text/sanitize.ts'
 export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 export {
   type Args,
@@ -19,30 +20,8 @@ export {
   type ToolAnnotations,
   type ToolDefinition,
 } from './definition.ts'
-export { cleanLine, cleanText, describeTool } from '../text/sanitize.ts'
 export * from './formats/index.ts'
 export { type InjectionSign, injectionSigns } from './injection-signs.ts'
-export {
-  type CountedTool,
-  type TokenCosts,
-  type ServerTokenCost,
-  type Loading,
-  type LoadingOptions,
-  tokenCosts,
-  planLoading,
-  toolTokens,
-} from './token-costs.ts'
-export {
-  accept,
-  type LockedTool,
-  type LockFile,
-  needsReview,
-  readLock,
-  type ToolChange,
-  toolChanges,
-  toolHash,
-  updateLock,
-} from './tools-lock.ts'
 export { decodeBase64, identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
 export { type AcceptedTools, permissionRequest, wayOut } from './permit.ts'
@@ -61,12 +40,22 @@ export {
   compileSchema,
   loadZod,
   type SchemaIssue,
-  toZod,
   type SchemaResult,
+  toZod,
   type Zod,
 } from './schema/index.ts'
 export { type SearchableTool, type SearchHit, ToolIndex } from './search.ts'
 export { unsaidPart } from './structured-content.ts'
+export {
+  type CountedTool,
+  type Loading,
+  type LoadingOptions,
+  planLoading,
+  type ServerTokenCost,
+  type TokenCosts,
+  tokenCosts,
+  toolTokens,
+} from './token-costs.ts'
 export {
   BoundTool,
   type BoundToolOptions,
@@ -77,3 +66,14 @@ export {
   type ToolActions,
 } from './tool.ts'
 export { type FoundTools, TOOL_SEARCH_NAME, type ToolSearch, toolSearch } from './tool-search.ts'
+export {
+  accept,
+  type LockedTool,
+  type LockFile,
+  needsReview,
+  readLock,
+  type ToolChange,
+  toolChanges,
+  toolHash,
+  updateLock,
+} from './tools-lock.ts'

@@ -1,7 +1,8 @@
 // injection-signs.ts: signs that a tool's text is meant for the model behind the user's back. They are warnings for a person to
 // judge, found in the original text: what the model sees has already been cleaned by describe.ts.
-import type { ToolDefinition } from './definition.ts'
+
 import { BIDI, INVISIBLE } from '../text/sanitize.ts'
+import type { ToolDefinition } from './definition.ts'
 import { isRecord } from './json.ts'
 import { survey } from './schema/reference.ts'
 

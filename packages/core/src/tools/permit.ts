@@ -4,10 +4,10 @@ import { PermissionDenied } from '../errors.ts'
 import {
   type Decision,
   explainDecision,
+  type GateDecision,
   type PermissionGate,
   type Standing,
   type ToolRequest,
-  type GateDecision,
 } from '../permissions/index.ts'
 import type { BoundTool, CallContext } from './tool.ts'
 

@@ -3,12 +3,12 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { listAllTools } from '../../../../bench/lib/servers.mjs'
-import { readToolList } from './definition.ts'
 import { describeTool } from '../text/sanitize.ts'
-import { tokenCosts, planLoading } from './token-costs.ts'
+import { readToolList } from './definition.ts'
 import { type SearchableTool, ToolIndex } from './search.ts'
-import { toolSearch } from './tool-search.ts'
 import { stem } from './search-terms.ts'
+import { planLoading, tokenCosts } from './token-costs.ts'
+import { toolSearch } from './tool-search.ts'
 
 type Counted = SearchableTool & { alwaysLoad: boolean }
 const tools: Counted[] = []

@@ -2,17 +2,17 @@
 // What a call goes through is in call.ts.
 import type { ZodType } from 'zod'
 import type { Decision } from '../permissions/index.ts'
+import { describeTool } from '../text/sanitize.ts'
 import { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 import type { JsonSchema, ToolDefinition } from './definition.ts'
-import { describeTool } from '../text/sanitize.ts'
 import type { ToolResult } from './result.ts'
 import { resultLimit } from './result.ts'
 import {
   type CompiledSchema,
   compileSchema,
   requireZod,
-  toZod,
   type SchemaResult,
+  toZod,
   type Zod,
 } from './schema/index.ts'
 

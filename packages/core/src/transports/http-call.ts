@@ -6,7 +6,7 @@ import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { META } from '../protocol.ts'
 import { EventStream } from './event-stream.ts'
-import { type HttpResponse, BodyTooLarge } from './http-exchange.ts'
+import { BodyTooLarge, type HttpResponse } from './http-exchange.ts'
 import { answeredId, messagesIn, requestId } from './json-rpc-messages.ts'
 
 export interface CallSink {

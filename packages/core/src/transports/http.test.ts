@@ -6,7 +6,6 @@ import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
 import { Cancelled, IoError } from '../errors.ts'
 import { retimed } from '../fixtures/timers.ts'
 import { type Host, systemHost } from '../host.ts'
-import { httpStatus, isTerminalError } from './transport-errors.ts'
 import {
   type Asked,
   event,
@@ -18,6 +17,7 @@ import {
 } from './fixtures/http-script.ts'
 import { type TestContext, testContext, until, wire, within } from './fixtures/support.ts'
 import { openTransport, type TransportContext } from './open.ts'
+import { httpStatus, isTerminalError } from './transport-errors.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {

@@ -4,7 +4,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { EventStream } from './event-stream.ts'
-import { type HttpResponse, BodyTooLarge } from './http-exchange.ts'
+import { BodyTooLarge, type HttpResponse } from './http-exchange.ts'
 import { messagesIn } from './json-rpc-messages.ts'
 
 export interface PushStreamOptions {

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { SseEntry } from '../config/entry.ts'
 import { IoError } from '../errors.ts'
-import { httpStatus } from './transport-errors.ts'
 import { type Asked, event, events, json, result, scripted } from './fixtures/http-script.ts'
 import { testContext, until, wire, within } from './fixtures/support.ts'
 import { openTransport, type TransportContext } from './open.ts'
+import { httpStatus } from './transport-errors.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {

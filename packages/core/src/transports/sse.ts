@@ -9,15 +9,15 @@ import type {
 import type { SseEntry } from '../config/entry.ts'
 import { Cancelled, IoError, ParseError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
-import { EventStream } from './event-stream.ts'
-import { errorCode } from './transport-errors.ts'
 import { EntryHeaders, type HeaderMap } from './entry-headers.ts'
+import { EventStream } from './event-stream.ts'
 import { messagesIn } from './json-rpc-messages.ts'
 import { type Network, openNetwork } from './network.ts'
 import type { TransportAuth, TransportContext } from './open.ts'
 import { plainFetch } from './response.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { type Excerpt, tooLargeAnswer } from './too-large.ts'
+import { errorCode } from './transport-errors.ts'
 
 type SseTarget = Pick<SseEntry, 'url' | 'headers' | 'headersHelper'>
 

@@ -7,9 +7,9 @@ import { IoError } from '../errors.ts'
 import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
-import { httpStatus, isTerminalError } from './transport-errors.ts'
 import { testContext, until, wire, within } from './fixtures/support.ts'
 import { openTransport, type TransportContext } from './open.ts'
+import { httpStatus, isTerminalError } from './transport-errors.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {

@@ -5,12 +5,12 @@ import type { ClientOptions, WebSocket } from 'ws'
 import type { WsEntry } from '../config/entry.ts'
 import { AnswerTooLarge, Cancelled, IoError, ParseError, type PlugboardError } from '../errors.ts'
 import { CONNECT_LIMITS, LOG_LIMITS, WEBSOCKET_LIMITS } from '../limits.ts'
-import { httpStatus } from './transport-errors.ts'
 import { EntryHeaders, type HeaderMap } from './entry-headers.ts'
 import { messagesIn } from './json-rpc-messages.ts'
 import { trustedCertificates } from './network.ts'
 import type { TransportContext } from './open.ts'
 import { tooLargeAnswer } from './too-large.ts'
+import { httpStatus } from './transport-errors.ts'
 import { tunnelFor } from './tunnel.ts'
 
 type WsTarget = Pick<WsEntry, 'url' | 'headers' | 'headersHelper'>

@@ -1,13 +1,10 @@
 // legacy.ts: one conversation of the older era, from initialize to its end: open requests, cancellation, the questions we
 // ask, and what the client follows. Which wire it runs on is the outlet's business.
 import { randomUUID } from 'node:crypto'
-import { InvalidInput, NotFound, JsonRpcError } from '@plugboard/core'
+import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
-import { text } from '../methods.ts'
 import type { Client, ClientRequest } from '../client-request.ts'
 import { wireError } from '../errors.ts'
-import { tooMany } from '../routing/notifications.ts'
 import type { Gateway } from '../gateway.ts'
 import {
   type ClientCapabilities,
@@ -26,6 +23,9 @@ import {
   readCapabilities,
   SERVER_INFO,
 } from '../json-rpc.ts'
+import { text } from '../methods.ts'
+import { tooMany } from '../routing/notifications.ts'
+import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 
 export interface Outlet {
   /** Sends a message; `about` is the request of the client that it belongs to. */
@@ -161,7 +161,9 @@ export class LegacySession implements Client {
       )
       const settle = ({ result, error }: Reply) => {
         if (result === undefined)
-          return fail(new JsonRpcError(error?.code ?? RPC.internal, error?.message ?? 'No answer', error?.data))
+          return fail(
+            new JsonRpcError(error?.code ?? RPC.internal, error?.message ?? 'No answer', error?.data),
+          )
         end()
         resolve(result)
       }
@@ -178,7 +180,8 @@ export class LegacySession implements Client {
     this.#stopListening?.()
     this.#gateway.feed.forgetLevel(this)
     for (const controller of this.#open.values()) controller.abort()
-    for (const { fail } of [...this.#asked.values()]) fail(new JsonRpcError(RPC.internal, 'The client is gone.'))
+    for (const { fail } of [...this.#asked.values()])
+      fail(new JsonRpcError(RPC.internal, 'The client is gone.'))
     await Promise.allSettled([...this.#unfollow.values()].map((stop) => stop()))
     this.#unfollow.clear()
   }

@@ -1,14 +1,14 @@
 // modern.ts: requests of 2026-07-28, each complete in itself. A question that comes up while a call runs becomes the
 // answer "input required"; the call waits, parked, until the client comes back with what was asked.
 import { randomUUID } from 'node:crypto'
-import { InvalidInput, NotFound, JsonRpcError } from '@plugboard/core'
+import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
-import { CallEnded, type Client, type ClientRequest, type Origin } from '../client-request.ts'
+import { UNRESTRICTED } from '../access/access.ts'
 import type { Exposure } from '../access/exposure.ts'
+import { type Place, Quota } from '../access/quota.ts'
+import { CallEnded, type Client, type ClientRequest, type Origin } from '../client-request.ts'
 import { isAway, type WireError, wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { UNRESTRICTED } from '../access/access.ts'
 import {
   ASKING_METHODS,
   CACHEABLE,
@@ -26,7 +26,7 @@ import {
   readCapabilities,
   SERVER_INFO,
 } from '../json-rpc.ts'
-import { type Place, Quota } from '../access/quota.ts'
+import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 import { CallStates, fingerprint, noSuchState, type Resumption, resumptionOf } from './request-state.ts'
 
 /** The way back to the client for one request. */

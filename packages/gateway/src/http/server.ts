@@ -10,14 +10,12 @@ import {
 import type { AddressInfo } from 'node:net'
 import { InvalidInput, JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { McpHttpResponse, accepts, json } from './response.ts'
-import { isTooLongToStart, readBody } from './request-body.ts'
-import { outcomeUnknown, wireError } from '../errors.ts'
-import type { Gateway } from '../gateway.ts'
-import { type AccessGrant, AccessControl, isLoopback, type AuthorizedClient } from '../access/access.ts'
-import { eraOf, paramFault } from './era-headers.ts'
+import { AccessControl, type AccessGrant, type AuthorizedClient, isLoopback } from '../access/access.ts'
+import { Quota } from '../access/quota.ts'
 import { type Greeting, readGreeting } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
+import { outcomeUnknown, wireError } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
 import {
   errorReply,
   type Id,
@@ -30,10 +28,12 @@ import {
   SERVER_INFO,
 } from '../json-rpc.ts'
 import { parseMessage } from '../parse-message.ts'
-import { clientName, type HttpSession, Sessions } from './sessions.ts'
-import { Quota } from '../access/quota.ts'
 import { within } from '../stdio/server.ts'
 import { withTraceHeaders } from '../telemetry.ts'
+import { eraOf, paramFault } from './era-headers.ts'
+import { isTooLongToStart, readBody } from './request-body.ts'
+import { accepts, json, McpHttpResponse } from './response.ts'
+import { clientName, type HttpSession, Sessions } from './sessions.ts'
 
 export interface HttpOptions {
   /** 0, or left out, picks a free port. */

@@ -1,10 +1,10 @@
 // Room for sessions is bounded and shared fairly, and a session that is not in memory any more is rebuilt from its id.
 import { describe, expect, it } from 'vitest'
+import { Quota } from '../access/quota.ts'
+import { readGreeting } from '../eras/legacy.ts'
 import { makeGateway, onEnd } from '../fixtures/kit.ts'
 import { EVERYTHING, type GatewayLimits, KeyRing, SpentIds } from '../index.ts'
-import { readGreeting } from '../eras/legacy.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
-import { Quota } from '../access/quota.ts'
 
 const GREETING = readGreeting({
   protocolVersion: '2025-11-25',

@@ -3,14 +3,14 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type McpHttpResponse, frame, type Resumable, STREAM_HEADERS } from './response.ts'
+import { type AuthorizedClient, UNRESTRICTED } from '../access/access.ts'
+import type { Place, Quota } from '../access/quota.ts'
+import { type Greeting, LegacySession } from '../eras/legacy.ts'
 import { outcomeUnknown } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { UNRESTRICTED, type AuthorizedClient } from '../access/access.ts'
-import { type Greeting, LegacySession } from '../eras/legacy.ts'
 import { declared, type Id, isLegacyVersion, isObject, type Json, readCapabilities } from '../json-rpc.ts'
 import { Replay, type Rest, requestOf, STANDALONE } from './replay.ts'
-import type { Place, Quota } from '../access/quota.ts'
+import { frame, type McpHttpResponse, type Resumable, STREAM_HEADERS } from './response.ts'
 
 /** What a session id says. */
 interface Pass {

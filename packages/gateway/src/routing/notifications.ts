@@ -3,11 +3,11 @@
 import type { Board } from '@plugboard/core'
 import { Cancelled } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
-import type { Client } from '../client-request.ts'
 import type { Exposure } from '../access/exposure.ts'
-import type { Shown } from '../views/views.ts'
+import type { Client } from '../client-request.ts'
 import { isObject, type Json, LOG_LEVELS } from '../json-rpc.ts'
+import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
+import type { Shown } from '../views/views.ts'
 import type { ServerRequestRouter } from './server-requests.ts'
 
 /** What a client of 2026-07-28 listens to; one of the older era hears every list change. */

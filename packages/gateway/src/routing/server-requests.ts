@@ -2,14 +2,14 @@
 // nobody else. Where that cannot be told, the question is refused: an answer of the wrong person is worse than none.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
-  type PermissionAnswer,
-  type RequestHandler,
-  type ServerRequestContext,
   type BoardOptions,
   type ConfiguredServer,
-  type PermissionQuestion,
-  type RequestHandlers,
   JsonRpcError,
+  type PermissionAnswer,
+  type PermissionQuestion,
+  type RequestHandler,
+  type RequestHandlers,
+  type ServerRequestContext,
 } from '@plugboard/core'
 import { PermissionDenied } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
@@ -222,7 +222,12 @@ export class ServerRequestRouter {
     return this.#roots()
   }
 
-  async #askPermission({ request, reason, arguments: args, signal }: PermissionQuestion): Promise<PermissionAnswer> {
+  async #askPermission({
+    request,
+    reason,
+    arguments: args,
+    signal,
+  }: PermissionQuestion): Promise<PermissionAnswer> {
     const flight = this.#here.getStore()
     if (!flight?.exchange.client.capabilities.elicitForm) return 'no'
     const { exchange } = flight

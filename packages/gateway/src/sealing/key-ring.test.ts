@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { folder } from '../fixtures/kit.ts'
-import { gatewayKeys, parseKeys } from './key-store.ts'
 import { freshKey, KeyRing } from './key-ring.ts'
+import { gatewayKeys, parseKeys } from './key-store.ts'
 import { SpentIds } from './spent-ids.ts'
 
 const DAY = 24 * 60 * 60 * 1000

@@ -1,10 +1,10 @@
 // server.ts: the gateway on a pair of pipes: one message a line, one client, both eras. What the client sends decides.
 import type { Readable, Writable } from 'node:stream'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { outcomeUnknown } from '../errors.ts'
-import type { Gateway } from '../gateway.ts'
 import { LegacySession } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
+import { outcomeUnknown } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
 import { errorReply, type Id, isModern, type Request, RPC, written } from '../json-rpc.ts'
 import { parseMessage } from '../parse-message.ts'
 

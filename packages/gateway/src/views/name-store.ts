@@ -1,8 +1,8 @@
 // name-store.ts: which server each public name belonged to, in a file of the state folder, so that a server that is up first
 // after a restart of the gateway does not get the names of one that is slower.
 import { readTextFile, writeFileAtomic } from '@plugboard/core/files'
-import type { Claimant, NameStore } from './name-claims.ts'
 import { isObject } from '../json-rpc.ts'
+import type { Claimant, NameStore } from './name-claims.ts'
 
 const FILE_BYTES = 4 * 1024 * 1024
 const NAMES = 20_000

@@ -1,12 +1,12 @@
 // status.ts: how the servers behind the gateway are, for the client's model (instructions) and as a resource. Clients hear
 // codes and fixed sentences only: what a server wrote when it failed may hold secrets, and stays with the operator.
 import type { Board, ServerSnapshot } from '@plugboard/core'
-import { STATUS_URI } from './resource-uris.ts'
-import type { Client } from '../client-request.ts'
 import type { Exposure } from '../access/exposure.ts'
+import type { Client } from '../client-request.ts'
 import { SENTENCES } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Json } from '../json-rpc.ts'
+import { STATUS_URI } from './resource-uris.ts'
 
 const INSTRUCTIONS_CHARS = 2000
 

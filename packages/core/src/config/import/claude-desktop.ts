@@ -1,6 +1,6 @@
 // claude-desktop.ts: claude_desktop_config.json. Local servers only, and no variables: remote ones are added in its
 // own settings window, not in this file.
-import { parseJson } from './tree.ts'
+
 import { pathOf, settingsFolder } from './editors.ts'
 import { compact } from './fields.ts'
 import {
@@ -14,6 +14,7 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
+import { parseJson } from './tree.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 

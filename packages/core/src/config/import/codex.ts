@@ -1,7 +1,6 @@
 // codex.ts: Codex's config.toml. It fills in no variables inside a text; it has fields that name a variable instead
 // (`env_vars`, `bearer_token_env_var`, `env_http_headers`), and those are what our variables become.
 import { stringify } from 'smol-toml'
-import { isObject, parseToml } from './tree.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import {
@@ -15,6 +14,7 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
+import { isObject, parseToml } from './tree.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { hasVariable, soleVariable, variable, variableStyle } from './variables.ts'
 

@@ -1,5 +1,5 @@
 // cursor.ts: .cursor/mcp.json. A `url` without a type is tried as HTTP and then as SSE, as here.
-import { parseJson } from './tree.ts'
+
 import {
   ENV_FILE,
   editorSpelling,
@@ -22,6 +22,7 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
+import { parseJson } from './tree.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 

@@ -1,6 +1,6 @@
 // gemini.ts: Gemini CLI's settings.json. `httpUrl` is HTTP; a bare `url` was SSE once and is tried as HTTP first today.
 // A server is switched off by a list of names beside the servers, not in its entry.
-import { isObject, type JsonObject, parseJson } from './tree.ts'
+
 import { pathOf } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
@@ -18,6 +18,7 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
+import { isObject, type JsonObject, parseJson } from './tree.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { NAME, variable, variableStyle } from './variables.ts'
 

@@ -1,6 +1,6 @@
 // opencode.ts: opencode.json(c), servers under `mcp` (version 2: under `mcp.servers`). Command and arguments are one
 // list; a remote server is tried as HTTP and then as SSE.
-import { isObject, type JsonObject, parseJson } from './tree.ts'
+
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import {
@@ -13,6 +13,7 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
+import { isObject, type JsonObject, parseJson } from './tree.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 

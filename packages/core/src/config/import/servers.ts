@@ -1,9 +1,9 @@
 // servers.ts: the walk over all servers of a document, the same for every client and both directions: names made
 // legal, one bad entry kept from spoiling the others, and what our entry says that the other side cannot.
 import { CONFIG_LIMITS } from '../../limits.ts'
-import { isObject, type JsonObject } from './tree.ts'
-import { compact, Fields, type Translate, WrongShape } from './fields.ts'
 import { excerpt } from './excerpt.ts'
+import { compact, Fields, type Translate, WrongShape } from './fields.ts'
+import { isObject, type JsonObject } from './tree.ts'
 import type { ImportNote, WrittenEntry } from './types.ts'
 
 /** Converts each entry; `undefined` from `convert` means it was left out and a note says why. */

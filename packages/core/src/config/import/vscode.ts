@@ -1,6 +1,6 @@
 // vscode.ts: VS Code's mcp.json (`servers`, `inputs`), and the older `"mcp": {"servers"}` inside settings.json.
 // It asks the user for inputs; here each becomes an environment variable, and a note says which.
-import { isObject, type JsonObject, parseJson } from './tree.ts'
+
 import {
   ENV_FILE,
   editorSpelling,
@@ -10,6 +10,7 @@ import {
   readWorkspaceCwd,
   settingsFolder,
 } from './editors.ts'
+import { excerpt } from './excerpt.ts'
 import { compact, type Fields } from './fields.ts'
 import {
   type Ability,
@@ -23,7 +24,7 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
-import { excerpt } from './excerpt.ts'
+import { isObject, type JsonObject, parseJson } from './tree.ts'
 import type { ClientFile, ClientFormat, ImportNote, Place } from './types.ts'
 import { variable, variableName, variableStyle } from './variables.ts'
 

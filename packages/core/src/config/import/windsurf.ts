@@ -1,6 +1,6 @@
 // windsurf.ts: ~/.codeium/windsurf/mcp_config.json. Remote servers have `serverUrl` (older: `url`), and which kind they
 // are is found out by trying.
-import { parseJson } from './tree.ts'
+
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import {
@@ -15,6 +15,7 @@ import {
   serverMap,
   UNKNOWN,
 } from './servers.ts'
+import { parseJson } from './tree.ts'
 import type { ClientFormat, ImportNote } from './types.ts'
 import { variable, variableStyle } from './variables.ts'
 

@@ -3,14 +3,14 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type BundleContext, isBundleName, readBundle } from './bundle.ts'
-import type { RawDocument } from './servers-file.ts'
 import { folderFiles, readPluginFolder } from './folder.ts'
+import type { RawDocument } from './servers-file.ts'
 
 export type { BundleContext } from './bundle.ts'
 export { readBundle } from './bundle.ts'
-export type { RawDocument, RawServer } from './servers-file.ts'
 export { readPluginFolder } from './folder.ts'
 export type { UserValues } from './manifest.ts'
+export type { RawDocument, RawServer } from './servers-file.ts'
 export type { ArchiveLimits } from './unpack.ts'
 
 /** Reads every plugin, in order. What is wrong with one is a diagnostic of that one; only an abort throws. */

@@ -1,8 +1,8 @@
 // manifest.ts: the manifest of a bundle and the user's values → one entry of ours. Pure: where the bundle lies and
 // which machine this is come in as data.
 import { posix, win32 } from 'node:path'
-import { isObject, type JsonObject } from '../import/tree.ts'
 import { excerpt } from '../import/excerpt.ts'
+import { isObject, type JsonObject } from '../import/tree.ts'
 import type { Diagnostic } from '../types.ts'
 
 export interface BundlePlace {

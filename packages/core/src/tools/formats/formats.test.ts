@@ -7,8 +7,8 @@ import {
   geminiComplaints,
   openAiComplaints,
 } from '../../../../../test/compat/accepts.mjs'
-import { type JsonSchema, readToolList } from '../definition.ts'
 import { describeTool } from '../../text/sanitize.ts'
+import { type JsonSchema, readToolList } from '../definition.ts'
 import { compileSchema } from '../schema/index.ts'
 import type { OfferedTool } from '../tool.ts'
 import { fromAnthropic, toAnthropic } from './anthropic.ts'

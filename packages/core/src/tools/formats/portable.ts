@@ -4,8 +4,8 @@
 // The result is valid 2020-12 with an object at the root. Every reference leads to `#` or to `#/$defs/NAME`, whatever the
 // original used: `definitions`, `components`, anchors, ids, dynamic references, pointers into properties.
 import { SCHEMA_LIMITS } from '../../limits.ts'
-import type { JsonSchema } from '../definition.ts'
 import { cleanText, cutText } from '../../text/sanitize.ts'
+import type { JsonSchema } from '../definition.ts'
 import { canonicalJson, isRecord, put } from '../json.ts'
 import { resolveReference, type SchemaNames, survey } from '../schema/reference.ts'
 import { asObject, isPlainRoot } from './object-root.ts'
