@@ -1,5 +1,5 @@
 // gateway.ts: the board as one server: what each client is shown of it, and its requests on their way to the servers and
-// back. It knows no transport and no era; what a method means is in answers.ts, names are offers.ts's.
+// back. It knows no transport and no era; what a method means is in methods.ts, names are views/views.ts's.
 import { type Board, JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { EVERYTHING, type Exposure } from './access/exposure.ts'

@@ -1,5 +1,5 @@
 // model.mjs: a small MCP server without any library, the same on every transport. What it does wrong is one entry of
-// habits.mjs, looked up at named points; everything else it does right. It knows messages, not how they travel.
+// behaviours.mjs, looked up at named points; everything else it does right. It knows messages, not how they travel.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { habitNamed } from './behaviours.mjs'

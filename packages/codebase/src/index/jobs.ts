@@ -1,5 +1,5 @@
 // index/jobs.ts: what index threads are given to do, from the calling side: read files into segments, on as many threads as
-// allowed, and look at every file once. When to do so is live.ts's business; how it is done, worker.ts's.
+// allowed, and look at every file once. When to do so is text-index.ts's business; how it is done, worker.ts's.
 import { INDEX_LIMITS } from '../limits.ts'
 import type { IndexStore, TextSegment } from './storage.ts'
 import { Thread } from './threads.ts'

@@ -1,5 +1,5 @@
 // ip-ranges.ts: which part of the network an IP address belongs to, and whether an auth request may go there.
-// Pure; guard.ts asks it before and while connecting.
+// Pure; guarded-fetch.ts asks it before and while connecting.
 import { isIPv4, isIPv6 } from 'node:net'
 
 export type Zone = 'public' | 'loopback' | 'private' | 'link-local' | 'reserved'

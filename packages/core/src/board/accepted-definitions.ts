@@ -1,5 +1,5 @@
 // accepted-definitions.ts: which tool definitions were agreed to, in memory and in the state folder. A definition is accepted when
-// a call to it is first allowed; one that changed later is asked about again. How they are compared is lock.ts's.
+// a call to it is first allowed; one that changed later is asked about again. How they are compared is tools/tools-lock.ts's.
 import {
   type AcceptedTools,
   accept,

@@ -1,5 +1,5 @@
 // json-schema.ts: the settings files and `.mcp.json` as JSON Schema, for editors and the reference in docs/; made from
-// the very schemas that check them, with a sentence for every key from words.ts. It is loaded only when asked for.
+// the very schemas that check them, with a sentence for every key from key-descriptions.ts. It is loaded only when asked for.
 import * as z from 'zod/mini'
 import { KEY_DESCRIPTIONS } from './key-descriptions.ts'
 import { entryKinds, writtenEntrySchema } from './schema.ts'
@@ -54,7 +54,7 @@ function describe(schema: JsonSchema, path: string): void {
 
 function described(path: string): string {
   const words = KEY_DESCRIPTIONS[path]
-  if (words === undefined) throw new Error(`words.ts has no sentence for ${path}`)
+  if (words === undefined) throw new Error(`key-descriptions.ts has no sentence for ${path}`)
   const scopes = HONOURED[path as keyof typeof HONOURED]
   return scopes && scopes.length < 4 ? `${words} Counts in ${scopes.join(' and ')} settings only.` : words
 }

@@ -1,5 +1,5 @@
 // sanitize.ts: makes a stranger's text fit to be shown: to a model, in a terminal, in a log.
-// It takes away what cannot be seen and what is too much; hidden.ts says what that was.
+// It takes away what cannot be seen and what is too much; tools/injection-signs.ts says what that was.
 import { TOOL_LIMITS } from '../limits.ts'
 
 /** Escape sequences of terminals: CSI, OSC (with its payload) and the two-character ones. */

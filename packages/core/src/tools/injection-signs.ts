@@ -1,5 +1,5 @@
 // injection-signs.ts: signs that a tool's text is meant for the model behind the user's back. They are warnings for a person to
-// judge, found in the original text: what the model sees has already been cleaned by describe.ts.
+// judge, found in the original text: what the model sees has already been cleaned by text/sanitize.ts.
 
 import { BIDI, INVISIBLE } from '../text/sanitize.ts'
 import type { ToolDefinition } from './definition.ts'
