@@ -34,7 +34,7 @@ const CORE_ASKS_FOR = [
   'zod',
 ]
 const CORE_MAY_HAVE = ['@napi-rs/keyring', 'sharp']
-const CORE_BYTES = 1_500_000
+const CORE_BYTES = 1_700_000
 
 let place: Place
 let packages: readonly Packed[]

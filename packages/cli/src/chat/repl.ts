@@ -62,7 +62,7 @@ export async function runRepl(options: ReplOptions): Promise<number> {
     ...rules,
   })
   const stopTelling = printConfigEvents(board, output, (line) =>
-    keyboard.aside(() => stage.aside(() => process.stderr.write(`${line}\n`))),
+    keyboard.aside(() => stage.aside(() => write(2, `${line}\n`))),
   )
   const leave = new AbortController()
   const onTerm = () => leave.abort(new Cancelled())

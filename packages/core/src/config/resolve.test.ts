@@ -353,7 +353,8 @@ describe('what a settings file says', () => {
     expect(actions(file, recorded({ allow: ['mcp__a'] }))).toContain('allow mcp__a')
     const resolved = resolve([file], recorded({ allow: ['mcp__a'] }))
     expect(resolved.pendingSettings).toMatchObject([{ kind: 'allow', written: ['mcp__z'] }])
-    expect(resolved.diagnostics).toMatchObject([{ path: 'permissions.allow', severity: 'warning' }])
+    const told = resolved.diagnostics.filter(({ topic }) => topic !== 'rules')
+    expect(told).toMatchObject([{ path: 'permissions.allow', severity: 'warning' }])
     expect(actions(file, { approveProject: true })).toEqual(['deny mcp__c', 'ask mcp__b'])
   })
 

@@ -117,6 +117,11 @@ describe('rules about servers that are not there', () => {
   })
 })
 
+/** The user approved these rules of the private file. */
+const approved = (...allow: string[]) => ({
+  records: { ...NO_RECORDS, settings: new Map([['.plugboard/settings.local.json', { allow }]]) },
+})
+
 describe('whose servers an allow rule reaches', () => {
   const allow = { permissions: { allow: ['mcp__s'], deny: ['mcp__t'] } }
   it('is the user’s own for rules of the user, and this project’s for rules of the project', () => {
@@ -125,7 +130,7 @@ describe('whose servers an allow rule reaches', () => {
         { action: 'deny', rule: 'mcp__t' },
         { action: 'allow', rule: 'mcp__s', reach: 'user-servers' },
       ])
-    const [deny, local] = resolved([read('local', allow)]).rules
+    const [deny, local] = resolved([read('local', allow)], approved('mcp__s')).rules
     expect(deny).not.toHaveProperty('reach')
     expect(local).not.toHaveProperty('reach')
     expect(local).not.toHaveProperty('signatures')
@@ -141,7 +146,7 @@ describe('whose servers an allow rule reaches', () => {
     expect(grants).toEqual(new Map([['mcp__s', ['sig-1', 'sig-2']]]))
     expect(statSync(alwaysRulesFile(place)).mode & 0o777).toBe(0o600)
     const document = read('local', { permissions: { allow: ['mcp__s', 'mcp__other'] } })
-    expect(resolved([document], { grants }).rules).toMatchObject([
+    expect(resolved([document], { grants, ...approved('mcp__s', 'mcp__other') }).rules).toMatchObject([
       { rule: 'mcp__s', signatures: ['sig-1', 'sig-2'] },
       { rule: 'mcp__other' },
     ])
@@ -161,7 +166,9 @@ describe('whose servers an allow rule reaches', () => {
       const grants = await readAlwaysRules(place)
       expect([broken, grants]).toEqual([broken, 'unreadable'])
       const document = read('local', { permissions: { allow: ['mcp__s'] } })
-      expect(resolved([document], { grants }).rules).toMatchObject([{ rule: 'mcp__s', signatures: [] }])
+      expect(resolved([document], { grants, ...approved('mcp__s') }).rules).toMatchObject([
+        { rule: 'mcp__s', signatures: [] },
+      ])
       await expect(recordAlwaysRule(place, 'mcp__s', 'sig')).rejects.toThrow('cannot be read')
       expect(readFileSync(alwaysRulesFile(place), 'utf8')).toBe(broken)
     }

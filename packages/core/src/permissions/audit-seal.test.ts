@@ -57,6 +57,7 @@ describe('seals of the audit log', () => {
       ok: true,
       lines: 13,
       firstSeq: 1,
+      rotatedAway: 0,
       seals: { key: 'file', since: 1, unsealed: 0 },
     })
     expect((await stat(`${path}.key`)).mode & 0o777).toBe(0o600)
@@ -109,7 +110,7 @@ describe('seals of the audit log', () => {
 
   it('start with the first line that is written with a key, and cover the lines before it', async () => {
     await write(4, {})
-    expect(await verifyAudit(path, keys)).toEqual({ ok: true, lines: 4, firstSeq: 1 })
+    expect(await verifyAudit(path, keys)).toEqual({ ok: true, lines: 4, firstSeq: 1, rotatedAway: 0 })
     await write(2)
     expect(await verifyAudit(path, keys)).toMatchObject({ ok: true, lines: 6, seals: { since: 5 } })
     const forged = rechained(

@@ -355,7 +355,7 @@ describe('hooks around a call', () => {
     expect(result).toMatchObject({ structuredContent: { password: SECRET }, truncated: true })
     const silent = board({
       hooks: [fn('PostToolUse', () => ({}))],
-      send: async () => ({ content: [], x: 1 }),
+      send: async () => ({ content: [] }),
     })
     expect((await silent.call('everything.echo', { message: 'x' })).content).toEqual([
       { type: 'text', text: '(no output)' },
