@@ -1,7 +1,7 @@
 // call-output.ts: what a tool answered, as `call` prints it: for a script with --json, for a pipe, for a person at a terminal.
 // Only the last of them gets a cut.
 import type { Tool, ToolResult } from '@plugboard/core'
-import { decodeBase64, linkLine, otherFields, unsaidPart } from '@plugboard/core/tools'
+import { decodeBase64, linkLine, otherFields } from '@plugboard/core/tools'
 import { jsonText } from '../output.ts'
 import { isTerminal } from '../streams.ts'
 
@@ -54,8 +54,7 @@ export function pipedText(result: ToolResult): ResultText {
   const notes: string[] = []
   const said = listOf(answer.content).flatMap((part) => textOf(part, notes))
   if (said.some((text) => text !== '')) {
-    if (structuredContent !== undefined && unsaidPart(structuredContent, said) !== undefined)
-      notes.push(MORE_IN_JSON)
+    if (result.hasUnsaidData) notes.push(MORE_IN_JSON)
     return { said, notes }
   }
   const rest = structuredContent ?? otherFields(answer)

@@ -1,4 +1,4 @@
-// meaning/chunk-batch.ts: what is kept of the chunks of some files, made on the thread that cut them: where each stands, which
+// semantic/chunk-batch.ts: what is kept of the chunks of some files, made on the thread that cut them: where each stands, which
 // words it has, and a hash by which a stale one is noticed.
 import { createHash } from 'node:crypto'
 import type { Chunk } from '../chunks/shape.ts'

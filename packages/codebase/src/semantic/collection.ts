@@ -1,4 +1,4 @@
-// meaning/collection.ts: the chunks of all open segments as one collection, ranked by words and by vectors. It never changes:
+// semantic/collection.ts: the chunks of all open segments as one collection, ranked by words and by vectors. It never changes:
 // when segments come or go, a new one is made, and a search goes on with the one it began with.
 import { languageOf } from '../chunks/languages.ts'
 import type { ChunkSegment, TermHit } from '../index/storage.ts'

@@ -1,4 +1,4 @@
-// meaning/embedders.ts: where vectors come from: the model that comes with the install, a model in a folder of the user's, or an
+// semantic/embedders.ts: where vectors come from: the model that comes with the install, a model in a folder of the user's, or an
 // OpenAI-compatible endpoint. The choice is the user's alone; nothing in the folder that is searched can make it.
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { EmbeddingChoice, EndpointChoice } from './choice.ts'

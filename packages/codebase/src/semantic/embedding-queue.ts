@@ -1,4 +1,4 @@
-// meaning/embedding-queue.ts: which segment's chunks get their vectors next: the one that questions were about, then in the order
+// semantic/embedding-queue.ts: which segment's chunks get their vectors next: the one that questions were about, then in the order
 // they were cut. A segment is worked on by one thread at a time, a few chunks at a time, so that a new question can change the order.
 import type { ChunkSegment } from '../index/storage.ts'
 

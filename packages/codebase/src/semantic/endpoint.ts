@@ -1,4 +1,4 @@
-// meaning/endpoint.ts: vectors from an OpenAI-compatible embeddings endpoint that the user named. Text goes to that address and to no
+// semantic/endpoint.ts: vectors from an OpenAI-compatible embeddings endpoint that the user named. Text goes to that address and to no
 // other: redirects are not followed, and nothing in the folder that is searched can name an address.
 import { CodebaseError } from '../errors.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'

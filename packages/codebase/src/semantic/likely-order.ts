@@ -1,4 +1,4 @@
-// meaning/likely-order.ts: which files are worth a vector first: source before other text, what was edited lately, then what a
+// semantic/likely-order.ts: which files are worth a vector first: source before other text, what was edited lately, then what a
 // question is likely to be about. Names decide nothing: two files that are alike otherwise come in an order that is spread over the tree.
 import { languageOf } from '../chunks/languages.ts'
 import { termKey } from './terms.ts'

@@ -1,4 +1,4 @@
-// meaning/on-demand.ts: vectors for the few chunks that a question needs now, while the rest of the tree still waits for its own.
+// semantic/on-demand.ts: vectors for the few chunks that a question needs now, while the rest of the tree still waits for its own.
 // They are kept in memory, and the background work takes them from there instead of making them again.
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { PendingChunk } from './worker.ts'

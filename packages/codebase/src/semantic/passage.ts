@@ -1,4 +1,4 @@
-// meaning/passage.ts: a chunk as a language model reads it best: names first, identifiers as words, signs left out; and as the few
+// semantic/passage.ts: a chunk as a language model reads it best: names first, identifiers as words, signs left out; and as the few
 // windows that a model with a short memory reads one after the other.
 import type { Chunk } from '../chunks/shape.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'

@@ -1,4 +1,4 @@
-// meaning/rank.ts: ranking by words (BM25) and by vectors, and the two together. Scores are kept for every chunk, by its number, so
+// semantic/rank.ts: ranking by words (BM25) and by vectors, and the two together. Scores are kept for every chunk, by its number, so
 // that each chunk is judged by both.
 import type { TermHit } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'

@@ -1,4 +1,4 @@
-// meaning/ranking.ts: one question against one collection: by words, by vectors, or both, also while many chunks have no vector yet.
+// semantic/ranking.ts: one question against one collection: by words, by vectors, or both, also while many chunks have no vector yet.
 // It is given the vectors that could be made for the question; where they come from is not its business.
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { WantedChunk } from './on-demand.ts'

@@ -1,4 +1,4 @@
-// meaning/closer.ts: the second look at the few best chunks: does one of the names a chunk defines say what was asked, and does
+// semantic/rerank.ts: the second look at the few best chunks: does one of the names a chunk defines say what was asked, and does
 // one of its lines? A chunk of many functions drowns the one that is meant in BM25 and in its vector alike; here it stands out.
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import { termsOf } from './terms.ts'

@@ -1,4 +1,4 @@
-// meaning/results.ts: from numbers of chunks to what a caller reads. Every chunk is read from its file and checked against what was
+// semantic/results.ts: from numbers of chunks to what a caller reads. Every chunk is read from its file and checked against what was
 // indexed; each file is read once a search.
 import { chunkText } from '../chunks/chunk.ts'
 import type { Parsers } from '../chunks/parsers.ts'

@@ -1,4 +1,4 @@
-// meaning/live.ts: the search by meaning over a tree that keeps changing. Files are chunked and embedded in the background,
+// semantic/semantic-index.ts: the search by meaning over a tree that keeps changing. Files are chunked and embedded in the background,
 // likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
 import { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
@@ -218,7 +218,7 @@ export class SemanticIndex {
   #thread(n: number): MeaningThread {
     // One that is made while the others are being ended would have nobody to end it.
     this.#stop.signal.throwIfAborted()
-    while (this.#threads.length <= n) this.#threads.push(new Thread('meaning/worker'))
+    while (this.#threads.length <= n) this.#threads.push(new Thread('semantic/worker'))
     return this.#threads[n] as MeaningThread
   }
 

@@ -1,4 +1,4 @@
-// meaning/question.ts: what a question to the search by meaning says, and what it is answered with: types only.
+// semantic/semantic-query.ts: what a question to the search by meaning says, and what it is answered with: types only.
 
 export type SemanticMode = 'hybrid' | 'vector' | 'text'
 

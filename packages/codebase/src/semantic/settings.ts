@@ -1,4 +1,4 @@
-// meaning/settings.ts: which model the user chose, from their environment and the command's flags. Those are the only places: a
+// semantic/settings.ts: which model the user chose, from their environment and the command's flags. Those are the only places: a
 // repository that could name an endpoint could have its reader's code sent there.
 import { isAbsolute } from 'node:path'
 import { CodebaseError } from '../errors.ts'

@@ -1,4 +1,4 @@
-// meaning/terms.ts: the words of a text as BM25 counts them: identifiers split at case and underscore, lower-cased,
+// semantic/terms.ts: the words of a text as BM25 counts them: identifiers split at case and underscore, lower-cased,
 // stemmed; a compound identifier also counts as one word.
 
 const WORD =

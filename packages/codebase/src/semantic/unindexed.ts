@@ -1,4 +1,4 @@
-// meaning/on-the-spot.ts: an answer in words before anything is indexed: ripgrep names the files that contain the rarest words of
+// semantic/unindexed.ts: an answer in words before anything is indexed: ripgrep names the files that contain the rarest words of
 // the question, the best of them are chunked at once, and BM25 ranks their chunks.
 
 import { languageOf } from '../chunks/languages.ts'

@@ -1,4 +1,4 @@
-// meaning/vectors.ts: vectors in a byte a number, and how near they are to one another. Where they are kept is the store's.
+// semantic/vectors.ts: vectors in a byte a number, and how near they are to one another. Where they are kept is the store's.
 import { type ChunkSegment, vectorBytes } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
 

@@ -1,4 +1,4 @@
-// meaning/worker.ts: the thread that cuts files into chunks and turns chunks into vectors; whoever asked keeps them. It embeds one
+// semantic/worker.ts: the thread that cuts files into chunks and turns chunks into vectors; whoever asked keeps them. It embeds one
 // batch a request, so that a query never waits for more than one.
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

