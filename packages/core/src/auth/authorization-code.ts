@@ -1,5 +1,5 @@
-// authorization-code.ts: the part of a login that a person does in a browser, and the checks on what comes back from it.
-// It neither discovers nor exchanges anything.
+// authorization-code.ts: the browser part of a login, and the checks on the redirect that comes back. It neither
+// discovers endpoints nor exchanges the code.
 import { createHash, randomBytes } from 'node:crypto'
 import type { AuthorizationServer } from 'oauth4webapi'
 import { Cancelled } from '../errors.ts'
@@ -10,12 +10,12 @@ import { type Callback, listenForCallback, sameSecret } from './callback.ts'
 import { checkedAuthorizationUrl } from './discovery.ts'
 
 export interface AuthorizationCodeOptions {
-  /** Start the browser; the address is told by `onUrl` in any case. */
+  /** Start the browser; `onUrl` receives the address in any case. */
   readonly openBrowser: boolean
   readonly onUrl?: (url: string, browserOpened: boolean) => void
   /**
-   * Waits for the redirect address as pasted by the person; whichever comes first, it or the callback, counts. Nothing
-   * means that nobody will paste one: the callback alone is left.
+   * Waits for the user to paste the redirect address; the first of it and the callback counts. Undefined means that
+   * no paste will come and only the callback is left.
    */
   readonly readPasted?: (signal: AbortSignal) => Promise<string | undefined>
   readonly signal?: AbortSignal
@@ -23,7 +23,7 @@ export interface AuthorizationCodeOptions {
 
 export interface AuthorizationRequest {
   readonly redirectUri: string
-  /** Sends the person to the authorization server; answers with the code that came back. */
+  /** Sends the user to the authorization server; returns the code from the redirect. */
   go(
     as: AuthorizationServer,
     params: Readonly<Record<string, string | undefined>>,
@@ -44,7 +44,7 @@ export interface AuthorizationRequestOptions {
   readonly person: AuthorizationCodeOptions
 }
 
-/** Opens the way back first: the address a client registers has to be the one that is listened on. */
+/** Starts the callback server first: the client has to register the address that it listens on. */
 export async function prepareAuthorization(
   options: AuthorizationRequestOptions,
 ): Promise<AuthorizationRequest> {
@@ -106,7 +106,7 @@ async function firstAnswer(
         throw new Cancelled('Nothing was pasted.', { server, stage: 'auth' })
       }),
     )
-  // The slower ways may still fail after one has won; nobody waits for them any more.
+  // The slower ways may still fail after one has succeeded; their results are ignored.
   for (const way of ways) way.catch(() => undefined)
   try {
     return await Promise.race(ways)
@@ -126,7 +126,7 @@ function parsePasted(server: string, text: string): URLSearchParams {
   })
 }
 
-/** State first, then the issuer; only then is anything in the answer believed, even an error. */
+/** Check state first, then the issuer; only then trust anything in the response, even an error. */
 function checkedAnswer(
   server: string,
   as: AuthorizationServer,

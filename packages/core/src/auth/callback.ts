@@ -1,5 +1,5 @@
-// callback.ts: the one-answer web server on this machine that a browser comes back to.
-// It takes the answer with the right state and no other; what the answer means is login.ts's business.
+// callback.ts: the loopback web server that receives one OAuth redirect. It accepts only the response with the right
+// state; login.ts interprets it.
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { AuthRefused } from './auth-refused.ts'
 
 export interface Callback {
   readonly redirectUri: string
-  /** The answer's parameters; rejects after five minutes. */
+  /** The response's parameters; rejects after five minutes. */
   readonly answer: Promise<URLSearchParams>
   close(): Promise<void>
 }
@@ -19,9 +19,9 @@ export interface CallbackOptions {
   readonly host: Host
   readonly server: string
   readonly state: string
-  /** A port that must be had, e.g. because it is registered. */
+  /** A port that is required, e.g. because it is registered. */
   readonly port?: number | undefined
-  /** A port that would be nice: the one of the last login. */
+  /** A preferred port: the one of the last login. */
   readonly preferredPort?: number | undefined
 }
 
@@ -34,7 +34,7 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
     settle = done
     fail = no
   })
-  // Whoever does not wait for the answer (a pasted one came first) must not crash the process.
+  // When a pasted response came first, this rejection has no handler and must not crash the process.
   answer.catch(() => undefined)
   let taken = false
   const handle: Handler = (request, response) => {
@@ -82,10 +82,10 @@ type Verdict =
 function judge(request: IncomingMessage, port: number, state: string): Verdict {
   const stranger = (status: number, page: string): Verdict => ({ kind: 'stranger', status, page })
   const hosts = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]
-  // A page on the web that had its own name point here would send that name.
+  // A web page whose DNS name points here would send that name as Host.
   if (!hosts.includes(request.headers.host ?? '')) return stranger(403, 'Not for this address.')
   if (request.method !== 'GET') return stranger(405, 'Only GET.')
-  // Browsers ask for a path. Anything else ("//", "http://…", "*") is no answer to a login.
+  // Browsers request a path. Anything else ("//", "http://…", "*") is not a login response.
   const target = request.url ?? ''
   if (!/^\/(?!\/)/.test(target) || !URL.canParse(target, 'http://localhost'))
     return stranger(400, 'Not a path.')
@@ -123,14 +123,14 @@ function guarded(handle: Handler): Handler {
     try {
       handle(request, response)
     } catch {
-      // What cannot be judged is not the answer; the login goes on waiting for it.
+      // An invalid request is not the response; the login keeps waiting.
       if (response.headersSent) response.destroy()
       else reply(response, 400, 'Not for this address.')
     }
   }
 }
 
-/** `localhost` means 127.0.0.1 to some browsers and ::1 to others: the same port on both, where both exist. */
+/** Some browsers resolve `localhost` to 127.0.0.1, others to ::1: listen on the same port on both, where both exist. */
 async function listen(
   options: CallbackOptions,
   handler: Handler,
@@ -171,7 +171,7 @@ function listenOn(
     const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, handler)
     server.maxConnections = 16
     server.on('clientError', (_, socket) => socket.destroy())
-    // Without listeners Node answers CONNECT and upgrades by itself, by closing; said here so that it stays so.
+    // Without listeners Node closes CONNECT and upgrades by itself; explicit here so that it stays so.
     server.on('connect', (_, socket) => socket.destroy())
     server.on('upgrade', (_, socket) => socket.destroy())
     server.once('error', (error) => done({ code: (error as NodeJS.ErrnoException).code ?? 'unknown' }))
@@ -182,7 +182,7 @@ function listenOn(
 function closeServer(server: Server): Promise<void> {
   return new Promise((done) => {
     server.close(() => done())
-    // Lets the page that is being sent arrive, and waits for nobody else.
+    // Lets the current page finish sending, and closes all other connections.
     server.closeIdleConnections()
     setTimeout(() => server.closeAllConnections(), 200).unref()
   })
