@@ -1,4 +1,4 @@
-// channel.ts: what one server's own entry allows (`permissions` of the entry). It speaks before the rules do.
+// channel.ts: what one server's own entry allows (`permissions` of the entry). It is checked before the rules.
 import type { ChannelPermissions } from '../config/entry.ts'
 import { coversTool } from '../config/rule-matcher.ts'
 import { parseRule, type RuleUse } from '../config/rule-syntax.ts'
@@ -16,7 +16,7 @@ export interface ChannelFacts {
   readonly channelGrants?: boolean | undefined
 }
 
-/** A repository, a plugin or a list cannot grant itself anything by what it writes into its entries. */
+/** A repository, a plugin or a list cannot grant itself anything through its entries. */
 export function isOfUser({ author, scope }: Pick<ConfiguredServer, 'author' | 'scope'>): boolean {
   return author !== 'repository' && scope !== 'plugin' && scope !== 'claudeai'
 }
@@ -36,7 +36,7 @@ export function channelVerdict(
   const key = traits.readOnly ? 'readPermission' : 'writePermission'
   const mode = permissions[key]
   if (mode === 'deny') return say('deny', `${use} is denied for "${server}"`, key)
-  // An empty list is a list on which nothing stands.
+  // An empty list allows nothing.
   if (
     permissions.allowedTools &&
     !permissions.allowedTools.some((pattern) => namesTool(pattern, request, 'allow'))
@@ -51,7 +51,7 @@ export function channelVerdict(
 /** Tools are listed by their own name or in our spelling of it, with `*`, or as in a rule: `server.tool`, `mcp__…`. */
 function namesTool(pattern: string, request: ToolRequest, use: RuleUse): boolean {
   if (matchesGlob(pattern, request.tool) || matchesGlob(pattern, ruleSpelling(request.tool))) return true
-  // One word is a tool of this server, also where the server has the same name.
+  // A single name is a tool of this server, also where the server has the same name.
   if (!pattern.includes('.') && !pattern.startsWith('mcp__')) return false
   const rule = parseRule(pattern, use)
   return rule.ok && coversTool(rule, request, use)
