@@ -1,5 +1,5 @@
-// tool-registry.ts: every tool of every server as one flat list with names that lead back, rebuilt only where a server's list
-// changed. What a call goes through is in calls.ts; what a tool is, in the tools room.
+// tool-registry.ts: every tool of every server as one flat list with names that lead back, rebuilt only where a
+// server's list changed. calls.ts makes calls; tools/ defines a tool.
 import { TOOL_LIMITS } from '../limits.ts'
 import { matchesGlob, ruleSpelling } from '../permissions/glob.ts'
 import {
@@ -19,15 +19,15 @@ import {
   toolSearch,
 } from '../tools/index.ts'
 
-/** A server as far as its tools go. */
+/** The part of a server that concerns its tools. */
 export interface ToolSource {
   readonly server: string
-  /** What it lists, as it came; the same array means the same tools. */
+  /** Its list as it came; the same array means the same tools. */
   readonly items: readonly unknown[]
   readonly alwaysLoad: boolean | readonly string[]
-  /** Tools that the settings let run beside others, by name or with `*`. */
+  /** Tools that the settings allow to run in parallel with others, by name or with `*`. */
   readonly concurrentTools?: readonly string[] | undefined
-  /** The tools a built-in server allows by itself. */
+  /** The tools that a built-in server allows by itself. */
   readonly allows?: readonly string[] | undefined
 }
 
@@ -38,12 +38,12 @@ export interface ToolRegistryOptions {
   warn(server: string, text: string): void
 }
 
-/** What to give to a model: everything, or a search tool and those that are always there. */
+/** What to give to a model: everything, or a search tool and those that are always loaded. */
 export type RegisteredTool =
   | { readonly kind: 'all'; readonly tools: readonly Tool[]; readonly ledger: TokenCosts }
   | {
       readonly kind: 'search'
-      /** Sent to the model beside `search.definition`. */
+      /** Sent to the model besides `search.definition`. */
       readonly tools: readonly Tool[]
       readonly search: ToolSearch
       readonly deferred: readonly Tool[]
@@ -88,7 +88,7 @@ export class ToolRegistry {
     return named ? { kind: 'found', tool: named } : { kind: 'none' }
   }
 
-  /** The tool that its server calls so. */
+  /** The tool by its server's own name. */
   find(server: string, tool: string): BoundTool | undefined {
     this.#refresh()
     const name = this.#names.nameOf({ server, tool })
@@ -201,7 +201,7 @@ function searchable(tool: BoundTool): SearchableTool {
 
 const HASH_CHARS = 9
 
-/** Which servers a spelling can mean, before any of them has said what its tools are. */
+/** Which servers a spelling can mean, before any of them has listed its tools. */
 export function candidateServers(spelling: string, servers: readonly string[]): readonly string[] {
   const room = TOOL_LIMITS.nameLength - HASH_CHARS
   return servers.filter((server) => {
