@@ -1,5 +1,5 @@
-// diagnose.ts: walks one server up its ladder and says where it stopped and what to do. It reads what the configuration
-// decided, looks how far the way to the server holds, and then connects it as anybody would.
+// diagnose.ts: checks one server step by step and says where it stopped and what to do. It reads what the
+// configuration decided, checks the path to the server, and then connects it like any other caller.
 import type { RemoteEntry, ServerEntry } from '../config/entry.ts'
 import { maskUrl } from '../config/mask.ts'
 import type { Resolution } from '../config/resolve.ts'
@@ -21,16 +21,16 @@ export interface Diagnosis {
   readonly rungs: readonly Step[]
   readonly findings: readonly Finding[]
   readonly stoppedAt?: StepName
-  /** Switched off on purpose: nothing was tried, and nothing is wrong. */
+  /** Disabled on purpose: nothing was tried, and nothing is wrong. */
   readonly disabled?: string
-  /** What kind of failure it was, when connecting failed. */
+  /** The kind of failure, when connecting failed. */
   readonly code?: ErrorCode
 }
 
 export interface Subject {
   readonly resolution: Resolution
   readonly host: Host
-  /** Connects the server; asked only when nothing before it broke. */
+  /** Connects the server; called only when nothing before it failed. */
   connection(): Connection
   readonly signal?: AbortSignal | undefined
 }
@@ -135,7 +135,7 @@ async function theWay({ entry }: ConfiguredServer, { host, signal }: Subject): P
   return reachHost(new URL(entry.url), host, signal)
 }
 
-/** The rungs of a server that came up. */
+/** The steps of a server that came up. */
 function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connection): Step[] {
   const { era, protocolVersion, serverInfo, capabilities } = session
   const who = serverInfo ? `${serverInfo.name} ${serverInfo.version ?? ''}`.trimEnd() : 'It'
@@ -157,7 +157,7 @@ function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connec
   ]
 }
 
-/** The first rung that only connecting can tell about. */
+/** The first step that needs a connection. */
 function firstRung(entry: ServerEntry, detail: string): Step[] {
   return [passed(meets(entry), detail)]
 }
@@ -166,7 +166,7 @@ function meets(entry: ServerEntry): StepName {
   return entry.type === 'stdio' || entry.type === 'sdk' || entry.type.endsWith('-ide') ? 'start' : 'http'
 }
 
-/** A list other than the tools that could not be read costs only itself, so it is told and not counted. */
+/** A failed list other than the tools affects only itself, so it is reported and not counted. */
 function listFindings({ catalog }: Connection): Finding[] {
   const faults = catalog.tools.faults.map((message) => ({ kind: 'list' as const, message: cut(message) }))
   const failed = (['resources', 'prompts'] as const).flatMap((kind) => {
@@ -199,7 +199,7 @@ async function whereItStopped(
     ]
   if (answeredWrongly(error)) return [...up, failed('era', error.message, error.hint)]
   if (meets(entry) === 'start') {
-    // It lives and says nothing; one that has left says so.
+    // It runs and sends nothing; one that exited reports that.
     if (error.code === 'TIMEOUT') return [...up, failed('era', error.message, SILENT_HINT)]
     return [failed('start', error.message, error.hint)]
   }
@@ -215,7 +215,7 @@ function authHint(entry: ServerEntry, error: PlugboardError): string | undefined
   return `${error.hint ?? ''} Or renew the token in its \`Authorization\` header, which was refused.`.trim()
 }
 
-/** It spoke JSON-RPC, and refused or said what is not MCP. */
+/** It responded in JSON-RPC, with an error or with something that is not MCP. */
 function answeredWrongly(error: PlugboardError): boolean {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     if (at instanceof JsonRpcError || at instanceof BadResponse) return true
@@ -259,7 +259,7 @@ function statusHint(entry: RemoteEntry, status: number): string {
   return 'Check the URL and the headers of this server.'
 }
 
-/** What a stranger wrote goes to a terminal: without what a terminal would obey. */
+/** Untrusted text for a terminal: without control sequences. */
 function shown({ rung, ok, detail, hint }: Step): Step {
   return { rung, ok, ...(detail && { detail: cut(detail) }), ...(hint && { hint: cut(hint) }) }
 }
