@@ -1,4 +1,4 @@
-// lru.ts: keeps so many of something, and lets go of the one that was used longest ago.
+// lru.ts: keeps a limited number of items, and drops the least recently used one.
 
 export class Lru<T> {
   readonly #most: number

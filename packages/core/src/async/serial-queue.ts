@@ -1,4 +1,4 @@
-// serial-queue.ts: calls that are not safe beside each other run one at a time, in the order they came.
+// serial-queue.ts: calls that must not overlap run one at a time, in the order they came.
 import { RequestAborted } from './wait-errors.ts'
 
 export class SerialQueue {
