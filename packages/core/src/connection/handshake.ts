@@ -81,8 +81,8 @@ async function initialize(greeting: Handshake): Promise<ProbeAnswer> {
 
 /**
  * Sends `server/discover` on the same channel. No response within the probe time means a legacy server, or a slow
- * start: then `initialize` follows on that channel, which is still unused for a legacy server; the responses tell a
- * slow modern server.
+ * start: then `initialize` follows on the same channel, so the probe costs a legacy server nothing; a slow modern one
+ * is recognised by its responses to both.
  */
 async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
   const { wire, host, timeoutMs, signal } = greeting
