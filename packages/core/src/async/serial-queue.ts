@@ -7,9 +7,9 @@ export class SerialQueue {
   /** Runs `work` when everything queued before it has ended. A caller that gives up leaves the queue at once. */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const before = this.#last
-    let leave: () => void = () => undefined
+    let release: () => void = () => undefined
     const mine = new Promise<void>((resolve) => {
-      leave = resolve
+      release = resolve
     })
     // The next one waits for this one, and through it for all before.
     this.#last = before.then(() => mine)
@@ -17,7 +17,7 @@ export class SerialQueue {
       await turn(before, signal)
       return await work()
     } finally {
-      leave()
+      release()
     }
   }
 }

@@ -41,21 +41,21 @@ export interface AuthorizationRequestOptions {
   readonly server: string
   readonly port?: number | undefined
   readonly preferredPort?: number | undefined
-  readonly person: AuthorizationCodeOptions
+  readonly interaction: AuthorizationCodeOptions
 }
 
 /** Starts the callback server first: the client has to register the address that it listens on. */
 export async function prepareAuthorization(
   options: AuthorizationRequestOptions,
 ): Promise<AuthorizationRequest> {
-  const { person, server, host } = options
+  const { interaction, server, host } = options
   const state = secret()
   let callback: Callback | undefined
   try {
     callback = await listenForCallback({ ...options, state })
   } catch (error) {
     // Pasting needs no port.
-    if (!person.readPasted) throw error
+    if (!interaction.readPasted) throw error
   }
   const redirectUri =
     callback?.redirectUri ?? `http://localhost:${options.port ?? options.preferredPort ?? 8976}/callback`
@@ -74,9 +74,9 @@ export async function prepareAuthorization(
       }
       for (const [name, value] of Object.entries(query))
         if (value !== undefined) url.searchParams.set(name, value)
-      const opened = person.openBrowser && (await openBrowser(host, url))
-      person.onUrl?.(url.href, opened)
-      const answer = await firstAnswer(callback, person, server)
+      const opened = interaction.openBrowser && (await openBrowser(host, url))
+      interaction.onUrl?.(url.href, opened)
+      const answer = await firstAnswer(callback, interaction, server)
       return { code: checkedAnswer(server, as, answer, state), verifier }
     },
     close: async () => callback?.close(),
@@ -87,20 +87,20 @@ const secret = () => randomBytes(32).toString('base64url')
 
 async function firstAnswer(
   callback: Callback | undefined,
-  person: AuthorizationCodeOptions,
+  interaction: AuthorizationCodeOptions,
   server: string,
 ): Promise<URLSearchParams> {
   const stop = new AbortController()
   const cancelled = new Promise<never>((_, fail) => {
     const cancel = () =>
       fail(new Cancelled(`The login of "${server}" was cancelled.`, { server, stage: 'auth' }))
-    if (person.signal?.aborted) cancel()
-    else person.signal?.addEventListener('abort', cancel, { once: true, signal: stop.signal })
+    if (interaction.signal?.aborted) cancel()
+    else interaction.signal?.addEventListener('abort', cancel, { once: true, signal: stop.signal })
   })
   const ways = [cancelled, ...(callback ? [callback.answer] : [])]
-  if (person.readPasted)
+  if (interaction.readPasted)
     ways.push(
-      person.readPasted(stop.signal).then((text) => {
+      interaction.readPasted(stop.signal).then((text) => {
         if (text !== undefined) return parsePasted(server, text)
         if (callback) return callback.answer
         throw new Cancelled('Nothing was pasted.', { server, stage: 'auth' })

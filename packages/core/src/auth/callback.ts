@@ -39,7 +39,7 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
   let taken = false
   const handle: Handler = (request, response) => {
     const verdict = judge(request, port, options.state)
-    if (verdict.kind === 'stranger') return reply(response, verdict.status, verdict.page)
+    if (verdict.kind === 'rejected') return reply(response, verdict.status, verdict.page)
     if (taken) return reply(response, 410, 'This login is already finished.')
     taken = true
     const failed = verdict.params.has('error')
@@ -77,22 +77,22 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
 
 type Verdict =
   | { readonly kind: 'answer'; readonly params: URLSearchParams }
-  | { readonly kind: 'stranger'; readonly status: number; readonly page: string }
+  | { readonly kind: 'rejected'; readonly status: number; readonly page: string }
 
 function judge(request: IncomingMessage, port: number, state: string): Verdict {
-  const stranger = (status: number, page: string): Verdict => ({ kind: 'stranger', status, page })
+  const rejected = (status: number, page: string): Verdict => ({ kind: 'rejected', status, page })
   const hosts = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]
   // A web page whose DNS name points here would send that name as Host.
-  if (!hosts.includes(request.headers.host ?? '')) return stranger(403, 'Not for this address.')
-  if (request.method !== 'GET') return stranger(405, 'Only GET.')
+  if (!hosts.includes(request.headers.host ?? '')) return rejected(403, 'Not for this address.')
+  if (request.method !== 'GET') return rejected(405, 'Only GET.')
   // Browsers request a path. Anything else ("//", "http://…", "*") is not a login response.
   const target = request.url ?? ''
   if (!/^\/(?!\/)/.test(target) || !URL.canParse(target, 'http://localhost'))
-    return stranger(400, 'Not a path.')
+    return rejected(400, 'Not a path.')
   const url = new URL(target, 'http://localhost')
-  if (url.pathname !== PATH) return stranger(404, 'Nothing here.')
+  if (url.pathname !== PATH) return rejected(404, 'Nothing here.')
   if (!sameSecret(url.searchParams.get('state') ?? '', state))
-    return stranger(400, 'This is not the answer to the login that is under way.')
+    return rejected(400, 'This is not the answer to the login that is under way.')
   return { kind: 'answer', params: url.searchParams }
 }
 
@@ -135,12 +135,12 @@ async function listen(
   options: CallbackOptions,
   handler: Handler,
 ): Promise<{ servers: Server[]; port: number }> {
-  const wishes = options.port !== undefined ? [options.port] : [options.preferredPort ?? 0, 0, 0, 0]
-  for (const wish of wishes) {
-    const v4 = await listenOn('127.0.0.1', wish, handler)
+  const candidates = options.port !== undefined ? [options.port] : [options.preferredPort ?? 0, 0, 0, 0]
+  for (const candidate of candidates) {
+    const v4 = await listenOn('127.0.0.1', candidate, handler)
     if (!v4.server) {
       if (v4.code === 'EADDRINUSE' || v4.code === 'EACCES') continue
-      throw portTrouble(options, wish, v4.code)
+      throw portError(options, candidate, v4.code)
     }
     const port = (v4.server.address() as AddressInfo).port
     const v6 = await listenOn('::1', port, handler)
@@ -148,10 +148,10 @@ async function listen(
     if (v6.code !== 'EADDRINUSE') return { servers: [v4.server], port }
     await closeServer(v4.server)
   }
-  throw portTrouble(options, wishes[0] ?? 0, 'EADDRINUSE')
+  throw portError(options, candidates[0] ?? 0, 'EADDRINUSE')
 }
 
-function portTrouble(options: CallbackOptions, port: number, code: string): AuthRefused {
+function portError(options: CallbackOptions, port: number, code: string): AuthRefused {
   return new AuthRefused(
     'callback-port-busy',
     `The login of "${options.server}" needs port ${port} on this machine, and it cannot be had (${code}).`,

@@ -9,14 +9,14 @@ export async function clientIdentity(
   server: RemoteServer,
   context: AuthContext,
   as: AuthorizationServer,
-  wish: {
+  request: {
     readonly redirectUri: string
     readonly scope?: string | undefined
     readonly previous?: Login | undefined
   },
 ): Promise<ClientIdentity> {
   const configured = server.entry.oauth?.clientId
-  const { previous } = wish
+  const { previous } = request
   if (configured !== undefined) {
     const secret = await clientSecret(server, context, as.issuer)
     if (secret && previous && previous.as.issuer !== as.issuer)
@@ -33,11 +33,11 @@ export async function clientIdentity(
   const known = previous?.as.issuer === as.issuer ? previous.client : undefined
   if (
     known?.source === 'registered' &&
-    known.redirectUri === wish.redirectUri &&
-    covers(known.scope, wish.scope)
+    known.redirectUri === request.redirectUri &&
+    covers(known.scope, request.scope)
   )
     return known
-  return register(server, context, as, wish)
+  return register(server, context, as, request)
 }
 
 /** Some servers restrict a client to the scopes it registered with; more scope needs a new registration. */

@@ -68,7 +68,7 @@ function idpOf(server: RemoteServer, context: AuthContext): Idp {
 export async function loginToIdp(
   server: RemoteServer,
   context: AuthContext,
-  person: AuthorizationCodeOptions,
+  interaction: AuthorizationCodeOptions,
 ): Promise<{ askedPerson: boolean }> {
   const idp = idpOf(server, context)
   const known = await idToken(server, context, idp).catch((error) => {
@@ -81,7 +81,7 @@ export async function loginToIdp(
     host: context.host,
     server: server.name,
     port: idp.settings.callbackPort,
-    person,
+    interaction,
   })
   try {
     const { generateRandomNonce } = await import('oauth4webapi')
@@ -103,7 +103,7 @@ export async function loginToIdp(
       params: { code: grant.code, code_verifier: grant.verifier, redirect_uri: visit.redirectUri },
       fetch: idp.fetch,
       now: () => context.host.now(),
-      signal: person.signal,
+      signal: interaction.signal,
     })
     const session = await sessionFrom(server, context, idp, as, answer, nonce)
     await locked(context, idp, () => context.vault.set(idp.name, JSON.stringify(session)))

@@ -286,12 +286,12 @@ export function proxyFor(url: URL, env: Host['env']): string | undefined {
   const proxy = (url.protocol === 'https:' ? from('https_proxy') : from('http_proxy')) ?? from('all_proxy')
   if (!proxy || !URL.canParse(proxy)) return undefined
   const bypass = (from('no_proxy') ?? '').split(/[\s,]+/).filter(Boolean)
-  const spared = bypass.some((rule) => {
+  const bypassed = bypass.some((rule) => {
     const [, name = '', port] = /^(.*?)(?::(\d+))?$/.exec(rule) ?? []
     const bare = name.replace(/^\*?\./, '').toLowerCase()
     const hostname = url.hostname.toLowerCase()
     const portFits = !port || port === (url.port || (url.protocol === 'https:' ? '443' : '80'))
     return rule === '*' || (portFits && (hostname === bare || hostname.endsWith(`.${bare}`)))
   })
-  return spared ? undefined : proxy
+  return bypassed ? undefined : proxy
 }

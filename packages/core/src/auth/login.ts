@@ -44,11 +44,11 @@ export interface LoginResult {
 export async function login(
   configured: ConfiguredServer,
   context: AuthContext,
-  person: AuthorizationCodeOptions,
+  interaction: AuthorizationCodeOptions,
 ): Promise<LoginResult> {
   const server = remoteServer(configured)
   if (machineLoginFor(server, context) || usesSingleSignOn(server))
-    return loginUnattended(server, context, person)
+    return loginUnattended(server, context, interaction)
   const fetch = fetchFor(server, context)
   await checkVault(context)
   const previous = await previousLogin(server, context)
@@ -61,7 +61,7 @@ export async function login(
     server: server.name,
     port: server.entry.oauth?.callbackPort,
     preferredPort: portOf(previous?.client.redirectUri),
-    person,
+    interaction,
   })
   try {
     const client = await clientIdentity(server, context, found.as, {
@@ -91,7 +91,7 @@ export async function login(
       fetch,
       now: () => context.host.now(),
       dpopKey,
-      signal: person.signal,
+      signal: interaction.signal,
     })
     if (answer.kind !== 'tokens') throw answer.error
     const made = build(server, found, { client, scope, previous })
@@ -142,15 +142,15 @@ function build(
 async function loginUnattended(
   server: RemoteServer,
   context: AuthContext,
-  person: AuthorizationCodeOptions,
+  interaction: AuthorizationCodeOptions,
 ): Promise<LoginResult> {
-  const keeper = refresherFor(server, context)
+  const refresher = refresherFor(server, context)
   const { askedPerson } = server.entry.oauth?.xaa
-    ? await loginToIdp(server, context, person)
+    ? await loginToIdp(server, context, interaction)
     : { askedPerson: false }
   // A server that has just rejected the stored token needs a new one, not the same again.
   if (await needsAuth(server, context)) await locked(server, context, () => deleteLogin(server, context))
-  const fresh = await keeper.get({ signal: person.signal })
+  const fresh = await refresher.get({ signal: interaction.signal })
   await forgetNeedsAuth(server, context)
   return describe(context, fresh, askedPerson)
 }

@@ -18,21 +18,21 @@ export interface OpenVaultOptions {
 /** The vault of this machine and user; probes for a keychain the first time, and stores the outcome. */
 export async function openVault(options: OpenVaultOptions): Promise<Vault> {
   const { host, stateDir } = options
-  const wish = options.kind ?? host.env.PLUGBOARD_VAULT ?? 'auto'
+  const requested = options.kind ?? host.env.PLUGBOARD_VAULT ?? 'auto'
   const dir = join(stateDir, 'vault')
   const choiceFile = join(stateDir, 'vault-choice.json')
   const passphrase = host.env.PLUGBOARD_VAULT_PASSPHRASE
   const remembered = await readChoice(choiceFile)
   const file = (key: KeySource) => fileVault({ dir, key })
 
-  if (wish === 'auto' && passphrase) return file({ kind: 'passphrase', passphrase })
-  if (wish === 'file') {
+  if (requested === 'auto' && passphrase) return file({ kind: 'passphrase', passphrase })
+  if (requested === 'file') {
     if (passphrase) return file({ kind: 'passphrase', passphrase })
     const works = remembered?.fileKey === 'keychain' || (!remembered && (await probeKeychain(host)))
     if (!remembered) await remember(choiceFile, { kind: 'file', fileKey: works ? 'keychain' : 'key-file' })
     return file(works ? { kind: 'keychain', keychain: keychainVault({ host }) } : { kind: 'key-file' })
   }
-  if (wish === 'keychain' || remembered?.kind === 'keychain') return keychainVault({ host })
+  if (requested === 'keychain' || remembered?.kind === 'keychain') return keychainVault({ host })
   if (remembered)
     return file(
       remembered.fileKey === 'keychain'

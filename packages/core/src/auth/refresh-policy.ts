@@ -19,15 +19,15 @@ export type RefreshDecision =
   | { readonly do: 'ask'; readonly why: 'no-login' | 'expired' | 'refused' }
 
 /** What to do about a login as it is stored right now; called under the lock. */
-export function decideRefresh(stored: Login | undefined, moment: RefreshFacts): RefreshDecision {
-  if (!stored) return moment.unattended ? { do: 'renew', login: undefined } : { do: 'ask', why: 'no-login' }
+export function decideRefresh(stored: Login | undefined, facts: RefreshFacts): RefreshDecision {
+  if (!stored) return facts.unattended ? { do: 'renew', login: undefined } : { do: 'ask', why: 'no-login' }
   const { tokens } = stored
-  const refused = tokens.accessToken === moment.rejected
-  if (!refused && millisLeft(stored, moment.now) > aheadOf(stored, moment.aheadMs))
+  const refused = tokens.accessToken === facts.rejected
+  if (!refused && millisLeft(stored, facts.now) > aheadOf(stored, facts.aheadMs))
     return { do: 'use', login: stored }
-  if (refused && moment.now - tokens.obtainedAt < moment.freshMs) return { do: 'ask', why: 'refused' }
-  if (tokens.refreshToken !== undefined || moment.unattended) return { do: 'renew', login: stored }
-  if (!refused && millisLeft(stored, moment.now) > 0) return { do: 'use', login: stored }
+  if (refused && facts.now - tokens.obtainedAt < facts.freshMs) return { do: 'ask', why: 'refused' }
+  if (tokens.refreshToken !== undefined || facts.unattended) return { do: 'renew', login: stored }
+  if (!refused && millisLeft(stored, facts.now) > 0) return { do: 'use', login: stored }
   return { do: 'ask', why: refused ? 'refused' : 'expired' }
 }
 
@@ -55,10 +55,10 @@ export function afterRefreshFailure(
   tried: Login | undefined,
   stored: Login | undefined,
   failure: RefreshFailure,
-  moment: RefreshFacts,
+  facts: RefreshFacts,
 ): AfterRefreshFailure {
   const holds = (login: Login) =>
-    login.tokens.accessToken !== moment.rejected && millisLeft(login, moment.now) > 0
+    login.tokens.accessToken !== facts.rejected && millisLeft(login, facts.now) > 0
   const renewed = stored !== undefined && (!tried || stored.tokens.accessToken !== tried.tokens.accessToken)
   if (renewed && holds(stored)) return { do: 'use', login: stored }
   if (failure === 'temporary') return tried && holds(tried) ? { do: 'use', login: tried } : { do: 'fail' }

@@ -29,7 +29,7 @@ export interface TokenRefresherOptions {
 
 export interface TokenRefresher {
   /** A valid login, renewed if needed; `rejected` is an access token the server has just rejected. */
-  get(wish?: {
+  get(request?: {
     readonly rejected?: string | undefined
     readonly signal?: AbortSignal | undefined
   }): Promise<Login>
@@ -58,8 +58,8 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
     }
     return withFileLock(lockPath(context, serverKey(server)), options, async (lock) => {
       const stored = await newest()
-      const moment = momentOf(rejected, stored)
-      const decision = decideRefresh(stored, moment)
+      const facts = factsOf(rejected, stored)
+      const decision = decideRefresh(stored, facts)
       if (decision.do === 'use') return decision.login
       if (decision.do === 'ask') throw new AuthRequired(server.name, whyAsked(server, decision.why))
       // A renewal may use up the refresh token: first make sure that its successor can be saved.
@@ -70,7 +70,7 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
         const sibling = (await lock.stillHeld()) ? undefined : await load(server, context)
         return sibling && sibling.generation >= outcome.login.generation ? sibling : keep(outcome.login)
       }
-      return recover(decision.login, outcome.failure, outcome.error, moment)
+      return recover(decision.login, outcome.failure, outcome.error, facts)
     })
   }
 
@@ -105,9 +105,9 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
     tried: Login | undefined,
     failure: RefreshFailure,
     error: PlugboardError,
-    moment: RefreshFacts,
+    facts: RefreshFacts,
   ): Promise<Login> {
-    const next = afterRefreshFailure(tried, await load(server, context), failure, moment)
+    const next = afterRefreshFailure(tried, await load(server, context), failure, facts)
     if (next.do === 'use') {
       if (next.login === tried)
         context.onNotice?.({ server: server.name, kind: 'renewal-postponed', message: error.message })
@@ -125,7 +125,7 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
     })
   }
 
-  function momentOf(rejected: string | undefined, stored: Login | undefined): RefreshFacts {
+  function factsOf(rejected: string | undefined, stored: Login | undefined): RefreshFacts {
     const same = stored && stored.tokens.accessToken === held?.tokens.accessToken
     return {
       now: host.now(),

@@ -14,16 +14,16 @@ import {
 
 export class AcceptedDefinitions implements AcceptedTools {
   readonly #path: string
-  readonly #trouble: (error: unknown) => void
+  readonly #onError: (error: unknown) => void
   /** Compared once: a definition that changes is another object. */
   readonly #same = new WeakSet<object>()
   #lock: Promise<LockFile> | undefined
   #waiting = new Map<string, Map<string, BoundTool>>()
   #writing: Promise<void> | undefined
 
-  constructor(path: string, trouble: (error: unknown) => void) {
+  constructor(path: string, onError: (error: unknown) => void) {
     this.#path = path
-    this.#trouble = trouble
+    this.#onError = onError
   }
 
   changes(tool: BoundTool): undefined | Promise<readonly string[] | undefined> {
@@ -98,7 +98,7 @@ export class AcceptedDefinitions implements AcceptedTools {
         this.#lock = written
       }
     } catch (error) {
-      this.#trouble(error)
+      this.#onError(error)
     } finally {
       this.#writing = undefined
     }

@@ -81,11 +81,11 @@ export class Calls implements ToolActions {
   constructor(options: CallOptions) {
     const { host, stateDir, events, hooks, elicitation } = options
     this.#options = options
-    const trouble = (what: string) => (error: unknown) =>
+    const reportFailure = (what: string) => (error: unknown) =>
       events.emit('warning', { text: `${what}: ${error instanceof Error ? error.message : String(error)}` })
     this.accepted = new AcceptedDefinitions(
       join(stateDir, 'tools.lock.json'),
-      trouble('Accepted tools could not be saved'),
+      reportFailure('Accepted tools could not be saved'),
     )
     this.#audit = new AuditLog({
       path: auditPath(stateDir),
@@ -94,7 +94,7 @@ export class Calls implements ToolActions {
       ...(options.audit?.files !== undefined && { files: options.audit.files }),
       keys: auditKeysOf(host, stateDir),
       hideFor: (server) => hideOf(options, server),
-      onProblem: trouble('The audit log could not be written'),
+      onProblem: reportFailure('The audit log could not be written'),
     })
     this.#gate = new PermissionGate({
       ask: options.ask,
@@ -314,7 +314,7 @@ export async function findTool(
     if (state.kind === 'failed' || state.kind === 'needs-auth') throw state.error
     if (state.kind === 'disabled') throw disabledError(servers[at] ?? '', state.reason)
   }
-  if (found.kind !== 'ambiguous' && servers.length === 0) throw toolOfNobody(name, on.servers)
+  if (found.kind !== 'ambiguous' && servers.length === 0) throw toolWithoutServer(name, on.servers)
   throw unknownTool(name, found, servers, pool)
 }
 
@@ -330,17 +330,17 @@ function unknownTool(
       stage: 'call',
       hint: `It could be any of ${found.names.join(', ')}.`,
     })
-  if (server === undefined) return toolOfNobody(name, [])
+  if (server === undefined) return toolWithoutServer(name, [])
   const word = name
     .replace(/^mcp__/, '')
     .slice(server.length)
     .replace(/^[._]+/, '')
   const theirs = pool.tools().filter(({ server: of }) => servers.includes(of))
-  const slip = nearest(
+  const suggestion = nearest(
     word,
     theirs.map(({ definition }) => definition.name),
   )
-  const misspelled = theirs.filter(({ definition }) => definition.name === slip)
+  const misspelled = theirs.filter(({ definition }) => definition.name === suggestion)
   const meant = pool.search(word, 20).filter(({ tool }) => servers.includes(tool.mcpInfo.serverName))
   const near = [
     ...new Set([
@@ -359,7 +359,7 @@ function unknownTool(
 }
 
 /** No server has the name that the tool's name begins with. */
-function toolOfNobody(name: string, known: readonly string[]): NotFound {
+function toolWithoutServer(name: string, known: readonly string[]): NotFound {
   const prefix = name.startsWith('mcp__') ? 'mcp__' : ''
   const [typed = ''] = name.slice(prefix.length).split(/\.|__/)
   const rest = name.slice(prefix.length + typed.length)

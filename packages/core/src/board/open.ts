@@ -100,8 +100,8 @@ function rulesAfter(
   given: readonly PermissionRule[] | undefined,
 ): readonly PermissionRule[] {
   if (!given) return next
-  const beside = first.rules.every((rule) => given.includes(rule))
-  return beside ? [...next, ...given.filter((rule) => !first.rules.includes(rule))] : given
+  const isAddition = first.rules.every((rule) => given.includes(rule))
+  return isAddition ? [...next, ...given.filter((rule) => !first.rules.includes(rule))] : given
 }
 
 function textOf(error: unknown): string {

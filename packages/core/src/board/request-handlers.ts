@@ -41,16 +41,16 @@ export function requestHandlersFor(options: RequestHandlerOptions): RequestHandl
 /** The roots that a server gets from the handler, after its entry's own `roots`. */
 export function rootsFor(
   server: ConfiguredServer,
-  told: RequestHandler | undefined,
+  handler: RequestHandler | undefined,
   place: { readonly home: string; readonly cwd: string },
 ): RequestHandler | undefined {
   const { entry } = server
-  if (!told || entry.roots === false) return undefined
+  if (!handler || entry.roots === false) return undefined
   const own = () => rootsOf(entryFolders(entry, place), place.cwd)
   if (entry.roots) return () => ({ roots: own() })
-  if (entry.type !== 'stdio') return told
+  if (entry.type !== 'stdio') return handler
   return async (params, asking) => {
-    const answer = await told(params, asking)
+    const answer = await handler(params, asking)
     const known = Array.isArray(answer.roots) ? (answer.roots as readonly Partial<Root>[]) : []
     const more = own().filter(({ uri }) => !known.some((root) => root.uri === uri))
     return more.length === 0 ? answer : { ...answer, roots: [...known, ...more] }

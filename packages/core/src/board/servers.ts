@@ -112,11 +112,11 @@ export class BoardServers {
   #handlers(server: ConfiguredServer): RequestHandlers {
     const { board, host, asks } = this.#options
     const { requestHandlers: given } = board
-    const { roots: told, ...handlers } = {
+    const { roots: rootsHandler, ...handlers } = {
       ...requestHandlersFor(asks),
       ...(typeof given === 'function' ? given(server) : given),
     }
-    const roots = rootsFor(server, told, { home: host.home, cwd: asks.cwd })
+    const roots = rootsFor(server, rootsHandler, { home: host.home, cwd: asks.cwd })
     return { ...handlers, ...(roots && { roots }) }
   }
 

@@ -57,8 +57,8 @@ export class Skills {
     } catch (error) {
       if (!wasKnown || !(error instanceof SkillUnverified)) throw error
       skills.drop()
-      const anew = await this.#entries(server, context.signal)
-      return await this.#file(wantedFile(server, anew, name, file), context)
+      const refreshed = await this.#entries(server, context.signal)
+      return await this.#file(wantedFile(server, refreshed, name, file), context)
     }
   }
 

@@ -56,7 +56,7 @@ export interface FoundTool {
   readonly score: number
 }
 
-interface Shelf {
+interface ToolSet {
   readonly source: ToolSource
   readonly tools: readonly BoundTool[]
 }
@@ -64,7 +64,7 @@ interface Shelf {
 export class ToolRegistry {
   readonly #options: ToolRegistryOptions
   readonly #names = new NameRegistry()
-  #shelves: readonly Shelf[] = []
+  #toolSets: readonly ToolSet[] = []
   #tools: readonly BoundTool[] = []
   #byName = new Map<string, BoundTool>()
   #index: ToolIndex | undefined
@@ -127,9 +127,9 @@ export class ToolRegistry {
 
   #refresh(): void {
     const sources = this.#options.sources()
-    const before = this.#shelves
+    const before = this.#toolSets
     if (sources.length === before.length && sources.every((one, at) => same(one, before[at]?.source))) return
-    const kept = new Map(before.map((shelf) => [shelf.source.server, shelf]))
+    const kept = new Map(before.map((set) => [set.source.server, set]))
     const drafts = sources.map((source) => {
       const old = kept.get(source.server)
       return old && same(source, old.source) ? old : { source, ...this.#read(source) }
@@ -143,14 +143,14 @@ export class ToolRegistry {
       ),
     )
     let at = 0
-    this.#shelves = drafts.map(({ source, tools }) => ({
+    this.#toolSets = drafts.map(({ source, tools }) => ({
       source,
       tools: tools.map((tool) => {
         const name = names[at++] ?? ''
         return tool instanceof BoundTool ? tool : this.#bind(name, tool, source)
       }),
     }))
-    this.#tools = this.#shelves.flatMap(({ tools }) => tools)
+    this.#tools = this.#toolSets.flatMap(({ tools }) => tools)
     this.#byName = new Map(this.#tools.map((tool) => [tool.name, tool]))
     this.#index = undefined
   }
@@ -203,12 +203,12 @@ const HASH_CHARS = 9
 
 /** Which servers a spelling can mean, before any of them has listed its tools. */
 export function candidateServers(spelling: string, servers: readonly string[]): readonly string[] {
-  const room = TOOL_LIMITS.nameLength - HASH_CHARS
+  const prefixChars = TOOL_LIMITS.nameLength - HASH_CHARS
   return servers.filter((server) => {
     if (spelling.startsWith(`${server}.`)) return true
     if (spelling.startsWith(`mcp__${server}__`)) return true
     // Of a long name only the beginning is left before its hash.
     const start = `mcp__${ruleSpelling(server)}__`
-    return spelling.startsWith(start.slice(0, room))
+    return spelling.startsWith(start.slice(0, prefixChars))
   })
 }

@@ -69,8 +69,8 @@ function setMember(
 function removeMember(text: string, root: JsonNode, path: readonly string[]): string {
   const parent = nodeAt(root, path.slice(0, -1))
   if (parent?.kind !== 'object') return text
-  const doomed = parent.members.filter((candidate) => candidate.key === path.at(-1))
-  return doomed.reduceRight(
+  const matching = parent.members.filter((candidate) => candidate.key === path.at(-1))
+  return matching.reduceRight(
     (current, { offset, value }) => cutOut(current, offset, value?.end ?? offset),
     text,
   )
@@ -96,8 +96,8 @@ function includeItem(
 function excludeItem(text: string, root: JsonNode, path: readonly string[], item: string): string {
   const list = nodeAt(root, path)
   if (list?.kind !== 'array') return text
-  const doomed = list.items.filter((node) => node.kind === 'value' && node.value === item)
-  return doomed.reduceRight((current, { offset, end }) => cutOut(current, offset, end), text)
+  const matching = list.items.filter((node) => node.kind === 'value' && node.value === item)
+  return matching.reduceRight((current, { offset, end }) => cutOut(current, offset, end), text)
 }
 
 /** Appends an element to an object or list, laid out like its neighbours. */

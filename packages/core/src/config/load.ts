@@ -93,7 +93,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
   const asksForMore = written.some(
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
-  const borrowed = asksForMore
+  const fromOutside = asksForMore
     ? await (await import('./external-servers.ts')).externalDocuments(
         written,
         place,
@@ -101,7 +101,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
         previous?.documents,
       )
     : { documents: [], files: [] }
-  const documents = [...written, ...borrowed.documents]
+  const documents = [...written, ...fromOutside.documents]
   const approveProject = options.approveProject ?? false
   // The home folder belongs to the user, whatever it contains.
   const folderTrusted = approveProject || records.folder === true || place.root === place.home
@@ -120,7 +120,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
     neutralFolder: neutralFolder(place),
     exclusiveFile,
   })
-  const unpacked = await unpackTrusted(borrowed.documents, resolved)
+  const unpacked = await unpackTrusted(fromOutside.documents, resolved)
   return {
     ...resolved,
     servers: options.refuse ? resolved.servers.map(refusing(options.refuse)) : resolved.servers,
@@ -136,7 +136,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
     files: watchedFiles([
       ...sources.map(({ file }) => file),
       ...dynamic.map(({ source }) => source.file),
-      ...borrowed.files,
+      ...fromOutside.files,
       approvalsFile(place),
     ]),
   }
@@ -178,10 +178,10 @@ function onlyRestricting(read: readonly ReadSource[]): readonly ReadSource[] {
 
 /** A bundle of the project is unpacked only once its server may start. */
 async function unpackTrusted(
-  borrowed: readonly ConfigDocument[],
+  fromOutside: readonly ConfigDocument[],
   { resolutions }: Resolved,
 ): Promise<readonly Diagnostic[]> {
-  const wanted = borrowed.filter(({ definitions, unpack }) =>
+  const wanted = fromOutside.filter(({ definitions, unpack }) =>
     definitions.some((definition) => {
       const resolution = unpack && resolutions.get(definition.name)
       const winner = resolution?.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition

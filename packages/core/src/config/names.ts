@@ -32,7 +32,7 @@ export function nameFault(name: string): NameFault | undefined {
     }
   if (ALLOWED.test(name)) return undefined
   return {
-    message: `the server name ${JSON.stringify(name)} has ${strangers(name)}`,
+    message: `the server name ${JSON.stringify(name)} has ${illegalCharacters(name)}`,
     hint: `Use letters a-z, digits, - and _; for example "${suggestion(name)}".`,
   }
 }
@@ -48,7 +48,7 @@ export function newNameFault(name: string): NameFault | undefined {
 }
 
 /** Look-alikes are named by their code point, because they look the same. */
-function strangers(name: string): string {
+function illegalCharacters(name: string): string {
   const odd = [...new Set([...name].filter((char) => !/[A-Za-z0-9_-]/.test(char)))].slice(0, 3)
   const shown = odd.map((char) => {
     const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')

@@ -142,7 +142,7 @@ class TreeBuilder {
   #tooDeep = false
   #errors = 0
   #lastFault = -1
-  #told: number | undefined
+  #lastReported: number | undefined
 
   constructor(file: string, position: ParsedDocument['position'], keep: ParseOptions['keep']) {
     this.#file = file
@@ -257,11 +257,11 @@ class TreeBuilder {
     const before = this.#lastFault
     this.#lastFault = offset
     if (before === offset) {
-      if (!UNCLOSED.has(code) || this.#told === undefined) return
-      this.diagnostics[this.#told] = this.#diagnostic('error', offset, message, { hint })
+      if (!UNCLOSED.has(code) || this.#lastReported === undefined) return
+      this.diagnostics[this.#lastReported] = this.#diagnostic('error', offset, message, { hint })
       return
     }
-    this.#told = this.#report('error', offset, message, { hint, path: this.#path.join('.') })
+    this.#lastReported = this.#report('error', offset, message, { hint, path: this.#path.join('.') })
   }
 
   /** Returns its index in `diagnostics`, if there was space. */

@@ -167,14 +167,14 @@ function hostMatches(pattern: string, host: string, protocol: string): boolean {
 
 /** A WebSocket starts as an HTTP request to the same place. */
 function sameWire(protocol: string): readonly string[] {
-  const twins: Readonly<Record<string, string>> = {
+  const equivalents: Readonly<Record<string, string>> = {
     'ws:': 'http:',
     'wss:': 'https:',
     'http:': 'ws:',
     'https:': 'wss:',
   }
-  const twin = twins[protocol]
-  return twin === undefined ? [protocol] : [protocol, twin]
+  const equivalent = equivalents[protocol]
+  return equivalent === undefined ? [protocol] : [protocol, equivalent]
 }
 
 /** Letters and digits mean the same escaped or not. */

@@ -290,16 +290,16 @@ const HAND_WRITTEN: readonly Scope[] = ['enterprise', 'dynamic', 'local', 'proje
 
 /** A plugin's or fetched list's copy of a server that exists under another name is disabled. */
 function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution> {
-  const borrowed = drafts.some(({ server }) => server && !HAND_WRITTEN.includes(server.scope))
-  if (!borrowed) return new Map(drafts.map((draft) => [draft.name, draft]))
+  const hasExternal = drafts.some(({ server }) => server && !HAND_WRITTEN.includes(server.scope))
+  if (!hasExternal) return new Map(drafts.map((draft) => [draft.name, draft]))
   const strongestFirst = [...drafts].sort(
     (a, b) => scopeRank(a) - scopeRank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
   )
-  const standing = new Map<string, string>()
+  const nameBySignature = new Map<string, string>()
   const suppressed = new Map<string, string>()
   for (const { name, server } of strongestFirst) {
     if (!server || !isComparable(server.entry)) continue
-    const original = standing.get(server.signature)
+    const original = nameBySignature.get(server.signature)
     // One that is already disabled keeps its reason; it starts nothing either way.
     if (original !== undefined && !HAND_WRITTEN.includes(server.scope)) {
       if (!server.disabled) suppressed.set(name, original)
@@ -310,7 +310,7 @@ function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution>
       server.disabled?.kind !== 'trust' &&
       server.disabled?.kind !== 'policy'
     )
-      standing.set(server.signature, name)
+      nameBySignature.set(server.signature, name)
   }
   return new Map(drafts.map((draft) => [draft.name, suppress(draft, suppressed.get(draft.name))]))
 }
@@ -430,8 +430,8 @@ export function findResolution(resolved: Resolved, name: string): Resolution {
 export function noSuchServer(name: string, known: readonly string[]): ServerNotFound {
   const typed = name.toLowerCase()
   const close = known.filter((one) => one.toLowerCase().includes(typed) || typed.includes(one.toLowerCase()))
-  const slip = nearest(name, known)
-  if (slip !== undefined && !close.includes(slip)) close.unshift(slip)
+  const similar = nearest(name, known)
+  if (similar !== undefined && !close.includes(similar)) close.unshift(similar)
   const hint = close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : undefined
   return new ServerNotFound(name, hint ? { hint } : {})
 }

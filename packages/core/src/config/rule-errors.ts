@@ -53,7 +53,7 @@ export function rulesWithoutServer(
     if (!read.ok) return []
     const named = read.readings.map(({ server }) => server)
     if (named.some((pattern) => servers.some((server) => namesServer(pattern, server)))) return []
-    const slip = named.flatMap((name) => nearest(name, servers) ?? [])[0]
+    const similar = named.flatMap((name) => nearest(name, servers) ?? [])[0]
     return [
       {
         severity: 'warning',
@@ -62,9 +62,9 @@ export function rulesWithoutServer(
         path: `permissions.${action}`,
         message: `the rule ${JSON.stringify(rule)} is about a server that is not configured here`,
         hint:
-          slip === undefined
+          similar === undefined
             ? 'It counts when there is one. `plugboard list` shows the servers that there are.'
-            : `Did you mean the server "${slip}"?`,
+            : `Did you mean the server "${similar}"?`,
       },
     ]
   })

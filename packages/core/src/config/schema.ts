@@ -201,13 +201,13 @@ function foreignHint(given: Readonly<Record<string, unknown>>): string | undefin
 function unknownKeys(given: Readonly<Record<string, unknown>>, shape: keyof typeof shapes): SchemaFault[] {
   const inside = Object.entries({ permissions, oauth, reconnect }).flatMap(([field, { shape: fields }]) =>
     Object.hasOwn(shapes[shape].shape, field)
-      ? strangersIn(given[field], Object.keys(fields), [field], shape)
+      ? unknownKeysIn(given[field], Object.keys(fields), [field], shape)
       : [],
   )
-  return [...strangersIn(given, Object.keys(shapes[shape].shape), [], shape), ...inside]
+  return [...unknownKeysIn(given, Object.keys(shapes[shape].shape), [], shape), ...inside]
 }
 
-function strangersIn(
+function unknownKeysIn(
   given: unknown,
   known: readonly string[],
   path: readonly string[],

@@ -320,9 +320,9 @@ export function readSettings(
   if (lists?.kind === 'object')
     for (const { key, offset } of lists.members)
       if (!RULE_LISTS.includes(key)) {
-        const slip = nearest(key, RULE_LISTS) !== undefined
+        const isTypo = nearest(key, RULE_LISTS) !== undefined
         const hint = unknownKeyHint(key, RULE_LISTS)
-        warn(slip ? 'error' : 'warning', offset, `permissions.${key}`, `unknown key "${key}"`, hint)
+        warn(isTypo ? 'error' : 'warning', offset, `permissions.${key}`, `unknown key "${key}"`, hint)
       }
   if (HONOURED.permissions.includes(source.scope))
     for (const { action, at, text, offset } of writtenRules(member(root, 'permissions')?.value)) {

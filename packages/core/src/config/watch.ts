@@ -39,7 +39,7 @@ class ConfigurationWatch implements WatchedConfiguration {
   #firstChange: number | undefined
   #cancelSettling: (() => void) | undefined
   #cancelPoll: (() => void) | undefined
-  #told: string | undefined
+  #reportedFailure: string | undefined
 
   constructor(first: Configuration, listener: ConfigurationListener) {
     this.#current = first
@@ -47,7 +47,7 @@ class ConfigurationWatch implements WatchedConfiguration {
     this.#looks = looksOf(first.files)
     this.#followFolders()
     this.#poll()
-    if (changedSince(first)) this.#soon()
+    if (changedSince(first)) this.#scheduleReload()
   }
 
   stop(): void {
@@ -70,13 +70,13 @@ class ConfigurationWatch implements WatchedConfiguration {
     this.#cancelPoll = this.#host.backgroundTimer(CONFIG_LIMITS.watchPollMs, () => {
       const looks = looksOf(this.#current.files)
       const changed = [...looks].some(([file, look]) => this.#looks.get(file) !== look)
-      if (changed || this.#told !== undefined) this.#soon()
+      if (changed || this.#reportedFailure !== undefined) this.#scheduleReload()
       this.#poll()
     })
   }
 
   /** A file that is written without a pause is read all the same. */
-  #soon(): void {
+  #scheduleReload(): void {
     if (this.#stopped) return
     this.#cancelSettling?.()
     const now = this.#host.now()
@@ -106,14 +106,14 @@ class ConfigurationWatch implements WatchedConfiguration {
         this.#looks = new Map([...this.#looks, [file, look]])
       this.#followFolders()
       await this.#listener.changed(next, before)
-      this.#told = undefined
+      this.#reportedFailure = undefined
     } catch (error) {
       this.#fail(error)
     } finally {
       this.#reading = false
       if (this.#again) {
         this.#again = false
-        this.#soon()
+        this.#scheduleReload()
       }
     }
   }
@@ -121,8 +121,8 @@ class ConfigurationWatch implements WatchedConfiguration {
   /** Retried at every poll, reported once. */
   #fail(error: unknown): void {
     const text = String(error)
-    if (this.#stopped || this.#told === text) return
-    this.#told = text
+    if (this.#stopped || this.#reportedFailure === text) return
+    this.#reportedFailure = text
     this.#listener.failed(error)
   }
 
@@ -146,13 +146,13 @@ class ConfigurationWatch implements WatchedConfiguration {
   #followFolder(folder: string): void {
     try {
       const watcher = lazyModule('node:fs').watch(folder, { persistent: false }, (_, name) => {
-        if (name === null || this.#concerns(folder, name)) this.#soon()
+        if (name === null || this.#concerns(folder, name)) this.#scheduleReload()
       })
       watcher.on('error', () => {
         // The folder went away; the next poll finds out whether it is back.
         watcher.close()
         this.#watchers.delete(folder)
-        this.#soon()
+        this.#scheduleReload()
       })
       this.#watchers.set(folder, watcher)
     } catch {

@@ -74,13 +74,13 @@ async function attempt(
   let session: Session
   let became = known?.became
   try {
-    session = await greet(options, entry, known?.era, deadline)
+    session = await startSession(options, entry, known?.era, deadline)
   } catch (error) {
     if (error instanceof ClosedOnProbe) {
       eras.remember(server.entry, server.signature, { era: 'legacy' })
-      session = await greet(options, entry, 'legacy', deadline)
+      session = await startSession(options, entry, 'legacy', deadline)
     } else if (entry.type === 'http' && entry.fallbackToSse && wantsSse(error)) {
-      session = await greet(options, asSse(entry), 'legacy', deadline)
+      session = await startSession(options, asSse(entry), 'legacy', deadline)
       became = 'sse'
     } else throw error
   }
@@ -109,7 +109,7 @@ async function attempt(
   return session
 }
 
-async function greet(
+async function startSession(
   options: ConnectAttempt,
   entry: ServerEntry,
   known: 'legacy' | Discovery | undefined,

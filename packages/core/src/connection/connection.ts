@@ -234,7 +234,7 @@ export class Connection {
     this.#options.auth?.tryAgain?.()
     // Disconnecting is part of the new attempt: a caller that comes meanwhile waits for it instead of starting another.
     if (state.kind === 'connected')
-      this.#attempts.start({ state: states.begin(states.idle), afterMs: 0 }, this.#leave(state))
+      this.#attempts.start({ state: states.begin(states.idle), afterMs: 0 }, this.#disconnect(state))
     else if (state.kind === 'failed' || state.kind === 'needs-auth')
       this.#attempts.start({ state: states.begin(state), afterMs: 0 })
     else this.#attempts.hurryNow()
@@ -267,11 +267,11 @@ export class Connection {
     const { signal } = this.#closing
     let at = pending
     this.#log.turnPage()
-    let giveBack: (() => void) | undefined
+    let releaseSlot: (() => void) | undefined
     let stopTimer: (() => void) | undefined
     try {
-      giveBack = await slots.take(signal)
-      stopTimer = host.backgroundTimer(CONNECT_LIMITS.slotHoldMs, giveBack)
+      releaseSlot = await slots.take(signal)
+      stopTimer = host.backgroundTimer(CONNECT_LIMITS.slotHoldMs, releaseSlot)
       const started = host.now()
       const session = await this.#open((stage) => {
         at = states.reached(at, stage)
@@ -288,7 +288,7 @@ export class Connection {
       return states.attemptFailed(at, fault, this.#policy, host.random())
     } finally {
       stopTimer?.()
-      giveBack?.()
+      releaseSlot?.()
     }
   }
 
@@ -380,7 +380,7 @@ export class Connection {
     this.catalog.drop()
   }
 
-  async #leave(state: Connected): Promise<void> {
+  async #disconnect(state: Connected): Promise<void> {
     this.#become(states.idle)
     this.#quiet()
     this.#session = undefined

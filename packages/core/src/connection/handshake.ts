@@ -52,14 +52,14 @@ export class ClosedOnProbe extends Error {
 }
 
 /** Does the handshake in the server's known era, or finds the era out. */
-export async function handshake(greeting: Handshake): Promise<ProbeAnswer> {
-  const { known } = greeting
-  if (known === 'legacy') return await initialize(greeting)
-  return known ? modernFacts(known) : await findEra(greeting)
+export async function handshake(options: Handshake): Promise<ProbeAnswer> {
+  const { known } = options
+  if (known === 'legacy') return await initialize(options)
+  return known ? modernFacts(known) : await findEra(options)
 }
 
-async function initialize(greeting: Handshake): Promise<ProbeAnswer> {
-  const { wire, clientInfo, capabilities, timeoutMs, signal } = greeting
+async function initialize(options: Handshake): Promise<ProbeAnswer> {
+  const { wire, clientInfo, capabilities, timeoutMs, signal } = options
   const result = await wire.request(
     'initialize',
     { protocolVersion: LEGACY_VERSIONS[0], capabilities: capabilities, clientInfo },
@@ -84,8 +84,8 @@ async function initialize(greeting: Handshake): Promise<ProbeAnswer> {
  * start: then `initialize` follows on the same channel, so the probe costs a legacy server nothing; a slow modern one
  * is recognised by its responses to both.
  */
-async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
-  const { wire, host, timeoutMs, signal } = greeting
+async function findEra(options: Handshake): Promise<ProbeAnswer> {
+  const { wire, host, timeoutMs, signal } = options
   const giveUp = new AbortController()
   const onAbort = () => giveUp.abort(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
@@ -93,7 +93,7 @@ async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
     wire
       .request(
         'server/discover',
-        { _meta: greeting.envelope },
+        { _meta: options.envelope },
         {
           timeoutMs,
           signal: giveUp.signal,
@@ -109,22 +109,22 @@ async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
       stopTimer = host.backgroundTimer(CONNECT_LIMITS.probeMs, () => resolve('silent'))
     })
     const first = await Promise.race([probe, silence])
-    if (first !== 'silent') return await conclude(greeting, first)
-    const older = initialize(greeting)
-    const newer = probe.then((found) =>
+    if (first !== 'silent') return await conclude(options, first)
+    const legacyAnswer = initialize(options)
+    const modernAnswer = probe.then((found) =>
       found.kind === 'modern' ? modernFacts(found.discovery) : new Promise<never>(() => undefined),
     )
-    const answered = await Promise.race([newer, older])
-    if (answered.era === 'legacy') return { ...answered, ...(await alreadyFound(host, newer)) }
+    const answered = await Promise.race([modernAnswer, legacyAnswer])
+    if (answered.era === 'legacy') return { ...answered, ...(await alreadyFound(host, modernAnswer)) }
     if (wire.transport.hasPerRequestStream) return answered
     // On one channel a server that accepts `initialize` stays legacy, whatever it had said before: continuing in the
     // modern era would fail. One that rejects or ignores it is modern.
-    const patience = new Promise<ProbeAnswer>((resolve) => {
+    const timeLimit = new Promise<ProbeAnswer>((resolve) => {
       stopTimer = host.backgroundTimer(CONNECT_LIMITS.probeMs, () => resolve(answered))
     })
     const { discovery } = answered
-    const met = older.then((greeted) => ({ ...greeted, ...(discovery && { discovery }) }))
-    return await Promise.race([met.catch(() => answered), patience])
+    const settled = legacyAnswer.then((facts) => ({ ...facts, ...(discovery && { discovery }) }))
+    return await Promise.race([settled.catch(() => answered), timeLimit])
   } catch (error) {
     // It may have taken a while to crash on the probe.
     throw error instanceof ChannelClosed ? new ClosedOnProbe() : error
@@ -138,24 +138,24 @@ async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
 /** Both responses may arrive in one chunk; the first must not be lost to the order of our own steps. */
 async function alreadyFound(
   host: Host,
-  newer: Promise<ProbeAnswer>,
+  modernAnswer: Promise<ProbeAnswer>,
 ): Promise<Pick<ProbeAnswer, 'discovery'>> {
   let stop: (() => void) | undefined
   const turn = new Promise<undefined>((resolve) => {
     stop = host.backgroundTimer(0, () => resolve(undefined))
   })
-  const found = await Promise.race([newer, turn])
+  const found = await Promise.race([modernAnswer, turn])
   stop?.()
   return found?.discovery ? { discovery: found.discovery } : {}
 }
 
-async function conclude(greeting: Handshake, verdict: Probed): Promise<ProbeAnswer> {
+async function conclude(options: Handshake, verdict: Probed): Promise<ProbeAnswer> {
   switch (verdict.kind) {
     case 'modern':
       return modernFacts(verdict.discovery)
     case 'again':
     case 'legacy':
-      return await initialize(greeting)
+      return await initialize(options)
     case 'closed':
       throw new ClosedOnProbe()
     case 'fatal':

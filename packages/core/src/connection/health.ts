@@ -38,7 +38,7 @@ export class Health {
   bad(error: unknown): void {
     if (typeof error !== 'object' || error === null || this.#counted.has(error)) return
     this.#counted.add(error)
-    if (isTerminalError(error)) this.#strike(error)
+    if (isTerminalError(error)) this.#countFailure(error)
   }
 
   /** A request timed out. A local server that then sends nothing at all is dead. */
@@ -49,8 +49,8 @@ export class Health {
     // With other requests open it may be busy with them, so it is pinged more than once.
     const checks = session.inFlight > 0 ? CONNECT_LIMITS.deafChecks : 1
     for (let asked = 1; ; asked++) {
-      const heard = await this.#isHeard(session, deafMs)
-      if (heard || session.closed || this.#dead) break
+      const responded = await this.#isResponding(session, deafMs)
+      if (responded || session.closed || this.#dead) break
       if (asked < checks) continue
       this.stop()
       this.#options.onDead(new RequestTimedOut(deafMs))
@@ -88,7 +88,7 @@ export class Health {
     } catch (error) {
       // A server that responds "no such method" is alive.
       if (error instanceof JsonRpcError) this.good()
-      else if (error instanceof RequestTimedOut) this.#strike(error)
+      else if (error instanceof RequestTimedOut) this.#countFailure(error)
       else this.bad(error)
     }
     if (!this.#dead) this.#arm(session)
@@ -98,7 +98,7 @@ export class Health {
    * Any response counts, and so does any other message meanwhile, such as progress. Two requests, because some
    * servers ignore a ping that they do not know.
    */
-  async #isHeard(session: Session, timeoutMs: number): Promise<boolean> {
+  async #isResponding(session: Session, timeoutMs: number): Promise<boolean> {
     const asked = session.heardCount
     const methods = [
       session.era === 'modern' ? 'server/discover' : 'ping',
@@ -111,14 +111,14 @@ export class Health {
         if (!(error instanceof JsonRpcError)) throw error
       }
     })
-    const heard = await Promise.any(answers).then(
+    const responded = await Promise.any(answers).then(
       () => true,
       () => false,
     )
-    return heard || session.heardCount > asked
+    return responded || session.heardCount > asked
   }
 
-  #strike(error: unknown): void {
+  #countFailure(error: unknown): void {
     this.#inARow++
     if (this.#inARow < CONNECT_LIMITS.terminalErrors || this.#dead) return
     this.stop()

@@ -61,7 +61,7 @@ export class JsonRpcPeer {
   /** The peer's requests that we are handling, oldest first, each with its arrival time. */
   readonly #questions = new Set<{ readonly since: number }>()
   /** The time that we spent on them has been added to the open requests' timeouts up to here. */
-  #givenBackUntil = 0
+  #extendedUntil = 0
   /** The clock's last reading, and by how much it was set back so far. */
   #clock = 0
   #setBack = 0
@@ -143,13 +143,11 @@ export class JsonRpcPeer {
         stopTimer = timer(ms, () => {
           const now = this.#steadyNow()
           const latest = started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs)
-          const thinking = this.#thinking(now)
+          const delay = this.#handlingDelay(now)
           // A request has just arrived: soon it is known whether it takes us long. This extension is given once.
-          if (thinking === 'briefly') graceEnds ??= now + CALL_LIMITS.thinkingMs
+          if (delay === 'briefly') graceEnds ??= now + CALL_LIMITS.thinkingMs
           const deadline = Math.max(
-            thinking === 'long'
-              ? pending.lastSign + timeoutMs
-              : Math.min(pending.lastSign + timeoutMs, latest),
+            delay === 'long' ? pending.lastSign + timeoutMs : Math.min(pending.lastSign + timeoutMs, latest),
             graceEnds ?? 0,
           )
           if (deadline > now) arm(deadline - now)
@@ -322,25 +320,25 @@ export class JsonRpcPeer {
       return await this.#hooks.request(method, params, signal)
     } finally {
       this.#questions.delete(question)
-      this.#giveBack(question.since, this.#steadyNow())
+      this.#extendTimeouts(question.since, this.#steadyNow())
     }
   }
 
   /** While the server waits for our response, its silence is our doing. */
-  #thinking(now: number): 'long' | 'briefly' | undefined {
+  #handlingDelay(now: number): 'long' | 'briefly' | undefined {
     const [oldest] = this.#questions
     if (!oldest) return undefined
-    return this.#giveBack(oldest.since, now) ? 'long' : 'briefly'
+    return this.#extendTimeouts(oldest.since, now) ? 'long' : 'briefly'
   }
 
   /**
    * Extends the open requests' timeouts by the time that we spent on a request of the peer. What we respond to at
    * once adds none: a peer that only sends requests is not working on ours.
    */
-  #giveBack(since: number, now: number): boolean {
+  #extendTimeouts(since: number, now: number): boolean {
     if (now - since < CALL_LIMITS.thinkingMs) return false
-    const taken = now - Math.max(since, this.#givenBackUntil)
-    this.#givenBackUntil = now
+    const taken = now - Math.max(since, this.#extendedUntil)
+    this.#extendedUntil = now
     for (const pending of this.#pending.values())
       pending.lastSign = Math.min(now, pending.lastSign + Math.max(0, taken))
     return true

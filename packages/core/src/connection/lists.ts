@@ -230,11 +230,11 @@ export function readAnnotations(raw: unknown): ToolAnnotations | undefined {
     const value = typeof raw[hint] === 'boolean' ? raw[hint] : raw[plain]
     if (typeof value === 'boolean') hints[hint] = value
   }
-  const { title, safeToRunConcurrently: beside } = raw
+  const { title, safeToRunConcurrently: concurrent } = raw
   return {
     ...(typeof title === 'string' && { title }),
     ...hints,
-    ...(typeof beside === 'boolean' && { safeToRunConcurrently: beside }),
+    ...(typeof concurrent === 'boolean' && { safeToRunConcurrently: concurrent }),
   }
 }
 

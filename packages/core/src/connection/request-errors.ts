@@ -214,8 +214,8 @@ export function howItEnded(error: unknown, tail: readonly string[] | undefined):
 }
 
 /** Each line once: skips what the message contains already and what every attempt repeated. */
-function stderrLines({ tail }: Pick<ErrorPlace, 'tail'>, said = ''): string {
-  const lines = [...new Set(tail)].filter((line) => !said.includes(line))
+function stderrLines({ tail }: Pick<ErrorPlace, 'tail'>, shownText = ''): string {
+  const lines = [...new Set(tail)].filter((line) => !shownText.includes(line))
   return lines.length > 0 ? `\nLast stderr lines:\n${lines.map((line) => `  ${line}`).join('\n')}` : ''
 }
 

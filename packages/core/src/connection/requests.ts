@@ -142,12 +142,12 @@ export class Requests {
     // Whether it may run in parallel is known from the tool list, which comes with the connection.
     if (!this.#on.current()) await this.#on.ready(asked.options.signal)
     const { concurrent, signal } = asked.options
-    const beside = concurrent ?? this.#besideOthers(asked.name ?? '')
-    return await (beside ? this.#perform(asked) : this.#order.run(() => this.#perform(asked), signal))
+    const parallel = concurrent ?? this.#mayRunInParallel(asked.name ?? '')
+    return await (parallel ? this.#perform(asked) : this.#order.run(() => this.#perform(asked), signal))
   }
 
   /** By what the entry says about the tool, else by the tool's own hints. */
-  #besideOthers(tool: string): boolean {
+  #mayRunInParallel(tool: string): boolean {
     const { catalog, entry } = this.#on
     if (entry.concurrentTools?.some((pattern) => matchesGlob(pattern, tool))) return true
     return isConcurrencySafe(readAnnotations(catalog.tool(tool)?.annotations))

@@ -103,7 +103,7 @@ export async function openSession(transport: Transport, options: SessionOptions)
   options.signal.addEventListener('abort', onAbort, { once: true })
   try {
     await wire.start()
-    await session.greet()
+    await session.handshake()
     return session
   } catch (error) {
     await wire.close().catch(options.onTrouble)
@@ -171,7 +171,7 @@ class WireSession implements Session {
     return this.#wire.heardCount
   }
 
-  async greet(): Promise<void> {
+  async handshake(): Promise<void> {
     const { host, clientInfo, known, timeoutMs, signal } = this.#options
     const { capabilities } = this.#asks
     const envelope = this.#envelope

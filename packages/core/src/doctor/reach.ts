@@ -94,25 +94,26 @@ export async function reachHost(url: URL, host: Host, signal?: AbortSignal): Pro
         proxy ? 'Check HTTPS_PROXY and HTTP_PROXY.' : 'Check the spelling of the host, and your network.',
       ),
     ]
-  const rungs = [
+  const steps = [
     passed('dns', `${by}${name === found.addresses[0] ? name : `${name} is ${found.addresses.join(', ')}`}`),
   ]
-  const met = await meet(name, port, host, signal)
-  if ('fault' in met) {
-    const what = met.fault === 'ECONNREFUSED' ? 'refused the connection' : `was not reached (${met.fault})`
+  const opened = await openSocket(name, port, host, signal)
+  if ('fault' in opened) {
+    const what =
+      opened.fault === 'ECONNREFUSED' ? 'refused the connection' : `was not reached (${opened.fault})`
     const hint =
-      met.fault === 'ECONNREFUSED'
+      opened.fault === 'ECONNREFUSED'
         ? 'Nothing listens there: start the server, or correct the port.'
         : 'Check the port, a firewall in between, and whether the server is running.'
-    return [...rungs, failed('tcp', `${by}${name} port ${port} ${what}.`, proxy ? 'Check the proxy.' : hint)]
+    return [...steps, failed('tcp', `${by}${name} port ${port} ${what}.`, proxy ? 'Check the proxy.' : hint)]
   }
-  rungs.push(passed('tcp', `${by}port ${port} answers`))
+  steps.push(passed('tcp', `${by}port ${port} answers`))
   // Behind a proxy the certificate is checked inside the tunnel; the HTTP step reports it.
   if (!secure || proxy) {
-    met.socket.destroy()
-    return rungs
+    opened.socket.destroy()
+    return steps
   }
-  return [...rungs, await shakeHands(met.socket, name, host)]
+  return [...steps, await tlsHandshake(opened.socket, name, host)]
 }
 
 function proxyFor(url: URL, secure: boolean, host: Host): URL | undefined {
@@ -144,7 +145,7 @@ async function lookUp(name: string, host: Host): Promise<{ addresses: string[] }
   })
 }
 
-async function meet(
+async function openSocket(
   name: string,
   port: number,
   host: Host,
@@ -180,7 +181,7 @@ const TLS_HINTS: Readonly<Record<string, string>> = {
   HOSTNAME_MISMATCH: 'The certificate is for another name: correct the host in the URL.',
 }
 
-async function shakeHands(socket: Socket, name: string, host: Host): Promise<Step> {
+async function tlsHandshake(socket: Socket, name: string, host: Host): Promise<Step> {
   const { connect } = await import('node:tls')
   const { isIP } = await import('node:net')
   const ca = trustedCertificates(host.env)
@@ -191,11 +192,11 @@ async function shakeHands(socket: Socket, name: string, host: Host): Promise<Ste
       host: name,
       ...(ca !== undefined && { ca }),
     })
-    const end = (rung: Step) => {
+    const end = (step: Step) => {
       stop()
       secured.destroy()
       socket.destroy()
-      done(rung)
+      done(step)
     }
     const stop = host.awaitedTimer(DOCTOR_LIMITS.stepMs, () =>
       end(
@@ -240,8 +241,8 @@ export async function askOnce(
     const extra = await new EntryHeaders(entry, { host, server, log: () => undefined }).current()
     const url = entry.url.replace(/^ws/, 'http')
     const answer = await plainFetch(dispatcher, url, {
-      headers: new Headers({ ...extra, ...firstWords(entry).headers }),
-      ...firstWords(entry).request,
+      headers: new Headers({ ...extra, ...firstRequest(entry).headers }),
+      ...firstRequest(entry).request,
       redirect: 'manual',
       signal: stop.signal,
     })
@@ -262,7 +263,7 @@ export async function askOnce(
   }
 }
 
-function firstWords(entry: RemoteEntry): {
+function firstRequest(entry: RemoteEntry): {
   headers: Record<string, string>
   request: Pick<RequestInit, 'method' | 'body'>
 } {

@@ -123,7 +123,7 @@ export class Hooks {
     let args = call.arguments
     let changed = false
     for (const { hook } of this.#for('PreToolUse', call)) {
-      const result = await this.#run(hook, { ...told(call, 'PreToolUse'), tool_input: args }, signal)
+      const result = await this.#run(hook, { ...hookInput(call, 'PreToolUse'), tool_input: args }, signal)
       if (result.kind === 'decline') return refusal(hook, result.reason)
       if (result.kind !== 'output') continue
       const decision = specific(result.output)
@@ -142,13 +142,16 @@ export class Hooks {
     let output: unknown
     const context: string[] = []
     for (const { hook } of this.#for('PostToolUse', call)) {
-      const input = { ...told(call, 'PostToolUse'), tool_response: output ?? response }
+      const input = { ...hookInput(call, 'PostToolUse'), tool_response: output ?? response }
       const result = await this.#run(hook, input, signal)
       if (result.kind === 'decline') context.push(result.reason)
       if (result.kind !== 'output') continue
-      const said = specific(result.output)
-      if (said.updatedToolOutput !== undefined) output = said.updatedToolOutput
-      for (const text of [said.additionalContext, said.decision === 'block' ? said.reason : undefined])
+      const specificOutput = specific(result.output)
+      if (specificOutput.updatedToolOutput !== undefined) output = specificOutput.updatedToolOutput
+      for (const text of [
+        specificOutput.additionalContext,
+        specificOutput.decision === 'block' ? specificOutput.reason : undefined,
+      ])
         if (typeof text === 'string' && text !== '') context.push(text)
     }
     return { context, ...(output !== undefined && { output }) }
@@ -163,12 +166,12 @@ export class Hooks {
     let output: unknown
     for (const { hook } of this.#for('PostToolUseFailure', call)) {
       const message = typeof output === 'string' ? output : error.message
-      const input = { ...told(call, 'PostToolUseFailure'), error: message, error_code: error.code }
+      const input = { ...hookInput(call, 'PostToolUseFailure'), error: message, error_code: error.code }
       const result = await this.#run(hook, input, signal)
       if (result.kind !== 'output') continue
-      const said = specific(result.output)
-      if (said.updatedToolOutput !== undefined) output = said.updatedToolOutput
-      const text = said.additionalContext
+      const specificOutput = specific(result.output)
+      if (specificOutput.updatedToolOutput !== undefined) output = specificOutput.updatedToolOutput
+      const text = specificOutput.additionalContext
       if (typeof text === 'string' && text !== '') context.push(text)
     }
     return { context, ...(output !== undefined && { output }) }
@@ -255,7 +258,7 @@ function refusal(hook: Hook, reason: unknown): BeforeCall {
   return { kind: 'refuse', reason: text.slice(0, 2000), source: hook.source ?? 'a PreToolUse hook' }
 }
 
-function told(call: HookedCall, event: HookEvent): HookInput {
+function hookInput(call: HookedCall, event: HookEvent): HookInput {
   return {
     hook_event_name: event,
     tool_name: call.name,

@@ -58,7 +58,7 @@ export class AuditLog {
   #writing: Promise<void> | undefined
   #dropped = 0
   #loaded: AuditKey | undefined
-  #hurry: (() => void) | undefined
+  #flushNow: (() => void) | undefined
   #flushing = false
 
   constructor(options: AuditOptions) {
@@ -83,7 +83,7 @@ export class AuditLog {
       ...(args !== undefined && { arguments: redact(args, 0, this.#options.hideFor?.(event.server)) }),
     })
     this.#writing ??= this.#drain()
-    if (this.#waiting.length >= AUDIT_LIMITS.gathered) this.#hurry?.()
+    if (this.#waiting.length >= AUDIT_LIMITS.gathered) this.#flushNow?.()
   }
 
   /** The same few reasons repeat with every call. */
@@ -100,7 +100,7 @@ export class AuditLog {
   async flush(): Promise<void> {
     this.#flushing = true
     while (this.#writing) {
-      this.#hurry?.()
+      this.#flushNow?.()
       await this.#writing
     }
     this.#flushing = false
@@ -128,12 +128,12 @@ export class AuditLog {
     if (this.#flushing || this.#waiting.length >= AUDIT_LIMITS.gathered) return
     await new Promise<void>((done) => {
       const stop = this.#options.host.backgroundTimer(AUDIT_LIMITS.gatherMs, done)
-      this.#hurry = () => {
+      this.#flushNow = () => {
         stop()
         done()
       }
     })
-    this.#hurry = undefined
+    this.#flushNow = undefined
   }
 
   /** The key, created when the first line is written. Without it (a locked keychain) the lines wait for a seal. */

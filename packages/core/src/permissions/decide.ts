@@ -25,17 +25,17 @@ export function decide(request: ToolRequest, standing: Standing): Decision {
         reason: { kind: 'default', text: `nothing forbids reading from "${request.server}"` },
       }
     )
-  const decision = spoken(request, standing)
+  const decision = decideWithoutChanges(request, standing)
   if (decision.outcome !== 'allow' || !request.changes) return decision
   return { outcome: 'ask', reason: { kind: 'changed', text: 'its definition changed since it was accepted' } }
 }
 
-function spoken(request: ToolRequest, standing: Standing): Decision {
-  const said = strongest(
+function decideWithoutChanges(request: ToolRequest, standing: Standing): Decision {
+  const matched = strongest(
     channelVerdict(request, standing.channel, standing),
     ruleVerdict(request, standing.rules, standing),
   )
-  if (said) return said
+  if (matched) return matched
   if (request.builtin?.asks)
     return { outcome: 'ask', reason: { kind: 'builtin', text: request.builtin.asks } }
   if (request.builtin?.allowedTools.includes(request.tool))

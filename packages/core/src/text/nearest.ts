@@ -3,11 +3,11 @@
 /** The known word within one or two typos; in short words one typo already makes another word. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const typed = word.toLowerCase()
-  const slips = typed.length < 4 ? 1 : 2
-  let best: { word: string; slips: number } | undefined
+  const typos = typed.length < 4 ? 1 : 2
+  let best: { word: string; typos: number } | undefined
   for (const one of known) {
     const away = distance(one.toLowerCase(), typed)
-    if (away <= slips && away < (best?.slips ?? Number.POSITIVE_INFINITY)) best = { word: one, slips: away }
+    if (away <= typos && away < (best?.typos ?? Number.POSITIVE_INFINITY)) best = { word: one, typos: away }
   }
   return best?.word
 }

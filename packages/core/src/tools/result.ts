@@ -55,11 +55,11 @@ export async function presentResult(raw: unknown, options: ResultOptions): Promi
   if (blocks.length > RESULT_LIMITS.blocks)
     draft.say(`[${blocks.length - RESULT_LIMITS.blocks} more parts were left out]`)
   const structured = Object.hasOwn(answer, 'structuredContent') ? answer.structuredContent : undefined
-  const unsaid =
+  const lacking =
     structured === undefined || (options.textStandsAlone && draft.texts().some((text) => text !== ''))
       ? undefined
       : unsaidPart(structured, draft.texts())
-  if (unsaid !== undefined) draft.say(jsonText(unsaid))
+  if (lacking !== undefined) draft.say(jsonText(lacking))
   const isError = answer.isError === true
   const rest = otherFields(raw)
   if (draft.isEmpty() && rest !== undefined) {

@@ -108,9 +108,9 @@ class ShownText {
 
 /** As a separate word: the 7 of `17 ms` is not the value 7. */
 function isOwnWord(whole: string, at: number, value: string): boolean {
-  const wordy = (char: string | undefined) => char !== undefined && /[\p{L}\p{N}]/u.test(char)
-  const joinedBefore = wordy(value[0]) && wordy(whole[at - 1])
-  const joinedAfter = wordy(value.at(-1)) && wordy(whole[at + value.length])
+  const isWordChar = (char: string | undefined) => char !== undefined && /[\p{L}\p{N}]/u.test(char)
+  const joinedBefore = isWordChar(value[0]) && isWordChar(whole[at - 1])
+  const joinedAfter = isWordChar(value.at(-1)) && isWordChar(whole[at + value.length])
   // `1.5` is not the value 1, nor `-7` the value 7.
   const number = /^\d+$/.test(value)
   const fraction = number && /^\.\d/.test(whole.slice(at + value.length, at + value.length + 2))

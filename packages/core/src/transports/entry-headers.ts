@@ -106,9 +106,9 @@ export class EntryHeaders {
     if (!Object.values(printed).every((value) => typeof value === 'string'))
       throw fail('printed a value that is not text')
     // Every value was checked to be a string above.
-    const brought = printed as Record<string, string>
-    for (const value of Object.values(brought)) this.#context.learnSecret?.(value)
-    return { ...this.#fixed, ...checkedHeaders(brought, server) }
+    const helperHeaders = printed as Record<string, string>
+    for (const value of Object.values(helperHeaders)) this.#context.learnSecret?.(value)
+    return { ...this.#fixed, ...checkedHeaders(helperHeaders, server) }
   }
 }
 

@@ -71,14 +71,14 @@ export interface IdeWish {
 }
 
 /** The newest editor that has the workspace open. */
-export function chooseLock(locks: readonly IdeLock[], wish: IdeWish): IdeLock | undefined {
+export function chooseLock(locks: readonly IdeLock[], wanted: IdeWish): IdeLock | undefined {
   return locks
-    .filter((lock) => lock.transport === wish.transport)
-    .filter((lock) => wish.ideName === undefined || lock.ideName === wish.ideName)
+    .filter((lock) => lock.transport === wanted.transport)
+    .filter((lock) => wanted.ideName === undefined || lock.ideName === wanted.ideName)
     .filter(
       (lock) =>
-        wish.workspace === undefined ||
-        wish.workspace.some((folder) => lock.workspaceFolders.some((open) => isInside(folder, open))),
+        wanted.workspace === undefined ||
+        wanted.workspace.some((folder) => lock.workspaceFolders.some((open) => isInside(folder, open))),
     )
     .sort((one, other) => other.modifiedMs - one.modifiedMs)[0]
 }

@@ -6,25 +6,25 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 export function messagesIn(value: unknown): JSONRPCMessage[] | undefined {
   if (isMessage(value)) return [value]
   const messages = (Array.isArray(value) ? value : [value]).map((each) =>
-    isMessage(each) ? each : mended(each),
+    isMessage(each) ? each : repaired(each),
   )
   return messages.length > 0 && messages.every((each) => each !== undefined) ? messages : undefined
 }
 
 /** A response with a wrong result or error is still a response: the caller must not wait until its timeout. */
-function mended(value: unknown): JSONRPCMessage | undefined {
+function repaired(value: unknown): JSONRPCMessage | undefined {
   if (typeof value !== 'object' || value === null || 'method' in value || !('id' in value)) return undefined
   const { id } = value
   if ('result' in value && value.result === null) {
     const empty = { ...value, result: {} }
     return isMessage(empty) ? empty : undefined
   }
-  const refused = { ...value, id, result: undefined, error: { code: -32603, message: complaint(value) } }
+  const refused = { ...value, id, result: undefined, error: { code: -32603, message: faultText(value) } }
   return id !== null && isMessage(refused) ? refused : undefined
 }
 
 /** What is wrong with a response, in the server's own text if it has any. */
-function complaint(answer: object): string {
+function faultText(answer: object): string {
   const error = 'error' in answer ? answer.error : undefined
   if (typeof error === 'string' && error !== '') return error
   if (typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string')

@@ -233,7 +233,7 @@ export class StdioTransport implements Transport {
     if (this.#state !== 'open') return
     this.#state = 'lost'
     this.#failSenders(error)
-    for (const told of [...this.#refusals]) told(error)
+    for (const fail of [...this.#refusals]) fail(error)
     // A caller that waits only for the end must not find a running child after it.
     const ended = this.#running?.group.end().then(() => this.#release())
     ended?.catch(() => {
@@ -271,18 +271,18 @@ export class StdioTransport implements Transport {
 
   /** A pipe usually breaks because the process is ending: its exit follows at once and says more. */
   #refuse(senders: readonly Unsent[], error: Error): void {
-    const told = (why: Error) => {
+    const fail = (why: Error) => {
       cancel()
-      this.#refusals.delete(told)
+      this.#refusals.delete(fail)
       const reason = why === error ? this.#writeError(error) : new IoError(why.message, this.#details('call'))
       for (const sender of senders) sender.reject(reason)
     }
     const known = error instanceof IoError || this.#state !== 'open' || senders.length === 0
     const cancel = known
       ? () => undefined
-      : this.#context.host.awaitedTimer(STDIO_LIMITS.brokenInputMs, () => told(error))
-    if (known) told(error)
-    else this.#refusals.add(told)
+      : this.#context.host.awaitedTimer(STDIO_LIMITS.brokenInputMs, () => fail(error))
+    if (known) fail(error)
+    else this.#refusals.add(fail)
   }
 
   /** Nothing of the child may keep the program alive, not even a pipe that another process holds open. */
@@ -313,12 +313,14 @@ export class StdioTransport implements Transport {
     const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
     const lines = this.#tail.lastLines(LOG_LIMITS.linesInError)
     const hint =
-      lines === '' ? 'It wrote nothing to stderr.' : `Last stderr lines:\n${lines}${this.#elsewhere(lines)}`
+      lines === ''
+        ? 'It wrote nothing to stderr.'
+        : `Last stderr lines:\n${lines}${this.#startFolderNote(lines)}`
     return new IoError(`"${this.#context.server}" ${how}.`, this.#details('call', hint))
   }
 
   /** It looked for a file in its start folder, which was not the folder its author expected. */
-  #elsewhere(words: string): string {
+  #startFolderNote(words: string): string {
     const { cwd } = this.#entry
     if (cwd === undefined || !words.includes(cwd) || !isInside(cwd, neutralFolder(this.#context.host)))
       return ''

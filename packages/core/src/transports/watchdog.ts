@@ -62,12 +62,12 @@ export class Watchdog {
   guard(group: number): void {
     this.#cancelIdle?.()
     this.#groups.add(group)
-    this.#tell(`+ ${group}\n`)
+    this.#send(`+ ${group}\n`)
   }
 
   forget(group: number): void {
     if (!this.#groups.delete(group)) return
-    this.#tell(`- ${group}\n`)
+    this.#send(`- ${group}\n`)
     this.#retireWhenIdle()
   }
 
@@ -96,10 +96,10 @@ export class Watchdog {
     shell.unref()
     if (shell.stdin !== null && 'unref' in shell.stdin && typeof shell.stdin.unref === 'function')
       shell.stdin.unref()
-    for (const group of this.#groups) this.#tell(`+ ${group}\n`)
+    for (const group of this.#groups) this.#send(`+ ${group}\n`)
   }
 
-  #tell(line: string): void {
+  #send(line: string): void {
     const input = this.#shell?.stdin
     if (input?.writable === true) input.write(line)
   }

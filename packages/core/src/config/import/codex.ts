@@ -118,9 +118,9 @@ function readEntry(fields: Fields): Record<string, unknown> {
 function readOAuth(fields: Fields): unknown {
   const oauth = fields.object('oauth')
   oauth?.drop('client_secret', CLIENT_SECRET)
-  const said = { clientId: oauth?.text('client_id'), callbackPort: oauth?.number('callback_port') }
+  const values = { clientId: oauth?.text('client_id'), callbackPort: oauth?.number('callback_port') }
   oauth?.leftovers(UNKNOWN)
-  return oauthOf({ ...said, scopes: fields.plains('scopes') })
+  return oauthOf({ ...values, scopes: fields.plains('scopes') })
 }
 
 function readEnv(fields: Fields): Record<string, string> {

@@ -272,8 +272,8 @@ function changeOfKind(title: string, from: string, to: string): string {
 }
 
 /** The `oauth` of our entry, or undefined when none of it was read. */
-export function oauthOf(said: Pick<Written, 'clientId' | 'scopes' | 'callbackPort'>): unknown {
-  const oauth = compact(said)
+export function oauthOf(values: Pick<Written, 'clientId' | 'scopes' | 'callbackPort'>): unknown {
+  const oauth = compact(values)
   return Object.keys(oauth).length === 0 ? undefined : oauth
 }
 

@@ -67,7 +67,7 @@ export function variableStyle(options: StyleOptions): VariableStyle {
     })
 
   const print = (text: string, tell: Tell): string => {
-    let told = false
+    let noted = false
     const out = options.sameAsOurs
       ? text
       : text.replace(new RegExp(OURS, 'g'), (match: string, name: string, fallback: string | undefined) => {
@@ -75,11 +75,11 @@ export function variableStyle(options: StyleOptions): VariableStyle {
             tell(`${title} does not fill in variables: put the value in place of ${variable(name)}.`)
           else if (fallback !== undefined)
             tell(`${title} has no default for a variable: the one of ${name} is left out.`)
-          told ||= !spell || fallback !== undefined
+          noted ||= !spell || fallback !== undefined
           return spell ? spell(name) : match
         })
     // Text that looks like a variable to the client would come back changed.
-    if (!told && read(out, () => undefined) !== text)
+    if (!noted && read(out, () => undefined) !== text)
       tell(`Part of this text is plain here, but ${title} takes it for a variable.`)
     return out
   }

@@ -46,10 +46,10 @@ const dirVariable = `\${__dirname}`
 
 export function readManifest(manifest: unknown, values: UserValues, place: BundlePlace): ManifestOutcome {
   const diagnostics: Diagnostic[] = []
-  const say = (severity: 'error' | 'warning', path: string, message: string, hint?: string) =>
+  const report = (severity: 'error' | 'warning', path: string, message: string, hint?: string) =>
     diagnostics.push({ severity, file: place.file, path, message, ...(hint !== undefined && { hint }) })
   const broken = (path: string, message: string): ManifestOutcome => {
-    say('error', path, message, 'Ask its author for a bundle that follows the MCPB manifest.')
+    report('error', path, message, 'Ask its author for a bundle that follows the MCPB manifest.')
     return { diagnostics }
   }
 
@@ -64,14 +64,14 @@ export function readManifest(manifest: unknown, values: UserValues, place: Bundl
   const start = startOf(type as keyof typeof RUNTIMES, server, place)
   if (typeof start === 'string') return broken('server.mcp_config', start)
 
-  const config = userConfig(manifest.user_config, values, place, say)
+  const config = userConfig(manifest.user_config, values, place, report)
   const fill = filler(config.values, place)
   const unknown = unknownKeys(start, config.values)
   for (const key of unknown)
-    say('warning', `user_config.${key}`, `The manifest uses "${excerpt(key)}" without defining it.`)
+    report('warning', `user_config.${key}`, `The manifest uses "${excerpt(key)}" without defining it.`)
   const runsHere = fitsPlatform(manifest, place.platform)
   if (!runsHere)
-    say(
+    report(
       'error',
       'compatibility.platforms',
       `This bundle is not made for ${place.platform}.`,
@@ -157,13 +157,13 @@ function resolveCommand(command: string, isBinary: boolean, place: BundlePlace):
   return isBinary && place.platform === 'win32' && path.extname(file) === '' ? `${file}.exe` : file
 }
 
-type Say = (severity: 'error' | 'warning', path: string, message: string, hint?: string) => void
+type Report = (severity: 'error' | 'warning', path: string, message: string, hint?: string) => void
 
 function userConfig(
   definitions: unknown,
   values: UserValues,
   place: BundlePlace,
-  say: Say,
+  report: Report,
 ): { values: ReadonlyMap<string, Value | undefined>; lacks: readonly string[] } {
   const filled = new Map<string, Value | undefined>()
   const lacks: string[] = []
@@ -176,7 +176,7 @@ function userConfig(
     const given = Object.hasOwn(values, key) ? values[key] : undefined
     const value = usable(given ?? definition.default, definition)
     if (typeof value === 'object' && 'wrong' in value) {
-      say(
+      report(
         'error',
         path,
         `The value for ${title} is not ${value.wrong}.`,
@@ -185,7 +185,7 @@ function userConfig(
       lacks.push(key)
     } else if (value === undefined && definition.required === true) {
       const secret = definition.sensitive === true ? ` It is a secret: give it as a variable, \${NAME}.` : ''
-      say(
+      report(
         'error',
         path,
         `This bundle needs a value for ${title}.`,
@@ -199,7 +199,7 @@ function userConfig(
   }
   for (const key of Object.keys(values))
     if (!filled.has(key))
-      say('warning', `user_config.${key}`, `This bundle has no setting named "${excerpt(key)}".`)
+      report('warning', `user_config.${key}`, `This bundle has no setting named "${excerpt(key)}".`)
   return { values: filled, lacks }
 }
 

@@ -164,16 +164,16 @@ class Subset {
     depth: number,
     open: readonly unknown[],
   ): Plain {
-    const { anyOf: _any, oneOf: _one, description: _words, ...beside } = schema
+    const { anyOf: _any, oneOf: _one, description: _words, ...siblings } = schema
     const others = choices.filter((form) => !(isRecord(form) && form.type === 'null'))
     const nullable = others.length < choices.length ? { nullable: true } : {}
     if (others.length > 0 && others.every(onlyRequires)) {
       const names = others.map((form) => (form as { required: unknown[] }).required.join(' and '))
-      const part = this.#part({ ...beside, ...described(schema) }, depth + 1, open)
+      const part = this.#part({ ...siblings, ...described(schema) }, depth + 1, open)
       return describe(part, `Needs one of: ${names.join('; ')}.`)
     }
     const forms = others.map((form) => {
-      const whole = isRecord(form) ? this.#beside(form, beside) : form
+      const whole = isRecord(form) ? this.#withSiblings(form, siblings) : form
       return this.#part(whole, depth + 1, open)
     })
     const [only] = forms
@@ -183,12 +183,12 @@ class Subset {
   }
 
   /** Keywords beside a choice apply to every alternative. */
-  #beside(form: Readonly<Plain>, beside: Readonly<Plain>): Readonly<Plain> {
-    if (Object.keys(beside).length === 0) return form
+  #withSiblings(form: Readonly<Plain>, siblings: Readonly<Plain>): Readonly<Plain> {
+    if (Object.keys(siblings).length === 0) return form
     const target = typeof form.$ref === 'string' ? this.#resolve(form.$ref) : undefined
     const { $ref: _, ...rest } = form
     const parts = isRecord(target) ? [target, rest] : [form]
-    return mergeParts([...parts, beside]) ?? form
+    return mergeParts([...parts, siblings]) ?? form
   }
 
   /** A choice of constants is a list of values. */

@@ -154,12 +154,12 @@ export class Strict {
   }
 
   #choice(schema: Readonly<Plain>, choices: readonly unknown[], depth: number): Plain {
-    const { anyOf: _any, oneOf: _one, description: _words, ...beside } = schema
+    const { anyOf: _any, oneOf: _one, description: _words, ...siblings } = schema
     if (schema.anyOf !== undefined && schema.oneOf !== undefined) throw new NotStrict()
-    const says = Object.keys(beside).some((key) => !IGNORED.has(key))
+    const says = Object.keys(siblings).some((key) => !IGNORED.has(key))
     const forms = choices.map((choice) => {
       if (!says) return this.#part(choice, depth + 1)
-      const merged = isRecord(choice) ? mergeParts([this.#written(choice, 0), beside]) : undefined
+      const merged = isRecord(choice) ? mergeParts([this.#written(choice, 0), siblings]) : undefined
       if (merged === undefined) throw new NotStrict()
       return this.#part(merged, depth + 1)
     })
