@@ -1,6 +1,6 @@
-// board.ts: the door to everything on the servers of one program, and the owner of what serves it.
-// Everything hangs off a board, so two boards in one process never meet. How a board is opened, which servers are on it,
-// and how calls, questions and lists are served is in board/; how a single server is kept alive, in the connection room.
+// board.ts: the API for all servers of one program, and the owner of everything behind it. All state belongs to a
+// board, so two boards in one process share nothing. board/ opens a board, chooses its servers and serves calls,
+// prompts and lists; connection/ keeps a single server connected.
 import { isDeepStrictEqual } from 'node:util'
 import { SerialQueue } from './async/serial-queue.ts'
 import { abortable, atMost } from './async/waits.ts'
@@ -127,7 +127,7 @@ export class Board {
     for (const server of servers) this.#roster.add(server)
   }
 
-  /** Where logs and memories of this board are kept. */
+  /** Where logs and caches of this board are stored. */
   get stateDir(): string {
     return this.#stateDir
   }
@@ -137,8 +137,8 @@ export class Board {
   }
 
   /**
-   * Connects every enabled server and resolves when each is settled, well or badly, or when the time is up.
-   * It never rejects because of a server.
+   * Connects every enabled server and resolves when each is settled, connected or failed, or on timeout. It never
+   * rejects because of a server.
    */
   async ready(options: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {}): Promise<void> {
     this.#awake = true
@@ -155,7 +155,7 @@ export class Board {
     return this.#roster.connection(name)
   }
 
-  /** The servers that a spelling of a tool can mean, before any of them has said what its tools are. */
+  /** The servers that a spelling of a tool can mean, before any of them has listed its tools. */
   serversMeant(spelling: string): readonly string[] {
     return candidateServers(spelling, this.#roster.names)
   }
@@ -165,13 +165,14 @@ export class Board {
     return this.#pool.tools()
   }
 
-  /** The tool of either spelling, `mcp__server__tool` or `server.tool`; connects the servers that can be meant. */
+  /** The tool of either spelling, `mcp__server__tool` or `server.tool`; connects the servers that the name can mean. */
   tool(name: string, options: { readonly signal?: AbortSignal } = {}): Promise<Tool> {
     return this.#find(name, options.signal)
   }
 
   /**
-   * Calls a tool: checked against its schema, permitted, connected if need be, and made fit to be read.
+   * Calls a tool: validates the arguments, checks permission, connects if needed, and prepares the result for a
+   * model.
    *
    * @example
    * const result = await board.call('mcp__codebase__search_code', { query: 'openBoard' })
@@ -183,22 +184,22 @@ export class Board {
     return await this.#calls.call(tool, args, context)
   }
 
-  /** The tools that a request in plain words means, best first. */
+  /** The tools that match a query in plain words, best first. */
   searchTools(query: string, limit?: number): readonly FoundTool[] {
     return this.#pool.search(query, limit)
   }
 
-  /** What to give to a model of this context: all tools, or a search tool when they would take too much of it. */
+  /** What to give to a model with this context: all tools, or a search tool when they would take too much of it. */
   toolsFor(options: LoadingOptions = {}): RegisteredTool {
     return this.#pool.offer(options)
   }
 
-  /** What the definitions cost in a model's context, server by server; estimated. */
+  /** The estimated cost of the definitions in a model's context, per server. */
   toolCosts(): TokenCosts {
     return this.#pool.ledger()
   }
 
-  /** How a server's tools differ from those that were accepted by using them. */
+  /** How a server's tools differ from the accepted ones. */
   async changedTools(
     server: string,
     options: { readonly signal?: AbortSignal } = {},
@@ -207,7 +208,7 @@ export class Board {
     return await this.#calls.accepted.review(server, this.#toolsOf(server))
   }
 
-  /** Accepts a server's tools as they are now: all of them, or these. */
+  /** Accepts a server's current tools: all of them, or these. */
   async acceptTools(server: string, names?: readonly string[]): Promise<void> {
     await this.connection(server).list('tools')
     const tools = this.#toolsOf(server)
@@ -217,7 +218,7 @@ export class Board {
     await accepted.flush()
   }
 
-  /** What servers list as resources; connects them first if need be. */
+  /** The resources of the servers; connects them first if needed. */
   resources(of: OfRequest = {}): Promise<readonly BoardResource[]> {
     return this.#offers.resources(of)
   }
@@ -226,12 +227,12 @@ export class Board {
     return this.#offers.templates(of)
   }
 
-  /** Reads a resource, if the permissions let it be read. */
+  /** Reads a resource, if the permissions allow it. */
   read(server: string, uri: string, context: CallContext = {}): Promise<readonly ResourceContent[]> {
     return this.#offers.read(server, uri, context)
   }
 
-  /** From now on `resource-updated` events tell when it changed, also after a reconnect. */
+  /** From now on `resource-updated` events report its changes, also after a reconnect. */
   subscribe(server: string, uri: string, context: CallContext = {}): Promise<void> {
     return this.#offers.subscribe(server, uri, context)
   }
@@ -253,14 +254,14 @@ export class Board {
     return this.#offers.prompt(server, name, args, context)
   }
 
-  /** The skills that servers list; connects them first if need be, and reads nothing of any skill. */
+  /** The skills that servers list; connects them first if needed, and reads no file of any skill. */
   skills(of: OfRequest = {}): Promise<readonly BoardSkill[]> {
     return this.#skills.list(of)
   }
 
   /**
-   * Reads one file of a skill, if the server's channel permissions let it be read, and verifies it: size, SHA-256 and
-   * the head of `SKILL.md` must be what the server listed. Rejects with `SkillUnverified` otherwise.
+   * Reads one file of a skill, if the server's channel permissions allow it, and verifies it: size, SHA-256 and the
+   * front matter of `SKILL.md` must match the server's list. Rejects with `SkillUnverified` otherwise.
    *
    * @example
    * for (const { server, name, description } of await board.skills()) console.log(server, name, description)
@@ -271,7 +272,7 @@ export class Board {
     return this.#skills.read(server, name, options)
   }
 
-  /** What could follow in an argument; `given` are the other arguments so far. */
+  /** Completions for an argument; `given` are the other arguments so far. */
   complete(
     server: string,
     of: CompletionOf,
@@ -281,7 +282,7 @@ export class Board {
     return this.#offers.complete(server, of, given, options.signal)
   }
 
-  /** The workspace is elsewhere now; servers that were told of it hear so. */
+  /** Changes the workspace; servers that were told about it are notified. */
   async setRoots(folders: readonly string[]): Promise<void> {
     if (!this.#roots) throw new InvalidInput('This board was opened without roots.')
     this.#roots = folders
@@ -291,19 +292,19 @@ export class Board {
     await Promise.allSettled(told.map((one) => one.notify('notifications/roots/list_changed')))
   }
 
-  /** Every tool in its server's own words, for those who pass them on. */
+  /** Every tool as its server defines it, for programs that pass them on. */
   definitions(): readonly BoardDefinition[] {
     return this.#roster.definitions()
   }
 
-  /** Sends one request to one server, connecting it first if need be. */
+  /** Sends one request to one server, connecting it first if needed. */
   async request(server: string, method: string, params?: Json, options?: RequestOptions): Promise<Json> {
     return await this.connection(server).request(method, params, options)
   }
 
   /**
-   * Calls a tool for a client of its own mind: permissions, hooks and the audit log apply, and the answer is passed on
-   * whole. `params` are those of `tools/call`, without the name.
+   * Calls a tool for a client that reads the result itself: permissions, hooks and the audit log apply, and the
+   * result is passed on whole. `params` are those of `tools/call`, without the name.
    */
   async pass(
     server: string,
@@ -317,12 +318,12 @@ export class Board {
     return await this.#calls.pass(known, params, context, options)
   }
 
-  /** Rejects when the permissions do not let the resource be read. */
+  /** Rejects when the permissions do not allow reading the resource. */
   permitRead(server: string, uri: string, context: CallContext = {}): Promise<void> {
     return this.#calls.permit(server, 'resources/read', uri, context)
   }
 
-  /** Rejects when the permissions do not let the prompt be got. */
+  /** Rejects when the permissions do not allow getting the prompt. */
   permitPrompt(server: string, name: string, context: CallContext = {}): Promise<void> {
     return this.#calls.permit(server, 'prompts/get', name, context)
   }
@@ -332,15 +333,15 @@ export class Board {
     return this.#calls.decideRead(server).outcome !== 'deny'
   }
 
-  /** May a hook put its own answer in place of the tool's? Then the tool's output schema promises too much. */
+  /** May a hook replace the tool's result? Then the tool's output schema promises too much. */
   mayReplaceOutput({ name, mcpInfo }: Pick<Tool, 'name' | 'mcpInfo'>): boolean {
     const { serverName: server, toolName: tool } = mcpInfo
     return this.#asks.hooks.concerns('PostToolUse', { name, server, tool })
   }
 
   /**
-   * Connects a server afresh, whatever its state: one that failed or needs a login is tried at once, one that is up is
-   * restarted. Resolves with how it is then, well or not; rejects with `Disabled` when it is switched off.
+   * Reconnects a server, whatever its state: one that failed or needs a login is tried at once, one that is up is
+   * restarted. Resolves with its state then, connected or not; rejects with `Disabled` when it is disabled.
    *
    * @example
    * const { state, error } = await board.reconnect('github')
@@ -353,14 +354,14 @@ export class Board {
     return this.#roster.snapshot(connection)
   }
 
-  /** Tries those servers again that `same` says were meant, e.g. because somebody logged in to them. */
+  /** Retries the servers that `same` selects, e.g. because the user logged in to them. */
   reconnectSame(same: (server: ConfiguredServer) => boolean): void {
     for (const [name, server] of this.#roster.servers) if (same(server)) this.connection(name).wake(true)
   }
 
   /**
-   * Takes a new set of servers over: added, changed and removed ones follow, the others are not touched. New rules and
-   * hooks count first: what was forbidden a moment ago must not slip through while a server starts.
+   * Applies a new set of servers: added, changed and removed ones follow, the others are not touched. New rules and
+   * hooks apply first: what is forbidden now must not run while a server starts.
    */
   async apply(
     servers: readonly ConfiguredServer[],
@@ -371,12 +372,12 @@ export class Board {
     await this.#applying.run(() => this.#apply([...servers, ...inProcessEntries(this.#options)], rules))
   }
 
-  /** What is wrong with the files that the board was configured from; the last good content of each is in force. */
+  /** The faults of the files that the board was configured from; the last good content of each is in force. */
   configurationFaults(): readonly Diagnostic[] {
     return this.#faults
   }
 
-  /** Takes over what is wrong with the files now, and tells of what is new or mended. */
+  /** Stores the current faults of the files, and reports new and repaired ones. */
   setConfigurationFaults(faults: readonly Diagnostic[]): void {
     const { appeared, mended } = diagnosticNews(this.#faults, faults)
     this.#faults = faults
@@ -388,12 +389,12 @@ export class Board {
     return this.#events.on(type, listener)
   }
 
-  /** Everything that happens from now on. */
+  /** Every event from now on. */
   events(signal?: AbortSignal): AsyncIterableIterator<BoardEvent> {
     return this.#events.stream(signal)
   }
 
-  /** Ends every connection; idempotent, and over within a bound. */
+  /** Ends every connection; idempotent and bounded in time. */
   close(): Promise<void> {
     this.#closed ??= (async () => {
       await this.#roster.close()
@@ -406,14 +407,14 @@ export class Board {
   }
 
   /**
-   * Reads the configuration again now, without waiting for a change of a file. A board that follows no files has none to
-   * read. What is wrong with a file is an event (`configuration-fault`), not an error.
+   * Reloads the configuration now, without waiting for a file to change. A board without files has nothing to reload.
+   * A fault in a file is an event (`configuration-fault`), not an error.
    */
   async reload(): Promise<void> {
     await this.#reload?.()
   }
 
-  /** How the configuration is read again. */
+  /** How the configuration is reloaded. */
   reloadWith(reload: () => Promise<void>): void {
     this.#reload = reload
   }
@@ -423,7 +424,7 @@ export class Board {
     this.#closers.push(closer)
   }
 
-  /** Tells listeners of something that went on without being right; also those who listen a moment later. */
+  /** Reports a problem that did not stop the work; also to listeners that subscribe a moment later. */
   warn(text: string, server?: string): void {
     this.#host.backgroundTimer(0, () =>
       this.#events.emit('warning', { text, ...(server !== undefined && { server }) }),
@@ -443,7 +444,7 @@ export class Board {
     const added = arrived.map(({ server }) => server.name)
     if (!newRules && added.length + removed.length === 0) return
     this.#events.emit('configuration-changed', { added, removed, rules: newRules })
-    // A changed server is started when the old one is gone: they may fight over a port or a file.
+    // A changed server is started when the old one is gone: they may compete for a port or a file.
     await left
     if (this.#awake && !this.#closed) for (const connection of arrived) connection.wake()
   }
@@ -475,7 +476,7 @@ export class Board {
   }
 }
 
-/** Hooks that were written for a project find it where they expect it. */
+/** Hooks written for a project find its folder where they expect it. */
 function hookHost(host: Host, cwd: string): Host {
   return { ...host, env: { CLAUDE_PROJECT_DIR: cwd, PLUGBOARD_PROJECT_DIR: cwd, ...host.env } }
 }

@@ -1,5 +1,5 @@
-// errors.ts: the one family of errors that leaves the library, told apart by `code`, never by message text.
-// It does not decide exit codes (the command does) nor what to do next (the connection does).
+// errors.ts: the one family of errors that leaves the library, told apart by `code`, never by message text. It
+// decides neither exit codes (the command does) nor what to do next (the connection does).
 
 /** The named steps of bringing a server up; an error says at which one it happened. */
 export const STAGES = [
@@ -41,7 +41,7 @@ export type ErrorCode =
 export interface ErrorDetails {
   readonly server?: string | undefined
   readonly stage?: Stage | undefined
-  /** What the person can do about it, as one sentence. */
+  /** What the user can do about it, as one sentence. */
   readonly hint?: string | undefined
   readonly cause?: unknown
 }
@@ -123,7 +123,7 @@ export class ServerNotFound extends PlugboardError {
 
 /** A tool, resource, prompt or skill (or a file of one) that its server does not have. */
 export class NotFound extends PlugboardError {
-  /** The name or address that means nothing here. */
+  /** The unknown name or address. */
   readonly wanted: string
 
   constructor(
@@ -143,14 +143,14 @@ export class NotFound extends PlugboardError {
   }
 }
 
-/** In what a file of a skill differs from what its server listed. */
+/** How a file of a skill differs from what its server listed. */
 export type SkillFault = 'missing' | 'encoding' | 'size' | 'digest' | 'frontmatter'
 
-/** A file of a skill that is not what its server listed; nothing of it is given out. */
+/** A file of a skill that is not what its server listed; none of it is returned. */
 export class SkillUnverified extends PlugboardError {
   readonly reason: SkillFault
   readonly uri: string
-  /** Of the head of its SKILL.md: what is not the same, a line each. */
+  /** For the front matter of its SKILL.md: the differences, one line each. */
   readonly differences: readonly string[]
 
   constructor(
@@ -179,7 +179,7 @@ export class InitError extends PlugboardError {
   }
 }
 
-/** A call that the server answered with an error; the details go back to the model. */
+/** A call that failed with an error from the server; the details go back to the model. */
 export class ToolError extends PlugboardError {
   readonly tool: string
   constructor(tool: string, message: string, details: ErrorDetails = {}) {
@@ -188,7 +188,7 @@ export class ToolError extends PlugboardError {
   }
 }
 
-/** Something unreadable came over the wire or out of a file; what it came from goes on working. */
+/** Unreadable data from the wire or from a file; its source keeps working. */
 export class ParseError extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('PARSE_ERROR', message, details)
@@ -203,7 +203,7 @@ export class IoError extends PlugboardError {
 }
 
 export class AuthRequired extends PlugboardError {
-  /** There is a login and it holds, only not for this request: the server's other tools still work. */
+  /** There is a valid login, but not for this request: the server's other tools still work. */
   readonly wider: boolean
 
   constructor(
@@ -220,7 +220,7 @@ export class AuthRequired extends PlugboardError {
   }
 }
 
-/** A rule, a policy or missing trust said no; `message` names which. */
+/** A rule, a policy or missing trust denied it; `message` names which. */
 export class PermissionDenied extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('PERMISSION_DENIED', message, details)
@@ -239,21 +239,21 @@ export class Disabled extends PlugboardError {
   }
 }
 
-/** The caller's own words were wrong: a bad name, a bad argument, a file that cannot be edited. */
+/** The caller's input was wrong: a bad name, a bad argument, a file that cannot be edited. */
 export class InvalidInput extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('INVALID_INPUT', message, details)
   }
 }
 
-/** The connection was lost after the call left and before it answered, and replaying it is not safe. */
+/** The connection was lost after the call was sent and before its response, and a retry is not safe. */
 export class OutcomeUnknown extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('OUTCOME_UNKNOWN', message, { stage: 'call', ...details })
   }
 }
 
-/** The server answered with more than is read. Only that call fails; it is not made again, and the connection stays. */
+/** The server's response was larger than the limit. Only that call fails; it is not retried, and the connection stays. */
 export class AnswerTooLarge extends PlugboardError {
   constructor(server: string, maxBytes: number, details: ErrorDetails = {}) {
     super(

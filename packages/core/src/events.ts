@@ -1,4 +1,4 @@
-// events.ts: the one typed stream of what happens on a board. It delivers; it keeps no history and decides nothing.
+// events.ts: the one typed stream of a board's events. It delivers; it keeps no history and decides nothing.
 import type { PlugboardError, Stage } from './errors.ts'
 import { EVENT_LIMITS } from './limits.ts'
 
@@ -30,15 +30,15 @@ interface CallFacts {
   /** Unique on its board. */
   readonly call: number
   readonly method: string
-  /** The tool, prompt or URI that was asked for. */
+  /** The requested tool, prompt or URI. */
   readonly name?: string
 }
 
-/** What is wrong in one place of one configuration file, and what to do about it. */
+/** A fault in one place of one configuration file, and what to do about it. */
 export interface ConfigurationFault {
   readonly severity: 'error' | 'warning'
   readonly file: string
-  /** 1-based, when the place is known. */
+  /** 1-based, when the position is known. */
   readonly line?: number
   readonly column?: number
   /** Where in the document, e.g. `mcpServers.github.args[2]`. */
@@ -50,23 +50,23 @@ export interface ConfigurationFault {
 
 export interface BoardEvents {
   readonly state: { readonly server: string; readonly state: StateSummary }
-  /** The configuration was read again; a server that changed is both removed and added. */
+  /** The configuration was reloaded; a server that changed is both removed and added. */
   readonly 'configuration-changed': {
     readonly added: readonly string[]
     readonly removed: readonly string[]
-    /** Whether the permission rules are others than before. */
+    /** Whether the permission rules changed. */
     readonly rules: boolean
   }
-  /** Something is wrong with a configuration file that a watching board read again; what the file said before stays. */
+  /** A reloaded configuration file has a fault; its previous content stays in force. */
   readonly 'configuration-fault': ConfigurationFault
-  /** A configuration file that had an error has none any more. */
+  /** A configuration file that had an error is sound again. */
   readonly 'configuration-mended': { readonly file: string }
   readonly log: { readonly server: string; readonly line: LogLine }
   readonly 'list-changed': { readonly server: string; readonly list: ListKind; readonly count: number }
   readonly 'resource-updated': { readonly server: string; readonly uri: string }
-  /** A notification the library has no meaning for. */
+  /** A notification that the library does not know. */
   readonly notification: { readonly server: string; readonly method: string; readonly params: unknown }
-  /** Something that went on without being right: a hook that failed, a list with a bad entry. */
+  /** A problem that did not stop the work: a hook that failed, a list with a bad entry. */
   readonly warning: { readonly text: string; readonly server?: string }
   readonly progress: CallFacts & Progress
   readonly 'call-started': CallFacts
@@ -90,7 +90,7 @@ export class Events {
     this.#onListenerError = onListenerError
   }
 
-  /** Calls `listener` on every event of the type; the answer stops it. */
+  /** Calls `listener` on every event of the type; the returned function stops it. */
   on<T extends EventType>(type: T, listener: Listener<T>): () => void {
     const own = (event: BoardEvents[T]) => listener(event)
     const set = this.#listeners.get(type) ?? new Set()
@@ -99,7 +99,7 @@ export class Events {
     return () => set.delete(own)
   }
 
-  /** Whether anybody would notice an event of the type: the hot path asks before it builds one. */
+  /** Whether any listener would get an event of the type: the hot path checks this before it builds one. */
   wanted(type: EventType): boolean {
     return this.#taps.size > 0 || (this.#listeners.get(type)?.size ?? 0) > 0
   }
@@ -155,7 +155,7 @@ export class Events {
     }
   }
 
-  /** A listener is somebody else's code: what it throws never reaches the one who emitted. */
+  /** A listener is foreign code: what it throws never reaches the emitter. */
   #guarded(run: () => void): void {
     try {
       run()

@@ -1,5 +1,5 @@
-// host.ts: the outside world as one object, so that a test can be exact and two boards never meet.
-// Everything the library reads from its surroundings (time, chance, environment, network, processes) enters here.
+// host.ts: the outside world as one object, so that tests are exact and two boards share nothing. Everything the
+// library reads from its environment (time, randomness, variables, network, processes) enters here.
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { homedir } from 'node:os'
 import { lazyModule } from './lazy.ts'
@@ -13,7 +13,10 @@ export interface Host {
   now(): number
   /** A number in [0, 1). */
   random(): number
-  /** Calls back once after `ms`; the answer cancels it. For a wait that a caller awaits: it keeps the process alive. */
+  /**
+   * Calls back once after `ms`; the returned function cancels it. For a wait that a caller awaits: it keeps the
+   * process alive.
+   */
   awaitedTimer(ms: number, callback: () => void): () => void
   /** The same for housekeeping that no caller awaits (heartbeats, idle checks): it never keeps the process alive. */
   backgroundTimer(ms: number, callback: () => void): () => void
@@ -21,7 +24,7 @@ export interface Host {
   spawn(command: string, args: readonly string[], options: SpawnOptions): ChildProcess
 }
 
-/** The real surroundings of this process, with any part replaced. */
+/** The real environment of this process, with any part replaced. */
 export function systemHost(overrides: Partial<Host> = {}): Host {
   const env = overrides.env ?? process.env
   return {

@@ -9,7 +9,7 @@ interface HeavyModules {
   'node:tty': typeof import('node:tty')
 }
 
-/** Node 20.16 and newer hand their own modules out directly; before that, a `require` has to be made. */
+/** Node 20.16 and newer return their own modules directly; before that, a `require` has to be created. */
 const builtin = (process as { getBuiltinModule?: (name: string) => unknown }).getBuiltinModule
 
 export function lazyModule<Name extends keyof HeavyModules>(name: Name): HeavyModules[Name] {

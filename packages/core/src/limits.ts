@@ -6,12 +6,12 @@ const HOUR = 60 * MINUTE
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** Configuration files and the things they point to. */
+/** Configuration files and what they point to. */
 export const CONFIG_LIMITS = {
   fileBytes: 8 * MIB,
   /** Files of other products grow with their own data; only our part of them is kept. */
   foreignFileBytes: 32 * MIB,
-  /** A settings file nested deeper than this is refused before anything walks it. */
+  /** A settings file nested deeper than this is rejected before anything walks it. */
   depth: 64,
   entriesPerFile: 5000,
   nameLength: 128,
@@ -20,11 +20,11 @@ export const CONFIG_LIMITS = {
   lockStaleMs: 30 * SECOND,
   /** `approve --pin`: a larger file is not pinned, because it is read whenever the configuration is. */
   pinnedFileBytes: 32 * MIB,
-  /** Watched files settle for this long before they are read again. */
+  /** Watched files are read again after being unchanged for this long. */
   watchSettleMs: 100,
-  /** A file that never settles is read after this long. */
+  /** A file that keeps changing is read after this long. */
   watchSettleAtMostMs: 500,
-  /** How often watched files are looked at where the system tells of no change. */
+  /** How often watched files are polled where the system reports no change. */
   watchPollMs: 1 * SECOND,
 } as const
 
@@ -36,7 +36,7 @@ export const BUNDLE_LIMITS = {
   manifestBytes: 1 * MIB,
 } as const
 
-/** Bundles that a project brings are only looked at until they are approved; unpacked ones are kept up to a total. */
+/** A project's bundles are only inspected until they are approved; unpacked ones are kept up to a total. */
 export const BUNDLE_CACHE_LIMITS = {
   /** Plugins that one project may name, and bytes of their archives that are read while they wait for approval. */
   pendingPlugins: 64,
@@ -59,24 +59,24 @@ export const CONNECT_LIMITS = {
   remoteSlots: 20,
   reconnectAttempts: 3,
   reconnectDelayMs: 5 * SECOND,
-  /** A failed server is tried again after this, then after twice as long, up to the maximum, without end. */
+  /** A failed server is retried after this, then after twice as long, up to the maximum, without end. */
   retryMs: 30 * SECOND,
   retryMaxMs: 5 * MINUTE,
-  /** A caller that needs a failed server has it tried at once, but not sooner than this after the last try. */
+  /** A caller that needs a failed server has it retried at once, but not sooner than this after the last attempt. */
   probeEveryMs: 2 * SECOND,
   terminalErrors: 3,
   probeMs: 2 * SECOND,
   eraMemoryMs: 24 * HOUR,
   heartbeatMs: 30 * SECOND,
   heartbeatTimeoutMs: 10 * SECOND,
-  /** A local server that let a request time out is asked whether it is there, and has this long to say anything. */
+  /** A local server that let a request time out is pinged, and has this long to send anything. */
   deafMs: 3 * SECOND,
-  /** With other requests open it is asked this often before it is restarted. */
+  /** With other requests open it is pinged this often before it is restarted. */
   deafChecks: 3,
   closeMs: 2 * SECOND,
-  /** How long a request that is made again gives its connection to notice that the line broke. */
+  /** How long a retried request waits for its connection to notice that the transport broke. */
   noticeMs: 50,
-  /** A server that is slow to come up gives its slot back after this, so that it does not delay the others. */
+  /** A server that is slow to come up releases its slot after this, so that it does not delay the others. */
   slotHoldMs: SECOND,
   /** How much longer than its tools a server may take to list its resources and prompts. */
   sideListsMs: 5 * SECOND,
@@ -91,20 +91,20 @@ export const STDIO_LIMITS = {
   interruptAfterMs: 0,
   terminateAfterMs: 100,
   killAfterMs: 400,
-  /** After SIGKILL the kernel needs a moment; what is not gone by then is only waiting to be reaped. */
+  /** After SIGKILL the kernel needs a moment; what is left by then only waits to be reaped. */
   reapMs: 80,
-  /** A group that its leader left behind gets this long to follow before it is killed. */
+  /** A group whose leader exited gets this long to follow before it is killed. */
   orphansMs: 100,
   stderrTailBytes: 64 * KIB,
-  /** What a child does not read piles up here, no further. */
+  /** Limit for what a child has not read yet. */
   unsentBytes: 64 * MIB,
   /** Output that is still in the pipe when the child has exited is read for this long. */
   drainMs: 200,
-  /** Between the end of a child's output and its exit; a child that lives on is a lost connection. */
+  /** Between the end of a child's output and its exit; a child that keeps running is a lost connection. */
   outputEndMs: 100,
   /** How long a send that found the pipe broken waits for the exit that explains it. */
   brokenInputMs: 1000,
-  /** The watchdog waits this long for the next child before it leaves. */
+  /** The watchdog waits this long for the next child before it exits. */
   watchdogIdleMs: SECOND,
 } as const
 
@@ -112,48 +112,48 @@ export const LOG_LIMITS = {
   bytesPerServer: 1 * MIB,
   lineBytes: 16 * KIB,
   linesInError: 12,
-  /** Lines wait this long for company before they are written. */
+  /** Lines wait this long for more lines before they are written. */
   flushMs: 200,
-  /** A server that floods faster than the disk takes it loses lines past this, and the log says how many. */
+  /** A server that floods faster than the disk can write loses lines past this, and the log says how many. */
   bufferedBytes: 256 * KIB,
   followMs: 300,
 } as const
 
-/** `plugboard doctor`: one look-up, handshake or question, and how much it tells of one server. */
+/** `plugboard doctor`: one look-up, handshake or request, and how much it reports about one server. */
 export const DOCTOR_LIMITS = { stepMs: 10 * SECOND, findings: 200 } as const
 
 export const EVENT_LIMITS = { buffered: 10_000 } as const
 
-/** Streamable HTTP and the older SSE. */
+/** Streamable HTTP and legacy SSE. */
 export const HTTP_LIMITS = {
-  /** One JSON answer, or one event of a stream. */
+  /** One JSON response, or one event of a stream. */
   messageBytes: 64 * MIB,
-  /** The body of an answer that is not a message: an error page, an OAuth document. */
+  /** The body of a response that is not a message: an error page, an OAuth document. */
   errorBytes: 1 * MIB,
   connectMs: 10 * SECOND,
-  /** A message that expects no answer must be acknowledged within this. */
+  /** A message that expects no response must be acknowledged within this. */
   notifyMs: 30 * SECOND,
-  /** For a server that does not say how long it keeps an idle connection; one that hangs up sooner is noticed. */
+  /** For a server that does not say how long it keeps an idle connection; one that closes it sooner is noticed. */
   keepAliveMs: 30 * SECOND,
   keepAliveMaxMs: 10 * MINUTE,
-  /** After this long without traffic we look whether the peer hung up before we write. */
+  /** After this long without traffic we check whether the peer closed before we write. */
   idleMs: 250,
   /** The longest `Retry-After` that is waited for. */
   retryAfterMs: 10 * SECOND,
-  /** The goodbye (DELETE) of a session. */
+  /** The DELETE that ends a session. */
   goodbyeMs: SECOND,
   resumeAttempts: 3,
   resumeDelayMs: SECOND,
   resumeMaxDelayMs: 30 * SECOND,
-  /** A server's own `retry:` is believed up to here. */
+  /** A server's own `retry:` counts up to here. */
   serverRetryMs: 60 * SECOND,
-  /** A push stream that lived this long was a good one: the next loss starts counting anew. */
+  /** A push stream that lived this long resets the count of losses. */
   steadyMs: 10 * SECOND,
 } as const
 
 export const WEBSOCKET_LIMITS = {
   messageBytes: 64 * MIB,
-  /** A message up to here is received and not read; past it the connection is closed before it is received. */
+  /** A message up to here is received and dropped; past it the connection is closed before it is received. */
   frameBytes: 128 * MIB,
   unsentBytes: 64 * MIB,
   connectMs: 30 * SECOND,
@@ -168,7 +168,7 @@ export const LIST_LIMITS = {
   pages: 1000,
   items: 50_000,
   debounceMs: 100,
-  /** A server that never stops saying "changed" is still refreshed this often. */
+  /** A server that keeps announcing changes is still refreshed this often. */
   maxWaitMs: 1 * SECOND,
   warnings: 20,
 } as const
@@ -176,20 +176,20 @@ export const LIST_LIMITS = {
 export const CALL_LIMITS = {
   timeoutMs: 60 * SECOND,
   totalMs: 10 * MINUTE,
-  /** How often a server may ask for input before it answers one call. */
+  /** How often a server may request input before it completes one call. */
   inputRounds: 10,
   inputsPerRound: 16,
-  /** A question of the server that takes us longer than this stops the clock of its open calls. */
+  /** A request of the server that takes us longer than this pauses the timeout of its open calls. */
   thinkingMs: 250,
-  /** Requests of one server that may be open with us at a time. */
+  /** Open requests of one server to us at a time. */
   inbound: 32,
-  /** What is kept of the message of a server's error. */
+  /** How much of a server's error message is kept. */
   errorChars: 64 * KIB,
 } as const
 
 /** Tools that run as tasks. */
 export const TASK_LIMITS = {
-  /** How long the server is asked to keep the task. */
+  /** How long the server should keep the task. */
   ttlMs: 10 * MINUTE,
   resultMs: 10 * MINUTE,
   pollMs: SECOND,
@@ -200,7 +200,7 @@ export const TASK_LIMITS = {
 
 export const AUTH_LIMITS = {
   needsAuthMemoryMs: 15 * MINUTE,
-  /** How often a watching board looks for logins of other processes where the file system reports none. */
+  /** How often a watching board polls for logins of other processes where the file system reports none. */
   loginPollMs: 2 * SECOND,
   loginsRemembered: 500,
   /** How far a server's clock may be off when a signed token is checked. */
@@ -214,13 +214,13 @@ export const AUTH_LIMITS = {
   requestMs: 15 * SECOND,
   /** Same-origin redirects that a metadata request follows. */
   redirects: 3,
-  /** A waiter outlives the slowest refresh of whoever holds the lock. */
+  /** A waiter outlives the slowest refresh of the lock's holder. */
   lockWaitMs: 60 * SECOND,
   lockStaleMs: 20 * SECOND,
   refreshAheadMs: 60 * SECOND,
-  /** Refresh this long before expiry, less a random part of it, so that siblings do not all wake at once. */
+  /** Refresh this long before expiry, less a random part of it, so that other processes do not all refresh at once. */
   refreshJitterMs: 30 * SECOND,
-  /** A token this young that is refused all the same is not renewed again. */
+  /** A token that is rejected although it is this young is not renewed again. */
   freshMs: 10 * SECOND,
 } as const
 
@@ -249,18 +249,18 @@ export const TOOL_LIMITS = {
   urlElicitationRounds: 3,
 } as const
 
-/** One tool as its server lists it. A schema past these bounds costs its own tool; other fields are cut or left out. */
+/** One tool as its server lists it. A schema past these limits drops its own tool; other fields are cut or left out. */
 export const DEFINITION_LIMITS = {
   nameChars: 512,
   /** Levels of objects and lists, data in `default` and `enum` included. */
   depth: 200,
-  /** Characters of one schema as JSON, about. */
+  /** Approximate characters of one schema as JSON. */
   chars: 512 * KIB,
   /** A description, a title. */
   textChars: 64 * KIB,
 } as const
 
-/** JSON Schemas of strangers. */
+/** Untrusted JSON Schemas. */
 export const SCHEMA_LIMITS = {
   nodes: 20_000,
   depth: 200,
@@ -275,10 +275,10 @@ export const SCHEMA_LIMITS = {
   patternMs: 100,
 } as const
 
-/** What comes back from a call. */
+/** Results of calls. */
 export const RESULT_LIMITS = {
   blocks: 1000,
-  /** Text kept on disk when it was too long for the model. */
+  /** Text saved to disk when it was too long for the model. */
   savedTextBytes: 512 * MIB,
   binaryBytes: 256 * MIB,
   /** Pixels of an image before it is decoded at all: a bomb is small on the wire and huge in memory. */
@@ -297,9 +297,9 @@ export const AUDIT_LIMITS = {
   /** Lines are gathered for this long, or until there are so many. */
   gatherMs: 200,
   gathered: 1000,
-  /** Lines that are made without letting anything else run. */
+  /** Lines written without yielding to other work. */
   sealed: 50,
-  /** Cleaned texts of decisions that are remembered. */
+  /** Cached redacted texts of decisions. */
   reasons: 200,
   argumentChars: 200,
   lockWaitMs: 10 * SECOND,
@@ -321,37 +321,37 @@ export const SKILL_LIMITS = {
   nameChars: 64,
   descriptionChars: 1024,
   uriChars: 4096,
-  /** The head of a SKILL.md. */
+  /** The front matter of a SKILL.md. */
   frontmatterChars: 64 * KIB,
   frontmatterDepth: 32,
 } as const
 
-/** What a served board takes from its clients. */
+/** What a served board accepts from its clients. */
 export const GATEWAY_LIMITS = {
   /** One POST, or one line on stdin. */
   bodyBytes: 10 * MIB,
-  /** What is read and thrown away of a body that is too long, so that its sender can be told. */
+  /** How much of a body that is too long is read and discarded, so that its sender gets the response. */
   discardedBytes: 64 * MIB,
-  /** How deeply a client's message may be nested: more than anybody means, less than what breaks a parser. */
+  /** How deeply a client's message may be nested: more than any real message, less than what breaks a parser. */
   nesting: 1000,
-  /** Up to this length one that is nested deeper is read all the same, to tell whose it is. */
+  /** Up to this length one that is nested deeper is still parsed, to find its id. */
   deepChars: 256 * KIB,
   headersMs: 10 * SECOND,
   /** From the first byte of a request to its last. */
   receiveMs: 30 * SECOND,
-  /** How long a connection may lie idle: longer than clients keep theirs, or one closes while the other sends. */
+  /** How long a connection may be idle: longer than clients keep theirs, or one closes while the other sends. */
   idleConnectionMs: MINUTE,
   /** How long a list waits for servers that are still coming up. */
   listWaitMs: 3 * SECOND,
   /** How long a call of an unknown name waits for them. */
   callWaitMs: 15 * SECOND,
-  /** A call that says nothing for this long gets a stream, kept alive at the same pace. */
+  /** A call without output for this long gets a stream, kept alive at the same pace. */
   keepAliveMs: 10 * SECOND,
-  /** A question that went to a client of 2026-07-28 is given up after this. */
+  /** A request to a client of 2026-07-28 is abandoned after this. */
   parkedMs: 10 * MINUTE,
   parked: 4000,
   parkedPerOwner: 250,
-  /** How long a call goes on whose client lost the stream and may come back for it. */
+  /** How long a call continues whose client lost the stream and may come back for it. */
   resumeMs: 5 * SECOND,
   /** What a session keeps of its streams for a client that comes back. */
   replayEvents: 256,
@@ -361,15 +361,15 @@ export const GATEWAY_LIMITS = {
   /** Event streams of sessions (GET). */
   streams: 10_000,
   streamsPerOwner: 1000,
-  /** A session that is idle for this long is let go of; its id still opens it again. */
+  /** A session that is idle for this long is dropped; its id still reopens it. */
   sessionIdleMs: 30 * MINUTE,
   /** A session id older than this opens nothing. */
   sessionMaxMs: 30 * 24 * HOUR,
-  /** Ended sessions and used-up answers that are remembered. */
+  /** Ended sessions and used responses that are remembered. */
   spentIds: 100_000,
   /** A key seals for this long, and opens for as long as something that it sealed can be valid. */
   keyRotationMs: 30 * 24 * HOUR,
-  /** What of a server's own requestState travels sealed; a longer one is kept in memory only. */
+  /** How much of a server's own requestState is sealed and sent; a longer one is kept in memory only. */
   stateChars: 256 * KIB,
   tokenFilePollMs: 300,
   listens: 10_000,
@@ -377,27 +377,27 @@ export const GATEWAY_LIMITS = {
   subscriptionsPerClient: 1000,
   /** Requests of one session that may be open at a time. */
   openPerClient: 1000,
-  /** What a slow reader may leave unread before it is cut off. */
+  /** What a slow reader may leave unread before it is disconnected. */
   unreadBytes: 64 * MIB,
-  /** How long an answer may lie unread without a byte moving. */
+  /** How long a response may stay unread without a byte moving. */
   unreadMs: 60 * SECOND,
-  /** How long running calls may go on after the goodbye. */
+  /** How long running calls may continue after shutdown began. */
   drainMs: 10 * SECOND,
   /** How long they may go on after the client has closed its end of the pipe. */
   goodbyeMs: 2 * SECOND,
 } as const
 
-/** What a server may ask of the user and of the model. */
+/** Limits on a server's requests to the user and to the model. */
 export const INTERACTION_LIMITS = {
   formFields: 50,
   formOptions: 500,
   textChars: 4000,
-  /** A question with a longer message is declined: nobody could see all of what it asks. */
+  /** An elicitation with a longer message is declined: a user could not read all of it. */
   messageChars: 20_000,
   answerChars: 64 * KIB,
   answerTries: 3,
   urlChars: 4096,
-  /** How long a call waits to hear that what happens behind a URL is done, before it is tried again anyway. */
+  /** How long a call waits for the completion of a URL elicitation, before it is retried anyway. */
   urlDoneMs: 10 * SECOND,
   urlsRemembered: 1000,
   samplingTokens: 4096,

@@ -1,9 +1,9 @@
-// protocol.ts: the words of the protocol that both sides of this house use, towards servers and towards clients: versions,
-// reserved names, error codes. No behaviour beyond looking at a value.
+// protocol.ts: the terms of the protocol that the server side and the client side share: versions, reserved names,
+// error codes. No behaviour beyond checking a value.
 export type Json = Record<string, unknown>
 export type Era = 'legacy' | 'modern'
 
-/** Newest first: what `initialize` offers, and what an unknown wish is answered with. */
+/** Newest first: what `initialize` offers, and the response to an unknown version. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const
 export const MODERN_VERSION = '2026-07-28'
 
@@ -32,7 +32,7 @@ export const RPC = {
   unsupportedVersion: -32022,
 } as const
 
-/** The requests whose answer may be "I need something from you first" in 2026-07-28. */
+/** The requests whose result may be "input required" in 2026-07-28. */
 export const ASKING_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 export function isObject(value: unknown): value is Json {

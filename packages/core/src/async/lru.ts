@@ -1,14 +1,14 @@
-// lru.ts: keeps so many of something, and lets go of the one that was used longest ago.
+// lru.ts: keeps a limited number of items, and drops the least recently used one.
 
 export class Lru<T> {
   readonly #most: number
-  readonly #letGo: (item: T) => void
+  readonly #onEvict: (item: T) => void
   /** A Set remembers the order of insertion: oldest first. */
   readonly #items = new Set<T>()
 
-  constructor(most: number, letGo: (item: T) => void) {
+  constructor(most: number, onEvict: (item: T) => void) {
     this.#most = most
-    this.#letGo = letGo
+    this.#onEvict = onEvict
   }
 
   used(item: T): void {
@@ -18,7 +18,7 @@ export class Lru<T> {
     const [oldest] = this.#items
     if (oldest === undefined) return
     this.#items.delete(oldest)
-    this.#letGo(oldest)
+    this.#onEvict(oldest)
   }
 
   remove(item: T): void {

@@ -1,4 +1,4 @@
-// semaphore.ts: how many may do a thing at a time, refilled as each one ends. First come, first served.
+// semaphore.ts: limits how many run at a time; the next starts when one ends. First come, first served.
 import { RequestAborted } from './wait-errors.ts'
 
 export class Semaphore {
@@ -9,7 +9,7 @@ export class Semaphore {
     this.#free = Math.max(1, size)
   }
 
-  /** Waits for a slot; the answer gives it back, once however often it is called. */
+  /** Waits for a slot; the returned function releases it, once however often it is called. */
   async take(signal?: AbortSignal): Promise<() => void> {
     if (signal?.aborted) throw new RequestAborted(signal.reason)
     if (this.#free > 0) this.#free--

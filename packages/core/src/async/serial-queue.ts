@@ -1,4 +1,4 @@
-// serial-queue.ts: calls that are not safe beside each other run one at a time, in the order they came.
+// serial-queue.ts: calls that must not overlap run one at a time, in the order they came.
 import { RequestAborted } from './wait-errors.ts'
 
 export class SerialQueue {
@@ -7,9 +7,9 @@ export class SerialQueue {
   /** Runs `work` when everything queued before it has ended. A caller that gives up leaves the queue at once. */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const before = this.#last
-    let leave: () => void = () => undefined
+    let release: () => void = () => undefined
     const mine = new Promise<void>((resolve) => {
-      leave = resolve
+      release = resolve
     })
     // The next one waits for this one, and through it for all before.
     this.#last = before.then(() => mine)
@@ -17,7 +17,7 @@ export class SerialQueue {
       await turn(before, signal)
       return await work()
     } finally {
-      leave()
+      release()
     }
   }
 }

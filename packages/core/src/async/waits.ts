@@ -1,12 +1,12 @@
-// waits.ts: the few ways of waiting that have to end: at a time, on a signal, or with the work. What a caller awaits holds
-// the process (`hold`, `held`); what runs without one does not.
+// waits.ts: the few kinds of waits, each with an end: at a time, on a signal, or with the work. What a caller awaits
+// holds the process (`hold`, `held`); what runs without a caller does not.
 import type { Host } from '../host.ts'
 import { RequestAborted, RequestTimedOut } from './wait-errors.ts'
 
-/** The longest that a timer of Node's takes; it is set again when it fires. */
+/** The longest delay of a Node timer; it is set again when it fires. */
 const HOLD_MS = 2 ** 31 - 1
 
-/** Keeps the process alive until the answer is called, once or more often. */
+/** Keeps the process alive until the returned function is called; more calls do nothing. */
 export function hold(host: Host): () => void {
   let stop: () => void = () => undefined
   const arm = () => {
@@ -16,7 +16,7 @@ export function hold(host: Host): () => void {
   return () => stop()
 }
 
-/** The same work, for a caller who awaits it: the process does not end before it does. */
+/** The same work, for a caller that awaits it: the process does not end before it does. */
 export async function held<T>(host: Host, work: Promise<T>): Promise<T> {
   const release = hold(host)
   try {
@@ -26,7 +26,7 @@ export async function held<T>(host: Host, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Waits for the work, but not longer than this; how the work ends is not its concern. */
+/** Waits for the work, but not longer than this; the work's outcome is ignored. */
 export function atMost(host: Host, ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const stop = host.awaitedTimer(ms, resolve)
@@ -61,13 +61,13 @@ function rest(timer: Host['awaitedTimer'], ms: number, signal: AbortSignal | und
   })
 }
 
-/** Waits for the work unless the caller gives up; the work itself goes on. */
+/** Waits for the work unless the caller gives up; the work itself continues. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(new RequestAborted(signal.reason))
     if (signal.aborted) {
-      // The work has another owner; this caller is only no longer listening.
+      // The work has another owner; this caller has only stopped listening.
       work.catch(() => undefined)
       onAbort()
       return
@@ -84,8 +84,8 @@ export interface DeadlineOptions {
 }
 
 /**
- * One clock for several steps. It aborts what listens to its signal, and says so afterwards. It does not hold the process:
- * a server is also brought up again when no caller waits for it, and one that does holds it.
+ * One deadline for several steps. It aborts what listens to its signal, and reports that afterwards. It does not hold
+ * the process: a reconnect may run without a waiting caller, and a caller that waits holds it.
  */
 export class Deadline {
   readonly #controller = new AbortController()
@@ -114,7 +114,7 @@ export class Deadline {
     this.#end()
   }
 
-  /** The real reason behind what the abort made of it. */
+  /** The real reason behind the abort error. */
   explain(error: unknown): unknown {
     if (this.#expiredAfter !== undefined) return new RequestTimedOut(this.#expiredAfter)
     return this.signal.aborted ? new RequestAborted(this.signal.reason) : error

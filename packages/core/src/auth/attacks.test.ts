@@ -1,4 +1,4 @@
-// Hostile servers, hostile authorization servers, hostile strangers. Each is refused by name, before any harm.
+// Hostile servers, authorization servers and other programs. Each is refused by name, before any harm.
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -39,7 +39,7 @@ async function victimOf(options: ResourceServerOptions): Promise<ResourceServer>
   return rs
 }
 
-/** A server of the inside of the network; nobody may come to it. */
+/** A server inside the network; no request may reach it. */
 async function inside(): Promise<{ origin: string; visits: () => number }> {
   let visits = 0
   const http: Server = createServer((_request, response) => {
@@ -356,7 +356,7 @@ describe('the callback', () => {
 })
 
 describe.runIf(process.platform === 'linux')('the browser', () => {
-  /** Stands where the desktop's opener would, and writes down what it was given. */
+  /** Replaces the desktop's opener, and records its arguments. */
   function opener(body = ''): { host: ReturnType<typeof systemHost>; given: () => string[] } {
     const file = join(desk.dir, 'xdg-open')
     const log = join(desk.dir, 'opened')

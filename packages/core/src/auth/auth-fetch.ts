@@ -1,5 +1,5 @@
-// auth-fetch.ts: what a transport needs to make authenticated requests to one server: a token on the way out, and a second
-// try after a refusal. Headers of the entry are the transport's; getting and keeping logins is done elsewhere.
+// auth-fetch.ts: authenticated requests to one server: adds a token to each request and retries once after a 401 or
+// 403. The transport adds the entry's headers; other files obtain and store logins.
 import type { ConfiguredServer } from '../config/types.ts'
 import { AuthRequired, PlugboardError } from '../errors.ts'
 import { AUTH_LIMITS } from '../limits.ts'
@@ -14,17 +14,17 @@ import { type Login, loadLogin } from './stored-logins.ts'
 type FetchLike = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 /**
- * The auth of one server. Fits the `authProvider` option of the SDK's HTTP transports, but a transport that can
- * should use `fetch`: it knows which token was refused, proves possession, and understands a wish for more scope.
+ * The auth of one server. Fits the `authProvider` option of the SDK's HTTP transports, but a transport should prefer
+ * `fetch`: it knows which token was rejected, proves possession, and handles a request for more scope.
  */
 export interface BoardAuth {
-  /** The access token for the next request; `undefined` where no login is known. */
+  /** The access token for the next request; `undefined` without a login. */
   token(): Promise<string | undefined>
-  /** After a 401: returns when another try makes sense, else throws AuthRequired. */
+  /** After a 401: returns when a retry makes sense, else throws AuthRequired. */
   onUnauthorized(context: { readonly response: Response }): Promise<void>
-  /** A `fetch` that carries the login, and tries once more after a refusal. */
+  /** A `fetch` that adds the token, and retries once after a 401 or 403. */
   fetch(next: FetchLike): FetchLike
-  /** The user wants another try: a refusal that is only remembered does not count. */
+  /** The user asked for a retry: ignore a cached "needs login" record. */
   tryAgain(): void
 }
 
@@ -44,9 +44,9 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
   const unattended = machineLoginFor(server, context) !== undefined || usesSingleSignOn(server)
   const origin = new URL(httpUrl(server)).origin
   const nonces = new Map<string, string>()
-  /** With an Authorization of the user's own there is nothing for a login to do. */
+  /** The user's own Authorization header replaces any login. */
   const fixed = Object.keys(server.entry.headers).some((name) => name.toLowerCase() === 'authorization')
-  /** Nothing was in the vault when we looked; a refusal makes us look again. */
+  /** The vault held no login when we looked; a 401 makes us look again. */
   let loggedOut = false
 
   async function currentLogin(): Promise<Login | undefined> {
@@ -63,7 +63,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     return { headers, login }
   }
 
-  /** Keeps the fast path free of the vault: the keeper answers from memory once it holds a login. */
+  /** Keeps the vault out of the fast path: the token refresher returns a login from memory once it holds one. */
   let met = false
   async function known(): Promise<Login | undefined> {
     try {
@@ -76,7 +76,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     }
   }
 
-  /** Somebody was refused a moment ago: then only a login helps, and nobody needs to ask again. Looked up once. */
+  /** Another request got a 401 a moment ago: only a login helps, so skip the request. Looked up once. */
   let looked = false
   async function failFastIfLoginNeeded(): Promise<void> {
     if (looked || unattended) return
@@ -84,12 +84,12 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     if (await needsAuth(server, context)) throw new AuthRequired(server.name)
   }
 
-  /** The user asked to try again, and the server let us in: then the memory of its refusal is wrong, for all processes. */
+  /** The user asked for a retry and the server accepted: the cached "needs login" record is wrong for all processes. */
   let afresh = false
   async function letIn(): Promise<void> {
     if (!afresh) return
     afresh = false
-    // It is only a memory: that it cannot be changed must not fail the request.
+    // The record is only a cache: a failure to change it must not fail the request.
     if (await needsAuth(server, context)) await forgetNeedsAuth(server, context).catch(() => undefined)
   }
 
@@ -111,7 +111,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     return true
   }
 
-  /** Is there something new to try after this refusal? Throws AuthRequired when only a person can help. */
+  /** Is there something new to try after this rejection? Throws AuthRequired when the user has to act. */
   async function afterRefusal(response: Response, tried: Attempt): Promise<'retry' | 'give-up'> {
     const challenge = authChallenge(response.headers)
     if (response.status === 403) {
@@ -134,7 +134,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     return login
   }
 
-  /** A sibling may have stepped up already; otherwise the person has to grant more. */
+  /** Another process may have stepped up already; otherwise the user has to grant more scope. */
   async function widerLogin(challenge: AuthChallenge, tried: Attempt): Promise<'retry'> {
     const stored = await loadLogin(server, context).catch(() => undefined)
     const other = stored && stored.tokens.accessToken !== tried.login?.tokens.accessToken
@@ -154,7 +154,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
 
   async function asked(challenge: AuthChallenge, error: AuthRequired): Promise<AuthRequired> {
     const { error: _code, dpop, ...wanted } = challenge
-    // The memory spares others a vain knock; that it cannot be written must not hide what the person has to do.
+    // The record spares other processes a request that would get 401; a failed write must not hide the AuthRequired error.
     await rememberNeedsAuth(server, context, { ...wanted, ...(dpop && { dpop }) }).catch(() => undefined)
     return error
   }
@@ -165,7 +165,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     })
   }
 
-  /** The last word after a second refusal. */
+  /** The error after a second rejection. */
   async function stillRefused(response: Response, tried: Attempt): Promise<never> {
     const hint = `The server refuses the login it was given. Run \`plugboard login ${server.name}\`.`
     throw await asked(
@@ -183,7 +183,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
     },
 
     async onUnauthorized({ response }) {
-      // Which token was refused is not said here. One that is brand-new was most likely not it: try with that first.
+      // The SDK does not say which token was rejected. A brand-new one was most likely not it: try that first.
       if (handedOut && host.now() - handedOut.tokens.obtainedAt < AUTH_LIMITS.freshMs) return
       const tried = { headers: new Headers(), login: handedOut }
       if ((await afterRefusal(response, tried)) === 'give-up') await stillRefused(response, tried)
@@ -191,7 +191,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
 
     fetch: (next) => async (input, init) => {
       const url = new URL(String(input))
-      // A server may name another origin (an SSE endpoint, a redirect): it gets nothing of ours.
+      // A server may name another origin (an SSE endpoint, a redirect): it gets no token and no header of ours.
       if (url.origin !== origin) return next(input, init)
       let tried = await prepare(init, url)
       let response = await next(url, { ...init, headers: tried.headers })
@@ -209,14 +209,14 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
       tried = await prepare(init, url)
       response = await next(url, { ...init, headers: tried.headers })
       if (response.status === 401 && !hadLogin && tried.login) {
-        // A login that somebody else made a while ago may need its first renewal here.
+        // A login from another process may need its first renewal here.
         await afterRefusal(response, tried)
         await drain(response)
         tried = await prepare(init, url)
         response = await next(url, { ...init, headers: tried.headers })
       }
       if (response.status === 401) return stillRefused(response, tried)
-      // A login that lets us in may still be too narrow for this request.
+      // A login that the server accepts may still be too narrow for this request.
       if (response.status === 403) await afterRefusal(response, tried)
       return response
     },
@@ -229,14 +229,14 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
   }
 }
 
-/** The error of ours inside one that a library has wrapped around it, e.g. the SDK when it probes for the era. */
+/** Our own error inside a library's wrapper, e.g. the SDK's when it probes for the protocol era. */
 export function causedBy(error: unknown): PlugboardError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
     if (at instanceof PlugboardError) return at
   return undefined
 }
 
-/** Frees the connection of an answer nobody reads. */
+/** Frees the connection of a response that is not read. */
 async function drain(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => undefined)
 }

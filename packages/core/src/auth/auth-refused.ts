@@ -1,5 +1,5 @@
-// auth-refused.ts: the one error for "we will not do this", with a name for each reason.
-// A refusal is about what the other side sent; a missing login is AuthRequired, a dead line is IoError.
+// auth-refused.ts: the one error for a refused authorization step, with a code for each reason. It is about what the
+// other side sent; a missing login is AuthRequired, a network failure is IoError.
 import { type ErrorDetails, InitError } from '../errors.ts'
 import { secretForms } from '../text/known-secrets.ts'
 
@@ -25,7 +25,7 @@ export type AuthRefusalReason =
   | 'token-refused'
   | 'bad-id-token'
 
-/** Something in the authorization dance was hostile or broken; `refusal` names what. */
+/** A step of the authorization flow was hostile or broken; `refusal` names it. */
 export class AuthRefused extends InitError {
   readonly refusal: AuthRefusalReason
   constructor(refusal: AuthRefusalReason, message: string, details: ErrorDetails = {}) {
@@ -36,7 +36,7 @@ export class AuthRefused extends InitError {
 
 const UNPRINTABLE = /[^\x20-\x7e]+/g
 
-/** Text of a stranger, made safe to show: printable, short, and without any of the secrets in play. */
+/** Untrusted text, made safe to show: printable, short, and without any of the secrets in use. */
 export function quoted(text: unknown, secrets: readonly (string | undefined)[] = []): string {
   let safe = typeof text === 'string' ? text : ''
   for (const secret of secrets)
@@ -46,7 +46,7 @@ export function quoted(text: unknown, secrets: readonly (string | undefined)[] =
   return safe.length > 200 ? `${safe.slice(0, 200)}…` : safe
 }
 
-/** A URL as it may be shown: without credentials, query or fragment, where secrets travel. */
+/** A URL that is safe to show: without credentials, query or fragment, which may hold secrets. */
 export function shownUrl(url: string | URL): string {
   const parsed = URL.canParse(String(url)) ? new URL(String(url)) : undefined
   return parsed ? quoted(`${parsed.protocol}//${parsed.host}${parsed.pathname}`) : quoted(String(url))

@@ -1,5 +1,5 @@
-// authorization-code.ts: the part of a login that a person does in a browser, and the checks on what comes back from it.
-// It neither discovers nor exchanges anything.
+// authorization-code.ts: the browser part of a login, and the checks on the redirect that comes back. It neither
+// discovers endpoints nor exchanges the code.
 import { createHash, randomBytes } from 'node:crypto'
 import type { AuthorizationServer } from 'oauth4webapi'
 import { Cancelled } from '../errors.ts'
@@ -10,12 +10,12 @@ import { type Callback, listenForCallback, sameSecret } from './callback.ts'
 import { checkedAuthorizationUrl } from './discovery.ts'
 
 export interface AuthorizationCodeOptions {
-  /** Start the browser; the address is told by `onUrl` in any case. */
+  /** Start the browser; `onUrl` receives the address in any case. */
   readonly openBrowser: boolean
   readonly onUrl?: (url: string, browserOpened: boolean) => void
   /**
-   * Waits for the redirect address as pasted by the person; whichever comes first, it or the callback, counts. Nothing
-   * means that nobody will paste one: the callback alone is left.
+   * Waits for the user to paste the redirect address; the first of it and the callback counts. Undefined means that
+   * no paste will come and only the callback is left.
    */
   readonly readPasted?: (signal: AbortSignal) => Promise<string | undefined>
   readonly signal?: AbortSignal
@@ -23,7 +23,7 @@ export interface AuthorizationCodeOptions {
 
 export interface AuthorizationRequest {
   readonly redirectUri: string
-  /** Sends the person to the authorization server; answers with the code that came back. */
+  /** Sends the user to the authorization server; returns the code from the redirect. */
   go(
     as: AuthorizationServer,
     params: Readonly<Record<string, string | undefined>>,
@@ -41,21 +41,21 @@ export interface AuthorizationRequestOptions {
   readonly server: string
   readonly port?: number | undefined
   readonly preferredPort?: number | undefined
-  readonly person: AuthorizationCodeOptions
+  readonly interaction: AuthorizationCodeOptions
 }
 
-/** Opens the way back first: the address a client registers has to be the one that is listened on. */
+/** Starts the callback server first: the client has to register the address that it listens on. */
 export async function prepareAuthorization(
   options: AuthorizationRequestOptions,
 ): Promise<AuthorizationRequest> {
-  const { person, server, host } = options
+  const { interaction, server, host } = options
   const state = secret()
   let callback: Callback | undefined
   try {
     callback = await listenForCallback({ ...options, state })
   } catch (error) {
     // Pasting needs no port.
-    if (!person.readPasted) throw error
+    if (!interaction.readPasted) throw error
   }
   const redirectUri =
     callback?.redirectUri ?? `http://localhost:${options.port ?? options.preferredPort ?? 8976}/callback`
@@ -74,9 +74,9 @@ export async function prepareAuthorization(
       }
       for (const [name, value] of Object.entries(query))
         if (value !== undefined) url.searchParams.set(name, value)
-      const opened = person.openBrowser && (await openBrowser(host, url))
-      person.onUrl?.(url.href, opened)
-      const answer = await firstAnswer(callback, person, server)
+      const opened = interaction.openBrowser && (await openBrowser(host, url))
+      interaction.onUrl?.(url.href, opened)
+      const answer = await firstAnswer(callback, interaction, server)
       return { code: checkedAnswer(server, as, answer, state), verifier }
     },
     close: async () => callback?.close(),
@@ -87,26 +87,26 @@ const secret = () => randomBytes(32).toString('base64url')
 
 async function firstAnswer(
   callback: Callback | undefined,
-  person: AuthorizationCodeOptions,
+  interaction: AuthorizationCodeOptions,
   server: string,
 ): Promise<URLSearchParams> {
   const stop = new AbortController()
   const cancelled = new Promise<never>((_, fail) => {
     const cancel = () =>
       fail(new Cancelled(`The login of "${server}" was cancelled.`, { server, stage: 'auth' }))
-    if (person.signal?.aborted) cancel()
-    else person.signal?.addEventListener('abort', cancel, { once: true, signal: stop.signal })
+    if (interaction.signal?.aborted) cancel()
+    else interaction.signal?.addEventListener('abort', cancel, { once: true, signal: stop.signal })
   })
   const ways = [cancelled, ...(callback ? [callback.answer] : [])]
-  if (person.readPasted)
+  if (interaction.readPasted)
     ways.push(
-      person.readPasted(stop.signal).then((text) => {
+      interaction.readPasted(stop.signal).then((text) => {
         if (text !== undefined) return parsePasted(server, text)
         if (callback) return callback.answer
         throw new Cancelled('Nothing was pasted.', { server, stage: 'auth' })
       }),
     )
-  // The slower ways may still fail after one has won; nobody waits for them any more.
+  // The slower ways may still fail after one has succeeded; their results are ignored.
   for (const way of ways) way.catch(() => undefined)
   try {
     return await Promise.race(ways)
@@ -126,7 +126,7 @@ function parsePasted(server: string, text: string): URLSearchParams {
   })
 }
 
-/** State first, then the issuer; only then is anything in the answer believed, even an error. */
+/** Check state first, then the issuer; only then trust anything in the response, even an error. */
 function checkedAnswer(
   server: string,
   as: AuthorizationServer,

@@ -1,5 +1,5 @@
-// board-auth.ts: the auth room as a board uses it: one vault and one memory for all of its servers, with what the
-// settings files say about single sign-on and machines. Secrets that the settings name are fetched here.
+// board-auth.ts: the auth layer as a board uses it: one vault and one needs-auth cache for all of its servers, with
+// the settings for single sign-on and machine logins. It reads the secrets that the settings name.
 import type { LoginSettings, MachineLogin } from '../config/settings.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
@@ -13,7 +13,7 @@ import { lazyVault } from './open-vault.ts'
 export interface Logins {
   readonly context: AuthContext
   auth(server: ConfiguredServer): BoardAuth | undefined
-  /** Calls back after every login, by whichever process, with a way to tell whose it was. */
+  /** Calls back after every login, in any process, with a way to tell which server it was for. */
   watch(onLogin: (same: (server: ConfiguredServer) => boolean) => void): Promise<() => void>
 }
 
@@ -77,12 +77,12 @@ function asKey(text: string): NonNullable<MachineSettings['privateKey']> {
   try {
     return JSON.parse(text) as Readonly<Record<string, unknown>>
   } catch {
-    // Not JSON, so it is PEM; what is wrong with it is said when it is used.
+    // Not JSON, so it is PEM; a fault in it is reported when it is used.
     return text
   }
 }
 
-/** Without the members that are there and undefined, which the settings' types allow and the others do not. */
+/** Drops members that are undefined, which the settings' types allow and the others do not. */
 function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>

@@ -1,4 +1,4 @@
-// browser.ts: opens a page in the person's browser. No shell ever sees the address, and only web addresses go.
+// browser.ts: opens a page in the user's browser. No shell ever parses the address, and only web addresses are opened.
 import { parse } from 'node:path'
 import { findProgram } from '../config/start-folder.ts'
 import type { Host } from '../host.ts'
@@ -6,19 +6,19 @@ import { AuthRefused, shownUrl } from './auth-refused.ts'
 
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
   darwin: ['open'],
-  // `start` is a word of cmd.exe, which would read `&` and `%` in the address; this program takes it as it is.
+  // `start` is a cmd.exe command, which would interpret `&` and `%` in the address; this program takes it as it is.
   win32: ['rundll32.exe', 'url.dll,FileProtocolHandler'],
 }
 
-/** Answers whether a browser was started; `false` is no fault, the address can be opened by hand. */
+/** Returns whether a browser was started; `false` is no fault, the user can open the address by hand. */
 export function openBrowser(host: Host, address: string | URL): Promise<boolean> {
   const url = new URL(address)
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw new AuthRefused('bad-authorization-url', `${shownUrl(url)} is not a web page; it is not opened.`)
   const [command, ...args] = OPENERS[host.platform] ?? ['xdg-open']
   return new Promise((done) => {
-    // `href` is percent-encoded: no quotes, spaces, line breaks or leading dash can be left in it.
-    // Neither the opener nor its folder is a matter of the project that the login was started in.
+    // `href` is percent-encoded: it contains no quotes, spaces, line breaks or leading dash.
+    // The project in which the login was started must not choose the opener or its folder.
     const file =
       host.platform === 'win32'
         ? `${host.env['SYSTEMROOT'] ?? 'C:\\Windows'}\\System32\\${command}`
@@ -30,7 +30,7 @@ export function openBrowser(host: Host, address: string | URL): Promise<boolean>
       cwd: parse(process.execPath).root,
       env: { ...host.env },
     })
-    // An opener that lives on is the browser itself; one that fails says so soon.
+    // An opener that keeps running is the browser itself; one that fails exits soon.
     const settled = host.awaitedTimer(1500, () => done(true))
     child.once('error', () => {
       settled()

@@ -9,7 +9,7 @@ afterEach(async () => {
   callback = undefined
 })
 
-/** Bytes as they are, which no HTTP library would send. */
+/** Raw bytes, which no HTTP library would send. */
 function send(port: number, text: string): Promise<string> {
   return new Promise((done) => {
     const socket = connect(port, '127.0.0.1', () => socket.end(text))

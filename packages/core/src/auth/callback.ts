@@ -1,5 +1,5 @@
-// callback.ts: the one-answer web server on this machine that a browser comes back to.
-// It takes the answer with the right state and no other; what the answer means is login.ts's business.
+// callback.ts: the loopback web server that receives one OAuth redirect. It accepts only the response with the right
+// state; login.ts interprets it.
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { AuthRefused } from './auth-refused.ts'
 
 export interface Callback {
   readonly redirectUri: string
-  /** The answer's parameters; rejects after five minutes. */
+  /** The response's parameters; rejects after five minutes. */
   readonly answer: Promise<URLSearchParams>
   close(): Promise<void>
 }
@@ -19,9 +19,9 @@ export interface CallbackOptions {
   readonly host: Host
   readonly server: string
   readonly state: string
-  /** A port that must be had, e.g. because it is registered. */
+  /** A port that is required, e.g. because it is registered. */
   readonly port?: number | undefined
-  /** A port that would be nice: the one of the last login. */
+  /** A preferred port: the one of the last login. */
   readonly preferredPort?: number | undefined
 }
 
@@ -34,12 +34,12 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
     settle = done
     fail = no
   })
-  // Whoever does not wait for the answer (a pasted one came first) must not crash the process.
+  // When a pasted response came first, this rejection has no handler and must not crash the process.
   answer.catch(() => undefined)
   let taken = false
   const handle: Handler = (request, response) => {
     const verdict = judge(request, port, options.state)
-    if (verdict.kind === 'stranger') return reply(response, verdict.status, verdict.page)
+    if (verdict.kind === 'rejected') return reply(response, verdict.status, verdict.page)
     if (taken) return reply(response, 410, 'This login is already finished.')
     taken = true
     const failed = verdict.params.has('error')
@@ -77,22 +77,22 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
 
 type Verdict =
   | { readonly kind: 'answer'; readonly params: URLSearchParams }
-  | { readonly kind: 'stranger'; readonly status: number; readonly page: string }
+  | { readonly kind: 'rejected'; readonly status: number; readonly page: string }
 
 function judge(request: IncomingMessage, port: number, state: string): Verdict {
-  const stranger = (status: number, page: string): Verdict => ({ kind: 'stranger', status, page })
+  const rejected = (status: number, page: string): Verdict => ({ kind: 'rejected', status, page })
   const hosts = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]
-  // A page on the web that had its own name point here would send that name.
-  if (!hosts.includes(request.headers.host ?? '')) return stranger(403, 'Not for this address.')
-  if (request.method !== 'GET') return stranger(405, 'Only GET.')
-  // Browsers ask for a path. Anything else ("//", "http://…", "*") is no answer to a login.
+  // A web page whose DNS name points here would send that name as Host.
+  if (!hosts.includes(request.headers.host ?? '')) return rejected(403, 'Not for this address.')
+  if (request.method !== 'GET') return rejected(405, 'Only GET.')
+  // Browsers request a path. Anything else ("//", "http://…", "*") is not a login response.
   const target = request.url ?? ''
   if (!/^\/(?!\/)/.test(target) || !URL.canParse(target, 'http://localhost'))
-    return stranger(400, 'Not a path.')
+    return rejected(400, 'Not a path.')
   const url = new URL(target, 'http://localhost')
-  if (url.pathname !== PATH) return stranger(404, 'Nothing here.')
+  if (url.pathname !== PATH) return rejected(404, 'Nothing here.')
   if (!sameSecret(url.searchParams.get('state') ?? '', state))
-    return stranger(400, 'This is not the answer to the login that is under way.')
+    return rejected(400, 'This is not the answer to the login that is under way.')
   return { kind: 'answer', params: url.searchParams }
 }
 
@@ -123,24 +123,24 @@ function guarded(handle: Handler): Handler {
     try {
       handle(request, response)
     } catch {
-      // What cannot be judged is not the answer; the login goes on waiting for it.
+      // An invalid request is not the response; the login keeps waiting.
       if (response.headersSent) response.destroy()
       else reply(response, 400, 'Not for this address.')
     }
   }
 }
 
-/** `localhost` means 127.0.0.1 to some browsers and ::1 to others: the same port on both, where both exist. */
+/** Some browsers resolve `localhost` to 127.0.0.1, others to ::1: listen on the same port on both, where both exist. */
 async function listen(
   options: CallbackOptions,
   handler: Handler,
 ): Promise<{ servers: Server[]; port: number }> {
-  const wishes = options.port !== undefined ? [options.port] : [options.preferredPort ?? 0, 0, 0, 0]
-  for (const wish of wishes) {
-    const v4 = await listenOn('127.0.0.1', wish, handler)
+  const candidates = options.port !== undefined ? [options.port] : [options.preferredPort ?? 0, 0, 0, 0]
+  for (const candidate of candidates) {
+    const v4 = await listenOn('127.0.0.1', candidate, handler)
     if (!v4.server) {
       if (v4.code === 'EADDRINUSE' || v4.code === 'EACCES') continue
-      throw portTrouble(options, wish, v4.code)
+      throw portError(options, candidate, v4.code)
     }
     const port = (v4.server.address() as AddressInfo).port
     const v6 = await listenOn('::1', port, handler)
@@ -148,10 +148,10 @@ async function listen(
     if (v6.code !== 'EADDRINUSE') return { servers: [v4.server], port }
     await closeServer(v4.server)
   }
-  throw portTrouble(options, wishes[0] ?? 0, 'EADDRINUSE')
+  throw portError(options, candidates[0] ?? 0, 'EADDRINUSE')
 }
 
-function portTrouble(options: CallbackOptions, port: number, code: string): AuthRefused {
+function portError(options: CallbackOptions, port: number, code: string): AuthRefused {
   return new AuthRefused(
     'callback-port-busy',
     `The login of "${options.server}" needs port ${port} on this machine, and it cannot be had (${code}).`,
@@ -171,7 +171,7 @@ function listenOn(
     const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, handler)
     server.maxConnections = 16
     server.on('clientError', (_, socket) => socket.destroy())
-    // Without listeners Node answers CONNECT and upgrades by itself, by closing; said here so that it stays so.
+    // Without listeners Node closes CONNECT and upgrades by itself; explicit here so that it stays so.
     server.on('connect', (_, socket) => socket.destroy())
     server.on('upgrade', (_, socket) => socket.destroy())
     server.once('error', (error) => done({ code: (error as NodeJS.ErrnoException).code ?? 'unknown' }))
@@ -182,7 +182,7 @@ function listenOn(
 function closeServer(server: Server): Promise<void> {
   return new Promise((done) => {
     server.close(() => done())
-    // Lets the page that is being sent arrive, and waits for nobody else.
+    // Lets the current page finish sending, and closes all other connections.
     server.closeIdleConnections()
     setTimeout(() => server.closeAllConnections(), 200).unref()
   })

@@ -1,4 +1,4 @@
-// challenge.ts: reads a WWW-Authenticate header. The header is a stranger's: bounded, and never trusted.
+// challenge.ts: parses a WWW-Authenticate header. The header is untrusted: bounded, and never believed.
 
 export interface Challenge {
   readonly scheme: string
@@ -9,7 +9,7 @@ const MAX_HEADER = 16 * 1024
 const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y
 const QUOTED = /"((?:[^"\\]|\\.)*)"/y
 
-/** Every challenge of the header, in order; what cannot be read ends the reading. */
+/** Every challenge of the header, in order; parsing stops at the first that is malformed. */
 export function parseChallenges(header: string | null): readonly Challenge[] {
   if (!header || header.length > MAX_HEADER) return []
   const found: { scheme: string; params: Map<string, string> }[] = []
@@ -27,7 +27,7 @@ export function parseChallenges(header: string | null): readonly Challenge[] {
     if (word === undefined) break
     if (skip(/\s*=\s*(?=[^=\s,]|")/y) === undefined) {
       found.push({ scheme: word.toLowerCase(), params: new Map() })
-      // A token68 after a scheme (`Negotiate abc==`) is nothing to us.
+      // A token68 after a scheme (`Negotiate abc==`) is ignored.
       skip(/ +[A-Za-z0-9\-._~+/]+=*(?=\s*(?:,|$))/y)
       continue
     }
@@ -44,7 +44,7 @@ export interface AuthChallenge {
   readonly error?: string
 }
 
-/** What an MCP server asks for, by its Bearer or DPoP challenge. */
+/** What an MCP server requires, by its Bearer or DPoP challenge. */
 export function authChallenge(headers: Headers): AuthChallenge {
   const all = parseChallenges(headers.get('www-authenticate'))
   const ours = all.filter(({ scheme }) => scheme === 'bearer' || scheme === 'dpop')

@@ -1,5 +1,5 @@
-// client-identity.ts: as whom we log in: the client id of the configuration, this client's own metadata document, or a
-// registration made on the spot.
+// client-identity.ts: the OAuth client of a login: the client id from the configuration, this client's own metadata
+// document, or a dynamic registration.
 import type { AuthorizationServer } from 'oauth4webapi'
 import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import { type AuthContext, fetchFor, type RemoteServer } from './context.ts'
@@ -9,14 +9,14 @@ export async function clientIdentity(
   server: RemoteServer,
   context: AuthContext,
   as: AuthorizationServer,
-  wish: {
+  request: {
     readonly redirectUri: string
     readonly scope?: string | undefined
     readonly previous?: Login | undefined
   },
 ): Promise<ClientIdentity> {
   const configured = server.entry.oauth?.clientId
-  const { previous } = wish
+  const { previous } = request
   if (configured !== undefined) {
     const secret = await clientSecret(server, context, as.issuer)
     if (secret && previous && previous.as.issuer !== as.issuer)
@@ -33,14 +33,14 @@ export async function clientIdentity(
   const known = previous?.as.issuer === as.issuer ? previous.client : undefined
   if (
     known?.source === 'registered' &&
-    known.redirectUri === wish.redirectUri &&
-    covers(known.scope, wish.scope)
+    known.redirectUri === request.redirectUri &&
+    covers(known.scope, request.scope)
   )
     return known
-  return register(server, context, as, wish)
+  return register(server, context, as, request)
 }
 
-/** Some servers hold a client to the scopes it registered with; a wider wish needs a new registration. */
+/** Some servers restrict a client to the scopes it registered with; more scope needs a new registration. */
 function covers(registered: string | undefined, wanted: string | undefined): boolean {
   const known = new Set(registered?.split(' '))
   return (wanted ?? '').split(' ').every((word) => word === '' || known.has(word))
@@ -104,7 +104,7 @@ async function readObject(response: Response): Promise<Readonly<Record<string, u
     const body: unknown = JSON.parse(await response.text())
     return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
   } catch {
-    // A page instead of an answer; the status says enough.
+    // A web page instead of JSON; the status is enough.
     return undefined
   }
 }

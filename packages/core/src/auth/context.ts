@@ -1,4 +1,4 @@
-// context.ts: what every part of the auth room is handed, and the names under which it files things.
+// context.ts: the context that every part of the auth layer receives, and the keys under which it stores things.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { RemoteEntry } from '../config/entry.ts'
@@ -18,18 +18,18 @@ export interface XaaSettings {
   readonly scopes?: readonly string[]
 }
 
-/** A server that a machine logs in to by itself. */
+/** A server with a machine login. */
 export interface MachineSettings {
   readonly clientId: string
   readonly scopes?: readonly string[]
-  /** Proves the client by a signed assertion instead of a secret: PKCS#8 PEM or a JWK. */
+  /** Authenticates the client by a signed assertion instead of a secret: PKCS#8 PEM or a JWK. */
   readonly privateKey?: string | Readonly<Record<string, unknown>>
   readonly alg?: string
   readonly kid?: string
   /** A token of the platform the program runs on, exchanged for an access token (JWT bearer); read anew each time. */
   readonly assertion?: string | (() => Promise<string>)
   readonly clientSecret?: string
-  /** The server the credential is for. Without `url` or `issuer` it is sent nowhere: a name is no address. */
+  /** The server the credential is for. Without `url` or `issuer` it is never sent: a name is not an address. */
   readonly url?: string
   /** Refuses to send the credential to any other authorization server. */
   readonly issuer?: string
@@ -39,19 +39,19 @@ export interface AuthSettings {
   readonly xaa?: XaaSettings
   /** By server name. */
   readonly machines?: Readonly<Record<string, MachineSettings>>
-  /** An https URL that serves this client's metadata document; its own client id where servers support it. */
+  /** An https URL that serves this client's metadata document; used as client id where servers support it. */
   readonly clientMetadataUrl?: string
   readonly clientName?: string
 }
 
 export interface AuthContext {
   readonly host: Host
-  /** For locks and the needs-auth memory; the vault keeps the secrets. */
+  /** For locks and the needs-auth cache; the vault stores the secrets. */
   readonly stateDir: string
   readonly vault: Vault
   readonly settings?: AuthSettings
   readonly resolve?: Resolve
-  /** Told of what went wrong without failing the call, e.g. a renewed login that could not be saved. */
+  /** Receives failures that do not fail the call, e.g. a renewed login that could not be saved. */
   readonly onNotice?: (notice: AuthNotice) => void
 }
 
@@ -78,7 +78,7 @@ export function remoteServer(server: ConfiguredServer): RemoteServer {
   )
 }
 
-/** The user's machine credentials, single sign-on and secrets of the environment are not for a repository's entry. */
+/** A repository's entry never gets the user's machine credentials, single sign-on or secrets of the environment. */
 export function mayUseCredentials(server: RemoteServer): boolean {
   return server.author !== 'repository'
 }
@@ -88,7 +88,7 @@ export function usesSingleSignOn(server: RemoteServer): boolean {
   return server.entry.oauth?.xaa === true && mayUseCredentials(server)
 }
 
-/** One server to us: its name and its address. The same name at another address is another server. */
+/** A server's identity: its name and its address. The same name at another address is another server. */
 export function serverKey(server: RemoteServer): string {
   const url = createHash('sha256').update(canonicalUrl(server)).digest('hex').slice(0, 16)
   return `${server.name}@${url}`
@@ -100,7 +100,7 @@ export function canonicalUrl(server: RemoteServer): string {
   return url.href
 }
 
-/** Where its metadata is looked for: a WebSocket server publishes it over HTTP like any other. */
+/** Where its metadata is published: a WebSocket server publishes it over HTTP like any other. */
 export function httpUrl(server: RemoteServer): string {
   return server.entry.url.replace(/^ws(s?):/, 'http$1:')
 }
@@ -109,7 +109,7 @@ export function lockPath(context: AuthContext, name: string): string {
   return join(context.stateDir, 'locks', createHash('sha256').update(name).digest('hex').slice(0, 32))
 }
 
-/** The guard for this server's auth requests; what the user wrote down by hand is trusted to be anywhere. */
+/** The guard for this server's auth requests; an origin that the user configured may be anywhere. */
 export function fetchFor(server: RemoteServer, context: AuthContext): GuardedFetch {
   const { authServerMetadataUrl, xaa } = server.entry.oauth ?? {}
   const trusted = [authServerMetadataUrl, xaa ? context.settings?.xaa?.issuer : undefined]

@@ -1,5 +1,6 @@
-// cross-app-access.ts: single sign-on for many servers (SEP-990). One login at the company's identity provider gives an ID token;
-// for each server it is exchanged for a grant (ID-JAG) and that for an access token, without asking anybody.
+// cross-app-access.ts: single sign-on for many servers (SEP-990). One login at the company's identity provider gives
+// an ID token; for each server it is exchanged for a grant (ID-JAG) and that for an access token, without prompting
+// the user.
 import type { JSONWebKeySet } from 'jose'
 import type { AuthorizationServer } from 'oauth4webapi'
 import { AuthRequired, InvalidInput } from '../errors.ts'
@@ -25,7 +26,7 @@ interface IdpSession {
   readonly version: 1
   readonly as: AuthorizationServer
   readonly idToken: string
-  /** By this machine's clock: when it came, plus how long it said it lives. */
+  /** By this machine's clock: when it arrived, plus its stated lifetime. */
   readonly idTokenEndsAt: number
   readonly refreshToken?: string
 }
@@ -52,7 +53,7 @@ function idpOf(server: RemoteServer, context: AuthContext): Idp {
   return {
     settings,
     client: { clientId: settings.clientId, ...(secret && { clientSecret: secret }), source: 'configured' },
-    // The identity provider is the user's own choice: its requests are guarded from where it is, not from the server's.
+    // The user chose the identity provider: the guard treats its own address as home, not the server's.
     fetch: guardedFetch({
       host: context.host,
       server: new URL(settings.issuer),
@@ -63,11 +64,11 @@ function idpOf(server: RemoteServer, context: AuthContext): Idp {
   }
 }
 
-/** Makes sure there is a session at the identity provider; asks the person only when there is none. */
+/** Makes sure there is a session at the identity provider; prompts the user only when there is none. */
 export async function loginToIdp(
   server: RemoteServer,
   context: AuthContext,
-  person: AuthorizationCodeOptions,
+  interaction: AuthorizationCodeOptions,
 ): Promise<{ askedPerson: boolean }> {
   const idp = idpOf(server, context)
   const known = await idToken(server, context, idp).catch((error) => {
@@ -80,7 +81,7 @@ export async function loginToIdp(
     host: context.host,
     server: server.name,
     port: idp.settings.callbackPort,
-    person,
+    interaction,
   })
   try {
     const { generateRandomNonce } = await import('oauth4webapi')
@@ -102,7 +103,7 @@ export async function loginToIdp(
       params: { code: grant.code, code_verifier: grant.verifier, redirect_uri: visit.redirectUri },
       fetch: idp.fetch,
       now: () => context.host.now(),
-      signal: person.signal,
+      signal: interaction.signal,
     })
     const session = await sessionFrom(server, context, idp, as, answer, nonce)
     await locked(context, idp, () => context.vault.set(idp.name, JSON.stringify(session)))
@@ -112,7 +113,7 @@ export async function loginToIdp(
   }
 }
 
-/** Forgets the login at the identity provider; the servers it opened keep what they have until it expires. */
+/** Forgets the login at the identity provider; the servers keep the tokens from it until they expire. */
 export async function logoutOfIdp(server: RemoteServer, context: AuthContext): Promise<boolean> {
   const idp = idpOf(server, context)
   return locked(context, idp, () => context.vault.delete(idp.name))
@@ -120,7 +121,7 @@ export async function logoutOfIdp(server: RemoteServer, context: AuthContext): P
 
 async function discoverIdp(server: RemoteServer, idp: Idp): Promise<AuthorizationServer> {
   const { issuer } = idp.settings
-  // An identity provider is found by OpenID discovery first, a plain authorization server by the other.
+  // For an identity provider OpenID discovery comes first, for a plain authorization server RFC 8414.
   for (const url of [...wellKnownUrls(new URL(issuer))].reverse()) {
     const response = await idp.fetch(url)
     if (!response.ok) continue
@@ -176,7 +177,7 @@ async function verifiedLifetime(
   const jose = await import('jose')
   try {
     const response = await idp.fetch(as.jwks_uri ?? '')
-    // Its shape is checked by the library, which throws on anything else.
+    // The library checks its shape and throws on anything else.
     const keys = jose.createLocalJWKSet((await response.json()) as JSONWebKeySet)
     const { payload } = await jose.jwtVerify(token, keys, {
       issuer: as.issuer,
@@ -187,7 +188,7 @@ async function verifiedLifetime(
     if (nonce !== undefined && payload.nonce !== nonce) throw new TypeError('nonce')
     return Math.max(0, (payload.exp ?? 0) - (payload.iat ?? 0))
   } catch {
-    // What exactly is wrong with a token is for its issuer; the words of a verifier may quote it.
+    // The details of a bad token are hidden: a verifier's message may quote it.
     throw new AuthRefused(
       'bad-id-token',
       `The ID token of ${shownUrl(as.issuer)} does not hold (signature, issuer, audience or nonce).`,
@@ -198,7 +199,7 @@ async function verifiedLifetime(
   }
 }
 
-/** A current ID token, renewed silently when it has ended; AuthRequired when only a person can help. */
+/** A current ID token, renewed silently when it has expired; AuthRequired when the user has to act. */
 async function idToken(server: RemoteServer, context: AuthContext, idp: Idp): Promise<IdpSession> {
   const ask = (why: string) =>
     new AuthRequired(server.name, { hint: `${why} Run \`plugboard login ${server.name}\`.` })

@@ -1,4 +1,4 @@
-// Which scopes a login asks for, source by source.
+// Which scopes a login requests, source by source.
 import { describe, expect, it } from 'vitest'
 import type { RemoteServer } from './context.ts'
 import { chooseScope, type Discovered } from './discovery.ts'

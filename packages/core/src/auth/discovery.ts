@@ -1,5 +1,5 @@
-// discovery.ts: from a server's address to its authorization server. Every document on the way is a stranger's:
-// only known fields are taken, every URL is checked, and each fault is refused by name.
+// discovery.ts: from a server's address to its authorization server. Every document on the way is untrusted: only
+// known fields are read, every URL is checked, and each fault has its own error code.
 import type { AuthorizationServer } from 'oauth4webapi'
 import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
@@ -11,14 +11,14 @@ export interface Discovered {
   readonly as: AuthorizationServer
   readonly resource: string
   readonly sendResource: boolean
-  /** What the resource says it needs. */
+  /** The scopes that the resource says it needs. */
   readonly resourceScopes: readonly string[]
   readonly dpop: boolean
 }
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What the server asked for when it last refused somebody, or what it says now. */
+/** The server's challenge from its last 401, or from a request now. */
 export async function challengeOf(
   server: RemoteServer,
   context: AuthContext,
@@ -29,7 +29,7 @@ export async function challengeOf(
   return asked && telling ? { ...asked, dpop: asked.dpop ?? false } : probe(server, fetch)
 }
 
-/** Asks the server, without any credential, what it wants: its 401 says where to look. */
+/** Sends a request without any credential: the server's 401 says where its metadata is. */
 async function probe(server: RemoteServer, fetch: GuardedFetch): Promise<AuthChallenge> {
   const sse = server.entry.type === 'sse'
   const headers: Record<string, string> = {
@@ -97,14 +97,14 @@ async function resourceMetadata(
   const path = url.pathname === '/' ? '' : url.pathname.replace(/\/$/, '')
   const guesses = [`/.well-known/oauth-protected-resource${path}`, '/.well-known/oauth-protected-resource']
   for (const guess of new Set(guesses)) {
-    // Many servers answer any path with a page; only JSON counts as an answer.
+    // Many servers return a page for any path; only JSON counts.
     const { status, json } = await getJson(new URL(guess, url), fetch)
     if (status === 200 && json && typeof json.resource === 'string') return json
   }
   return undefined
 }
 
-/** The resource has to be the server itself or a path above it, or its tokens would open somebody else's door. */
+/** The resource has to be the server itself or a path above it, or its tokens would be valid for another server. */
 function checkedResource(server: RemoteServer, document: Json): string {
   const named = document.resource
   const url = new URL(httpUrl(server))
@@ -120,7 +120,7 @@ function checkedResource(server: RemoteServer, document: Json): string {
   )
 }
 
-/** RFC 8414 first, then OpenID Connect's places; `undefined` unless an older server's fixed paths will do. */
+/** RFC 8414 first, then OpenID Connect's places; `undefined` unless a legacy server's fixed paths will do. */
 async function metadataOf(
   server: RemoteServer,
   issuer: string,
@@ -219,7 +219,7 @@ export function checkedMetadata(server: { readonly name: string }, json: Json): 
   return as as AuthorizationServer
 }
 
-/** What will be opened in a browser: http(s) only, and https unless it is this machine. */
+/** An address to open in a browser: http(s) only, and https unless it is this machine. */
 export function checkedAuthorizationUrl(server: string, value: unknown): string {
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
   if (url && isSecureUrl(url) && url.username === '' && url.password === '') return url.href
@@ -246,7 +246,7 @@ async function getJson(url: URL, fetch: GuardedFetch): Promise<{ status: number;
     const object = typeof json === 'object' && json !== null && !Array.isArray(json)
     return { status: response.status, ...(object && { json: json as Json }) }
   } catch {
-    // The caller tells "not JSON" from "not there" by the status.
+    // The caller tells "not JSON" from "not found" by the status.
     return { status: response.status }
   }
 }
@@ -258,8 +258,8 @@ function strings(value: unknown): readonly string[] {
 }
 
 /**
- * Scopes to ask for, the first that is said: what the entry configures, what the challenge wants, what the resource
- * lists, what the authorization server lists. What was granted before stays.
+ * Scopes to request, from the first source that has any: the entry, the challenge, the resource metadata, the
+ * authorization server metadata. Scopes granted before stay.
  */
 export function chooseScope(
   server: RemoteServer,

@@ -1,5 +1,5 @@
 // dpop.ts: proofs of possession (RFC 9449) for requests to the server itself; token-endpoint.ts makes the ones for
-// the authorization server. The key lives in the vault with its login: every process proves the same key.
+// the authorization server. The key is in the vault with its login: every process proves the same key.
 import { createHash, randomBytes, webcrypto } from 'node:crypto'
 import type { JWK } from 'jose'
 

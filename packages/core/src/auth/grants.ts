@@ -1,4 +1,5 @@
-// grants.ts: how a login renews itself: by its refresh token, as a machine, or through single sign-on (cross-app-access.ts).
+// grants.ts: how a login is renewed: by its refresh token, as a machine login, or through single sign-on
+// (cross-app-access.ts).
 import { PlugboardError } from '../errors.ts'
 import { AuthRefused, shownUrl } from './auth-refused.ts'
 import {
@@ -53,7 +54,7 @@ async function attempt(renew: () => Promise<RefreshOutcome>): Promise<RefreshOut
   try {
     return await renew()
   } catch (error) {
-    // What a person has to do (log in at the identity provider) is not a failure to be tried again.
+    // A step the user has to take (log in at the identity provider) is not a failure to retry.
     if (error instanceof PlugboardError && error.code === 'AUTH_REQUIRED') throw error
     return asFailure(error)
   }
@@ -78,7 +79,7 @@ async function renewByRefreshToken(
   })
   return outcomeOf(answer, (tokens) => ({
     ...login,
-    // A server that rotates sends a new refresh token; one that does not means the old one still counts.
+    // A server that rotates sends a new refresh token; otherwise the old one stays valid.
     tokens: { refreshToken, ...(login.tokens.scope && { scope: login.tokens.scope }), ...tokens },
     generation: login.generation + 1,
   }))
@@ -96,7 +97,7 @@ export function outcomeOf(answer: TokenAnswer, build: (tokens: Login['tokens']) 
   }
 }
 
-/** The credentials are for an address; that an entry has the name they are filed under says nothing. */
+/** The credentials are for an address; an entry with the right name proves nothing. */
 function assertBound(server: RemoteServer, machine: MachineSettings): void {
   const { name } = server
   if (machine.url === undefined && machine.issuer === undefined)
@@ -147,7 +148,7 @@ async function renewAsMachine(
     source: 'configured',
   }
   const dpopKey = found.dpop ? (login?.dpopKey ?? (await newDpopKey())) : undefined
-  // What an authorization server lists is for people too (`openid`); a machine asks for the resource's own.
+  // An authorization server also lists scopes for users (`openid`); a machine login requests the resource's own.
   const resourceOnly = { ...found, as: { issuer: found.as.issuer } }
   const scope =
     machine.scopes?.join(' ') ?? withoutOffline(chooseScope(server, resourceOnly, challenge.scope, undefined))
@@ -180,7 +181,7 @@ async function renewAsMachine(
   }))
 }
 
-/** A machine has no session to keep alive. */
+/** A machine login has no session to keep alive. */
 function withoutOffline(scope: string | undefined): string | undefined {
   const rest = scope?.split(' ').filter((word) => word !== 'offline_access')
   return rest && rest.length > 0 ? rest.join(' ') : undefined
@@ -198,7 +199,7 @@ async function signedAssertion(machine: MachineSettings) {
     if (key instanceof Uint8Array) throw new TypeError('a symmetric key')
     return oauth.PrivateKeyJwt(machine.kid ? { key, kid: machine.kid } : key)
   } catch {
-    // The error of a key parser may quote the key.
+    // A key parser's error may quote the key.
     throw new AuthRefused(
       'token-refused',
       `The private key of client "${machine.clientId}" is not a ${alg} key.`,

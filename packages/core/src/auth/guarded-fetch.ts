@@ -1,5 +1,5 @@
-// guarded-fetch.ts: the only way an auth request leaves the process. https (or loopback), no foreign redirects, no
-// addresses of the inside of the network, bounded size and time. It knows nothing of OAuth.
+// guarded-fetch.ts: the only way an auth request leaves the process. https (or loopback), no redirects to other
+// origins, no internal network addresses, bounded size and time. It knows nothing about OAuth.
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
@@ -9,15 +9,15 @@ import { AUTH_LIMITS } from '../limits.ts'
 import { AuthRefused, shownUrl } from './auth-refused.ts'
 import { isLoopbackName, mayReach, type Zone, zoneOf } from './ip-ranges.ts'
 
-/** Every address of a name. A seam for tests and unusual resolvers; the system's resolver otherwise. */
+/** Every address of a name. Injectable for tests and unusual resolvers; the system's resolver otherwise. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
 export interface GuardOptions {
   readonly host: Host
-  /** The server on whose behalf the requests are made; where it lives decides which zones are open. */
+  /** The server on whose behalf the requests are made; its location decides which zones are open. */
   readonly server: URL
   readonly serverName: string
-  /** Origins the user wrote down by hand: these may be anywhere. */
+  /** Origins that the user configured: these may be anywhere. */
   readonly trusted?: readonly string[]
   readonly resolve?: Resolve | undefined
 }
@@ -89,8 +89,8 @@ function redirectTarget(from: URL, location: string, method: string, options: Gu
 }
 
 /**
- * Where the server itself lives. Loopback counts only when the user wrote it (`localhost`, `127.0.0.1`): a name
- * that a stranger's DNS points at this machine opens nothing.
+ * The server's own zone. Loopback counts only when the user wrote it (`localhost`, `127.0.0.1`): a name whose DNS
+ * record points at this machine opens nothing.
  */
 async function homeZones(server: URL, resolve: Resolve): Promise<ReadonlySet<Zone>> {
   if (isLoopbackName(server.hostname)) return new Set(['loopback'])
@@ -161,7 +161,7 @@ async function send(
   headers['accept-encoding'] = 'identity'
   const proxy = proxyFor(url, options.host.env)
   if (proxy) {
-    // A proxy resolves names itself; what this machine knows of the name is still checked first.
+    // A proxy resolves names itself; the addresses this machine knows for the name are still checked first.
     const addresses = await resolve(hostname).catch(() => [])
     const refused = addresses.map(({ address }) => judge(address)).find(Boolean)
     if (refused) throw refused
@@ -286,12 +286,12 @@ export function proxyFor(url: URL, env: Host['env']): string | undefined {
   const proxy = (url.protocol === 'https:' ? from('https_proxy') : from('http_proxy')) ?? from('all_proxy')
   if (!proxy || !URL.canParse(proxy)) return undefined
   const bypass = (from('no_proxy') ?? '').split(/[\s,]+/).filter(Boolean)
-  const spared = bypass.some((rule) => {
+  const bypassed = bypass.some((rule) => {
     const [, name = '', port] = /^(.*?)(?::(\d+))?$/.exec(rule) ?? []
     const bare = name.replace(/^\*?\./, '').toLowerCase()
     const hostname = url.hostname.toLowerCase()
     const portFits = !port || port === (url.port || (url.protocol === 'https:' ? '443' : '80'))
     return rule === '*' || (portFits && (hostname === bare || hostname.endsWith(`.${bare}`)))
   })
-  return spared ? undefined : proxy
+  return bypassed ? undefined : proxy
 }

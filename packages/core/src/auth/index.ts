@@ -1,4 +1,4 @@
-// The auth room: logins, how they are kept, and how requests carry them.
+// The auth layer: logins, how they are stored, and how requests carry them.
 
 export { authFor, type BoardAuth, causedBy } from './auth-fetch.ts'
 export { type AuthRefusalReason, AuthRefused } from './auth-refused.ts'

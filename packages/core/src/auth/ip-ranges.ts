@@ -1,5 +1,5 @@
-// ip-ranges.ts: which part of the network an IP address belongs to, and whether an auth request may go there.
-// Pure; guarded-fetch.ts asks it before and while connecting.
+// ip-ranges.ts: which network zone an IP address belongs to, and whether an auth request may go there. Pure;
+// guarded-fetch.ts calls it before and while connecting.
 import { isIPv4, isIPv6 } from 'node:net'
 
 export type Zone = 'public' | 'loopback' | 'private' | 'link-local' | 'reserved'
@@ -89,17 +89,17 @@ function zoneOfV6(groups: readonly number[]): Zone {
   const zeroTo = (index: number) => groups.slice(0, index).every((group) => group === 0)
   if (zeroTo(8)) return 'reserved'
   if (zeroTo(7) && h === 1) return 'loopback'
-  // Addresses that carry an IPv4 address inside go where that one goes: mapped, compatible, translated (SIIT), NAT64 by
+  // Addresses that embed an IPv4 address are in that address's zone: mapped, compatible, translated (SIIT), NAT64 by
   // its well-known prefix, 6to4.
   if (zeroTo(5) && (f === 0xffff || f === 0)) return embedded(g, h)
   if (zeroTo(4) && e === 0xffff && f === 0) return embedded(g, h)
   if (a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0) return embedded(g, h)
-  // NAT64 of a network of one's own (RFC 8215): where the address lies inside depends on that network.
+  // NAT64 with a local prefix (RFC 8215): where the embedded address is depends on that network.
   if (a === 0x64 && b === 0xff9b && c === 1) return 'private'
   if (a === 0x2002) return embedded(b, c)
   const special = V6.find(([prefix, bits]) => startsWith(groups, prefix, bits))
   if (special) return special[2]
-  // Global unicast is 2000::/3. IANA has given nothing else out, so nothing public is there.
+  // Global unicast is 2000::/3. IANA has assigned nothing else, so nothing public is there.
   return (a & 0xe000) === 0x2000 ? 'public' : 'reserved'
 }
 
@@ -118,9 +118,8 @@ export function isLoopbackName(hostname: string): boolean {
 }
 
 /**
- * May an auth request of a server that lives in `home` go to an address in `zone`? Public addresses always; the
- * inside of the network only for a server that is there itself. Link-local addresses are where clouds keep their
- * credentials, so living there is not enough.
+ * May an auth request of a server in zone `home` go to an address in `zone`? Public addresses always; internal ones
+ * only for a server that is internal itself. Link-local is never enough: clouds serve their credentials there.
  */
 export function mayReach(zone: Zone, home: ReadonlySet<Zone>): boolean {
   return zone === 'public' || ((zone === 'loopback' || zone === 'private') && home.has(zone))

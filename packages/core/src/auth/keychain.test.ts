@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const desktop = existsSync('/usr/bin/dbus-run-session') && existsSync('/usr/bin/gnome-keyring-daemon')
 let dir: string
-// The worker needs the native module, so it lies where Node finds it.
+// The worker needs the native module, so it is placed where Node finds it.
 const script = fileURLToPath(new URL('../../../../node_modules/.cache/keychain-worker.mjs', import.meta.url))
 
 beforeAll(async () => {

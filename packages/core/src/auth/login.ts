@@ -1,5 +1,5 @@
-// login.ts: logging in to a server, and out again. Discovery, the client's identity, the person's visit to the
-// authorization server and the token request are each in a file of their own; here is their order.
+// login.ts: logs in to a server, and out again. Discovery, the client identity, the browser part and the token
+// request each have their own file; this one runs them in order.
 import type { ConfiguredServer } from '../config/types.ts'
 import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
@@ -27,28 +27,28 @@ export interface LoginResult {
   readonly issuer: string
   readonly resource: string
   readonly scope?: string
-  /** When the present access token ends; a login that renews itself outlives it. */
+  /** When the current access token expires; a login that renews itself lives longer. */
   readonly expiresAt?: number
   readonly renewable: boolean
   readonly client: Login['client']['source']
-  /** False where single sign-on or a machine's credentials did it all. */
+  /** False where single sign-on or a machine login needed no user. */
   readonly askedPerson: boolean
   readonly vault: AuthContext['vault']['kind']
 }
 
 /**
- * Logs in to a server and files the login in the vault.
+ * Logs in to a server and stores the login in the vault.
  *
  *     await login(server, context, { openBrowser: true, onUrl: (url) => console.error(url) })
  */
 export async function login(
   configured: ConfiguredServer,
   context: AuthContext,
-  person: AuthorizationCodeOptions,
+  interaction: AuthorizationCodeOptions,
 ): Promise<LoginResult> {
   const server = remoteServer(configured)
   if (machineLoginFor(server, context) || usesSingleSignOn(server))
-    return loginUnattended(server, context, person)
+    return loginUnattended(server, context, interaction)
   const fetch = fetchFor(server, context)
   await checkVault(context)
   const previous = await previousLogin(server, context)
@@ -61,7 +61,7 @@ export async function login(
     server: server.name,
     port: server.entry.oauth?.callbackPort,
     preferredPort: portOf(previous?.client.redirectUri),
-    person,
+    interaction,
   })
   try {
     const client = await clientIdentity(server, context, found.as, {
@@ -73,7 +73,7 @@ export async function login(
       client_id: client.clientId,
       scope,
       resource: found.sendResource ? found.resource : undefined,
-      // OpenID providers give lasting access only to those who asked the person for it.
+      // OpenID providers give offline access only after prompting the user for consent.
       prompt: scope?.split(' ').includes('offline_access') ? 'consent' : undefined,
     })
     const dpopKey = found.dpop ? await newDpopKey() : undefined
@@ -91,7 +91,7 @@ export async function login(
       fetch,
       now: () => context.host.now(),
       dpopKey,
-      signal: person.signal,
+      signal: interaction.signal,
     })
     if (answer.kind !== 'tokens') throw answer.error
     const made = build(server, found, { client, scope, previous })
@@ -107,15 +107,15 @@ export async function login(
 }
 
 /**
- * A server that forgot our registration shows the person an error and us nothing at all; so after a login that came to
- * nothing, the next one registers anew.
+ * A server that forgot our registration shows the user an error and sends us nothing; so after a failed login, the
+ * next one registers again.
  */
 async function doubtRegistration(server: RemoteServer, context: AuthContext, previous: Login): Promise<void> {
   await locked(server, context, async () => {
     const stored = await previousLogin(server, context)
     if (stored?.generation !== previous.generation) return
     await saveLogin(server, context, { ...stored, client: unusable(stored.client) })
-    // The failure of the login is what is told; this was only about the next one.
+    // The login's own failure is reported; this only prepared the next one.
   }).catch(() => undefined)
 }
 
@@ -138,24 +138,24 @@ function build(
   }
 }
 
-/** Machines need nobody; single sign-on needs somebody only when the identity provider's own login has ended. */
+/** Machine logins need no user; single sign-on needs one only when the identity provider's own login has expired. */
 async function loginUnattended(
   server: RemoteServer,
   context: AuthContext,
-  person: AuthorizationCodeOptions,
+  interaction: AuthorizationCodeOptions,
 ): Promise<LoginResult> {
-  const keeper = refresherFor(server, context)
+  const refresher = refresherFor(server, context)
   const { askedPerson } = server.entry.oauth?.xaa
-    ? await loginToIdp(server, context, person)
+    ? await loginToIdp(server, context, interaction)
     : { askedPerson: false }
-  // A server that has just refused what is stored wants something new, not the same again.
+  // A server that has just rejected the stored token needs a new one, not the same again.
   if (await needsAuth(server, context)) await locked(server, context, () => deleteLogin(server, context))
-  const fresh = await keeper.get({ signal: person.signal })
+  const fresh = await refresher.get({ signal: interaction.signal })
   await forgetNeedsAuth(server, context)
   return describe(context, fresh, askedPerson)
 }
 
-/** Under the lock of the renewals, so that a renewal under way cannot put the old login over the new one. */
+/** Under the renewal lock, so that a running renewal cannot overwrite the new login with the old one. */
 async function store(server: RemoteServer, context: AuthContext, fresh: Login): Promise<void> {
   await locked(server, context, () => saveLogin(server, context, fresh))
   await forgetNeedsAuth(server, context)
@@ -166,12 +166,12 @@ function locked<T>(server: RemoteServer, context: AuthContext, work: () => Promi
   return withFileLock(lockPath(context, serverKey(server)), options, work)
 }
 
-/** A damaged login is no obstacle to a new one; the vault keeps it aside. */
+/** A damaged login does not block a new one; the vault moves it aside. */
 async function previousLogin(server: RemoteServer, context: AuthContext): Promise<Login | undefined> {
   return loadLogin(server, context).catch(() => undefined)
 }
 
-/** Nobody is sent through a login that could not be kept. */
+/** Check that the login can be stored before sending the user through it. */
 async function checkVault({ vault }: AuthContext): Promise<void> {
   await vault.set('trial', 'trial')
   await vault.delete('trial')
@@ -198,15 +198,15 @@ function describe(context: AuthContext, made: Login, askedPerson: boolean): Logi
 
 export interface LogoutResult {
   readonly server: string
-  /** There was a login, and it is gone from the vault. */
+  /** There was a login, and it was removed from the vault. */
   readonly forgotten: boolean
-  /** The authorization server took its tokens back. */
+  /** The authorization server revoked its tokens. */
   readonly revoked: boolean
-  /** Why not, in words for a person. */
+  /** Why not, as a message for the user. */
   readonly reason?: string
 }
 
-/** Takes the tokens back at the authorization server, and forgets them here whatever it says. */
+/** Revokes the tokens at the authorization server, and forgets them here whatever it responds. */
 export async function logout(configured: ConfiguredServer, context: AuthContext): Promise<LogoutResult> {
   const server = remoteServer(configured)
   return locked(server, context, async () => {
@@ -248,13 +248,13 @@ async function revoke(
           additionalParameters: { token_type_hint: hint },
         },
       )
-      // Structured access tokens often cannot be taken back; the refresh token is what counts.
+      // Structured access tokens often cannot be revoked; the refresh token is what counts.
       if (response.status !== 200 && (hint === 'refresh_token' || !known.tokens.refreshToken))
         return { revoked: false, reason: `The authorization server answered ${response.status}.` }
     }
     return { revoked: true }
   } catch {
-    // Forgetting must not fail because the line is down; the result says what did not happen.
+    // Logging out must not fail because the network is down; the result says what did not happen.
     return { revoked: false, reason: 'The authorization server could not be reached.' }
   }
 }

@@ -1,5 +1,5 @@
-// needs-auth.ts: remembers for a quarter of an hour that a server wants a login, so that nobody knocks again in
-// vain, and lets every board know when somebody has logged in. One small file, shared by all processes.
+// needs-auth.ts: records for 15 minutes that a server requires a login, so other processes skip a request that would
+// get 401, and tells every board when a login was made. One small file, shared by all processes.
 import { type FSWatcher, watch } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { type AuthContext, type RemoteServer, serverKey } from './context.ts'
 
 export interface NeedsAuth {
   readonly since: number
-  /** What the server's refusal asked for; the login asks for it in turn. */
+  /** What the server's challenge required; the login requests it in turn. */
   readonly scope?: string
   readonly resourceMetadata?: string
   readonly dpop?: boolean
@@ -24,7 +24,7 @@ interface Memory {
 const EMPTY: Memory = { needs: {}, logins: {} }
 const fileOf = (context: AuthContext) => join(context.stateDir, 'needs-auth.json')
 
-/** The memory of a refusal that still counts. */
+/** The record of a 401 that is still valid. */
 export async function needsAuth(server: RemoteServer, context: AuthContext): Promise<NeedsAuth | undefined> {
   const note = (await read(context)).needs[serverKey(server)]
   return note && isFresh(note, context) ? note : undefined
@@ -41,7 +41,7 @@ export async function rememberNeedsAuth(
   }))
 }
 
-/** After a login: the refusal is forgotten, and whoever watches is told. */
+/** After a login: forgets the record and notifies the watchers. */
 export async function forgetNeedsAuth(server: RemoteServer, context: AuthContext): Promise<void> {
   const key = serverKey(server)
   await edit(context, ({ needs, logins }) => {
@@ -51,8 +51,8 @@ export async function forgetNeedsAuth(server: RemoteServer, context: AuthContext
 }
 
 /**
- * Calls back with the key (`serverKey`) of each server that was logged in to, by this process or another. The answer
- * stops watching.
+ * Calls back with the key (`serverKey`) of each server that was logged in to, by this process or another. The
+ * returned function stops watching.
  */
 export async function watchLogins(context: AuthContext, onLogin: (key: string) => void): Promise<() => void> {
   const file = fileOf(context)
@@ -85,7 +85,10 @@ export async function watchLogins(context: AuthContext, onLogin: (key: string) =
   }
 }
 
-/** Some file systems report nothing, a watcher may die with its folder, and the system may have no more: the slow look remains. */
+/**
+ * Some file systems report nothing, a watcher may die with its folder, and the system may have no more: the slow poll
+ * remains.
+ */
 function tryWatch(folder: string, changed: (name: string | null) => void): FSWatcher | undefined {
   try {
     const watcher = watch(folder, { persistent: false }, (_event, name) => changed(name))
@@ -128,7 +131,7 @@ async function read(context: AuthContext): Promise<Memory> {
       logins: entries(memory.logins, (at): at is number => typeof at === 'number'),
     }
   } catch {
-    // It is only a memory: unreadable means nothing is remembered.
+    // It is only a cache: unreadable means empty.
     return EMPTY
   }
 }

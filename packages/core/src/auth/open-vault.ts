@@ -1,5 +1,5 @@
-// open-vault.ts: the choice between the keychain and an encrypted file.
-// The choice is remembered: a keychain that is locked for a moment must not look like an empty one.
+// open-vault.ts: chooses between the keychain and an encrypted file. The choice is stored: a keychain that is locked
+// for a moment must not look like an empty one.
 import { join } from 'node:path'
 import { readTextFile, writeFileAtomic } from '../files/index.ts'
 import type { Host } from '../host.ts'
@@ -11,28 +11,28 @@ import { keychainVault, probeKeychain } from './vault-keychain.ts'
 export interface OpenVaultOptions {
   readonly host: Host
   readonly stateDir: string
-  /** Overrides `PLUGBOARD_VAULT`; `auto` takes the keychain where one works. */
+  /** Overrides `PLUGBOARD_VAULT`; `auto` uses the keychain where one works. */
   readonly kind?: 'auto' | 'keychain' | 'file'
 }
 
-/** The vault of this machine and user; probes for a keychain the first time ever, and remembers the outcome. */
+/** The vault of this machine and user; probes for a keychain the first time, and stores the outcome. */
 export async function openVault(options: OpenVaultOptions): Promise<Vault> {
   const { host, stateDir } = options
-  const wish = options.kind ?? host.env.PLUGBOARD_VAULT ?? 'auto'
+  const requested = options.kind ?? host.env.PLUGBOARD_VAULT ?? 'auto'
   const dir = join(stateDir, 'vault')
   const choiceFile = join(stateDir, 'vault-choice.json')
   const passphrase = host.env.PLUGBOARD_VAULT_PASSPHRASE
   const remembered = await readChoice(choiceFile)
   const file = (key: KeySource) => fileVault({ dir, key })
 
-  if (wish === 'auto' && passphrase) return file({ kind: 'passphrase', passphrase })
-  if (wish === 'file') {
+  if (requested === 'auto' && passphrase) return file({ kind: 'passphrase', passphrase })
+  if (requested === 'file') {
     if (passphrase) return file({ kind: 'passphrase', passphrase })
     const works = remembered?.fileKey === 'keychain' || (!remembered && (await probeKeychain(host)))
     if (!remembered) await remember(choiceFile, { kind: 'file', fileKey: works ? 'keychain' : 'key-file' })
     return file(works ? { kind: 'keychain', keychain: keychainVault({ host }) } : { kind: 'key-file' })
   }
-  if (wish === 'keychain' || remembered?.kind === 'keychain') return keychainVault({ host })
+  if (requested === 'keychain' || remembered?.kind === 'keychain') return keychainVault({ host })
   if (remembered)
     return file(
       remembered.fileKey === 'keychain'
@@ -44,7 +44,7 @@ export async function openVault(options: OpenVaultOptions): Promise<Vault> {
   return kind === 'keychain' ? keychainVault({ host }) : file({ kind: 'key-file' })
 }
 
-/** The same, opened when the first secret is asked for: a board without remote servers probes nothing. */
+/** The same, opened when the first secret is requested: a board without remote servers probes nothing. */
 export function lazyVault(options: OpenVaultOptions): Vault {
   let kind: Vault['kind'] = 'unopened'
   let opening: Promise<Vault> | undefined
@@ -65,7 +65,7 @@ export function lazyVault(options: OpenVaultOptions): Vault {
   }
 }
 
-/** The vault that this user's logins are kept in already, or nothing: no keychain is looked for. */
+/** The vault that already holds this user's logins, or undefined: it does not probe for a keychain. */
 export async function vaultInUse(options: OpenVaultOptions): Promise<Vault | undefined> {
   const { env } = options.host
   const isChosen = env.PLUGBOARD_VAULT === 'keychain' || env.PLUGBOARD_VAULT_PASSPHRASE !== undefined

@@ -54,7 +54,7 @@ async function hire(): Promise<void> {
   await new Promise((ready) => worker.once('message', ready))
 }
 
-/** Every second round the clock tells that the token is over, in the others only the server does. */
+/** In every second round the clock says that the token has expired, in the others only the server does. */
 async function expire(round: number): Promise<void> {
   const known = await loadLogin(server(), desk.context)
   if (!known) throw new Error('the login was lost')

@@ -1,5 +1,5 @@
-// stored-logins.ts: what a login consists of once it is made, and how it is filed in the vault: under issuer + resource +
-// server, with one pointer a server to the login in use.
+// stored-logins.ts: the parts of a login, and how the vault stores it: under issuer + resource + server, with one
+// pointer per server to the login in use.
 import { createHash } from 'node:crypto'
 import type { JWK } from 'jose'
 import type { AuthorizationServer } from 'oauth4webapi'
@@ -38,19 +38,19 @@ export interface Login {
   readonly as: AuthorizationServer
   /** The resource indicator, or the server's address where the server names none. */
   readonly resource: string
-  /** Older servers publish no resource metadata; they are sent no `resource` parameter. */
+  /** Legacy servers publish no resource metadata; they are sent no `resource` parameter. */
   readonly sendResource: boolean
   readonly client: ClientIdentity
   readonly tokens: Tokens
-  /** What was asked for, so that a step-up asks for no less. */
+  /** The scopes that were requested, so that a step-up requests no less. */
   readonly requestedScope?: string
-  /** Private key of the proofs a sender-constrained token needs. */
+  /** Private key for the proofs that a sender-constrained token needs. */
   readonly dpopKey?: JWK
-  /** Counts renewals: tells a sibling's newer login from ours. */
+  /** Counts renewals: tells another process's newer login from ours. */
   readonly generation: number
 }
 
-/** A registration that its server does not honour any more: the next login makes a new one. */
+/** A registration that its server no longer accepts: the next login makes a new one. */
 export function unusable({ redirectUri: _gone, ...client }: ClientIdentity): ClientIdentity {
   return client
 }
@@ -86,14 +86,14 @@ export async function deleteLogin(server: RemoteServer, { vault }: AuthContext):
   return (await vault.delete(pointerName(server))) || removed
 }
 
-/** Files the secret of a configured client id, so that it need not stand in a file or the environment. */
+/** Stores the secret of a configured client id, so that it need not be in a file or the environment. */
 export async function saveClientSecret(server: RemoteServer, { vault }: AuthContext, secret: string) {
   await vault.set(secretName(server), secret)
 }
 
 /**
- * `PLUGBOARD_CLIENT_SECRET_<NAME>`, then the vault, then `MCP_CLIENT_SECRET`. The vault's is filed under the server's
- * address; those of the environment are the user's, and no entry of a repository gets them.
+ * `PLUGBOARD_CLIENT_SECRET_<NAME>`, then the vault, then `MCP_CLIENT_SECRET`. The vault stores it under the server's
+ * address; those of the environment are the user's, and no repository entry gets them.
  */
 export async function clientSecret(
   server: RemoteServer,
@@ -109,7 +109,7 @@ export async function clientSecret(
   return env['MCP_CLIENT_SECRET']
 }
 
-/** `MCP_CLIENT_SECRET` names no server: it stays with the authorization server that it was first used at. */
+/** `MCP_CLIENT_SECRET` names no server: it stays with the authorization server where it was first used. */
 async function bindSharedSecret(
   server: RemoteServer,
   { vault }: AuthContext,

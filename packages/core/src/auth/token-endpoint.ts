@@ -1,5 +1,5 @@
-// token-endpoint.ts: one request to a token endpoint, whatever the grant, and one reading of its answer.
-// Answers carry secrets: nothing of a body leaves here but the tokens themselves and the OAuth error code.
+// token-endpoint.ts: one request to a token endpoint, for any grant, and the parsing of its response. Responses carry
+// secrets: of a body only the tokens and the OAuth error code leave this file.
 import type { webcrypto } from 'node:crypto'
 import type { JWK } from 'jose'
 import type { AuthorizationServer, ClientAuth, DPoPHandle } from 'oauth4webapi'
@@ -17,7 +17,7 @@ export interface TokenRequest {
   readonly fetch: GuardedFetch
   readonly now: () => number
   readonly dpopKey?: JWK | undefined
-  /** Replaces the client's own way to prove itself, e.g. a signed assertion. */
+  /** Replaces the client's own authentication, e.g. with a signed assertion. */
   readonly clientAuth?: ClientAuth | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -29,9 +29,9 @@ export type TokenAnswer =
       readonly idToken?: string
       readonly issuedType?: string
     }
-  /** The server said no, with its OAuth error code. */
+  /** The server refused, with its OAuth error code. */
   | { readonly kind: 'refused'; readonly code: string; readonly error: PlugboardError }
-  /** The server is in trouble; the same request may succeed later. */
+  /** The server failed; the same request may succeed later. */
   | { readonly kind: 'trouble'; readonly error: PlugboardError }
 
 export async function requestTokens(request: TokenRequest): Promise<TokenAnswer> {
@@ -52,7 +52,7 @@ export async function requestTokens(request: TokenRequest): Promise<TokenAnswer>
       request.grant,
       params,
       {
-        // The guard has its own, stricter rule: https, or this very machine.
+        // The guard has its own, stricter rule: https, or this machine.
         [oauth.allowInsecureRequests]: true,
         [oauth.customFetch]: async (url, init) =>
           request.fetch(url, {
@@ -66,7 +66,7 @@ export async function requestTokens(request: TokenRequest): Promise<TokenAnswer>
     )
   let response = await send()
   let body = await readJson(response)
-  // The first answer of a server that wants nonces is a refusal that brings one along.
+  // A server that requires nonces first responds with an error that carries one.
   if (dpop && body?.error === 'use_dpop_nonce') {
     response = await send()
     body = await readJson(response)
@@ -81,7 +81,7 @@ async function readJson(response: Response): Promise<Record<string, unknown> | u
       ? (body as Record<string, unknown>)
       : undefined
   } catch {
-    // Not JSON; interpret() says so without repeating a word of it.
+    // Not JSON; interpret() reports it without repeating any of it.
     return undefined
   }
 }
@@ -131,7 +131,7 @@ function interpret(
   }
 }
 
-/** Lenient where it costs nothing: throwing away an answer would throw away the refresh token in it. */
+/** Lenient where it costs nothing: dropping a response would drop the refresh token in it. */
 function readTokens(body: Readonly<Record<string, unknown>>, now: number): Tokens {
   const seconds = Number(body.expires_in)
   const type = typeof body.token_type === 'string' ? body.token_type.toLowerCase() : 'bearer'
@@ -145,7 +145,7 @@ function readTokens(body: Readonly<Record<string, unknown>>, now: number): Token
   }
 }
 
-/** How this client proves itself here: as it was registered, else by what the server supports. */
+/** How this client authenticates here: as registered, else by what the server supports. */
 export async function clientAuthentication(
   as: AuthorizationServer,
   client: ClientIdentity,
@@ -166,7 +166,7 @@ export async function clientAuthentication(
     : basic(client.clientSecret)
 }
 
-/** As forms encode, and no more than that: many servers compare without decoding, where only plain names survive. */
+/** Form encoding and no more: many servers compare without decoding, where only plain names survive. */
 function basic(secret: string): ClientAuth {
   const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
   return (_as, client, _body, headers) => {
@@ -187,7 +187,7 @@ async function importDpopKey(key: JWK): Promise<webcrypto.CryptoKeyPair> {
   const { d: _private, ...pub } = key
   return {
     privateKey: await subtle.importKey('jwk', key as webcrypto.JsonWebKey, algorithm, false, ['sign']),
-    // Its public half is put into every proof, so it has to be exportable.
+    // Every proof contains its public half, so it has to be exportable.
     publicKey: await subtle.importKey(
       'jwk',
       { ...pub, key_ops: ['verify'] } as webcrypto.JsonWebKey,

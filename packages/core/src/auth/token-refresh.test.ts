@@ -39,7 +39,7 @@ async function change(tokens: Partial<Tokens>): Promise<void> {
 }
 const expire = () => change({ obtainedAt: Date.now() - 7_200_000, expiresAt: Date.now() - 3_600_000 })
 
-/** Answers token requests in place of the authorization server, so many times. */
+/** Responds to token requests in place of the authorization server, this many times. */
 function answer(times: number, status: number, body: string, type = 'application/json'): void {
   let left = times
   as.intercept = (request, response) => {
@@ -163,7 +163,7 @@ describe('renewing a login', () => {
     as.intercept = (request, response) => {
       if (request.url !== '/token') return false
       as.intercept = undefined
-      // Another process, without the lock, is quicker by a hair.
+      // Another process, without the lock, is slightly faster.
       void change({
         ...good,
         accessToken: good.accessToken,

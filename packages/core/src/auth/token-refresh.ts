@@ -1,5 +1,5 @@
 // token-refresh.ts: keeps one login fresh. One renewal at a time in this process, and by a lock one across processes:
-// lock, read again, decide, renew, save. The decisions are in refresh-policy.ts.
+// lock, read again, decide, renew, save. refresh-policy.ts decides.
 import { AuthRequired, Cancelled, IoError, PlugboardError } from '../errors.ts'
 import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
@@ -22,14 +22,14 @@ export type RefreshOutcome =
 export interface TokenRefresherOptions {
   readonly server: RemoteServer
   readonly context: AuthContext
-  /** Needs no person and no refresh token. */
+  /** Needs no user and no refresh token. */
   readonly unattended: boolean
   readonly renew: (login: Login | undefined) => Promise<RefreshOutcome>
 }
 
 export interface TokenRefresher {
-  /** A login that holds, renewed if need be; `rejected` is an access token the server has just refused. */
-  get(wish?: {
+  /** A valid login, renewed if needed; `rejected` is an access token the server has just rejected. */
+  get(request?: {
     readonly rejected?: string | undefined
     readonly signal?: AbortSignal | undefined
   }): Promise<Login>
@@ -38,7 +38,7 @@ export interface TokenRefresher {
 export function refreshLogin({ server, context, unattended, renew }: TokenRefresherOptions): TokenRefresher {
   const { host } = context
   let held: Login | undefined
-  /** A renewed login that the vault would not take; it lives here until it does. */
+  /** A renewed login that the vault could not save; it stays in memory until it can. */
   let unsaved: Login | undefined
   let aheadMs = AUTH_LIMITS.refreshAheadMs
   let flight: Promise<Login> | undefined
@@ -58,23 +58,23 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
     }
     return withFileLock(lockPath(context, serverKey(server)), options, async (lock) => {
       const stored = await newest()
-      const moment = momentOf(rejected, stored)
-      const decision = decideRefresh(stored, moment)
+      const facts = factsOf(rejected, stored)
+      const decision = decideRefresh(stored, facts)
       if (decision.do === 'use') return decision.login
       if (decision.do === 'ask') throw new AuthRequired(server.name, whyAsked(server, decision.why))
-      // A renewal may spend the refresh token for good: make sure first that its successor can be kept.
+      // A renewal may use up the refresh token: first make sure that its successor can be saved.
       if (decision.login && !unsaved) await saveLogin(server, context, decision.login)
       const outcome = await renew(decision.login)
       if (outcome.kind === 'renewed') {
-        // This process may have slept past its lock; what a sibling saved since is not overwritten by an older one.
+        // This process may have been suspended past its lock; it must not overwrite a newer login of another process.
         const sibling = (await lock.stillHeld()) ? undefined : await load(server, context)
         return sibling && sibling.generation >= outcome.login.generation ? sibling : keep(outcome.login)
       }
-      return recover(decision.login, outcome.failure, outcome.error, moment)
+      return recover(decision.login, outcome.failure, outcome.error, facts)
     })
   }
 
-  /** What is stored, or what should be: a login this process could not save is newer than the one on disk. */
+  /** The stored login, or a newer one that this process could not save. */
   async function newest(): Promise<Login | undefined> {
     const stored = await load(server, context)
     if (!unsaved) return stored
@@ -105,9 +105,9 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
     tried: Login | undefined,
     failure: RefreshFailure,
     error: PlugboardError,
-    moment: RefreshFacts,
+    facts: RefreshFacts,
   ): Promise<Login> {
-    const next = afterRefreshFailure(tried, await load(server, context), failure, moment)
+    const next = afterRefreshFailure(tried, await load(server, context), failure, facts)
     if (next.do === 'use') {
       if (next.login === tried)
         context.onNotice?.({ server: server.name, kind: 'renewal-postponed', message: error.message })
@@ -125,11 +125,11 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
     })
   }
 
-  function momentOf(rejected: string | undefined, stored: Login | undefined): RefreshFacts {
+  function factsOf(rejected: string | undefined, stored: Login | undefined): RefreshFacts {
     const same = stored && stored.tokens.accessToken === held?.tokens.accessToken
     return {
       now: host.now(),
-      // Whoever waited for the lock does not renew again what a sibling has just renewed, whatever its own jitter.
+      // A process that waited for the lock does not renew again what another has just renewed, whatever its own jitter.
       aheadMs: same ? aheadMs : AUTH_LIMITS.refreshAheadMs - AUTH_LIMITS.refreshJitterMs,
       rejected,
       unattended,
@@ -150,9 +150,10 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
           .finally(() => {
             flight = undefined
           })
-        // The flight carries everybody, so nobody's signal may end it; a caller that gives up just stops waiting.
+        // All callers share this renewal, so no caller's signal may end it; a caller that gives up just stops waiting.
         const login = await unlessAborted(flight, signal)
-        // A flight that began for somebody else may have ended with the very token this caller was refused.
+        // A renewal started for another caller may have ended with the very token that this caller's request was
+        // rejected with.
         if (login.tokens.accessToken !== rejected) return login
       }
       throw new AuthRequired(server.name, whyAsked(server, 'refused'))
@@ -192,7 +193,7 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', stop))
 }
 
-/** A failure of the line or of the server, as the outcome of a renewal. */
+/** A network or server failure, as the outcome of a renewal. */
 export function asFailure(error: unknown): RefreshOutcome {
   const known =
     error instanceof PlugboardError

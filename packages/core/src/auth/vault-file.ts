@@ -1,5 +1,5 @@
-// vault-file.ts: secrets as AES-256-GCM files, one a key, 0600 in a 0700 folder, each replaced in one step.
-// Where the encryption key comes from is written in the folder's header; docs/secrets.md says what that protects.
+// vault-file.ts: secrets as AES-256-GCM files, one per key, 0600 in a 0700 folder, each replaced in one step. The
+// folder's header says where the encryption key comes from; docs/secrets.md says what that protects.
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto'
 import { chmod, mkdir, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { readTextFile, withFileLock, writeFileAtomic } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type Vault, VaultDamaged } from './vault.ts'
 
-/** Where the file's key lives. `keychain` keeps it outside the disk's reach, `passphrase` nowhere at all. */
+/** Where the file's key is. `keychain` keeps it off the disk, `passphrase` stores it nowhere. */
 export type KeySource =
   | { readonly kind: 'key-file' }
   | { readonly kind: 'passphrase'; readonly passphrase: string }
@@ -33,7 +33,7 @@ const KEYCHAIN_KEY = 'vault-file-key'
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 } as const
 
 export interface FileVaultOptions {
-  /** The folder; made when missing. */
+  /** The folder; created when missing. */
   readonly dir: string
   readonly key: KeySource
 }
@@ -79,7 +79,7 @@ export function fileVault(options: FileVaultOptions): Vault {
 function seal(key: Buffer, value: string, name: string): Sealed {
   const iv = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', key, iv)
-  // The name is bound in, so that one server's file cannot be put in another's place.
+  // The name is authenticated too, so that one server's file cannot replace another's.
   cipher.setAAD(Buffer.from(name))
   const data = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()])
   return {
@@ -101,12 +101,12 @@ function unseal(key: Buffer, text: string, name: string, file: string): string {
       'utf8',
     )
   } catch {
-    // Whatever is wrong with it, truncated or tampered with, it is the same to the user; the file stays.
+    // Truncated or tampered with: the user sees the same error; the file stays.
     throw new VaultDamaged(file)
   }
 }
 
-/** A file that cannot be opened is renamed before its place is taken: it may be all that is left of something. */
+/** A file that cannot be opened is renamed before it is replaced: it may be the only copy of something. */
 async function keepDamagedAside(key: Buffer, file: string, name: string): Promise<void> {
   const text = await readOwn(file)
   if (text === undefined) return
@@ -152,7 +152,7 @@ async function readHeader(file: string): Promise<Header | undefined> {
     const header = JSON.parse(text) as Header
     if (header.version === 1 && typeof header.salt === 'string' && header.check) return header
   } catch {
-    // Falls through to the same answer: a header that cannot be read.
+    // Falls through to the same result: an unreadable header.
   }
   throw new VaultDamaged(file, `Move ${file} and its folder away, then log in again.`)
 }
@@ -232,7 +232,7 @@ async function readOwn(file: string): Promise<string | undefined> {
   throw new IoError(`${file} ${outcome.message}.`, { stage: 'auth', hint: outcome.hint })
 }
 
-/** Somebody else's vault is neither read nor written; ours is closed to others. Answers whether the folder is there. */
+/** Another user's vault is neither read nor written; ours is closed to others. Returns whether the folder exists. */
 async function checkOwner(dir: string): Promise<boolean> {
   const info = await stat(dir).catch(() => undefined)
   if (!info) return false

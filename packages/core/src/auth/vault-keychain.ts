@@ -1,5 +1,5 @@
 // vault-keychain.ts: secrets in the keychain of the operating system, by @napi-rs/keyring, loaded on first use.
-// A keychain may hang (a locked one that waits for a person): every operation has a limit.
+// A keychain may hang (a locked one that waits for the user): every operation has a timeout.
 import { createHash, randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { parse } from 'node:path'
@@ -20,12 +20,12 @@ export interface Keychain {
 export interface KeychainVaultOptions {
   readonly host: Host
   readonly keychain?: Keychain
-  /** Windows keeps at most 2560 bytes in an entry, as UTF-16. */
+  /** Windows stores at most 2560 bytes in an entry, as UTF-16. */
   readonly chunkChars?: number
 }
 
 /**
- * A long secret is cut into parts under a fresh generation, and the head entry, written last, names the generation:
+ * A long secret is split into parts under a fresh generation, and the head entry, written last, names the generation:
  * a reader sees the old secret or the new one, never a mixture.
  */
 export function keychainVault(options: KeychainVaultOptions): Vault {
@@ -119,7 +119,7 @@ async function limited<T>(host: Host, work: Promise<T>): Promise<T> {
   try {
     return await Promise.race([work, limit])
   } catch (error) {
-    // What the keychain says about itself may name entries; the fact is enough.
+    // The keychain's own message may name entries, so it is dropped.
     throw error instanceof IoError ? error : unavailable('cannot be used')
   } finally {
     cancel()
@@ -154,7 +154,7 @@ export function probeKeychain(host: Host): Promise<boolean> {
   try {
     path = createRequire(import.meta.url).resolve('@napi-rs/keyring')
   } catch {
-    // An optional dependency that is not there: no keychain, no fault.
+    // The optional dependency is not installed: no keychain, no fault.
     return Promise.resolve(false)
   }
   return new Promise((done) => {

@@ -130,7 +130,7 @@ describe('the encrypted file', () => {
   })
 })
 
-/** A keychain in memory with the limits and habits of a real one. */
+/** A keychain in memory with the limits and quirks of a real one. */
 function drawer(maxChars = Number.POSITIVE_INFINITY): Keychain & { readonly items: Map<string, string> } {
   const items = new Map<string, string>()
   return {

@@ -1,5 +1,6 @@
-// accepted-definitions.ts: which tool definitions were agreed to, in memory and in the state folder. A definition is accepted when
-// a call to it is first allowed; one that changed later is asked about again. How they are compared is tools/tools-lock.ts's.
+// accepted-definitions.ts: which tool definitions the user accepted, in memory and in the state folder. A definition
+// is accepted when a call to it is first allowed; one that changed later needs permission again. tools/tools-lock.ts
+// compares them.
 import {
   type AcceptedTools,
   accept,
@@ -13,23 +14,23 @@ import {
 
 export class AcceptedDefinitions implements AcceptedTools {
   readonly #path: string
-  readonly #trouble: (error: unknown) => void
+  readonly #onError: (error: unknown) => void
   /** Compared once: a definition that changes is another object. */
   readonly #same = new WeakSet<object>()
   #lock: Promise<LockFile> | undefined
   #waiting = new Map<string, Map<string, BoundTool>>()
   #writing: Promise<void> | undefined
 
-  constructor(path: string, trouble: (error: unknown) => void) {
+  constructor(path: string, onError: (error: unknown) => void) {
     this.#path = path
-    this.#trouble = trouble
+    this.#onError = onError
   }
 
   changes(tool: BoundTool): undefined | Promise<readonly string[] | undefined> {
     return this.#same.has(tool.definition) ? undefined : this.#compare(tool)
   }
 
-  /** Takes the definition over as it is now; the file follows soon after. */
+  /** Accepts the current definition; the file is written soon after. */
   accept(tool: BoundTool): void {
     if (this.#same.has(tool.definition)) return
     this.#same.add(tool.definition)
@@ -39,14 +40,14 @@ export class AcceptedDefinitions implements AcceptedTools {
     this.#writing ??= this.#write()
   }
 
-  /** What of one server's accepted tools is different now, or gone. Tools that nobody used yet are not news. */
+  /** What of one server's accepted tools is different now, or gone. Tools that were never used are not reported. */
   async review(server: string, tools: readonly BoundTool[]): Promise<readonly ToolChange[]> {
     await this.flush()
     const changes = toolChanges(await this.#read(), server, definitions(tools))
     return changes.filter(({ kind }) => kind !== 'added')
   }
 
-  /** Takes all of a server's tools over as they are now, and forgets those it no longer has. */
+  /** Accepts all of a server's current tools, and forgets those it no longer has. */
   async acceptAll(server: string, tools: readonly BoundTool[]): Promise<void> {
     await this.flush()
     const written = updateLock(this.#path, (lock) => accept(lock, server, definitions(tools)))
@@ -65,7 +66,7 @@ export class AcceptedDefinitions implements AcceptedTools {
       ({ kind, tool: name }) => kind === 'changed' && name === tool.definition.name,
     )
     if (changed?.kind === 'changed') return changed.lines
-    // Known and the same; one that is not known yet is written down when it is first allowed.
+    // Known and the same; an unknown one is recorded when it is first allowed.
     if (!changes.some(({ kind }) => kind === 'added') && (await this.#knows(tool)))
       this.#same.add(tool.definition)
     return undefined
@@ -86,7 +87,7 @@ export class AcceptedDefinitions implements AcceptedTools {
   }
 
   async #write(): Promise<void> {
-    // The calls of this moment share one write.
+    // Calls close together share one write.
     await new Promise((done) => setImmediate(done))
     try {
       while (this.#waiting.size > 0) {
@@ -97,14 +98,14 @@ export class AcceptedDefinitions implements AcceptedTools {
         this.#lock = written
       }
     } catch (error) {
-      this.#trouble(error)
+      this.#onError(error)
     } finally {
       this.#writing = undefined
     }
   }
 }
 
-/** `accept` forgets tools that are not in the list it is given; those that were accepted before stay. */
+/** `accept` forgets tools that are not in its list; those accepted before stay. */
 function withAccepted(lock: LockFile, batch: ReadonlyMap<string, ReadonlyMap<string, BoundTool>>): LockFile {
   let next = lock
   for (const [server, tools] of batch) {

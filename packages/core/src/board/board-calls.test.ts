@@ -18,7 +18,7 @@ const EVERYTHING = fileURLToPath(
 const everything = (name = 'ev') =>
   configured(name, { type: 'stdio', command: process.execPath, args: [EVERYTHING], env: {} })
 
-/** A server of one's own making in this process, in plain JSON-RPC. */
+/** A hand-written server in this process, in plain JSON-RPC. */
 function inside(tools: readonly object[], extra: Readonly<Record<string, (params: never) => unknown>> = {}) {
   const calls: unknown[] = []
   const serve: NonNullable<BoardOptions['inProcess']>[string] = (end) => {

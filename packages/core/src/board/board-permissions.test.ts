@@ -1,4 +1,4 @@
-// What rules and channel permissions close and open on a board, for everything that a server has.
+// What rules and channel permissions deny and allow on a board, for everything that a server has.
 import { describe, expect, it } from 'vitest'
 import type { BoardOptions } from '../board.ts'
 import type { ChannelPermissions } from '../config/entry.ts'
@@ -19,7 +19,7 @@ const TOOLS = [
   { name: 'beside', inputSchema: { type: 'object' }, annotations: { safeToRunConcurrently: true } },
 ]
 
-/** A server with one of everything that remembers what it was asked. */
+/** A server with one of everything that records its requests. */
 function whole(call: (name: string) => Promise<object> | object = () => ({ content: [] })) {
   const asked: Asked[] = []
   const serve: Serve = (end) => {

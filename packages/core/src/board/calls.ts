@@ -1,5 +1,5 @@
-// calls.ts: plugs the call pipeline of the tools room into one board: who decides, who is asked, what is remembered and
-// written down. The steps of a call themselves are in tools/call.ts.
+// calls.ts: connects the call pipeline of tools/ to one board: permissions, prompts, accepted definitions and the
+// audit log. The steps of a call themselves are in tools/call.ts.
 import { join } from 'node:path'
 import type { AuditSettings } from '../config/settings.ts'
 import type { ConfiguredServer, DisabledReason } from '../config/types.ts'
@@ -81,11 +81,11 @@ export class Calls implements ToolActions {
   constructor(options: CallOptions) {
     const { host, stateDir, events, hooks, elicitation } = options
     this.#options = options
-    const trouble = (what: string) => (error: unknown) =>
+    const reportFailure = (what: string) => (error: unknown) =>
       events.emit('warning', { text: `${what}: ${error instanceof Error ? error.message : String(error)}` })
     this.accepted = new AcceptedDefinitions(
       join(stateDir, 'tools.lock.json'),
-      trouble('Accepted tools could not be saved'),
+      reportFailure('Accepted tools could not be saved'),
     )
     this.#audit = new AuditLog({
       path: auditPath(stateDir),
@@ -94,7 +94,7 @@ export class Calls implements ToolActions {
       ...(options.audit?.files !== undefined && { files: options.audit.files }),
       keys: auditKeysOf(host, stateDir),
       hideFor: (server) => hideOf(options, server),
-      onProblem: trouble('The audit log could not be written'),
+      onProblem: reportFailure('The audit log could not be written'),
     })
     this.#gate = new PermissionGate({
       ask: options.ask,
@@ -123,14 +123,14 @@ export class Calls implements ToolActions {
     this.#standings.clear()
   }
 
-  /** The servers changed: what is known about their permissions is read anew. */
+  /** The servers changed: their permissions are computed again. */
   forget(): void {
     this.#standings.clear()
   }
 
   call(tool: BoundTool, args: Args, context: CallContext): Promise<ToolResult> {
     this.#pruning ??= pruneResults(this.#ports.resultsFolder, this.#options.host, RESULT_LIMITS.keepMs).catch(
-      // Old files that stay are no reason to bother anybody.
+      // A failure to remove old files is not worth a message to the user.
       () => undefined,
     )
     return callTool(
@@ -141,7 +141,7 @@ export class Calls implements ToolActions {
     )
   }
 
-  /** A call whose answer is passed on as it came. */
+  /** A call whose result is passed on as it came. */
   pass(
     tool: BoundTool,
     params: Json,
@@ -181,7 +181,7 @@ export class Calls implements ToolActions {
     return this.#options.connection(tool.server).state.kind === 'connected'
   }
 
-  /** May anything be read from the server: resources, prompts? Asks nobody. */
+  /** May anything be read from the server: resources, prompts? Never prompts the user. */
   decideRead(server: string): Decision {
     return decide(offerRequest(server, 'prompt', ''), this.#standing(server))
   }
@@ -192,7 +192,7 @@ export class Calls implements ToolActions {
     if (decision.outcome === 'deny') throw refusedRead(offerRequest(server, 'resource', ''), decision)
   }
 
-  /** May this resource be read or followed, or this prompt be got? Asked, answered and written down like a call. */
+  /** May this resource be read or subscribed to, or this prompt be got? Decided and logged like a call. */
   async permit(server: string, method: OfferMethod, name: string, context: CallContext): Promise<void> {
     const isPrompt = method === 'prompts/get'
     const request = offerRequest(server, isPrompt ? 'prompt' : 'resource', name)
@@ -214,7 +214,7 @@ export class Calls implements ToolActions {
     if (verdict.outcome === 'deny') throw refusedRead(request, verdict)
   }
 
-  /** Everything that is still on its way to the disk. */
+  /** Waits for everything that is not on disk yet. */
   async flush(): Promise<void> {
     this.#urls.close()
     await Promise.all([this.#audit.flush(), this.accepted.flush()])
@@ -255,7 +255,7 @@ export class Calls implements ToolActions {
 
 export type OfferMethod = 'resources/read' | 'resources/subscribe' | 'prompts/get'
 
-/** What a server has besides tools, as a question about permission. */
+/** A resource or prompt as a permission request. */
 function offerRequest(server: string, kind: 'resource' | 'prompt', name: string): ToolRequest {
   return {
     server,
@@ -274,14 +274,14 @@ function refusedRead(request: ToolRequest, decision: Decision): PermissionDenied
   })
 }
 
-/** A call may be about a server that is gone by now: then nothing of it is known. */
+/** The call's server may be gone by now: then nothing is known about it. */
 function hideOf({ server, connection }: CallOptions, name: string): ((text: string) => string) | undefined {
   if (!server(name)) return undefined
   const { secrets } = connection(name)
   return secrets.isEmpty ? undefined : secrets.hide
 }
 
-/** The key that the audit log is sealed with. */
+/** The key that seals the audit log. */
 export function auditKeysOf(host: Host, stateDir: string): AuditKeys {
   return auditKeys({
     path: auditPath(stateDir),
@@ -294,7 +294,7 @@ export function auditPath(stateDir: string): string {
   return join(stateDir, 'audit.jsonl')
 }
 
-/** Finds a tool by either spelling, connecting the servers it can mean and no others. */
+/** Finds a tool by either spelling, connecting only the servers that the name can mean. */
 export async function findTool(
   on: { pool: ToolRegistry; servers: readonly string[]; connection(server: string): Connection },
   name: string,
@@ -314,7 +314,7 @@ export async function findTool(
     if (state.kind === 'failed' || state.kind === 'needs-auth') throw state.error
     if (state.kind === 'disabled') throw disabledError(servers[at] ?? '', state.reason)
   }
-  if (found.kind !== 'ambiguous' && servers.length === 0) throw toolOfNobody(name, on.servers)
+  if (found.kind !== 'ambiguous' && servers.length === 0) throw toolWithoutServer(name, on.servers)
   throw unknownTool(name, found, servers, pool)
 }
 
@@ -330,17 +330,17 @@ function unknownTool(
       stage: 'call',
       hint: `It could be any of ${found.names.join(', ')}.`,
     })
-  if (server === undefined) return toolOfNobody(name, [])
+  if (server === undefined) return toolWithoutServer(name, [])
   const word = name
     .replace(/^mcp__/, '')
     .slice(server.length)
     .replace(/^[._]+/, '')
   const theirs = pool.tools().filter(({ server: of }) => servers.includes(of))
-  const slip = nearest(
+  const suggestion = nearest(
     word,
     theirs.map(({ definition }) => definition.name),
   )
-  const misspelled = theirs.filter(({ definition }) => definition.name === slip)
+  const misspelled = theirs.filter(({ definition }) => definition.name === suggestion)
   const meant = pool.search(word, 20).filter(({ tool }) => servers.includes(tool.mcpInfo.serverName))
   const near = [
     ...new Set([
@@ -359,7 +359,7 @@ function unknownTool(
 }
 
 /** No server has the name that the tool's name begins with. */
-function toolOfNobody(name: string, known: readonly string[]): NotFound {
+function toolWithoutServer(name: string, known: readonly string[]): NotFound {
   const prefix = name.startsWith('mcp__') ? 'mcp__' : ''
   const [typed = ''] = name.slice(prefix.length).split(/\.|__/)
   const rest = name.slice(prefix.length + typed.length)

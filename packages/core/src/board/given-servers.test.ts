@@ -1,4 +1,4 @@
-// Servers that a program gives a board: what may be left out, and what an error says.
+// Servers that a program passes to a board: which fields are optional, and what an error says.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

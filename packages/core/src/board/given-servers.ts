@@ -1,11 +1,11 @@
-// given-servers.ts: the servers that a program hands to a board. What may be left out is filled in, as for an entry in a file; what
-// is wrong is an error that names its path, before anything starts.
+// given-servers.ts: the servers that a program passes to a board. Missing fields get their defaults, as for an entry
+// in a file; a fault is an error that names its path, before anything starts.
 import type { ServerEntry } from '../config/entry.ts'
 import { signatureOf } from '../config/fingerprints.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
 
-/** `path` is what the list is called in errors. */
+/** `path` is the list's name in errors. */
 export async function givenServers(
   servers: readonly ConfiguredServer[],
   path: string,
@@ -13,7 +13,7 @@ export async function givenServers(
   return await Promise.all(servers.map((server, index) => givenServer(server, `${path}[${index}]`)))
 }
 
-/** The type says that everything is there; a program in JavaScript has not read it. */
+/** The type guarantees the fields, but a JavaScript program may not respect it. */
 async function givenServer(given: Partial<ConfiguredServer>, path: string): Promise<ConfiguredServer> {
   if (typeof given !== 'object' || given === null) throw wrong(path, 'expected {"name": …, "entry": {…}}')
   const { name, entry } = given

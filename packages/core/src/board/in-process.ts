@@ -1,10 +1,10 @@
-// in-process.ts: servers that run inside this program: their entries on a board, and the way to them.
+// in-process.ts: servers that run inside this program: their entries on a board, and their transports.
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Transport } from '../connection/server-info.ts'
 import { linkedPair } from '../transports/linked-pair.ts'
 import type { BoardParts, InProcessServer } from './options.ts'
 
-/** A transport to a server of this very process. */
+/** A transport to a server in this process. */
 export function linkedTo(
   servers: Readonly<Record<string, InProcessServer>> | undefined,
   name: string,

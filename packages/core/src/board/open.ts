@@ -1,4 +1,4 @@
-// open.ts: from options to a board: reads the configuration, plugs in logins and built-ins, and follows the files if asked.
+// open.ts: from options to a board: reads the configuration, adds logins and built-ins, and watches the files on request.
 import { join } from 'node:path'
 import { Board } from '../board.ts'
 import { type Builtins, createBuiltins } from '../builtin/index.ts'
@@ -31,7 +31,7 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   const stateDir = options.stateDir ?? stateFolder(host)
   const own = plugboardHome(place)
   const builtins = createBuiltins({ root: place.root, host, home: own, cacheDir: join(own, 'cache') })
-  // Logins are loaded only where there is something to log in to.
+  // Logins are loaded only where a server may need one.
   const remote =
     options.auth === undefined && (options.watch || configuration.servers.some(({ entry }) => 'url' in entry))
   const logins = remote
@@ -47,7 +47,7 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
     stateDir,
     servers: builtins.fitting(configuration.servers),
     hooks: [...settings.hooks, ...(options.hooks ?? [])],
-    // Served where the configuration lists them, and only there: it may leave them out, or forbid them.
+    // Served only where the configuration lists them: it may leave them out, or forbid them.
     handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
     builtinAsks: (...call) => builtins.asks(...call),
   })
@@ -68,7 +68,7 @@ async function loadedFrom({ host, cwd, config }: BoardOptions): Promise<Configur
   return await loadConfiguration({ ...config, host: host ?? systemHost(), cwd: cwd ?? process.cwd() })
 }
 
-/** Takes every new configuration over until it is stopped. */
+/** Applies every new configuration until it is stopped. */
 async function follow(
   board: Board,
   first: Configuration,
@@ -93,15 +93,15 @@ async function follow(
   })
 }
 
-/** Rules that the program gave beside those of the files stay beside them; rules that it gave instead stay instead. */
+/** Rules that the program added to those of the files stay added; rules that replaced them stay in place. */
 function rulesAfter(
   first: Configuration,
   next: readonly PermissionRule[],
   given: readonly PermissionRule[] | undefined,
 ): readonly PermissionRule[] {
   if (!given) return next
-  const beside = first.rules.every((rule) => given.includes(rule))
-  return beside ? [...next, ...given.filter((rule) => !first.rules.includes(rule))] : given
+  const isAddition = first.rules.every((rule) => given.includes(rule))
+  return isAddition ? [...next, ...given.filter((rule) => !first.rules.includes(rule))] : given
 }
 
 function textOf(error: unknown): string {

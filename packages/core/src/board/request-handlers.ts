@@ -1,4 +1,4 @@
-// request-handlers.ts: what servers may ask of this program, from what the program gave the board: somebody to fill in forms, a
+// request-handlers.ts: handlers for servers' requests, from what the program gave the board: a user for forms, a
 // model, the workspace, hooks. What is not given is not offered to any server.
 import type { ConfiguredServer } from '../config/types.ts'
 import { JsonRpcError } from '../connection/request-errors.ts'
@@ -20,12 +20,12 @@ export interface RequestHandlerOptions {
   readonly elicitation: ElicitationPorts
   readonly hooks: Hooks
   readonly sampling?: Sampling | undefined
-  /** The folders of the workspace now; nothing when it is not told. */
+  /** The current folders of the workspace; undefined when they are not announced. */
   roots(): readonly string[] | undefined
   readonly cwd: string
 }
 
-/** JSON-RPC's code for a person who said no, as the protocol has it. */
+/** JSON-RPC's code for a user who refused, as the protocol defines it. */
 const USER_REJECTED = -1
 
 export function requestHandlersFor(options: RequestHandlerOptions): RequestHandlers {
@@ -38,19 +38,19 @@ export function requestHandlersFor(options: RequestHandlerOptions): RequestHandl
   }
 }
 
-/** What a server is told of roots, by whoever answers for them, after its entry had a word in it. */
+/** The roots that a server gets from the handler, after its entry's own `roots`. */
 export function rootsFor(
   server: ConfiguredServer,
-  told: RequestHandler | undefined,
+  handler: RequestHandler | undefined,
   place: { readonly home: string; readonly cwd: string },
 ): RequestHandler | undefined {
   const { entry } = server
-  if (!told || entry.roots === false) return undefined
+  if (!handler || entry.roots === false) return undefined
   const own = () => rootsOf(entryFolders(entry, place), place.cwd)
   if (entry.roots) return () => ({ roots: own() })
-  if (entry.type !== 'stdio') return told
+  if (entry.type !== 'stdio') return handler
   return async (params, asking) => {
-    const answer = await told(params, asking)
+    const answer = await handler(params, asking)
     const known = Array.isArray(answer.roots) ? (answer.roots as readonly Partial<Root>[]) : []
     const more = own().filter(({ uri }) => !known.some((root) => root.uri === uri))
     return more.length === 0 ? answer : { ...answer, roots: [...known, ...more] }

@@ -1,5 +1,5 @@
-// resources-and-prompts.ts: what servers have besides tools: resources, templates, prompts and completion, the same way for every
-// server and both eras. Permission is asked of calls.ts; a server that may not be read has none of it.
+// resources-and-prompts.ts: resources, templates, prompts and completion, the same way for every server and both
+// eras. calls.ts checks permission; a server that may not be read has none of it.
 import type { Connection } from '../connection/connection.ts'
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition } from '../connection/lists.ts'
 import { JsonRpcError } from '../connection/request-errors.ts'
@@ -9,7 +9,7 @@ import type { CallContext } from '../tools/index.ts'
 import { disabledError, type OfferMethod } from './calls.ts'
 
 export interface OfRequest {
-  /** Only this server's; every server's otherwise, and one that fails costs only itself. */
+  /** Only this server's; otherwise every server's, and one that fails affects only itself. */
   readonly server?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -41,7 +41,7 @@ export interface PromptResult {
   readonly messages: readonly PromptMessage[]
 }
 
-/** What is being filled in: an argument of a prompt, or a variable of a resource template. */
+/** What is being completed: an argument of a prompt, or a variable of a resource template. */
 export type CompletionOf =
   | { readonly prompt: string; readonly argument: string; readonly value: string }
   | { readonly template: string; readonly argument: string; readonly value: string }
@@ -55,11 +55,11 @@ export interface Completion {
 export interface ResourcesAndPromptsOptions {
   connection(name: string): Connection
   connections(): readonly (readonly [string, Connection])[]
-  /** Rejects when the permissions do not let it be read, followed or got. */
+  /** Rejects when the permissions do not allow it. */
   permit(server: string, method: OfferMethod, name: string, context: CallContext): Promise<void>
   /** May anything be read from the server? */
   isReadable(server: string): boolean
-  /** Rejects, and says why, when nothing may be. */
+  /** Rejects with the reason when nothing may be read. */
   requireReadable(server: string): void
 }
 
@@ -92,7 +92,7 @@ export class ResourcesAndPrompts {
       const { contents } = await connection.request('resources/read', { uri }, requestOptions(context))
       return Array.isArray(contents) ? contents.flatMap((item: unknown) => contentOf(item, uri)) : []
     } catch (error) {
-      // Of what `resources/read` takes, the address alone can be wrong.
+      // Of the parameters of `resources/read`, only the address can be wrong.
       const missing =
         isInvalidParams(error) || (isPlugboardError(error) && error.code === 'RESOURCE_NOT_FOUND')
       if (!missing) throw error
@@ -170,7 +170,7 @@ export class ResourcesAndPrompts {
     }
   }
 
-  /** What each server that has such things lists, or the one that is asked for. */
+  /** The lists of each server that has them, or of the requested one. */
   async each<T>(
     of: OfRequest,
     offered: (capabilities: ServerCapabilities) => boolean,

@@ -1,5 +1,5 @@
-// servers.ts: the servers of one board and their connections: which there are, what they share (slots, memory, numbers),
-// and how one set of them follows another. What is asked of a server is not its business.
+// servers.ts: the servers of one board and their connections: which there are, what they share (slots, caches,
+// counters), and how one set replaces another. It knows nothing about the requests to a server.
 import { isDeepStrictEqual } from 'node:util'
 import { Lru } from '../async/lru.ts'
 import { Semaphore } from '../async/semaphore.ts'
@@ -29,14 +29,14 @@ export interface BoardServersOptions {
   readonly asks: RequestHandlerOptions
 }
 
-/** What came of a new set of servers; `left` resolves when the old ones are gone. */
+/** The result of a new set of servers; `left` resolves when the old ones are gone. */
 export interface Replacement {
   readonly arrived: readonly Connection[]
   readonly removed: readonly string[]
   readonly left: Promise<unknown>
 }
 
-/** Who connects, unless the program says otherwise. */
+/** The client info, unless the program sets it. */
 export const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const
 
 export class BoardServers {
@@ -78,7 +78,7 @@ export class BoardServers {
     return connection
   }
 
-  /** Also of one that has left meanwhile. */
+  /** Also for one that was removed meanwhile. */
   snapshot(connection: Connection): ServerSnapshot {
     const { server } = connection
     return snapshot(this.#servers.get(server.name) ?? server, connection)
@@ -112,15 +112,15 @@ export class BoardServers {
   #handlers(server: ConfiguredServer): RequestHandlers {
     const { board, host, asks } = this.#options
     const { requestHandlers: given } = board
-    const { roots: told, ...handlers } = {
+    const { roots: rootsHandler, ...handlers } = {
       ...requestHandlersFor(asks),
       ...(typeof given === 'function' ? given(server) : given),
     }
-    const roots = rootsFor(server, told, { home: host.home, cwd: asks.cwd })
+    const roots = rootsFor(server, rootsHandler, { home: host.home, cwd: asks.cwd })
     return { ...handlers, ...(roots && { roots }) }
   }
 
-  /** Added, changed and removed servers follow; the others are not touched. */
+  /** Applies added, changed and removed servers; the others are not touched. */
   replace(servers: readonly ConfiguredServer[]): Replacement {
     const wanted = new Map(servers.map((server) => [server.name, server]))
     const leaving: Promise<void>[] = []
@@ -141,7 +141,7 @@ export class BoardServers {
     return { arrived, removed, left: Promise.all(leaving) }
   }
 
-  /** The tools that count, in their servers' own words; those of a server that is away are the last ones known. */
+  /** The current tools, as their servers define them; those of a server that is away are the last known ones. */
   definitions(): readonly BoardDefinition[] {
     return [...this.#connections].flatMap(([server, { catalog, state }]) => {
       if (state.kind === 'disabled') return []
@@ -170,13 +170,13 @@ export class BoardServers {
     await Promise.all([...this.#connections.values()].map((connection) => connection.close()))
   }
 
-  /** What is remembered of servers is on the disk, or it took too long. */
+  /** Resolves when the caches are on disk, or it took too long. */
   async flush(): Promise<void> {
     await atMost(this.#options.host, CONNECT_LIMITS.closeMs, this.#eras.flush())
   }
 }
 
-/** The same server, for the connection's purposes: where it was written down does not matter. */
+/** The same server, for the connection's purposes: where it was defined does not matter. */
 function sameServer(a: ConfiguredServer, b: ConfiguredServer): boolean {
   return a.signature === b.signature && isDeepStrictEqual([a.entry, a.disabled], [b.entry, b.disabled])
 }

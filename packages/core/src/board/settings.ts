@@ -1,4 +1,5 @@
-// settings.ts: what the settings files say to a board, besides its servers: rules, hooks, and where an "always" is kept.
+// settings.ts: what the settings files define for a board besides its servers: rules, hooks, and where an "always" is
+// saved.
 import type { Configuration } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import type { AuditSettings } from '../config/settings.ts'
@@ -16,7 +17,7 @@ export interface BoardSettings {
   readonly saveRule: (rule: string, signature?: string) => Promise<string>
   /** Where `saveRule` writes. */
   readonly ruleFile: string
-  /** What in the hooks could not be used. */
+  /** Hooks that could not be used. */
   readonly warnings: readonly string[]
 }
 
@@ -37,8 +38,8 @@ export function boardSettings(configuration: Configuration): BoardSettings {
 }
 
 /**
- * Writes an allow rule to a file of ours, and returns the file. A rule for the project is bound to the server that it was
- * given for: another server of the same name asks again.
+ * Writes an allow rule to a file of ours, and returns the file. A rule for the project is bound to the server that it
+ * was granted for: another server of the same name needs permission again.
  */
 export async function saveRule(
   configuration: Pick<Configuration, 'place'>,
@@ -47,7 +48,7 @@ export async function saveRule(
   signature?: string,
 ): Promise<string> {
   const { place } = configuration
-  // Bound before it counts.
+  // Bound before the rule counts.
   if (signature !== undefined && scope === 'local')
     await (await import('../config/always-rules.ts')).recordAlwaysRule(place, rule, signature)
   const { addAllowRule } = await import('../config/manage.ts')

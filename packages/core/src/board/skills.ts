@@ -1,5 +1,5 @@
-// skills.ts: the skills that servers offer: which there are, and their files, verified. Nothing of a skill is read before
-// somebody asks for exactly that file. What makes a file good is in skills/.
+// skills.ts: the skills that servers offer: their list, and their files, verified. A file of a skill is read only on
+// request. skills/ decides whether a file is valid.
 import type { Connection } from '../connection/connection.ts'
 import { isObject, type ServerCapabilities } from '../connection/server-info.ts'
 import { InvalidInput, NotFound, SkillUnverified } from '../errors.ts'
@@ -16,12 +16,12 @@ import {
 import type { CallContext } from '../tools/index.ts'
 import type { OfRequest, ResourcesAndPrompts } from './resources-and-prompts.ts'
 
-/** A skill as it is listed: nothing of it was read yet. */
+/** A skill as it is listed: none of its files has been read. */
 export interface BoardSkill {
   readonly server: string
   readonly name: string
   readonly description: string
-  /** Of its `SKILL.md`; says which one is meant where two skills of a server have the same name. */
+  /** The address of its `SKILL.md`; identifies the skill where two of a server have the same name. */
   readonly uri: string
   /** Its files as paths below its folder; undefined when the server does not list them. */
   readonly files?: readonly string[]
@@ -46,7 +46,7 @@ export class Skills {
     return lists.flatMap(({ server, items }) => unrepeated(items).map((skill) => described(server, skill)))
   }
 
-  /** Reads one file of a skill. The list may be older than the file: what does not agree is looked at anew, once. */
+  /** Reads one file of a skill. The list may be older than the file: after a mismatch both are read again, once. */
   async read(server: string, name: string, options: ReadSkillOptions): Promise<SkillFile> {
     const { file = SKILL_FILE, ...context } = options
     const { skills } = this.#connection(server).catalog
@@ -57,8 +57,8 @@ export class Skills {
     } catch (error) {
       if (!wasKnown || !(error instanceof SkillUnverified)) throw error
       skills.drop()
-      const anew = await this.#entries(server, context.signal)
-      return await this.#file(wantedFile(server, anew, name, file), context)
+      const refreshed = await this.#entries(server, context.signal)
+      return await this.#file(wantedFile(server, refreshed, name, file), context)
     }
   }
 
@@ -104,7 +104,7 @@ function wantedFile(server: string, entries: readonly SkillEntry[], name: string
   return { server, skill, path: listed.path, uri: listed.uri, listed }
 }
 
-/** Nothing lists the file, but it still has to lie in the skill's folder. */
+/** No list names the file, but it still has to be inside the skill's folder. */
 function dynamicFile(server: string, skill: SkillEntry, path: string): WantedFile {
   if (path === SKILL_FILE) return { server, skill, path, uri: skill.uri, listed: undefined }
   const folder = folderOf(skill.uri) ?? ''

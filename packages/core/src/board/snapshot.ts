@@ -1,4 +1,4 @@
-// snapshot.ts: how one server is right now, as plain data.
+// snapshot.ts: the current state of one server, as plain data.
 import type { TransportType } from '../config/entry.ts'
 import type { ConfiguredServer, Scope } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
@@ -23,7 +23,7 @@ export interface ServerSnapshot {
   readonly protocolVersion?: string
   readonly connectMs?: number
   readonly serverInfo?: ServerInfo
-  /** What the server says it can do, as it said it. */
+  /** The server's declared capabilities, verbatim. */
   readonly capabilities?: ServerCapabilities
   readonly instructions?: string
 }

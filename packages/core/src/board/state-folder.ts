@@ -1,4 +1,4 @@
-// state-folder.ts: where a board keeps what it remembers, unless it is told otherwise.
+// state-folder.ts: the default folder for a board's stored state.
 import { join } from 'node:path'
 import { plugboardHome } from '../config/sources.ts'
 import type { Host } from '../host.ts'

@@ -1,5 +1,5 @@
-// tasks.ts: calls to tools that only run as tasks (2025-11-25, experimental): started by the call, followed by their
-// status, ended by their result. To whoever called it is a call like any other.
+// tasks.ts: calls to tools that only run as tasks (2025-11-25, experimental): started by the call, polled for their
+// status, ended by their result. To the caller it is a call like any other.
 import type { Connection } from '../connection/connection.ts'
 import { isObject, type Json } from '../connection/server-info.ts'
 import { ToolError } from '../errors.ts'
@@ -8,11 +8,11 @@ import { TASK_LIMITS } from '../limits.ts'
 import type { Args, RequestOptions } from '../tools/index.ts'
 
 export interface TaskOptions {
-  /** Hears what the server calls the task that a call became; questions that come out of it carry the name. */
+  /** Receives the server's id of the task that a call became; elicitations from it carry the id. */
   readonly onTask?: ((taskId: string) => void) | undefined
 }
 
-/** Whether the server takes calls to this tool as tasks only. */
+/** Whether the server accepts calls to this tool as tasks only. */
 export function runsAsTask(connection: Connection, tool: string): boolean {
   const execution = connection.catalog.tool(tool)?.execution
   return isObject(execution) && execution.taskSupport === 'required'
@@ -31,7 +31,7 @@ export async function callAsTask(
     { name, arguments: args, task: { ttl: TASK_LIMITS.ttlMs } },
     { signal, timeoutMs, onProgress },
   )
-  // A server may answer at once after all.
+  // A server may still return the result at once.
   if (!isObject(started.task)) return started
   const { taskId, pollInterval } = started.task
   const server = connection.server.name
@@ -40,14 +40,14 @@ export async function callAsTask(
   onTask?.(taskId)
   const follow = followStatus(connection, host, taskId, pollInterval, onProgress)
   try {
-    // The server answers this when the task has ended; its questions come in between.
+    // The server responds to this when the task has ended; its own requests come in between.
     return await connection.request(
       'tasks/result',
       { taskId },
       { signal, timeoutMs: timeoutMs ?? TASK_LIMITS.resultMs, totalMs: TASK_LIMITS.resultMs },
     )
   } catch (error) {
-    // The task would go on without anybody waiting for it.
+    // The task would continue without a caller waiting for it.
     if (signal?.aborted)
       await connection
         .request('tasks/cancel', { taskId }, { timeoutMs: TASK_LIMITS.cancelMs })
@@ -58,7 +58,7 @@ export async function callAsTask(
   }
 }
 
-/** Tells what the task says about itself, as progress. What fails here is no matter: the result decides. */
+/** Reports the task's status messages as progress. A failure here does not matter: the result decides. */
 function followStatus(
   connection: Connection,
   host: Host,

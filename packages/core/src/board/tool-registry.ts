@@ -1,5 +1,5 @@
-// tool-registry.ts: every tool of every server as one flat list with names that lead back, rebuilt only where a server's list
-// changed. What a call goes through is in calls.ts; what a tool is, in the tools room.
+// tool-registry.ts: every tool of every server as one flat list with names that lead back, rebuilt only where a
+// server's list changed. calls.ts makes calls; tools/ defines a tool.
 import { TOOL_LIMITS } from '../limits.ts'
 import { matchesGlob, ruleSpelling } from '../permissions/glob.ts'
 import {
@@ -19,15 +19,15 @@ import {
   toolSearch,
 } from '../tools/index.ts'
 
-/** A server as far as its tools go. */
+/** The part of a server that concerns its tools. */
 export interface ToolSource {
   readonly server: string
-  /** What it lists, as it came; the same array means the same tools. */
+  /** Its list as it came; the same array means the same tools. */
   readonly items: readonly unknown[]
   readonly alwaysLoad: boolean | readonly string[]
-  /** Tools that the settings let run beside others, by name or with `*`. */
+  /** Tools that the settings allow to run in parallel with others, by name or with `*`. */
   readonly concurrentTools?: readonly string[] | undefined
-  /** The tools a built-in server allows by itself. */
+  /** The tools that a built-in server allows by itself. */
   readonly allows?: readonly string[] | undefined
 }
 
@@ -38,12 +38,12 @@ export interface ToolRegistryOptions {
   warn(server: string, text: string): void
 }
 
-/** What to give to a model: everything, or a search tool and those that are always there. */
+/** What to give to a model: everything, or a search tool and those that are always loaded. */
 export type RegisteredTool =
   | { readonly kind: 'all'; readonly tools: readonly Tool[]; readonly ledger: TokenCosts }
   | {
       readonly kind: 'search'
-      /** Sent to the model beside `search.definition`. */
+      /** Sent to the model besides `search.definition`. */
       readonly tools: readonly Tool[]
       readonly search: ToolSearch
       readonly deferred: readonly Tool[]
@@ -56,7 +56,7 @@ export interface FoundTool {
   readonly score: number
 }
 
-interface Shelf {
+interface ToolSet {
   readonly source: ToolSource
   readonly tools: readonly BoundTool[]
 }
@@ -64,7 +64,7 @@ interface Shelf {
 export class ToolRegistry {
   readonly #options: ToolRegistryOptions
   readonly #names = new NameRegistry()
-  #shelves: readonly Shelf[] = []
+  #toolSets: readonly ToolSet[] = []
   #tools: readonly BoundTool[] = []
   #byName = new Map<string, BoundTool>()
   #index: ToolIndex | undefined
@@ -88,7 +88,7 @@ export class ToolRegistry {
     return named ? { kind: 'found', tool: named } : { kind: 'none' }
   }
 
-  /** The tool that its server calls so. */
+  /** The tool by its server's own name. */
   find(server: string, tool: string): BoundTool | undefined {
     this.#refresh()
     const name = this.#names.nameOf({ server, tool })
@@ -127,9 +127,9 @@ export class ToolRegistry {
 
   #refresh(): void {
     const sources = this.#options.sources()
-    const before = this.#shelves
+    const before = this.#toolSets
     if (sources.length === before.length && sources.every((one, at) => same(one, before[at]?.source))) return
-    const kept = new Map(before.map((shelf) => [shelf.source.server, shelf]))
+    const kept = new Map(before.map((set) => [set.source.server, set]))
     const drafts = sources.map((source) => {
       const old = kept.get(source.server)
       return old && same(source, old.source) ? old : { source, ...this.#read(source) }
@@ -143,14 +143,14 @@ export class ToolRegistry {
       ),
     )
     let at = 0
-    this.#shelves = drafts.map(({ source, tools }) => ({
+    this.#toolSets = drafts.map(({ source, tools }) => ({
       source,
       tools: tools.map((tool) => {
         const name = names[at++] ?? ''
         return tool instanceof BoundTool ? tool : this.#bind(name, tool, source)
       }),
     }))
-    this.#tools = this.#shelves.flatMap(({ tools }) => tools)
+    this.#tools = this.#toolSets.flatMap(({ tools }) => tools)
     this.#byName = new Map(this.#tools.map((tool) => [tool.name, tool]))
     this.#index = undefined
   }
@@ -201,14 +201,14 @@ function searchable(tool: BoundTool): SearchableTool {
 
 const HASH_CHARS = 9
 
-/** Which servers a spelling can mean, before any of them has said what its tools are. */
+/** Which servers a spelling can mean, before any of them has listed its tools. */
 export function candidateServers(spelling: string, servers: readonly string[]): readonly string[] {
-  const room = TOOL_LIMITS.nameLength - HASH_CHARS
+  const prefixChars = TOOL_LIMITS.nameLength - HASH_CHARS
   return servers.filter((server) => {
     if (spelling.startsWith(`${server}.`)) return true
     if (spelling.startsWith(`mcp__${server}__`)) return true
     // Of a long name only the beginning is left before its hash.
     const start = `mcp__${ruleSpelling(server)}__`
-    return spelling.startsWith(start.slice(0, room))
+    return spelling.startsWith(start.slice(0, prefixChars))
   })
 }

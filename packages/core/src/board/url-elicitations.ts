@@ -1,5 +1,5 @@
-// url-elicitations.ts: remembers which questions that were sent to a URL have been settled there, as servers tell it, and lets
-// a call wait for one of them.
+// url-elicitations.ts: records which URL elicitations are complete, as servers report it, and lets a call wait for
+// one of them.
 import { Cancelled } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
@@ -24,7 +24,7 @@ export class UrlElicitations {
     })
   }
 
-  /** Resolves when the server has said so, or when the time is up: not every server says so. */
+  /** Resolves when the server reports completion, or on timeout: not every server reports it. */
   wait(server: string, id: string, ms: number, signal?: AbortSignal): Promise<void> {
     const wanted = key(server, id)
     if (this.#done.has(wanted)) return Promise.resolve()
@@ -55,7 +55,7 @@ export class UrlElicitations {
   }
 
   #settle(wanted: string): void {
-    // A server may announce what nobody waits for; the oldest of those are forgotten.
+    // A server may report ids that no call waits for; the oldest of those are dropped.
     if (this.#done.size >= INTERACTION_LIMITS.urlsRemembered)
       for (const oldest of this.#done) {
         this.#done.delete(oldest)

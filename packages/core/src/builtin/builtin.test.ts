@@ -1,4 +1,4 @@
-// The built-in code search on a real board: what a model is shown of its answers, and which calls its user is asked about.
+// The built-in code search on a real board: what a model sees of its results, and which calls prompt the user.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,7 +57,7 @@ describe('what a model is shown', () => {
     const structured = JSON.stringify(structuredContent, undefined, 2)
     expect(shown.length).toBeGreaterThan(0)
     expect(structured.length).toBeGreaterThan(0)
-    // A model that was shown both paid for at least twice the characters.
+    // A model that sees both pays for at least twice the characters.
     expect((shown.length + structured.length) / shown.length).toBeGreaterThan(2)
     expect(shown).not.toContain('"file_path"')
   })

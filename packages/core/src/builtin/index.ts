@@ -1,5 +1,5 @@
-// builtin: the servers that come with the program and run inside it, each loaded when it is first needed and closed
-// with its board. A package that is not installed costs only its own server.
+// builtin: the servers that are built in and run in this process, each loaded when it is first needed and closed with
+// its board. A package that is not installed disables only its own server.
 import { join } from 'node:path'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Transport } from '../connection/server-info.ts'
@@ -10,8 +10,8 @@ import { unsuitableRoot } from './unsuitable-root.ts'
 export { type PrivateFolders, unsuitableRoot } from './unsuitable-root.ts'
 
 /**
- * What each built-in lets a caller use without asking: all of these only read, and only below the project's folder. A call that
- * names a hidden or ignored file there, or one that holds credentials, is asked about all the same (`Builtins.asks`).
+ * What each built-in allows without a prompt: all of these only read, and only below the project's folder. A call
+ * that names a hidden or ignored file there, or one that holds credentials, still needs permission (`Builtins.asks`).
  */
 export const BUILTIN_ALLOWS: Readonly<Record<string, readonly string[]>> = {
   codebase: [
@@ -28,23 +28,26 @@ export interface BuiltinContext {
   /** The folder they serve. */
   readonly root: string
   readonly host: Host
-  /** Plugboard's own folder: nothing of it is ever served unasked. */
+  /** Plugboard's own folder: none of it is ever served without permission. */
   readonly home: string
-  /** Where their indexes and memories may lie. */
+  /** Where their indexes and caches may be. */
   readonly cacheDir: string
 }
 
 export interface Builtins {
-  /** Each serves the other end of a linked pair. Its type is not the optional package's: declarations must stand alone. */
+  /**
+   * Each serves the other end of a linked pair. Its type is not the optional package's: declarations must stand
+   * alone.
+   */
   readonly servers: Readonly<Record<string, (end: Transport) => Promise<void>>>
-  /** Why the user should be asked about this call of one of them, because of what it names; undefined when its own list decides. */
+  /** Why this call needs a prompt, because of what it names; undefined when the built-in's own list decides. */
   asks(server: string, tool: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined>
   /** The same servers; a built-in that must not serve this folder is disabled, with the reason. */
   fitting(servers: readonly ConfiguredServer[]): readonly ConfiguredServer[]
   close(): Promise<void>
 }
 
-/** Is this entry one of ours, rather than another server of the same name? */
+/** Is this entry a built-in, rather than another server of the same name? */
 export function isBuiltin({ name, entry, scope }: ConfiguredServer): boolean {
   return scope === 'dynamic' && entry.type === 'sdk' && Object.hasOwn(BUILTIN_ALLOWS, name)
 }
@@ -85,7 +88,7 @@ async function openCodebase({ root, cacheDir, host, home }: BuiltinContext) {
     return createCodebaseServer({
       root,
       cacheDir: join(cacheDir, 'codebase'),
-      // The board asks before a call reaches it.
+      // The board checks permission before a call reaches it.
       protectedFiles: 'gated',
       protectedFolders: [home],
       ...(embeddings && { embeddings }),

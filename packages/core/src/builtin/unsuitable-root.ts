@@ -1,16 +1,16 @@
-// unsuitable-root.ts: folders that a code search must not take as its root. The home folder holds more secrets than code (keys, logins,
-// our own vault), and so does everything above it.
+// unsuitable-root.ts: folders that a code search must not take as its root. The home folder holds more secrets than
+// code (keys, logins, our own vault), and so does everything above it.
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 
 export interface PrivateFolders {
   /** The user's home. */
   readonly home: string
-  /** Where Plugboard keeps its own files. */
+  /** Where Plugboard stores its own files. */
   readonly own: string
 }
 
-/** Why this folder is none to search, as part of a sentence; undefined when it is one. Links are followed first. */
+/** Why this folder must not be searched, as part of a sentence; undefined when it may be. Links are resolved first. */
 export function unsuitableRoot(root: string, { home, own }: PrivateFolders): string | undefined {
   const at = real(root)
   const house = real(home)
@@ -26,7 +26,7 @@ function real(path: string): string {
   try {
     return realpathSync.native(path)
   } catch {
-    // What is not there contains nothing and is in nothing.
+    // A path that does not exist contains nothing and is in nothing.
     return path
   }
 }

@@ -1,6 +1,6 @@
-// always-rules.ts: which server each "always" was given for. The rule itself stands in the project's private settings; this file
-// lies in the user's own folder and binds the rule to the signature of the server, so that another server of the same
-// name has been granted nothing.
+// always-rules.ts: which server each "always" grant is for. The rule itself is in the project's private settings;
+// this file is in the user's own folder and binds the rule to the server's signature, so another server of the same
+// name gets no permission.
 import { join } from 'node:path'
 import { InvalidInput, IoError } from '../errors.ts'
 import { withFileLock } from '../files/lock.ts'
@@ -9,7 +9,7 @@ import { writeFileAtomic } from '../files/write.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { type Place, plugboardHome } from './sources.ts'
 
-/** rule → signatures of the servers that it was given for, in one project. */
+/** rule → signatures of the servers it was granted for, in one project. */
 export type AlwaysRules = ReadonlyMap<string, readonly string[]>
 
 type Projects = Record<string, Record<string, string[]>>
@@ -18,7 +18,7 @@ export function alwaysRulesFile(place: Pick<Place, 'home' | 'env'>): string {
   return join(plugboardHome(place), 'grants.json')
 }
 
-/** A file that cannot be read binds every rule to nothing, which asks again. */
+/** An unreadable file binds every rule to nothing, so the user is prompted again. */
 export async function readAlwaysRules(place: Place): Promise<AlwaysRules | 'unreadable'> {
   const projects = await readProjects(alwaysRulesFile(place))
   if (!projects) return 'unreadable'
@@ -30,7 +30,7 @@ export async function recordAlwaysRule(place: Place, rule: string, signature: st
   const wait = { waitMs: CONFIG_LIMITS.lockWaitMs, staleMs: CONFIG_LIMITS.lockStaleMs, dirMode: 0o700 }
   await withFileLock(file, wait, async (lock) => {
     const projects = await readProjects(file)
-    // Writing it anew would lift what binds the rules that are in it.
+    // Overwriting the file would drop the bindings of the rules already in it.
     if (!projects)
       throw new InvalidInput(`${file} cannot be read, so no "always" can be added.`, {
         hint: 'Repair it, or delete it together with the allow rules of your private project settings.',

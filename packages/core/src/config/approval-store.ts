@@ -1,4 +1,4 @@
-// approval-store.ts: adds to and clears the file of records, under a lock.
+// approval-store.ts: adds records to the approvals file and clears them, under a lock.
 import { IoError } from '../errors.ts'
 import { withFileLock } from '../files/lock.ts'
 import { writeFileAtomic } from '../files/write.ts'
@@ -16,7 +16,7 @@ export interface NewApproval {
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** What a settings file may say from now on; its other hooks and rules stay without effect. */
+/** What counts in a settings file from now on; its other hooks and rules stay without effect. */
 export interface NewSettingsRecord {
   /** The settings file, relative to the project. */
   readonly file: string
@@ -56,18 +56,18 @@ function withMore(
   return { ...(kept !== undefined && { hooks: kept }), ...(rules.length > 0 && { allow: rules }) }
 }
 
-/** Remembers whether the user's servers may start in a folder. */
+/** Records whether the user's servers may start in a folder. */
 export function recordFolder(place: Place, folder: string, trusted: boolean, now: number): Promise<void> {
   return change(place, (book) => {
     book.folders.set(realPath(folder), { trusted, at: new Date(now).toISOString() })
   })
 }
 
-/** Forgets the answer about a folder; says whether there was one. */
+/** Forgets the decision about a folder; returns whether there was one. */
 export async function forgetFolder(place: Place, folder: string): Promise<boolean> {
   let known = false
   await change(place, (book) => {
-    // A folder that is gone has no real path any more; then the text is all there is.
+    // A folder that is gone has no real path any more, so its text is used.
     known = book.folders.delete(realPath(folder)) || book.folders.delete(folder)
   })
   return known
@@ -80,7 +80,7 @@ export async function listFolders(
   return [...folders].map(([folder, record]) => ({ folder, ...record }))
 }
 
-/** Forgets everything about a project; says how many records there were. */
+/** Forgets everything about a project; returns how many records there were. */
 export async function forgetApprovals(place: Place): Promise<number> {
   let forgotten = 0
   await change(place, (book) => {

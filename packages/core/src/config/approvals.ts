@@ -1,5 +1,5 @@
-// approvals.ts: what the user wrote or said yes to, read from the one file that remembers it. It lies in the user's own
-// folder, where nothing inside a project can write. approval-store.ts writes it.
+// approvals.ts: reads the file that records what the user wrote or approved. It is in the user's own folder, where
+// nothing inside a project can write. approval-store.ts writes it.
 import { join } from 'node:path'
 import { InvalidInput } from '../errors.ts'
 import { readTextFile } from '../files/read.ts'
@@ -62,7 +62,7 @@ export async function readApprovalBook(file: string): Promise<ApprovalBook> {
   }
 }
 
-/** The values are checked where they are used: a damaged record costs only itself. */
+/** The values are checked where they are used: a damaged record affects only itself. */
 function part<T>(read: object, key: keyof ApprovalBook): Map<string, T> {
   const found: unknown = (read as Readonly<Record<string, unknown>>)[key]
   if (found === undefined) return new Map()

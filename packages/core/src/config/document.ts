@@ -1,4 +1,4 @@
-// document.ts: one file's text → the definitions and settings it holds. Pure; load.ts brings the text.
+// document.ts: one file's text → the definitions and settings it holds. Pure; load.ts reads the text.
 import { CONFIG_LIMITS } from '../limits.ts'
 import { printable } from '../text/printable.ts'
 import type { ServerEntry } from './entry.ts'
@@ -17,11 +17,14 @@ export interface Definition {
   readonly line?: number
   /** Where in the document, e.g. `mcpServers.github`. */
   readonly path: string
-  /** As it was written, for hashing, editing and showing. */
+  /** As written, for hashing, editing and display. */
   readonly written: unknown
-  /** Missing when the entry is malformed or its name may not be used. */
+  /** Missing when the entry is malformed or its name is not allowed. */
   readonly entry?: ServerEntry
-  /** Why the entry is off, when its author did not switch it off: a bundle lacks a value, or is for another system. */
+  /**
+   * Why the entry is disabled although its author did not disable it: a bundle lacks a value, or is for another
+   * system.
+   */
   readonly offBecause?: string
   readonly faults: readonly Diagnostic[]
 }
@@ -31,9 +34,9 @@ export interface ConfigDocument {
   readonly definitions: readonly Definition[]
   readonly settings: Settings
   readonly diagnostics: readonly Diagnostic[]
-  /** Set when the file as a whole says nothing: its text is broken, it cannot be read, or it has no text. */
+  /** Set when the whole file is unusable: its text is broken, it cannot be read, or it is empty. */
   readonly unusable?: 'unreadable' | 'empty'
-  /** Of a bundle that was only looked at: puts its files where the entries expect them, or says why it cannot. */
+  /** For a bundle that was only inspected: unpacks its files where the entries expect them, or says why it cannot. */
   readonly unpack?: (() => Promise<Diagnostic | undefined>) | undefined
 }
 
@@ -47,7 +50,7 @@ export function readDocument(text: string, source: Source, root: string): Config
       definitions: [],
       settings: source.scope === 'enterprise' ? LOCKED : {},
       unusable: 'unreadable',
-      // In broken text the shape is a guess; the syntax error says enough.
+      // In broken text the shape is a guess; the syntax error is enough.
       diagnostics: document.broken
         ? diagnostics
         : [
@@ -88,7 +91,7 @@ export function defineServer(
 ): Definition {
   const prefix = at.path ?? `mcpServers.${name}`
   const fault = nameFault(name)
-  // Names of servers that the embedding program hands over are its own business; a file has no such freedom.
+  // An embedding program may name its servers freely; a file may not.
   const isSdk = source.scope === 'dynamic' && (written as { type?: unknown } | null)?.type === 'sdk'
   const base = { name, source, written, path: prefix, ...(at.line !== undefined && { line: at.line }) }
   const where = { file: source.file, server: name }

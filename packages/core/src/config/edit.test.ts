@@ -117,7 +117,7 @@ const { tree } = fc.letrec<{ tree: Tree; object: Tree }>((tie) => ({
 }))
 const object = fc.record({ members: fc.array(fc.tuple(key, tree), { maxLength: 5 }) })
 
-/** As it comes out of JSON; the one poisonous key is parse.ts's business. */
+/** As parsed from JSON; parse.ts drops the prototype key. */
 const anyValue = fc
   .jsonValue({ maxDepth: 2 })
   .map((value) => JSON.stringify(value))
@@ -207,7 +207,7 @@ const SyntaxKind = {
   EOF: 17,
 }
 
-/** Everything but white space and commas, verbatim and in order: what a person would miss if it went. */
+/** Everything but white space and commas, verbatim and in order: what a user would miss if it were lost. */
 function wordsOf(text: string): { text: string; at: number; comment: boolean }[] {
   const skip = text.startsWith('\uFEFF') ? 1 : 0
   const scanner = createScanner(text.slice(skip), false)
@@ -248,7 +248,7 @@ function touched(text: string, change: Change): { start: number; end: number }[]
     .map(({ offset, value }) => shift({ offset, end: value?.end ?? offset }))
 }
 
-/** What the change means, said over plain data. Undefined: it must be refused. */
+/** The meaning of the change, on plain data. Undefined: it must be rejected. */
 function expected(data: unknown, change: Change): unknown {
   const copy = structuredClone(data) as Record<string, unknown>
   let at: unknown = copy
@@ -309,8 +309,8 @@ describe('over any document in any layout', () => {
           .filter(({ at }) => !spans.some(({ start, end }) => at >= start && at < end))
           .map((word) => word.text)
         const now = wordsOf(edit(text, change)).map((word) => word.text)
-        // What stayed is a prefix and a suffix of what there is now; only new words stand between (set, include),
-        // and nothing at all when something was only taken out.
+        // What stayed is a prefix and a suffix of the new text; only new tokens are between them (set, include), and
+        // nothing at all after a removal.
         if (change.do === 'remove' || change.do === 'exclude') expect(now).toEqual(stay)
         else expect(isSpliced(stay, now)).toBe(true)
       }),
@@ -359,7 +359,7 @@ describe('over any document in any layout', () => {
   })
 })
 
-/** `now` is `stay` with one run of words put in somewhere. */
+/** `now` is `stay` with one run of tokens inserted somewhere. */
 function isSpliced(stay: readonly string[], now: readonly string[]): boolean {
   let head = 0
   while (head < stay.length && stay[head] === now[head]) head++

@@ -65,12 +65,12 @@ function setMember(
   return text
 }
 
-/** Every definition of the key goes: removing only the last one would bring an earlier one back. */
+/** Removes every definition of the key: removing only the last one would bring an earlier one back. */
 function removeMember(text: string, root: JsonNode, path: readonly string[]): string {
   const parent = nodeAt(root, path.slice(0, -1))
   if (parent?.kind !== 'object') return text
-  const doomed = parent.members.filter((candidate) => candidate.key === path.at(-1))
-  return doomed.reduceRight(
+  const matching = parent.members.filter((candidate) => candidate.key === path.at(-1))
+  return matching.reduceRight(
     (current, { offset, value }) => cutOut(current, offset, value?.end ?? offset),
     text,
   )
@@ -96,11 +96,11 @@ function includeItem(
 function excludeItem(text: string, root: JsonNode, path: readonly string[], item: string): string {
   const list = nodeAt(root, path)
   if (list?.kind !== 'array') return text
-  const doomed = list.items.filter((node) => node.kind === 'value' && node.value === item)
-  return doomed.reduceRight((current, { offset, end }) => cutOut(current, offset, end), text)
+  const matching = list.items.filter((node) => node.kind === 'value' && node.value === item)
+  return matching.reduceRight((current, { offset, end }) => cutOut(current, offset, end), text)
 }
 
-/** Puts a new last element into an object or list, in the way its neighbours are laid out. */
+/** Appends an element to an object or list, laid out like its neighbours. */
 function insert(text: string, container: JsonNode, label: string, value: unknown): string {
   const style = styleOf(text)
   const starts = elementStarts(container)
@@ -139,7 +139,7 @@ function insert(text: string, container: JsonNode, label: string, value: unknown
   )
 }
 
-/** Takes an element out with exactly one comma; comments stay, and so do all other lines. */
+/** Removes an element with exactly one comma; comments and all other lines stay. */
 function cutOut(text: string, start: number, end: number): string {
   const after = commaAfter(text, end)
   if (after !== undefined)
@@ -149,7 +149,7 @@ function cutOut(text: string, start: number, end: number): string {
   return before === undefined ? without : without.slice(0, before) + without.slice(before + 1)
 }
 
-/** When the place where something was cut is now a blank line, the line goes too; otherwise one gap is closed. */
+/** When the cut leaves a blank line, the line goes too; otherwise one gap is closed. */
 function dropLine(text: string, at: number): string {
   const lineStart = text.lastIndexOf('\n', at - 1) + 1
   const newline = text.indexOf('\n', at)
@@ -171,7 +171,7 @@ function lastEnd(container: JsonNode): number | undefined {
   return container.kind === 'array' ? container.items.at(-1)?.end : undefined
 }
 
-/** The place after the comma that follows, comments in between passed over. */
+/** The offset after the comma that follows, skipping comments. */
 function commaAfter(text: string, from: number): number | undefined {
   const at = skipTrivia(text, from)
   return text[at] === ',' ? at + 1 : undefined
@@ -261,7 +261,7 @@ function endOfContent(text: string, from: number, close: number): number {
 interface Style {
   readonly unit: string
   readonly eol: string
-  /** A space after colons and commas, as most people have it. */
+  /** A space after colons and commas, the common layout. */
   readonly spaced: boolean
 }
 
@@ -307,7 +307,7 @@ function freshDocument(text: string, change: Change): string {
   return head + JSON.stringify(value, null, 2).replace(/\n/g, eol) + eol
 }
 
-/** The safety net: whatever the layout, the data must have changed in that one place and nowhere else. */
+/** Safety check: whatever the layout, the data must have changed in that one place and nowhere else. */
 function assertOnlyThat(before: string, after: string, change: Change, file: string): void {
   const result = parseDocument(after, file)
   const wanted = (toValue(parseDocument(before, file).root) ?? {}) as Record<string, unknown>

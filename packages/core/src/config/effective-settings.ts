@@ -1,5 +1,5 @@
-// effective-settings.ts: which hooks, allow rules and machine logins of the settings files count. Those of a private file in
-// the project need a record in the user's home; the shared file of a project allows nothing.
+// effective-settings.ts: which hooks, allow rules and machine logins of the settings files count. Those in a private
+// file of the project need a record in the user's home; the shared file of a project allows nothing.
 import { relative, sep } from 'node:path'
 import type { AlwaysRules } from './always-rules.ts'
 import type { ConfigDocument } from './document.ts'
@@ -13,7 +13,7 @@ export interface SettingsInput {
   readonly documents: readonly ConfigDocument[]
   readonly root: string
   readonly records: ProjectRecords
-  /** Which server each "always" of this project was given for. */
+  /** Which server each "always" of this project is for. */
   readonly grants?: AlwaysRules | 'unreadable' | undefined
   /** May programs that did not come from the project start in its folder? */
   readonly folderTrusted: boolean
@@ -26,13 +26,13 @@ export interface PermissionRule {
   readonly rule: string
   readonly file: string
   readonly scope: Scope
-  /** `user-servers`: an allow rule that does not reach the servers which a repository brought. */
+  /** `user-servers`: an allow rule that does not cover servers from a repository. */
   readonly reach?: 'user-servers'
-  /** An "always": the signatures of the servers that it was given for. */
+  /** An "always": the signatures of the servers it was granted for. */
   readonly signatures?: readonly string[]
 }
 
-/** The `hooks` of one settings file, as they are written there. */
+/** The `hooks` of one settings file, as written. */
 export interface WrittenHooks {
   readonly file: string
   readonly hooks: Readonly<Record<string, unknown>>
@@ -52,7 +52,7 @@ export interface PendingSettings {
   readonly hash?: string
 }
 
-/** A repository may ask for caution (`ask`, `deny`) and never for permission: its `allow` counts once it is approved. */
+/** A repository may request caution (`ask`, `deny`) but not permission: its `allow` counts once the user approves it. */
 export function permissionRules(input: SettingsInput): PermissionRule[] {
   return input.documents.flatMap(({ source, settings }) =>
     (['deny', 'ask', 'allow'] as const).flatMap((action) => {
@@ -71,7 +71,7 @@ export function permissionRules(input: SettingsInput): PermissionRule[] {
   )
 }
 
-/** Rules in files of ours that name a server which is not there. */
+/** Rules in our own files that name a server which does not exist. */
 export function strayRules(
   rules: readonly PermissionRule[],
   documents: readonly ConfigDocument[],
@@ -86,7 +86,7 @@ export function strayRules(
   )
 }
 
-/** What the user allowed elsewhere is about the user's servers; an "always" of this project, about the one it was for. */
+/** Rules the user wrote elsewhere cover the user's servers; an "always" of this project covers the server it was for. */
 function boundTo(
   rule: string,
   scope: Scope,
@@ -98,7 +98,7 @@ function boundTo(
   return signatures ? { signatures } : {}
 }
 
-/** The file that everyone shares never allows anything; a private one allows what the user approved, rule by rule. */
+/** The shared file never allows anything; a private one allows what the user approved, rule by rule. */
 function isAllowed(rule: string, source: Source, input: SettingsInput): boolean {
   if (source.authorship === 'user') return true
   if (source.scope !== 'local') return false
@@ -109,7 +109,7 @@ function settingsRecord(source: Source, { records, root }: SettingsInput) {
   return records.settings.get(recordName(source.file, root))
 }
 
-/** Records name a settings file by its place in the project. */
+/** Records name a settings file by its path in the project. */
 export function recordName(file: string, root: string): string {
   return relative(root, file).split(sep).join('/')
 }
@@ -130,7 +130,7 @@ export function pendingIn({ source, settings }: ConfigDocument, input: SettingsI
   return pending
 }
 
-/** What a private file says without effect; the user who wrote it has to hear of that. */
+/** What a private file contains without effect; the user who wrote it is told. */
 export function ignoredSettings({ kind, file, written }: PendingSettings): Diagnostic {
   const rules = kind === 'allow' && Array.isArray(written) ? written.length : 0
   return {
@@ -145,7 +145,7 @@ export function ignoredSettings({ kind, file, written }: PendingSettings): Diagn
   }
 }
 
-/** Credentials without an address would follow a name; they are not used, and the user hears what to add. */
+/** Credentials without an address would follow a name; they are not used, and the diagnostic says what to add. */
 export function unboundMachines({ source, settings }: ConfigDocument): Diagnostic[] {
   return Object.entries(settings.logins?.machines ?? {})
     .filter(([, machine]) => machine.url === undefined && machine.issuer === undefined)

@@ -1,5 +1,5 @@
-// entry.ts: what one server entry is, once it has been read, checked and normalised.
-// schema.ts turns what a person wrote into this; everything to the right of config works on this alone.
+// entry.ts: one server entry after it was read, checked and normalised. schema.ts turns what the user wrote into
+// this; every later layer uses only this.
 
 export type TransportType = 'stdio' | 'http' | 'sse' | 'ws' | 'sse-ide' | 'ws-ide' | 'sdk' | 'claudeai-proxy'
 
@@ -11,7 +11,7 @@ export interface ReconnectSettings {
 
 export type PermissionMode = 'allow' | 'ask' | 'deny'
 
-/** What the server's own channel may be used for; the rules of the settings files come after it. */
+/** What the server's own channel may be used for; the rules of the settings files apply after it. */
 export interface ChannelPermissions {
   readonly allowedTools?: readonly string[]
   readonly deniedTools?: readonly string[]
@@ -35,12 +35,12 @@ interface Common {
   readonly disabled?: boolean
   readonly reconnect?: ReconnectSettings
   readonly permissions?: ChannelPermissions
-  /** Tools that are always sent to the model, whatever the budget: all of them, or these. */
+  /** Tools that are always sent to the model, whatever the budget: all of them, or the listed ones. */
   readonly alwaysLoad?: boolean | readonly string[]
-  /** Tools that may run beside other calls to the server although they write, by name or with `*`. */
+  /** Tools that may run in parallel with other calls to the server although they write, by name or with `*`. */
   readonly concurrentTools?: readonly string[]
   readonly description?: string
-  /** The folders that the server is told the work is in: none, or these. Otherwise the workspace and folders in `args`. */
+  /** The roots announced to the server: none, or these. Otherwise the workspace and the folders in `args`. */
   readonly roots?: false | readonly string[]
 }
 
@@ -66,7 +66,7 @@ interface Remote extends Common {
 
 export interface HttpEntry extends Remote {
   readonly type: 'http'
-  /** The entry had a `url` and no `type`: try Streamable HTTP, and the older SSE when it answers 4xx. */
+  /** The entry had a `url` and no `type`: try Streamable HTTP, then legacy SSE when the server responds with 4xx. */
   readonly fallbackToSse?: boolean
 }
 export interface SseEntry extends Remote {
@@ -82,7 +82,7 @@ export interface IdeEntry extends Common {
   readonly ideName?: string
   readonly headers: Readonly<Record<string, string>>
 }
-/** Handed over by the embedding program, by name. */
+/** Passed in by the embedding program, by name. */
 export interface SdkEntry extends Common {
   readonly type: 'sdk'
 }
@@ -93,7 +93,7 @@ export interface ProxyEntry extends Remote {
 export type RemoteEntry = HttpEntry | SseEntry | WsEntry | ProxyEntry
 export type ServerEntry = StdioEntry | RemoteEntry | IdeEntry | SdkEntry
 
-/** Servers that cost a process of this machine take a local slot, the others a remote one. */
+/** Servers that run as a process on this machine take a local slot, the others a remote one. */
 export function isLocal(entry: ServerEntry): boolean {
   return entry.type === 'stdio' || entry.type === 'sdk'
 }

@@ -1,5 +1,5 @@
-// expand.ts: `${VAR}` and `${VAR:-default}` in an entry, from a given environment, in one pass: what a variable's
-// value contains is never expanded again, so nothing can loop and nothing appears that nobody named.
+// expand.ts: `${VAR}` and `${VAR:-default}` in an entry, from a given environment, in one pass: a variable's value is
+// never expanded again, so nothing can loop and only variables named in the entry are used.
 import type { ServerEntry } from './entry.ts'
 
 export interface Expansion {
@@ -16,7 +16,7 @@ export interface Expanded {
 }
 
 const NAME = /\$\{([A-Za-z_][A-Za-z0-9_]*)(\}|:-)/y
-/** Defaults inside defaults go no deeper than anybody reads. */
+/** Limit for defaults nested inside defaults. */
 const MAX_NESTING = 8
 
 export function expandEntry(entry: ServerEntry, env: Readonly<Record<string, string | undefined>>): Expanded {
@@ -60,7 +60,7 @@ function expandText(
     if (!found) return result + value.slice(at)
     const { variable, fallback, start, end } = found
     const set = Object.hasOwn(env, variable) ? env[variable] : undefined
-    // As in a shell, `:-` also stands in for an empty value.
+    // As in a shell, `:-` also replaces an empty value.
     const usable = fallback === undefined ? set : set || undefined
     result += value.slice(at, start)
     at = end
@@ -94,14 +94,14 @@ function nextReference(text: string, from: number): Reference | undefined {
     const body = start + head.length
     if (sign === '}') return { variable, fallback: undefined, start, end: body }
     const close = closingBrace(text, body)
-    // An open `${A:-` stays text; looking for the end of the ones behind it as well would make this quadratic.
+    // An open `${A:-` stays text; searching for the end of the later ones as well would make this quadratic.
     if (close === -1) return undefined
     return { variable, fallback: text.slice(body, close), start, end: close + 1 }
   }
   return undefined
 }
 
-/** The brace that ends a default; a reference inside it has one of its own. */
+/** The brace that ends a default; a reference inside the default has its own. */
 function closingBrace(text: string, from: number): number {
   let open = 0
   for (let at = from; at < text.length; at++) {

@@ -1,5 +1,5 @@
-// external-servers.ts: servers that nobody here wrote: those of plugins and bundles, and of lists kept at a URL. It asks the
-// settings which there are, brings them in, and says whose word they are.
+// external-servers.ts: servers from outside the user's files: those of plugins, bundles, and lists at a URL. It reads
+// from the settings which there are, loads them, and sets their author and rank.
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Host } from '../host.ts'
@@ -19,7 +19,7 @@ export interface Borrowed {
   readonly files: readonly string[]
 }
 
-/** `before` are the documents of the configuration that is being read again. */
+/** `before` holds the documents of the configuration that is being reloaded. */
 export async function externalDocuments(
   written: readonly ConfigDocument[],
   place: Place,
@@ -71,8 +71,8 @@ export async function externalDocuments(
 }
 
 /**
- * A plugin counts as a whole: while one of its files is broken, empty or gone, all of it stays as it was. A file that is
- * gone is no fault when the plugin's other files define its servers now.
+ * A plugin counts as a whole: while one of its files is broken, empty or missing, all of it stays as it was. A
+ * missing file is no fault when the plugin's other files now define its servers.
  */
 function soundPlugin(
   next: readonly ConfigDocument[],
@@ -100,7 +100,7 @@ function lossOf(file: string): Diagnostic[] {
   return size === 0 ? [emptyFault(file)] : []
 }
 
-/** Whose word a plugin is, and its rank, follow the settings files as they are now. */
+/** A plugin's author and rank follow the current settings files. */
 function rejudged(document: ConfigDocument, authorship: Source['authorship'], rank: number): ConfigDocument {
   const source: Source = { ...document.source, authorship, rank }
   return {
@@ -110,7 +110,7 @@ function rejudged(document: ConfigDocument, authorship: Source['authorship'], ra
   }
 }
 
-/** Paths in a settings file are meant from the project for a project's file, and from the home folder for the user's. */
+/** Paths in a project's settings file are relative to the project, those in the user's to the home folder. */
 function locate(path: string, source: Source, place: Place): string {
   if (path.startsWith('~/')) return join(place.home || homedir(), path.slice(2))
   if (isAbsolute(path)) return path

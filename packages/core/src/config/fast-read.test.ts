@@ -1,4 +1,4 @@
-// The quick reader answers exactly what the careful one would, or nothing.
+// The fast reader returns exactly what the full reader would, or nothing.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readDocument } from './document.ts'
@@ -15,7 +15,7 @@ const source = (shape: Shape, product: Source['product'] = 'plugboard'): Source 
   rank: 0,
 })
 
-/** What the quick reader does not know: where things stand. */
+/** What the fast reader does not know: positions. */
 const withoutLines = (document: ReturnType<typeof readDocument>) => ({
   ...document,
   definitions: document.definitions.map(({ line: _, ...definition }) => definition),

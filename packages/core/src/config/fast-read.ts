@@ -1,6 +1,6 @@
-// fast-read.ts: the quick reader for the ordinary case: strict JSON, known keys, right types, one definition a name.
-// It answers with exactly what document.ts would, or with nothing; then document.ts reads with care and says what is
-// wrong and where. Start-up time is a feature: this path loads neither the tolerant parser nor the schemas.
+// fast-read.ts: the fast reader for the common case: strict JSON, known keys, right types, one definition per name.
+// It returns exactly what document.ts would, or nothing; then document.ts reads the file and reports what is wrong
+// and where. This path loads neither the tolerant parser nor the schemas, which keeps start-up fast.
 import { CONFIG_LIMITS } from '../limits.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
@@ -11,7 +11,7 @@ import type { Source } from './sources.ts'
 type Json = Readonly<Record<string, unknown>>
 
 export function readPlain(text: string, source: Source, root: string): ConfigDocument | undefined {
-  // What an administrator wrote is rare and weighty.
+  // Managed files are rare and important.
   if (source.shape === 'managed-mcp') return undefined
   const top = parseStrictly(text)
   if (!isObject(top)) return undefined
@@ -30,20 +30,20 @@ export function readPlain(text: string, source: Source, root: string): ConfigDoc
   return settings && { source, definitions, settings, diagnostics: [] }
 }
 
-/** JSON.parse, but nothing for what it would hide: repeated keys, poisonous keys, deep nesting. */
+/** JSON.parse, but undefined for what it would hide: repeated keys, prototype keys, deep nesting. */
 function parseStrictly(text: string): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    // Comments, a byte order mark or a real fault: all for the careful reader.
+    // Comments, a byte order mark or a real fault: document.ts reads the file.
     return undefined
   }
   const keys = countKeys(value, 0)
   return keys !== undefined && keys === writtenKeys(text) ? value : undefined
 }
 
-/** Members in the data; undefined when one of them is not for a quick look. */
+/** Members in the data; undefined when one of them needs the full reader. */
 function countKeys(value: unknown, depth: number): number | undefined {
   if (typeof value !== 'object' || value === null) return 0
   if (depth >= CONFIG_LIMITS.depth) return undefined
@@ -78,7 +78,7 @@ function serversOf(top: Json, source: Source, root: string): Json | undefined {
       ? within(within(top['projects'])?.[root])?.['mcpServers']
       : top['mcpServers']
   if (part !== undefined) return isObject(part) ? part : undefined
-  // The flat shape, and anything else that is not plain, is for the careful reader.
+  // The flat shape, and anything else unusual, is left to the full reader.
   return source.shape === 'mcp-json' ? undefined : {}
 }
 
@@ -111,7 +111,7 @@ const STDIO: Readonly<Record<string, Check>> = {
 }
 const REMOTE: Readonly<Record<string, Check>> = { ...COMMON, url: filled, headers: textMap }
 
-/** An entry with nothing unusual about it, normalised. */
+/** A plain entry, normalised. */
 function plainEntry(written: unknown): ServerEntry | undefined {
   if (!isObject(written)) return undefined
   const { type, command, url } = written
@@ -132,7 +132,7 @@ function fits(written: Json, checks: Readonly<Record<string, Check>>): boolean {
   return true
 }
 
-/** Host and path of ordinary characters; no credentials, no variables, no surprises. */
+/** Host and path of ordinary characters; no credentials, no variables. */
 function plainUrl(url: string): boolean {
   return /^https?:\/\/[A-Za-z0-9.-]+(:\d{1,5})?(\/[\w./~-]*)?$/.test(url) && URL.canParse(url)
 }
@@ -149,7 +149,7 @@ function plainSettings(top: Json, source: Source): Settings | undefined {
   for (const key of Object.keys(top)) {
     const check = Object.hasOwn(SETTINGS, key) ? SETTINGS[key] : undefined
     if (!check) {
-      // Other products have keys of their own; those that mean something to us are read with care.
+      // Other products have their own keys; those that we use go to the full reader.
       if (source.product === 'claude' && !CAREFUL.has(key)) continue
       return undefined
     }

@@ -9,12 +9,12 @@ export function signatureOf(entry: ServerEntry): string {
   return digest(['url', normalUrl(entry.url ?? entry.type)])
 }
 
-/** Whole, because whoever writes the entry could look for two with the same short hash: one to show, one to run. */
+/** The full hash: the author of an entry could search for two with the same short hash, one to show and one to run. */
 export function hashOf(written: unknown): string {
   return sha256(written)
 }
 
-/** Spellings of one URL are one URL. */
+/** Different spellings of one URL give one signature. */
 function normalUrl(url: string): string {
   if (!URL.canParse(url)) return url
   const parsed = new URL(url)

@@ -1,5 +1,5 @@
-// The configuration room's reading side. What edits (manage.ts), what translates (import/) and the JSON Schema have
-// doors of their own, so that reading stays light.
+// The reading side of the configuration layer. Editing (manage.ts), translation (import/) and the JSON Schema have
+// their own entry points, so that reading loads little.
 
 export { printable } from '../text/printable.ts'
 export type { ConfigDocument, Definition } from './document.ts'

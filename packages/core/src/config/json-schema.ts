@@ -1,5 +1,6 @@
-// json-schema.ts: the settings files and `.mcp.json` as JSON Schema, for editors and the reference in docs/; made from
-// the very schemas that check them, with a sentence for every key from key-descriptions.ts. It is loaded only when asked for.
+// json-schema.ts: the settings files and `.mcp.json` as JSON Schema, for editors and the reference in docs/;
+// generated from the schemas that check them, with a description for every key from key-descriptions.ts. Loaded only
+// on demand.
 import * as z from 'zod/mini'
 import { KEY_DESCRIPTIONS } from './key-descriptions.ts'
 import { entryKinds, writtenEntrySchema } from './schema.ts'
@@ -37,7 +38,7 @@ function finish(id: string, title: string, shape: z.core.$ZodType): JsonSchema {
   return { $schema, $id: id, title, ...rest }
 }
 
-/** A word for every key; and an editor should mark a key that is ignored, as a misspelled one is. */
+/** A description for every key; and an editor should mark a key that is ignored, like a misspelled one. */
 function describe(schema: JsonSchema, path: string): void {
   const properties = schema['properties'] as Record<string, JsonSchema> | undefined
   if (properties) schema['additionalProperties'] = false

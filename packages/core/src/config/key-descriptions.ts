@@ -1,5 +1,5 @@
-// key-descriptions.ts: a sentence for every key that a person may write, by its path. `*` stands for a name, `[]` for an item.
-// json-schema.ts puts them into the schema, from which editors and docs/settings.md have them.
+// key-descriptions.ts: a sentence for every key that a user may write, by its path. `*` stands for a name, `[]` for
+// an item. json-schema.ts puts them into the schema, which editors and docs/settings.md use.
 
 const SERVER: Readonly<Record<string, string>> = {
   type: 'How the server is reached. Left out, `command` means stdio, and `url` means http with sse as the fallback.',

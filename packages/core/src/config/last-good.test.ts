@@ -1,4 +1,4 @@
-// What a re-read configuration keeps of the one before, file by file, entry by entry, key by key.
+// What a reloaded configuration keeps from the previous one, file by file, entry by entry, key by key.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -1,5 +1,5 @@
-// last-good.ts: what a re-read configuration takes from the one before it. A file that broke, was emptied or went away
-// keeps what it said last; so does a single entry or settings key. Pure: load.ts reads, this decides.
+// last-good.ts: what a reloaded configuration keeps from the previous one. A file that is broken, empty or missing
+// keeps its last good content; so does a single entry or settings key. Pure: load.ts reads, this decides.
 import type { ConfigDocument, Definition } from './document.ts'
 import type { Settings } from './settings.ts'
 import type { Source } from './sources.ts'
@@ -7,12 +7,12 @@ import type { Diagnostic } from './types.ts'
 
 const STAYS = 'what it said before stays in force'
 
-/** The same place in the table of sources, read at another time. */
+/** The same row in the table of sources, read at another time. */
 export function sameSource(a: Source, b: Source): boolean {
   return a.id === b.id && a.file === b.file
 }
 
-/** The document to go on with: `next` where it is sound, `before` where it is not. */
+/** The document to use: `next` where it is sound, `before` where it is not. */
 export function keepLastGood(next: ConfigDocument, before: ConfigDocument | undefined): ConfigDocument {
   if (!before || !saysSomething(before)) return next
   if (next.unusable === 'empty') return emptied(before)
@@ -24,7 +24,7 @@ export function keepLastGood(next: ConfigDocument, before: ConfigDocument | unde
   }
 }
 
-/** A file that was there and is not any more: on purpose or by a slow save, its servers go on. */
+/** A file that is missing now, on purpose or during a slow save: its servers stay. */
 export function withoutItsFile(before: ConfigDocument): ConfigDocument | undefined {
   if (!saysSomething(before)) return undefined
   return { ...before, diagnostics: [goneFault(before.source.file)] }
@@ -61,7 +61,7 @@ export interface DiagnosticNews {
   readonly mended: readonly string[]
 }
 
-/** What a listener has not heard yet. A fault that merely moved to another line is no news. */
+/** The faults that a listener has not seen yet. A fault that only moved to another line is not new. */
 export function diagnosticNews(before: readonly Diagnostic[], after: readonly Diagnostic[]): DiagnosticNews {
   const known = new Set(before.map(identity))
   const wrong = new Set(errorFiles(after))
@@ -83,12 +83,12 @@ function emptied(before: ConfigDocument): ConfigDocument {
   return { ...before, diagnostics: [emptyFault(before.source.file)] }
 }
 
-/** A file that never was sound has no last good content. */
+/** A file that was never sound has no last good content. */
 function saysSomething({ unusable, definitions, settings }: ConfigDocument): boolean {
   return unusable === undefined && (definitions.length > 0 || Object.keys(settings).length > 0)
 }
 
-/** An entry that broke goes on as it was, under the hash that was approved. */
+/** A broken entry stays as it was, under the hash that was approved. */
 function soundDefinition(next: Definition, before: ConfigDocument): Definition {
   if (next.entry) return next
   const last = before.definitions.find(({ name, entry }) => name === next.name && entry)
@@ -100,7 +100,7 @@ function soundSettings(next: ConfigDocument, before: ConfigDocument): Settings {
     severity === 'error' && path !== undefined ? [path.split(/[.[]/, 1)[0] ?? ''] : [],
   )
   if (wrong.length === 0) return next.settings
-  // A policy counts as a whole: half of a new one with half of the old one was never anybody's decision.
+  // A policy counts as a whole: an administrator never chose half of the new one with half of the old one.
   if (next.source.scope === 'enterprise') return before.settings
   const last = Object.entries(before.settings).filter(([key]) => wrong.includes(key))
   return { ...next.settings, ...Object.fromEntries(last) }

@@ -1,5 +1,5 @@
-// load.ts: the reading edge of the configuration. It brings texts, approvals and facts together and hands them to
-// resolve.ts; it decides nothing about servers itself.
+// load.ts: the I/O of the configuration. It reads texts, approvals and facts and passes them to resolve.ts; it makes
+// no decision about servers itself.
 import { isAbsolute, resolve } from 'node:path'
 import { InvalidInput } from '../errors.ts'
 import { readTextFile } from '../files/read.ts'
@@ -25,47 +25,47 @@ export interface LoadOptions {
   /** `--mcp-config`: files, or JSON given in place. Later ones win. */
   readonly mcpConfig?: readonly string[]
   /**
-   * Only the servers of `mcpConfig` and `servers`, and what policy brings. Of settings files the rules, the hooks and the
-   * lists of allowed and denied servers still hold.
+   * Only the servers of `mcpConfig` and `servers`, and those of policy. The rules, hooks and allow/deny lists of
+   * settings files still apply.
    */
   readonly strict?: boolean
-  /** Servers given by the embedding program, as they would be written. */
+  /** Servers given by the embedding program, in file syntax. */
   readonly servers?: Readonly<Record<string, unknown>>
   readonly approveProject?: boolean
   /** Leave the built-in servers out. */
   readonly withoutBuiltins?: boolean
   /** Remember where in its file every definition stands, for showing it. */
   readonly withLines?: boolean
-  /** The program's own veto: why a server must not run here. Asked again whenever the files are read again. */
+  /** The program's own veto: why a server must not run here. Called again on every reload. */
   readonly refuse?: (server: ConfiguredServer) => string | undefined
 }
 
 export interface Configuration extends Resolved {
   readonly place: Place
-  /** Every file that was looked for, found or not. */
+  /** Every file that was searched for, found or not. */
   readonly sources: readonly Source[]
   readonly documents: readonly ConfigDocument[]
   readonly exclusiveFile?: string
-  /** How it was loaded, and so how it is loaded again. */
+  /** How it was loaded, for reloading it. */
   readonly loadedWith: LoadOptions
   /** When reading began, in milliseconds since the epoch. */
   readonly readAt: number
   /** Every file whose change can change it, found or not. */
   readonly files: readonly string[]
-  /** What the user's home remembers about this project. */
+  /** What the user's home records about this project. */
   readonly records: ProjectRecords
-  /** May the user's own servers start in the project folder? `asked`: the user's home holds an answer. */
+  /** May the user's own servers start in the project folder? `asked`: the user's home holds a decision. */
   readonly folder: { readonly trusted: boolean; readonly asked: boolean }
 }
 
-/** Reads every source. What is wrong with a file is a diagnostic; only a wrong `mcpConfig` throws. */
+/** Reads every source. A fault in a file is a diagnostic; only a wrong `mcpConfig` throws. */
 export async function loadConfiguration(options: LoadOptions): Promise<Configuration> {
   return read(options)
 }
 
 /**
- * Reads the sources once more, as the first time. A file that is broken, empty or gone by now keeps what it said in
- * `previous`, and a diagnostic says so; nothing throws for a file.
+ * Reads the sources again, as the first time. A file that is now broken, empty or missing keeps its content from
+ * `previous`, and a diagnostic says so; no file fault throws.
  */
 export async function reloadConfiguration(previous: Configuration): Promise<Configuration> {
   return read(previous.loadedWith, previous)
@@ -74,7 +74,7 @@ export async function reloadConfiguration(previous: Configuration): Promise<Conf
 async function read(options: LoadOptions, previous?: Configuration): Promise<Configuration> {
   const { host } = options
   const readAt = host.now()
-  // A file that went away may have been what made the folder a project; a board stays where it was opened.
+  // The missing file may have been what made the folder a project; a board stays where it was opened.
   const place = previous?.place ?? placeOf(options)
   const sources = fileSources(place)
   const fromFiles = onlyRestricting(
@@ -93,7 +93,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
   const asksForMore = written.some(
     ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
-  const borrowed = asksForMore
+  const fromOutside = asksForMore
     ? await (await import('./external-servers.ts')).externalDocuments(
         written,
         place,
@@ -101,9 +101,9 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
         previous?.documents,
       )
     : { documents: [], files: [] }
-  const documents = [...written, ...borrowed.documents]
+  const documents = [...written, ...fromOutside.documents]
   const approveProject = options.approveProject ?? false
-  // The home folder is the user's own, whatever lies in it.
+  // The home folder belongs to the user, whatever it contains.
   const folderTrusted = approveProject || records.folder === true || place.root === place.home
   const pinned = [...records.approvals.values()].some(({ files }) => files !== undefined)
   const resolved = resolveConfiguration({
@@ -120,7 +120,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
     neutralFolder: neutralFolder(place),
     exclusiveFile,
   })
-  const unpacked = await unpackTrusted(borrowed.documents, resolved)
+  const unpacked = await unpackTrusted(fromOutside.documents, resolved)
   return {
     ...resolved,
     servers: options.refuse ? resolved.servers.map(refusing(options.refuse)) : resolved.servers,
@@ -136,13 +136,13 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
     files: watchedFiles([
       ...sources.map(({ file }) => file),
       ...dynamic.map(({ source }) => source.file),
-      ...borrowed.files,
+      ...fromOutside.files,
       approvalsFile(place),
     ]),
   }
 }
 
-/** Labels such as `--mcp-config` are no files. */
+/** Labels such as `--mcp-config` are not files. */
 function watchedFiles(files: readonly string[]): readonly string[] {
   return [...new Set(files.filter((file) => isAbsolute(file)))]
 }
@@ -155,8 +155,8 @@ function refusing(refuse: NonNullable<LoadOptions['refuse']>) {
 }
 
 /**
- * Policy that an environment variable added is the user's own choice. Where an administrator's file exists, it may
- * forbid more and never admit: it brings no servers, no allow list and no permissions.
+ * Policy from an environment variable is the user's own choice. Where an administrator's file exists, it may forbid
+ * more but never admit: it adds no servers, no allow list and no permissions.
  */
 function onlyRestricting(read: readonly ReadSource[]): readonly ReadSource[] {
   const managed = read.some(
@@ -176,12 +176,12 @@ function onlyRestricting(read: readonly ReadSource[]): readonly ReadSource[] {
   })
 }
 
-/** A bundle of the project is unpacked once its server may start, and not before. */
+/** A bundle of the project is unpacked only once its server may start. */
 async function unpackTrusted(
-  borrowed: readonly ConfigDocument[],
+  fromOutside: readonly ConfigDocument[],
   { resolutions }: Resolved,
 ): Promise<readonly Diagnostic[]> {
-  const wanted = borrowed.filter(({ definitions, unpack }) =>
+  const wanted = fromOutside.filter(({ definitions, unpack }) =>
     definitions.some((definition) => {
       const resolution = unpack && resolutions.get(definition.name)
       const winner = resolution?.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
@@ -191,7 +191,7 @@ async function unpackTrusted(
   return (await Promise.all(wanted.map(({ unpack }) => unpack?.()))).flatMap((fault) => fault ?? [])
 }
 
-/** A file that stands in two rows of the table (~/.claude.json) has each of its faults once. */
+/** A file in two rows of the table (~/.claude.json) reports each fault once. */
 function onlyOnce(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return [...new Map(diagnostics.map((diagnostic) => [JSON.stringify(diagnostic), diagnostic])).values()]
 }
@@ -203,7 +203,7 @@ export function placeOf({ host, cwd }: Pick<LoadOptions, 'host' | 'cwd'>): Place
   return place
 }
 
-/** The user's settings and records are believed, so they may not lie where a repository could have brought them. */
+/** The user's settings and records are trusted, so they may not lie where a repository could write them. */
 function assertOwnHome({ root, home, env }: Place): void {
   const own = env['PLUGBOARD_HOME']
   if (!own) return
@@ -239,7 +239,7 @@ async function readSource(
   place: Place,
   { strict, withLines }: LoadOptions,
 ): Promise<ReadSource> {
-  // Policy is not the user's to leave out.
+  // The user cannot leave policy out.
   const rulesOnly = strict && source.scope !== 'enterprise'
   if (rulesOnly && source.shape !== 'settings') return { source, present: false }
   const limit = source.shape.startsWith('claude-json')
@@ -269,7 +269,7 @@ async function readSource(
   return { source, present: true, document }
 }
 
-/** Who wants other servers has not taken back what no server may do, or which may not run. */
+/** Choosing other servers does not lift the rules on what a server may do, or which may run. */
 function withoutServers({ settings, ...document }: ConfigDocument): ConfigDocument {
   const { permissions, hooks, allowedMcpServers, deniedMcpServers, gateway, audit } = settings
   const kept = {
@@ -283,7 +283,7 @@ function withoutServers({ settings, ...document }: ConfigDocument): ConfigDocume
   return { ...document, definitions: [], settings: kept }
 }
 
-/** The tolerant parser and the schemas cost as much to load as everything else; most files never need them. */
+/** The tolerant parser and the schemas take as long to load as everything else; most files never need them. */
 function careful(): Promise<typeof import('./document.ts')> {
   return import('./document.ts')
 }
@@ -306,7 +306,7 @@ async function dynamicDocuments(
   return [{ source, definitions, settings: {}, diagnostics: [] }, ...documents]
 }
 
-/** The built-ins are servers like the others, so that they can be listed, explained, switched off and denied. */
+/** The built-ins are servers like the others, so they can be listed, explained, disabled and denied. */
 function builtinDocument(): ConfigDocument {
   const source: Source = { ...dynamicSource('built-in', -1), id: 'built-in' }
   const entry = { type: 'sdk' } as const
@@ -333,7 +333,7 @@ function dynamicSource(file: string, rank: number): Source {
   }
 }
 
-/** What the user typed on the command line has to be right; unlike a file's fault, it stops the command at its start. */
+/** A fault in a command-line value stops the command at its start, unlike a fault in a file. */
 async function mcpConfigDocument(
   word: string,
   rank: number,
@@ -413,7 +413,7 @@ function isThere(file: string): boolean {
   return lazyModule('node:fs').existsSync(file)
 }
 
-/** Only rules of the project's private files were ever given for one server. */
+/** Only rules in the project's private files are ever bound to one server. */
 async function grantsOf(documents: readonly ConfigDocument[], place: Place) {
   const allows = documents.some(
     ({ source, settings }) => source.scope === 'local' && settings.permissions?.allow !== undefined,

@@ -1,4 +1,4 @@
-// add, remove, enable, disable, approve on real files, and two processes at it at once.
+// add, remove, enable, disable, approve on real files, also from two processes at once.
 import {
   existsSync,
   mkdirSync,

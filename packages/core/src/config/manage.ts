@@ -1,5 +1,5 @@
-// manage.ts: what a person asks for (`add`, `remove`, `enable`, `approve` …) as edits of our own files.
-// It never writes another product's file.
+// manage.ts: the user's commands (`add`, `remove`, `enable`, `approve` …) as edits of our own files. It never writes
+// another product's file.
 import { InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { forgetApprovals, recordApprovals, recordFolder } from './approval-store.ts'
@@ -37,7 +37,7 @@ export async function addServer(
     readonly written: unknown
     readonly scope: WritableScope
     readonly replace?: boolean
-    /** Leave a server of that name as it is, instead of refusing. */
+    /** Keep an existing server of that name, instead of failing. */
     readonly keep?: boolean
     /** The entry was copied from a file of the project: it stays the repository's and waits for approval. */
     readonly pending?: boolean
@@ -137,8 +137,8 @@ function cannotRemove(name: string, all: readonly Source[], scope: WritableScope
 }
 
 /**
- * Switches a server on or off for this person, wherever it is defined: a list in our own settings, so that a shared
- * file stays as the team has it. Switching on also clears a `disabled` flag in a file of ours.
+ * Enables or disables a server for this user, wherever it is defined: a list in our own settings, so that a shared
+ * file stays unchanged. Enabling also clears a `disabled` flag in a file of ours.
  */
 export async function setEnabled(
   configuration: Configuration,
@@ -173,7 +173,7 @@ export async function setEnabled(
   return { changed }
 }
 
-/** Every list that switches the server off, and where it stands. */
+/** Every list that disables the server, and where it is. */
 function switchedOffIn(
   { documents }: Configuration,
   name: string,
@@ -207,7 +207,7 @@ async function clearDisabledFlag(
   ])
   const record = configuration.records.approvals.get(name)
   if (record && record.hash === resolution.hash) {
-    // The user changed one flag of an entry that was recorded; the record goes with it.
+    // The user changed one flag of a recorded entry; the record is updated with it.
     const { disabled: _, ...rest } = winner.written as Record<string, unknown>
     const { kind = 'approved', files } = record
     await recordApprovals(
@@ -222,7 +222,7 @@ async function clearDisabledFlag(
 export interface Approving {
   readonly entries: readonly PendingApproval[]
   readonly settings?: readonly PendingSettings[]
-  /** The user says that the entries are their own text: credentials and rules of the user may apply. */
+  /** The user claims the entries as their own text: the user's credentials and rules may apply. */
   readonly mine?: boolean
   /** By server: the files to pin, with their hashes. */
   readonly files?: ReadonlyMap<string, Readonly<Record<string, string>>>
@@ -264,7 +264,7 @@ export async function addAllowRule(
   return source.file
 }
 
-/** Lets the user's own servers start in the project folder, or keeps them out of it. */
+/** Allows the user's own servers to start in the project folder, or forbids it. */
 export function trustFolder(configuration: Configuration, host: Host, trusted: boolean): Promise<void> {
   return recordFolder(configuration.place, configuration.place.root, trusted, host.now())
 }

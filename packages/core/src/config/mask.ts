@@ -1,7 +1,7 @@
-// mask.ts: shows a configuration to a person without showing what would let somebody else in.
-// Errs on the side of showing what is plainly not a secret: a masked PATH helps nobody.
+// mask.ts: shows a configuration without its secrets. When in doubt it shows what is clearly not a secret: a masked
+// PATH helps no user.
 
-/** A name with one of these words holds a secret. Words, not letters: an AUTHOR or a KEYBOARD is none. */
+/** A name with one of these words holds a secret. Whole words: AUTHOR and KEYBOARD do not match. */
 const SECRET_WORDS = new Set(
   'key keys apikey token tokens secret secrets password passwords passwd passphrase pass pwd auth authorization credential credentials cookie bearer private signature sig dsn pat jwt sid sessionid webhook'.split(
     ' ',
@@ -9,12 +9,12 @@ const SECRET_WORDS = new Set(
 )
 const SECRET_ENDINGS =
   /(token|secret|password|passwd|pwd|apikey|accesskey|secretkey|privatekey|credentials|connectionstring)$/
-/** A last word that says: this is about a secret and holds none. */
+/** A last word that means: about a secret, without holding one. */
 const PLAIN_ENDINGS = new Set(
   'url uri host port path dir file enabled type method sock name id server expiry ttl'.split(' '),
 )
 
-/** Things that say themselves what they are, wherever they stand. */
+/** Values with a recognisable form, wherever they occur. */
 const VENDOR_TOKENS =
   /\b(?:sk-[\w-]{8,}|[spr]k_(?:live|test)_\w{8,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{8,}|xox[abeprs]-[\w-]{8,}|npm_[A-Za-z0-9]{10,}|pypi-[\w-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{20,}|ya29\.[\w-]{8,}|hf_[A-Za-z0-9]{10,}|shpat_\w{8,}|dop_v1_\w{8,}|lin_api_\w{8,}|ntn_\w{8,}|figd_[\w-]{8,}|whsec_\w{8,}|eyJ\w[\w-]{4,511}\.[\w-]+(?:\.[\w-]*)?)/g
 const PRIVATE_BLOCK = /-----BEGIN[\s\S]*/
@@ -43,7 +43,7 @@ function hasSecretName(name: string): boolean {
   return words.some((word) => SECRET_WORDS.has(word)) || SECRET_ENDINGS.test(words.join(''))
 }
 
-/** A few characters to recognise it by, and its length. A reference to a variable is no secret and stays. */
+/** A few characters to recognise it by, and its length. A reference to a variable is not a secret and stays. */
 export function maskValue(name: string, value: string): string {
   if (value === '' || REFERENCES.test(value)) return value
   const [, scheme = '', rest = value] = SCHEME_AT_START.exec(value) ?? []
@@ -58,7 +58,7 @@ function hint(secret: string): string {
   return `${secret.length >= 16 ? secret.slice(0, 4) : ''}•••`
 }
 
-/** Secrets inside a longer text that are known by their own look. Nobody reads the rest of a very long one. */
+/** Secrets inside a longer text, recognised by their form. The rest of a very long text is not scanned. */
 function maskText(given: string): string {
   const text = given.length > MAX_SHOWN ? `${given.slice(0, MAX_SHOWN)}… (${given.length} characters)` : given
   return text
@@ -73,7 +73,7 @@ function maskText(given: string): string {
     .replace(VENDOR_TOKENS, hint)
 }
 
-/** What a shell acts on is no secret but a command, and hiding it would hide what runs. */
+/** Shell syntax is a command, not a secret, and masking it would hide what runs. */
 const SHELL_ACTS = /\$\(|[`;|&<>]/
 
 /** The first characters and the length of a value that came from the environment. */
@@ -82,7 +82,7 @@ export function abbreviated(value: string): string {
   return value === '' ? '' : `${value.slice(0, shown)}••• (${value.length} characters)`
 }
 
-/** A command line, or one word of it: also what is assigned to a telling name. */
+/** A command line, or one word of it: also masks what is assigned to a secret-like name. */
 function maskLine(given: string): string {
   const line =
     given.length > MAX_SHOWN ? `${given.slice(0, MAX_SHOWN - 32)}… (${given.length} characters)` : given
@@ -99,7 +99,7 @@ function maskLine(given: string): string {
   return maskText(flagged)
 }
 
-/** The entry as written, with the values of secrets masked; whatever its shape, since it need not be a valid one. */
+/** The entry as written, with secret values masked; accepts any shape, because the entry may be invalid. */
 export function maskEntry(written: unknown): unknown {
   return maskNode('', written)
 }

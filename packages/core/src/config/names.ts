@@ -1,14 +1,14 @@
-// names.ts: what a server may be called.
+// names.ts: which server names are legal.
 import { CONFIG_LIMITS } from '../limits.ts'
 
-/** Servers that come with the program and run inside it. */
+/** Servers that are built in and run in this process. */
 export const BUILTIN_NAMES = ['codebase'] as const
 
 /** A configuration file may not take these. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set([...BUILTIN_NAMES, 'plugboard'])
 
 const ALLOWED = /^[A-Za-z0-9_-]+$/
-/** Would be a trap wherever a name becomes a property. */
+/** Unsafe wherever a name becomes a property. */
 const POISON = new Set(['__proto__'])
 
 export interface NameFault {
@@ -32,12 +32,12 @@ export function nameFault(name: string): NameFault | undefined {
     }
   if (ALLOWED.test(name)) return undefined
   return {
-    message: `the server name ${JSON.stringify(name)} has ${strangers(name)}`,
+    message: `the server name ${JSON.stringify(name)} has ${illegalCharacters(name)}`,
     hint: `Use letters a-z, digits, - and _; for example "${suggestion(name)}".`,
   }
 }
 
-/** The same for a name that is about to be given: `__` is the border between a server and a tool in rules and tool names. */
+/** The same for a new name: `__` separates server and tool in rules and tool names. */
 export function newNameFault(name: string): NameFault | undefined {
   const fault = nameFault(name)
   if (fault || !name.includes('__')) return fault
@@ -47,8 +47,8 @@ export function newNameFault(name: string): NameFault | undefined {
   }
 }
 
-/** Look-alikes are named by their code point, because they cannot be told apart by eye. */
-function strangers(name: string): string {
+/** Look-alikes are named by their code point, because they look the same. */
+function illegalCharacters(name: string): string {
   const odd = [...new Set([...name].filter((char) => !/[A-Za-z0-9_-]/.test(char)))].slice(0, 3)
   const shown = odd.map((char) => {
     const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')

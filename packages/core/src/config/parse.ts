@@ -1,5 +1,5 @@
-// parse.ts: JSON with comments → a small tree that remembers where everything stood.
-// It reports what is wrong with the text; what the text means is for others.
+// parse.ts: JSON with comments → a small tree that records positions. It reports syntax faults; other files interpret
+// the content.
 import { type ParseErrorCode, visit } from 'jsonc-parser'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { printable } from '../text/printable.ts'
@@ -27,7 +27,7 @@ export interface ParsedDocument {
 }
 
 export interface ParseOptions {
-  /** Keeps only what is at or below (or above) these paths; large files of other products are mostly not for us. */
+  /** Keeps only what is at or below (or above) these paths; most of another product's large file is irrelevant. */
   readonly keep?: readonly (readonly string[])[]
 }
 
@@ -102,7 +102,7 @@ export function member(node: JsonNode | undefined, key: string): Member | undefi
   return node.members.findLast((candidate) => candidate.key === key)
 }
 
-/** Plain data, with poisonous keys left out. */
+/** Plain data, without prototype keys. */
 export function toValue(node: JsonNode | undefined): unknown {
   if (!node) return undefined
   if (node.kind === 'value') return node.value
@@ -142,7 +142,7 @@ class TreeBuilder {
   #tooDeep = false
   #errors = 0
   #lastFault = -1
-  #told: number | undefined
+  #lastReported: number | undefined
 
   constructor(file: string, position: ParsedDocument['position'], keep: ParseOptions['keep']) {
     this.#file = file
@@ -173,8 +173,8 @@ class TreeBuilder {
 
   #begin(node: JsonNode): boolean {
     if (this.#ignoring > 0 || !this.#wanted()) {
-      // The visitor could skip these itself, but then it would not say what is wrong inside them, and a fault there
-      // can swallow what we came for.
+      // The visitor could skip these itself, but then it would not report faults inside them, and a fault there can
+      // swallow the part we need.
       this.#ignoring++
       return true
     }
@@ -190,7 +190,7 @@ class TreeBuilder {
 
   /** Open containers that `keep` leaves out. */
   #ignoring = 0
-  /** Containers whose children the visitor skips still announce their end. */
+  /** Containers whose children the visitor skips still report their end. */
   #skipped = 0
 
   #end(kind: JsonNode['kind'], offset: number): void {
@@ -202,7 +202,7 @@ class TreeBuilder {
       this.#ignoring--
       return
     }
-    // In broken text a container may never announce its end; its parent's end closes it too.
+    // In broken text a container may never report its end; its parent's end closes it too.
     while (this.#open.length > 1 && this.#open.at(-1)?.node.kind !== kind) this.#close(offset)
     this.#close(offset + 1)
   }
@@ -250,28 +250,28 @@ class TreeBuilder {
     })
   }
 
-  /** One fault often breaks several expectations in one place; the first is told, unless the bracket is what is missing. */
+  /** One fault often breaks several expectations in one place; the first is reported, unless the bracket is missing. */
   #fault(code: ParseErrorCode, offset: number): void {
     this.broken = true
     const [message, hint] = MEANING[code] ?? ['this is not valid JSON', 'Check the syntax around this place.']
     const before = this.#lastFault
     this.#lastFault = offset
     if (before === offset) {
-      if (!UNCLOSED.has(code) || this.#told === undefined) return
-      this.diagnostics[this.#told] = this.#diagnostic('error', offset, message, { hint })
+      if (!UNCLOSED.has(code) || this.#lastReported === undefined) return
+      this.diagnostics[this.#lastReported] = this.#diagnostic('error', offset, message, { hint })
       return
     }
-    this.#told = this.#report('error', offset, message, { hint, path: this.#path.join('.') })
+    this.#lastReported = this.#report('error', offset, message, { hint, path: this.#path.join('.') })
   }
 
-  /** Answers where in `diagnostics` it stands, if there was room. */
+  /** Returns its index in `diagnostics`, if there was space. */
   #report(
     severity: Diagnostic['severity'],
     offset: number,
     message: string,
     more: { hint?: string; path?: string },
   ): number | undefined {
-    // Warnings must not use up the room for the error that explains why the file does not count.
+    // Warnings must not use up the space for the error that explains why the file does not count.
     if (severity === 'error') this.#errors++
     const used = severity === 'error' ? this.#errors - 1 : this.diagnostics.length
     if (used >= CONFIG_LIMITS.diagnosticsPerFile) return undefined

@@ -28,7 +28,7 @@ export async function filesOf(entry: ServerEntry, root: string): Promise<Readonl
   return Object.fromEntries(files)
 }
 
-/** By server: the pinned files that are gone or have another hash. */
+/** By server: the pinned files that are missing or have another hash. */
 export async function changedPins(
   approvals: Approvals,
   root: string,
@@ -44,7 +44,7 @@ export async function changedPins(
   return changed
 }
 
-/** Undefined for what is no regular file, cannot be read, or is too large to look at each time. */
+/** Undefined for what is not a regular file, cannot be read, or is too large to hash each time. */
 async function hashOfFile(path: string): Promise<string | undefined> {
   const real = realPath(path)
   const info = await lstat(real).catch(() => undefined)
@@ -54,7 +54,7 @@ async function hashOfFile(path: string): Promise<string | undefined> {
     for await (const chunk of createReadStream(real)) hash.update(chunk)
     return hash.digest('hex')
   } catch {
-    // Unreadable is as good as changed: the entry asks again.
+    // Unreadable counts as changed: the entry needs approval again.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-// policy.ts: which servers an administrator or the person admits. Pure: lists in, verdict out.
+// policy.ts: which servers the administrator or the user admits. Pure: lists in, verdict out.
 import { domainToASCII } from 'node:url'
 import type { ServerEntry } from './entry.ts'
 import type { PolicyMatcher, Settings } from './settings.ts'
@@ -11,14 +11,14 @@ export interface PolicyPart {
   readonly settings: Pick<Settings, 'allowedMcpServers' | 'deniedMcpServers' | 'allowManagedMcpServersOnly'>
 }
 
-/** What an administrator's file says that cannot be read: nothing starts until somebody repairs it. */
+/** An unreadable administrator's file: nothing starts until it is repaired. */
 export const LOCKED: PolicyPart['settings'] = { allowManagedMcpServersOnly: true, allowedMcpServers: [] }
 
 export type PolicyVerdict =
   | { readonly admitted: true; readonly by: string }
   | { readonly admitted: false; readonly reason: string; readonly file: string }
 
-/** `exempt`: built-ins and what the embedding program hands over pass the allow list; a denial still counts. */
+/** `exempt`: built-ins and servers of the embedding program skip the allow list; a denial still counts. */
 export function admit(
   name: string,
   entry: ServerEntry,
@@ -50,7 +50,7 @@ export function admit(
     (part.settings.allowedMcpServers ?? []).map((matcher) => ({ matcher, part })),
   )
   const binding = allowed.filter(({ matcher }) => bindsKind(matcher, entry))
-  // Once commands (or URLs) are listed, a name alone no longer admits a server of that kind: names are free to choose.
+  // Once commands (or URLs) are listed, a name alone no longer admits a server of that kind: anyone can choose a name.
   const relevant = binding.length > 0 ? binding : allowed
   const hit = relevant.find(({ matcher }) => matches(matcher, name, entry, 'allow'))
   if (hit) return { admitted: true, by: `${describe(hit.matcher)} in ${hit.part.file}` }
@@ -73,8 +73,8 @@ function matches(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpo
 }
 
 /**
- * What an allowed command or URL would do besides: other variables or another folder make other code of the same
- * command, and a helper is a command of its own. A ban holds whatever is added.
+ * What an allowed command or URL would do in addition: other variables or another folder run other code with the same
+ * command, and a helper is a command of its own. A denial holds whatever is added.
  */
 function beyond(matcher: PolicyMatcher, entry: ServerEntry): string | undefined {
   if (matcher.serverUrl !== undefined)
@@ -89,7 +89,7 @@ function beyond(matcher: PolicyMatcher, entry: ServerEntry): string | undefined 
   return more === undefined ? undefined : `"env.${more}"`
 }
 
-/** Variables that tell a program how to talk and as whom, and never what to load. */
+/** Variables that configure output and identity of a program, never what it loads. */
 const HARMLESS =
   /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|NO_COLOR|FORCE_COLOR|LOG_LEVEL|[A-Z][A-Z0-9_]*_(?:TOKEN|API_KEY))$/
 
@@ -107,13 +107,13 @@ function names(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpose
   return entry.url !== undefined && urlMatches(matcher.serverUrl, entry.url, purpose)
 }
 
-/** An allow list admits exactly what it says; a ban also covers other spellings of the same place. */
+/** An allow list admits exactly its text; a denial also covers other spellings of the same place. */
 type Purpose = 'allow' | 'deny'
 
 /**
- * `*` stands for any run of characters, but one in the host never reaches into the path: otherwise
+ * `*` matches any run of characters, but one in the host never matches into the path: otherwise
  * `https://*.example.com/*` would admit `https://evil.test/.example.com/`. Both sides are compared as a browser would
- * read them (case, default port, international names, user names left out). Without a scheme any will do.
+ * read them (case, default port, international names, without user names). Without a scheme any scheme matches.
  */
 export function urlMatches(pattern: string, url: string, purpose: Purpose = 'allow'): boolean {
   if (pattern === '*') return true
@@ -140,7 +140,7 @@ interface UrlPattern {
 
 function readPattern(pattern: string): UrlPattern {
   const [, scheme, host = '', path] = /^(?:([^/]*):\/\/)?([^/]*)(\/.*)?$/s.exec(pattern) ?? []
-  // `https://*` and `http://localhost:*` end in a star that has nothing to stop it; a bare host names all of it.
+  // `https://*` and `http://localhost:*` end in a star without a limit; a bare host covers all of it.
   const open = path === undefined && (scheme === undefined || host.endsWith('*'))
   return {
     scheme: (scheme ?? '*').toLowerCase(),
@@ -151,7 +151,7 @@ function readPattern(pattern: string): UrlPattern {
 
 const ASCII = /^[\x20-\x7e]*$/
 
-/** International names are compared in the form that goes over the wire. */
+/** International names are compared in their ASCII form. */
 function asciiHost(host: string): string {
   const [, name = host, port = ''] = /^(.*?)(:[\d*]*)?$/.exec(host) ?? []
   const labels = name.split('.').map((label) => (ASCII.test(label) ? label : domainToASCII(label) || label))
@@ -161,20 +161,20 @@ function asciiHost(host: string): string {
 function hostMatches(pattern: string, host: string, protocol: string): boolean {
   const usual = { 'https:': ':443', 'wss:': ':443', 'http:': ':80', 'ws:': ':80' }[protocol]
   const plain = usual && pattern.endsWith(usual) ? pattern.slice(0, -usual.length) : pattern
-  // A name with the root's dot behind it is the same name.
+  // A name with a trailing root dot is the same name.
   return globMatches(plain, host.replace(/\.(?=:\d+$|$)/, ''))
 }
 
 /** A WebSocket starts as an HTTP request to the same place. */
 function sameWire(protocol: string): readonly string[] {
-  const twins: Readonly<Record<string, string>> = {
+  const equivalents: Readonly<Record<string, string>> = {
     'ws:': 'http:',
     'wss:': 'https:',
     'http:': 'ws:',
     'https:': 'wss:',
   }
-  const twin = twins[protocol]
-  return twin === undefined ? [protocol] : [protocol, twin]
+  const equivalent = equivalents[protocol]
+  return equivalent === undefined ? [protocol] : [protocol, equivalent]
 }
 
 /** Letters and digits mean the same escaped or not. */

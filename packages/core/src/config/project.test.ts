@@ -1,4 +1,4 @@
-// Real folders: which one is the project, and what lies inside it.
+// Real folders: which one is the project, and what is inside it.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

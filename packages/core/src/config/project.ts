@@ -1,5 +1,5 @@
-// project.ts: which folder is the project, and whether a path lies inside it. It starts no program: what a repository
-// brings is told from what the user wrote by records (trust.ts), never by version control, dates or owners.
+// project.ts: which folder is the project, and whether a path is inside it. It starts no program: records (trust.ts)
+// tell what the user wrote from what a repository contains, never version control, dates or owners.
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { lazyModule } from '../lazy.ts'
 
@@ -12,7 +12,7 @@ const MAX_LEVELS = 64
 export function findProjectRoot(cwd: string, home: string): string {
   const start = realPath(resolve(cwd))
   const homeReal = realPath(home)
-  // Under whatever name the home folder is reached, its files are the person's own and not a project's.
+  // By whatever path the home folder is reached, its files are the user's and not a project's.
   if (start === homeReal) return home
   for (const folder of upwards(start)) {
     // The home folder has .claude and .plugboard of its own; they do not make everything below it one project.
@@ -36,7 +36,7 @@ export function realPath(path: string): string {
   try {
     return lazyModule('node:fs').realpathSync(path)
   } catch {
-    // A folder that is not there is its own path.
+    // A folder that does not exist keeps its path.
     return path
   }
 }
@@ -47,7 +47,7 @@ export function isInside(path: string, folder: string): boolean {
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
-/** A file of the project, by its name or by where its links lead. In the home folder everything is the user's. */
+/** A file of the project, by its name or by the target of its links. In the home folder everything is the user's. */
 export function isProjectFile(
   path: string,
   place: { readonly root: string; readonly home: string },

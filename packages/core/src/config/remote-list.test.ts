@@ -200,7 +200,7 @@ describe('a list of servers at a URL', () => {
       response.writeHead(200)
       response.write('{')
     }
-    // The time limit fires at once, but only after the answer has begun.
+    // The time limit fires at once, but only after the response has begun.
     const timer = (_ms: number, fire: () => void) => {
       const handle = setTimeout(fire, 100)
       return () => clearTimeout(handle)

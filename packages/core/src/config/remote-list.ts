@@ -1,5 +1,5 @@
-// remote-list.ts: a list of servers kept at a URL, for the `managed` and `claudeai` scopes. The last good copy stays on
-// disk and stands in when the network does not answer; a refusal is not papered over with it.
+// remote-list.ts: a list of servers at a URL, for the `managed` and `claudeai` scopes. The last good copy is on disk
+// and is used when the network fails; it never replaces a refusal of the server.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { Cancelled } from '../errors.ts'
@@ -20,9 +20,9 @@ export interface ServerListOptions {
 }
 
 export interface ServerList extends RawDocument {
-  /** `none`: there is neither an answer nor a copy, and a diagnostic says why. */
+  /** `none`: there is neither a response nor a copy, and a diagnostic says why. */
   readonly from: 'network' | 'not-modified' | 'cache' | 'none'
-  /** When the list was last seen at its URL, in milliseconds since the epoch. */
+  /** When the list was last fetched from its URL, in milliseconds since the epoch. */
   readonly fetchedAt?: number
 }
 
@@ -32,7 +32,7 @@ interface Copy {
   readonly body: string
 }
 
-/** How one attempt ended. `unavailable` may be bridged with the copy, `refused` may not. */
+/** How one attempt ended. The copy may replace `unavailable`, but not `refused`. */
 type Answer =
   | { readonly kind: 'list'; readonly body: string; readonly etag: string | undefined }
   | { readonly kind: 'not-modified' }
@@ -50,7 +50,7 @@ const ONLINE = 'Check the address and the network.'
 const KEEPER = 'Tell whoever keeps the list.'
 const SHAPE = { keys: ['mcpServers', 'servers'], flat: false } as const
 
-/** Never throws but for an abort: whatever goes wrong is a diagnostic. */
+/** Throws only on abort: any failure is a diagnostic. */
 export async function fetchServerList(options: ServerListOptions): Promise<ServerList> {
   const { host } = options
   const target = targetOf(options)
@@ -60,7 +60,7 @@ export async function fetchServerList(options: ServerListOptions): Promise<Serve
   const copy = await readCopy(file)
 
   let answer = await ask(target, copy?.etag, options)
-  // Somebody between here and there answered for a copy that we do not have.
+  // A cache on the way responded for a copy that we do not have.
   if (answer.kind === 'not-modified' && !copy) answer = await ask(target, undefined, options)
 
   if (answer.kind === 'list') return fromNetwork(answer, copy, file, source, host)
@@ -120,7 +120,7 @@ function nothing(source: string, message: string, hint: string): ServerList {
 
 interface Target {
   readonly url: URL
-  /** The URL as it may be shown: what follows `?` may be a secret. */
+  /** The URL without its query, which may hold a secret. */
   readonly source: string
   readonly token: string | undefined
 }
@@ -151,7 +151,7 @@ function targetOf({
       message: `The variable ${bearerEnv} is not set.`,
       hint: `Put the token for the server list into ${bearerEnv}.`,
     }
-  // A header may hold no other characters, and the error that says so would repeat the token.
+  // A header allows no other characters, and the error about it would repeat the token.
   if (!/^[\x21-\x7e]+$/.test(token))
     return {
       message: `The variable ${bearerEnv} holds no usable token.`,
@@ -169,7 +169,7 @@ function shownUrl(text: string): string {
   return origin === 'null' ? `${protocol}//${host}${pathname}` : `${origin}${pathname}`
 }
 
-/** One question, its redirects within the origin included, within the time for all of it. */
+/** One request including its redirects within the origin, under one timeout. */
 async function ask(target: Target, etag: string | undefined, options: ServerListOptions): Promise<Answer> {
   const { host, signal } = options
   if (signal?.aborted) throw new Cancelled()
@@ -184,7 +184,7 @@ async function ask(target: Target, etag: string | undefined, options: ServerList
   try {
     const attempt = () => follow(target, etag, options, stop.signal)
     return await attempt().catch((error: unknown) => {
-      // A kept connection may have died unnoticed; asking once more opens a new one.
+      // A kept-alive connection may be dead; a second request opens a new one.
       if (stop.signal.aborted || !DEAD_CONNECTION.includes(codeOf(error))) throw error
       return attempt()
     })
@@ -297,7 +297,7 @@ async function readCopy(file: string): Promise<Copy | undefined> {
       return undefined
     return { ...(typeof etag === 'string' && { etag }), fetchedAt, body }
   } catch {
-    // A copy that cannot be read is no copy; the next good answer replaces it.
+    // An unreadable copy counts as none; the next good response replaces it.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-// Many documents → one verdict a name: precedence, exclusivity, suppression, reasons, rules; whatever the order.
+// Many documents → one verdict per name: precedence, exclusivity, suppression, reasons, rules; in any order.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ServerNotFound } from '../errors.ts'
@@ -475,7 +475,7 @@ describe('over any set of documents', () => {
             if (server && verdict.kind === 'shadowed')
               expect(rank(definition.source.scope)).toBeGreaterThanOrEqual(rank(server.scope))
         }
-        // Nothing that was written is silently gone.
+        // No definition disappears silently.
         const written = list.flatMap(({ definitions }) => definitions).length
         expect([...resolutions.values()].flatMap(({ contenders }) => contenders)).toHaveLength(written)
         if (!file) expect(hidden).toEqual([])

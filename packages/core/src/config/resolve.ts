@@ -1,5 +1,5 @@
-// resolve.ts: from every definition that was found to one verdict a name. Each step is a pure function over data,
-// and what it decided is kept, so that `explain` tells exactly what happened.
+// resolve.ts: from every definition found to one verdict per name. Each step is a pure function over data, and its
+// decision is kept, so that `explain` reports exactly what happened.
 import { isAbsolute, join, resolve as resolvePath } from 'node:path'
 import { ServerNotFound } from '../errors.ts'
 import { nearest } from '../text/nearest.ts'
@@ -32,7 +32,7 @@ export interface ResolveInput {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly records: ProjectRecords
   readonly approveProject: boolean
-  /** Which server each "always" of this project was given for. */
+  /** Which server each "always" of this project is for. */
   readonly grants?: AlwaysRules | 'unreadable' | undefined
   /** By server: pinned files that differ from what was approved. */
   readonly changedFiles?: ReadonlyMap<string, readonly string[]>
@@ -40,11 +40,11 @@ export interface ResolveInput {
   readonly folderTrusted: boolean
   /** Where they start otherwise. */
   readonly neutralFolder: string
-  /** An enterprise file exists (even one that could not be read): only its servers do. */
+  /** An enterprise file exists (even an unreadable one): only its servers count. */
   readonly exclusiveFile?: string | undefined
 }
 
-/** One definition's fate. */
+/** What was decided about one definition. */
 export interface Contender {
   readonly definition: Definition
   readonly verdict:
@@ -63,7 +63,7 @@ export interface Resolution {
   readonly expansions: readonly Expansion[]
   readonly policy?: PolicyVerdict
   readonly trust?: TrustVerdict
-  /** Plain sentences about what was assumed, e.g. which transport a bare `url` became. */
+  /** Sentences about assumptions, e.g. which transport a bare `url` became. */
   readonly notes: readonly string[]
 }
 
@@ -73,7 +73,7 @@ export { recordName } from './effective-settings.ts'
 export interface Resolved {
   readonly servers: readonly ConfiguredServer[]
   readonly resolutions: ReadonlyMap<string, Resolution>
-  /** Servers of other files that an enterprise file makes disappear. */
+  /** Servers of other files that an enterprise file hides. */
   readonly hidden: readonly {
     readonly name: string
     readonly scope: Scope
@@ -81,9 +81,9 @@ export interface Resolved {
     readonly reason: string
   }[]
   readonly rules: readonly PermissionRule[]
-  /** The administrator's word before the person's, part by part. */
+  /** Settings merged part by part, the administrator's before the user's. */
   readonly logins: LoginSettings
-  /** How `plugboard serve` serves, and what it takes from its clients. */
+  /** How `plugboard serve` serves, and what it accepts from its clients. */
   readonly gateway: GatewaySettings
   readonly audit: AuditSettings
   readonly hooks: readonly WrittenHooks[]
@@ -92,7 +92,7 @@ export interface Resolved {
 }
 
 export function resolveConfiguration(given: ResolveInput): Resolved {
-  // Copied once: reading the real environment costs a system call a variable.
+  // Copied once: reading the real environment costs a system call per variable.
   const env = { CLAUDE_PROJECT_DIR: given.root, PLUGBOARD_PROJECT_DIR: given.root, ...given.env }
   const input = { ...given, env, documents: [...given.documents].sort(byRow) }
   const policy = policyParts(input.documents)
@@ -160,7 +160,7 @@ function rankContenders(definitions: readonly Definition[], exclusiveFile: strin
   })
 }
 
-/** Only what the embedding program gives is beyond the files: a repository could also write `"type": "sdk"`. */
+/** Only servers from the embedding program bypass the files: a repository could also write `"type": "sdk"`. */
 function isHandedOver({ entry, source }: Definition): boolean {
   return entry?.type === 'sdk' && source.scope === 'dynamic'
 }
@@ -174,7 +174,7 @@ function resolveOne(
   const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   if (!winner?.entry) return { name, contenders, expansions: [], notes: [] }
   const { source, written } = winner
-  // Only what a project brought is bound to its exact text.
+  // Only a project's entry is bound to its exact text.
   const hash = source.authorship === 'user' ? '' : hashOf(written)
   const trusted = trust({
     name,
@@ -247,7 +247,7 @@ function authorIn(winner: Definition, hash: string, input: ResolveInput): 'user'
   return authorOf(winner.name, hash, winner.source.authorship, input.records.approvals)
 }
 
-/** The file of the user's own server that a repository's entry of the same name stands before. */
+/** The file of the user's own server that a repository's entry of the same name shadows. */
 function replacedBy(contenders: readonly Contender[]): string | undefined {
   const own = contenders.find(
     ({ definition, verdict }) => verdict.kind === 'shadowed' && definition.source.authorship === 'user',
@@ -256,8 +256,9 @@ function replacedBy(contenders: readonly Contender[]): string | undefined {
 }
 
 /**
- * Paths in an entry are meant from the project's top folder. Without a `cwd`, only an entry of the project itself starts
- * there: package runners take code from the folder they start in, so the others need the user's trust in the folder.
+ * Paths in an entry are relative to the project's top folder. Without a `cwd`, only an entry of the project itself
+ * starts there: package runners load code from the folder they start in, so the others need the user's trust in the
+ * folder.
  */
 function withStartFolder(name: string, entry: ServerEntry, source: Source, input: ResolveInput): ServerEntry {
   const folder = startsInProject(source, input) ? input.root : join(input.neutralFolder, folderName(name))
@@ -267,7 +268,7 @@ function withStartFolder(name: string, entry: ServerEntry, source: Source, input
   return isAbsolute(entry.cwd) ? entry : { ...entry, cwd: resolvePath(input.root, entry.cwd) }
 }
 
-/** Names of configured servers are plain, but for one that means something to a package runner. */
+/** Names of configured servers are plain, except one that means something to a package runner. */
 function folderName(name: string): string {
   return /^(?!node_modules$)[A-Za-z0-9_-]{1,64}$/i.test(name) ? name : `server-${hashOf(name).slice(0, 16)}`
 }
@@ -287,34 +288,34 @@ function notesOn(entry: ServerEntry, source: Source, input: ResolveInput): strin
 
 const HAND_WRITTEN: readonly Scope[] = ['enterprise', 'dynamic', 'local', 'project', 'user']
 
-/** A plugin's or a fetched list's copy of a server that is already there under another name steps back. */
+/** A plugin's or fetched list's copy of a server that exists under another name is disabled. */
 function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution> {
-  const borrowed = drafts.some(({ server }) => server && !HAND_WRITTEN.includes(server.scope))
-  if (!borrowed) return new Map(drafts.map((draft) => [draft.name, draft]))
+  const hasExternal = drafts.some(({ server }) => server && !HAND_WRITTEN.includes(server.scope))
+  if (!hasExternal) return new Map(drafts.map((draft) => [draft.name, draft]))
   const strongestFirst = [...drafts].sort(
     (a, b) => scopeRank(a) - scopeRank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
   )
-  const standing = new Map<string, string>()
+  const nameBySignature = new Map<string, string>()
   const suppressed = new Map<string, string>()
   for (const { name, server } of strongestFirst) {
     if (!server || !isComparable(server.entry)) continue
-    const original = standing.get(server.signature)
-    // One that is already off keeps the reason it has; it starts nothing either way.
+    const original = nameBySignature.get(server.signature)
+    // One that is already disabled keeps its reason; it starts nothing either way.
     if (original !== undefined && !HAND_WRITTEN.includes(server.scope)) {
       if (!server.disabled) suppressed.set(name, original)
     }
-    // What may not run for lack of trust or by policy takes nobody's place.
+    // A server without trust, or forbidden by policy, shadows no other.
     else if (
       original === undefined &&
       server.disabled?.kind !== 'trust' &&
       server.disabled?.kind !== 'policy'
     )
-      standing.set(server.signature, name)
+      nameBySignature.set(server.signature, name)
   }
   return new Map(drafts.map((draft) => [draft.name, suppress(draft, suppressed.get(draft.name))]))
 }
 
-/** What is found by name or by lock file has no content that could repeat another's. */
+/** Servers found by name or by lock file have no content to compare. */
 function isComparable(entry: ServerEntry): boolean {
   return entry.type === 'stdio' || ('url' in entry && entry.url !== undefined)
 }
@@ -375,7 +376,7 @@ function weakestFirst<K extends 'gateway' | 'audit'>(
 }
 
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {
-  // A server that is switched off does not need its variables; one that waits for a yes soon will.
+  // A disabled server does not need its variables; one that waits for approval soon will.
   if (!server || (server.disabled && server.disabled.kind !== 'trust')) return []
   const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   return expansions
@@ -396,20 +397,20 @@ export interface PendingApproval {
   readonly hash: string
   readonly file: string
   readonly written: unknown
-  /** Why it is asked: never approved, or changed since. */
+  /** Why approval is needed: never approved, or changed since. */
   readonly because: string
   /** The file of the user's own server of this name, which it would replace. */
   readonly replaces?: string
 }
 
-/** The project's servers that wait for a yes. */
+/** The project's servers that wait for approval. */
 export function pendingApprovals(resolved: Resolved): PendingApproval[] {
   return [...resolved.resolutions.values()].flatMap((resolution) =>
     resolution.trust?.trusted === false ? projectEntry(resolution) : [],
   )
 }
 
-/** The entry of the project that won a name, whether it waits for a yes or has it; none for the user's own. */
+/** The project's entry that won a name, approved or not; undefined for the user's own. */
 export function projectEntry({ name, hash, trust, contenders, server }: Resolution): PendingApproval[] {
   const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   if (!winner || !hash || !trust) return []
@@ -418,19 +419,19 @@ export function projectEntry({ name, hash, trust, contenders, server }: Resoluti
   return [{ name, hash, file: source.file, written, because: trust.because, ...replaces }]
 }
 
-/** The resolution of a name, or an error that suggests what was meant. */
+/** The resolution of a name, or an error that suggests similar names. */
 export function findResolution(resolved: Resolved, name: string): Resolution {
   const found = resolved.resolutions.get(name)
   if (found) return found
   throw noSuchServer(name, [...resolved.resolutions.keys()])
 }
 
-/** With the names that were probably meant. */
+/** With the most similar names. */
 export function noSuchServer(name: string, known: readonly string[]): ServerNotFound {
   const typed = name.toLowerCase()
   const close = known.filter((one) => one.toLowerCase().includes(typed) || typed.includes(one.toLowerCase()))
-  const slip = nearest(name, known)
-  if (slip !== undefined && !close.includes(slip)) close.unshift(slip)
+  const similar = nearest(name, known)
+  if (similar !== undefined && !close.includes(similar)) close.unshift(similar)
   const hint = close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : undefined
   return new ServerNotFound(name, hint ? { hint } : {})
 }

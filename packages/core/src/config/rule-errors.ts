@@ -1,5 +1,5 @@
-// rule-errors.ts: what is wrong with the permission rules that are written in files of ours: texts that are no rule, and
-// rules about servers that do not exist. Rules of other products in their own files are not ours to judge.
+// rule-errors.ts: what is wrong with the permission rules in our own files: invalid rules, and rules for servers that
+// do not exist. Other products' rules in their own files are not checked.
 import { nearest } from '../text/nearest.ts'
 import { namesServer, parseRule, type RuleUse } from './rule-syntax.ts'
 import type { Source } from './sources.ts'
@@ -10,14 +10,14 @@ export const RULE_ACTIONS: readonly RuleAction[] = ['deny', 'ask', 'allow']
 
 const useOf = (action: RuleAction): RuleUse => (action === 'allow' ? 'allow' : 'restrict')
 
-/** Is this text a rule for us? Files of ours hold nothing else; other products' files hold rules for their own tools. */
+/** Is this text a rule for us? Our files hold nothing else; other products' files hold rules for their own tools. */
 export function isOurs(rule: string, source: Pick<Source, 'product' | 'scope'>): boolean {
   if (source.product !== 'claude' || rule.startsWith('mcp__')) return true
-  // An administrator's file is for everyone; `server.tool` cannot be one of another product's tools.
+  // An administrator's file applies to all products; `server.tool` cannot be one of another product's tools.
   return source.scope === 'enterprise' && rule.includes('.') && parseRule(rule, 'restrict').ok
 }
 
-/** A rule that counts. A `deny` or `ask` that cannot be read still closes the server it begins with. */
+/** A rule that counts. An unreadable `deny` or `ask` still closes the server it begins with. */
 export function isEffective(action: RuleAction, rule: string): boolean {
   return action !== 'allow' || parseRule(rule, 'allow').ok
 }
@@ -27,7 +27,7 @@ export interface RuleError {
   readonly hint: string
 }
 
-/** What is wrong with the text of a rule, and what it does until it is repaired. */
+/** What is wrong with a rule's text, and its effect until it is repaired. */
 export function ruleError(action: RuleAction, text: string): RuleError | undefined {
   const read = parseRule(text, useOf(action))
   if (read.ok) return undefined
@@ -43,7 +43,7 @@ export function ruleError(action: RuleAction, text: string): RuleError | undefin
   }
 }
 
-/** Rules whose server is not there: perhaps a slip, perhaps a server that comes and goes. */
+/** Rules whose server does not exist: perhaps a typo, perhaps a server that is not always present. */
 export function rulesWithoutServer(
   rules: readonly { readonly action: RuleAction; readonly rule: string; readonly file: string }[],
   servers: readonly string[],
@@ -53,7 +53,7 @@ export function rulesWithoutServer(
     if (!read.ok) return []
     const named = read.readings.map(({ server }) => server)
     if (named.some((pattern) => servers.some((server) => namesServer(pattern, server)))) return []
-    const slip = named.flatMap((name) => nearest(name, servers) ?? [])[0]
+    const similar = named.flatMap((name) => nearest(name, servers) ?? [])[0]
     return [
       {
         severity: 'warning',
@@ -62,9 +62,9 @@ export function rulesWithoutServer(
         path: `permissions.${action}`,
         message: `the rule ${JSON.stringify(rule)} is about a server that is not configured here`,
         hint:
-          slip === undefined
+          similar === undefined
             ? 'It counts when there is one. `plugboard list` shows the servers that there are.'
-            : `Did you mean the server "${slip}"?`,
+            : `Did you mean the server "${similar}"?`,
       },
     ]
   })

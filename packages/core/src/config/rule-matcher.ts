@@ -15,7 +15,7 @@ export interface ToolNames {
   readonly server: string
   /** The server's own name for the tool. */
   readonly tool: string
-  /** The name that the model sees, from the registry: shortened or with a suffix where it had to be. */
+  /** The name that the model sees, from the registry: shortened or with a suffix where needed. */
   readonly name?: string | undefined
 }
 
@@ -55,7 +55,7 @@ function fitsTool({ tool: pattern = '' }: RuleReading, names: ToolNames, use: Ru
       matchesGlob(pattern, spelled) ||
       (use === 'restrict' && known !== undefined && matchesGlob(pattern, known))
     )
-  // Two tools may be spelled alike in our characters; a grant is for the one that the registry calls so.
+  // Two tools may have the same spelling in our characters; a grant is for the one with that name in the registry.
   if (pattern === names.tool || pattern === known) return true
   return pattern === spelled && plain(names).length > TOOL_LIMITS.nameLength
 }
@@ -75,11 +75,11 @@ function plain({ server, tool }: ToolNames): string {
   return `mcp__${ruleSpelling(server)}__${ruleSpelling(tool)}`
 }
 
-/** A rule for exactly this tool that no other tool and no other server can be meant by. */
+/** A rule for exactly this tool that matches no other tool and no other server. */
 export function exactRule(names: ToolNames): string {
   const server = ruleSpelling(names.server)
   const tool = registered(names)
-  // Of a very long server name only the registry's name is left, and its hash is of this tool alone.
+  // For a very long server name only the registry's name is left, and its hash belongs to this tool alone.
   if (tool === undefined) return names.name ?? plain(names)
   const rule = `mcp__${server}__${tool}`
   // `mcp__a__b__c` opens a tool of `a`; a server called `a__b` needs the dot.

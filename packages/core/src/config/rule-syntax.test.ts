@@ -110,7 +110,7 @@ describe('the matcher', () => {
     ['github__get_issue.wipe', named('github__get_issue', 'wipe'), true, true],
     ['github__get_issue', named('github__get_issue', 'wipe'), true, true],
     ['mcp__git__*', named('git__evil', 'x'), false, false],
-    // The registry gave the tool a suffix, because another has its name.
+    // The registry gave the tool a suffix, because another tool has its name.
     ['mcp__s__de_lete', { server: 's', tool: 'de.lete', name: 'mcp__s__de_lete_34694ca7' }, false, true],
     ['s.de_lete', { server: 's', tool: 'de.lete', name: 'mcp__s__de_lete_34694ca7' }, false, true],
     ['s.de.lete', { server: 's', tool: 'de.lete', name: 'mcp__s__de_lete_34694ca7' }, true, true],
@@ -183,7 +183,7 @@ describe('the matcher', () => {
   })
 })
 
-// A small alphabet makes the odd cases common: borders next to borders, stars beside borders, names that collide.
+// A small alphabet makes the odd cases common: adjacent borders, stars next to borders, names that collide.
 const word = (letters: string, min: number, max: number) =>
   fc.array(fc.constantFrom(...letters), { minLength: min, maxLength: max }).map((parts) => parts.join(''))
 const serverName = word('ab_-', 1, 5)
@@ -195,7 +195,7 @@ const ruleText = fc.oneof(
   fc.tuple(serverName, toolName).map(([server, tool]) => `${server}.${tool}`),
 )
 
-/** By definition and without cleverness: every border, every spelling, stars as a regular expression. */
+/** By definition and without optimisation: every border, every spelling, stars as a regular expression. */
 function oracle(text: string, { server, tool, name }: ToolNames): { closes: boolean; opens: boolean } {
   const prefixed = text.startsWith('mcp__')
   const rest = prefixed ? text.slice(5) : text

@@ -1,8 +1,8 @@
-// rule-syntax.ts: the one language of permission rules: how a rule is written and which servers and tools its text can
-// mean. It is used for settings files, `--allow`, `expose` and hook matchers. What follows from a rule is decided in
-// permissions/.
+// rule-syntax.ts: the one language of permission rules: how a rule is written and which servers and tools its text
+// can mean. Settings files, `--allow`, `expose` and hook matchers use it. permissions/ decides what follows from a
+// rule.
 
-/** `allow` and `expose` open something; `restrict` closes something: `deny`, `ask`, a hook that guards. */
+/** `allow` and `expose` open something; `restrict` closes something: `deny`, `ask`, a hook. */
 export type RuleUse = 'allow' | 'expose' | 'restrict'
 
 /** One way to read a rule. Both parts may hold `*`; without `tool` it is about the whole server. */
@@ -14,7 +14,7 @@ export interface RuleReading {
 export interface ParsedRule {
   readonly ok: true
   readonly text: string
-  /** Every reading that the text has. A rule that restricts follows all of them. */
+  /** Every reading of the text. A rule that restricts follows all of them. */
   readonly readings: readonly RuleReading[]
   /** The readings that a rule that opens follows: `mcp__a__b` opens the tool `b` of `a`, never the server `a__b`. */
   readonly granted: readonly RuleReading[]
@@ -26,7 +26,7 @@ export interface UnreadableRule {
   /** What is wrong, as the end of a sentence that starts with the rule. */
   readonly problem: string
   readonly hint: string
-  /** The server that the text begins with. A `deny` that cannot be read closes this server until it is repaired. */
+  /** The server that the text begins with. An unreadable `deny` closes this server until it is repaired. */
   readonly server?: string
 }
 
@@ -92,7 +92,7 @@ function unreadable(text: string, problem: string, hint?: string): UnreadableRul
   }
 }
 
-/** The name that stands at the beginning of a text that is not a rule. */
+/** The name at the beginning of a text that is not a rule. */
 function leadingServer(text: string): string | undefined {
   const [, name] = /^[^A-Za-z0-9_-]*(?:mcp__)?([A-Za-z0-9_-]+)/i.exec(text) ?? []
   if (name === undefined) return undefined
@@ -100,7 +100,7 @@ function leadingServer(text: string): string | undefined {
   return border < 0 ? name : name.slice(0, border)
 }
 
-/** Slips that are made often: a slash, a colon or brackets instead of the dot, `MCP__`, spaces around. */
+/** Common mistakes: a slash, a colon or brackets instead of the dot, `MCP__`, spaces around. */
 function suggestion(text: string): string | undefined {
   const trimmed = text.trim().replace(/^mcp__/i, PREFIX)
   const [, server, tool] = /^([A-Za-z0-9_-]+)\s*[/:(> ]+\s*([A-Za-z0-9_.*-]+)\)?$/.exec(trimmed) ?? []
@@ -113,7 +113,7 @@ function didYouMean(rule: string): string {
   return `Did you mean "${rule}"?`
 }
 
-/** Does `text` fit `pattern`, where `*` stands for anything? Not a regular expression, so no pattern can be slow. */
+/** Does `text` match `pattern`, where `*` matches anything? Not a regular expression, so no pattern can be slow. */
 export function matchesGlob(pattern: string, text: string): boolean {
   const parts = pattern.split('*')
   const first = parts[0] ?? ''

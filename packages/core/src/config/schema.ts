@@ -1,5 +1,5 @@
-// schema.ts: what a person may write, as Zod schemas, and its way to a normalised entry.
-// One fault gives one diagnostic, placed by the caller; here a fault has only a path.
+// schema.ts: what a user may write, as Zod schemas, and its normalisation to an entry. One fault gives one
+// diagnostic, whose position the caller adds; here a fault has only a path.
 import * as z from 'zod/mini'
 import { nearest } from '../text/nearest.ts'
 import type { ServerEntry, TransportType } from './entry.ts'
@@ -20,7 +20,7 @@ const text = z.string('expected a string')
 const filled = z.string('expected a string').check(z.minLength(1, 'must not be empty'))
 const flag = z.boolean('expected true or false')
 const names = z.array(text, 'expected a list of strings')
-/** `"PORT": 3000` is what people write; it can only mean the string. */
+/** `"PORT": 3000` is common and can only mean the string. */
 const stringMap = z.record(
   z.string(),
   z.union([z.string(), z.number(), z.boolean()], 'expected a string'),
@@ -104,7 +104,7 @@ const shapes = {
   sdk: z.object({ ...common, type: text }),
 }
 
-/** What `type` may say, and which shape it asks for. */
+/** The values of `type`, and the shape that each requires. */
 const TYPES: Readonly<Record<string, { readonly type: TransportType; readonly shape: keyof typeof shapes }>> =
   {
     stdio: { type: 'stdio', shape: 'stdio' },
@@ -119,7 +119,7 @@ const TYPES: Readonly<Record<string, { readonly type: TransportType; readonly sh
   }
 export const WRITTEN_TYPES = Object.keys(TYPES)
 
-/** Schemes that make sense for a type; a variable in front is left for later. */
+/** Schemes that fit a type; a leading variable is checked later. */
 const SCHEMES: Readonly<Record<string, readonly string[]>> = {
   http: ['http:', 'https:'],
   sse: ['http:', 'https:'],
@@ -201,13 +201,13 @@ function foreignHint(given: Readonly<Record<string, unknown>>): string | undefin
 function unknownKeys(given: Readonly<Record<string, unknown>>, shape: keyof typeof shapes): SchemaFault[] {
   const inside = Object.entries({ permissions, oauth, reconnect }).flatMap(([field, { shape: fields }]) =>
     Object.hasOwn(shapes[shape].shape, field)
-      ? strangersIn(given[field], Object.keys(fields), [field], shape)
+      ? unknownKeysIn(given[field], Object.keys(fields), [field], shape)
       : [],
   )
-  return [...strangersIn(given, Object.keys(shapes[shape].shape), [], shape), ...inside]
+  return [...unknownKeysIn(given, Object.keys(shapes[shape].shape), [], shape), ...inside]
 }
 
-function strangersIn(
+function unknownKeysIn(
   given: unknown,
   known: readonly string[],
   path: readonly string[],
@@ -254,7 +254,7 @@ function explainIssue(issue: z.core.$ZodIssue, given: unknown): SchemaFault {
   }
 }
 
-/** A message may end up in a log, so a value in it is shown as masked as elsewhere. */
+/** A message may end up in a log, so a value in it is masked. */
 function describe(value: unknown, name = ''): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'
@@ -291,7 +291,7 @@ function checkUrl(url: unknown, type: TransportType): SchemaFault | undefined {
   return undefined
 }
 
-/** Numbers and booleans where strings belong are taken as their text, and said. */
+/** Numbers and booleans where strings belong are converted to text, with a note. */
 function coercions(given: Readonly<Record<string, unknown>>): SchemaFault[] {
   const faults: SchemaFault[] = []
   for (const field of ['args', 'env', 'headers'])
@@ -322,7 +322,7 @@ function normalise(
   if (typeof settings?.scopes === 'string')
     entry['oauth'] = { ...settings, scopes: settings.scopes.split(/\s+/).filter(Boolean) }
   if (guessed) entry['fallbackToSse'] = true
-  // The shape was checked above field by field; the union's arm is the one that `type` names.
+  // The shape was checked above field by field; `type` names the arm of the union.
   return entry as unknown as ServerEntry
 }
 
@@ -330,9 +330,9 @@ function refuse(path: readonly (string | number)[], message: string, hint: strin
   return { ok: false, faults: [{ severity: 'error', path, message, hint }] }
 }
 
-/** One server as JSON Schema sees it, for editors. */
+/** One server as JSON Schema describes it, for editors. */
 export const writtenEntrySchema = z.union([shapes.stdio, shapes.remote, shapes.ide, shapes.sdk])
-/** The kinds of that union in its order, and what `type` says for each. */
+/** The kinds of that union in its order, and the value of `type` for each. */
 export const entryKinds = (
   [
     ['a local server', 'stdio'],

@@ -1,4 +1,4 @@
-// The keys besides the servers: where they count, and that a fault in them never opens a door.
+// The keys besides the servers: where they count, and that a fault in them never opens access.
 import { describe, expect, it } from 'vitest'
 import { read, source } from './fixtures/source.ts'
 import type { Source } from './sources.ts'

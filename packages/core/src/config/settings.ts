@@ -1,5 +1,5 @@
-// settings.ts: the keys of a settings file besides its servers, and which scopes may use which.
-// A broken key costs only itself.
+// settings.ts: the keys of a settings file besides its servers, and which scopes may use which. A broken key affects
+// only itself.
 import * as z from 'zod/mini'
 import { nearest } from '../text/nearest.ts'
 import { printable } from '../text/printable.ts'
@@ -41,7 +41,7 @@ export interface LoginSettings {
     readonly callbackPort?: number | undefined
     readonly scopes?: readonly string[] | undefined
   }
-  /** Servers that a machine logs in to by itself, by name. */
+  /** Servers that use a machine login, by name. */
   readonly machines?: Readonly<Record<string, MachineLogin>>
   readonly clientMetadataUrl?: string
 }
@@ -104,7 +104,7 @@ export interface Settings {
   readonly logins?: LoginSettings
   readonly gateway?: GatewaySettings
   readonly audit?: AuditSettings
-  /** Commands around calls and questions, by event. What is in it is read where hooks are run. */
+  /** Commands around calls and prompts, by event. The hook runner reads the content. */
   readonly hooks?: Readonly<Record<string, unknown>>
 }
 
@@ -213,7 +213,7 @@ const keys = {
 }
 type SettingsKey = keyof typeof keys
 
-/** Where a key counts. What decides over the person, or sends a secret somewhere, is not for a repository to say. */
+/** Where a key counts. A repository may not set what restricts the user or sends a secret somewhere. */
 export const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
   logins: ['enterprise', 'user'],
   gateway: ['enterprise', 'user'],
@@ -229,7 +229,7 @@ export const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
   permissions: ['enterprise', 'user', 'local', 'project'],
   hooks: ['enterprise', 'user', 'local'],
 }
-/** Keys that only take something away still count in a file with a syntax error: failing must not open a door. */
+/** Keys that only restrict still count in a file with a syntax error: a failure must not open access. */
 const RESTRICTING: readonly SettingsKey[] = [
   'allowedMcpServers',
   'deniedMcpServers',
@@ -238,7 +238,7 @@ const RESTRICTING: readonly SettingsKey[] = [
   'disabledMcpjsonServers',
   'permissions',
 ]
-/** Words of other products that mean "trusted", bound to a name alone; a name is no proof of what runs. */
+/** Keys of other products that mean "trusted" for a name alone; a name does not prove what runs. */
 const NAME_ONLY_TRUST = ['enabledMcpjsonServers', 'enableAllProjectMcpServers']
 const OTHERS = ['$schema', 'mcpServers', ...NAME_ONLY_TRUST]
 
@@ -315,21 +315,21 @@ export function readSettings(
           `unknown key "${key}"`,
           unknownKeyHint(key, [...Object.keys(keys), ...OTHERS]),
         )
-  // A slip in `deny` would leave a door open that somebody believes is shut.
+  // A typo in `deny` would leave open what its author believes is closed.
   const lists = source.product === 'plugboard' ? member(root, 'permissions')?.value : undefined
   if (lists?.kind === 'object')
     for (const { key, offset } of lists.members)
       if (!RULE_LISTS.includes(key)) {
-        const slip = nearest(key, RULE_LISTS) !== undefined
+        const isTypo = nearest(key, RULE_LISTS) !== undefined
         const hint = unknownKeyHint(key, RULE_LISTS)
-        warn(slip ? 'error' : 'warning', offset, `permissions.${key}`, `unknown key "${key}"`, hint)
+        warn(isTypo ? 'error' : 'warning', offset, `permissions.${key}`, `unknown key "${key}"`, hint)
       }
   if (HONOURED.permissions.includes(source.scope))
     for (const { action, at, text, offset } of writtenRules(member(root, 'permissions')?.value)) {
       const fault = isOurs(text, source) ? ruleError(action, text) : undefined
       if (fault) warn('error', offset, `permissions.${action}[${at}]`, fault.message, fault.hint)
     }
-  // A policy that was not read whole could have said no to anything.
+  // A policy that was only partly read might have denied anything.
   const unclear =
     document.broken || (settings['deniedMcpServers'] === undefined && member(root, 'deniedMcpServers'))
   const locked = source.scope === 'enterprise' && unclear ? LOCKED : {}
@@ -338,7 +338,7 @@ export function readSettings(
 
 const RULE_LISTS: readonly string[] = RULE_ACTIONS
 
-/** Every text that stands where a rule should, with its place; a single one is taken for a list of one. */
+/** Every string in the place of a rule, with its position; a single one counts as a list of one. */
 function writtenRules(lists: JsonNode | undefined) {
   return RULE_ACTIONS.flatMap((action) => {
     const list = member(lists, action)?.value
@@ -359,7 +359,7 @@ function unknownKeyHint(key: string, known: readonly string[]): string {
     : `It is ignored. Did you mean "${close}"?`
 }
 
-/** Of a key that is wrong in places, the part that takes something away: one slip must not lift the other bans. */
+/** For a key with faults, the part that restricts: one typo must not lift the other denials. */
 function rightPart(key: SettingsKey, given: unknown): unknown {
   const right = (list: unknown, item: { safeParse(value: unknown): { success: boolean } }) =>
     Array.isArray(list) ? list.filter((value) => item.safeParse(value).success) : undefined
@@ -376,7 +376,7 @@ function rightPart(key: SettingsKey, given: unknown): unknown {
     case 'permissions': {
       if (typeof given !== 'object' || given === null) return undefined
       const { deny, ask } = given as Record<string, unknown>
-      // `"deny": "files"` is not a list, but what it means to close stays closed.
+      // `"deny": "files"` is not a list, but what it denies stays denied.
       const rules = (list: unknown) => right(typeof list === 'string' ? [list] : list, z.string()) ?? []
       return { deny: rules(deny), ask: rules(ask) }
     }
@@ -385,7 +385,7 @@ function rightPart(key: SettingsKey, given: unknown): unknown {
   }
 }
 
-/** Another product's hooks expect its tools and its words; only what an administrator wrote is for everyone. */
+/** Another product's hooks expect its tools and its names; only an administrator's apply to all products. */
 function isForOthers(source: Source): boolean {
   return source.product === 'claude' && source.scope !== 'enterprise'
 }

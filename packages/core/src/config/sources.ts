@@ -1,9 +1,9 @@
-// sources.ts: the table of places where definitions live. A new place is one more row.
-// Rows of one scope stand in the order in which they win; reading them is load.ts's business.
+// sources.ts: the table of places where definitions live. A new place is one more row. Rows of one scope are in order
+// of precedence; load.ts reads them.
 import { isAbsolute, join } from 'node:path'
 import type { Scope } from './types.ts'
 
-/** Which files there are depends on these facts and nothing else. */
+/** These facts alone decide which files there are. */
 export interface Place {
   /** The project's top folder. */
   readonly root: string
@@ -15,8 +15,8 @@ export interface Place {
 export type Shape = 'settings' | 'mcp-json' | 'claude-json' | 'claude-json-project' | 'managed-mcp' | 'list'
 
 /**
- * Where a file lies decides whose it is. `user`: outside the project. `repository`: inside the project folder, private
- * files included; only a record in the user's home (trust.ts) says that the user wrote or approved what is in it.
+ * A file's location decides its author. `user`: outside the project. `repository`: inside the project folder, private
+ * files included; only a record in the user's home (trust.ts) says that the user wrote or approved its content.
  */
 export type Authorship = 'user' | 'repository'
 
@@ -25,9 +25,9 @@ export interface Source {
   readonly scope: Scope
   readonly shape: Shape
   readonly authorship: Authorship
-  /** The file, URL or label that people see. */
+  /** The file, URL or label to display. */
   readonly file: string
-  /** Another product's files are read and never written, and their other keys are none of our business. */
+  /** Another product's file is read and never written, and its other keys are ignored. */
   readonly product: 'plugboard' | 'claude' | 'shared'
   /** The order inside a scope; 0 wins. */
   readonly rank: number
@@ -47,7 +47,7 @@ export function plugboardHome(place: Pick<Place, 'home' | 'env'>): string {
   return place.env['PLUGBOARD_HOME'] || join(place.home, '.plugboard')
 }
 
-/** The system folders where an administrator puts policy. They always count; a variable can only add one more. */
+/** The system folders for an administrator's policy. They always count; a variable can only add one more. */
 function systemFolders(place: Pick<Place, 'platform'>): readonly string[] {
   switch (place.platform) {
     case 'darwin':
@@ -124,7 +124,7 @@ function policyRows(folder: string): Omit<Source, 'rank'>[] {
   ]
 }
 
-/** The file that `add` and friends write for a scope. */
+/** The file that `add` and similar commands write for a scope. */
 const WRITABLE: Readonly<Record<'local' | 'project' | 'user', string>> = {
   local: 'local',
   project: 'mcp-json',
@@ -138,7 +138,7 @@ export function writableSource(place: Place, scope: WritableScope): Source {
   return found
 }
 
-/** May we edit it? Only our own files and the shared .mcp.json; what a flag or a program gave is theirs. */
+/** May we edit it? Only our own files and the shared .mcp.json, not what a flag or a program gave. */
 export function isWritable(source: Source): boolean {
   return source.scope in WRITABLE && (source.product === 'plugboard' || source.id === 'mcp-json')
 }

@@ -1,4 +1,4 @@
-// What programs of a folder that is not trusted get of the PATH, and where a command is looked for.
+// Which part of the PATH programs get in an untrusted folder, and where a command is looked up.
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

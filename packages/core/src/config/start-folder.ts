@@ -1,6 +1,6 @@
-// start-folder.ts: where programs start that did not come from the project, and what of the PATH they get. Package
-// runners, interpreters and version managers take code from the folder they start in and from relative PATH entries, so
-// a folder that the user has not trusted is neither.
+// start-folder.ts: where programs from outside the project start, and which part of the PATH they get. Package
+// runners, interpreters and version managers load code from the folder they start in and from relative PATH entries,
+// so a folder that the user has not trusted is used for neither.
 import { isAbsolute, join, parse, resolve } from 'node:path'
 import { InitError } from '../errors.ts'
 import type { Host } from '../host.ts'
@@ -8,14 +8,14 @@ import { lazyModule } from '../lazy.ts'
 import { isInside, realPath } from './project.ts'
 import { type Place, plugboardHome } from './sources.ts'
 
-/** The folder of ours in which each such server has a folder of its own. */
+/** Our folder in which each such server has its own folder. */
 export function neutralFolder(place: Pick<Place, 'home' | 'env'>): string {
   return resolve(plugboardHome(place), 'run')
 }
 
 const DEFAULT_PATH = '/usr/bin:/bin'
 
-/** What runners read from the folder they start in. None of it belongs into the neutral folder. */
+/** What runners read from the folder they start in. The neutral folder must contain none of it. */
 const CODE_NAMES: ReadonlySet<string> = new Set([
   'node_modules',
   'package.json',
@@ -44,7 +44,7 @@ function holdsCode(name: string): boolean {
 
 /**
  * The environment for programs of this project: PATH without empty and relative entries, and, unless the folder is
- * trusted, without folders of the project and without what `npm run` says about it.
+ * trusted, without folders of the project and without the variables that `npm run` sets for it.
  */
 export function childHostEnvironment(
   env: Host['env'],
@@ -67,7 +67,7 @@ function safePath(
   folderTrusted: boolean,
 ): string {
   const separator = platform === 'win32' ? ';' : ':'
-  // A project that contains the home folder (a container's `/`) contains every program too; those are not its own.
+  // A project that contains the home folder (a container's `/`) contains every program too; those are not part of it.
   const ofProject = (entry: string) =>
     !isInside(realPath(home), root) && (isInside(entry, root) || isInside(realPath(entry), root))
   const kept = path
@@ -78,7 +78,7 @@ function safePath(
   return kept === '' && separator === ':' ? DEFAULT_PATH : kept
 }
 
-/** The same host, for starting programs: the safe environment, a safe folder where none is given, a safe look-up. */
+/** The same host for starting programs: the safe environment, a safe default folder, a safe PATH look-up. */
 export function hostForPrograms(host: Host, place: Place, folderTrusted: boolean): Host {
   const neutral = neutralFolder(place)
   return {
@@ -94,7 +94,7 @@ export function hostForPrograms(host: Host, place: Place, folderTrusted: boolean
   }
 }
 
-/** Makes the folder, or says why nothing may start in it. Where nothing can be written, the root of the disk serves. */
+/** Creates the folder, or says why nothing may start in it. Where nothing can be written, the disk root is used. */
 function prepared(folder: string, neutral: string): string {
   const { mkdirSync } = lazyModule('node:fs')
   try {
@@ -131,12 +131,12 @@ function check(folder: string): void {
     )
 }
 
-/** No such file on any system: what was not found must not be looked for once more, in the folder it would start in. */
+/** A path that exists on no system: a missing command must not be looked up again in the start folder. */
 const NOWHERE = '/nonexistent'
 
 /**
  * The file that a command names: on PATH without empty and relative entries, never in the folder it starts in. A path
- * that does not exist where there is none.
+ * that does not exist when there is none.
  */
 export function findProgram(
   command: string,
@@ -153,14 +153,14 @@ export function findProgram(
     try {
       if (!statSync(file).isFile()) continue
     } catch {
-      // Not there, or behind a folder that is closed to us.
+      // Missing, or inside a folder that we cannot read.
       continue
     }
     try {
       accessSync(file, constants.X_OK)
       return file
     } catch {
-      // A later folder may have one that we may execute; else the start says what is wrong with this one.
+      // A later folder may have an executable one; otherwise starting this one reports what is wrong with it.
       forbidden ??= file
     }
   }

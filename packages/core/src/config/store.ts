@@ -1,4 +1,4 @@
-// store.ts: the writing edge of the configuration: one file, under a lock, replaced in one step.
+// store.ts: writes the configuration: one file, under a lock, replaced in one step.
 import { lstat, mkdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { InvalidInput, IoError } from '../errors.ts'
@@ -9,16 +9,16 @@ import { member, parseDocument } from './parse.ts'
 import { isInside } from './project.ts'
 import { type Place, SETTINGS_SCHEMA_URL, type Source } from './sources.ts'
 
-/** What a new file of ours starts from; .mcp.json is everybody's and carries nothing of ours. */
+/** What a new file of ours starts from; the shared .mcp.json carries nothing of ours. */
 const FRESH: Readonly<Record<string, string>> = {
   settings: `{\n  "$schema": ${JSON.stringify(SETTINGS_SCHEMA_URL)}\n}\n`,
   'mcp-json': '{\n  "mcpServers": {}\n}\n',
 }
 
 /**
- * Edits a file of ours. `plan` sees the current text and says what to change (nothing, to leave it); it runs under
- * the lock, so that two processes that edit at once both find their change in the end. A file of the user's may be a
- * link; inside a project a link would let the repository choose what is overwritten, so it is refused.
+ * Edits a file of ours. `plan` gets the current text and returns what to change (nothing, to leave it); it runs under
+ * the lock, so that of two processes that edit at once both changes are kept. A user's file may be a link; inside a
+ * project a link would let the repository choose what is overwritten, so it is refused.
  */
 export async function editSource(
   place: Pick<Place, 'root'>,
@@ -41,7 +41,7 @@ export async function editSource(
         })
       await writeFileAtomic(target, after, {
         mode: source.scope === 'project' ? 0o644 : 0o600,
-        // A private file may hold a token; one that came with the repository was readable for everyone.
+        // A private file may hold a token; one that came with the repository was readable for all users.
         forceMode: ofProject && source.scope === 'local',
         noFollow: ofProject,
       })
@@ -53,7 +53,7 @@ export async function editSource(
   }
 }
 
-/** The project folder itself is a real path; everything below it is for the repository to make. */
+/** The project folder itself is a real path; the repository controls everything below it. */
 async function refuseLinks(file: string, root: string): Promise<void> {
   if (!isInside(file, root)) return
   let path = root
@@ -69,7 +69,7 @@ async function refuseLinks(file: string, root: string): Promise<void> {
   }
 }
 
-/** Where the servers of a file stand: under `mcpServers`, or at the top of a flat .mcp.json. */
+/** Where the servers of a file are: under `mcpServers`, or at the top of a flat .mcp.json. */
 export function serverPath(text: string, source: Source, name: string): readonly string[] {
   if (source.shape !== 'mcp-json') return ['mcpServers', name]
   const { root } = parseDocument(text, source.file)
@@ -100,7 +100,7 @@ async function keepOutOfVersionControl(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true })
   if (await stat(ignore).catch(() => undefined)) return
   await writeFile(ignore, 'settings.local.json\n', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    // Somebody else made it in between.
+    // Another process created it in between.
     if (error.code !== 'EEXIST') throw error
   })
 }

@@ -1,15 +1,18 @@
-// trust.ts: may something that lies inside a project start or count? Only if the user's home holds a record of exactly
-// this text for exactly this folder. Pure; approvals.ts reads the records, approval-store.ts writes them.
+// trust.ts: may something inside a project start or count? Only if the user's home holds a record of exactly this
+// text for exactly this folder. Pure; approvals.ts reads the records, approval-store.ts writes them.
 import type { Authorship } from './sources.ts'
 
-/** `written`: a command of ours wrote the entry for the user. `approved`: the user let the repository's entry start. */
+/**
+ * `written`: a command of ours wrote the entry for the user. `approved`: the user allowed the repository's entry to
+ * start.
+ */
 export type RecordKind = 'written' | 'approved'
 
 export interface Approval {
   readonly hash: string
   readonly source: string
   readonly approvedAt: string
-  /** Absent in records of older versions, which did not tell the two apart: approved. */
+  /** Absent in records of older versions, which did not distinguish the two: approved. */
   readonly kind?: RecordKind
   /** `approve --pin`: the files the entry names, relative to the project, and the SHA-256 of each. */
   readonly files?: Readonly<Record<string, string>>
@@ -18,19 +21,19 @@ export interface Approval {
 /** name → approval, for one project. */
 export type Approvals = ReadonlyMap<string, Approval>
 
-/** What the user's home remembers about one project folder. */
+/** What the user's home records about one project folder. */
 export interface ProjectRecords {
   readonly approvals: Approvals
   /** settings file, relative to the project → the hooks and the allow rules in it that count. */
   readonly settings: ReadonlyMap<string, SettingsRecord>
-  /** The user's answer to "may your servers start in this folder?"; undefined when it was never asked. */
+  /** May the user's servers start in this folder? Undefined when the user was never prompted. */
   readonly folder?: boolean
 }
 
 export interface SettingsRecord {
   /** The hash of the whole `hooks` object. */
   readonly hooks?: string
-  /** Each allow rule that was approved, in its own spelling. */
+  /** Each approved allow rule, in its own spelling. */
   readonly allow?: readonly string[]
 }
 
@@ -45,7 +48,7 @@ export interface TrustQuestion {
   readonly hash: string
   readonly authorship: Authorship
   readonly approvals: Approvals
-  /** Pinned files of the entry that are gone or differ from what was approved. */
+  /** Pinned files of the entry that are missing or differ from what was approved. */
   readonly changedFiles?: readonly string[]
   readonly approveProject: boolean
 }
@@ -72,7 +75,10 @@ export function trust(question: TrustQuestion): TrustVerdict {
   }
 }
 
-/** Whose entry is it, for credentials and rules? An approval lets an entry start; it does not make it the user's. */
+/**
+ * Who is the author of the entry, for credentials and rules? An approval lets it start; it does not make it the
+ * user's.
+ */
 export function authorOf(
   name: string,
   hash: string,

@@ -1,4 +1,4 @@
-// types.ts: the words that the configuration pipeline and everything after it share.
+// types.ts: the types that the configuration pipeline and every later layer share.
 import type { ServerEntry } from './entry.ts'
 
 /** Where a definition comes from, strongest first. `enterprise`, when present, is exclusive. */
@@ -14,12 +14,12 @@ export const SCOPES = [
 ] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** One fault in one place, for a person to act on. */
+/** One fault in one place, for the user to fix. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning'
   /** The file, URL or label it was found in. */
   readonly file: string
-  /** 1-based, when the place is known. */
+  /** 1-based, when the position is known. */
   readonly line?: number
   readonly column?: number
   /** Where in the document, e.g. `mcpServers.github.args[2]`. */
@@ -27,7 +27,7 @@ export interface Diagnostic {
   readonly server?: string
   readonly message: string
   readonly hint?: string
-  /** About permission rules: an error among them is told by every command, a warning by `list` and `doctor`. */
+  /** About permission rules: every command reports an error among them, `list` and `doctor` a warning. */
   readonly topic?: 'rules'
 }
 
@@ -46,7 +46,7 @@ export interface ConfiguredServer {
   readonly source: string
   /** Variables expanded; ready to open. */
   readonly entry: ServerEntry
-  /** What the server is, whatever its name: equal signatures are the same server. */
+  /** Identifies the server whatever its name: equal signatures are the same server. */
   readonly signature: string
   readonly disabled?: DisabledReason
   /**

@@ -1,25 +1,25 @@
-// watch.ts: follows the files of a configuration. Any change of any of them reads the whole configuration again, after
-// a moment of quiet; what differs is for the board to find out. System events make it fast; a look at every file once a
-// second makes it sure where events are missing: swapped links and folders, network disks, used-up watches.
+// watch.ts: follows the files of a configuration. Any change of any of them reloads the whole configuration after a
+// quiet moment; the board computes the difference. System events make it fast; polling every file once a second makes
+// it reliable where events are missing: swapped links and folders, network disks, exhausted watches.
 import { dirname, join, sep } from 'node:path'
 import { lazyModule } from '../lazy.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { type Configuration, reloadConfiguration } from './load.ts'
 
 export interface ConfigurationListener {
-  /** A new configuration, read as the first one was. The next one waits until this is done. */
+  /** A new configuration, loaded like the first. The next one waits until this call ends. */
   changed(next: Configuration, before: Configuration): unknown
-  /** Reading or taking over failed for a reason that no file explains; the last configuration stays. */
+  /** Loading or applying failed for a reason that no file explains; the last configuration stays. */
   failed(error: unknown): void
 }
 
 export interface WatchedConfiguration {
-  /** Reads every file again now. A failure is told to the listener. */
+  /** Reloads every file now. The listener receives a failure. */
   reload(): Promise<void>
   stop(): void
 }
 
-/** Tells of every new configuration until it is stopped. It neither throws nor rejects. */
+/** Reports every new configuration until it is stopped. It neither throws nor rejects. */
 export function watchConfiguration(
   first: Configuration,
   listener: ConfigurationListener,
@@ -39,7 +39,7 @@ class ConfigurationWatch implements WatchedConfiguration {
   #firstChange: number | undefined
   #cancelSettling: (() => void) | undefined
   #cancelPoll: (() => void) | undefined
-  #told: string | undefined
+  #reportedFailure: string | undefined
 
   constructor(first: Configuration, listener: ConfigurationListener) {
     this.#current = first
@@ -47,7 +47,7 @@ class ConfigurationWatch implements WatchedConfiguration {
     this.#looks = looksOf(first.files)
     this.#followFolders()
     this.#poll()
-    if (changedSince(first)) this.#soon()
+    if (changedSince(first)) this.#scheduleReload()
   }
 
   stop(): void {
@@ -70,13 +70,13 @@ class ConfigurationWatch implements WatchedConfiguration {
     this.#cancelPoll = this.#host.backgroundTimer(CONFIG_LIMITS.watchPollMs, () => {
       const looks = looksOf(this.#current.files)
       const changed = [...looks].some(([file, look]) => this.#looks.get(file) !== look)
-      if (changed || this.#told !== undefined) this.#soon()
+      if (changed || this.#reportedFailure !== undefined) this.#scheduleReload()
       this.#poll()
     })
   }
 
   /** A file that is written without a pause is read all the same. */
-  #soon(): void {
+  #scheduleReload(): void {
     if (this.#stopped) return
     this.#cancelSettling?.()
     const now = this.#host.now()
@@ -96,7 +96,7 @@ class ConfigurationWatch implements WatchedConfiguration {
     }
     this.#reading = true
     try {
-      // Before the files are read: what changes meanwhile is found at the next look.
+      // Before the files are read: the next poll finds what changes meanwhile.
       this.#looks = looksOf(this.#current.files)
       const before = this.#current
       const next = await reloadConfiguration(before)
@@ -106,27 +106,27 @@ class ConfigurationWatch implements WatchedConfiguration {
         this.#looks = new Map([...this.#looks, [file, look]])
       this.#followFolders()
       await this.#listener.changed(next, before)
-      this.#told = undefined
+      this.#reportedFailure = undefined
     } catch (error) {
       this.#fail(error)
     } finally {
       this.#reading = false
       if (this.#again) {
         this.#again = false
-        this.#soon()
+        this.#scheduleReload()
       }
     }
   }
 
-  /** Tried again at every look, told once. */
+  /** Retried at every poll, reported once. */
   #fail(error: unknown): void {
     const text = String(error)
-    if (this.#stopped || this.#told === text) return
-    this.#told = text
+    if (this.#stopped || this.#reportedFailure === text) return
+    this.#reportedFailure = text
     this.#listener.failed(error)
   }
 
-  /** Folders are watched, not files: an atomic replacement is a new file. A folder that is not there yet is awaited above. */
+  /** Watches folders, not files: an atomic replacement is a new file. For a missing folder its parent is watched. */
   #followFolders(): void {
     const { existsSync } = lazyModule('node:fs')
     const wanted = new Set<string>()
@@ -146,21 +146,24 @@ class ConfigurationWatch implements WatchedConfiguration {
   #followFolder(folder: string): void {
     try {
       const watcher = lazyModule('node:fs').watch(folder, { persistent: false }, (_, name) => {
-        if (name === null || this.#concerns(folder, name)) this.#soon()
+        if (name === null || this.#concerns(folder, name)) this.#scheduleReload()
       })
       watcher.on('error', () => {
-        // The folder went away; the next look finds out whether it is back.
+        // The folder went away; the next poll finds out whether it is back.
         watcher.close()
         this.#watchers.delete(folder)
-        this.#soon()
+        this.#scheduleReload()
       })
       this.#watchers.set(folder, watcher)
     } catch {
-      // It may not be watched, or the system has no more watches: the look once a second has to do.
+      // The folder may not be watched, or the system has no more watches: polling covers it.
     }
   }
 
-  /** A home folder is busy; only what leads to one of the files counts, and what a mounted volume is swapped by. */
+  /**
+   * A home folder is busy; only paths that lead to one of the files count, and the links a mounted volume is swapped
+   * by.
+   */
   #concerns(folder: string, name: string): boolean {
     const path = join(folder, name)
     return (
@@ -169,7 +172,7 @@ class ConfigurationWatch implements WatchedConfiguration {
   }
 }
 
-/** Times on a disk are as coarse as this. */
+/** The resolution of file times on a disk. */
 const DISK_TIME_MS = 20
 
 /** Did a file change between the reading and now? */
@@ -180,13 +183,13 @@ function changedSince({ files, readAt }: Configuration): boolean {
       const found = statSync(file, { throwIfNoEntry: false })
       return found?.isFile() === true && found.ctimeMs > readAt - DISK_TIME_MS
     } catch {
-      // What cannot be looked at did not get readable since.
+      // An unreadable file has not become readable since.
       return false
     }
   })
 }
 
-/** What a file looks like from outside, links followed: another file, another time or other rights look different. */
+/** A file's state from outside, links followed: another file, another time or other rights differ. */
 function looksOf(files: readonly string[]): ReadonlyMap<string, string> {
   const { statSync } = lazyModule('node:fs')
   return new Map(
@@ -195,7 +198,7 @@ function looksOf(files: readonly string[]): ReadonlyMap<string, string> {
         const found = statSync(file, { throwIfNoEntry: false })
         if (!found) return [file, 'missing']
         const { dev, ino, size, mode, mtimeMs, ctimeMs } = found
-        // What happens inside a plugin's folder is told by its files.
+        // The plugin's files report what happens inside its folder.
         if (found.isDirectory()) return [file, ['folder', dev, ino].join(' ')]
         return [file, [dev, ino, size, mode, mtimeMs, ctimeMs].join(' ')]
       } catch (error) {

@@ -1,5 +1,5 @@
-// catalog.ts: the lists of one server together: their first reading, their refreshing, and what the tool list says
-// about a single tool. lists.ts knows how one list is read.
+// catalog.ts: the lists of one server together: first read, refresh, and what the tool list says about a single tool.
+// lists.ts reads one list.
 
 import type { Lru } from '../async/lru.ts'
 import { atMost } from '../async/waits.ts'
@@ -31,7 +31,7 @@ export interface CatalogOptions {
   warn(text: string): void
   /** A tool of the server is not offered, and why. */
   leftOut?(text: string): void
-  /** Whether tools may want headers beside their arguments: 2026-07-28 over HTTP. */
+  /** Whether tools may require headers besides their arguments: 2026-07-28 over HTTP. */
   wantsHeaders(): boolean
 }
 
@@ -45,7 +45,7 @@ export class Catalog {
   readonly resources: CachedList<ResourceDefinition>
   readonly templates: CachedList<TemplateDefinition>
   readonly prompts: CachedList<PromptDefinition>
-  /** Read only when somebody asks for them. */
+  /** Read only on demand. */
   readonly skills: CachedList<SkillEntry>
   readonly #options: CatalogOptions
   #byName = new Map<string, KnownTool>()
@@ -68,7 +68,7 @@ export class Catalog {
     return scan && paramHeaders(scan, args)
   }
 
-  /** The first reading. What fails aside from the tools is kept in its list, and in the log. */
+  /** The first read. A failure other than of the tools is kept in its list and in the log. */
   async read(capabilities: ServerCapabilities): Promise<{ readonly aside: Promise<void> }> {
     this.drop()
     const { tools, resources, prompts } = capabilities
@@ -93,7 +93,7 @@ export class Catalog {
         this.prompts.invalidate()
         return true
       case 'notifications/resources/list_changed':
-        // Skills are made of resources, and have no word of their own for this.
+        // Skills are made of resources, and have no notification of their own.
         this.templates.drop()
         this.skills.drop()
         this.resources.invalidate()
@@ -103,13 +103,13 @@ export class Catalog {
     }
   }
 
-  /** The tools are not what we think they are. */
+  /** The cached tools are out of date. */
   async relist(): Promise<void> {
     this.tools.drop()
     await this.tools.get()
   }
 
-  /** The server is gone from the board. */
+  /** The server was removed from the board. */
   end(): void {
     this.drop()
     for (const list of this.#side) this.#options.recent.remove(list)
@@ -119,7 +119,7 @@ export class Catalog {
     for (const list of [this.tools, ...this.#side]) list.drop()
   }
 
-  /** The tools are the pool everybody works with and are always kept; the others may be let go and read again. */
+  /** The tools are always kept; the other lists may be dropped and read again. */
   get #side(): readonly CachedList<unknown>[] {
     return [this.resources, this.templates, this.prompts, this.skills]
   }
@@ -151,7 +151,7 @@ export class Catalog {
     this.#options.listed(kind, count)
   }
 
-  /** A tool whose header marks are wrong must not be offered. */
+  /** A tool with invalid header annotations must not be offered. */
   #usable(tool: ToolDefinition | string): ToolDefinition | string {
     if (typeof tool === 'string' || !this.#options.wantsHeaders()) return tool
     const scan = scanHeaders(tool.inputSchema)

@@ -1,5 +1,5 @@
-// connect-attempts.ts: the attempts to connect one server, one after the other and never two at a time, with the rests between
-// them. What follows an attempt is decided in states.ts; a caller who needs the server cuts a rest short.
+// connect-attempts.ts: the attempts to connect one server, one after the other and never two at a time, with the
+// delays between them. states.ts decides what follows an attempt; a caller that needs the server cuts a delay short.
 
 import { backgroundSleep } from '../async/waits.ts'
 import type { Host } from '../host.ts'
@@ -49,19 +49,19 @@ export class ConnectAttempts {
     this.#running = running
   }
 
-  /** A caller waits: the rest before the next attempt ends at once, or as soon as an attempt that failed is not too fresh. */
+  /** A caller waits: the delay before the next attempt ends at once, or as soon as the last failure is old enough. */
   hurry(): void {
     const rest = this.#rest
     if (!rest || rest.hurried) return
     rest.hurried = true
     const waitMs = this.#last?.up === false ? probeWait(this.last, true) : 0
-    // After a slow failure the rest that was planned is short enough.
+    // After a slow failure the planned delay is short enough.
     if (waitMs === undefined) return
     const stop = this.#options.host.backgroundTimer(waitMs, () => rest.cut.abort())
     rest.cut.signal.addEventListener('abort', stop, { once: true })
   }
 
-  /** The user wants it now. */
+  /** The user asked for it now. */
   hurryNow(): void {
     this.#rest?.cut.abort()
   }
@@ -92,7 +92,7 @@ export class ConnectAttempts {
     signal.addEventListener('abort', onAbort, { once: true })
     this.#rest = { cut, hurried: false }
     await backgroundSleep(host, ms, cut.signal)
-    // Ends a timer that was to cut the rest short.
+    // Cancels a timer that would cut the delay short.
     cut.abort()
     this.#rest = undefined
     signal.removeEventListener('abort', onAbort)

@@ -1,5 +1,5 @@
-// connect.ts: one attempt to bring a server up: transport, greeting in the right era, first lists, all within one deadline.
-// It holds no state between attempts; what it learns about the server goes to the era memory.
+// connect.ts: one attempt to bring a server up: transport, handshake in the right era, first lists, all within one
+// deadline. It holds no state between attempts; what it learns about the server goes to the era memory.
 
 import { atMost, Deadline } from '../async/waits.ts'
 import type { HttpEntry, ServerEntry } from '../config/entry.ts'
@@ -25,22 +25,22 @@ export interface ConnectAttempt {
   readonly handlers: RequestHandlers
   readonly clientInfo: { readonly name: string; readonly version: string }
   readonly auth?: TransportAuth | undefined
-  /** A value that must not be repeated in logs, errors and events. */
+  /** A value that logs, errors and events must not repeat. */
   readonly learnSecret?: ((value: string) => void) | undefined
   readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
   readonly workspace?: readonly string[] | undefined
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** The attempt got this far. */
+  /** The attempt reached this step. */
   stage(stage: Stage): void
-  /** A plain `url` was met as the older transport. */
+  /** A plain `url` turned out to be legacy SSE. */
   became(type: 'sse'): void
   notification(method: string, params: Json): void
   closed(session: Session | undefined, why: unknown): void
   trouble(error: unknown): void
 }
 
-/** Reads what a connected server must have shown before it counts as up. */
+/** Reads what a server must have listed before it counts as up. */
 export type Establish = (session: Session, deadline: Deadline) => Promise<void>
 
 export async function connectOnce(options: ConnectAttempt, establish: Establish): Promise<Session> {
@@ -52,7 +52,7 @@ export async function connectOnce(options: ConnectAttempt, establish: Establish)
       return await attempt(options, known, establish, deadline)
     } catch (error) {
       if (known && learned(server.entry)) eras.forget(server.entry, server.signature)
-      // What was remembered may be what is wrong: ask the server itself, once.
+      // The remembered era may be wrong: probe the server itself, once.
       if (!known || !learned(server.entry) || !mayBeMisremembered(error, known)) throw error
       return await attempt(options, undefined, establish, deadline)
     }
@@ -74,13 +74,13 @@ async function attempt(
   let session: Session
   let became = known?.became
   try {
-    session = await greet(options, entry, known?.era, deadline)
+    session = await startSession(options, entry, known?.era, deadline)
   } catch (error) {
     if (error instanceof ClosedOnProbe) {
       eras.remember(server.entry, server.signature, { era: 'legacy' })
-      session = await greet(options, entry, 'legacy', deadline)
+      session = await startSession(options, entry, 'legacy', deadline)
     } else if (entry.type === 'http' && entry.fallbackToSse && wantsSse(error)) {
-      session = await greet(options, asSse(entry), 'legacy', deadline)
+      session = await startSession(options, asSse(entry), 'legacy', deadline)
       became = 'sse'
     } else throw error
   }
@@ -101,7 +101,7 @@ async function attempt(
   // A remembered verdict keeps its date, so that it is checked again a day after it was found, not a day after its use.
   if (!known || known.stale || became !== known.became)
     eras.remember(server.entry, server.signature, {
-      // Greeted in both eras, a server that was slow to start is met as a modern one the next time.
+      // After a handshake in both eras, a server that was slow to start is treated as modern the next time.
       era: discovery ? 'modern' : session.era,
       ...(discovery && { discovery }),
       ...(became && { became }),
@@ -109,7 +109,7 @@ async function attempt(
   return session
 }
 
-async function greet(
+async function startSession(
   options: ConnectAttempt,
   entry: ServerEntry,
   known: 'legacy' | Discovery | undefined,
@@ -127,7 +127,7 @@ async function greet(
     workspace: options.workspace,
     signal: deadline.signal,
   })
-  // A transport that arrives after the deadline still has an owner who ends it.
+  // A transport that is opened after the deadline is still closed here.
   opening.then(
     (transport) => (deadline.signal.aborted ? transport.close() : undefined),
     () => undefined,
@@ -153,15 +153,15 @@ async function greet(
     session = await deadline.within(open)
     return session
   } catch (error) {
-    // Past the deadline the session is still closing; whoever waits for this attempt waits for that too.
+    // Past the deadline the session is still closing; a caller that awaits this attempt waits for that too.
     await atMost(host, CONNECT_LIMITS.closeMs, open)
     throw error
   }
 }
 
-/** Lets a session that was replaced finish what is under way, then ends it. */
+/** Lets a replaced session finish its open requests, then closes it. */
 export function retire(host: Host, session: Session): void {
-  const end = () => void session.close().catch(() => undefined) // No caller is left who could be told.
+  const end = () => void session.close().catch(() => undefined) // No caller is left to report to.
   if (session.inFlight === 0) end()
   else host.backgroundTimer(CONNECT_LIMITS.closeMs, end)
 }
@@ -172,7 +172,7 @@ function asSse(entry: ServerEntry): ServerEntry {
   return { ...rest, type: 'sse' }
 }
 
-/** The verdict on these is a matter of fact, not of memory. */
+/** These decide the verdict by themselves, not the memory. */
 function learned(entry: ServerEntry): boolean {
   return (
     entry.type === 'stdio' || entry.type === 'http' || entry.type === 'ws' || entry.type === 'claudeai-proxy'

@@ -1,6 +1,6 @@
-// connection.ts: the effects around one server's state: connecting when needed, reconnecting when lost, requests that
-// survive what can be survived, and an end. The decisions are in states.ts; one attempt is in connect.ts, their order in
-// connect-attempts.ts. Whatever a caller awaits here holds the process; what runs without a caller does not.
+// connection.ts: the effects around one server's state: connect when needed, reconnect when lost, retry requests that
+// can be retried, close. states.ts decides; connect.ts makes one attempt, connect-attempts.ts orders them. What a
+// caller awaits here holds the process; what runs without a caller does not.
 
 import { RequestTimedOut } from '../async/wait-errors.ts'
 import { abortable, atMost, type Deadline, held } from '../async/waits.ts'
@@ -41,18 +41,18 @@ export class Connection {
   readonly #options: ConnectionOptions
   readonly #policy: ReconnectPolicy
   readonly #log: ServerLog
-  /** What the server is used with and must not be repeated in logs, errors and events. */
+  /** Secrets used with the server, which logs, errors and events must not repeat. */
   readonly secrets: KnownSecrets
   readonly #requests: Requests
   readonly #subscriptions: Subscriptions
   readonly #closing = new AbortController()
   #state: ServerState
-  /** The session the lists are read from: the connected one, or the one on its way there. */
+  /** The session the lists are read from: the connected one, or the one being set up. */
   #session: Session | undefined
   #health: Health | undefined
   #became: 'sse' | undefined
   readonly #attempts: ConnectAttempts
-  /** Ends the wait for the next slow retry of a failed server. */
+  /** Cancels the timer for the next slow retry of a failed server. */
   #stopRetry: (() => void) | undefined
   #renewing: Promise<void> | undefined
   #closed: Promise<void> | undefined
@@ -119,34 +119,37 @@ export class Connection {
   }
 
   /**
-   * Connects if that was not done yet, tries a failed server again if its last try is not too fresh, and waits until it is
-   * settled one way or the other. Never rejects for the server's sake.
+   * Connects if not done yet, retries a failed server if its last attempt is old enough, and waits until the state is
+   * settled. Never rejects because of the server.
    */
   settled(signal?: AbortSignal): Promise<ServerState> {
     return this.#awaited(this.#settled(signal))
   }
 
-  /** The same for a caller that cannot go on without the server: it waits a moment for a fresh verdict on a failed one. */
+  /**
+   * The same for a caller that cannot continue without the server: it waits a moment for a fresh verdict on a failed
+   * one.
+   */
   needed(signal?: AbortSignal): Promise<ServerState> {
     return this.#awaited(this.#settled(signal, true))
   }
 
-  /** The same for the board's own sake, or a reconnect: no caller waits, so the process is not held. */
+  /** The same for the board itself, or a reconnect: no caller waits, so the process is not held. */
   wake(afresh = false): void {
     void (afresh ? this.#reconnect() : this.#settled())
   }
 
-  /** The user's wish to try again at once, whatever the state: after a login, or when the server is back. */
+  /** The user asked for a retry at once, whatever the state: after a login, or when the server is back. */
   reconnect(signal?: AbortSignal): Promise<ServerState> {
     return this.#awaited(this.#reconnect(signal))
   }
 
-  /** Sends one request, connecting first if need be. Rejects with a `PlugboardError`. */
+  /** Sends one request, connecting first if needed. Rejects with a `PlugboardError`. */
   request(method: string, params?: Json, options: RequestOptions = {}): Promise<Json> {
     return this.#requests.send(method, params, options)
   }
 
-  /** One of the server's lists, connecting first if need be; read again only when it is not fresh. */
+  /** One of the server's lists, connecting first if needed; read again only when it is not fresh. */
   async list<K extends ListKind>(kind: K, signal?: AbortSignal): Promise<Catalog[K]['items']> {
     const { host } = this.#options
     try {
@@ -174,7 +177,7 @@ export class Connection {
     return this.#subscribing('unsubscribe', uri)
   }
 
-  /** Ends everything this connection owns; idempotent, and over within its bound. */
+  /** Ends everything this connection owns; idempotent and bounded in time. */
   close(): Promise<void> {
     this.#closed ??= this.#end()
     return this.#closed
@@ -186,7 +189,7 @@ export class Connection {
     this.#stopRetry?.()
     this.#quiet()
     this.catalog.end()
-    // The one in use, and the one on its way there if that is another.
+    // The one in use, and the one being set up if that is another.
     const sessions = new Set([
       this.#session,
       this.#state.kind === 'connected' ? this.#state.session : undefined,
@@ -229,16 +232,16 @@ export class Connection {
   async #reconnect(signal?: AbortSignal): Promise<ServerState> {
     const state = this.#state
     this.#options.auth?.tryAgain?.()
-    // Leaving is part of the new attempt: a caller who comes meanwhile waits for it instead of starting another.
+    // Disconnecting is part of the new attempt: a caller that comes meanwhile waits for it instead of starting another.
     if (state.kind === 'connected')
-      this.#attempts.start({ state: states.begin(states.idle), afterMs: 0 }, this.#leave(state))
+      this.#attempts.start({ state: states.begin(states.idle), afterMs: 0 }, this.#disconnect(state))
     else if (state.kind === 'failed' || state.kind === 'needs-auth')
       this.#attempts.start({ state: states.begin(state), afterMs: 0 })
     else this.#attempts.hurryNow()
     return this.#settled(signal)
   }
 
-  /** A caller needs a failed server: it is tried at once for all who ask, unless the last verdict is too fresh. */
+  /** A caller needs a failed server: one retry at once for all callers, unless the last verdict is too fresh. */
   #probe(state: states.Failed, needed: boolean): void {
     const afterMs = probeWait(this.#attempts.last, needed)
     if (afterMs !== undefined) this.#attempts.start({ state: states.retry(state, false), afterMs })
@@ -264,11 +267,11 @@ export class Connection {
     const { signal } = this.#closing
     let at = pending
     this.#log.turnPage()
-    let giveBack: (() => void) | undefined
+    let releaseSlot: (() => void) | undefined
     let stopTimer: (() => void) | undefined
     try {
-      giveBack = await slots.take(signal)
-      stopTimer = host.backgroundTimer(CONNECT_LIMITS.slotHoldMs, giveBack)
+      releaseSlot = await slots.take(signal)
+      stopTimer = host.backgroundTimer(CONNECT_LIMITS.slotHoldMs, releaseSlot)
       const started = host.now()
       const session = await this.#open((stage) => {
         at = states.reached(at, stage)
@@ -285,7 +288,7 @@ export class Connection {
       return states.attemptFailed(at, fault, this.#policy, host.random())
     } finally {
       stopTimer?.()
-      giveBack?.()
+      releaseSlot?.()
     }
   }
 
@@ -296,7 +299,7 @@ export class Connection {
       local: isLocal(entry),
       onDead: (error) => this.#onDead(error),
     })
-    // What runs in this process is as alive as we are.
+    // A server in this process lives as long as we do.
     this.#health = entry.type === 'sdk' ? undefined : health
     return connectOnce(
       {
@@ -336,7 +339,7 @@ export class Connection {
     this.#become(state)
     this.#health?.watch(state.session)
     void this.#subscriptions.attach(state.session)
-    // It may have gone in the moment between its last answer and now.
+    // It may have closed in the moment between its last response and now.
     if (state.session.closed) this.#onClosed(state.session, undefined)
   }
 
@@ -369,7 +372,7 @@ export class Connection {
     else this.#become(next.state)
   }
 
-  /** Timers, readings and subscriptions of a connection that is over. */
+  /** Timers, reads and subscriptions of a closed connection. */
   #quiet(): void {
     this.#health?.stop()
     this.#health = undefined
@@ -377,7 +380,7 @@ export class Connection {
     this.catalog.drop()
   }
 
-  async #leave(state: Connected): Promise<void> {
+  async #disconnect(state: Connected): Promise<void> {
     this.#become(states.idle)
     this.#quiet()
     this.#session = undefined
@@ -403,7 +406,7 @@ export class Connection {
     }
   }
 
-  /** The server forgot the session: greet it again on a fresh transport, once for all who noticed. */
+  /** The server forgot the session: initialize again on a fresh transport, once for all requests that noticed. */
   async #renew(old: Session): Promise<void> {
     const state = this.#state
     if (state.kind !== 'connected' || state.session !== old) return
@@ -454,7 +457,7 @@ export class Connection {
   async #fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json> {
     const session = this.#session
     if (!session) throw new ChannelClosed(false)
-    // While connecting, the deadline of the attempt is the only clock.
+    // While connecting, the deadline of the attempt is the only timer.
     const limits = this.#options
     const timeoutMs =
       this.#state.kind === 'connected'
@@ -464,7 +467,7 @@ export class Connection {
       return await session.request(method, params, { signal, timeoutMs, background: true })
     } catch (error) {
       if (!isSessionExpired(error, session.hasHttpSession) || this.#state.kind !== 'connected') throw error
-      // Renewing reads the lists anew; this reading is over.
+      // Renewing reads the lists again; this read is obsolete.
       void this.#renew(session).catch(() => undefined)
       throw error
     }

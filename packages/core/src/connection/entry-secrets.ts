@@ -1,12 +1,12 @@
-// entry-secrets.ts: which values of an entry are secrets, by the names they have and by their look.
+// entry-secrets.ts: which values of an entry are secrets, by their names and by their form.
 import type { ServerEntry } from '../config/entry.ts'
 import { isSecret } from '../config/mask.ts'
 import { KnownSecrets } from '../text/known-secrets.ts'
 import type { TransportAuth } from '../transports/open.ts'
 
-/** A value that nobody types by hand: long, of one piece, letters and digits mixed. */
+/** A generated value: long, without spaces, letters and digits mixed. */
 const RANDOM = /^(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[\w+=.~-]{16,}$/
-/** `--token=x`, and the word after `--token`. */
+/** `--token=x`, and the argument after `--token`. */
 const FLAG = /^--?([A-Za-z][\w-]*)(?:=(.*))?$/s
 
 export function entrySecrets(entry: ServerEntry): KnownSecrets {
@@ -32,7 +32,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // Not an escape; then it is what it is.
+    // Not a valid escape; use the value as it is.
     return text
   }
 }
@@ -44,7 +44,7 @@ function flagged(args: readonly string[]): string[] {
   })
 }
 
-/** The same logins; every token and header that they bring is remembered. */
+/** The same logins; every token and header from them is added to the known secrets. */
 export function rememberTokens(
   auth: TransportAuth | undefined,
   secrets: KnownSecrets,

@@ -23,7 +23,7 @@ const entry = { type: 'stdio', command: 'x', args: [], env: {} } as const
 const discovery = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ttlMs: 1000 }
 const DAY = 24 * 60 * 60 * 1000
 
-/** Says nothing to the first question until the second is there, and then answers both at once. */
+/** Ignores the first request until the second has arrived, and then responds to both at once. */
 function answersTogether(end: Transport): void {
   let first: number | string | undefined
   end.onmessage = (message) => {
@@ -45,7 +45,7 @@ function answersTogether(end: Transport): void {
   void end.start()
 }
 
-/** Refuses the version the first `times` times, naming the versions it takes; of the older era it knows nothing. */
+/** Rejects the version the first `times` times, naming its supported versions; it does not support the legacy era. */
 function refusesVersion(times: number, supported: readonly string[], asked: string[]) {
   return (end: Transport): void => {
     end.onmessage = (message) => {
@@ -92,7 +92,7 @@ describe('finding the era of a server', () => {
 
   it('meets a server of 2026-07-28 as one, without initialize', async () => {
     const modern = fixture('modern', 'modern')
-    // However slowly it starts: the wait for a silent one is not what this is about.
+    // However slowly it starts: this test is not about the wait for a silent one.
     const { host } = heldHost(CONNECT_LIMITS.probeMs)
     const made = await board({ servers: [modern.server], host })
     await made.ready()

@@ -1,5 +1,5 @@
-// era-memory.ts: what is remembered between runs about how a server wants to be spoken to, so that a later connect pays no
-// probe. One file per state folder, shared by processes. How the era is found out is session.ts's business.
+// era-memory.ts: caches between runs which era and transport a server uses, so that a later connect needs no probe.
+// One file per state folder, shared by processes. session.ts finds the era out.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { ServerEntry, TransportType } from '../config/entry.ts'
@@ -19,19 +19,19 @@ export interface EraRecord {
   readonly at: number
   readonly era: 'legacy' | 'modern'
   readonly discovery?: Discovery
-  /** A plain `url` turned out to be the older transport. */
+  /** A plain `url` turned out to be legacy SSE. */
   readonly became?: 'sse'
 }
 
-/** What connects are told: undefined means nobody knows. */
+/** What connects start from: undefined means unknown. */
 export interface KnownEra {
   readonly era: 'legacy' | Discovery
-  /** The discovery has outlived the time the server gave it: use it, and ask again meanwhile. */
+  /** The discovery is past its lifetime: use it, and refresh it meanwhile. */
   readonly stale: boolean
   readonly became?: 'sse'
 }
 
-/** Transports that only ever carried the older protocol. */
+/** Transports that only ever carried the legacy protocol. */
 const LEGACY_ONLY: ReadonlySet<TransportType> = new Set(['sse', 'sse-ide', 'ws-ide'])
 
 export class EraMemory {
@@ -40,7 +40,7 @@ export class EraMemory {
   readonly #warn: (text: string) => void
   #records: Map<string, EraRecord> | undefined
   #loading: Promise<Map<string, EraRecord>> | undefined
-  /** Changes not written yet; undefined is a record to be removed. */
+  /** Unsaved changes; undefined is a record to remove. */
   readonly #dirty = new Map<string, EraRecord | undefined>()
   #saving: Promise<void> | undefined
 
@@ -61,9 +61,9 @@ export class EraMemory {
     return { era: record.discovery, stale: age >= (record.discovery.ttlMs ?? 0), ...became }
   }
 
-  /** Takes effect at once for this process, and reaches the disk in its own time. */
+  /** Takes effect at once for this process, and is written to disk later. */
   remember(entry: ServerEntry, signature: string, record: Omit<EraRecord, 'at'>): void {
-    // What a program hands over by name has no signature that would mean the same tomorrow.
+    // A server passed in by name has no signature that stays valid across runs.
     if (entry.type === 'sdk' || LEGACY_ONLY.has(entry.type)) return
     this.#set(keyOf(entry, signature), { ...record, at: this.#host.now() })
   }
@@ -73,7 +73,7 @@ export class EraMemory {
     if (this.#records?.has(key)) this.#set(key, undefined)
   }
 
-  /** Waits until everything remembered is on disk. Never rejects: it is a memory of convenience. */
+  /** Waits until everything is on disk. Never rejects: this is only a cache. */
   async flush(): Promise<void> {
     await this.#saving
   }
@@ -102,7 +102,7 @@ export class EraMemory {
     try {
       return parseRecords(JSON.parse(outcome.text))
     } catch {
-      // A broken memory is an empty one; the next write replaces it.
+      // A broken cache counts as empty; the next write replaces it.
       return new Map()
     }
   }
@@ -131,7 +131,7 @@ export class EraMemory {
   }
 }
 
-/** The era belongs to the server and the transport: the same server may speak another one elsewhere. */
+/** The era belongs to the server and the transport: the same server may use another one elsewhere. */
 function keyOf(entry: ServerEntry, signature: string): string {
   return createHash('sha256').update(`${entry.type}\n${signature}`).digest('hex')
 }

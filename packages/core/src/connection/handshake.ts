@@ -1,5 +1,5 @@
-// handshake.ts: the first words with a server: which era it speaks, and what it says about itself.
-// Its timers do not hold the process: a connection is also made again when no caller waits for it.
+// handshake.ts: the handshake with a server: which era it uses, and what it says about itself. Its timers do not hold
+// the process: a reconnect may run without a waiting caller.
 import { PlugboardError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
@@ -28,7 +28,7 @@ export interface Handshake {
   readonly capabilities: Json
   /** What every message of 2026-07-28 carries in its `_meta`. */
   readonly envelope: Json
-  /** What is known of the server's era; undefined means: find out. */
+  /** The server's known era; undefined means: find out. */
   readonly known: 'legacy' | Discovery | undefined
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -43,7 +43,7 @@ export interface ProbeAnswer {
   readonly discovery?: Discovery
 }
 
-/** The server ended the connection instead of answering the probe: it is of the older era, and needs a fresh start. */
+/** The server closed the connection instead of responding to the probe: it is legacy, and needs a fresh start. */
 export class ClosedOnProbe extends Error {
   constructor() {
     super('The server closed the connection on the version probe.')
@@ -51,15 +51,15 @@ export class ClosedOnProbe extends Error {
   }
 }
 
-/** Greets a server in the era it is known for, or finds out. */
-export async function handshake(greeting: Handshake): Promise<ProbeAnswer> {
-  const { known } = greeting
-  if (known === 'legacy') return await initialize(greeting)
-  return known ? modernFacts(known) : await findEra(greeting)
+/** Does the handshake in the server's known era, or finds the era out. */
+export async function handshake(options: Handshake): Promise<ProbeAnswer> {
+  const { known } = options
+  if (known === 'legacy') return await initialize(options)
+  return known ? modernFacts(known) : await findEra(options)
 }
 
-async function initialize(greeting: Handshake): Promise<ProbeAnswer> {
-  const { wire, clientInfo, capabilities, timeoutMs, signal } = greeting
+async function initialize(options: Handshake): Promise<ProbeAnswer> {
+  const { wire, clientInfo, capabilities, timeoutMs, signal } = options
   const result = await wire.request(
     'initialize',
     { protocolVersion: LEGACY_VERSIONS[0], capabilities: capabilities, clientInfo },
@@ -80,12 +80,12 @@ async function initialize(greeting: Handshake): Promise<ProbeAnswer> {
 }
 
 /**
- * Asks `server/discover` in place. No answer within the probe time means an older server, or a slow start: then
- * `initialize` follows on the same channel, so an older server has lost nothing; a slow modern one is met as what it
- * answers to both.
+ * Sends `server/discover` on the same channel. No response within the probe time means a legacy server, or a slow
+ * start: then `initialize` follows on the same channel, so the probe costs a legacy server nothing; a slow modern one
+ * is recognised by its responses to both.
  */
-async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
-  const { wire, host, timeoutMs, signal } = greeting
+async function findEra(options: Handshake): Promise<ProbeAnswer> {
+  const { wire, host, timeoutMs, signal } = options
   const giveUp = new AbortController()
   const onAbort = () => giveUp.abort(signal.reason)
   signal.addEventListener('abort', onAbort, { once: true })
@@ -93,7 +93,7 @@ async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
     wire
       .request(
         'server/discover',
-        { _meta: greeting.envelope },
+        { _meta: options.envelope },
         {
           timeoutMs,
           signal: giveUp.signal,
@@ -109,24 +109,24 @@ async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
       stopTimer = host.backgroundTimer(CONNECT_LIMITS.probeMs, () => resolve('silent'))
     })
     const first = await Promise.race([probe, silence])
-    if (first !== 'silent') return await conclude(greeting, first)
-    const older = initialize(greeting)
-    const newer = probe.then((found) =>
+    if (first !== 'silent') return await conclude(options, first)
+    const legacyAnswer = initialize(options)
+    const modernAnswer = probe.then((found) =>
       found.kind === 'modern' ? modernFacts(found.discovery) : new Promise<never>(() => undefined),
     )
-    const answered = await Promise.race([newer, older])
-    if (answered.era === 'legacy') return { ...answered, ...(await alreadyFound(host, newer)) }
+    const answered = await Promise.race([modernAnswer, legacyAnswer])
+    if (answered.era === 'legacy') return { ...answered, ...(await alreadyFound(host, modernAnswer)) }
     if (wire.transport.hasPerRequestStream) return answered
-    // On one channel a server that takes the older greeting stays with it, whatever it had said before: to go on in the
-    // newer era would be to talk past it. One that refuses it, or does not mind it, is a modern one.
-    const patience = new Promise<ProbeAnswer>((resolve) => {
+    // On one channel a server that accepts `initialize` stays legacy, whatever it had said before: continuing in the
+    // modern era would fail. One that rejects or ignores it is modern.
+    const timeLimit = new Promise<ProbeAnswer>((resolve) => {
       stopTimer = host.backgroundTimer(CONNECT_LIMITS.probeMs, () => resolve(answered))
     })
     const { discovery } = answered
-    const met = older.then((greeted) => ({ ...greeted, ...(discovery && { discovery }) }))
-    return await Promise.race([met.catch(() => answered), patience])
+    const settled = legacyAnswer.then((facts) => ({ ...facts, ...(discovery && { discovery }) }))
+    return await Promise.race([settled.catch(() => answered), timeLimit])
   } catch (error) {
-    // It may have taken its time to fall over the probe.
+    // It may have taken a while to crash on the probe.
     throw error instanceof ChannelClosed ? new ClosedOnProbe() : error
   } finally {
     stopTimer?.()
@@ -135,27 +135,27 @@ async function findEra(greeting: Handshake): Promise<ProbeAnswer> {
   }
 }
 
-/** Both answers may come in one piece; what the first one said must not be lost to the order of our own steps. */
+/** Both responses may arrive in one chunk; the first must not be lost to the order of our own steps. */
 async function alreadyFound(
   host: Host,
-  newer: Promise<ProbeAnswer>,
+  modernAnswer: Promise<ProbeAnswer>,
 ): Promise<Pick<ProbeAnswer, 'discovery'>> {
   let stop: (() => void) | undefined
   const turn = new Promise<undefined>((resolve) => {
     stop = host.backgroundTimer(0, () => resolve(undefined))
   })
-  const found = await Promise.race([newer, turn])
+  const found = await Promise.race([modernAnswer, turn])
   stop?.()
   return found?.discovery ? { discovery: found.discovery } : {}
 }
 
-async function conclude(greeting: Handshake, verdict: Probed): Promise<ProbeAnswer> {
+async function conclude(options: Handshake, verdict: Probed): Promise<ProbeAnswer> {
   switch (verdict.kind) {
     case 'modern':
       return modernFacts(verdict.discovery)
     case 'again':
     case 'legacy':
-      return await initialize(greeting)
+      return await initialize(options)
     case 'closed':
       throw new ClosedOnProbe()
     case 'fatal':
@@ -166,7 +166,7 @@ async function conclude(greeting: Handshake, verdict: Probed): Promise<ProbeAnsw
 type Probed =
   | { readonly kind: 'modern'; readonly discovery: Discovery }
   | { readonly kind: 'legacy' }
-  /** It refused the version, and named that very version among those it takes. */
+  /** The server rejected the version, but listed that version among those it supports. */
   | { readonly kind: 'again' }
   | { readonly kind: 'closed' }
   | { readonly kind: 'fatal'; readonly error: unknown }
@@ -178,11 +178,11 @@ function probeAnswered(result: Json): Probed {
     : { kind: 'legacy' }
 }
 
-/** Only what would fail the older greeting too is fatal; every other failure is how an older server says no. */
+/** Only what would fail `initialize` too is fatal; every other failure is how a legacy server rejects the probe. */
 function probeFailed(error: unknown): Probed {
   if (error instanceof ChannelClosed) return { kind: 'closed' }
   const status = httpStatus(error)
-  // What the auth refuses or wants is no answer of the server's, and a second question would meet the same.
+  // An auth error is not the server's response, and a second request would fail the same way.
   const isAuths = error instanceof PlugboardError && error.stage === 'auth'
   if (status === 401 || status === 403 || isAuths || wasNeverSent(error)) return { kind: 'fatal', error }
   return { kind: namesOurVersion(unwrapHttp(error)) ? 'again' : 'legacy' }

@@ -36,7 +36,7 @@ function watched({ era = 'legacy', tools = true, inFlight = 0, answer }: Script)
     onDead: (error) => dead.push(error),
     deafMs: 20,
   })
-  // Only what is asked of a session here.
+  // Only the members of a session that are used here.
   return { health, asked, dead, session: session as unknown as Session }
 }
 
@@ -115,7 +115,7 @@ describe('a remote server', () => {
   it('is not restarted because of one request that took too long', async () => {
     const asked: string[] = []
     const health = new Health({ host: systemHost(), local: false, onDead: () => asked.push('dead') })
-    // Nothing of it may be asked.
+    // No request may be sent.
     await health.timedOut({} as Session)
     expect(asked).toEqual([])
   })

@@ -1,5 +1,5 @@
-// health.ts: notices that a server is no longer there: errors of the line in a row, a heartbeat that is not answered, or,
-// for a local one, nothing at all after a request timed out. It only notices; connection.ts closes and reconnects.
+// health.ts: detects a dead server: consecutive transport errors, an unanswered heartbeat, or, for a local one,
+// silence after a request timed out. It only detects; connection.ts closes and reconnects.
 
 import { RequestTimedOut } from '../async/wait-errors.ts'
 import type { Host } from '../host.ts'
@@ -10,7 +10,7 @@ import type { Session } from './session.ts'
 
 export interface HealthOptions {
   readonly host: Host
-  /** A process of our own: its death is seen by itself, but one that hangs is only noticed when it is asked. */
+  /** Our own child process: its exit is visible, but a hang is only noticed by a ping. */
   readonly local: boolean
   readonly onDead: (error: unknown) => void
   readonly heartbeatMs?: number
@@ -20,7 +20,7 @@ export interface HealthOptions {
 
 export class Health {
   readonly #options: HealthOptions
-  /** One fault reaches us twice: from the transport, and from the request it broke. */
+  /** One fault arrives twice: from the transport, and from the request it broke. */
   readonly #counted = new WeakSet<object>()
   #inARow = 0
   #dead = false
@@ -38,19 +38,19 @@ export class Health {
   bad(error: unknown): void {
     if (typeof error !== 'object' || error === null || this.#counted.has(error)) return
     this.#counted.add(error)
-    if (isTerminalError(error)) this.#strike(error)
+    if (isTerminalError(error)) this.#countFailure(error)
   }
 
-  /** A request got no answer in time. A local server that then says nothing at all is deaf: it is dead. */
+  /** A request timed out. A local server that then sends nothing at all is dead. */
   async timedOut(session: Session): Promise<void> {
     if (!this.#options.local || this.#asking || this.#dead) return
     this.#asking = true
     const deafMs = this.#options.deafMs ?? CONNECT_LIMITS.deafMs
-    // With other requests open it may be busy with them, so it is asked more than once.
+    // With other requests open it may be busy with them, so it is pinged more than once.
     const checks = session.inFlight > 0 ? CONNECT_LIMITS.deafChecks : 1
     for (let asked = 1; ; asked++) {
-      const heard = await this.#isHeard(session, deafMs)
-      if (heard || session.closed || this.#dead) break
+      const responded = await this.#isResponding(session, deafMs)
+      if (responded || session.closed || this.#dead) break
       if (asked < checks) continue
       this.stop()
       this.#options.onDead(new RequestTimedOut(deafMs))
@@ -74,7 +74,7 @@ export class Health {
     const everyMs = this.#options.heartbeatMs ?? CONNECT_LIMITS.heartbeatMs
     this.#stopTimer = this.#options.host.backgroundTimer(everyMs, () => {
       const quietFor = this.#options.host.now() - session.lastHeard
-      // Less than nothing means that the clock was set back: then a ping says more than the clock.
+      // A negative value means that the clock was set back: then ping.
       if (quietFor >= 0 && quietFor < everyMs) this.#arm(session)
       else void this.#ping(session)
     })
@@ -86,19 +86,19 @@ export class Health {
       await session.request('ping', undefined, { timeoutMs, background: true })
       this.good()
     } catch (error) {
-      // A server that answers "no such method" is alive.
+      // A server that responds "no such method" is alive.
       if (error instanceof JsonRpcError) this.good()
-      else if (error instanceof RequestTimedOut) this.#strike(error)
+      else if (error instanceof RequestTimedOut) this.#countFailure(error)
       else this.bad(error)
     }
     if (!this.#dead) this.#arm(session)
   }
 
   /**
-   * Any answer counts, and so does anything else that it says meanwhile, such as progress. Two questions, because some
-   * servers leave a ping unanswered that they do not know.
+   * Any response counts, and so does any other message meanwhile, such as progress. Two requests, because some
+   * servers ignore a ping that they do not know.
    */
-  async #isHeard(session: Session, timeoutMs: number): Promise<boolean> {
+  async #isResponding(session: Session, timeoutMs: number): Promise<boolean> {
     const asked = session.heardCount
     const methods = [
       session.era === 'modern' ? 'server/discover' : 'ping',
@@ -111,14 +111,14 @@ export class Health {
         if (!(error instanceof JsonRpcError)) throw error
       }
     })
-    const heard = await Promise.any(answers).then(
+    const responded = await Promise.any(answers).then(
       () => true,
       () => false,
     )
-    return heard || session.heardCount > asked
+    return responded || session.heardCount > asked
   }
 
-  #strike(error: unknown): void {
+  #countFailure(error: unknown): void {
     this.#inARow++
     if (this.#inARow < CONNECT_LIMITS.terminalErrors || this.#dead) return
     this.stop()

@@ -21,7 +21,7 @@ async function wired(request: JsonRpcHooks['request'] = () => ({})) {
   return { wire, far }
 }
 
-/** The peer asks without end and answers nothing. */
+/** The peer sends requests without end and never responds. */
 function flood(far: Transport, method: string): () => void {
   let over = false
   let id = 0
@@ -46,7 +46,7 @@ describe('the timeout of a request', () => {
     const began = Date.now()
     await expect(wire.request('tools/call', {}, { timeoutMs: 400 })).rejects.toBeInstanceOf(RequestTimedOut)
     stop()
-    // Bounds, not claims: without the mend every question of the peer buys a whole new timeout, for ever.
+    // Bounds, not claims: without the limit every request of the peer adds a whole new timeout, for ever.
     expect(Date.now() - began).toBeLessThan(20_000)
     await wire.close()
   })

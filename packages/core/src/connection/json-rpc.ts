@@ -1,5 +1,5 @@
-// json-rpc.ts: JSON-RPC over one transport: ids, answers, timers, cancellation, progress, and the peer's own requests.
-// It knows nothing of MCP beyond the two notifications that belong to a request (progress and cancelled).
+// json-rpc.ts: JSON-RPC over one transport: ids, responses, timers, cancellation, progress, and the peer's own
+// requests. Of MCP it knows only the two notifications that belong to a request (progress and cancelled).
 
 import { RequestAborted, RequestTimedOut } from '../async/wait-errors.ts'
 import { AnswerTooLarge } from '../errors.ts'
@@ -10,28 +10,28 @@ import { ChannelClosed, JsonRpcError } from './request-errors.ts'
 import { isObject, type Json, RPC, type Transport } from './server-info.ts'
 
 export interface JsonRpcHooks {
-  /** Answers a request of the peer; what it throws becomes the error answer. */
+  /** Handles a request of the peer; what it throws becomes the error response. */
   request(method: string, params: Json, signal: AbortSignal): Promise<Json> | Json
   notification(method: string, params: Json): void
-  /** The channel is gone, asked for or not. Called once. */
+  /** The channel is closed, requested or not. Called once. */
   closed(): void
-  /** Something went wrong that no request of ours can be blamed for. */
+  /** A failure that belongs to none of our requests. */
   trouble(error: unknown): void
-  /** Something odd that costs nothing: an answer to an unknown id, a message that is none. */
+  /** Something odd without consequences: a response to an unknown id, an invalid message. */
   odd(text: string): void
 }
 
 export interface OutgoingRequest {
   readonly signal?: AbortSignal | undefined
-  /** Without a sign of life for this long the request fails; 0 waits for ever. */
+  /** Without activity for this long the request fails; 0 waits for ever. */
   readonly timeoutMs: number
-  /** However lively: not longer than this. */
+  /** Even with activity: not longer than this. */
   readonly totalMs?: number | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** An id of the caller's own making, when the peer refers back to it. */
+  /** An id chosen by the caller, when the peer refers back to it. */
   readonly id?: string
-  /** Given up without telling the peer, which may not know the request at all. */
+  /** Abandoned without telling the peer, which may not know the request at all. */
   readonly quiet?: boolean
   /** No caller awaits it, or one that holds the process itself: its timer does not. */
   readonly background?: boolean
@@ -43,7 +43,7 @@ interface Pending {
   readonly settle: (answer: Json) => void
   readonly fail: (error: unknown) => void
   readonly onProgress: ((progress: Progress) => void) | undefined
-  /** An answer is expected soon; that of a subscription comes at its end. */
+  /** A response is expected soon; that of a subscription comes at its end. */
   readonly isTimed: boolean
   lastSign: number
 }
@@ -52,17 +52,17 @@ export class JsonRpcPeer {
   readonly transport: Transport
   /** True when closing the stream of a request is how it is cancelled (2026-07-28 over HTTP). */
   cancelByStream = false
-  /** False in the era that has no requests from the server: there they are dropped, never answered. */
+  /** False in the era without server requests: there they are dropped, never answered. */
   serves = true
   readonly #host: Host
   readonly #hooks: JsonRpcHooks
   readonly #pending = new Map<Id, Pending>()
   readonly #inbound = new Map<Id, AbortController>()
-  /** The questions of the peer that we think about, oldest first, each with the time it came. */
+  /** The peer's requests that we are handling, oldest first, each with its arrival time. */
   readonly #questions = new Set<{ readonly since: number }>()
-  /** The time that we took for them has been given back to the open requests up to here. */
-  #givenBackUntil = 0
-  /** The clock when it was last looked at, and by how much it was set back so far. */
+  /** The time that we spent on them has been added to the open requests' timeouts up to here. */
+  #extendedUntil = 0
+  /** The clock's last reading, and by how much it was set back so far. */
   #clock = 0
   #setBack = 0
   #nextId = 0
@@ -92,7 +92,7 @@ export class JsonRpcPeer {
     return this.#closed
   }
 
-  /** What the transport complained of last; after a close, as a rule the reason for it. */
+  /** The transport's last error; after a close, usually the reason for it. */
   get lastTrouble(): unknown {
     return this.#lastTrouble
   }
@@ -101,12 +101,12 @@ export class JsonRpcPeer {
     return this.#pending.size
   }
 
-  /** When the peer last said anything. */
+  /** When the peer last sent anything. */
   get lastHeard(): number {
     return this.#lastHeard
   }
 
-  /** How many messages of the peer have come. */
+  /** How many messages of the peer have arrived. */
   get heardCount(): number {
     return this.#heardCount
   }
@@ -143,13 +143,11 @@ export class JsonRpcPeer {
         stopTimer = timer(ms, () => {
           const now = this.#steadyNow()
           const latest = started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs)
-          const thinking = this.#thinking(now)
-          // A question has just come: in a moment it is known whether it takes us long. This moment is given once.
-          if (thinking === 'briefly') graceEnds ??= now + CALL_LIMITS.thinkingMs
+          const delay = this.#handlingDelay(now)
+          // A request has just arrived: soon it is known whether it takes us long. This extension is given once.
+          if (delay === 'briefly') graceEnds ??= now + CALL_LIMITS.thinkingMs
           const deadline = Math.max(
-            thinking === 'long'
-              ? pending.lastSign + timeoutMs
-              : Math.min(pending.lastSign + timeoutMs, latest),
+            delay === 'long' ? pending.lastSign + timeoutMs : Math.min(pending.lastSign + timeoutMs, latest),
             graceEnds ?? 0,
           )
           if (deadline > now) arm(deadline - now)
@@ -186,7 +184,7 @@ export class JsonRpcPeer {
     await this.transport.send({ jsonrpc: '2.0', method, ...(params && { params }) })
   }
 
-  /** Idempotent; the bound is the transport's own. */
+  /** Idempotent; the transport bounds its time. */
   close(): Promise<void> {
     this.#closing ??= (async () => {
       try {
@@ -213,7 +211,7 @@ export class JsonRpcPeer {
     if (this.#closed) return
     this.#closed = true
     const why = this.#lastTrouble
-    // Made again, such a request would end the next connection in the same way.
+    // Retried, such a request would end the next connection in the same way.
     for (const pending of [...this.#pending.values()])
       pending.fail(why instanceof AnswerTooLarge ? why : new ChannelClosed(true, why))
     for (const controller of this.#inbound.values()) controller.abort()
@@ -236,7 +234,7 @@ export class JsonRpcPeer {
 
   #answered(message: Json): void {
     const id = message.id
-    // Some servers give a numeric id back as a string.
+    // Some servers return a numeric id as a string.
     const pending = this.#pending.get(id as Id) ?? this.#pending.get(Number(id))
     const tooLarge = isObject(message.error) ? message.error.data : undefined
     if (tooLarge instanceof AnswerTooLarge) {
@@ -255,7 +253,7 @@ export class JsonRpcPeer {
     else pending.fail(new JsonRpcError(RPC.internal, 'The answer has neither a result nor an error'))
   }
 
-  /** The transport skipped an answer. Where it could not tell whose, no request that is open can count on its own. */
+  /** The transport skipped a response. Where it could not tell which, no open request can rely on getting its own. */
   #tooLarge(error: AnswerTooLarge, whose: Pending | 'any' | undefined): void {
     const failed = whose === 'any' ? [...this.#pending.values()].filter(({ isTimed }) => isTimed) : [whose]
     for (const pending of failed) pending?.fail(error)
@@ -307,7 +305,7 @@ export class JsonRpcPeer {
     }
   }
 
-  /** The time for measuring how long something takes: when the clock is set back, it goes on from where it was. */
+  /** A monotonic time for measuring durations: when the clock is set back, it continues from where it was. */
   #steadyNow(): number {
     const clock = this.#host.now()
     if (clock < this.#clock) this.#setBack += this.#clock - clock
@@ -322,25 +320,25 @@ export class JsonRpcPeer {
       return await this.#hooks.request(method, params, signal)
     } finally {
       this.#questions.delete(question)
-      this.#giveBack(question.since, this.#steadyNow())
+      this.#extendTimeouts(question.since, this.#steadyNow())
     }
   }
 
-  /** While the server waits for an answer of ours, the silence is ours too. */
-  #thinking(now: number): 'long' | 'briefly' | undefined {
+  /** While the server waits for our response, its silence is our doing. */
+  #handlingDelay(now: number): 'long' | 'briefly' | undefined {
     const [oldest] = this.#questions
     if (!oldest) return undefined
-    return this.#giveBack(oldest.since, now) ? 'long' : 'briefly'
+    return this.#extendTimeouts(oldest.since, now) ? 'long' : 'briefly'
   }
 
   /**
-   * Gives the open requests back the time that we took for a question. What we answer at once takes none: a peer that only
-   * asks and asks is not working on them.
+   * Extends the open requests' timeouts by the time that we spent on a request of the peer. What we respond to at
+   * once adds none: a peer that only sends requests is not working on ours.
    */
-  #giveBack(since: number, now: number): boolean {
+  #extendTimeouts(since: number, now: number): boolean {
     if (now - since < CALL_LIMITS.thinkingMs) return false
-    const taken = now - Math.max(since, this.#givenBackUntil)
-    this.#givenBackUntil = now
+    const taken = now - Math.max(since, this.#extendedUntil)
+    this.#extendedUntil = now
     for (const pending of this.#pending.values())
       pending.lastSign = Math.min(now, pending.lastSign + Math.max(0, taken))
     return true

@@ -66,7 +66,7 @@ describe('connecting and closing over and over', () => {
     expect(timers()).toBeLessThanOrEqual(before + 2)
   })
 
-  // PLUGBOARD_LONG=1 for the thousand that are promised; every day a hundred, which show a leak as well.
+  // PLUGBOARD_LONG=1 for the promised thousand; by default a hundred, which show a leak as well.
   const CYCLES = process.env['PLUGBOARD_LONG'] ? 1000 : 100
 
   it(`leaves nothing behind after ${CYCLES} boards with a process and a socket each`, {
@@ -91,7 +91,7 @@ describe('connecting and closing over and over', () => {
       process.eventNames().reduce((sum, name) => sum + process.listenerCount(name as string), 0)
     const pids = () =>
       existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim().split('\n').map(Number) : []
-    // The first rounds load what is loaded lazily.
+    // The first rounds load the lazy modules.
     for (let i = 0; i < 3; i++) await cycle()
     await until('the first ones are gone', () => !pids().some(isAlive))
     const before = { handles: handles(), listeners: listeners(), started: pids().length }

@@ -1,5 +1,6 @@
-// lists.ts: one cached list, for tools, resources, templates, prompts and skills alike: read page by page with bounds, refreshed
-// once however often it is asked for, and kept through errors. It does not know what the items mean.
+// lists.ts: one cached list, for tools, resources, templates, prompts and skills alike: read page by page with
+// bounds, refreshed once however often it is requested, and kept through errors. It does not know what the items
+// mean.
 
 import { RequestAborted } from '../async/wait-errors.ts'
 import type { ListKind } from '../events.ts'
@@ -16,8 +17,8 @@ export interface ListSpec<T> {
   /** Where in a page the items are. */
   readonly field: string
   /**
-   * The item, or a sentence on what is wrong with it: one bad item costs only itself. `note` is told what was changed
-   * about an item that stays.
+   * The item, or a sentence on what is wrong with it: one bad item affects only itself. `note` receives what was
+   * changed in an item that stays.
    */
   parse(item: unknown, note: (text: string) => void): T | string
 }
@@ -26,12 +27,12 @@ export interface ListOptions<T> {
   readonly spec: ListSpec<T>
   readonly host: Host
   fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json>
-  /** A new reading is there. */
+  /** A new read has finished. */
   changed(items: readonly T[]): void
   warn(text: string): void
   /** An item was left out of the list. */
   leftOut?(text: string): void
-  /** Somebody asked for the items. */
+  /** The items were used. */
   used?(): void
 }
 
@@ -55,24 +56,24 @@ export class CachedList<T> {
   get items(): readonly T[] {
     return this.#items
   }
-  /** How many there are, also when the items themselves were let go. */
+  /** How many there are, also when the items themselves were dropped. */
   get count(): number {
     return this.#count
   }
   get fresh(): boolean {
     return this.#fresh
   }
-  /** Why the last reading failed, if it did. */
+  /** Why the last read failed, if it did. */
   get error(): unknown {
     return this.#error
   }
 
-  /** What was left out of the last reading, or changed in it, and why. */
+  /** What the last read left out or changed, and why. */
   get faults(): readonly string[] {
     return this.#faults
   }
 
-  /** The items; read at most once at a time, and not at all while they are fresh. */
+  /** The items; at most one read at a time, and none while they are fresh. */
   get(): Promise<readonly T[]> {
     this.#options.used?.()
     if (this.#fresh) return Promise.resolve(this.#items)
@@ -82,7 +83,7 @@ export class CachedList<T> {
     return this.#reading
   }
 
-  /** The server says that it changed: read again, when it has calmed down but not later than the maximum wait. */
+  /** The server announced a change: read again after a quiet moment, but not later than the maximum wait. */
   invalidate(): void {
     const now = this.#options.host.now()
     this.#fresh = false
@@ -92,7 +93,7 @@ export class CachedList<T> {
     this.#stopTimer = this.#options.host.backgroundTimer(Math.max(0, waitMs), () => void this.#refresh())
   }
 
-  /** The connection is gone: readings end and nothing is fresh; the last known items stay. */
+  /** The connection is gone: reads end and nothing is fresh; the last known items stay. */
   drop(): void {
     this.#fresh = false
     this.#staleSince = undefined
@@ -102,7 +103,7 @@ export class CachedList<T> {
     this.#reading = undefined
   }
 
-  /** Lets the items go to save memory; they are read again when somebody asks. */
+  /** Drops the items to save memory; they are read again on demand. */
   forget(): void {
     this.#items = []
     this.#fresh = false
@@ -110,12 +111,12 @@ export class CachedList<T> {
 
   async #refresh(): Promise<void> {
     const stop = this.#stop
-    // A reading under way may have begun before the change.
+    // A running read may have begun before the change.
     await this.#reading?.catch(() => undefined)
     if (stop.signal.aborted) return
     this.#staleSince = undefined
     this.#fresh = false
-    // The error is kept as state, and told by #read.
+    // The error is kept as state, and reported by #read.
     await this.get().catch(() => undefined)
   }
 
@@ -127,7 +128,7 @@ export class CachedList<T> {
       if (signal.aborted) throw new RequestAborted(signal.reason)
       this.#items = items
       this.#count = items.length
-      // A change announced while we were reading makes what we read stale at once.
+      // A change announced during the read makes its result stale at once.
       this.#fresh = this.#staleSince === staleBefore || this.#staleSince === undefined
       this.#error = undefined
       this.#options.changed(items)
@@ -167,7 +168,7 @@ export class CachedList<T> {
         if (typeof parsed !== 'string') items.push(parsed)
         else {
           const text = `${parsed}; it is left out`
-          // A list that is read again repeats its faults; they are announced once.
+          // A list that is read again repeats its faults; they are reported once.
           if (note(text) && !before.includes(text)) this.#options.leftOut?.(text)
         }
       }
@@ -180,7 +181,7 @@ export class CachedList<T> {
     return this.#cut(items, `more than ${LIST_LIMITS.pages} pages`)
   }
 
-  /** False when there were so many that this one is not told. */
+  /** False when there were so many that this one is not reported. */
   #fault(faults: string[], text: string): boolean {
     if (faults.length >= LIST_LIMITS.warnings) return false
     faults.push(text)
@@ -209,7 +210,7 @@ export interface ToolAnnotations {
   readonly destructiveHint?: boolean
   readonly idempotentHint?: boolean
   readonly openWorldHint?: boolean
-  /** Not of the protocol: a tool that may run beside others although it writes. */
+  /** Our extension: a tool that may run in parallel with others although it writes. */
   readonly safeToRunConcurrently?: boolean
 }
 
@@ -221,7 +222,7 @@ const PLAIN_NAMES = {
   openWorldHint: 'openWorld',
 } as const
 
-/** The hints of a tool under their names of today; a `*Hint` wins over a plain name. Only a boolean is a hint. */
+/** The hints of a tool under their current names; a `*Hint` wins over a plain name. Only a boolean is a hint. */
 export function readAnnotations(raw: unknown): ToolAnnotations | undefined {
   if (!isObject(raw)) return undefined
   const hints: Record<string, unknown> = {}
@@ -229,15 +230,15 @@ export function readAnnotations(raw: unknown): ToolAnnotations | undefined {
     const value = typeof raw[hint] === 'boolean' ? raw[hint] : raw[plain]
     if (typeof value === 'boolean') hints[hint] = value
   }
-  const { title, safeToRunConcurrently: beside } = raw
+  const { title, safeToRunConcurrently: concurrent } = raw
   return {
     ...(typeof title === 'string' && { title }),
     ...hints,
-    ...(typeof beside === 'boolean' && { safeToRunConcurrently: beside }),
+    ...(typeof concurrent === 'boolean' && { safeToRunConcurrently: concurrent }),
   }
 }
 
-/** May it run beside other calls to its server? What it says outright comes before what follows from reading only. */
+/** May it run in parallel with other calls to its server? An explicit hint wins over one derived from read-only. */
 export function isConcurrencySafe(hints: ToolAnnotations = {}): boolean {
   return hints.safeToRunConcurrently ?? hints.readOnlyHint === true
 }
@@ -298,7 +299,7 @@ function missing(what: string, item: unknown, key: string): string | undefined {
   return undefined
 }
 
-/** An item whose name is missing goes by its address. */
+/** An item without a name is named by its address. */
 function named<T>(item: unknown, key: string): T {
   const object = item as Json
   return (typeof object.name === 'string' ? object : { ...object, name: object[key] }) as T

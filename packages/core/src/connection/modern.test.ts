@@ -49,7 +49,7 @@ describe('a subscription of 2026-07-28', () => {
     const made = await board({ servers: [remote(server.url)], host: hastyHost(5) })
     await made.ready()
     await until('it listens', () => server.listening.length === 1)
-    // Changed while nobody can be told.
+    // Changed while no subscription is open.
     server.toolName = 'climate'
     server.listening[0]?.cut()
     await until('the list is new', () => made.tools()[0]?.mcpInfo.toolName === 'climate')

@@ -1,4 +1,4 @@
-// options.ts: what a connection is made with.
+// options.ts: the options of a connection.
 
 import type { Lru } from '../async/lru.ts'
 import type { Semaphore } from '../async/semaphore.ts'
@@ -14,7 +14,7 @@ export interface ConnectionOptions
   readonly stateDir: string
   readonly events: Events
   readonly slots: Semaphore
-  /** The lists of a board that are kept; beyond a bound the least used is read again on need. */
+  /** The cached lists of a board; past a limit the least used is dropped and read again on demand. */
   readonly recent: Lru<CachedList<unknown>>
   /** How long one request may take, unless the entry or the caller says otherwise. */
   readonly callTimeoutMs: number

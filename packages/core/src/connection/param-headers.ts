@@ -1,5 +1,5 @@
-// param-headers.ts: the HTTP headers that a 2026-07-28 tool wants beside its arguments (`x-mcp-header` in its schema).
-// A schema that marks them where they cannot be read, or wrongly, makes the tool unusable over HTTP.
+// param-headers.ts: the HTTP headers that a 2026-07-28 tool requires besides its arguments (`x-mcp-header` in its
+// schema). A schema with misplaced or wrong annotations makes the tool unusable over HTTP.
 import type { ServerEntry } from '../config/entry.ts'
 import { isObject, type Json } from './server-info.ts'
 
@@ -23,13 +23,13 @@ export function scanHeaders(schema: Json): HeaderScan {
   return fault === undefined ? { marked } : { fault }
 }
 
-/** An argument that travels in a header too. */
+/** An argument that is also sent in a header. */
 export interface Mirrored {
   readonly header: string
   readonly value: string | number | boolean
 }
 
-/** The arguments of one call that headers repeat; a missing, null or unfit one is not repeated. */
+/** The arguments of one call that headers repeat; a missing, null or unsuitable one is not repeated. */
 export function mirrored(scan: HeaderScan, args: unknown): readonly Mirrored[] {
   if (!('marked' in scan)) return []
   return scan.marked.flatMap(({ header, path }) => {
@@ -39,7 +39,7 @@ export function mirrored(scan: HeaderScan, args: unknown): readonly Mirrored[] {
   })
 }
 
-/** The headers for one call, when its tool wants any. */
+/** The headers for one call, when its tool requires any. */
 export function paramHeaders(scan: HeaderScan, args: unknown): Record<string, string> | undefined {
   if (!('marked' in scan) || scan.marked.length === 0) return undefined
   return Object.fromEntries(
@@ -125,7 +125,7 @@ function mark(
   return undefined
 }
 
-/** Whether requests to it are HTTP requests, which may carry headers of their own. */
+/** Whether requests to it are HTTP requests, which may carry extra headers. */
 export function isHttp(entry: ServerEntry): boolean {
   return entry.type === 'http' || entry.type === 'claudeai-proxy'
 }

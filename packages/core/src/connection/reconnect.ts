@@ -1,5 +1,5 @@
-// reconnect.ts: whether and when to try again after a loss: a few quick attempts first, then slow ones without end.
-// Pure; the dice are handed in.
+// reconnect.ts: whether and when to retry after a loss: a few quick attempts first, then slow ones without end. Pure;
+// the random number is passed in.
 import type { ReconnectSettings } from '../config/entry.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 
@@ -18,7 +18,7 @@ export type AfterLossDecision =
   | { readonly do: 'retry'; readonly attempt: number; readonly afterMs: number }
   | { readonly do: 'fail' }
 
-/** A fifth up or down, so that servers lost together do not come back together. */
+/** A fifth up or down, so that servers lost together do not reconnect together. */
 const JITTER = 0.2
 
 export function reconnectPolicy(settings: ReconnectSettings | undefined): ReconnectPolicy {
@@ -32,7 +32,7 @@ export function reconnectPolicy(settings: ReconnectSettings | undefined): Reconn
   }
 }
 
-/** `spent` quick attempts are gone; `random` is in [0, 1). */
+/** `spent` quick attempts are used up; `random` is in [0, 1). */
 export function afterLoss(spent: number, policy: ReconnectPolicy, random: number): AfterLossDecision {
   if (spent >= policy.maxAttempts) return { do: 'fail' }
   const attempt = spent + 1
@@ -43,7 +43,7 @@ export function backoff(attempt: number, delayMs: number, random: number): numbe
   return Math.round(delayMs * attempt * jitter(random))
 }
 
-/** How long a failed server rests before the next slow retry; `retries` of them have been made. */
+/** How long a failed server waits before the next slow retry; `retries` have been made. */
 export function retryDelay(retries: number, policy: ReconnectPolicy, random: number): number {
   // Past 2^20 every first wait has long reached its limit.
   const grown = policy.retryMs * 2 ** Math.min(retries, 20)
@@ -57,15 +57,15 @@ export interface LastTry {
 }
 
 /**
- * How long a failed server waits for its next try because a caller asks for it; undefined when the last verdict is so fresh
- * that it stands. A caller that needs the server waits a moment for a fresh verdict; one that only wants to know how it is
- * does not. A try that took long is not made again before as long a rest.
+ * How long until a failed server is retried because a caller needs it; undefined when the last verdict is fresh
+ * enough to stand. A caller that needs the server waits a moment for a fresh verdict; a status query does not. An
+ * attempt that took long is not repeated before an equally long delay.
  */
 export function probeWait(last: LastTry | undefined, needed: boolean): number | undefined {
   if (!last) return 0
   const everyMs = Math.max(CONNECT_LIMITS.probeEveryMs, last.tookMs)
   const leftMs = everyMs - last.sinceMs
-  // More than the whole rest means that the clock was set back.
+  // More than the whole delay means that the clock was set back.
   if (leftMs <= 0 || leftMs > everyMs) return 0
   return needed && everyMs === CONNECT_LIMITS.probeEveryMs ? leftMs : undefined
 }

@@ -124,7 +124,7 @@ describe('a server that failed', () => {
     await made.ready()
     expect(made.servers()[0]?.state).toBe('failed')
     await made.close()
-    // The watchdog of child processes leaves by itself a moment later.
+    // The watchdog of child processes exits by itself a moment later.
     await until('no timer is left', () => timers.size === 0)
   })
 

@@ -26,7 +26,7 @@ const remote = (url: string, more: Partial<HttpEntry> = {}) =>
     reconnect: { maxAttempts: 3, delayMs: 20 },
     ...more,
   })
-/** A real auth that knows of no login. */
+/** A real auth without any login. */
 const emptyVault = () => {
   const context = { host: systemHost(), stateDir: folder(), vault: memoryVault() }
   return (server: ConfiguredServer) => authFor(server, context)
@@ -264,7 +264,7 @@ describe('a remote server of 2026-07-28', () => {
     const methods: unknown[] = []
     const server = createServer((request, response) => {
       methods.push(request.headers['mcp-method'])
-      // The handler asks for less than Node gives; only its optional properties are typed differently.
+      // The handler needs less than Node gives; only its optional properties are typed differently.
       void handler(request as Parameters<typeof handler>[0], response)
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -292,7 +292,7 @@ describe('a remote server of 2026-07-28', () => {
   })
 })
 
-/** The older two-endpoint transport, as small as it can be. */
+/** The legacy two-endpoint transport, minimal. */
 async function sseFixture() {
   let refused = 0
   let stream: import('node:http').ServerResponse | undefined

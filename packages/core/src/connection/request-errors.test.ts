@@ -1,4 +1,4 @@
-// The faults of real servers, each met by a real process.
+// The faults of real servers, each in a real process.
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Board } from '../board.ts'
@@ -6,7 +6,7 @@ import { CONNECT_LIMITS } from '../limits.ts'
 import { board, configured, fixture, heldHost, isAlive, recorded, textOf, until } from './fixtures/kit.ts'
 
 const only = (made: Board) => made.servers()[0]
-/** The time to come up, told apart from all other waits. */
+/** The time to come up, distinct from all other waits. */
 const LIMIT_MS = 30_001
 
 describe('a server that does not come up', () => {

@@ -1,5 +1,5 @@
-// request-errors.ts: the one place where what went wrong on the wire becomes a member of the error family.
-// Everything is told apart by type, code or HTTP status; no message text is ever read.
+// request-errors.ts: the one place where a transport failure becomes an error of the family. Errors are told apart by
+// type, code or HTTP status, never by message text.
 import { RequestAborted, RequestTimedOut } from '../async/wait-errors.ts'
 import {
   AnswerTooLarge,
@@ -19,7 +19,7 @@ import { hideInError } from '../text/known-secrets.ts'
 import { httpStatus, isTerminalError } from '../transports/transport-errors.ts'
 import { isObject, RPC } from './server-info.ts'
 
-/** The server answered with a JSON-RPC error. Reachable as the `cause` of the error a caller gets. */
+/** The server responded with a JSON-RPC error. Reachable as the `cause` of the error a caller gets. */
 export class JsonRpcError extends Error {
   readonly code: number
   readonly data: unknown
@@ -31,7 +31,7 @@ export class JsonRpcError extends Error {
   }
 }
 
-/** The channel went away. `sent` says whether the request may have reached the server before. */
+/** The channel was lost. `sent` says whether the request may have reached the server before. */
 export class ChannelClosed extends Error {
   readonly sent: boolean
   constructor(sent: boolean, cause?: unknown) {
@@ -41,7 +41,7 @@ export class ChannelClosed extends Error {
   }
 }
 
-/** The answer was JSON-RPC but not the protocol's. */
+/** The response was JSON-RPC but not valid MCP. */
 export class BadResponse extends Error {
   constructor(message: string) {
     super(message)
@@ -62,36 +62,36 @@ export function unwrapHttp(error: unknown): unknown {
     if (!fault || typeof fault.code !== 'number') return error
     return new JsonRpcError(fault.code, String(fault.message ?? ''), fault.data)
   } catch {
-    // A body that is no JSON says nothing more than the status does.
+    // A body that is not JSON adds nothing to the status.
     return error
   }
 }
 
-/** True when the request may have left and no answer came: doing it again may do it twice. */
+/** True when the request may have been sent and no response came: a retry may run it twice. */
 export function isInterruption(error: unknown): boolean {
   if (error instanceof ChannelClosed) return error.sent
   return (error instanceof IoError || isTerminalError(error)) && !wasNeverSent(error)
 }
 
-/** True when the request surely did not reach the server. */
+/** True when the request certainly did not reach the server. */
 export function wasNeverSent(error: unknown): boolean {
   if (error instanceof ChannelClosed) return !error.sent
   return hasCode(error, ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'])
 }
 
-/** The server forgot the session; only a server that gave one can. */
+/** The server forgot the session; only a server that issued one can. */
 export function isSessionExpired(error: unknown, hadSession: boolean): boolean {
   if (!hadSession) return false
   if (error instanceof JsonRpcError) return error.code === RPC.sessionNotFound
   return httpStatus(error) === 404
 }
 
-/** The connection ended because of an answer that is too long to be read, which is no fault of the line. */
+/** The connection ended because a response was too long to read, which is not a network fault. */
 export function isTooLarge(error: unknown): boolean {
   return error instanceof ChannelClosed && error.cause instanceof AnswerTooLarge
 }
 
-/** The server wants a login before anything else, said by itself or by the auth that speaks for it. */
+/** The server requires a login, reported by itself or by our auth layer. */
 export function isLoggedOut(error: unknown): boolean {
   return error instanceof AuthRequired ? !error.wider : httpStatus(error) === 401
 }
@@ -100,11 +100,11 @@ export interface ErrorPlace {
   readonly server: string
   readonly stage: Stage
   readonly method?: string
-  /** The tool, prompt or URI asked for. */
+  /** The requested tool, prompt or URI. */
   readonly name?: string
   /** The last lines that the server wrote to stderr, for an error that has no better explanation. */
   readonly tail?: readonly string[] | undefined
-  /** Replaces the secrets that the server is used with. */
+  /** Replaces the secrets used with the server. */
   readonly hide?: (text: string) => string
 }
 
@@ -117,7 +117,7 @@ export function toPlugboardError(error: unknown, place: ErrorPlace): PlugboardEr
 function asPlugboardError(error: unknown, place: ErrorPlace): PlugboardError {
   const { server, stage } = place
   const status = httpStatus(error)
-  // A handshake that was refused is an I/O error to its transport; what matters is why.
+  // To its transport a rejected handshake is an I/O error; the reason is what matters.
   const isRefusal = error instanceof IoError && (status === 401 || status === 403)
   if (error instanceof PlugboardError && !isRefusal) return atStage(error, place)
   const details = { server, stage, cause: error }
@@ -139,7 +139,7 @@ function asPlugboardError(error: unknown, place: ErrorPlace): PlugboardError {
   return atStage(made, place)
 }
 
-/** What broke while a server was coming up is why it did not come up. */
+/** A failure during start-up is why the server did not come up. */
 function atStage(error: PlugboardError, place: ErrorPlace): PlugboardError {
   if (place.stage === 'call' || !(error instanceof IoError || error instanceof AnswerTooLarge)) return error
   return new InitError(`${error.message}${stderrLines(place, error.message)}`, {
@@ -206,20 +206,20 @@ function closed(error: ChannelClosed, place: ErrorPlace): PlugboardError {
   })
 }
 
-/** How a server went away (`"x" exited with code 3.`), and what it wrote before; empty when that is not known. */
+/** How a server exited (`"x" exited with code 3.`), and its last stderr lines; empty when unknown. */
 export function howItEnded(error: unknown, tail: readonly string[] | undefined): string {
   const cause = error instanceof ChannelClosed ? error.cause : error
   const why = cause instanceof IoError ? ` ${cause.message}` : ''
   return `${why}${stderrLines({ tail }, why)}`
 }
 
-/** Each line once: what the message says already, and what every attempt said again, adds nothing. */
-function stderrLines({ tail }: Pick<ErrorPlace, 'tail'>, said = ''): string {
-  const lines = [...new Set(tail)].filter((line) => !said.includes(line))
+/** Each line once: skips what the message contains already and what every attempt repeated. */
+function stderrLines({ tail }: Pick<ErrorPlace, 'tail'>, shownText = ''): string {
+  const lines = [...new Set(tail)].filter((line) => !shownText.includes(line))
   return lines.length > 0 ? `\nLast stderr lines:\n${lines.map((line) => `  ${line}`).join('\n')}` : ''
 }
 
-/** A server that was asked whether it is there, and said nothing. */
+/** A server that was pinged and did not respond. */
 export function deaf(server: string, cause: RequestTimedOut): IoError {
   return new IoError(`"${server}" no longer answers: it said nothing for ${cause.afterMs} ms when asked.`, {
     server,

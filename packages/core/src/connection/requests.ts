@@ -1,5 +1,5 @@
-// requests.ts: what one request goes through between the caller and a session: its place in the order, its trace and
-// events, and the few ways in which it may be made again. It opens and closes nothing itself.
+// requests.ts: the steps of one request between the caller and a session: its place in the queue, its trace and
+// events, and the few ways in which it may be retried. It opens and closes nothing itself.
 
 import { SerialQueue } from '../async/serial-queue.ts'
 import { RequestAborted, RequestTimedOut } from '../async/wait-errors.ts'
@@ -30,13 +30,13 @@ export interface RequestOptions {
   readonly timeoutMs?: number | undefined
   readonly totalMs?: number | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
-  /** May run beside others; by default what the tool's own hints say. */
+  /** May run in parallel with others; by default what the tool's own hints say. */
   readonly concurrent?: boolean
-  /** May be done twice without harm; by default what the tool's own hints say. */
+  /** May run twice without harm; by default what the tool's own hints say. */
   readonly replayable?: boolean
 }
 
-/** What a request needs of the connection it runs on. */
+/** What a request needs from its connection. */
 export interface RequestHost {
   readonly host: Host
   readonly events: Events
@@ -44,7 +44,7 @@ export interface RequestHost {
   readonly entry: ServerEntry
   readonly catalog: Catalog
   readonly callTimeoutMs: number
-  /** Replaces the secrets that the server is used with. */
+  /** Replaces the secrets used with the server. */
   readonly hide: (text: string) => string
   nextCall(): number
   /** The connected session, if there is one now. */
@@ -53,11 +53,11 @@ export interface RequestHost {
   ready(signal?: AbortSignal): Promise<Session>
   /** A fresh session instead of one that the server forgot. */
   renew(old: Session): Promise<void>
-  /** The server wants a login after all; the answer is the error for the caller. */
+  /** The server requires a login after all; returns the error for the caller. */
   unauthorised(error: unknown): PlugboardError
   good(): void
   bad(error: unknown): void
-  /** A request on this session got no answer in time. */
+  /** A request on this session timed out. */
   timedOut(session: Session): void
   /** The last lines that the server wrote to stderr. */
   stderrTail(): readonly string[]
@@ -74,14 +74,14 @@ interface Asked {
 export class Requests {
   readonly #on: RequestHost
   readonly #order = new SerialQueue()
-  /** The tracing API takes as long to load as a small program; who only lists servers never needs it. */
+  /** The tracing API takes as long to load as a small program; a command that only lists servers never needs it. */
   #Trace: typeof RequestTrace | undefined
 
   constructor(on: RequestHost) {
     this.#on = on
   }
 
-  /** Rejects with a `PlugboardError`. The process stays until it does, or has its answer. */
+  /** Rejects with a `PlugboardError`. The process is held until it settles. */
   async send(method: string, params: Json | undefined, options: RequestOptions): Promise<Json> {
     const release = hold(this.#on.host)
     try {
@@ -139,15 +139,15 @@ export class Requests {
 
   async #inOrder(asked: Asked): Promise<Json> {
     if (asked.method !== 'tools/call') return await this.#perform(asked)
-    // What may run beside others is known from the tool list, which comes with the connection.
+    // Whether it may run in parallel is known from the tool list, which comes with the connection.
     if (!this.#on.current()) await this.#on.ready(asked.options.signal)
     const { concurrent, signal } = asked.options
-    const beside = concurrent ?? this.#besideOthers(asked.name ?? '')
-    return await (beside ? this.#perform(asked) : this.#order.run(() => this.#perform(asked), signal))
+    const parallel = concurrent ?? this.#mayRunInParallel(asked.name ?? '')
+    return await (parallel ? this.#perform(asked) : this.#order.run(() => this.#perform(asked), signal))
   }
 
-  /** By what the entry says about the tool, or else by what the tool says about itself. */
-  #besideOthers(tool: string): boolean {
+  /** By what the entry says about the tool, else by the tool's own hints. */
+  #mayRunInParallel(tool: string): boolean {
     const { catalog, entry } = this.#on
     if (entry.concurrentTools?.some((pattern) => matchesGlob(pattern, tool))) return true
     return isConcurrencySafe(readAnnotations(catalog.tool(tool)?.annotations))
@@ -158,7 +158,7 @@ export class Requests {
     const on = this.#on
     const once = newOnce()
     const timeoutMs = options.timeoutMs ?? on.entry.timeout ?? on.callTimeoutMs
-    // Each way to go round again is open once, so this ends.
+    // Each kind of retry happens once, so this ends.
     for (;;) {
       const session = on.current() ?? (await on.ready(options.signal))
       try {
@@ -178,7 +178,7 @@ export class Requests {
         else if (!isInterruption(error)) throw error
         else if (!this.#replayable(asked)) throw this.#unknown(asked, error)
         else if (!once('replayed')) throw error
-        // A line that just broke is noticed in a moment; before that a second try would meet the same.
+        // A broken connection is noticed in a moment; before that a second try would fail the same way.
         else if (session === on.current()) await sleep(on.host, CONNECT_LIMITS.noticeMs, options.signal)
       }
     }
@@ -211,7 +211,7 @@ export class Requests {
   ): RequestOptions['onProgress'] {
     const { events } = this.#on
     if (facts.method !== 'tools/call') return options.onProgress
-    // A token is sent with every call, heard or not: without one a server reports no progress, and a long call that is
+    // A token is sent with every call, used or not: without one a server reports no progress, and a long call that is
     // alive would run into its timeout.
     return (progress) => {
       if (events.wanted('progress')) events.emit('progress', { ...facts, ...progress })

@@ -1,5 +1,5 @@
-// server-info.ts: what a session knows of the protocol: the words of ../protocol.ts, and the JSON shapes that it trusts in
-// what a server says about itself.
+// server-info.ts: what a session knows about the protocol: the terms of ../protocol.ts, and the JSON shapes that it
+// accepts in what a server says about itself.
 import type { Transport } from '@modelcontextprotocol/client'
 import { isObject, META } from '../protocol.ts'
 
@@ -16,7 +16,7 @@ export {
 
 export type { Transport }
 
-/** Requests that change nothing on the server, so that asking twice is the same as asking once. */
+/** Requests that change nothing on the server, so that sending them twice is harmless. */
 export const READING_METHODS: ReadonlySet<string> = new Set([
   'tools/list',
   'resources/list',
@@ -45,7 +45,7 @@ export interface ServerCapabilities {
   readonly [extension: string]: unknown
 }
 
-/** What a modern server says about itself, as it said it. */
+/** What a modern server says about itself, verbatim. */
 export interface Discovery {
   readonly supportedVersions: readonly string[]
   readonly capabilities: ServerCapabilities
@@ -54,7 +54,7 @@ export interface Discovery {
   readonly ttlMs?: number
 }
 
-/** Undefined when it is no discovery at all: then the server is of the older era, whatever it meant. */
+/** Undefined when it is not a discovery result: then the server is legacy. */
 export function parseDiscovery(value: unknown): Discovery | undefined {
   if (!isObject(value)) return undefined
   const { supportedVersions, capabilities, instructions, ttlMs } = value
@@ -71,7 +71,7 @@ export function parseDiscovery(value: unknown): Discovery | undefined {
   }
 }
 
-/** A capability counts when it is an object; anything else was not declared. */
+/** A capability counts when it is an object; anything else counts as not declared. */
 export function parseCapabilities(value: unknown): ServerCapabilities {
   if (!isObject(value)) return {}
   return Object.fromEntries(Object.entries(value).filter(([, item]) => isObject(item)))

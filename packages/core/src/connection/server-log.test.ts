@@ -12,7 +12,7 @@ import { followLog, logFile, readLog, ServerLog } from './server-log.ts'
 const logOf = (stateDir: string, server = 's') =>
   new ServerLog(stateDir, server, systemHost(), () => undefined)
 
-/** What this process has open; a descriptor may be gone before it is looked at. */
+/** Open files of this process; a descriptor may be gone before it is read. */
 const openFiles = () =>
   readdirSync('/proc/self/fd').flatMap((fd) => {
     try {

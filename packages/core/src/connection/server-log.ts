@@ -1,5 +1,5 @@
-// server-log.ts: what a server says beside the protocol, as a bounded ring of lines on disk that any process can read and
-// follow. Two files a server: the one being written, and the one before it.
+// server-log.ts: a server's output outside the protocol, as a bounded ring of lines on disk that any process can read
+// and follow. Two files per server: the current one, and the one before it.
 import { createHash } from 'node:crypto'
 import { appendFile, type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -40,12 +40,12 @@ export class ServerLog {
     for (const piece of this.#hide(text).split(/\r?\n/)) if (piece.trim() !== '') this.#line(stream, piece)
   }
 
-  /** The server's own last words, newest last, without the frames of a stack: those are for the log. */
+  /** The server's last stderr lines, newest last, without stack frames: those are in the log. */
   tail(): readonly string[] {
     return this.#tail.map((line) => line.text)
   }
 
-  /** Forgets the last words: what follows belongs to a new attempt. */
+  /** Clears the last lines: what follows belongs to a new attempt. */
   turnPage(): void {
     this.#tail.length = 0
   }
@@ -91,17 +91,17 @@ export class ServerLog {
       if (size > LOG_LIMITS.bytesPerServer / 2) await rename(this.#file, older(this.#file))
       await appendFile(this.#file, text, { mode: 0o600 })
     } catch {
-      // Nobody can be told that the log cannot be written but through the log; the lines were events already.
+      // A failure to write the log could only be logged; the lines were events already.
     }
   }
 }
 
-/** Where a server's log is; the name is made safe and stays unique. */
+/** Path of a server's log; the name is made safe and stays unique. */
 export function logFile(stateDir: string, server: string): string {
   if (/^[a-z0-9_-]{1,64}$/.test(server)) return join(stateDir, 'logs', `${server}.log`)
   const slug = server.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 48)
   const hash = createHash('sha256').update(server).digest('hex').slice(0, 10)
-  // The dot cannot be in a plain name, so the two shapes never meet.
+  // A plain name contains no dot, so the two forms never collide.
   return join(stateDir, 'logs', `${slug}.${hash}.log`)
 }
 
@@ -116,7 +116,7 @@ export async function readLog(stateDir: string, server: string): Promise<readonl
   return lines
 }
 
-/** Lines written from now on, by whichever process, until the signal. */
+/** Lines written from now on, by any process, until the signal. */
 export async function* followLog(
   stateDir: string,
   server: string,
@@ -128,7 +128,7 @@ export async function* followLog(
   let inode = info?.ino
   let rest = ''
   while (!signal.aborted) {
-    // The file may be turned at any moment: what is looked at and what is read must be the same one.
+    // The file may be rotated at any moment: the checked file and the read file must be the same one.
     const handle = await open(file, 'r').catch(() => undefined)
     if (handle)
       try {
@@ -162,7 +162,7 @@ async function readOlder(file: string, offset: number): Promise<string> {
   }
 }
 
-/** From there to the end; whoever opened it closes it. */
+/** From there to the end; the caller closes the file. */
 async function readFrom(handle: FileHandle, offset: number): Promise<string> {
   const { size } = await handle.stat()
   if (size <= offset) return ''
@@ -188,7 +188,7 @@ function older(file: string): string {
   return `${file.slice(0, -'.log'.length)}.1.log`
 }
 
-/** Where a program was when it died, which the log keeps: frames of JavaScript, Java and Python, and marks below a line. */
+/** Stack traces, which the log keeps: frames of JavaScript, Java and Python, and marks below a line. */
 function isScaffolding(text: string): boolean {
   return /^\s+at \S|^\s+File ".*", line \d+|^\s*[~^]+\s*$|^Node\.js v\d/.test(text)
 }

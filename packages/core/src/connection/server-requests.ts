@@ -1,31 +1,34 @@
-// server-requests.ts: what a server may ask of us, whichever way the question arrives: as a request of its own in the older era, inside
-// an answer in 2026-07-28. A capability is advertised exactly when its handler is there.
+// server-requests.ts: the requests that a server may send us, however they arrive: as its own request in the legacy
+// era, inside a result in 2026-07-28. A capability is advertised exactly when its handler exists.
 import { isWithinCall } from '../transports/call-origin.ts'
 import { JsonRpcError } from './request-errors.ts'
 import { type Json, RPC } from './server-info.ts'
 
 export interface ServerRequestContext {
   readonly server: string
-  /** Aborted when the server withdraws the question or the connection is lost. */
+  /** Aborted when the server withdraws the request or the connection is lost. */
   readonly signal: AbortSignal
-  /** What the server calls the question, when it asks inside an answer. */
+  /** The server's key for the request, when it comes inside a result. */
   readonly key?: string
-  /** The server's own requestState of the answer that asks; what a retry has to bring back. */
+  /** The server's requestState in the result that carries the request; a retry has to send it back. */
   readonly requestState?: unknown
-  /** It came on the stream of a call, and the handler runs in the async context that the call was made in. */
+  /** It came on the stream of a call, and the handler runs in the async context of that call. */
   readonly inCall: boolean
 }
 export type RequestHandler = (params: Json, asking: ServerRequestContext) => Promise<Json> | Json
 
-/** What a server may ask of us. A capability is advertised exactly when its handler is here. */
+/** Handlers for a server's requests. A capability is advertised exactly when its handler is here. */
 export interface RequestHandlers {
   readonly elicitForm?: RequestHandler
   readonly elicitUrl?: RequestHandler
   readonly sampling?: RequestHandler
-  /** The sampling handler understands `tools` and `toolChoice`. */
+  /** The sampling handler supports `tools` and `toolChoice`. */
   readonly samplingTools?: boolean
   readonly roots?: RequestHandler
-  /** The questions of one answer may be put at once; one after the other otherwise, as for a person at a terminal. */
+  /**
+   * The requests of one result may be handled in parallel; otherwise one after the other, as for a user at a
+   * terminal.
+   */
   readonly together?: boolean
   /** Extensions that are served, by their identifier. */
   readonly extensions?: Readonly<Record<string, object>>
@@ -46,11 +49,11 @@ export function capabilitiesOf(handlers: RequestHandlers): Json {
 export interface ServerRequestOptions {
   readonly server: string
   readonly handlers: RequestHandlers
-  /** A question got no answer: the server hears why, and whoever looks for the reason should find it too. */
+  /** A request of the server failed: the server gets the reason, and so does the log. */
   readonly onRefused: (text: string) => void
 }
 
-/** The questions a server may ask, whichever way they arrive. */
+/** The methods that a server may request, however they arrive. */
 export class ServerRequests {
   readonly capabilities: Json
   readonly #server: string

@@ -1,5 +1,5 @@
-// session.ts: one conversation with one server, in whichever era it speaks: greeting, requests, what the server may ask
-// of us, subscriptions. It does not reconnect, cache, order or retry; connection.ts does.
+// session.ts: one session with one server, in either era: handshake, requests, the server's own requests,
+// subscriptions. It does not reconnect, cache, order or retry; connection.ts does.
 
 import { RequestTimedOut } from '../async/wait-errors.ts'
 import type { Progress } from '../events.ts'
@@ -30,7 +30,7 @@ export interface SessionRequest {
   readonly totalMs?: number | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Given up without telling the server. */
+  /** Abandoned without telling the server. */
   readonly quiet?: boolean
   /** No caller awaits it, or one that holds the process itself. */
   readonly background?: boolean
@@ -44,7 +44,7 @@ export interface ListenFilter {
 }
 
 export interface Subscription {
-  /** Settles when the subscription is over, whoever ended it. */
+  /** Settles when the subscription has ended, for any reason. */
   readonly ended: Promise<'local' | 'remote'>
   close(): void
 }
@@ -55,19 +55,19 @@ export interface Session {
   readonly serverInfo: ServerInfo | undefined
   readonly capabilities: ServerCapabilities
   readonly instructions: string | undefined
-  /** What a modern server said about itself; worth remembering. */
+  /** What a modern server said about itself; worth caching. */
   readonly discovery: Discovery | undefined
   readonly hasHttpSession: boolean
   readonly closed: boolean
   readonly inFlight: number
   readonly lastHeard: number
-  /** How many messages of the server have come. */
+  /** How many messages of the server have arrived. */
   readonly heardCount: number
   request(method: string, params?: Json, options?: SessionRequest): Promise<Json>
   notify(method: string, params?: Json): Promise<void>
-  /** Opens a subscription (2026-07-28 only; the older era sends its notifications unasked). */
+  /** Opens a subscription (2026-07-28 only; the legacy era sends its notifications unrequested). */
   listen(filter: ListenFilter, options?: SessionRequest): Promise<Subscription>
-  /** Asks a modern server again what it is, and takes the answer over. */
+  /** Repeats the discovery of a modern server, and applies the result. */
   rediscover(options?: SessionRequest): Promise<void>
   close(): Promise<void>
 }
@@ -77,7 +77,7 @@ export interface SessionOptions {
   readonly server: string
   readonly clientInfo: { readonly name: string; readonly version: string }
   readonly handlers: RequestHandlers
-  /** What is known of the server's era; undefined means: find out. */
+  /** The server's known era; undefined means: find out. */
   readonly known: 'legacy' | Discovery | undefined
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -88,7 +88,7 @@ export interface SessionOptions {
   readonly onRefused: (text: string) => void
 }
 
-/** Starts the transport and greets the server. On failure the transport is closed. */
+/** Starts the transport and does the handshake. On failure the transport is closed. */
 export async function openSession(transport: Transport, options: SessionOptions): Promise<Session> {
   const asks = new ServerRequests(options)
   const wire = new JsonRpcPeer(transport, options.host, {
@@ -103,7 +103,7 @@ export async function openSession(transport: Transport, options: SessionOptions)
   options.signal.addEventListener('abort', onAbort, { once: true })
   try {
     await wire.start()
-    await session.greet()
+    await session.handshake()
     return session
   } catch (error) {
     await wire.close().catch(options.onTrouble)
@@ -171,7 +171,7 @@ class WireSession implements Session {
     return this.#wire.heardCount
   }
 
-  async greet(): Promise<void> {
+  async handshake(): Promise<void> {
     const { host, clientInfo, known, timeoutMs, signal } = this.#options
     const { capabilities } = this.#asks
     const envelope = this.#envelope
@@ -292,7 +292,7 @@ class WireSession implements Session {
     }
   }
 
-  /** Answers what an input-required result asks for, and returns the parameters to ask again with. */
+  /** Handles the requests of an input-required result, and returns the parameters for the retry. */
   async #fulfil(params: Json | undefined, result: Json, signal: AbortSignal | undefined): Promise<Json> {
     const wanted = isObject(result.inputRequests) ? Object.entries(result.inputRequests) : []
     if (wanted.length > CALL_LIMITS.inputsPerRound)
@@ -307,9 +307,9 @@ class WireSession implements Session {
     }
     const responses: [string, Json][] = []
     if (this.#asks.together) responses.push(...(await Promise.all(wanted.map(answer))))
-    // One at a time: each may be a question to the same person.
+    // One at a time: each may be a prompt to the same user.
     else for (const one of wanted) responses.push(await answer(one))
-    // What a caller brought for an earlier round is not part of this one.
+    // Input that a caller gave for an earlier round is not part of this one.
     const { inputResponses: _responses, requestState: _state, ...asked } = params ?? {}
     return {
       ...asked,
@@ -319,7 +319,7 @@ class WireSession implements Session {
   }
 }
 
-/** What a message of 2026-07-28 says about its client; a legacy server was told by `initialize`. */
+/** What a 2026-07-28 message says about its client; a legacy server learned it in `initialize`. */
 const MODERN_META: readonly string[] = [
   META.protocolVersion,
   META.clientInfo,

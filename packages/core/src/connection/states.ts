@@ -1,12 +1,12 @@
-// states.ts: the states a server can be in, and the only ways between them: each way is a function of the state it
-// starts from, so one that does not exist does not type-check. It decides; connection.ts acts.
+// states.ts: the states of a server, and the only transitions between them: each transition is a function of the
+// state it starts from, so an invalid one does not type-check. It decides; connection.ts acts.
 import type { DisabledReason } from '../config/types.ts'
 import type { PlugboardError, Stage } from '../errors.ts'
 import type { StateSummary } from '../events.ts'
 import { afterLoss, type ReconnectPolicy, retryDelay } from './reconnect.ts'
 import type { Session } from './session.ts'
 
-/** What is carried through a server's failures until a connection has proven stable. */
+/** Counters that survive a server's failures until a connection has proven stable. */
 interface Trials {
   /** Quick reconnect attempts used so far. */
   readonly spent: number
@@ -14,7 +14,7 @@ interface Trials {
   readonly retries: number
 }
 
-/** Not connected yet, or not any more. Attempt 0: nothing has needed it so far. */
+/** Not connected yet, or not any more. Attempt 0: not needed so far. */
 export interface Pending extends Trials {
   readonly kind: 'pending'
   /** A first connect, one of the quick attempts after a loss, or a slow retry of a failed server. */
@@ -34,7 +34,7 @@ export interface NeedsAuth {
   readonly since: number
   readonly error: PlugboardError
 }
-/** Not final: it is tried again after `retryMs`, or sooner when a caller needs it. */
+/** Not final: it is retried after `retryMs`, or sooner when a caller needs it. */
 export interface Failed extends Trials {
   readonly kind: 'failed'
   readonly stage: Stage
@@ -47,7 +47,7 @@ export interface Off {
 }
 export type ServerState = Pending | Connected | NeedsAuth | Failed | Off
 
-/** What a loss leads to: a quick attempt after a while, or the slow retries of a failed server. */
+/** What follows a loss: a quick attempt after a delay, or the slow retries of a failed server. */
 export type AfterLoss = { readonly state: Pending; readonly afterMs: number } | { readonly state: Failed }
 
 export const idle: Pending = Object.freeze({
@@ -60,12 +60,12 @@ export const idle: Pending = Object.freeze({
   retries: 0,
 })
 
-/** The first need, or the user's wish to try again. */
+/** The first use, or the user asks for a retry. */
 export function begin(_from: Pending | Failed | NeedsAuth): Pending {
   return { ...idle, attempt: 1 }
 }
 
-/** A failed server is tried again, because its time has come (`scheduled`) or because a caller needs it now. */
+/** A failed server is retried, because its delay is over (`scheduled`) or because a caller needs it now. */
 export function retry(from: Failed, scheduled: boolean): Pending {
   const { spent, retries } = from
   return {
@@ -88,7 +88,7 @@ export function connected(from: Pending, session: Session, now: number, connectM
   return { kind: 'connected', session, since: now, connectMs, spent, retries: from.retries }
 }
 
-/** The same connection on a fresh session: the server forgot the old one. */
+/** The same connection with a fresh session: the server forgot the old one. */
 export function renewed(from: Connected, session: Session): Connected {
   return { ...from, session }
 }
@@ -97,7 +97,7 @@ export function unauthorised(_from: Pending | Connected, error: PlugboardError, 
   return { kind: 'needs-auth', since: now, error }
 }
 
-/** An attempt that failed: only quick attempts are followed by another one at once. */
+/** A failed attempt: only quick attempts are followed by another one at once. */
 export function attemptFailed(
   from: Pending,
   error: PlugboardError,
@@ -109,7 +109,7 @@ export function attemptFailed(
   return { state: failed(from, { error, stage }, policy, random) }
 }
 
-/** A connection that ended without being asked to. */
+/** A connection that ended unexpectedly. */
 export function lost(
   from: Connected,
   error: PlugboardError,
@@ -122,7 +122,7 @@ export function lost(
   return next(record, { error, stage: 'call' }, policy, random)
 }
 
-/** A connection that we ended ourselves for a reason that is no fault of the line: opened again at no cost. */
+/** A connection that we closed ourselves without a network fault: reopened without counting an attempt. */
 export function renew({ spent, retries }: Connected): {
   readonly state: Pending
   readonly afterMs: number

@@ -1,5 +1,5 @@
-// subscriptions.ts: keeps the server telling us what changed, in the way its era has: unasked and by resources/subscribe
-// in the older one, by one open subscription in 2026-07-28 that is opened again when it ends.
+// subscriptions.ts: keeps change notifications coming, in the way of the server's era: resources/subscribe and
+// unrequested notifications in the legacy era, one open subscription in 2026-07-28 that is reopened when it ends.
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { backoff } from './reconnect.ts'
@@ -8,7 +8,7 @@ import type { ListenFilter, Session, Subscription } from './session.ts'
 
 export interface SubscriptionOptions {
   readonly host: Host
-  /** A subscription was away for a while: what it would have told is unknown. */
+  /** A subscription was interrupted: changes in the meantime are unknown. */
   readonly missed: () => void
   readonly warn: (text: string) => void
 }
@@ -25,7 +25,7 @@ export class Subscriptions {
     this.#options = options
   }
 
-  /** Takes a fresh session over, and asks it for everything that was asked for before. */
+  /** Switches to a fresh session, and repeats all subscriptions on it. */
   async attach(session: Session): Promise<void> {
     this.detach()
     this.#session = session
@@ -78,7 +78,7 @@ export class Subscriptions {
       })
     } catch (error) {
       this.#options.warn(`subscriptions/listen failed: ${String(error)}`)
-      // A server that declares list changes and knows no subscriptions will not learn them by being asked again.
+      // A server that declares list changes but does not support subscriptions will reject a second request too.
       if (!(error instanceof JsonRpcError)) this.#retry(session, turn, attempt)
     }
   }

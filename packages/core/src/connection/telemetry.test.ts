@@ -12,7 +12,7 @@ interface Recorded {
   ended: boolean
 }
 
-/** A tracer as small as it can be: the library must not need more than the API. */
+/** A minimal tracer: the library must not need more than the API. */
 function register(): Recorded[] {
   const spans: Recorded[] = []
   const startSpan = (name: string, options?: SpanOptions) => {

@@ -1,5 +1,5 @@
-// telemetry.ts: one OpenTelemetry span per request, by the conventions for MCP, and the trace context handed on to the server.
-// It speaks to the API alone: without a registered SDK nothing is recorded and nothing is added to a request.
+// telemetry.ts: one OpenTelemetry span per request, by the conventions for MCP, and the trace context passed on to
+// the server. It uses the API alone: without a registered SDK nothing is recorded and nothing is added to a request.
 import {
   type Attributes,
   type Context,
@@ -43,7 +43,7 @@ export class RequestTrace {
   static start(facts: TraceFacts, params: Json | undefined): RequestTrace {
     const title = facts.method === 'tools/call' && facts.name ? `${facts.method} ${facts.name}` : facts.method
     const meta = params && isObject(params._meta) ? params._meta : {}
-    // What the caller wrote beside its parameters says more than what happens to run here.
+    // A trace context in the caller's parameters wins over the active one.
     const parent = extractTrace(meta)
     const span = trace.getTracer(SCOPE).startSpan(title, { kind: SpanKind.CLIENT }, parent)
     if (!isRecorded(span, parent)) return new RequestTrace(span, params, undefined)
@@ -69,10 +69,10 @@ export class RequestTrace {
   }
 }
 
-/** The words of a trace context, in `_meta` and as headers. */
+/** The keys of a trace context, in `_meta` and as headers. */
 export const TRACE_FIELDS = ['traceparent', 'tracestate', 'baggage'] as const
 
-/** The context that a carrier names, on top of the one that is active; the active one when it names none. */
+/** The context in a carrier, on top of the active one; the active one when it has none. */
 export function extractTrace(carrier: Readonly<Record<string, unknown>>): Context {
   const texts: Record<string, string> = {}
   for (const field of TRACE_FIELDS) {
@@ -84,7 +84,7 @@ export function extractTrace(carrier: Readonly<Record<string, unknown>>): Contex
   const extracted = propagation.extract(active, texts)
   const found = trace.getSpanContext(extracted)
   if (found && found !== trace.getSpanContext(active)) return extracted
-  // A program may register a tracer and no propagator; the format is the W3C's all the same.
+  // A program may register a tracer and no propagator; W3C is then the format.
   const [, traceId, spanId, flags] = TRACEPARENT.exec(texts['traceparent']) ?? []
   if (!traceId || !spanId || !flags) return extracted
   const named = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
@@ -93,7 +93,7 @@ export function extractTrace(carrier: Readonly<Record<string, unknown>>): Contex
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
 
-/** A context as it is written beside parameters. */
+/** A context as it is written in parameters. */
 export function injectTrace(of: Context): Record<string, string> {
   const carrier: Record<string, string> = {}
   propagation.inject(of, carrier)
@@ -104,7 +104,7 @@ export function injectTrace(of: Context): Record<string, string> {
   return carrier
 }
 
-/** Without an SDK a span is only its parent in disguise, or nothing at all. */
+/** Without an SDK a span is only its parent's context, or nothing at all. */
 export function isRecorded(span: Span, parent: Context): boolean {
   const own = span.spanContext()
   return trace.isSpanContextValid(own) && own.spanId !== trace.getSpanContext(parent)?.spanId

@@ -69,7 +69,7 @@ describe('a tool on arrival', () => {
     expect(excessOf(nested(DEFINITION_LIMITS.depth))).toBeUndefined()
     expect(excessOf(nested(DEFINITION_LIMITS.depth + 1))).toContain('levels')
     expect(excessOf('x'.repeat(DEFINITION_LIMITS.chars))).toBeUndefined()
-    // A key of one character takes five, a text two more than it has.
+    // A key of one character takes five, a string two more than its length.
     expect(excessOf({ a: 'x'.repeat(DEFINITION_LIMITS.chars - 7) })).toBeUndefined()
     expect(excessOf({ a: 'x'.repeat(DEFINITION_LIMITS.chars - 6) })).toContain('KiB')
     expect(excessOf(null)).toBeUndefined()

@@ -1,13 +1,13 @@
-// tool-definition.ts: one item of `tools/list` on arrival. It bounds what a server may send before anything walks or
-// copies it: a schema that is too deep or too large costs its own tool, any other oversized field only itself.
+// tool-definition.ts: validates one item of `tools/list`. It limits what a server may send before anything walks or
+// copies it: a schema that is too deep or too large drops its own tool, any other oversized field only itself.
 import { DEFINITION_LIMITS } from '../limits.ts'
 import type { ToolDefinition } from './lists.ts'
 import { isObject, type Json } from './server-info.ts'
 
-/** Stands in for a schema that the server left out. `doctor` knows it by identity. */
+/** Replaces a schema that the server left out. `doctor` recognises it by identity. */
 export const MISSING_INPUT_SCHEMA: Json = Object.freeze({ type: 'object' })
 
-/** The tool, or a sentence on why it is left out. `note` is told what was changed about one that stays. */
+/** The tool, or a sentence on why it is left out. `note` receives what was changed in one that stays. */
 export function parseTool(item: unknown, note: (text: string) => void): ToolDefinition | string {
   if (!isObject(item)) return 'a tool that is no object'
   const { name } = item
@@ -25,7 +25,7 @@ export function parseTool(item: unknown, note: (text: string) => void): ToolDefi
   ) as ToolDefinition
 }
 
-/** The definition without what is too much aside from the input schema. A definition within bounds is not copied. */
+/** The definition without oversized fields other than the input schema. A definition within limits is not copied. */
 function trimmed(item: Json, note: (key: string, change: string) => void): Json {
   let kept: Record<string, unknown> | undefined
   for (const [key, value] of Object.entries(item)) {
@@ -46,7 +46,7 @@ function trimmed(item: Json, note: (key: string, change: string) => void): Json 
   return kept ?? item
 }
 
-/** How a JSON value exceeds the bounds, or nothing. Walks without recursion, so depth cannot hurt. */
+/** How a JSON value exceeds the limits, or undefined. Walks without recursion, so depth cannot overflow the stack. */
 export function excessOf(value: unknown): string | undefined {
   let level: object[] = typeof value === 'object' && value !== null ? [value] : []
   let chars = typeof value === 'string' ? value.length : 0
@@ -56,7 +56,7 @@ export function excessOf(value: unknown): string | undefined {
     for (const part of level) {
       const isList = Array.isArray(part)
       for (const [key, child] of Object.entries(part)) {
-        // About what the member takes as JSON: quotes, a colon and a comma around the key.
+        // Approximate size of the member as JSON: quotes, a colon and a comma around the key.
         chars += isList ? 1 : key.length + 4
         if (typeof child === 'string') chars += child.length + 2
         else if (typeof child === 'object' && child !== null) below.push(child)

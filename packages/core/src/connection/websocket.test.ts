@@ -9,7 +9,7 @@ afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()))
 })
 
-/** A server of the older era over WebSocket; `silentOnProbe` does not even say that it does not know the newer one. */
+/** A legacy server over WebSocket; `silentOnProbe` does not even respond that it does not know the modern era. */
 async function socketServer({ silentOnProbe = false } = {}) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', handleProtocols: () => 'mcp' })
   await new Promise((done) => server.once('listening', done))

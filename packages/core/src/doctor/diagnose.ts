@@ -1,5 +1,5 @@
-// diagnose.ts: walks one server up its ladder and says where it stopped and what to do. It reads what the configuration
-// decided, looks how far the way to the server holds, and then connects it as anybody would.
+// diagnose.ts: checks one server step by step and says where it stopped and what to do. It reads what the
+// configuration decided, checks the path to the server, and then connects it like any other caller.
 import type { RemoteEntry, ServerEntry } from '../config/entry.ts'
 import { maskUrl } from '../config/mask.ts'
 import type { Resolution } from '../config/resolve.ts'
@@ -21,22 +21,22 @@ export interface Diagnosis {
   readonly rungs: readonly Step[]
   readonly findings: readonly Finding[]
   readonly stoppedAt?: StepName
-  /** Switched off on purpose: nothing was tried, and nothing is wrong. */
+  /** Disabled on purpose: nothing was tried, and nothing is wrong. */
   readonly disabled?: string
-  /** What kind of failure it was, when connecting failed. */
+  /** The kind of failure, when connecting failed. */
   readonly code?: ErrorCode
 }
 
 export interface Subject {
   readonly resolution: Resolution
   readonly host: Host
-  /** Connects the server; asked only when nothing before it broke. */
+  /** Connects the server; called only when nothing before it failed. */
   connection(): Connection
   readonly signal?: AbortSignal | undefined
 }
 
-export async function diagnose(patient: Subject): Promise<Diagnosis> {
-  const { resolution } = patient
+export async function diagnose(subject: Subject): Promise<Diagnosis> {
+  const { resolution } = subject
   const { name, server } = resolution
   const settled = decided(resolution)
   const done = (rungs: readonly Step[], more: Partial<Diagnosis> = {}): Diagnosis => {
@@ -53,15 +53,15 @@ export async function diagnose(patient: Subject): Promise<Diagnosis> {
   if (!server || settled.some(({ ok }) => !ok)) return done(settled)
   if (server.disabled) return done(settled, { disabled: server.disabled.text })
 
-  const way = await theWay(server, patient)
+  const way = await reachSteps(server, subject)
   if (way.some(({ ok }) => !ok)) return done([...settled, ...way])
-  const connection = patient.connection()
-  const state = await connection.settled(patient.signal)
+  const connection = subject.connection()
+  const state = await connection.settled(subject.signal)
   if (state.kind === 'connected')
-    return done([...settled, ...way, ...climbed(server.entry, state, connection)], {
+    return done([...settled, ...way, ...connectedSteps(server.entry, state, connection)], {
       findings: [...toolFindings(name, connection.catalog.tools.items), ...listFindings(connection)],
     })
-  const failure = await whereItStopped(server, state, patient.host)
+  const failure = await failureSteps(server, state, subject.host)
   return done([...settled, ...way, ...failure], 'error' in state ? { code: state.error.code } : {})
 }
 
@@ -127,7 +127,7 @@ function decided({ name, contenders, server, expansions, policy, trust }: Resolu
   return [config, trusted, passed('policy', policy?.admitted ? policy.by : undefined)]
 }
 
-async function theWay({ entry }: ConfiguredServer, { host, signal }: Subject): Promise<readonly Step[]> {
+async function reachSteps({ entry }: ConfiguredServer, { host, signal }: Subject): Promise<readonly Step[]> {
   if (entry.type === 'stdio') return [findCommand(entry, host)]
   if (!('url' in entry) || entry.url === undefined) return []
   if (!URL.canParse(entry.url))
@@ -135,13 +135,13 @@ async function theWay({ entry }: ConfiguredServer, { host, signal }: Subject): P
   return reachHost(new URL(entry.url), host, signal)
 }
 
-/** The rungs of a server that came up. */
-function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connection): Step[] {
+/** The steps of a server that came up. */
+function connectedSteps(entry: ServerEntry, { session }: Connected, { catalog }: Connection): Step[] {
   const { era, protocolVersion, serverInfo, capabilities } = session
   const who = serverInfo ? `${serverInfo.name} ${serverInfo.version ?? ''}`.trimEnd() : 'It'
   const { tools, resources, prompts } = catalog
   return [
-    ...firstRung(entry, 'answers'),
+    ...firstStep(entry, 'answers'),
     passed(
       'era',
       `${who} speaks ${protocolVersion} (${era === 'modern' ? 'server/discover' : 'initialize'})`,
@@ -157,16 +157,16 @@ function climbed(entry: ServerEntry, { session }: Connected, { catalog }: Connec
   ]
 }
 
-/** The first rung that only connecting can tell about. */
-function firstRung(entry: ServerEntry, detail: string): Step[] {
-  return [passed(meets(entry), detail)]
+/** The first step that needs a connection. */
+function firstStep(entry: ServerEntry, detail: string): Step[] {
+  return [passed(firstStepName(entry), detail)]
 }
 
-function meets(entry: ServerEntry): StepName {
+function firstStepName(entry: ServerEntry): StepName {
   return entry.type === 'stdio' || entry.type === 'sdk' || entry.type.endsWith('-ide') ? 'start' : 'http'
 }
 
-/** A list other than the tools that could not be read costs only itself, so it is told and not counted. */
+/** A failed list other than the tools affects only itself, so it is reported and not counted. */
 function listFindings({ catalog }: Connection): Finding[] {
   const faults = catalog.tools.faults.map((message) => ({ kind: 'list' as const, message: cut(message) }))
   const failed = (['resources', 'prompts'] as const).flatMap((kind) => {
@@ -178,15 +178,17 @@ function listFindings({ catalog }: Connection): Finding[] {
   return [...faults, ...failed]
 }
 
-async function whereItStopped(
+async function failureSteps(
   { name, entry }: ConfiguredServer,
   state: Exclude<ServerState, Connected>,
   host: Host,
 ): Promise<readonly Step[]> {
   if (!('error' in state))
-    return [failed(meets(entry), `It is ${state.kind}.`, `Try again, or run \`plugboard logs ${name}\`.`)]
+    return [
+      failed(firstStepName(entry), `It is ${state.kind}.`, `Try again, or run \`plugboard logs ${name}\`.`),
+    ]
   const { error } = state
-  const up = firstRung(entry, meets(entry) === 'start' ? 'runs' : 'answers')
+  const up = firstStep(entry, firstStepName(entry) === 'start' ? 'runs' : 'answers')
   if (state.kind === 'needs-auth' || error.code === 'PERMISSION_DENIED' || error.stage === 'auth')
     return [...up, failed('auth', error.message, authHint(entry, error))]
   if (error.stage === 'tools' || error.stage === 'resources' || error.stage === 'prompts')
@@ -198,12 +200,12 @@ async function whereItStopped(
       failed('lists', error.message, error.hint),
     ]
   if (answeredWrongly(error)) return [...up, failed('era', error.message, error.hint)]
-  if (meets(entry) === 'start') {
-    // It lives and says nothing; one that has left says so.
+  if (firstStepName(entry) === 'start') {
+    // It runs and sends nothing; one that exited reports that.
     if (error.code === 'TIMEOUT') return [...up, failed('era', error.message, SILENT_HINT)]
     return [failed('start', error.message, error.hint)]
   }
-  return [await httpRung(entry as RemoteEntry, name, error, host)]
+  return [await httpStep(entry as RemoteEntry, name, error, host)]
 }
 
 const SILENT_HINT =
@@ -215,7 +217,7 @@ function authHint(entry: ServerEntry, error: PlugboardError): string | undefined
   return `${error.hint ?? ''} Or renew the token in its \`Authorization\` header, which was refused.`.trim()
 }
 
-/** It spoke JSON-RPC, and refused or said what is not MCP. */
+/** It responded in JSON-RPC, with an error or with something that is not MCP. */
 function answeredWrongly(error: PlugboardError): boolean {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     if (at instanceof JsonRpcError || at instanceof BadResponse) return true
@@ -224,11 +226,11 @@ function answeredWrongly(error: PlugboardError): boolean {
   return false
 }
 
-async function httpRung(entry: RemoteEntry, name: string, error: PlugboardError, host: Host): Promise<Step> {
+async function httpStep(entry: RemoteEntry, name: string, error: PlugboardError, host: Host): Promise<Step> {
   if (error.code === 'TIMEOUT') return failed('http', error.message, STUCK_HINT)
-  const told = httpStatus(error)
+  const errorStatus = httpStatus(error)
   const asked = await askOnce(entry, name, host)
-  const status = told !== undefined && told >= 300 ? told : asked?.status
+  const status = errorStatus !== undefined && errorStatus >= 300 ? errorStatus : asked?.status
   const url = maskUrl(entry.url)
   if (asked?.isPage && (status === undefined || status < 300))
     return failed(
@@ -259,7 +261,7 @@ function statusHint(entry: RemoteEntry, status: number): string {
   return 'Check the URL and the headers of this server.'
 }
 
-/** What a stranger wrote goes to a terminal: without what a terminal would obey. */
+/** Untrusted text for a terminal: without control sequences. */
 function shown({ rung, ok, detail, hint }: Step): Step {
   return { rung, ok, ...(detail && { detail: cut(detail) }), ...(hint && { hint: cut(hint) }) }
 }

@@ -1,5 +1,5 @@
-// findings.ts: what in a server's tools a provider would reject or a person should look at. Plugboard mends most of it on
-// the way to a model; other clients of the same server do not, and its author may want to know.
+// findings.ts: what in a server's tools a provider would reject or the user should review. Plugboard repairs most of
+// it for the model; other clients of the same server do not, and its author may want to know.
 import { MISSING_INPUT_SCHEMA } from '../connection/tool-definition.ts'
 import { DOCTOR_LIMITS, TOOL_LIMITS } from '../limits.ts'
 import { cleanLine, injectionSigns, plainName, readToolList, type ToolDefinition } from '../tools/index.ts'
@@ -108,7 +108,7 @@ function* schemaFindings(schema: ToolDefinition['inputSchema']): Generator<Bare>
       }
   const parts = [...partFindings(schema, surveyed.names, where)]
   yield* parts
-  // A reference that leads nowhere is told above, in better words than the compiler's.
+  // A dangling reference is reported above, with a better message than the compiler's.
   const [unusable] = parts.some(({ kind }) => kind.endsWith('-ref')) ? [] : compileSchema(schema).warnings
   if (unusable) yield { kind: 'schema', where, message: unusable }
 }

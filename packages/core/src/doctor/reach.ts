@@ -1,5 +1,5 @@
-// reach.ts: how far one gets towards a server without speaking MCP to it: its command on the child's own PATH, or its
-// host by name, port, certificate and HTTP. Every step has a time limit and leaves nothing open.
+// reach.ts: how far a connection gets without MCP: the command on the child's own PATH, or the host by name, port,
+// certificate and HTTP. Every step has a time limit and leaves nothing open.
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { isAbsolute, join, resolve } from 'node:path'
@@ -17,10 +17,10 @@ import { isExcepted } from '../transports/tunnel.ts'
 import { resolveWindowsCommand } from '../transports/windows-command.ts'
 import { failed, passed, type Step } from './steps.ts'
 
-/** Whether the command is there for the child, whose PATH need not be ours. */
+/** Whether the child can find the command; its PATH may differ from ours. */
 export function findCommand(entry: StdioEntry, host: Host): Step {
   const { command, cwd } = entry
-  // The neutral folder is made when the first program starts in it.
+  // The neutral folder is created when the first program starts in it.
   if (cwd !== undefined && !isFolder(cwd) && !isInside(cwd, neutralFolder(host)))
     return failed('command', `The folder "${cwd}" does not exist.`, 'Correct `cwd` of this server.')
   const env = childEnvironment(entry, host)
@@ -30,7 +30,7 @@ export function findCommand(entry: StdioEntry, host: Host): Step {
   }
   const base = cwd ?? process.cwd()
   const named = command.includes('/')
-  // As the transport looks: a program of the folder it starts in is none of PATH.
+  // As the transport looks it up: a program in the start folder is not on PATH.
   const folders = named ? [''] : (env['PATH'] ?? '/usr/bin:/bin').split(':').filter(isAbsolute)
   let forbidden: string | undefined
   for (const folder of folders) {
@@ -71,12 +71,12 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK)
     return true
   } catch {
-    // The question was only whether.
+    // The check only needs a yes or no.
     return false
   }
 }
 
-/** By name, port and certificate; the last rung of the list is the one that broke, if one did. */
+/** By name, port and certificate; the last step of the list is the one that failed, if one did. */
 export async function reachHost(url: URL, host: Host, signal?: AbortSignal): Promise<readonly Step[]> {
   const secure = url.protocol === 'https:' || url.protocol === 'wss:'
   const proxy = proxyFor(url, secure, host)
@@ -94,25 +94,26 @@ export async function reachHost(url: URL, host: Host, signal?: AbortSignal): Pro
         proxy ? 'Check HTTPS_PROXY and HTTP_PROXY.' : 'Check the spelling of the host, and your network.',
       ),
     ]
-  const rungs = [
+  const steps = [
     passed('dns', `${by}${name === found.addresses[0] ? name : `${name} is ${found.addresses.join(', ')}`}`),
   ]
-  const met = await meet(name, port, host, signal)
-  if ('fault' in met) {
-    const what = met.fault === 'ECONNREFUSED' ? 'refused the connection' : `was not reached (${met.fault})`
+  const opened = await openSocket(name, port, host, signal)
+  if ('fault' in opened) {
+    const what =
+      opened.fault === 'ECONNREFUSED' ? 'refused the connection' : `was not reached (${opened.fault})`
     const hint =
-      met.fault === 'ECONNREFUSED'
+      opened.fault === 'ECONNREFUSED'
         ? 'Nothing listens there: start the server, or correct the port.'
         : 'Check the port, a firewall in between, and whether the server is running.'
-    return [...rungs, failed('tcp', `${by}${name} port ${port} ${what}.`, proxy ? 'Check the proxy.' : hint)]
+    return [...steps, failed('tcp', `${by}${name} port ${port} ${what}.`, proxy ? 'Check the proxy.' : hint)]
   }
-  rungs.push(passed('tcp', `${by}port ${port} answers`))
-  // Behind a proxy the certificate is met inside the tunnel; the HTTP rung tells of it.
+  steps.push(passed('tcp', `${by}port ${port} answers`))
+  // Behind a proxy the certificate is checked inside the tunnel; the HTTP step reports it.
   if (!secure || proxy) {
-    met.socket.destroy()
-    return rungs
+    opened.socket.destroy()
+    return steps
   }
-  return [...rungs, await shakeHands(met.socket, name, host)]
+  return [...steps, await tlsHandshake(opened.socket, name, host)]
 }
 
 function proxyFor(url: URL, secure: boolean, host: Host): URL | undefined {
@@ -122,7 +123,7 @@ function proxyFor(url: URL, secure: boolean, host: Host): URL | undefined {
   try {
     return new URL(proxy)
   } catch {
-    // What is no URL is no proxy; connecting will say so with its own words.
+    // An invalid URL is no proxy; connecting reports it with its own message.
     return undefined
   }
 }
@@ -144,7 +145,7 @@ async function lookUp(name: string, host: Host): Promise<{ addresses: string[] }
   })
 }
 
-async function meet(
+async function openSocket(
   name: string,
   port: number,
   host: Host,
@@ -163,12 +164,12 @@ async function meet(
     const stop = host.awaitedTimer(DOCTOR_LIMITS.stepMs, () => end({ fault: 'ETIMEDOUT' }))
     signal?.addEventListener('abort', onAbort, { once: true })
     socket.once('connect', () => end({ socket }))
-    // Stays: a socket that is destroyed later may still have something to say, and nobody else listens.
+    // Stays: a destroyed socket may still emit an error, and nothing else listens for it.
     socket.on('error', (error: NodeJS.ErrnoException) => end({ fault: firstCode(error) }))
   })
 }
 
-/** Several addresses that all failed come as one error with many inside. */
+/** Several failed addresses come as one error with many inside. */
 function firstCode(error: NodeJS.ErrnoException): string {
   const inner = error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException) : error
   return error.code ?? inner?.code ?? 'unknown'
@@ -180,7 +181,7 @@ const TLS_HINTS: Readonly<Record<string, string>> = {
   HOSTNAME_MISMATCH: 'The certificate is for another name: correct the host in the URL.',
 }
 
-async function shakeHands(socket: Socket, name: string, host: Host): Promise<Step> {
+async function tlsHandshake(socket: Socket, name: string, host: Host): Promise<Step> {
   const { connect } = await import('node:tls')
   const { isIP } = await import('node:net')
   const ca = trustedCertificates(host.env)
@@ -191,11 +192,11 @@ async function shakeHands(socket: Socket, name: string, host: Host): Promise<Ste
       host: name,
       ...(ca !== undefined && { ca }),
     })
-    const end = (rung: Step) => {
+    const end = (step: Step) => {
       stop()
       secured.destroy()
       socket.destroy()
-      done(rung)
+      done(step)
     }
     const stop = host.awaitedTimer(DOCTOR_LIMITS.stepMs, () =>
       end(
@@ -223,11 +224,11 @@ function tlsHint(code: string): string {
 export interface HttpAnswer {
   readonly status: number
   readonly mediaType: string
-  /** A page for people, not an answer for programs. */
+  /** A web page, not a response for programs. */
   readonly isPage: boolean
 }
 
-/** What the URL answers to the first words of a client; nothing when it answers not at all. */
+/** How the URL responds to a client's first request; undefined without a response. */
 export async function askOnce(
   entry: RemoteEntry,
   server: string,
@@ -240,8 +241,8 @@ export async function askOnce(
     const extra = await new EntryHeaders(entry, { host, server, log: () => undefined }).current()
     const url = entry.url.replace(/^ws/, 'http')
     const answer = await plainFetch(dispatcher, url, {
-      headers: new Headers({ ...extra, ...firstWords(entry).headers }),
-      ...firstWords(entry).request,
+      headers: new Headers({ ...extra, ...firstRequest(entry).headers }),
+      ...firstRequest(entry).request,
       redirect: 'manual',
       signal: stop.signal,
     })
@@ -253,7 +254,7 @@ export async function askOnce(
       isPage: mediaType === 'text/html' || /^\s*<(?:!doctype|html)/i.test(start),
     }
   } catch {
-    // The connection's own error says what is wrong; this was only asked to say more.
+    // The connection's own error says what is wrong; this only adds detail.
     return undefined
   } finally {
     cancel()
@@ -262,7 +263,7 @@ export async function askOnce(
   }
 }
 
-function firstWords(entry: RemoteEntry): {
+function firstRequest(entry: RemoteEntry): {
   headers: Record<string, string>
   request: Pick<RequestInit, 'method' | 'body'>
 } {

@@ -1,6 +1,6 @@
-// steps.ts: the words of a diagnosis: the rungs a server climbs until its tools can be used, and what is told of each.
+// steps.ts: the types of a diagnosis: the steps until a server's tools can be used, and the outcome of each.
 
-/** In the order they are climbed; a server meets only those of its kind. */
+/** In the order they are checked; a server has only those of its kind. */
 export const STEPS = [
   'config',
   'trust',
@@ -22,7 +22,7 @@ export interface Step {
   readonly rung: StepName
   readonly ok: boolean
   readonly detail?: string
-  /** What a person can do about it. */
+  /** What the user can do about it. */
   readonly hint?: string
 }
 

@@ -1,5 +1,5 @@
-// files: reading with bounds, writing atomically, and one lock that works between processes.
-// It knows nothing of what is in the files.
+// files: bounded reads, atomic writes, and one lock that works between processes. It knows nothing about the files'
+// content.
 export { type FileLock, type LockOptions, withFileLock } from './lock.ts'
 export { type ReadOutcome, readTextFile } from './read.ts'
 export { realTarget, writeFileAtomic } from './write.ts'

@@ -1,4 +1,4 @@
-// The lock between real processes: nothing is lost, the dead are noticed, the living are respected.
+// The lock between real processes: no update is lost, dead holders are noticed, live ones are respected.
 import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -147,7 +147,7 @@ describe('a holder that lives', () => {
   })
 
   it('keeps its heartbeat going', async () => {
-    // Stale long before the wait is over, and not so soon that a busy machine keeps the heart from beating in time.
+    // Stale long before the wait is over, and not so soon that a busy machine misses a heartbeat.
     await withFileLock(path, { waitMs: 1000, staleMs: 1500 }, async (lock) => {
       const other = withFileLock(path, { waitMs: 3500, staleMs: 1500 }, async () => 'stolen')
       await expect(other).rejects.toThrow(Timeout)

@@ -1,5 +1,5 @@
-// lock.ts: one holder at a time, across processes, for whatever `path` names. A holder that died is noticed at
-// once (its pid is gone) or, on another machine or after pid reuse, when its heartbeat stops.
+// lock.ts: one holder at a time, across processes, for whatever `path` names. A dead holder is noticed at once (its
+// pid is gone) or, on another machine or after pid reuse, when its heartbeat stops.
 import { mkdir, open, readFile, stat, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
@@ -9,15 +9,15 @@ import { uniqueName } from './unique.ts'
 export interface LockOptions {
   /** How long to wait for the lock before giving up. */
   readonly waitMs: number
-  /** A lock whose heartbeat is older than this belongs to nobody. */
+  /** A lock whose heartbeat is older than this is abandoned. */
   readonly staleMs: number
   readonly signal?: AbortSignal | undefined
-  /** Mode for folders that have to be made. */
+  /** Mode for folders that have to be created. */
   readonly dirMode?: number
 }
 
 export interface FileLock {
-  /** False when somebody took the lock away, because this process slept past the heartbeat. Ask before you commit. */
+  /** False when another process took the lock, because this one slept past the heartbeat. Check before you commit. */
   stillHeld(): Promise<boolean>
 }
 
@@ -40,7 +40,7 @@ export async function withFileLock<T>(
   await acquire(file, owner, options)
   const heartbeat = setInterval(() => {
     const now = new Date()
-    // A heartbeat that fails means the lock is gone; stillHeld() tells the one who needs to know.
+    // A heartbeat that fails means the lock is gone; stillHeld() reports it.
     utimes(file, now, now).catch(() => undefined)
   }, options.staleMs / 4)
   heartbeat.unref()
@@ -77,7 +77,7 @@ async function create(file: string, owner: Owner, dirMode: number | undefined): 
       try {
         await handle.writeFile(JSON.stringify(owner))
       } catch (error) {
-        // Ours and empty: nobody else could tell whose it is.
+        // Ours and empty: no other process could tell its owner.
         await unlink(file).catch(() => undefined)
         throw error
       } finally {
@@ -111,9 +111,9 @@ async function isAbandoned(file: string, staleMs: number): Promise<boolean> {
 }
 
 /**
- * Removes an abandoned lock. Two waiters may see the same abandoned lock, and the slower one must not remove the
- * lock that the faster one has taken since: so only the holder of a second, short-lived file may remove, and it
- * looks again first.
+ * Removes an abandoned lock. Two waiters may see the same abandoned lock, and the slower one must not remove the lock
+ * that the faster one has taken since: so only the holder of a second, short-lived file may remove, after checking
+ * again.
  */
 async function breakLock(file: string, staleMs: number): Promise<void> {
   const breaker = `${file}.break`
@@ -136,7 +136,7 @@ async function readOwner(file: string): Promise<Owner | undefined> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as Owner
   } catch {
-    // Gone, or not written yet: nobody's for now.
+    // Missing, or not written yet: no owner for now.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-// read.ts: reads a text file that may be missing, huge, a folder, a device or not ours to read; never throws for those.
+// read.ts: reads a text file that may be missing, huge, a folder, a device or unreadable; never throws for those.
 import { isUtf8 } from 'node:buffer'
 import { lazyModule } from '../lazy.ts'
 
@@ -23,7 +23,7 @@ const HINTS: Readonly<Record<string, readonly [message: string, hint: string]>> 
 
 const CHUNK = 64 * 1024
 
-/** Synchronous inside: a handful of small local files, where the thread pool would cost more than the reading. */
+/** Synchronous inside: a handful of small local files, where the thread pool would cost more than the read. */
 export async function readTextFile(path: string, maxBytes: number): Promise<ReadOutcome> {
   const fs = lazyModule('node:fs')
   let file: number | undefined
@@ -47,7 +47,7 @@ export async function readTextFile(path: string, maxBytes: number): Promise<Read
   }
 }
 
-/** The size is only a hint: a file may grow, and those of /proc say 0 and go on for ever. */
+/** The size is only a hint: a file may grow, and those of /proc report 0 and never end. */
 function readAtMost(file: number, expected: number, limit: number): Buffer {
   const fs = lazyModule('node:fs')
   const parts: Buffer[] = []

@@ -11,7 +11,7 @@ export interface WriteOptions {
   /** For a new file; an existing one keeps its own mode unless `forceMode`. */
   readonly mode?: number
   readonly forceMode?: boolean
-  /** For folders that have to be made. */
+  /** For folders that have to be created. */
   readonly dirMode?: number
   /** Neither the file nor its folder may be a symbolic link: a link that appears meanwhile fails with ELOOP. */
   readonly noFollow?: boolean
@@ -41,8 +41,8 @@ export async function writeFileAtomic(
 }
 
 /**
- * Works in a folder that is no link, and goes on working in that very folder even if a link takes its place: on Linux it
- * is reached through its descriptor.
+ * Works in a folder that is not a link, and keeps using that folder even if a link replaces it: on Linux it is
+ * reached through its descriptor.
  */
 async function inRealFolder(folder: string, work: (held: string) => Promise<void>): Promise<void> {
   if (process.platform === 'win32') {
@@ -51,7 +51,7 @@ async function inRealFolder(folder: string, work: (held: string) => Promise<void
   }
   const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
     (error: NodeJS.ErrnoException) => {
-      // Linux says ENOTDIR of a link to a folder.
+      // Linux reports ENOTDIR for a link to a folder.
       throw error.code === 'ENOTDIR' ? linked(folder) : error
     },
   )
@@ -87,7 +87,7 @@ async function replaceIn(
     } finally {
       await file.close()
     }
-    // The umask may have taken bits away that the existing file had.
+    // The umask may have removed bits that the existing file had.
     if (existing || options.forceMode) await chmod(draft, mode)
     await renameOver(draft, target)
   } catch (error) {

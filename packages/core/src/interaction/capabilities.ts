@@ -1,9 +1,9 @@
-// capabilities.ts: what we tell a server that it may ask of us: only what somebody here will answer.
+// capabilities.ts: which capabilities we advertise to a server: only those with a handler.
 
 export interface Served {
-  /** Somebody (a person or a hook) answers forms. */
+  /** A user or a hook fills in forms. */
   readonly forms: boolean
-  /** Somebody can be sent to a URL. */
+  /** A user can be sent to a URL. */
   readonly urls: boolean
   readonly sampling: boolean
   readonly roots: boolean

@@ -1,5 +1,5 @@
-// elicitation.ts: a server's question to the user, from its arrival to the answer: read, offered to hooks, asked,
-// held to the schema, offered to hooks again. Both eras end here; how the answer travels back is the connection's.
+// elicitation.ts: a server's elicitation from arrival to response: parse, offer to hooks, prompt the user, validate
+// against the schema, offer to hooks again. Both eras end here; the connection sends the response.
 import { INTERACTION_LIMITS } from '../limits.ts'
 import {
   type CheckedAnswer,
@@ -20,7 +20,7 @@ export type Elicitation =
       readonly message: string
       readonly url: string
       readonly elicitationId?: string | undefined
-      /** A call waits for it and is made again afterwards. */
+      /** A call waits for it and is retried afterwards. */
       readonly retry?: boolean | undefined
     }
 
@@ -29,7 +29,7 @@ export type ElicitationAnswer =
   | { readonly action: 'decline' }
   | { readonly action: 'cancel' }
 
-/** What the person in front sees. */
+/** What the user sees. */
 export type Prompt =
   | {
       readonly mode: 'form'
@@ -45,20 +45,20 @@ export type Prompt =
       readonly message: string
       readonly url: URL
       readonly warnings: readonly string[]
-      /** A call waits for what happens there: an answer with `done` says that it has happened. */
+      /** A call waits for what happens there: a response with `done` says that it has happened. */
       readonly retry: boolean
     }
 
-/** What comes back from the person; the content is not trusted to fit. */
+/** The user's response; its content is validated later. */
 export interface RawAnswer {
   readonly action: 'accept' | 'decline' | 'cancel'
   readonly content?: unknown
-  /** For a URL: the person is through with it, not only on the way. */
+  /** For a URL: the user has finished there, not only opened it. */
   readonly done?: boolean
 }
 
 export interface ElicitationPorts {
-  /** Shows the question. Without it nobody is there, and the question is cancelled. */
+  /** Shows the prompt. Without it no user is present, and the elicitation is cancelled. */
   readonly ask?: ((prompt: Prompt, signal?: AbortSignal) => Promise<RawAnswer>) | undefined
   readonly hooks?: Hooks | undefined
   readonly warn?: ((message: string) => void) | undefined
@@ -67,11 +67,11 @@ export interface ElicitationPorts {
 const CANCEL: ElicitationAnswer = { action: 'cancel' }
 const DECLINE: ElicitationAnswer = { action: 'decline' }
 
-/** Reads the parameters of `elicitation/create`, whatever they are. */
+/** Parses the parameters of `elicitation/create`, whatever they are. */
 export function readElicitation(server: string, params: unknown): Elicitation | { readonly problem: string } {
   if (!isRecord(params)) return { problem: 'the request is not an object' }
   const message = typeof params.message === 'string' ? params.message : ''
-  // A question that cannot be read in full is not asked.
+  // An elicitation that cannot be read in full is not shown.
   if (message.length > INTERACTION_LIMITS.messageChars)
     return {
       problem: `its message has ${message.length} characters, and more than ${INTERACTION_LIMITS.messageChars} are not shown`,
@@ -92,7 +92,7 @@ export function readElicitation(server: string, params: unknown): Elicitation | 
   return { mode: 'form', server, message, schema: own(params, 'requestedSchema') }
 }
 
-/** The whole way of one question. It never throws for what the server or the person said. */
+/** All steps of one elicitation. It never throws for what the server or the user sent. */
 export async function elicit(
   request: Elicitation,
   ports: ElicitationPorts,
@@ -162,7 +162,7 @@ async function askForm(
   return CANCEL
 }
 
-/** Hooks see the answer last, and what they change is held to the form again. */
+/** Hooks see the response last, and their changes are validated again. */
 async function reviewed(
   request: Elicitation,
   answer: ElicitationAnswer,
@@ -204,7 +204,7 @@ type ReadUrl =
   | { readonly ok: true; readonly url: URL; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problem: string }
 
-/** Only web addresses are ever opened, and what could mislead about where one leads is said. */
+/** Only web addresses are ever opened, and a misleading address is flagged. */
 export function readUrl(text: string): ReadUrl {
   if (text.length > INTERACTION_LIMITS.urlChars) return { ok: false, problem: 'the URL is too long' }
   if (!URL.canParse(text)) return { ok: false, problem: 'it is not a URL' }

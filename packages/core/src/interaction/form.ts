@@ -1,5 +1,5 @@
-// form.ts: the flat schema of an elicitation as a form that a person can fill in, and answers held to it.
-// It knows no terminal and asks nobody; elicitation.ts does the asking.
+// form.ts: the flat schema of an elicitation as a form for the user, and validation of the input. It knows no
+// terminal and shows nothing; elicitation.ts does.
 import { INTERACTION_LIMITS } from '../limits.ts'
 import { isRecord, own } from './json.ts'
 import { formatCheck } from './string-formats.ts'
@@ -14,7 +14,7 @@ interface FieldBase {
   readonly title: string
   readonly description?: string
   readonly required: boolean
-  /** It looks as if a secret is asked for, which a form must not do. */
+  /** The field seems to ask for a secret, which a form must not do. */
   readonly secret: boolean
 }
 
@@ -45,7 +45,7 @@ export type Field =
 
 export interface Form {
   readonly fields: readonly Field[]
-  /** For the person who is asked, e.g. that a field looks like a password. */
+  /** A warning for the user, e.g. that a field looks like a password. */
   readonly warnings: readonly string[]
 }
 
@@ -68,7 +68,7 @@ export type CheckedAnswer =
 const SECRET =
   /pass(?:word|wd|phrase|code)|\bpwd\b|secret|\btoken|api[\s_-]?key|access[\s_-]?key|private[\s_-]?key|credential|credit[\s_-]?card|card[\s_-]?number|\bcvv\b|\bcvc\b|\bssn\b|social[\s_-]?security|\bpin\b|\botp\b|one[\s_-]?time|seed[\s_-]?phrase/i
 
-/** Reads `requestedSchema`. One field that is not understood makes the form unanswerable, and says which. */
+/** Parses `requestedSchema`. One field that is not understood makes the form unusable, and is named. */
 export function readForm(schema: unknown): ReadForm {
   if (!isRecord(schema)) return { ok: false, problem: 'the requested schema is not an object' }
   if (own(schema, 'type') !== undefined && schema.type !== 'object')
@@ -193,7 +193,7 @@ function bounded(options: readonly (Option | undefined)[]): readonly Option[] | 
   return usable && known.length <= INTERACTION_LIMITS.formOptions ? known : undefined
 }
 
-/** Holds an answer to the form. Fields that were left out take their default; fields that are not asked for are refused. */
+/** Validates the input against the form. Missing fields get their default; unknown fields are rejected. */
 export function checkAnswer(form: Form, answer: unknown): CheckedAnswer {
   if (!isRecord(answer))
     return { ok: false, problems: [{ field: '', message: 'the answer is not an object' }] }
@@ -211,14 +211,14 @@ export function checkAnswer(form: Form, answer: unknown): CheckedAnswer {
     }
     const problem = fieldProblem(field, value)
     if (problem !== undefined) problems.push({ field: field.name, message: problem })
-    // fieldProblem has just established the type.
+    // fieldProblem has checked the type above.
     else content.push([field.name, value as Value])
   }
-  // fromEntries makes own properties, whatever they are called.
+  // fromEntries makes own properties, whatever their names.
   return problems.length > 0 ? { ok: false, problems } : { ok: true, content: Object.fromEntries(content) }
 }
 
-/** What is wrong with one value, as words that follow the field's title; nothing when it is right. */
+/** What is wrong with one value, as text that follows the field's title; undefined when it is valid. */
 export function fieldProblem(field: Field, value: unknown): string | undefined {
   switch (field.kind) {
     case 'text': {
@@ -268,7 +268,7 @@ function labels(options: readonly Option[]): string {
 
 function count<K extends string>(key: K, property: Readonly<Record<string, unknown>>): { [P in K]?: number } {
   const value = property[key]
-  // The mapped type says the same as the check: the key is there only with a number.
+  // The mapped type says the same as the check: the key exists only with a number.
   return (typeof value === 'number' && Number.isFinite(value) ? { [key]: value } : {}) as {
     [P in K]?: number
   }

@@ -1,5 +1,5 @@
 // hook-command.ts: one hook that is a command: a shell line, JSON on its standard input, JSON on its standard output.
-// Exit 0 answers, exit 2 declines with what it wrote to standard error, anything else is a fault that stops nothing.
+// Exit 0 responds, exit 2 refuses with its standard error as the reason, anything else is a fault that stops nothing.
 import type { ChildProcess } from 'node:child_process'
 import type { Host } from '../host.ts'
 import { HOOK_LIMITS } from '../limits.ts'
@@ -28,7 +28,7 @@ export function runCommandHook(
     try {
       child = host.spawn(command, [], {
         shell: true,
-        // A group of its own, so that what the command started ends with it.
+        // Its own group, so that what the command started ends with it.
         detached: host.platform !== 'win32',
         stdio: ['pipe', 'pipe', 'pipe'],
         env: { ...host.env } as NodeJS.ProcessEnv,
@@ -59,7 +59,7 @@ export function runCommandHook(
       finish({ kind: 'failed', problem: `could not be started (${codeOf(error)})` }),
     )
     child.on('close', (code, killed) => finish(outcome(code, killed, out(), err())))
-    // A command that does not read its input closes the pipe; its exit says the rest.
+    // A command that does not read its input closes the pipe; its exit code says the rest.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(`${JSON.stringify(input)}\n`)
   })

@@ -15,7 +15,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const call = { name: 'mcp__s__t', server: 's', tool: 't', arguments: { a: 1 } }
 
-/** A hook that runs `script` with Node; `input` is what it was told. */
+/** A hook that runs `script` with Node; `input` is the hook's input. */
 async function command(script: string, over: Partial<Hook> = {}, timeoutMs = 15_000): Promise<Hook> {
   const file = join(folder, `${Math.random().toString(36).slice(2)}.mjs`)
   await writeFile(
@@ -232,7 +232,7 @@ function alive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch {
-    // ESRCH: nobody has this number any more.
+    // ESRCH: no process has this id any more.
     return false
   }
 }

@@ -1,5 +1,5 @@
-// hooks.ts: the user's own code around calls and questions: functions, or commands that get JSON on standard input and
-// answer with JSON. A hook may refuse, change what goes in or comes out, and answer questions; it never grants.
+// hooks.ts: the user's own code around calls and elicitations: functions, or commands that get JSON on standard input
+// and respond with JSON. A hook may refuse, change input or output, and respond to elicitations; it never grants.
 
 import { coversServer, coversTool } from '../config/rule-matcher.ts'
 import { type ParsedRule, parseRule, type RuleUse, ruleSpelling } from '../config/rule-syntax.ts'
@@ -19,7 +19,7 @@ export const HOOK_EVENTS = [
 ] as const
 export type HookEvent = (typeof HOOK_EVENTS)[number]
 
-/** What a hook is told; the names are those that hook authors know. */
+/** The input of a hook; the names are those that hook authors know. */
 export interface HookInput {
   readonly hook_event_name: HookEvent
   readonly [field: string]: unknown
@@ -30,8 +30,8 @@ export type HookFunction = (input: HookInput, signal?: AbortSignal) => unknown
 export interface Hook {
   readonly event: HookEvent
   /**
-   * A regular expression over the whole tool name (or server name, for questions), or a rule such as `files.get_*`. Every
-   * spelling of the tool is tried. `*` and nothing mean all.
+   * A regular expression over the whole tool name (or server name, for elicitations), or a rule such as
+   * `files.get_*`. Every spelling of the tool is tried. `*` or an empty matcher means all.
    */
   readonly matcher?: string
   readonly run:
@@ -66,13 +66,13 @@ export type BeforeCall =
   | { readonly kind: 'refuse'; readonly reason: string; readonly source: string }
 
 export interface AfterCall {
-  /** Replaces all of what the server answered. */
+  /** Replaces the server's whole result. */
   readonly output?: unknown
-  /** Said to the model besides. */
+  /** Added for the model. */
   readonly context: readonly string[]
 }
 
-/** What one hook came to. */
+/** The outcome of one hook. */
 export type HookResult =
   | { readonly kind: 'output'; readonly output: Readonly<Record<string, unknown>> }
   | { readonly kind: 'decline'; readonly reason: string }
@@ -84,7 +84,7 @@ interface Ready {
   matches(target: HookTarget): boolean
 }
 
-/** What a matcher is held against: a tool, or a server that asks something. */
+/** What a matcher is compared with: a tool, or a server that sends an elicitation. */
 interface HookTarget {
   readonly server: string
   readonly tool?: string
@@ -101,7 +101,7 @@ export class Hooks {
     this.replace(hooks)
   }
 
-  /** These from now on; a call that is under way keeps those it started with. */
+  /** Replaces the hooks; a running call keeps those it started with. */
   replace(hooks: readonly Hook[]): void {
     const ready = new Map<HookEvent, Ready[]>()
     for (const hook of hooks) {
@@ -113,7 +113,7 @@ export class Hooks {
     this.#ready = ready
   }
 
-  /** Cheap to ask before building what a hook would be told. */
+  /** A cheap check before building the input of a hook. */
   has(event: HookEvent): boolean {
     return this.#ready.has(event)
   }
@@ -123,7 +123,7 @@ export class Hooks {
     let args = call.arguments
     let changed = false
     for (const { hook } of this.#for('PreToolUse', call)) {
-      const result = await this.#run(hook, { ...told(call, 'PreToolUse'), tool_input: args }, signal)
+      const result = await this.#run(hook, { ...hookInput(call, 'PreToolUse'), tool_input: args }, signal)
       if (result.kind === 'decline') return refusal(hook, result.reason)
       if (result.kind !== 'output') continue
       const decision = specific(result.output)
@@ -142,13 +142,16 @@ export class Hooks {
     let output: unknown
     const context: string[] = []
     for (const { hook } of this.#for('PostToolUse', call)) {
-      const input = { ...told(call, 'PostToolUse'), tool_response: output ?? response }
+      const input = { ...hookInput(call, 'PostToolUse'), tool_response: output ?? response }
       const result = await this.#run(hook, input, signal)
       if (result.kind === 'decline') context.push(result.reason)
       if (result.kind !== 'output') continue
-      const said = specific(result.output)
-      if (said.updatedToolOutput !== undefined) output = said.updatedToolOutput
-      for (const text of [said.additionalContext, said.decision === 'block' ? said.reason : undefined])
+      const specificOutput = specific(result.output)
+      if (specificOutput.updatedToolOutput !== undefined) output = specificOutput.updatedToolOutput
+      for (const text of [
+        specificOutput.additionalContext,
+        specificOutput.decision === 'block' ? specificOutput.reason : undefined,
+      ])
         if (typeof text === 'string' && text !== '') context.push(text)
     }
     return { context, ...(output !== undefined && { output }) }
@@ -163,18 +166,18 @@ export class Hooks {
     let output: unknown
     for (const { hook } of this.#for('PostToolUseFailure', call)) {
       const message = typeof output === 'string' ? output : error.message
-      const input = { ...told(call, 'PostToolUseFailure'), error: message, error_code: error.code }
+      const input = { ...hookInput(call, 'PostToolUseFailure'), error: message, error_code: error.code }
       const result = await this.#run(hook, input, signal)
       if (result.kind !== 'output') continue
-      const said = specific(result.output)
-      if (said.updatedToolOutput !== undefined) output = said.updatedToolOutput
-      const text = said.additionalContext
+      const specificOutput = specific(result.output)
+      if (specificOutput.updatedToolOutput !== undefined) output = specificOutput.updatedToolOutput
+      const text = specificOutput.additionalContext
       if (typeof text === 'string' && text !== '') context.push(text)
     }
     return { context, ...(output !== undefined && { output }) }
   }
 
-  /** The first hook that answers has answered. */
+  /** The first hook that responds decides. */
   async elicitation(request: Elicitation, signal?: AbortSignal): Promise<RawAnswer | undefined> {
     return this.#answer('Elicitation', request.server, asked(request), signal)
   }
@@ -244,7 +247,7 @@ async function runFunction(call: HookFunction, input: HookInput, signal?: AbortS
   }
 }
 
-/** What a hook said, with `hookSpecificOutput` before what stands beside it. */
+/** The output of a hook; `hookSpecificOutput` wins over the fields beside it. */
 function specific(output: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const inner = own(output, 'hookSpecificOutput')
   return isRecord(inner) ? { ...output, ...inner } : output
@@ -255,7 +258,7 @@ function refusal(hook: Hook, reason: unknown): BeforeCall {
   return { kind: 'refuse', reason: text.slice(0, 2000), source: hook.source ?? 'a PreToolUse hook' }
 }
 
-function told(call: HookedCall, event: HookEvent): HookInput {
+function hookInput(call: HookedCall, event: HookEvent): HookInput {
   return {
     hook_event_name: event,
     tool_name: call.name,
@@ -276,7 +279,7 @@ function asked(request: Elicitation): Record<string, unknown> {
   }
 }
 
-/** A hook around calls may be a guard: where its matcher is in doubt it runs. One that answers questions does not. */
+/** A hook around calls may be a guard: when its matcher is in doubt it runs. One for elicitations does not. */
 function matcherOf(
   { event, matcher }: Hook,
   warn?: (message: string) => void,
@@ -306,7 +309,7 @@ function coversTarget(rule: ParsedRule, { server, tool, name }: HookTarget, use:
   return coversTool(rule, { server, tool, name }, use)
 }
 
-/** The registry's name, the name before it was shortened or got a suffix, and the server's own words. */
+/** The registry's name, the name before it was shortened or got a suffix, and the server's own name. */
 function spellings({ server, tool, name }: HookTarget): string[] {
   const spelled = ruleSpelling(server)
   if (tool === undefined) return [server, `mcp__${spelled}`]
@@ -318,7 +321,7 @@ function spellings({ server, tool, name }: HookTarget): string[] {
   ]
 }
 
-/** Reads the `hooks` of a settings file: `{ PreToolUse: [{ matcher, hooks: [{ type, command, timeout }] }] }`. */
+/** Parses the `hooks` of a settings file: `{ PreToolUse: [{ matcher, hooks: [{ type, command, timeout }] }] }`. */
 export function readHooks(
   raw: unknown,
   source: string,

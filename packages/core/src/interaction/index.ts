@@ -1,4 +1,4 @@
-// interaction: what a server may ask of the user, of the model and of the workspace, and the hooks around it all.
+// interaction: a server's requests to the user, the model and the workspace, and the hooks around them.
 export { type ClientCapabilities, clientCapabilities, type Served } from './capabilities.ts'
 export {
   type Elicitation,

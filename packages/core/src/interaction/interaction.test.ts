@@ -7,7 +7,7 @@ import { type Hook, Hooks } from './hooks.ts'
 import { rootsOf } from './roots.ts'
 import { Sampling, type SamplingConsent } from './sampling.ts'
 
-/** Every kind of field there is. */
+/** Every kind of field. */
 const schema = {
   type: 'object',
   properties: {

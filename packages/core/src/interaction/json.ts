@@ -1,4 +1,4 @@
-// json.ts: small questions about values that came from a server or out of a hook.
+// json.ts: type checks for values from a server or a hook.
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

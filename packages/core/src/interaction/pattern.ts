@@ -1,5 +1,5 @@
-// pattern.ts: regular expressions written by strangers, run so that none can hold the process up.
-// A pattern whose worst case is provably small runs directly; any other runs under a watchdog that stops it.
+// pattern.ts: runs untrusted regular expressions so that none can block the process. A pattern whose worst case is
+// provably small runs directly; any other runs under a watchdog that stops it.
 import { createContext, Script } from 'node:vm'
 import { SCHEMA_LIMITS } from '../limits.ts'
 
@@ -41,7 +41,7 @@ function parse(source: string): RegExp | undefined {
     try {
       return new RegExp(source, flags)
     } catch {
-      // Not valid with these flags; the next ones may take it.
+      // Not valid with these flags; the next ones may accept it.
     }
   }
   return undefined
@@ -63,7 +63,7 @@ function underWatchdog(regex: RegExp): (text: string) => Match {
   }
 }
 
-/** At most `factor × length ^ power` steps, or `factor: Infinity` when nothing better can be said. */
+/** At most `factor × length ^ power` steps, or `factor: Infinity` when no bound is known. */
 interface Cost {
   readonly factor: number
   readonly power: number
@@ -71,8 +71,8 @@ interface Cost {
 const UNKNOWN: Cost = { factor: Number.POSITIVE_INFINITY, power: 1 }
 
 /**
- * A bound from the shape of the pattern alone. Every unbounded repeat multiplies by the length, every choice by its
- * ways; a repeat around a repeat or around a choice, and a back reference, get no bound at all.
+ * A bound from the shape of the pattern alone. Every unbounded repeat multiplies by the length, every choice by the
+ * number of alternatives; a repeat around a repeat or a choice, and a back reference, get no bound.
  */
 function worstCase(source: string): Cost {
   let factor = 1

@@ -1,4 +1,4 @@
-// roots.ts: the folders that servers are told the work is in. Telling is all it does: it confines nobody.
+// roots.ts: the folders announced to servers as roots. It only announces: it restricts no server.
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ServerEntry } from '../config/entry.ts'
@@ -9,7 +9,7 @@ export interface Root {
   readonly name: string
 }
 
-/** Each folder once, as a file URI; relative ones are taken from `cwd`. */
+/** Each folder once, as a file URI; relative ones are resolved from `cwd`. */
 export function rootsOf(folders: readonly string[], cwd: string): readonly Root[] {
   const roots = new Map<string, Root>()
   for (const folder of folders) {
@@ -22,20 +22,20 @@ export function rootsOf(folders: readonly string[], cwd: string): readonly Root[
 
 export interface RootsPlace {
   readonly home: string
-  /** The project folder, from which paths in an entry are meant. */
+  /** The project folder, from which paths in an entry are resolved. */
   readonly cwd: string
 }
 
 /**
- * The folders of an entry itself: those that it lists under `roots`, else those that stand in `args`. A server that takes
- * its folders as arguments and asks for roots would otherwise lose the ones it was started for.
+ * The folders of an entry itself: those listed under `roots`, else those in `args`. A server that takes its folders
+ * as arguments and requests roots would otherwise lose the ones it was started for.
  */
 export function entryFolders(entry: ServerEntry, place: RootsPlace): readonly string[] {
   if (entry.roots === false) return []
   const locate = (from: string) => (folder: string) => resolve(from, withHome(folder, place.home))
   if (entry.roots) return entry.roots.map(locate(place.cwd))
   if (entry.type !== 'stdio') return []
-  // As the server itself will take them.
+  // As the server itself will resolve them.
   const located = locate(entry.cwd ?? place.cwd)
   const named = entry.args.map((word) => (word.startsWith('-') ? word.replace(/^[^=]*=?/, '') : word))
   return [
@@ -59,7 +59,7 @@ function isFolder(path: string): boolean {
   try {
     return lazyModule('node:fs').statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
   } catch {
-    // What may not be looked at is no folder that we could name.
+    // A path that we cannot stat is not announced.
     return false
   }
 }

@@ -1,5 +1,5 @@
-// sampling.ts: a server that wants to use the agent's model. The user consents, and limits hold whatever was consented.
-// The model itself is a function that the agent brings.
+// sampling.ts: a server's request to use the agent's model. The user consents, and limits apply in any case. The
+// agent provides the model as a function.
 import { Cancelled, InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
@@ -22,7 +22,7 @@ export interface SamplingResult {
   readonly content: unknown
   readonly model: string
   readonly stopReason?: string
-  /** What it cost, for the session's limit; estimated when the model does not say. */
+  /** Its cost, for the session's limit; estimated when the model does not report it. */
   readonly tokens?: number
 }
 
@@ -40,7 +40,7 @@ export interface SamplingOptions {
 
 interface Account {
   consented: boolean
-  /** When the requests of the last minute came. */
+  /** When the requests of the last minute arrived. */
   recent: number[]
   tokens: number
   running: number
@@ -49,7 +49,7 @@ interface Account {
 const MINUTE_MS = 60_000
 const CHARS_PER_TOKEN = 4
 
-/** Serves `sampling/createMessage` for every server of one board, each with an account of its own. */
+/** Handles `sampling/createMessage` for every server of one board, each with its own usage count. */
 export class Sampling {
   readonly #options: Required<SamplingOptions>
   readonly #accounts = new Map<string, Account>()
@@ -107,7 +107,7 @@ export class Sampling {
   }
 }
 
-/** Reads the request and brings it within bounds: fewer tokens than asked for is fine, more input than allowed is not. */
+/** Parses the request and applies limits: fewer tokens than requested is fine, more input than allowed is an error. */
 export function readSampling(server: string, params: unknown, maxTokens: number): SamplingRequest {
   if (!isRecord(params) || !Array.isArray(params.messages) || params.messages.length === 0)
     throw new InvalidInput(`"${server}" asked for a message without giving any.`, { server })
@@ -134,7 +134,7 @@ export function readSampling(server: string, params: unknown, maxTokens: number)
   }
 }
 
-/** The question whether a server may use the model: everything that the model would read. */
+/** The prompt whether a server may use the model: everything that the model would read. */
 export function samplingQuestion(request: SamplingRequest, layout: LayoutOptions = {}): QuestionText {
   const { server, maxTokens, systemPrompt, messages, temperature, stopSequences } = request
   return questionText(
@@ -155,7 +155,7 @@ export function samplingQuestion(request: SamplingRequest, layout: LayoutOptions
   )
 }
 
-/** Nobody reads the bytes of a picture or a sound: their kind and size say as much. */
+/** The bytes of an image or audio are not readable: their kind and size are shown. */
 function withoutBytes(block: unknown): unknown {
   if (!isRecord(block) || (block.type !== 'image' && block.type !== 'audio')) return block
   if (typeof block.data !== 'string') return block

@@ -1,5 +1,5 @@
-// string-formats.ts: the string formats of JSON Schema that forms and tool arguments are held to.
-// Each check takes linear time; a format that is not here is an annotation and passes.
+// string-formats.ts: the string formats of JSON Schema that forms and tool arguments are validated against. Each
+// check takes linear time; a format that is not here is an annotation and passes.
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
 const TIME = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)$/i
@@ -29,7 +29,7 @@ const FORMATS = new Map<string, Check>([
   ['json-pointer', (text) => JSON_POINTER.test(text)],
 ])
 
-/** The check for a format, or nothing when the format is not one that is enforced. */
+/** The check for a format, or undefined when the format is not enforced. */
 export function formatCheck(format: unknown): Check | undefined {
   return typeof format === 'string' ? FORMATS.get(format) : undefined
 }

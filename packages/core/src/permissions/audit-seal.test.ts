@@ -33,7 +33,7 @@ async function write(count: number, over: { keys?: AuditKeys | undefined; fileBy
 const rows = async () => (await readFile(path, 'utf8')).trimEnd().split('\n')
 const put = (lines: readonly string[]) => writeFile(path, lines.map((line) => `${line}\n`).join(''))
 
-/** What a program without the key can do: chain all lines anew, in the public way, with the seals it finds. */
+/** What a program without the key can do: recompute the public hash chain, with the seals it finds. */
 function rechained(lines: readonly string[], keepSeals: boolean): string[] {
   let prev = '0'.repeat(64)
   return lines.map((line, index) => {
@@ -85,7 +85,7 @@ describe('seals of the audit log', () => {
       await put(forged)
       await headOf(forged)
       expect(await verifyAudit(path, keys)).toMatchObject({ ok: false })
-      // Without the key the same forgery goes unseen, seals apart: that is what the key is for.
+      // Without the key the same forgery is not detected, except by the seals: that is what the key is for.
       if (!keepSeals) expect(await verifyAudit(path)).toMatchObject({ ok: true })
     }
   })

@@ -1,35 +1,35 @@
-// audit-seal.ts: the key of the audit log, and the seals made with it. The chain of hashes alone can be made anew by any
-// program that can write the file; a seal (HMAC-SHA256 over a line's number and hash) only by one that has the key.
+// audit-seal.ts: the key of the audit log, and the seals made with it. Any program that can write the file can
+// recompute the hash chain; only one that has the key can make a seal (HMAC-SHA256 over a line's number and hash).
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Vault } from '../auth/vault.ts'
 import { readTextFile, writeFileAtomic } from '../files/index.ts'
 
 export interface AuditKey {
   readonly bytes: Buffer
-  /** The first line that was written with the key in use; those before it are covered by the first seal after them. */
+  /** The first line written with the current key; the first seal after it also covers the lines before. */
   readonly since: number
   /** Who can read the key. */
   readonly kept: 'keychain' | 'vault' | 'file'
 }
 
 export interface AuditKeys {
-  /** Nothing when there is no key yet. Throws when there is one and it cannot be read now. */
+  /** Undefined when there is no key yet. Throws when there is one and it cannot be read now. */
   load(): Promise<AuditKey | undefined>
   /** A new key that is not saved yet. */
   make(since: number): Promise<{ readonly key: AuditKey; save(): Promise<void> }>
 }
 
 export interface AuditKeysOptions {
-  /** The audit log; a key file lies beside it. */
+  /** The audit log; a key file is in the same folder. */
   readonly path: string
-  /** The vault, where one is in use. Logging a call is no reason to look for a keychain. */
+  /** The vault, where one is in use. Logging a call does not probe for a keychain. */
   readonly vault?: (() => Promise<Vault | undefined>) | undefined
 }
 
 const KEY_BYTES = 32
 const FILE_BYTES = 4096
 
-/** Kept in the vault that logins are kept in; where there is none, in a file that only its owner can read. */
+/** Stored in the vault of the logins; without one, in a file that only its owner can read. */
 export function auditKeys({ path, vault }: AuditKeysOptions): AuditKeys {
   const file = `${path}.key`
   // One keychain serves every state folder of the user.
@@ -72,7 +72,7 @@ function keyOf(text: string, kept: AuditKey['kept']): AuditKey {
   return { bytes, since, kept }
 }
 
-/** `first`: the first line of a file, so that lines cannot be taken off its beginning. `head`: the note of the end. */
+/** `first`: the first line of a file, so that lines cannot be removed from its beginning. `head`: the note of the end. */
 export type SealKind = 'line' | 'first' | 'head'
 
 export function sealOf(key: AuditKey, kind: SealKind, seq: number, hash: string): string {

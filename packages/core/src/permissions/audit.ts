@@ -1,6 +1,6 @@
-// audit.ts: the append-only record of what was decided and what came of it. One JSON object a line; each line holds the
-// hash of the one before, so that a line changed, moved or taken out shows, and what is written at once ends with a seal
-// (audit-seal.ts), so that the chain cannot be made anew without the key. Writing never holds a call up.
+// audit.ts: the append-only record of decisions and their outcomes. One JSON object per line; each line holds the
+// hash of the one before, so that a changed, moved or removed line is detected, and each batch ends with a seal
+// (audit-seal.ts), so that the chain cannot be recomputed without the key. Writing never delays a call.
 import * as crypto from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -16,7 +16,7 @@ export interface AuditEvent {
   readonly server: string
   readonly tool: string
   readonly decision: Decision
-  /** What the call came to; `refused` when it was not made. */
+  /** The outcome of the call; `refused` when it was not made. */
   readonly outcome: 'ok' | 'tool-error' | 'failed' | 'refused' | 'cancelled'
   readonly caller?: string
   readonly durationMs?: number
@@ -39,11 +39,11 @@ export interface AuditOptions {
   readonly host: Pick<Host, 'now' | 'backgroundTimer'>
   readonly fileBytes?: number
   readonly files?: number
-  /** Where the key of the seals is kept. Without it lines are chained and not sealed. */
+  /** Where the key of the seals is stored. Without it lines are chained and not sealed. */
   readonly keys?: AuditKeys | undefined
-  /** Replaces the secrets that a server is used with. */
+  /** Replaces the secrets used with a server. */
   readonly hideFor?: ((server: string) => ((text: string) => string) | undefined) | undefined
-  /** Told when lines could not be written; the calls go on. */
+  /** Called when lines could not be written; the calls continue. */
   readonly onProblem?: (error: unknown) => void
 }
 
@@ -58,14 +58,14 @@ export class AuditLog {
   #writing: Promise<void> | undefined
   #dropped = 0
   #loaded: AuditKey | undefined
-  #hurry: (() => void) | undefined
+  #flushNow: (() => void) | undefined
   #flushing = false
 
   constructor(options: AuditOptions) {
     this.#options = { fileBytes: AUDIT_LIMITS.fileBytes, files: AUDIT_LIMITS.files, ...options }
   }
 
-  /** Notes the event and returns at once; the line is on disk within a fraction of a second, and after `flush`. */
+  /** Records the event and returns at once; the line is on disk within a fraction of a second, and after `flush`. */
   record(event: AuditEvent): void {
     if (this.#waiting.length >= AUDIT_LIMITS.queued) {
       this.#dropped++
@@ -83,10 +83,10 @@ export class AuditLog {
       ...(args !== undefined && { arguments: redact(args, 0, this.#options.hideFor?.(event.server)) }),
     })
     this.#writing ??= this.#drain()
-    if (this.#waiting.length >= AUDIT_LIMITS.gathered) this.#hurry?.()
+    if (this.#waiting.length >= AUDIT_LIMITS.gathered) this.#flushNow?.()
   }
 
-  /** The same few reasons come with every call. */
+  /** The same few reasons repeat with every call. */
   #reason(text: string): string {
     const known = this.#reasons.get(text)
     if (known !== undefined) return known
@@ -96,11 +96,11 @@ export class AuditLog {
     return clean
   }
 
-  /** Resolves when everything recorded so far is on disk, or could not be put there. */
+  /** Resolves when everything recorded so far is on disk, or failed to be written. */
   async flush(): Promise<void> {
     this.#flushing = true
     while (this.#writing) {
-      this.#hurry?.()
+      this.#flushNow?.()
       await this.#writing
     }
     this.#flushing = false
@@ -123,27 +123,27 @@ export class AuditLog {
     }
   }
 
-  /** Calls that come one after the other share one lock, one sync and one head; a line waits for a moment at most. */
+  /** Consecutive calls share one lock, one sync and one head; a line waits for a moment at most. */
   async #gather(): Promise<void> {
     if (this.#flushing || this.#waiting.length >= AUDIT_LIMITS.gathered) return
     await new Promise<void>((done) => {
       const stop = this.#options.host.backgroundTimer(AUDIT_LIMITS.gatherMs, done)
-      this.#hurry = () => {
+      this.#flushNow = () => {
         stop()
         done()
       }
     })
-    this.#hurry = undefined
+    this.#flushNow = undefined
   }
 
-  /** The key, made when the first line is written. Without it (a keychain that is locked) the lines wait for a seal. */
+  /** The key, created when the first line is written. Without it (a locked keychain) the lines wait for a seal. */
   async #key(end: End): Promise<{ key?: AuditKey; fresh?: boolean }> {
     const { keys, path } = this.#options
     try {
       this.#loaded ??= await keys?.load()
       if (this.#loaded || !keys) return this.#loaded ? { key: this.#loaded } : {}
       const { key, save } = await keys.make(end.seq + 1)
-      // The head first: a key without one would mean that the log was taken away.
+      // The head first: a key without one would mean that the log was deleted.
       await writeHead(path, end, key)
       await save()
       this.#loaded = key
@@ -177,20 +177,20 @@ export class AuditLog {
       if (isCut(end, head, fresh ? undefined : key))
         add({ time: this.#time(), kind: 'gap', expectedSeq: head?.seq, expectedHash: head?.hash }, false)
       for (const [at, fields] of batch.entries()) {
-        // Calls go on meanwhile: many lines at once would hold all of them up for milliseconds.
+        // Calls run meanwhile: many lines at once would block all of them for milliseconds.
         if (at % AUDIT_LIMITS.sealed === AUDIT_LIMITS.sealed - 1) await setImmediate()
         add(fields, at === batch.length - 1)
       }
       const file = await open(path, 'a', 0o600)
       try {
-        // A writer that died in the middle of a line never finished it: the half line goes.
+        // A writer that died in the middle of a line left half of it: that half is removed.
         if (end.tornAt !== undefined) await file.truncate(end.tornAt)
         await file.appendFile(lines.join(''))
         await file.datasync()
       } finally {
         await file.close()
       }
-      // A key that cannot be read now is missed at the end and at the start of a file: both wait for it.
+      // Without a readable key the seals at the end and at the start of a file are missing: both are added later.
       const canSeal = key !== undefined || !this.#options.keys
       if (canSeal) await writeHead(path, end, key)
       if (canSeal && (await stat(path)).size > fileBytes) await rotate(path, end.seq, files)
@@ -202,7 +202,7 @@ interface End {
   /** The number and hash of the last whole line; the next line follows them. */
   readonly seq: number
   readonly hash: string
-  /** The file that is written to has no line yet. */
+  /** The current file has no line yet. */
   readonly startsFile: boolean
   readonly tornAt?: number
 }
@@ -244,15 +244,15 @@ interface Head {
   readonly mac?: unknown
 }
 
-/** What was the end when it was last written: lines cut off the end show by it. */
+/** The end of the log at the last write: it reveals lines cut off the end. */
 async function writeHead(path: string, { seq, hash }: End, key: AuditKey | undefined): Promise<void> {
   const mac = key && sealOf(key, 'head', seq, hash)
   await writeFileAtomic(headPath(path), JSON.stringify({ seq, hash, ...(mac && { mac }) }), { mode: 0o600 })
 }
 
-/** Whether lines are missing before the ones that are about to be written. */
+/** Whether lines are missing before the ones about to be written. */
 function isCut(end: End, head: Head | undefined, key: AuditKey | undefined): boolean {
-  // Every writer with the key leaves a head; without one, or with one that is not sealed, somebody took it away.
+  // Every writer with the key leaves a head; a missing or unsealed one means it was removed.
   if (!head) return key !== undefined
   if (head.seq > end.seq || (head.seq === end.seq && head.hash !== end.hash)) return true
   return key !== undefined && head.seq >= key.since && !isSealed(key, 'head', head.seq, head.hash, head.mac)
@@ -272,12 +272,12 @@ function parse(text: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
-    // Whoever asked treats it as a line that is not one.
+    // The caller treats it as an invalid line.
     return undefined
   }
 }
 
-/** Where the chain ends: in the file, or, when it is new, in the one that was rotated away last. */
+/** Where the chain ends: in the file, or, when it is new, in the last rotated one. */
 async function endOf(path: string): Promise<End> {
   const here = await lastLine(path)
   if (here.line !== undefined) return endAt(here, false)
@@ -320,7 +320,7 @@ async function lastLine(path: string): Promise<{ line?: string; tornAt?: number 
   }
 }
 
-/** The files rotated away, oldest first: `audit.jsonl.000000000042` ends with line 42. */
+/** The rotated files, oldest first: `audit.jsonl.000000000042` ends with line 42. */
 async function rotated(path: string): Promise<string[]> {
   const names = await readdir(dirname(path)).catch(() => [])
   const start = `${basename(path)}.`
@@ -342,7 +342,7 @@ export type AuditCheck =
       readonly lines: number
       /** The first line that is still there. */
       readonly firstSeq: number
-      /** How many lines before it were rotated away: nothing can be said about them. */
+      /** How many lines before it were rotated out and deleted: they cannot be verified. */
       readonly rotatedAway: number
       /** What the seals cover, where the log has a key. */
       readonly seals?: AuditSeals
@@ -357,13 +357,13 @@ export type AuditCheck =
 
 export interface AuditSeals {
   readonly key: AuditKey['kept']
-  /** The first line that was written with the key; those before it were chained only, until the first seal. */
+  /** The first line written with the key; those before it were only chained, until the first seal. */
   readonly since: number
   /** Lines after the last seal: a keychain was locked, or a writer died. */
   readonly unsealed: number
 }
 
-/** Follows the chain from the oldest file that is kept to the last line written. */
+/** Verifies the chain from the oldest file that is kept to the last line written. */
 export async function verifyAudit(path: string, keys?: AuditKeys): Promise<AuditCheck> {
   const key = await keys?.load()
   const head = await readHead(path)
@@ -432,7 +432,7 @@ function checkRow(
     : { problem: 'has a seal that does not fit: it, or a line before it, was changed or taken out' }
 }
 
-/** The latest lines, newest last, for people to read. */
+/** The latest lines, newest last, for display. */
 export async function readAudit(path: string, limit: number): Promise<readonly Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = []
   for (const file of [path, ...(await rotated(path)).reverse()]) {

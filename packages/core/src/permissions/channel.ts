@@ -1,4 +1,4 @@
-// channel.ts: what one server's own entry allows (`permissions` of the entry). It speaks before the rules do.
+// channel.ts: what one server's own entry allows (`permissions` of the entry). It is checked before the rules.
 import type { ChannelPermissions } from '../config/entry.ts'
 import { coversTool } from '../config/rule-matcher.ts'
 import { parseRule, type RuleUse } from '../config/rule-syntax.ts'
@@ -16,7 +16,7 @@ export interface ChannelFacts {
   readonly channelGrants?: boolean | undefined
 }
 
-/** A repository, a plugin or a list cannot grant itself anything by what it writes into its entries. */
+/** A repository, a plugin or a list cannot grant itself anything through its entries. */
 export function isOfUser({ author, scope }: Pick<ConfiguredServer, 'author' | 'scope'>): boolean {
   return author !== 'repository' && scope !== 'plugin' && scope !== 'claudeai'
 }
@@ -27,31 +27,31 @@ export function channelVerdict(
   permissions: ChannelPermissions = {},
   facts: ChannelFacts = {},
 ): ChannelVerdict {
-  const say = sayFor(facts)
+  const verdict = verdictFor(facts)
   const { server, tool, traits } = request
   const denied = permissions.deniedTools?.find((pattern) => namesTool(pattern, request, 'restrict'))
   if (denied !== undefined)
-    return say('deny', `"${denied}" is among the denied tools of "${server}"`, 'deniedTools')
+    return verdict('deny', `"${denied}" is among the denied tools of "${server}"`, 'deniedTools')
   const use = traits.readOnly ? 'reading' : traits.destructive ? 'destructive use' : 'writing'
   const key = traits.readOnly ? 'readPermission' : 'writePermission'
   const mode = permissions[key]
-  if (mode === 'deny') return say('deny', `${use} is denied for "${server}"`, key)
-  // An empty list is a list on which nothing stands.
+  if (mode === 'deny') return verdict('deny', `${use} is denied for "${server}"`, key)
+  // An empty list allows nothing.
   if (
     permissions.allowedTools &&
     !permissions.allowedTools.some((pattern) => namesTool(pattern, request, 'allow'))
   )
-    return say('ask', `"${tool}" is not among the allowed tools of "${server}"`, 'allowedTools')
-  if (mode === 'ask') return say('ask', `${use} asks first for "${server}"`, key)
+    return verdict('ask', `"${tool}" is not among the allowed tools of "${server}"`, 'allowedTools')
+  if (mode === 'ask') return verdict('ask', `${use} asks first for "${server}"`, key)
   if (mode === 'allow' && facts.channelGrants !== false)
-    return say('allow', `${use} is allowed for "${server}"`, key)
+    return verdict('allow', `${use} is allowed for "${server}"`, key)
   return undefined
 }
 
 /** Tools are listed by their own name or in our spelling of it, with `*`, or as in a rule: `server.tool`, `mcp__…`. */
 function namesTool(pattern: string, request: ToolRequest, use: RuleUse): boolean {
   if (matchesGlob(pattern, request.tool) || matchesGlob(pattern, ruleSpelling(request.tool))) return true
-  // One word is a tool of this server, also where the server has the same name.
+  // A single name is a tool of this server, also where the server has the same name.
   if (!pattern.includes('.') && !pattern.startsWith('mcp__')) return false
   const rule = parseRule(pattern, use)
   return rule.ok && coversTool(rule, request, use)
@@ -63,17 +63,17 @@ export function readVerdict(
   permissions: ChannelPermissions = {},
   facts: ChannelFacts = {},
 ): ChannelVerdict {
-  const say = sayFor(facts)
+  const verdict = verdictFor(facts)
   const { server, tool: uri } = request
   const { readPermission: mode, allowedResources } = permissions
-  if (mode === 'deny') return say('deny', `reading is denied for "${server}"`, 'readPermission')
+  if (mode === 'deny') return verdict('deny', `reading is denied for "${server}"`, 'readPermission')
   if (request.resource && allowedResources && !allowedResources.some((pattern) => matchesGlob(pattern, uri)))
-    return say('ask', `"${uri}" is not among the allowed resources of "${server}"`, 'allowedResources')
-  if (mode === 'ask') return say('ask', `reading asks first for "${server}"`, 'readPermission')
+    return verdict('ask', `"${uri}" is not among the allowed resources of "${server}"`, 'allowedResources')
+  if (mode === 'ask') return verdict('ask', `reading asks first for "${server}"`, 'readPermission')
   return undefined
 }
 
-function sayFor({ channelSource }: ChannelFacts) {
+function verdictFor({ channelSource }: ChannelFacts) {
   return (outcome: Decision['outcome'], text: string, rule: string): Decision => ({
     outcome,
     reason: { kind: 'channel', text, rule, ...(channelSource !== undefined && { source: channelSource }) },

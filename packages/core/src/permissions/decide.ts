@@ -1,18 +1,18 @@
-// decide.ts: one decision from the channel, the rules, what the user granted and who is calling. Pure.
+// decide.ts: one decision from the channel, the rules, the user's grants and the caller. Pure.
 import type { ChannelPermissions } from '../config/entry.ts'
 import { type ChannelFacts, channelVerdict, readVerdict } from './channel.ts'
 import type { Decision, ToolRequest } from './request.ts'
 import { type Rule, ruleVerdict, type ServerFacts } from './rules.ts'
 
-/** Everything that bears on one server. */
+/** Everything that concerns one server. */
 export interface Standing extends ChannelFacts, ServerFacts {
   readonly channel?: ChannelPermissions | undefined
   readonly rules: readonly Rule[]
 }
 
 /**
- * deny beats ask beats allow, over the channel and the rules together. Where both are silent, a tool asks, and a resource
- * or a prompt may be read; a built-in server's own list answers instead.
+ * deny beats ask beats allow, over the channel and the rules together. Where neither matches, a tool asks, and a
+ * resource or a prompt may be read; for a built-in server its own list decides instead.
  */
 export function decide(request: ToolRequest, standing: Standing): Decision {
   if (request.resource || request.prompt)
@@ -25,17 +25,17 @@ export function decide(request: ToolRequest, standing: Standing): Decision {
         reason: { kind: 'default', text: `nothing forbids reading from "${request.server}"` },
       }
     )
-  const decision = spoken(request, standing)
+  const decision = decideWithoutChanges(request, standing)
   if (decision.outcome !== 'allow' || !request.changes) return decision
   return { outcome: 'ask', reason: { kind: 'changed', text: 'its definition changed since it was accepted' } }
 }
 
-function spoken(request: ToolRequest, standing: Standing): Decision {
-  const said = strongest(
+function decideWithoutChanges(request: ToolRequest, standing: Standing): Decision {
+  const matched = strongest(
     channelVerdict(request, standing.channel, standing),
     ruleVerdict(request, standing.rules, standing),
   )
-  if (said) return said
+  if (matched) return matched
   if (request.builtin?.asks)
     return { outcome: 'ask', reason: { kind: 'builtin', text: request.builtin.asks } }
   if (request.builtin?.allowedTools.includes(request.tool))
@@ -48,14 +48,14 @@ function spoken(request: ToolRequest, standing: Standing): Decision {
 
 const STRENGTH = { deny: 2, ask: 1, allow: 0 } as const
 
-/** The stronger of two; of two equal ones a rule, except that a channel that closes speaks first. */
+/** The stronger of two; of two equal ones the rule, except that a closing channel comes first. */
 function strongest(channel: Decision | undefined, rule: Decision | undefined): Decision | undefined {
   if (!channel || !rule) return channel ?? rule
   const [c, r] = [STRENGTH[channel.outcome], STRENGTH[rule.outcome]]
   return c > r || (c === r && c > 0) ? channel : rule
 }
 
-/** The sentence for a person: what was decided, by what, and where that is written. */
+/** The sentence for the user: what was decided, by what, and where that is written. */
 export function explainDecision(request: ToolRequest, decision: Decision): string {
   const verb = { allow: 'is allowed', ask: 'asks first', deny: 'is denied' }[decision.outcome]
   const where = decision.reason.source === undefined ? '' : ` (${decision.reason.source})`

@@ -1,17 +1,17 @@
-// gate.ts: turns `ask` into yes or no: by a grant of this session, by who is calling, or by asking the user.
+// gate.ts: turns `ask` into yes or no: by a grant of this session, by the kind of caller, or by prompting the user.
 
 import { exactRule } from '../config/rule-matcher.ts'
 import { Cancelled } from '../errors.ts'
 import { decide, type Standing } from './decide.ts'
 import type { Decision, Reason, ToolRequest } from './request.ts'
 
-/** Who wants the call, and so who can answer for it. */
+/** The caller of a tool, which decides how consent is given. */
 export type Caller =
   /** The user typed it: that is consent. */
   | 'user'
-  /** A model wants it: the user is asked. */
+  /** A model requested it: the user is prompted. */
   | 'agent'
-  /** A client in front of a served board wants it and asks its own user. */
+  /** A client of a served board requested it and prompts its own user. */
   | 'client'
 
 export type PermissionAnswer = 'once' | 'session' | 'always' | 'no'
@@ -20,7 +20,7 @@ export interface PermissionQuestion {
   readonly request: ToolRequest
   readonly reason: Reason
   readonly arguments: unknown
-  /** `always` is offered only where a saved rule would indeed stop the asking. */
+  /** `always` is offered only where a saved rule would indeed stop the prompts. */
   readonly answers: readonly PermissionAnswer[]
   /** What `always` would write, and to which file, where it is known. */
   readonly saves?: { readonly rule: string; readonly file?: string | undefined } | undefined
@@ -28,35 +28,35 @@ export interface PermissionQuestion {
 }
 
 export interface GateOptions {
-  /** Asks the user. Without it, nobody is there to ask. */
+  /** Prompts the user. Without it no user is present to prompt. */
   readonly ask?: ((question: PermissionQuestion) => Promise<PermissionAnswer>) | undefined
-  /** Writes an allow rule for the server of this signature to the user's settings, and returns where. */
+  /** Writes an allow rule for the server of this signature to the user's settings, and returns the file. */
   readonly save?: ((rule: string, signature?: string) => Promise<string>) | undefined
-  /** The file that `save` writes to, to say it beforehand. */
+  /** The file that `save` writes to, to name it in the prompt. */
   readonly savesTo?: (() => string | undefined) | undefined
-  /** A served board that asks its own user too, whatever the client in front does. */
+  /** A served board that prompts its own user too, whatever its client does. */
   readonly askForClients?: boolean | undefined
 }
 
-/** A final word: nothing is left to ask. */
+/** A final decision: no prompt is left. */
 export interface GateDecision extends Decision {
   readonly outcome: 'allow' | 'deny'
 }
 
-/** Who wants a call: what kind of caller, and which client of a served board. */
+/** The caller: its kind, and which client of a served board. */
 export interface Requester {
   readonly caller: Caller
-  /** Tells clients of a served board apart: what one of them is asked or grants is no concern of the others. */
+  /** Identifies clients of a served board: prompts and grants of one do not affect the others. */
   readonly client?: string | undefined
 }
 
-/** Remembers what the user granted for this session; everything else it is told anew each time. */
+/** Stores what the user granted for this session; everything else is passed in each time. */
 export class PermissionGate {
   readonly #options: GateOptions
   readonly #granted = new Set<string>()
   /**
-   * One question at a time for one tool: a second call waits for the first one's answer, which may cover it. Clients of a
-   * served board do not wait for each other: one may leave its question open for minutes.
+   * One prompt at a time for one tool: a second call waits for the first one's decision, which may cover it. Clients
+   * of a served board do not wait for each other: one may leave its prompt open for minutes.
    */
   readonly #open = new Map<string, Promise<unknown>>()
 
@@ -64,7 +64,7 @@ export class PermissionGate {
     this.#options = options
   }
 
-  /** A decision that needs no question, at once; `undefined` when the user has to be asked. */
+  /** A decision without a prompt, at once; `undefined` when the user has to be prompted. */
   quick(request: ToolRequest, standing: Standing, who: Requester): GateDecision | undefined {
     return this.#settled(request, standing, who)
   }
@@ -77,7 +77,7 @@ export class PermissionGate {
     signal?: AbortSignal,
   ): Promise<GateDecision> {
     const key = grantKey(request, standing, who)
-    // The other call gets its own answer; here it only matters that the question is closed.
+    // The other call gets its own decision; here it only matters that the prompt is closed.
     for (let busy = this.#open.get(key); busy; busy = this.#open.get(key)) {
       await closed(busy, signal)
       if (signal?.aborted) throw new Cancelled(undefined, { server: request.server, stage: 'call' })
@@ -144,12 +144,12 @@ export class PermissionGate {
         },
       }
     }
-    // Anything else, an answer that is not among those offered included, is a no.
+    // Anything else, including a choice that was not offered, is a no.
     return { outcome: 'deny', reason: { kind: 'user', text: 'the user said no' } }
   }
 }
 
-/** By the entry's signature too: another server that gets the same name has been granted nothing. */
+/** By the entry's signature too: another server that gets the same name has no grant. */
 function grantKey(request: ToolRequest, standing: Standing, who: Requester): string {
   const kind = request.resource ? 'resource' : request.prompt ? 'prompt' : 'tool'
   return JSON.stringify([
@@ -161,7 +161,7 @@ function grantKey(request: ToolRequest, standing: Standing, who: Requester): str
   ])
 }
 
-/** Resolves when the question is answered in whatever way, or when the signal says that nobody waits any more. */
+/** Resolves when the prompt is closed in any way, or when the signal aborts the wait. */
 function closed(question: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((done) => {
     const end = () => {

@@ -1,4 +1,4 @@
-// permissions: may this call be made, who says so, and the record of it.
+// permissions: may this call be made, what decides it, and the record of it.
 
 export {
   concernsServer,

@@ -1,4 +1,4 @@
-// permission-question.ts: a permission question as the user reads it. Every surface that asks uses it: the chat, `serve --ask=elicit`.
+// permission-question.ts: a permission prompt as the user reads it. Every surface uses it: the chat, `serve --ask=elicit`.
 import {
   type LayoutOptions,
   type QuestionParts,
@@ -9,10 +9,10 @@ import { exactLine, nameText, quoted } from '../text/visible.ts'
 import type { PermissionQuestion } from './gate.ts'
 import type { ToolRequest } from './request.ts'
 
-/** As much of a question as is shown. */
+/** The parts of a prompt that are shown. */
 export type Asked = Pick<PermissionQuestion, 'request' | 'reason' | 'arguments' | 'saves'>
 
-/** What would be called, how dangerous the server says it is, why it asks, and every argument. */
+/** What would be called, how dangerous the server says it is, why it needs permission, and every argument. */
 export function permissionQuestion(
   { request, reason, arguments: args, saves }: Asked,
   layout: LayoutOptions = {},

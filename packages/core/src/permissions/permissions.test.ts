@@ -146,7 +146,7 @@ describe('lists in an entry', () => {
     ['mcp__s__get_*', 'get_x', true],
     ['mcp__other__t', 't', false],
     ['other.t', 't', false],
-    // One word is a tool, also where it is the name of the server.
+    // A single name is a tool, also where it is the name of the server.
     ['s', 't', false],
     ['s', 's', true],
     ['not a rule', 't', false],

@@ -1,10 +1,10 @@
-// redact.ts: arguments and texts made fit for a log: secrets out, long things short. It errs on the side of hiding.
+// redact.ts: makes arguments and texts safe for a log: secrets removed, long values shortened. When in doubt it hides.
 import { AUDIT_LIMITS } from '../limits.ts'
 
 const HIDDEN = '[redacted]'
 const SECRET_KEY =
   /pass(?:word|wd|phrase|code)?$|^pwd$|secret|token$|^token|api[-_]?key|access[-_]?key|private[-_]?key|authorization|cookie|credential|^auth$|^bearer$|^pin$|^otp$|session[-_]?id|signature|^jwt$/i
-/** Shapes that secrets of well-known services have, wherever they stand. */
+/** Forms of secrets of well-known services, wherever they occur. */
 const SECRET_TEXT = [
   /\b(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)?[-_]?[A-Za-z0-9_-]{16,}/g,
   /\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}/g,
@@ -19,7 +19,7 @@ const URL_PASSWORD = /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:/?#@]{0,128}):[^\s/?#@]
 const ASSIGNMENT =
   /\b((?:password|passwd|secret|token|api[-_]?key|access[-_]?token|client[-_]?secret)["']?\s{0,3}[=:]\s{0,3}["']?)[^\s"'&,;]{3,256}/gi
 
-/** No shape above fits into fewer characters (`a://:b@`): most keys and many values need no look at all. */
+/** No pattern above matches fewer characters (`a://:b@`): most keys and many values need no check at all. */
 const SHORTEST_SECRET = 7
 
 const DEPTH = 6
@@ -37,7 +37,7 @@ export function redactText(text: string): string {
 
 const same = (text: string) => text
 
-/** A copy of the value that may be written down; `hide` knows secrets that have no shape. */
+/** A copy of the value that may be logged; `hide` knows secrets without a recognisable form. */
 export function redact(value: unknown, depth = 0, hide: (text: string) => string = same): unknown {
   // Before it is cut: half a secret is a secret too.
   if (typeof value === 'string') return redactText(hide(value))
@@ -59,7 +59,7 @@ export function redact(value: unknown, depth = 0, hide: (text: string) => string
   return entries.length > ENTRIES ? { ...copy, '…': `${entries.length - ENTRIES} more` } : copy
 }
 
-/** Empty and yes/no values say nothing that has to be hidden. */
+/** Empty and boolean values reveal nothing. */
 function hidden(value: unknown): unknown {
   return value === '' || value === null || typeof value === 'boolean' ? value : HIDDEN
 }

@@ -1,7 +1,7 @@
-// request.ts: what is asked when a tool is about to be called or a resource read, and what a decision is.
-// Every decision says which rule made it and which file that rule is in.
+// request.ts: a permission request for a tool call or a resource read, and the type of a decision. Every decision
+// says which rule made it and which file that rule is in.
 
-/** The behaviour a server claims for its tool; silence has already been read as the worst. */
+/** The behaviour a server claims for its tool; a missing claim has already become the worst case. */
 export interface ClaimedTraits {
   readonly readOnly: boolean
   readonly destructive: boolean
@@ -16,17 +16,17 @@ export interface ToolRequest {
   readonly traits: ClaimedTraits
   /** The server's title for the tool, where it has one. */
   readonly title?: string | undefined
-  /** Whether the server says itself that the tool destroys; silence is read as the worst, and is not the same. */
+  /** Whether the server itself says that the tool is destructive, unlike a missing claim that became the worst case. */
   readonly saysDestructive?: boolean | undefined
-  /** How its definition differs from the one that was accepted, line by line; then nothing but the user opens it. */
+  /** How its definition differs from the accepted one, line by line; then only the user can allow it. */
   readonly changes?: readonly string[] | undefined
-  /** Not a tool but a resource is to be read or followed; `tool` is its address then. */
+  /** For a resource to read or subscribe to instead of a tool; `tool` is then its address. */
   readonly resource?: boolean
-  /** Not a tool but a prompt is to be got or completed; `tool` is its name then. */
+  /** For a prompt to get or complete instead of a tool; `tool` is then its name. */
   readonly prompt?: boolean
-  /** What the tool is to be called with, where that is known. */
+  /** The arguments of the call, where they are known. */
   readonly arguments?: Readonly<Record<string, unknown>> | undefined
-  /** A server of our own, which brings its own list of allowed tools. */
+  /** A built-in server, which has its own list of allowed tools. */
   readonly builtin?:
     | {
         readonly allowedTools: readonly string[]
@@ -38,7 +38,7 @@ export interface ToolRequest {
 
 export type PermissionOutcome = 'allow' | 'ask' | 'deny'
 
-/** What made a decision, in words and by place. */
+/** What made a decision, as text and as a location. */
 export interface Reason {
   readonly kind:
     | 'channel'
@@ -53,7 +53,7 @@ export interface Reason {
     | 'changed'
   /** One sentence without the final stop, e.g. `the rule "mcp__git__*" denies it`. */
   readonly text: string
-  /** The file or label the rule stands in. */
+  /** The file or label that contains the rule. */
   readonly source?: string
   readonly rule?: string
 }

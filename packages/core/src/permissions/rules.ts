@@ -1,5 +1,5 @@
-// rules.ts: the permission rules of the settings files and of `--allow`: which of them speak about a tool or a server.
-// deny beats ask beats allow, wherever they stand. How a rule is written: config/rule-syntax.ts.
+// rules.ts: the permission rules of the settings files and of `--allow`: which of them match a tool or a server. deny
+// beats ask beats allow, wherever they are. How a rule is written: config/rule-syntax.ts.
 
 import { concernsServer, coversServer, coversTool } from '../config/rule-matcher.ts'
 import {
@@ -16,19 +16,19 @@ export interface Rule {
   readonly effect: PermissionOutcome
   readonly text: string
   readonly source: string
-  /** `user-servers`: an allow rule of the user's that does not reach servers which a repository brought. */
+  /** `user-servers`: an allow rule of the user's that does not cover servers from a repository. */
   readonly reach?: 'user-servers' | undefined
   /** The signatures of the servers that it was saved for; without it, the name decides. */
   readonly signatures?: readonly string[] | undefined
 }
 
-/** Whose server it is, and which one exactly. */
+/** The server's author, and its exact identity. */
 export interface ServerFacts {
   readonly author?: 'user' | 'repository' | undefined
   readonly signature?: string | undefined
 }
 
-/** The strongest rule that speaks about the request. */
+/** The strongest rule that matches the request. */
 export function ruleVerdict(
   request: ToolRequest,
   rules: readonly Rule[],
@@ -43,7 +43,7 @@ export function ruleVerdict(
   return undefined
 }
 
-/** A rule is read once, however many tools it is held against. */
+/** A rule is parsed once, however many tools it is matched against. */
 const READ = new WeakMap<Rule, ParsedRule | UnreadableRule>()
 
 function readOnce(rule: Rule): ParsedRule | UnreadableRule {
@@ -66,13 +66,13 @@ function covers(rule: Rule, request: ToolRequest): boolean {
   const use = useOf(rule.effect)
   const read = readOnce(rule)
   if (!read.ok) return closes(rule.effect, read, request.server)
-  // Resources and prompts have no rules of their own: they follow the rules for their whole server.
+  // Resources and prompts have no rules of their own: the rules for their whole server apply.
   return request.resource || request.prompt
     ? coversServer(read, request.server, use)
     : coversTool(read, request, use)
 }
 
-/** A `deny` or `ask` that cannot be read holds for the whole server it begins with; an `allow` for nothing. */
+/** An unreadable `deny` or `ask` applies to the whole server it begins with; an unreadable `allow` to nothing. */
 function closes(effect: PermissionOutcome, { server }: UnreadableRule, of: string): boolean {
   return effect !== 'allow' && server !== undefined && namesServer(server, of)
 }
@@ -90,7 +90,7 @@ function useOf(effect: PermissionOutcome): RuleUse {
   return effect === 'allow' ? 'allow' : 'restrict'
 }
 
-/** The rules that are about a server or tools of it, strongest first. */
+/** The rules about a server or its tools, strongest first. */
 export function rulesAbout<T extends { readonly action: PermissionOutcome; readonly rule: string }>(
   server: string,
   rules: readonly T[],

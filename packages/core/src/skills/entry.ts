@@ -1,8 +1,8 @@
-// entry.ts: one skill as its server describes it: what it is called and which files it has, with their sizes and digests.
-// Everything here is a stranger's word, so an entry that is not in order is refused whole. Reading files is read.ts.
+// entry.ts: one skill as its server describes it: its name and its files, with their sizes and digests. Everything
+// here is untrusted, so an invalid entry is rejected whole. verify.ts checks the files.
 import { SKILL_LIMITS } from '../limits.ts'
 
-/** A server that has this among its capabilities' `extensions` has skills. */
+/** A server with this in its capabilities' `extensions` has skills. */
 export const SKILLS_EXTENSION = 'io.modelcontextprotocol/skills'
 
 export interface SkillFileEntry {
@@ -17,17 +17,17 @@ export interface SkillFileEntry {
 export interface SkillEntry {
   readonly name: string
   readonly description: string
-  /** Of its `SKILL.md`. */
+  /** The address of its `SKILL.md`. */
   readonly uri: string
-  /** The head of its `SKILL.md`, as the server says it is. */
+  /** The front matter of its `SKILL.md`, according to the server. */
   readonly frontmatter: Readonly<Record<string, unknown>>
-  /** Every file, or `dynamic`: then the server names none, and nothing can be verified. */
+  /** Every file, or `dynamic`: then the server lists none, and nothing can be verified. */
   readonly files: readonly SkillFileEntry[] | 'dynamic'
 }
 
 export const SKILL_FILE = 'SKILL.md'
 const NAME = /^[\da-z]+(?:-[\da-z]+)*$/
-/** What a path has between its parts, a drive's colon, and what no terminal should be sent. */
+/** Path separators, a drive's colon, and characters that no terminal should receive. */
 const UNPLAIN = /[/\\:]|\p{Cc}/u
 const DIGEST = /^sha256:[\da-f]{64}$/
 
@@ -74,7 +74,7 @@ function parseFiles(value: unknown, folder: string): readonly SkillFileEntry[] |
   return [...files.values()]
 }
 
-/** The address of the folder a `SKILL.md` lies in, without the final slash. */
+/** The address of the folder of a `SKILL.md`, without the final slash. */
 export function folderOf(skillUri: string): string | undefined {
   const href = plainAddress(skillUri)
   if (!href?.endsWith(`/${SKILL_FILE}`)) return undefined
@@ -83,13 +83,13 @@ export function folderOf(skillUri: string): string | undefined {
 }
 
 /**
- * Where an address lies below a folder, decoded; undefined when it does not, or when some reader of the path could be
- * led elsewhere by it: by dots, by an encoded slash, by a control character, by a drive letter.
+ * The path of an address below a folder, decoded; undefined when it is not below it, or when some reader of the path
+ * could be led elsewhere: by dots, by an encoded slash, by a control character, by a drive letter.
  */
 export function pathBelow(folder: string, uri: string): string | undefined {
   const href = plainAddress(uri)
   if (!href?.startsWith(`${folder}/`)) return undefined
-  // The parser has already walked the dots; a path that had any is not what it said it was.
+  // The parser has already resolved the dots; a path that had any is not what it claims to be.
   if (/(^|[/\\])(\.|%2e){1,2}([/\\]|$)/i.test(uri)) return undefined
   const parts = href
     .slice(folder.length + 1)
@@ -103,7 +103,7 @@ export function sameAddress(a: string, b: string): boolean {
   return href !== undefined && href === plainAddress(b)
 }
 
-/** As the URL standard writes it; not with a query, a fragment or a password. */
+/** In the URL standard's form; without a query, a fragment or a password. */
 function plainAddress(uri: string): string | undefined {
   if (uri.length > SKILL_LIMITS.uriChars || !URL.canParse(uri)) return undefined
   const url = new URL(uri)
@@ -120,7 +120,7 @@ function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part)
   } catch {
-    // An escape that stands for no character is no name that two sides would read alike.
+    // An invalid escape is not a name that two sides would read alike.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
-// frontmatter.ts: the head of a SKILL.md: where it ends, what it says, and how that differs from what the server's entry
-// says. YAML from strangers: no aliases, bounded, and only what JSON can say.
+// frontmatter.ts: the front matter of a SKILL.md: where it ends, its content, and how that differs from the server's
+// entry. Untrusted YAML: no aliases, bounded, and only what JSON can express.
 import { SKILL_LIMITS } from '../limits.ts'
 import { isObject } from './entry.ts'
 
@@ -9,7 +9,7 @@ export interface SkillText {
   readonly body: string
 }
 
-/** The two halves of a SKILL.md, or a sentence on why there are none. */
+/** The two parts of a SKILL.md, or a sentence on why it has none. */
 export async function readSkillText(markdown: string): Promise<SkillText | string> {
   const text = markdown.replace(/^\uFEFF/, '')
   const open = /^---[ \t]*\r?\n/.exec(text)
@@ -29,7 +29,7 @@ async function parseHead(yaml: string): Promise<Readonly<Record<string, unknown>
   const [fault] = [...document.errors, ...document.warnings]
   if (fault) return `its head is not plain YAML: ${fault.message.split('\n', 1)[0]}`
   try {
-    // An alias may stand for something that grows when it is written out.
+    // An alias may expand without limit.
     const value: unknown = document.toJS({ maxAliasCount: 0 })
     return isObject(value) ? value : 'its head is not a list of fields'
   } catch {
@@ -37,7 +37,7 @@ async function parseHead(yaml: string): Promise<Readonly<Record<string, unknown>
   }
 }
 
-/** What is not the same, a line each: every field in both, in any order, without making a number of a word. */
+/** The differences, one line each: every field of both, in any order, without turning strings into numbers. */
 export function differences(
   entry: unknown,
   read: unknown,

@@ -1,4 +1,4 @@
-// skills: what a skill is, and when a file of it may be used.
+// skills: what a skill is, and when one of its files may be used.
 export {
   folderOf,
   parseSkill,

@@ -1,12 +1,12 @@
-// verify.ts: holds what a server sent as a file of a skill against what its entry promised. What does not agree is not
-// given out, not even with a warning: instructions are code for whoever follows them.
+// verify.ts: compares a file of a skill with what its server's entry listed. A file that differs is not returned, not
+// even with a warning: instructions are code for the agent that follows them.
 import { type SkillFault, SkillUnverified } from '../errors.ts'
 import { lazyModule } from '../lazy.ts'
 import { SKILL_LIMITS } from '../limits.ts'
 import { SKILL_FILE, type SkillEntry, type SkillFileEntry, sameAddress } from './entry.ts'
 import { differences, readSkillText } from './frontmatter.ts'
 
-/** What a `resources/read` answers with. */
+/** The result of `resources/read`. */
 export type SentContent =
   | { readonly uri: string; readonly mimeType?: string; readonly text: string }
   | { readonly uri: string; readonly mimeType?: string; readonly blob: string }
@@ -20,18 +20,18 @@ export interface SkillFile {
   readonly path: string
   readonly uri: string
   readonly mimeType?: string
-  /** Exactly what size and digest were checked of. */
+  /** Exactly the bytes that size and digest were checked on. */
   readonly bytes: Uint8Array
   /** When the bytes are text. */
   readonly text?: string
   /** False only for skills whose files the server does not list. */
   readonly verified: boolean
-  /** Of `SKILL.md` only: its head, the same as the entry's, and the instructions after it. */
+  /** For `SKILL.md` only: its front matter, the same as the entry's, and the instructions after it. */
   readonly frontmatter?: Readonly<Record<string, unknown>>
   readonly body?: string
 }
 
-/** The file that is asked for; `listed` is undefined for a `dynamic` skill. */
+/** The requested file; `listed` is undefined for a `dynamic` skill. */
 export interface WantedFile {
   readonly server: string
   readonly skill: SkillEntry
@@ -96,7 +96,7 @@ function asText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    // Not text: whoever wants it takes the bytes.
+    // Not text: callers use the bytes.
     return undefined
   }
 }

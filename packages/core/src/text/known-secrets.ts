@@ -1,8 +1,8 @@
-// known-secrets.ts: the secrets that one server is used with, and texts without them. Whatever a server echoes (a token in an
-// error, a header in its log) is replaced before it is kept or told. Which values are secrets is for others to say.
+// known-secrets.ts: the secrets used with one server, and redaction of texts. Anything a server echoes (a token in an
+// error, a header in its log) is replaced before it is stored or reported. Callers decide which values are secrets.
 
 const HIDDEN = '[redacted]'
-/** Shorter values stand in ordinary texts by chance, and replacing them would make those unreadable. */
+/** Shorter values occur in ordinary texts by chance, and replacing them would make those unreadable. */
 const SHORTEST = 8
 const LONGEST = 16_384
 const MOST = 200
@@ -53,7 +53,7 @@ export class KnownSecrets {
   }
 }
 
-/** Replaces in an error what a caller, a log or a stack would show: its text, its hint, and those of its causes. */
+/** Redacts what a caller, a log or a stack would show of an error: its text, its hint, and those of its causes. */
 export function hideInError(error: Error, hide: (text: string) => string): void {
   let at: unknown = error
   for (let depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
@@ -71,7 +71,7 @@ export function hideInError(error: Error, hide: (text: string) => string): void 
     }
 }
 
-/** What stands for a secret in a text: itself, and how URLs, JSON, base64 and hex spell it. */
+/** The forms of a secret in a text: itself, and its URL, JSON, base64 and hex encodings. */
 export function secretForms(secret: string): readonly string[] {
   if (secret.length < SHORTEST || secret.length > LONGEST) return []
   const url = safely(() => encodeURIComponent(secret))
@@ -91,7 +91,7 @@ export function secretForms(secret: string): readonly string[] {
   return [...new Set(forms)].filter((text) => text.length >= SHORTEST)
 }
 
-/** In base64 a text looks different at each of three offsets; the characters its neighbours share are left out. */
+/** In base64 a text looks different at each of three offsets; the characters shared with its neighbours are left out. */
 function base64At(bytes: Buffer, offset: number): string[] {
   const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64')
   const start = Math.ceil((offset * 8) / 6)
@@ -122,12 +122,12 @@ function safely(work: () => string): string {
   try {
     return work()
   } catch {
-    // A lone surrogate has no place in a URL.
+    // A lone surrogate cannot be encoded in a URL.
     return ''
   }
 }
 
-/** The longest first, so that no part of one is left standing. */
+/** The longest first, so that no part of one remains. */
 function patternOf(forms: ReadonlySet<string>): RegExp {
   const texts = [...forms].sort((a, b) => b.length - a.length)
   return new RegExp(texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')

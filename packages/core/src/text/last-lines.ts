@@ -1,4 +1,4 @@
-// last-lines.ts: the last lines of something that may never stop talking, within a bound of bytes.
+// last-lines.ts: the last lines of an endless output, within a byte limit.
 
 export class LastLines {
   readonly #maxBytes: number
@@ -17,7 +17,7 @@ export class LastLines {
       this.#bytes -= (this.#lines[this.#first]?.length ?? 0) + 1
       this.#first++
     }
-    // Moving the rest down only when half is dead keeps a line's cost constant.
+    // Compacting only when half is dead keeps the cost per line constant.
     if (this.#first > 64 && this.#first * 2 > this.#lines.length) {
       this.#lines = this.#lines.slice(this.#first)
       this.#first = 0

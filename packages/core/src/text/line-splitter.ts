@@ -1,5 +1,5 @@
-// line-splitter.ts: cuts a byte stream into lines, looking at every byte once and decoding every line once.
-// What a line means is the caller's affair.
+// line-splitter.ts: splits a byte stream into lines, reading every byte once and decoding every line once. The caller
+// interprets the lines.
 
 const NEWLINE = 10
 const CARRIAGE_RETURN = 13
@@ -13,7 +13,7 @@ export interface LineSplitterOptions {
    * `start` is the beginning of the line.
    */
   readonly onOverflow?: (start: string) => void
-  /** Called when the newline of such a line has come; `end` is what stood before it. */
+  /** Called when the newline of such a line has arrived; `end` is what came before it. */
   readonly onSkipped?: (start: string, end: string) => void
 }
 
@@ -23,7 +23,7 @@ export class LineSplitter {
   readonly #options: LineSplitterOptions
   #parts: Buffer[] = []
   #bytes = 0
-  /** The beginning of the line that is being skipped, and what came last of it. */
+  /** The beginning of the line that is being skipped, and its latest bytes. */
   #skipped: { readonly start: string; end: Buffer } | undefined
 
   constructor(options: LineSplitterOptions) {
@@ -41,7 +41,7 @@ export class LineSplitter {
     if (start < chunk.length) this.#keep(start === 0 ? chunk : chunk.subarray(start))
   }
 
-  /** The stream ended: what is left is a line without its newline. */
+  /** The stream ended: the remainder is a line without its newline. */
   end(): void {
     if (this.#bytes > 0) this.#endLine(Buffer.alloc(0), 0, 0)
     this.#forget()
@@ -99,7 +99,7 @@ function firstBytes(parts: readonly Buffer[]): Buffer {
   return Buffer.concat(kept)
 }
 
-/** Copied, so that what is left of a long line does not keep all of it in memory. */
+/** Copied, so that the rest of a long line does not keep all of it in memory. */
 function lastBytes(parts: readonly Buffer[]): Buffer {
   const kept: Buffer[] = []
   let bytes = 0

@@ -1,20 +1,20 @@
-// nearest.ts: which known word somebody meant who mistyped one. Pure.
+// nearest.ts: which known word a mistyped one was meant to be. Pure.
 
-/** The known word a slip or two away; in short words one slip already makes another word. */
+/** The known word within one or two typos; in short words one typo already makes another word. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const typed = word.toLowerCase()
-  const slips = typed.length < 4 ? 1 : 2
-  let best: { word: string; slips: number } | undefined
+  const typos = typed.length < 4 ? 1 : 2
+  let best: { word: string; typos: number } | undefined
   for (const one of known) {
     const away = distance(one.toLowerCase(), typed)
-    if (away <= slips && away < (best?.slips ?? Number.POSITIVE_INFINITY)) best = { word: one, slips: away }
+    if (away <= typos && away < (best?.typos ?? Number.POSITIVE_INFINITY)) best = { word: one, typos: away }
   }
   return best?.word
 }
 
 const FAR = 3
 
-/** Edit distance where two letters swapped are one slip. Words that differ much in length are far, whatever they are. */
+/** Edit distance where a swap of two letters is one typo. Words that differ much in length are far apart. */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) >= FAR) return FAR
   let before: number[] = []

@@ -1,5 +1,5 @@
-// printable.ts: words out of a file that somebody else wrote, made safe to show: nothing in them moves the cursor,
-// changes colours or turns the direction of the text.
+// printable.ts: makes text from another program's file safe to show: nothing in it moves the cursor, changes colours
+// or reverses the text direction.
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 

@@ -5,7 +5,7 @@ import { permissionQuestion } from '../permissions/index.ts'
 import { plainQuestion, questionText, valueLines } from './question-text.ts'
 import { exactLine, nameText, quoted, visible } from './visible.ts'
 
-/** Every class of characters that a terminal obeys or a reader overlooks. */
+/** Every class of characters that a terminal executes or a reader overlooks. */
 const HOSTILE =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u
 const hostileChar = fc.oneof(

@@ -1,8 +1,8 @@
-// question-text.ts: a question to the user as lines: what would be done, why it asks, and every value of it completely.
-// Pure, so that a terminal, a client's form and a page show the same. Styling and keys are the surface's.
+// question-text.ts: a prompt for the user as lines: what would be done, why it needs permission, and every value in
+// full. Pure, so that a terminal, a client's form and a page show the same. The surface adds styling and keys.
 import { exactLine, nameText, quoted } from './visible.ts'
 
-/** What a line is, for surfaces that style it. */
+/** The kind of a line, for surfaces that style it. */
 export type LineRole = 'head' | 'destructive' | 'writes' | 'read-only' | 'note' | 'value' | 'fold' | 'change'
 
 export interface QuestionLine {
@@ -11,20 +11,20 @@ export interface QuestionLine {
 }
 
 export interface QuestionText {
-  /** Short enough to read at a glance; long values are folded, and say so. */
+  /** Short enough to read quickly; long values are folded and marked. */
   readonly brief: readonly QuestionLine[]
   /** Everything. */
   readonly full: readonly QuestionLine[]
-  /** The brief form leaves something out: a yes has to wait until the full one could be seen. */
+  /** The brief form leaves something out: a yes has to wait until the user could see the full one. */
   readonly folded: boolean
-  /** False where the values are too large or too deep to be shown at all: such a question is refused. */
+  /** False where the values are too large or too deep to be shown at all: such a prompt is refused. */
   readonly complete: boolean
 }
 
 export interface LayoutOptions {
-  /** The width of the surface. Without it lines are not broken: the surface does that. */
+  /** The width of the surface. Without it lines are not wrapped: the surface does that. */
   readonly columns?: number | undefined
-  /** How many rows of values a brief question may take. */
+  /** How many rows of values a brief prompt may take. */
   readonly rows?: number | undefined
 }
 
@@ -67,7 +67,7 @@ export function questionText(parts: QuestionParts, layout: LayoutOptions = {}): 
   }
 }
 
-/** The whole question as one text, for a surface that shows texts. */
+/** The whole prompt as one text, for a surface that shows texts. */
 export function plainQuestion({ full }: QuestionText): string {
   return full.map(({ text }) => text).join('\n')
 }
@@ -80,8 +80,8 @@ export interface ValueLines {
 }
 
 /**
- * A JSON value as lines, completely: each member on a line of its own with its path, a text of several lines with a bar
- * before each of them. No value can look like another line, whatever is in it.
+ * A JSON value as lines, in full: each member on its own line with its path, a text of several lines with a bar
+ * before each. No value can look like another line, whatever it contains.
  */
 export function valueLines(value: unknown, layout: LayoutOptions = {}): ValueLines {
   const { columns, rows = BRIEF_ROWS } = layout
@@ -125,7 +125,7 @@ interface Leaf {
   readonly chars: number
 }
 
-/** Every leaf of the value, in its order. False when something is too deep or too much to be shown. */
+/** Every leaf of the value, in order. False when something is too deep or too large to be shown. */
 function collect(
   path: string,
   value: unknown,
@@ -168,7 +168,7 @@ function leafOf(path: string, value: unknown, depth: number): Leaf | undefined {
     const text = typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'null')
     return { path, text, chars: text.length }
   }
-  // The members of the value itself always stand on lines of their own.
+  // The members of the value itself are always on their own lines.
   const members = Array.isArray(value) ? value : Object.values(value)
   if (members.length > 0 && (depth === 0 || members.length > INLINE_CHARS / 2)) return undefined
   if (members.some((item) => typeof item === 'object' && item !== null && Object.keys(item).length > 0))
@@ -201,8 +201,8 @@ function leafRows({ path, text, lines, chars }: Leaf, columns: number | undefine
 }
 
 /**
- * Broken to rows that fit, each with its mark in front: a terminal that broke it by itself would start the next row at
- * the edge, where our own lines start. A character that may be wide counts as two.
+ * Wrapped to rows that fit, each with its mark in front: a terminal that wrapped it itself would start the next row
+ * at the edge, where our own lines start. A character that may be wide counts as two.
  */
 function wrapped(text: string, columns: number | undefined, first: string, next: string): string[] {
   const room = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(20, columns - 1) - next.length

@@ -1,5 +1,5 @@
-// sanitize.ts: makes a stranger's text fit to be shown: to a model, in a terminal, in a log.
-// It takes away what cannot be seen and what is too much; tools/injection-signs.ts says what that was.
+// sanitize.ts: makes untrusted text safe to show: to a model, in a terminal, in a log. It removes what is invisible
+// or too long; tools/injection-signs.ts reports what that was.
 import { TOOL_LIMITS } from '../limits.ts'
 
 /** Escape sequences of terminals: CSI, OSC (with its payload) and the two-character ones. */
@@ -14,16 +14,16 @@ const ANSI = new RegExp(
 const CONTROL = /(?![\n\t])\p{Cc}/gu
 /** Characters that reorder the text around them. */
 export const BIDI = /\p{Bidi_Control}/gu
-/** Characters without a picture: zero width, fillers, tags, variation selectors, and what no one assigned. */
+/** Characters without a glyph: zero width, fillers, tags, variation selectors, and unassigned ones. */
 export const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufff9-\ufffb]/gu
-/** Joiners and selectors that emoji are made of; they stay where they follow one. */
+/** Joiners and selectors inside emoji; they stay where they follow one. */
 const EMOJI_JOINT =
   /([\p{Extended_Pictographic}\p{Emoji_Modifier}])(\ufe0f\u200d(?=\p{Extended_Pictographic})|\u200d(?=\p{Extended_Pictographic})|\ufe0f)/gu
 const LONE_SURROGATE = /\p{Surrogate}/gu
 
 /** Removes escape sequences, control, bidi and invisible characters; newlines and tabs stay. */
 export function cleanText(text: string): string {
-  // Nearly every text is plain, and for those one look is enough.
+  // Nearly every text is plain, and one test is enough for those.
   if (/^[\n\t\x20-\x7e]*$/.test(text)) return text
   return text
     .replace(/\r\n?|[\u2028\u2029\u0085]/g, '\n')
@@ -36,7 +36,7 @@ export function cleanText(text: string): string {
     .replace(LONE_SURROGATE, '\ufffd')
 }
 
-/** Private-use characters stand in for emoji joints while everything invisible is removed. */
+/** Private-use characters replace emoji joiners while everything invisible is removed. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   '\ufe0f': '\ue0f0',
   '\u200d': '\ue0f1',
@@ -57,13 +57,13 @@ export function cleanLine(text: string, maxChars: number): string {
   )
 }
 
-/** As much of a tool as can stand in for a description that its server left out. */
+/** The parts of a tool that can replace a description that its server left out. */
 export interface NamedTool {
   readonly name: string
   readonly title?: string | undefined
 }
 
-/** `listOpenIssues`, `list_open-issues` → `List open issues.`: better than nothing, and nothing that is not in the name. */
+/** `listOpenIssues`, `list_open-issues` → `List open issues.`: better than nothing, and only what the name says. */
 export function describeByName({ name, title }: NamedTool): string {
   const words = cleanLine(title?.trim() ? title : name, 200)
     .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')
@@ -72,7 +72,7 @@ export function describeByName({ name, title }: NamedTool): string {
     .replace(/\s+/g, ' ')
     .trim()
     .split(' ')
-    // Words of a name are lower-case, save abbreviations.
+    // Words of a name are lower-case, except abbreviations.
     .map((word) => (/^\p{Lu}[\p{Ll}\d]+$/u.test(word) ? word.toLowerCase() : word))
     .join(' ')
   const [first = ''] = words

@@ -1,21 +1,21 @@
-// visible.ts: text that others wrote, made visible: what a terminal would obey, and what no reader would see, becomes an
-// escape such as `\u202e`. It takes nothing away. Cutting and layout are question-text.ts's.
+// visible.ts: makes untrusted text visible: what a terminal would execute, and what no reader would see, becomes an
+// escape such as `\u202e`. It removes nothing. question-text.ts does cutting and layout.
 
-/** C0, C1, format and bidi characters, separators, lone surrogates, and everything that has no picture. */
+/** C0, C1, format and bidi characters, separators, lone surrogates, and everything without a glyph. */
 const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gu
-/** Beside those: spaces that are not the space, and the empty Braille pattern. */
+/** Besides those: spaces that are not the space, and the empty Braille pattern. */
 const HIDDEN_OR_BLANK =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800]|(?! )\p{Zs}/gu
-/** The joiner and the selector inside an emoji sequence: without them one picture would become several. */
+/** The joiner and the selector inside an emoji sequence: without them one emoji would become several. */
 const EMOJI_JOINT =
   /([\p{Extended_Pictographic}\p{Emoji_Modifier}]\ufe0f?)\u200d(?=\p{Extended_Pictographic})|(\p{Extended_Pictographic})\ufe0f/gu
 const PLAIN = /^[\n\t\x20-\x7e]*$/
 const HAS_JOINT = /[\u200d\ufe0f]/
 
-/** Text for a terminal: line ends and tabs stay, and so do the joints of emoji. */
+/** Text for a terminal: line ends and tabs stay, and so do emoji joiners. */
 export function visible(text: string): string {
-  // Nearly every text is plain, and for those one look is enough.
+  // Nearly every text is plain, and one test is enough for those.
   if (PLAIN.test(text)) return text
   const lines = text.replaceAll('\r\n', '\n')
   if (!HAS_JOINT.test(lines)) return lines.replace(HIDDEN, shown)
@@ -23,7 +23,7 @@ export function visible(text: string): string {
   let from = 0
   for (const match of lines.matchAll(EMOJI_JOINT)) {
     const end = match.index + match[0].length
-    // The emoji itself holds nothing hidden, and its joint is meant to be there.
+    // The emoji itself hides nothing, and its joiner belongs there.
     result += lines.slice(from, match.index).replace(HIDDEN, shown) + match[0]
     from = end
   }
@@ -31,8 +31,8 @@ export function visible(text: string): string {
 }
 
 /**
- * A text as a value that is judged: between quotation marks, in one line, every character that could be overlooked as
- * an escape. What it shows is JSON, so that nothing in it can be taken for anything else.
+ * A text as a value to review: in quotation marks, in one line, every character that could be overlooked as an
+ * escape. The output is JSON, so that nothing in it can be taken for anything else.
  */
 export function quoted(text: string): string {
   return JSON.stringify(text).replace(HIDDEN_OR_BLANK, escapeOf)
@@ -45,7 +45,7 @@ export function exactLine(line: string): string {
     .replace(HIDDEN_OR_BLANK, (char) => SHORT[char] ?? escapeOf(char))
 }
 
-/** A name as it is where it is an ordinary one, quoted where it is not. */
+/** A name unchanged where it is plain, quoted where it is not. */
 export function nameText(name: string): string {
   return /^[A-Za-z0-9_@$][\w@$./:+-]{0,127}$/.test(name) ? name : quoted(name)
 }
@@ -61,7 +61,7 @@ function shown(char: string): string {
   return char === '\n' || char === '\t' ? char : escapeOf(char)
 }
 
-/** By UTF-16 unit, as JSON has it. */
+/** By UTF-16 unit, as in JSON. */
 function escapeOf(char: string): string {
   let text = ''
   for (let at = 0; at < char.length; at++) text += `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`

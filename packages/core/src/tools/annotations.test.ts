@@ -27,7 +27,7 @@ describe('what a tool says about itself', () => {
     [{ idempotent: true }, { idempotent: true }],
     [{ openWorld: false }, { openWorld: false }],
     [{ safeToRunConcurrently: true }, { concurrencySafe: true }],
-    // A name of today wins, and only a boolean is one.
+    // A current name wins, and only a boolean counts.
     [{ readOnly: true, readOnlyHint: false }, {}],
     [{ destructive: false, destructiveHint: true }, {}],
     [{ idempotent: true, idempotentHint: false }, {}],

@@ -1,5 +1,5 @@
-// annotations.ts: what a server says about its tools' behaviour, with the protocol's defaults filled in.
-// They are claims: permissions/ lets them loosen something only where the user configured the server.
+// annotations.ts: a server's claims about its tools' behaviour, with the protocol's defaults filled in. permissions/
+// lets them loosen something only where the user configured the server.
 import { isConcurrencySafe } from '../connection/lists.ts'
 import { cleanLine } from '../text/sanitize.ts'
 import type { ToolDefinition } from './definition.ts'
@@ -9,13 +9,13 @@ export interface ToolTraits {
   readonly destructive: boolean
   readonly idempotent: boolean
   readonly openWorld: boolean
-  /** May run beside other calls to the same server. */
+  /** May run in parallel with other calls to the same server. */
   readonly concurrencySafe: boolean
 }
 
 const TITLE_CHARS = 120
 
-/** Silence means the worst: a tool that says nothing may write, may destroy and may reach out. */
+/** A missing hint means the worst case: the tool may write, may destroy and may reach the network. */
 export function toolTraits({ annotations: hints = {} }: ToolDefinition): ToolTraits {
   const readOnly = hints.readOnlyHint === true
   return {
@@ -27,7 +27,7 @@ export function toolTraits({ annotations: hints = {} }: ToolDefinition): ToolTra
   }
 }
 
-/** The name people see: the title, or the tool's own name. */
+/** The display name: the title, or the tool's own name. */
 export function userFacingName(tool: ToolDefinition): string {
   for (const title of [tool.title, tool.annotations?.title])
     if (title !== undefined) {

@@ -1,7 +1,8 @@
-// argument-errors.ts: what may be sent to a server at all, before its own schema is asked: a plain object of bounded size.
+// argument-errors.ts: what may be sent to a server at all, before its own schema is checked: a plain object of
+// bounded size.
 import { TOOL_LIMITS } from '../limits.ts'
 
-/** What is wrong, or nothing. Walks without recursion, so that depth cannot hurt. */
+/** What is wrong, or undefined. Walks without recursion, so that depth cannot overflow the stack. */
 export function argumentErrors(args: unknown): string | undefined {
   if (typeof args !== 'object' || args === null || Array.isArray(args))
     return 'the arguments must be an object'

@@ -1,5 +1,5 @@
-// call-hooks.ts: what hooks make of a call: they may refuse it, change its arguments, and replace or add to its answer.
-// They see the answer as the server gave it, before any of it is shown, saved or passed on.
+// call-hooks.ts: the effect of hooks on a call: they may refuse it, change its arguments, and replace or extend its
+// result. They see the server's result before any of it is shown, saved or passed on.
 import { Cancelled, type PlugboardError, ToolError } from '../errors.ts'
 import type { AfterCall, Hooks } from '../interaction/index.ts'
 import { isRecord } from './json.ts'
@@ -33,7 +33,7 @@ export async function hooksBefore(
   )
 }
 
-/** What is left of the server's answer after the hooks. */
+/** The server's result after the hooks. */
 export async function hooksAfter(call: HookedCall, raw: unknown): Promise<unknown> {
   const { hooks, signal } = call
   const answer: Answer = isRecord(raw) ? raw : {}
@@ -50,8 +50,8 @@ export async function hooksAfter(call: HookedCall, raw: unknown): Promise<unknow
 }
 
 /**
- * An answer of the hook alone. Nothing of the server's stays: a text that a hook takes out of `content` would otherwise
- * still stand in `structuredContent`, in `_meta` or in a field that a later version of the protocol brings.
+ * A result of the hook alone. Nothing of the server's stays: a text that a hook removes from `content` would
+ * otherwise remain in `structuredContent`, in `_meta` or in a field of a later protocol version.
  */
 function replaced(answer: Answer, output: unknown, added: readonly object[]): Answer {
   const structured =
@@ -60,19 +60,19 @@ function replaced(answer: Answer, output: unknown, added: readonly object[]): An
     content: [...blocksOf(output), ...added],
     ...(structured && { structuredContent: structured }),
     ...(answer.isError === true && { isError: true }),
-    // Says only that this is the end of the call, which it still is.
+    // Says only that the call is complete, which it still is.
     ...(answer.resultType === 'complete' && { resultType: 'complete' }),
   }
 }
 
-/** The error to throw: the one that happened, or what a hook made of it. */
+/** The error to throw: the original, or what a hook made of it. */
 export async function hooksAfterFailure(call: HookedCall, error: PlugboardError): Promise<PlugboardError> {
   const { hooks, tool, signal } = call
   if (!hooks?.has('PostToolUseFailure') || error instanceof Refused) return error
   const { code, message } = error
   const after: AfterCall = await hooks.afterFailure(hooked(call), { code, message }, signal)
   if (after.output === undefined || !(error instanceof ToolError)) return error
-  // Without its cause, which still has the words that the hook took out.
+  // Without its cause, which still contains the text that the hook removed.
   const text = blocksOf(after.output)
     .map((block) => block.text)
     .join('\n')
@@ -83,7 +83,7 @@ function hooked({ tool, args }: HookedCall) {
   return { name: tool.name, server: tool.server, tool: tool.definition.name, arguments: args }
 }
 
-/** A hook may answer with text or with blocks of text; anything else is shown as JSON. */
+/** A hook may respond with text or with blocks of text; anything else is shown as JSON. */
 function blocksOf(output: unknown): { readonly type: 'text'; readonly text: string }[] {
   if (typeof output === 'string') return [{ type: 'text', text: output }]
   const list: unknown[] | undefined = Array.isArray(output)

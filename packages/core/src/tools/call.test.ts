@@ -40,7 +40,7 @@ const allow: Rule = { effect: 'allow', text: 'mcp__everything', source: 'setting
 let audit: AuditLog
 let auditPath: string
 let count = 0
-/** Every one of them writes a moment later; none may do so when the folder is gone. */
+/** Each of them writes a moment later; none may do so when the folder is gone. */
 const audits: AuditLog[] = []
 afterEach(() => Promise.all(audits.splice(0).map((one) => one.flush())))
 
@@ -53,7 +53,7 @@ interface Setup {
   readonly extra?: readonly ToolDefinition[]
 }
 
-/** A board in small: one server, one pool, the real pipeline. */
+/** A small board: one server, one pool, the real pipeline. */
 function board(setup: Setup = {}) {
   auditPath = join(folder, `audit-${count++}`, 'audit.jsonl')
   audit = new AuditLog({ path: auditPath, host })
@@ -289,7 +289,7 @@ describe('hooks around a call', () => {
   })
 
   const SECRET = 'hunter2-hunter2'
-  /** The secret in every place that an answer has, known or not. */
+  /** The secret in every place of a result, known or not. */
   const leaky = {
     content: [
       { type: 'text', text: `the password is ${SECRET} ${'x'.repeat(200_000)}` },

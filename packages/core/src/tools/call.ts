@@ -1,6 +1,6 @@
-// call.ts: one call of one tool, from the name to the result: resolve, validate, permission, hooks, connect if needed,
-// request with progress and cancel, result policy, hooks, audit. It knows no transport: the board plugs in how a server is
-// reached, and the connection keeps calls that may not overlap in order.
+// call.ts: one call of one tool, from the name to the result: resolve, validate, permission, hooks, connect if
+// needed, request with progress and cancel, result policy, hooks, audit. It knows no transport: the board provides
+// how a server is reached, and the connection orders calls that may not overlap.
 import { Cancelled, InvalidInput, NotFound, PlugboardError, ToolError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Hooks } from '../interaction/index.ts'
@@ -27,7 +27,7 @@ export interface RequestOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** What the board plugs in. */
+/** What the board provides. */
 export interface CallPorts extends PermitPorts, UrlElicitationPorts {
   readonly host: Host
   /** The session of a connected server, or a promise of it after connecting. */
@@ -84,8 +84,8 @@ export async function callTool(
 }
 
 /**
- * A call on behalf of a client that reads the answer itself: permitted, hooked and written down like any other, but the
- * answer is passed on whole. Whether the arguments fit is the server's to say, in its own words.
+ * A call on behalf of a client that reads the result itself: permission, hooks and audit apply as to any other, but
+ * the result is passed on whole. The server itself validates the arguments.
  */
 export async function passTool(
   ports: CallPorts,
@@ -104,7 +104,7 @@ export async function passTool(
   })
 }
 
-/** What every call goes through, whoever reads the answer: permission, hooks, one family of errors, the audit log. */
+/** The steps of every call, whatever reads the result: permission, hooks, one family of errors, the audit log. */
 async function supervised<R extends { readonly isError?: unknown }>(
   ports: CallPorts,
   tool: BoundTool,
@@ -122,7 +122,7 @@ async function supervised<R extends { readonly isError?: unknown }>(
     call.check()
     verdict = await permit(ports, tool, args, context)
     const before = await hooksBefore({ hooks, tool, args, signal })
-    // What a hook made of the arguments has to fit as well.
+    // Arguments that a hook changed are validated as well.
     if (before.changed) validate(tool, before.arguments)
     sent = before.arguments
     const result = await call.send(sent)

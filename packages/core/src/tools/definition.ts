@@ -1,4 +1,4 @@
-// definition.ts: one tool as its server describes it, read tolerantly: a bad tool costs itself, never the list.
+// definition.ts: one tool as its server describes it, read tolerantly: a bad tool affects only itself, never the list.
 import { readAnnotations, type ToolAnnotations } from '../connection/lists.ts'
 import { excessOf, MISSING_INPUT_SCHEMA } from '../connection/tool-definition.ts'
 import { DEFINITION_LIMITS } from '../limits.ts'
@@ -6,10 +6,10 @@ import { isRecord } from './json.ts'
 
 export type { ToolAnnotations }
 
-/** A JSON Schema as it came over the wire; only the schema room knows what is inside. */
+/** A JSON Schema as it came over the wire; only schema/ knows what is inside. */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown }
 
-/** The original. It is never rewritten: what a provider gets is compiled from it. */
+/** The original. It is never rewritten: a provider's form is compiled from it. */
 export interface ToolDefinition {
   readonly name: string
   readonly title?: string
@@ -25,7 +25,7 @@ export interface ReadTools {
   readonly warnings: readonly string[]
 }
 
-/** Reads what `tools/list` answered, whatever that was. Of two tools with one name the first stays. */
+/** Parses the result of `tools/list`, whatever it is. Of two tools with one name the first stays. */
 export function readToolList(items: unknown): ReadTools {
   const warnings: string[] = []
   if (!Array.isArray(items)) return { tools: [], warnings: ['The tool list is not an array.'] }

@@ -1,9 +1,9 @@
-// images.ts: pictures made small enough for a model. Uses sharp when it is installed; without it a large picture stays a
-// file that the model is told about. A picture is only decoded when its header promises a size that memory can hold.
+// images.ts: makes images small enough for a model. Uses sharp when it is installed; without it a large image stays a
+// file that the model is told about. An image is only decoded when its header states a size that fits in memory.
 import { RESULT_LIMITS, TOOL_LIMITS } from '../limits.ts'
 import type { Media } from './media.ts'
 
-/** What models take as pictures. */
+/** Image types that models accept. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 export type Shown =
@@ -15,7 +15,7 @@ export type Shown =
       readonly width: number
       readonly height: number
     }
-  /** Not for the model; the words say why. */
+  /** Not for the model; the text says why. */
   | { readonly kind: 'file-only'; readonly why: string }
 
 type Sharp = typeof import('sharp')
@@ -43,12 +43,12 @@ export async function fitForModel(bytes: Buffer, media: Media): Promise<Shown> {
   try {
     return await resize(sharp, bytes, media.mimeType)
   } catch {
-    // Only sharp throws here, and only because the picture cannot be decoded in time or at all.
+    // Only sharp throws here, and only because the image cannot be decoded in time or at all.
     return { kind: 'file-only', why: 'it could not be decoded' }
   }
 }
 
-/** Smaller pixels first; when that is not enough, a coarser JPEG. */
+/** Fewer pixels first; when that is not enough, a lower JPEG quality. */
 async function resize(sharp: Sharp, bytes: Buffer, mimeType: string): Promise<Shown> {
   for (const [pixels, quality] of [
     [TOOL_LIMITS.imagePixels, 85],

@@ -1,4 +1,4 @@
-// tools: from what servers list to what an agent holds.
+// tools: from what servers list to what an agent uses.
 export { type HeaderScan, mirrored, scanHeaders } from '../connection/param-headers.ts'
 export { cleanLine, cleanText, describeTool } from '../text/sanitize.ts'
 export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'

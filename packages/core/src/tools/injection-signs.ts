@@ -1,5 +1,5 @@
-// injection-signs.ts: signs that a tool's text is meant for the model behind the user's back. They are warnings for a person to
-// judge, found in the original text: what the model sees has already been cleaned by text/sanitize.ts.
+// injection-signs.ts: signs that a tool's text tries to instruct the model without the user's knowledge. They are
+// warnings for the user, found in the original text: text/sanitize.ts has already cleaned what the model sees.
 
 import { BIDI, INVISIBLE } from '../text/sanitize.ts'
 import type { ToolDefinition } from './definition.ts'
@@ -10,7 +10,7 @@ export interface InjectionSign {
   /** Where, e.g. `description` or `inputSchema.properties.path.description`. */
   readonly where: string
   readonly kind: 'invisible' | 'bidi' | 'escape' | 'markup' | 'instruction' | 'far-away'
-  /** The words around it, made visible. */
+  /** The surrounding text, made visible. */
   readonly excerpt: string
   readonly message: string
 }

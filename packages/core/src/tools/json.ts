@@ -1,4 +1,4 @@
-// json.ts: small questions about JSON values that came from strangers.
+// json.ts: type checks for untrusted JSON values.
 
 import { isRecord } from '../interaction/json.ts'
 
@@ -11,7 +11,7 @@ export function put(target: Record<string, unknown>, key: string, value: unknown
   else target[key] = value
 }
 
-/** One text for one JSON value, whatever the order of its keys. */
+/** One string for one JSON value, whatever the order of its keys. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isRecord(value)) return JSON.stringify(value) ?? 'null'

@@ -1,5 +1,5 @@
-// media.ts: what bytes are, whatever their server calls them: type by content, size of a picture by its header.
-// It decodes nothing; images.ts does, and only after asking here how large the picture is.
+// media.ts: detects what bytes are, whatever the server claims: type by content, size of an image by its header. It
+// decodes nothing; images.ts does, after checking the size here.
 
 export interface Media {
   readonly mimeType: string
@@ -38,7 +38,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'video/webm': 'webm',
 }
 
-/** By content first; the claimed type counts only where the bytes do not say, and never decides that something is a picture. */
+/** By content first; the claimed type counts only where the bytes do not tell, and never makes something an image. */
 export function identify(bytes: Buffer, claimed: string | undefined): Media {
   const found = byContent(bytes)
   if (found) return { ...found, extension: EXTENSIONS[found.mimeType] ?? 'bin' }
@@ -113,7 +113,7 @@ function readJpeg(bytes: Buffer): Partial<Size> {
   return {}
 }
 
-/** Bytes from base64 of either alphabet, also out of a `data:` URL; nothing when it is not base64. */
+/** Bytes from base64 of either alphabet, also from a `data:` URL; undefined when it is not base64. */
 export function decodeBase64(text: string): Buffer | undefined {
   const comma = text.startsWith('data:') ? text.indexOf(',') : -1
   const body = (comma > 0 && comma < 200 ? text.slice(comma + 1) : text).replace(/\s+/g, '')

@@ -1,5 +1,5 @@
-// names.ts: the names the model sees, `mcp__<server>__<tool>`, and the way back from them.
-// The way back is always the registry; nothing here or elsewhere splits a name at `__`.
+// names.ts: the names the model sees, `mcp__<server>__<tool>`, and the way back from them. The way back is always the
+// registry; no code splits a name at `__`.
 import { createHash } from 'node:crypto'
 import { TOOL_LIMITS } from '../limits.ts'
 import { ruleSpelling } from '../permissions/glob.ts'
@@ -12,16 +12,16 @@ export interface ToolRef {
 export type Resolved =
   | { readonly kind: 'found'; readonly ref: ToolRef; readonly name: string }
   | { readonly kind: 'none' }
-  /** A spelling that fits more than one tool; `names` are the ones that do not. */
+  /** A spelling that matches more than one tool; `names` are the unambiguous ones. */
   | { readonly kind: 'ambiguous'; readonly names: readonly string[] }
 
-/** The name before shortening and before collisions are settled. */
+/** The name before shortening and before collisions are resolved. */
 export function plainName(ref: ToolRef): string {
   return `mcp__${ruleSpelling(ref.server)}__${ruleSpelling(ref.tool)}`
 }
 
 /**
- * Gives every (server, tool) pair a name of its own and finds the pair again.
+ * Gives every (server, tool) pair its own name and finds the pair again.
  *
  * When several pairs want one name, the best claim gets it: a pair that no sanitising changed before one that was
  * changed, then a server name without `__`, then alphabetical order. The others get the name with a hash of the pair.

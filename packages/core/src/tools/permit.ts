@@ -1,5 +1,5 @@
-// permit.ts: may this tool be called now? Puts the question to the permissions room, with what changed since the tool was
-// accepted, and says no in words that help. Who is asked, and how, is not its business.
+// permit.ts: may this tool be called now? Builds the request for the permissions layer, with what changed since the
+// tool was accepted, and turns a refusal into a helpful error. The permissions layer prompts the user.
 import { PermissionDenied } from '../errors.ts'
 import {
   type Decision,
@@ -11,9 +11,9 @@ import {
 } from '../permissions/index.ts'
 import type { BoundTool, CallContext } from './tool.ts'
 
-/** Knows which definitions somebody has agreed to use; a tool that changed since is asked about again. */
+/** Knows which definitions were accepted; a tool that changed since needs permission again. */
 export interface AcceptedTools {
-  /** What differs from the accepted definition, line by line; nothing when it is the same, or new. */
+  /** What differs from the accepted definition, line by line; undefined when it is the same, or new. */
   changes(tool: BoundTool): readonly string[] | undefined | Promise<readonly string[] | undefined>
   accept(tool: BoundTool): void
 }
@@ -21,15 +21,15 @@ export interface AcceptedTools {
 export interface PermitPorts {
   standing(server: string): Standing
   readonly gate: PermissionGate
-  /** The tool definitions that were accepted before. */
+  /** The tool definitions accepted before. */
   readonly accepted?: AcceptedTools | undefined
-  /** Why a built-in server wants the user asked about these arguments, if so. */
+  /** Why a built-in server requires a prompt for these arguments, if so. */
   readonly builtinAsks?:
     | ((server: string, tool: string, args: Readonly<Record<string, unknown>>) => Promise<string | undefined>)
     | undefined
 }
 
-/** The tool as a question about permission. */
+/** The tool as a permission request. */
 export function permissionRequest(tool: BoundTool, args?: Readonly<Record<string, unknown>>): ToolRequest {
   const { title = tool.definition.annotations?.title, annotations } = tool.definition
   return {
@@ -66,7 +66,7 @@ export async function permit(
     ports.gate.quick(request, standing, who) ??
     (await ports.gate.check(request, standing, who, args, context.signal))
   if (verdict.outcome === 'allow') {
-    // A client in front of a served board answers for itself, not for the user of this one.
+    // A client of a served board consents for itself, not for the user of this board.
     if (caller !== 'client') ports.accepted?.accept(tool)
     return verdict
   }
@@ -82,7 +82,7 @@ export class Refused extends PermissionDenied {
   }
 }
 
-/** What would let the call through, where there is something. */
+/** What would allow the call, where there is something. */
 export function wayOut({ reason }: Decision): string | undefined {
   if (reason.kind === 'rule' || reason.kind === 'channel') return 'What is written there has to change first.'
   if (reason.kind === 'nobody')

@@ -1,5 +1,5 @@
-// result-files.ts: where the parts of a result go that are too large or too binary for a model: files in one folder of
-// ours, with names of our making. Nothing that a server says becomes part of a path.
+// result-files.ts: saves the parts of a result that are too large or too binary for a model: files in one folder of
+// ours, with names that we choose. No text of a server becomes part of a path.
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { IoError } from '../errors.ts'
@@ -19,7 +19,7 @@ export interface ResultFiles {
 export interface ResultFilesOptions {
   readonly folder: string
   readonly host: Pick<Host, 'now' | 'random'>
-  /** The server and tool, for a name that a person recognises. */
+  /** The server and tool, for a name that the user recognises. */
   readonly server: string
   readonly tool: string
 }
@@ -35,7 +35,7 @@ export function resultFiles({ folder, host, server, tool }: ResultFilesOptions):
       const path = join(folder, `${time}-${plain(server)}-${plain(tool)}-${chance}.${plain(extension)}`)
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 })
-        // `wx`: a file or link that is already there is never written through.
+        // `wx`: never writes through an existing file or link.
         await writeFile(path, data, { flag: 'wx', mode: 0o600 })
       } catch (error) {
         throw new IoError(
@@ -57,7 +57,7 @@ function plain(part: string): string {
   return part.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 40) || '_'
 }
 
-/** Removes saved results that nobody will ask for any more. */
+/** Removes old saved results. */
 export async function pruneResults(folder: string, host: Pick<Host, 'now'>, keepMs: number): Promise<number> {
   let removed = 0
   for (const name of await readdir(folder).catch(() => [])) {

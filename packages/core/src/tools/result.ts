@@ -1,11 +1,11 @@
-// result.ts: what a tool answered, made fit for a model and for a person. The rule, for every tool alike:
+// result.ts: prepares a tool's result for a model and for the user. The rule, for every tool alike:
 //
 // - Parts keep their order. Text is text. A link is one line. Text of an embedded resource follows its address.
-// - Pictures are shown when a model can take them, made smaller if need be, and saved as they came. Sound and other bytes
+// - Images are shown when a model accepts them, made smaller if needed, and saved as they came. Audio and other bytes
 //   are saved, and a line says what, how large and where.
 // - `structuredContent` is always kept beside. The model reads what of it the text lacks, as JSON after the text:
 //   structured-content.ts has the rule. The built-in server's text stands alone.
-// - An answer without `content` is shown as its JSON.
+// - A result without `content` is shown as its JSON.
 // - Text over the limit is cut at the end of a line, and the whole is saved; the last line says where.
 // - An error is a result like any other, with `isError`.
 
@@ -17,7 +17,7 @@ import { decodeBase64, identify } from './media.ts'
 import type { ResultFiles, SavedFile } from './result-files.ts'
 import { unsaidPart } from './structured-content.ts'
 
-/** What a model is given. */
+/** What a model receives. */
 export type ModelBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
@@ -32,22 +32,22 @@ export interface ToolResult {
   /** The text was cut; the whole is in the last saved text file. */
   readonly truncated: boolean
   readonly meta?: Readonly<Record<string, unknown>>
-  /** What was odd about the answer, for a log. */
+  /** What was odd about the result, for a log. */
   readonly warnings: readonly string[]
-  /** The answer as the server sent it, when the caller asked for it with `keepAnswer`. */
+  /** The server's result as it came, when the caller set `keepAnswer`. */
   readonly answer?: Readonly<Record<string, unknown>>
 }
 
 export interface ResultOptions {
   readonly maxChars: number
   readonly files: ResultFiles
-  /** The text is known to say everything that a model needs of the structured content. */
+  /** The text is known to contain everything that a model needs of the structured content. */
   readonly textStandsAlone?: boolean
-  /** Keeps the answer as it came beside what a model is given. */
+  /** Keeps the server's result beside what a model receives. */
   readonly keepAnswer?: boolean
 }
 
-/** Reads what `tools/call` answered, whatever that was. It throws only when a file cannot be written. */
+/** Parses the result of `tools/call`, whatever it is. It throws only when a file cannot be written. */
 export async function presentResult(raw: unknown, options: ResultOptions): Promise<ToolResult> {
   const answer = isRecord(raw) ? raw : {}
   const draft = new Draft(options)
@@ -57,11 +57,11 @@ export async function presentResult(raw: unknown, options: ResultOptions): Promi
   if (blocks.length > RESULT_LIMITS.blocks)
     draft.say(`[${blocks.length - RESULT_LIMITS.blocks} more parts were left out]`)
   const structured = Object.hasOwn(answer, 'structuredContent') ? answer.structuredContent : undefined
-  const unsaid =
+  const lacking =
     structured === undefined || (options.textStandsAlone && draft.texts().some((text) => text !== ''))
       ? undefined
       : unsaidPart(structured, draft.texts())
-  if (unsaid !== undefined) draft.say(jsonText(unsaid))
+  if (lacking !== undefined) draft.say(jsonText(lacking))
   const isError = answer.isError === true
   const rest = otherFields(raw)
   if (draft.isEmpty() && rest !== undefined) {
@@ -84,17 +84,17 @@ export async function presentResult(raw: unknown, options: ResultOptions): Promi
   }
 }
 
-/** The fields that the protocol has for a result; a list of content is what counts as `content`. */
+/** The protocol's fields of a result; `content` counts only when it is a list. */
 const KNOWN_FIELDS = new Set(['content', 'structuredContent', 'isError', '_meta', 'resultType'])
 
-/** What an answer says outside the fields of the protocol: nothing, the value itself, or an object of those fields. */
+/** What a result contains outside the protocol's fields: nothing, the value itself, or an object of those fields. */
 export function otherFields(raw: unknown): unknown {
   if (!isRecord(raw)) return raw === null || (Array.isArray(raw) && raw.length === 0) ? undefined : raw
   const rest: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(raw))
     if (!KNOWN_FIELDS.has(key) || (key === 'content' && !Array.isArray(value))) put(rest, key, value)
   if (Object.keys(rest).length === 0) return undefined
-  // Some servers answer with bare text.
+  // Some servers return bare text.
   return Object.keys(rest).length === 1 && typeof rest.content === 'string' ? rest.content : rest
 }
 
@@ -126,7 +126,7 @@ class Draft {
     return this.blocks.every((block) => block.type === 'text' && block.text === '')
   }
 
-  /** Cuts the text that is too much, and saves all of it first. */
+  /** Cuts the text that is too long, and saves all of it first. */
   async cut(): Promise<boolean> {
     const texts = this.texts()
     const total = texts.reduce((sum, text) => sum + text.length, 0)
@@ -234,7 +234,7 @@ async function addBinary(
   draft.say(`[${what} saved to ${file.path} (${facts})${note}]`)
 }
 
-/** A link of an answer as one line. */
+/** A resource link as one line. */
 export function linkLine(block: Readonly<Record<string, unknown>>): string {
   const uri = text(block.uri) ?? 'no address'
   const name = text(block.title) ?? text(block.name)
@@ -265,8 +265,8 @@ function sizeText(bytes: number): string {
 const CHARS_PER_TOKEN = 4
 
 /**
- * How much text of one tool's results the model is given. A tool may raise its own limit by `_meta`
- * (`anthropic/maxResultSizeChars`); the user's `MAX_MCP_OUTPUT_TOKENS` has the last word.
+ * How much text of one tool's results the model receives. A tool may raise its own limit by `_meta`
+ * (`anthropic/maxResultSizeChars`); the user's `MAX_MCP_OUTPUT_TOKENS` wins.
  */
 export function resultLimit(
   meta: Readonly<Record<string, unknown>> | undefined,

@@ -1,13 +1,13 @@
-// search-terms.ts: texts and identifiers as the words that a search compares: split, lower-cased, stemmed lightly, with the
-// everyday words people use in place of the ones that tools are named with.
+// search-terms.ts: texts and identifiers as search terms: split, lower-cased, stemmed lightly, with everyday synonyms
+// for the words in tool names.
 
-/** Words that say nothing about which tool is meant. */
+/** Stop words: they say nothing about which tool is meant. */
 const EMPTY = new Set(
   'a about an and any anything are as at be been but by can could did do does doing done everything for from had has have here how i if in into is it its just let me my no not now of off on one only or our out please should so some something than that the their them then there these they this those to too up us was we were what when where which while whose why will with would you your'.split(
     ' ',
   ),
 )
-/** Verbs that most tools could be asked with; they count, but little. */
+/** Verbs that fit most tools; they count, but little. */
 const FAINT = new Set(
   [
     'get',
@@ -29,7 +29,7 @@ const FAINT = new Set(
   ].map(stem),
 )
 
-/** Short forms that people type, written out before anything else. */
+/** Abbreviations, expanded before anything else. */
 const SHORT: Readonly<Record<string, string>> = {
   auth: 'authentication login',
   ci: 'ci pipeline build',
@@ -60,7 +60,7 @@ const SHORT: Readonly<Record<string, string>> = {
   vars: 'variables',
 }
 
-/** Groups of words that mean much the same when one asks for a tool. The first rows are verbs, the others things. */
+/** Groups of synonyms for tool search. The first rows are verbs, the others nouns. */
 const ALIKE = [
   'create make new add start set open insert register setup generate build',
   'delete remove drop erase destroy wipe discard forget clear rid trash purge',
@@ -210,7 +210,7 @@ export function isFaint(stemmed: string): boolean {
   return FAINT.has(stemmed)
 }
 
-/** `createPullRequest`, `get_file-info` and `HTTPServer2` as words. */
+/** Splits `createPullRequest`, `get_file-info` and `HTTPServer2` into words. */
 function split(text: string): string[] {
   return text
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -220,20 +220,20 @@ function split(text: string): string[] {
     .filter((word) => word !== '')
 }
 
-/** The words of a text that count, stemmed, in order. */
+/** The terms of a text, without stop words, stemmed, in order. */
 export function wordsOf(text: string): string[] {
   const words: string[] = []
   for (const word of split(text)) if (!EMPTY.has(word)) words.push(stem(word))
   return words
 }
 
-/** The words of a request: those of the text, with short forms written out, each once. */
+/** The terms of a query: those of the text, with abbreviations expanded, each once. */
 export function queryWords(text: string): string[] {
   const long = split(text).map((word) => (Object.hasOwn(SHORT, word) ? SHORT[word] : word))
   return [...new Set(wordsOf(long.join(' ')))]
 }
 
-/** Takes common endings off, so that `merging`, `merged` and `merges` are one word. */
+/** Removes common endings, so that `merging`, `merged` and `merges` are one term. */
 export function stem(word: string): string {
   if (word.length < 4) return word
   let end = word

@@ -1,4 +1,4 @@
-// The labelled requests, over the real tools of the servers installed here. Every second request was held out while the
+// The labelled queries, over the real tools of the servers installed here. Every second query was held out while the
 // weights were chosen; bench/ prints both halves.
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
-// search.ts: finds the tools that a request in plain words means, by name, title, description and parameters.
-// Ranked by weighted fields (BM25F) over stemmed words and their everyday synonyms; it needs no model and no network.
+// search.ts: finds tools by a query in plain words, over name, title, description and parameters. Ranked by weighted
+// fields (BM25F) over stemmed terms and their synonyms; it needs no model and no network.
 import { TOOL_LIMITS } from '../limits.ts'
 import type { JsonSchema } from './definition.ts'
 import { isRecord } from './json.ts'
@@ -20,7 +20,7 @@ export interface SearchHit {
   readonly score: number
 }
 
-/** How much a word counts by where it stands, and how much a long field thins it. */
+/** The weight of a term by its field, and how much a long field reduces it. */
 const FIELDS = {
   tool: { weight: 6.5, thinning: 0.65 },
   server: { weight: 2, thinning: 0 },
@@ -37,7 +37,7 @@ const SYNONYM_WORTH = 0.42
 const FAINT_WORTH = 0.5
 const PREFIX_WORTH = 0.6
 const SERVER_NAMED = 1.3
-/** How much of the score hangs on how many of the asked words were found. */
+/** How much of the score depends on the share of query terms found. */
 const COVERAGE = 0.6
 const LEAD_CHARS = 160
 const BODY_CHARS = 2048
@@ -45,7 +45,7 @@ const QUERY_WORDS = 40
 
 interface Posting {
   readonly doc: number
-  /** What the word is worth in this tool, rarity aside. */
+  /** The term's weight in this tool, before rarity. */
   readonly worth: number
 }
 
@@ -110,7 +110,7 @@ export class ToolIndex {
     return hits.slice(0, most).map(({ doc, score }) => ({ name: this.#names[doc] ?? '', score }))
   }
 
-  /** For each tool the best that one asked word finds there: itself, or a word for the same thing. */
+  /** For each tool the best match of one query term: itself, or a synonym. */
   #bestMatches(word: string): ReadonlyMap<number, number> {
     const best = new Map<number, number>()
     const take = (term: string, worth: number) => {
@@ -127,7 +127,7 @@ export class ToolIndex {
     return best
   }
 
-  /** Words that begin alike or differ by one letter: half a word, or a slip of the finger. */
+  /** Terms with the same beginning or one different letter: a partial word, or a typo. */
   #nearWords(word: string): readonly string[] {
     const near: string[] = []
     for (const known of this.#postings.keys()) {
@@ -150,7 +150,7 @@ function fieldsOf(tool: SearchableTool): Readonly<Record<FieldName, readonly str
   const server = wordsOf(tool.server)
   const title = wordsOf(tool.title ?? '')
   return {
-    // `slack_post_message` of the server `slack`: the prefix is no part of what the tool does.
+    // `slack_post_message` of the server `slack`: the prefix says nothing about the tool.
     tool: wordsOf(tool.tool).filter((word) => !server.includes(word)),
     server,
     title,
@@ -160,7 +160,7 @@ function fieldsOf(tool: SearchableTool): Readonly<Record<FieldName, readonly str
   }
 }
 
-/** Names of parameters, and the values that may be chosen: they often say what a tool can do. */
+/** Names of parameters, and their enum values: they often say what a tool can do. */
 function parameterWords(schema: unknown, depth: number): string[] {
   if (!isRecord(schema) || depth > 3) return []
   const words: string[] = []

@@ -75,7 +75,7 @@ describe('structured content that the text says', () => {
     // A long member that lacks one value stays whole, and so does a short one.
     const more = [...rows, { file: 'src/other.ts', line: 999 }]
     expect(unsaid({ rows: more, engine: 'ripgrep' }, text)).toEqual({ rows: more, engine: 'ripgrep' })
-    // Long members of another value in the JSON text are not taken for said.
+    // Long members with another value in the JSON text do not count as shown.
     const flags = rows.map((row) => ({ ...row, ok: true }))
     const other = JSON.stringify({ flags: flags.map((row) => ({ ...row, ok: false })) })
     expect(unsaid({ flags, engine: 'ripgrep' }, other)).toEqual({ flags, engine: 'ripgrep' })
@@ -111,10 +111,10 @@ describe('structured content that the text says', () => {
       fc.property(tree, fc.array(telling, { maxLength: 6 }), fc.boolean(), (structured, others, asJson) => {
         const all = values(structured).filter(isTelling)
         const text = asJson ? JSON.stringify([...all, ...others]) : [...all, ...others].join(' ')
-        // All of it is there: nothing telling is left over.
+        // All of it is there: nothing distinctive is left over.
         const rest = unsaidPart(structured, [text])
         if (all.length > 0) expect(rest).toBeUndefined()
-        // One of it is taken away: it is in what is still shown.
+        // With one value removed: it is in what is still shown.
         const [gone] = all
         if (gone === undefined) return
         const without = [...all, ...others].filter((value) => value !== gone).join(' ')

@@ -1,22 +1,23 @@
-// structured-content.ts: what of `structuredContent` a model still has to be shown after the text of the same result.
+// structured-content.ts: which part of `structuredContent` a model still needs after the text of the same result.
 // The rule, once for every tool:
 //
-// 1. Text that is the same JSON, or the JSON (or the text) of its only member, says all of it.
-// 2. Otherwise every value is looked for in the text. Booleans, null, empty texts, one-digit numbers and counts of a list
-//    that is there are no evidence either way, unless a JSON text gives the same member another value. All other values
-//    must be readable in the text, as words of their own, and at least one of them must say more than two characters.
-// 3. What the text says in full is not shown again. If anything is missing, the structured content follows as JSON, without
-//    its long members that the text says.
+// 1. Text that is the same JSON, or the JSON (or the text) of its only member, contains all of it.
+// 2. Otherwise every value is searched for in the text. Booleans, null, empty strings, one-digit numbers and counts
+//    of a list that is there are no evidence either way, unless a JSON text gives the same member another value. All
+//    other values must appear in the text as separate words, and at least one of them must be longer than two
+//    characters.
+// 3. What the text contains in full is not shown again. If anything is missing, the structured content follows as
+//    JSON, without its long members that the text contains.
 import { canonicalJson, isRecord, put } from './json.ts'
 
-/** Past these the comparison would take longer than reading twice. */
+/** Past these limits the comparison would take longer than reading twice. */
 const COMPARED_CHARS = 1_000_000
 const SCANNED_CHARS = 100_000_000
-/** A member that is shorter than this as JSON is repeated rather than taken out of its context. */
+/** A member that is shorter than this as JSON is repeated rather than removed from its context. */
 const LONG_MEMBER_CHARS = 200
 const WEAK_CHARS = 2
 
-/** The part that the text lacks; nothing when it lacks none. */
+/** The part that the text lacks; undefined when it lacks nothing. */
 export function unsaidPart(structured: unknown, texts: readonly string[]): unknown {
   const length = texts.reduce((sum, part) => sum + part.length, 0)
   if (length === 0 || length > COMPARED_CHARS) return structured
@@ -45,7 +46,10 @@ function compare(structured: unknown, texts: readonly string[]): unknown {
   return isRecord(structured) ? withoutLongMembers(structured, shown, lengths, parsed) : structured
 }
 
-/** The same JSON; or of a lone member, such as `{"result": …}`, which SDKs wrap around values that are no objects. */
+/**
+ * The same JSON; or that of a lone member, such as `{"result": …}`, which SDKs wrap around values that are not
+ * objects.
+ */
 function isSame(structured: unknown, parsed: readonly unknown[], texts: readonly string[]): boolean {
   const members = isRecord(structured) ? Object.values(structured) : []
   const wanted = [structured, ...(members.length === 1 ? members : [])]
@@ -71,7 +75,7 @@ function withoutLongMembers(
   return kept
 }
 
-/** The text, and the texts inside it where it is JSON: those may be escaped. */
+/** The text, and the strings inside it where it is JSON: those may be escaped. */
 class ShownText {
   readonly #whole: string
   #from = 0
@@ -83,7 +87,7 @@ class ShownText {
     this.#whole = [...texts, ...inside].join('\n')
   }
 
-  /** Data mostly comes in the same order on both sides, so the search goes on from the last match. */
+  /** Data mostly comes in the same order on both sides, so the search continues from the last match. */
   has(value: string): boolean {
     return this.#find(value, this.#from, this.#whole.length) || this.#find(value, 0, this.#from)
   }
@@ -102,11 +106,11 @@ class ShownText {
   }
 }
 
-/** As a word of its own: the 7 of `17 ms` is not the value 7. */
+/** As a separate word: the 7 of `17 ms` is not the value 7. */
 function isOwnWord(whole: string, at: number, value: string): boolean {
-  const wordy = (char: string | undefined) => char !== undefined && /[\p{L}\p{N}]/u.test(char)
-  const joinedBefore = wordy(value[0]) && wordy(whole[at - 1])
-  const joinedAfter = wordy(value.at(-1)) && wordy(whole[at + value.length])
+  const isWordChar = (char: string | undefined) => char !== undefined && /[\p{L}\p{N}]/u.test(char)
+  const joinedBefore = isWordChar(value[0]) && isWordChar(whole[at - 1])
+  const joinedAfter = isWordChar(value.at(-1)) && isWordChar(whole[at + value.length])
   // `1.5` is not the value 1, nor `-7` the value 7.
   const number = /^\d+$/.test(value)
   const fraction = number && /^\.\d/.test(whole.slice(at + value.length, at + value.length + 2))
@@ -115,7 +119,7 @@ function isOwnWord(whole: string, at: number, value: string): boolean {
 }
 
 class Search {
-  /** A value was found that says enough to be recognised. */
+  /** A value was found that is distinctive enough. */
   substantial = false
   readonly #shown: ShownText
   readonly #lengths: ReadonlySet<number>
@@ -125,13 +129,13 @@ class Search {
     this.#lengths = lengths
   }
 
-  /** True when every value that is evidence can be read in the text. */
+  /** True when every value that is evidence appears in the text. */
   says(value: unknown, key = ''): boolean {
     if (typeof value === 'string') return this.#saysText(value)
     if (typeof value === 'number') return this.#saysNumber(value, key)
     if (Array.isArray(value)) return value.every((item) => this.says(item, key))
     if (!isRecord(value)) return true
-    // A key that is no name of a field is data too: a path, an address, a date.
+    // A key that is not a field name is data too: a path, an address, a date.
     return Object.entries(value).every(
       ([name, item]) => (isFieldName(name) || this.#saysText(name)) && this.says(item, name),
     )
@@ -165,12 +169,12 @@ function isFieldName(key: string): boolean {
   return /^[A-Za-z_$][\w$-]{0,63}$/.test(key)
 }
 
-/** A number under such a key stands for a thing, however small it is. */
+/** A number under such a key identifies something, however small it is. */
 function isIdentifier(key: string): boolean {
   return /(?:^|[_-])(?:id|number|no|key|code)s?$|(?:Id|ID|Number|Key|Code)s?$/.test(key)
 }
 
-/** Whether a JSON text has a member of the same place with another value. */
+/** Whether a JSON text has the same member with another value. */
 function contradicts(structured: unknown, json: unknown): boolean {
   if (Array.isArray(structured) && Array.isArray(json))
     return structured.length !== json.length || structured.some((item, at) => contradicts(item, json[at]))

@@ -1,9 +1,9 @@
-// token-costs.ts: what the tools cost in a model's context, server by server, and what to do when that is too much.
+// token-costs.ts: what the tools cost in a model's context, per server, and what to do when that is too much.
 import { TOOL_LIMITS } from '../limits.ts'
 import { portable } from './formats/portable.ts'
 import type { OfferedTool } from './tool.ts'
 
-/** About right for JSON and English in the tokenizers of today; it is an estimate and is called one. */
+/** An estimate: about right for JSON and English in current tokenizers. */
 const CHARS_PER_TOKEN = 3.6
 const TOKENS_PER_TOOL = 12
 
@@ -67,7 +67,7 @@ export type Loading<T> =
       readonly why: string
     }
 
-/** Sends every tool while they fit the budget; past it only those that must always be there, and a search for the rest. */
+/** Sends every tool while they fit the budget; past it only those that are always loaded, and a search for the rest. */
 export function planLoading<T extends CountedTool>(
   tools: readonly T[],
   options: LoadingOptions = {},

@@ -1,5 +1,5 @@
-// tool-search.ts: the one tool a model is given in place of many. It answers with definitions as text, so that it works
-// with any model; the agent adds the tools that were found to the next request.
+// tool-search.ts: the one tool that a model gets in place of many. It returns definitions as text, so that it works
+// with any model; the agent adds the found tools to the next request.
 import { TOOL_LIMITS } from '../limits.ts'
 import { portable } from './formats/portable.ts'
 import { type SearchableTool, ToolIndex } from './search.ts'

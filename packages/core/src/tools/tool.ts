@@ -1,5 +1,5 @@
-// tool.ts: one interface for every tool, built-in or remote, and the tool that stands for one of a server's.
-// What a call goes through is in call.ts.
+// tool.ts: one interface for every tool, built-in or remote, and the class for a tool of a server. call.ts has the
+// steps of a call.
 import type { ZodType } from 'zod'
 import type { Decision } from '../permissions/index.ts'
 import { describeTool } from '../text/sanitize.ts'
@@ -16,7 +16,7 @@ import {
   type Zod,
 } from './schema/index.ts'
 
-/** As much of a tool as a model is told. */
+/** The part of a tool that a model receives. */
 export interface OfferedTool {
   readonly name: string
   readonly description: string
@@ -29,28 +29,28 @@ export interface Progress {
   readonly message?: string | undefined
 }
 
-/** Who calls, and how it is followed. */
+/** The caller, and how to follow the call. */
 export interface CallContext {
-  /** `user`: a person typed it, which is consent. `client`: the one in front of a served board. Default `agent`. */
+  /** `user`: the user typed it, which is consent. `client`: the client of a served board. Default `agent`. */
   readonly caller?: 'user' | 'agent' | 'client'
-  /** Which client of a served board: questions and grants of one client are not those of another. */
+  /** Which client of a served board: prompts and grants of one client do not apply to another. */
   readonly client?: string
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
   /** Milliseconds for this call, instead of the server's. */
   readonly timeoutMs?: number
-  /** How much text may come back, instead of the tool's own limit. */
+  /** The limit on returned text, instead of the tool's own. */
   readonly maxResultChars?: number
-  /** Keeps the server's answer as it came, in `answer` of the result, beside what a model is given. */
+  /** Keeps the server's result as it came, in `answer` of the result, beside what a model receives. */
   readonly keepAnswer?: boolean
 }
 
 export interface Tool extends OfferedTool {
   readonly outputJsonSchema: JsonSchema | undefined
-  /** The input schema as a Zod type, made when first asked for. */
+  /** The input schema as a Zod type, made when first used. */
   readonly inputSchema: ZodType
   readonly maxResultSizeChars: number
-  /** False while its server is away: the definition is the last one known. */
+  /** False while its server is away: the definition is the last known one. */
   readonly available: boolean
   /** Sent to the model whatever the budget. */
   readonly alwaysLoad: boolean
@@ -58,9 +58,9 @@ export interface Tool extends OfferedTool {
   /** What of its schema could not be used. */
   readonly warnings: readonly string[]
   call(args: Readonly<Record<string, unknown>>, context?: CallContext): Promise<ToolResult>
-  /** Whether a call with these arguments is allowed, asks or is denied, and which rule says so. It asks nobody. */
+  /** Whether a call with these arguments is allowed, asks or is denied, and by which rule. It prompts no user. */
   checkPermissions(args?: Readonly<Record<string, unknown>>): Decision
-  /** What is wrong with the arguments, path by path; nothing when they fit. */
+  /** What is wrong with the arguments, path by path; undefined when they are valid. */
   argumentProblem(args: unknown): string | undefined
   isReadOnly(): boolean
   isConcurrencySafe(): boolean
@@ -78,14 +78,14 @@ export interface BoundToolOptions {
   readonly alwaysLoad?: boolean
   /** The tools a built-in server allows by itself. */
   readonly builtinAllows?: readonly string[] | undefined
-  /** The settings say that it may run beside other calls. */
+  /** The settings say that it may run in parallel with other calls. */
   readonly concurrent?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Only `inputSchema` needs it; loaded then when it is not given. */
+  /** Only `inputSchema` needs it; loaded on demand when it is not given. */
   readonly zod?: Zod
 }
 
-/** How a tool reaches the pipeline; the board brings it. */
+/** How a tool reaches the call pipeline; the board provides it. */
 export interface ToolActions {
   call(tool: BoundTool, args: Readonly<Record<string, unknown>>, context: CallContext): Promise<ToolResult>
   decide(tool: BoundTool, args?: Readonly<Record<string, unknown>>): Decision
@@ -192,7 +192,7 @@ export class BoundTool implements Tool {
   }
 }
 
-/** One line a fault, each with its place. */
+/** One line per fault, each with its place. */
 export function issueText(verdict: Extract<SchemaResult, { kind: 'invalid' }>): string {
   return verdict.issues
     .map(({ path, message }) => (path === '' ? `it ${message}` : `${path} ${message}`))

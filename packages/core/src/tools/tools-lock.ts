@@ -1,5 +1,5 @@
-// tools-lock.ts: the tool definitions a user has accepted, by hash, so that a server cannot quietly change what its tools say
-// or take. It compares and explains; asking the user, and where the lock file lies, is for the board to decide.
+// tools-lock.ts: the tool definitions that the user has accepted, by hash, so that a server cannot silently change
+// what its tools say or accept. It compares and explains; the board prompts the user and places the lock file.
 import { createHash } from 'node:crypto'
 import { ParseError } from '../errors.ts'
 import { readTextFile, withFileLock, writeFileAtomic } from '../files/index.ts'
@@ -7,7 +7,7 @@ import { CONFIG_LIMITS } from '../limits.ts'
 import type { ToolDefinition } from './definition.ts'
 import { canonicalJson, isRecord, put } from './json.ts'
 
-/** What is kept of one accepted tool: enough to say later what changed. */
+/** What is stored of one accepted tool: enough to explain later what changed. */
 export interface LockedTool {
   readonly hash: string
   readonly description: string
@@ -28,7 +28,7 @@ export type ToolChange =
 
 const EMPTY: LockFile = { version: 1, servers: {} }
 
-/** The same for the same meaning: the order of keys does not count, every character of text does. */
+/** The same hash for the same meaning: the order of keys does not count, every character of text does. */
 export function toolHash(tool: ToolDefinition): string {
   return createHash('sha256')
     .update(canonicalJson(hashed(tool)))
@@ -46,7 +46,7 @@ function hashed(tool: ToolDefinition) {
   }
 }
 
-/** What differs from what was accepted. A server that was never accepted has nothing to differ from. */
+/** What differs from what was accepted. A server that was never accepted has no differences. */
 export function toolChanges(
   lock: LockFile,
   server: string,
@@ -66,7 +66,7 @@ export function toolChanges(
   return changes
 }
 
-/** The tools that must not be used before the user has looked: those that changed. New ones are asked about as ever. */
+/** The tools that need the user's review: those that changed. New ones need permission as usual. */
 export function needsReview(changes: readonly ToolChange[]): readonly string[] {
   return changes.filter(({ kind }) => kind === 'changed').map(({ tool }) => tool)
 }
@@ -101,7 +101,7 @@ function lockedTool(tool: ToolDefinition): LockedTool {
   }
 }
 
-/** Line by line, `-` what was accepted and `+` what is there now; invisible characters are made visible. */
+/** Line by line, `-` what was accepted and `+` the current text; invisible characters are made visible. */
 function difference(before: LockedTool, tool: ToolDefinition): readonly string[] {
   const now = lockedTool(tool)
   const lines = [
@@ -140,7 +140,7 @@ function visible(line: string): string {
   )
 }
 
-/** A lock that cannot be read is an error: taking it for empty would accept everything anew. */
+/** An unreadable lock is an error: treating it as empty would accept everything again. */
 export async function readLock(path: string): Promise<LockFile> {
   const read = await readTextFile(path, CONFIG_LIMITS.fileBytes)
   if (read.kind === 'missing') return EMPTY
@@ -163,7 +163,7 @@ export async function readLock(path: string): Promise<LockFile> {
       !Object.values(tools).every((tool) => isRecord(tool) && typeof tool.hash === 'string')
     )
       throw broken('holds an entry that is not one')
-  // Every level has just been checked.
+  // Every level was checked above.
   return value as unknown as LockFile
 }
 

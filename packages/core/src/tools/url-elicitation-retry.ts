@@ -1,4 +1,5 @@
-// url-elicitation-retry.ts: a server may want the user at a URL before it answers a call: the user is sent there, and it is asked again.
+// url-elicitation-retry.ts: a server may require the user to visit a URL before a call: the user is sent there, then
+// the call is retried.
 import { PermissionDenied } from '../errors.ts'
 import { type ElicitationPorts, elicit } from '../interaction/index.ts'
 import { TOOL_LIMITS } from '../limits.ts'
@@ -7,13 +8,13 @@ import type { BoundTool } from './tool.ts'
 
 export interface UrlElicitationPorts {
   readonly elicitation?: ElicitationPorts | undefined
-  /** Resolves when the server has said that what happened behind the URL is done. Without it the call is retried at once. */
+  /** Resolves when the server reports the step at the URL as done. Without it the call is retried at once. */
   readonly urlDone?:
     | ((server: string, elicitationId: string, signal?: AbortSignal) => Promise<void>)
     | undefined
 }
 
-/** Requests until no URL stands in the way, a few times at most. */
+/** Retries until the server requires no URL any more, a few times at most. */
 export async function retryAfterUrlElicitation(
   ports: UrlElicitationPorts,
   tool: BoundTool,
@@ -39,7 +40,7 @@ interface RequiredUrl {
 
 const URL_ELICITATION_REQUIRED = -32042
 
-/** JSON-RPC's own code says that the server wants the user at a URL first; it may be wrapped once or twice. */
+/** JSON-RPC's own code says that the server requires a URL first; it may be wrapped once or twice. */
 function urlElicitations(error: unknown): readonly RequiredUrl[] {
   let at: unknown = error
   for (let depth = 0; depth < 4 && typeof at === 'object' && at !== null; depth++) {

@@ -1,10 +1,10 @@
-// call-origin.ts: remembers, for everything a message sets off, whether it came on the stream of a call that is under way. Only
-// Streamable HTTP can tell; it is how a question of the older era is led to whoever made that call.
+// call-origin.ts: records, for everything a message triggers, whether it came on the stream of a running call. Only
+// Streamable HTTP can tell; this is how a legacy server's request reaches the client that made that call.
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 
 const arrival = new AsyncLocalStorage<'call' | 'unasked'>()
 
-/** A receiver for the stream of the call that is being made here: what it sets off belongs to whoever makes the call. */
+/** A receiver for the stream of the current call: what it triggers belongs to that call's client. */
 export function withinCall<T>(receive: (message: T) => void): (message: T) => void {
   return AsyncResource.bind((message: T) => arrival.run('call', receive, message))
 }

@@ -1,5 +1,5 @@
-// entry-headers.ts: the headers that an entry adds to its requests: fixed ones, and those that a helper command prints.
-// Values are secrets as a rule: they go into requests and nowhere else.
+// entry-headers.ts: the headers that an entry adds to its requests: fixed ones, and those that a helper command
+// prints. Values are usually secrets: they go into requests and nowhere else.
 import type { RemoteEntry } from '../config/entry.ts'
 import { InitError } from '../errors.ts'
 import { HEADERS_HELPER_LIMITS } from '../limits.ts'
@@ -8,7 +8,7 @@ import { runCommand } from './run-command.ts'
 
 export type HeaderMap = Readonly<Record<string, string>>
 
-/** What the protocol itself sets; an entry that sets it would only break the conversation. */
+/** Headers that the protocol sets; an entry that sets them would break it. */
 const RESERVED: ReadonlySet<string> = new Set([
   'accept',
   'connection',
@@ -46,7 +46,7 @@ export class EntryHeaders {
     return this.#entry.headersHelper !== undefined
   }
 
-  /** The headers to send now; the helper runs once and its answer is kept. */
+  /** The headers to send now; the helper runs once and its output is cached. */
   current(): HeaderMap | Promise<HeaderMap> {
     if (!this.hasHelper) return this.#fixed
     this.#current ??= this.#run().catch((error: unknown) => {
@@ -56,14 +56,14 @@ export class EntryHeaders {
     return this.#current
   }
 
-  /** The server refused what we sent: ask the helper again, once for all requests that were refused together. */
+  /** The server rejected our headers: run the helper again, once for all requests that were rejected together. */
   renew(): Promise<HeaderMap> {
     this.#renewing ??= this.#run().finally(() => {
       this.#renewing = undefined
     })
     this.#current = this.#renewing
     this.#renewing.catch(() => {
-      // The caller is told; a later request simply runs the helper again.
+      // The caller gets the error; a later request runs the helper again.
       this.#current = undefined
     })
     return this.#renewing
@@ -105,10 +105,10 @@ export class EntryHeaders {
       throw fail('did not print an object')
     if (!Object.values(printed).every((value) => typeof value === 'string'))
       throw fail('printed a value that is not text')
-    // Every value was found to be text just now.
-    const brought = printed as Record<string, string>
-    for (const value of Object.values(brought)) this.#context.learnSecret?.(value)
-    return { ...this.#fixed, ...checkedHeaders(brought, server) }
+    // Every value was checked to be a string above.
+    const helperHeaders = printed as Record<string, string>
+    for (const value of Object.values(helperHeaders)) this.#context.learnSecret?.(value)
+    return { ...this.#fixed, ...checkedHeaders(helperHeaders, server) }
   }
 }
 

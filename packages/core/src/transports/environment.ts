@@ -1,10 +1,10 @@
-// environment.ts: what of our environment a child may see.
-// Everything else (keys, tokens, the agent's own settings) stays here unless the entry asks for it.
+// environment.ts: which part of our environment a child gets. Everything else (keys, tokens, the agent's own
+// settings) is withheld unless the entry requests it.
 import { posix, win32 } from 'node:path'
 import type { StdioEntry } from '../config/entry.ts'
 import type { Host } from '../host.ts'
 
-/** What a program needs to run at all: where programs, home and scratch space are, the locale, the way to the network. */
+/** What a program needs to run: the paths of programs, home and temporary files, the locale, the proxy. */
 const INHERITED: ReadonlySet<string> = new Set([
   'PATH',
   'HOME',
@@ -53,7 +53,7 @@ const INHERITED: ReadonlySet<string> = new Set([
   'USERPROFILE',
 ])
 
-/** Tells a child that a board started it; a board that serves itself would go on for ever. */
+/** Tells a child that a board started it; a board that serves itself would recurse without end. */
 const CHILD_MARK = 'PLUGBOARD_CHILD'
 
 function isInherited(name: string): boolean {
@@ -61,7 +61,7 @@ function isInherited(name: string): boolean {
   return INHERITED.has(upper) || upper.startsWith('LC_')
 }
 
-/** Without empty and relative entries: they would make programs of whatever folder the child is in. */
+/** Without empty and relative entries: they would run programs from the child's working folder. */
 export function absolutePath(path: string, platform: NodeJS.Platform): string {
   const [separator, isAbsolute] = platform === 'win32' ? [';', win32.isAbsolute] : [':', posix.isAbsolute]
   const kept = path
@@ -77,7 +77,7 @@ export function childEnvironment(
   entry: Pick<StdioEntry, 'env' | 'inheritEnv'>,
   host: Pick<Host, 'env' | 'platform'>,
 ): Record<string, string> {
-  // A variable may be called __proto__; without a prototype it is only a name.
+  // A variable may be called __proto__; without a prototype it is an ordinary name.
   const env: Record<string, string> = Object.create(null)
   for (const [name, value] of Object.entries(host.env)) {
     if (value === undefined) continue
@@ -87,10 +87,10 @@ export function childEnvironment(
       env[name] = name.toUpperCase() === 'PATH' ? absolutePath(value, host.platform) : value
   }
   env[CHILD_MARK] = '1'
-  // cmd.exe would otherwise look for programs in its folder before PATH.
+  // cmd.exe would otherwise look for programs in its working folder before PATH.
   if (host.platform === 'win32') env['NoDefaultCurrentDirectoryInExePath'] = '1'
   for (const [name, value] of Object.entries(entry.env)) {
-    // Windows names have no case: `Path` and `PATH` side by side would be a coin toss.
+    // Windows names have no case: with both `Path` and `PATH` the result would be undefined.
     if (host.platform === 'win32')
       for (const other of Object.keys(env)) if (other.toUpperCase() === name.toUpperCase()) delete env[other]
     env[name] = value

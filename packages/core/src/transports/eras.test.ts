@@ -49,7 +49,7 @@ async function serve(args: string[], env: Record<string, string> = {}): Promise<
   })
   await until(() => /port \d+/i.test(said), 'the server listens')
   const port = Number(/port (\d+)/i.exec(said)?.[1])
-  // Some say so a moment before they do.
+  // Some report it a moment before they do it.
   let listens = false
   const knock = () =>
     connect(port, '127.0.0.1')

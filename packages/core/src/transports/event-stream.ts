@@ -1,5 +1,5 @@
-// event-stream.ts: server-sent events out of bytes, within a bound.
-// It knows the format of a stream and nothing of what the events mean.
+// event-stream.ts: parses server-sent events from bytes, within a size limit. It knows the stream format, not the
+// events' meaning.
 import { LineSplitter } from '../text/line-splitter.ts'
 import type { Excerpt } from './too-large.ts'
 
@@ -12,11 +12,11 @@ export interface StreamEvent {
 export interface EventStreamOptions {
   readonly maxBytes: number
   readonly onEvent: (event: StreamEvent) => void
-  /** The server's wish how long to wait before coming back. */
+  /** The server's `retry` value: how long to wait before reconnecting. */
   readonly onRetry: (ms: number) => void
-  /** An event passed `maxBytes`; nothing of it will be delivered. */
+  /** An event exceeded `maxBytes`; none of it will be delivered. */
   readonly onOverflow?: () => void
-  /** Such an event is over; the beginning and the end of its data tell whose it was. */
+  /** Such an event has ended; the beginning and the end of its data tell which request it belonged to. */
   readonly onSkipped?: (excerpt: Excerpt) => void
 }
 
@@ -45,7 +45,7 @@ export class EventStream {
     })
   }
 
-  /** What is incomplete when the stream ends is no event: there is no end() to call. */
+  /** An incomplete event at the end of the stream is dropped: there is no end() to call. */
   push(chunk: Buffer): void {
     this.#lines.push(chunk)
   }

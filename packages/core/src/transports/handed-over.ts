@@ -1,4 +1,4 @@
-// handed-over.ts: a server that lives in the embedding program and is handed over by name.
+// handed-over.ts: a server inside the embedding program, passed in by name.
 import type { Transport } from '@modelcontextprotocol/client'
 import type { SdkEntry } from '../config/entry.ts'
 import { InitError } from '../errors.ts'

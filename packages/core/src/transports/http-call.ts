@@ -1,5 +1,5 @@
-// http-call.ts: one message on its way over HTTP, from the moment it is sent until it is answered or lost.
-// It reads answers; http.ts sends, retries and resumes.
+// http-call.ts: one message over HTTP, from sending until its response or failure. It reads responses; http.ts sends,
+// retries and resumes.
 import type { JSONRPCMessage, TransportSendOptions } from '@modelcontextprotocol/client'
 import { AnswerTooLarge, IoError, ParseError, PlugboardError } from '../errors.ts'
 import type { Host } from '../host.ts'
@@ -16,14 +16,14 @@ export interface CallSink {
 }
 
 export class HttpCall {
-  /** The id to be answered; a notification or an answer of ours has none. */
+  /** The id to respond to; a notification or a response of ours has none. */
   readonly id: string | number | undefined
   readonly method: string | undefined
   readonly options: TransportSendOptions | undefined
-  /** Under this era the request is its stream: when that ends, nothing can be resumed. */
+  /** In the modern era the request is its stream: when that ends, nothing can be resumed. */
   readonly isModern: boolean
   readonly replayed: boolean
-  /** The answer that this room reads itself, instead of the SDK. */
+  /** The response that this layer reads itself, instead of the SDK. */
   answer: HttpResponse | undefined
   answered = false
   lastEventId: string | undefined
@@ -40,7 +40,7 @@ export class HttpCall {
     this.replayed = options?.resumptionToken !== undefined
   }
 
-  /** What ends the request that is under way now. */
+  /** Aborts the current request. */
   stoppable(stop: (reason: Error) => void): void {
     this.#stop = stop
     if (this.aborted) stop(this.aborted)
@@ -63,11 +63,11 @@ export class HttpCall {
     if (!this.answered) throw this.#cut(sink)
   }
 
-  /** Events until the call is answered or the stream ends; rejects when the stream is cut. */
+  /** Reads events until the call has its response or the stream ends; rejects when the stream is cut. */
   readEvents(
     answer: HttpResponse,
     sink: CallSink,
-    /** Housekeeping after the answer: nobody awaits it. */
+    /** Cleanup after the response: no caller awaits it. */
     backgroundTimer: Host['backgroundTimer'],
   ): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -110,7 +110,7 @@ export class HttpCall {
     })
   }
 
-  /** The stream is over and the call is not answered. */
+  /** The stream has ended and the call has no response. */
   lost(sink: CallSink, cause?: unknown): Error {
     return this.aborted ?? (cause instanceof PlugboardError ? cause : this.#cut(sink, cause))
   }
@@ -133,7 +133,7 @@ export class HttpCall {
       server: sink.server,
       stage: 'call',
       hint: 'Whether the call took effect is not known.',
-      // A stream that simply ends leaves no error behind; the code says what it amounts to.
+      // A stream that simply ends leaves no error behind; the code gives it a meaning.
       cause:
         cause ?? Object.assign(new Error('premature end of stream'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }),
     })
@@ -150,7 +150,7 @@ function tryJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The caller tells what is no message from what is.
+    // The caller tells messages from other JSON.
     return undefined
   }
 }
@@ -164,7 +164,7 @@ function parseJson(text: string, sink: CallSink): unknown {
   }
 }
 
-/** A SyntaxError, because by that the SDK's era probe knows that a server answered, only not in this protocol. */
+/** A SyntaxError, because it tells the SDK's era probe that a server responded, but not in this protocol. */
 function unusable(sink: CallSink): SyntaxError {
   return new SyntaxError(`"${sink.server}" answered with something that is not JSON-RPC.`, {
     cause: new ParseError(`"${sink.server}" answered with something that is not JSON-RPC.`, {

@@ -1,5 +1,5 @@
-// http-exchange.ts: one HTTP request and its answer, on undici's dispatcher, with nothing between the socket and the reader.
-// It neither retries nor interprets; http.ts does.
+// http-exchange.ts: one HTTP request and its response, on undici's dispatcher, with nothing between the socket and
+// the reader. It neither retries nor interprets; http.ts does.
 import type { Dispatcher } from 'undici'
 
 export interface RequestParts {
@@ -18,7 +18,7 @@ export interface BodyReader {
   fail(error: Error): void
 }
 
-/** An answer whose headers have arrived. The body waits until somebody reads it. */
+/** A response whose headers have arrived. The body waits until it is read. */
 export class HttpResponse {
   readonly status: number
   readonly statusText: string
@@ -71,12 +71,12 @@ export class HttpResponse {
     else reader.end()
   }
 
-  /** Ends the exchange from our side; the reader is told. */
+  /** Ends the exchange from our side and notifies the reader. */
   abort(reason: Error): void {
     if (this.#outcome === undefined) this.#abort(reason)
   }
 
-  /** The whole body as text, cut off with an error when it is longer than `maxBytes`. */
+  /** The whole body as text; an error when it is longer than `maxBytes`. */
   text(maxBytes: number): Promise<string> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
@@ -96,10 +96,10 @@ export class HttpResponse {
     })
   }
 
-  /** Nobody wants the body: a short one is read so that the connection can serve again, a long one is cut. */
+  /** Discards the body: a short one is read so that the connection can be reused, a long one is cut. */
   discard(): void {
     this.text(DISCARD_BYTES).catch(() => {
-      // The body was not wanted; how it ended is not of interest either.
+      // The body was not needed, so how it ended does not matter.
     })
   }
 
@@ -127,7 +127,7 @@ export class BodyTooLarge extends Error {
   }
 }
 
-/** Sends a request; resolves when the headers of the answer are there. `onAbortable` gets the way to stop it before that. */
+/** Sends a request; resolves when the response headers arrive. `onAbortable` receives the way to stop it before that. */
 export function httpExchange(
   dispatcher: Dispatcher,
   parts: RequestParts,
@@ -141,7 +141,7 @@ export function httpExchange(
       if (aborted) return
       aborted = reason
       controller?.abort(reason)
-      // A request that still waits for a connection has no controller; its turn will find it aborted.
+      // A request that still waits for a connection has no controller; it will find itself aborted on its turn.
       if (controller === undefined) reject(reason)
     }
     onAbortable?.(abort)
@@ -149,7 +149,7 @@ export function httpExchange(
       {
         origin: parts.origin,
         path: parts.path,
-        // The SDK and this room use four methods; undici's list is closed.
+        // The SDK and this layer use four methods; undici's list is closed.
         method: parts.method as Dispatcher.HttpMethod,
         headers: parts.headers,
         body: parts.body ?? null,
@@ -161,7 +161,7 @@ export function httpExchange(
           if (aborted) started.abort(aborted)
         },
         onResponseStart(_controller, status, headers, statusText) {
-          // 1xx are only word that the answer is coming.
+          // 1xx only announces the response.
           if (status < 200) return
           answer = new HttpResponse(status, statusText ?? '', headers, abort)
           resolve(answer)

@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-/** The real surroundings, with every wait shortened to a moment. */
+/** The real host, with every wait shortened to a moment. */
 const hasty = (): Host => {
   return retimed(systemHost(), (ms) => Math.min(ms, 20))
 }
@@ -277,10 +277,10 @@ describe('a redirect', () => {
 })
 
 describe('a kept connection that went stale', () => {
-  /** The pool takes a connection back a moment after the answer. */
+  /** The pool takes a connection back a moment after the response. */
   const pause = () => new Promise((resolve) => setTimeout(resolve, 20))
 
-  /** Answers the first request of each connection and does `then` to the second. */
+  /** Responds to the first request of each connection and does `then` to the second. */
   const once = (then: (asked: Asked) => void) => {
     const served = new WeakSet<object>()
     return (asked: Asked) => {
@@ -469,7 +469,7 @@ describe('the headers of an entry', () => {
 describe('closing', () => {
   it('says goodbye to the session, for a bounded time', async () => {
     const server = await scripted((asked) => {
-      // The goodbye is never answered.
+      // The DELETE gets no response.
       if (asked.method === 'POST') json(asked, result(asked.message.id), 200, { 'mcp-session-id': 's1' })
     })
     ends.push(() => server.close())

@@ -1,6 +1,6 @@
-// http.ts: Streamable HTTP. The SDK's transport writes the requests (headers, session, authorization); the answers are
-// read here, so that a cut stream is an error at once, a message has a bound, and no web stream is in the way.
-// It does not re-initialise an expired session and does not reconnect; the connection does.
+// http.ts: Streamable HTTP. The SDK's transport writes the requests (headers, session, authorization); the responses
+// are read here, so that a cut stream is an error at once, a message has a size limit, and no web stream is in
+// between. It does not re-initialise an expired session and does not reconnect; the connection does.
 import { setImmediate as nextPoll } from 'node:timers/promises'
 import type {
   FetchLike,
@@ -55,7 +55,7 @@ class HttpTransport implements Transport {
   readonly #inner: StreamableHTTPClientTransport
   readonly #headers: EntryHeaders
   readonly #calls = new Map<string, HttpCall>()
-  /** Calls that ask for the rest of their stream, by the last event they saw. */
+  /** Calls that resume their stream, by the last event they received. */
   readonly #resuming = new Map<string, HttpCall>()
   readonly #push: PushStream
   readonly #reported = new WeakSet<Error>()
@@ -140,7 +140,7 @@ class HttpTransport implements Transport {
       const timer = setTimeout(resolve, HTTP_LIMITS.goodbyeMs)
       cancel = () => clearTimeout(timer)
     })
-    // The goodbye is a courtesy: a server that does not take it will forget the session by itself.
+    // DELETE is best effort: a server that rejects it will drop the session by itself.
     const goodbye = this.#inner.terminateSession().catch(() => {})
     await Promise.race([goodbye, enough])
     cancel()
@@ -149,7 +149,7 @@ class HttpTransport implements Transport {
     this.onclose?.()
   }
 
-  /** Reads what the server answered, resuming a cut stream where the server gave event ids. */
+  /** Reads the server's response, resuming a cut stream where the server gave event ids. */
   async #finish(call: HttpCall, first: HttpResponse): Promise<void> {
     const sink = {
       server: this.#context.server,
@@ -203,7 +203,7 @@ class HttpTransport implements Transport {
     return answer
   }
 
-  /** The era before 2026 cancels by a notification: after it nobody waits for that answer. */
+  /** The legacy era cancels by a notification: after it no caller waits for that response. */
   #releaseCancelled(message: JSONRPCMessage): void {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return
     const id = message.params?.['requestId']
@@ -217,7 +217,7 @@ class HttpTransport implements Transport {
     headers.delete(MARK)
     const call = mark === null ? undefined : this.#calls.get(mark)
     const isStream = method === 'GET' && headers.get('accept')?.includes('text/event-stream') === true
-    // What else the SDK asks for (OAuth documents) goes the ordinary way, without the entry's headers.
+    // The SDK's other requests (OAuth documents) go the ordinary way, without the entry's headers.
     if (call === undefined && !isStream && method !== 'DELETE')
       return plainFetch(this.#network.dispatcher, url, { ...init, headers })
     const target = new URL(url)
@@ -237,7 +237,7 @@ class HttpTransport implements Transport {
     return call === undefined ? fullResponse(answer, this.#context.host) : this.#takeAnswer(answer, call)
   }
 
-  /** One request with what is worth repeating once: refused headers of a helper, and a server that asks to wait. */
+  /** One request with the retries that are safe: rejected headers of a helper, and a server that sends Retry-After. */
   async #ask(parts: (extra: HeaderMap) => RequestParts, call: HttpCall | undefined): Promise<HttpResponse> {
     let answer = await this.#roundTrip(parts(await this.#headers.current()), call)
     if ((answer.status === 401 || answer.status === 403) && this.#headers.hasHelper) {
@@ -256,7 +256,7 @@ class HttpTransport implements Transport {
 
   async #roundTrip(parts: RequestParts, call: HttpCall | undefined): Promise<HttpResponse> {
     const now = this.#context.host.now()
-    // A peer that hung up while we were silent has told our kernel by now: let that be seen before we write to it.
+    // Yield once: if the peer closed an idle connection, the kernel knows by now and we see it before writing.
     if (now - this.#lastTraffic > HTTP_LIMITS.idleMs) await nextPoll()
     this.#lastTraffic = now
     const send = () => httpExchange(this.#network.dispatcher, parts, (stop) => call?.stoppable(stop))
@@ -272,8 +272,8 @@ class HttpTransport implements Transport {
   }
 
   /**
-   * A reset means that the peer closed before it read the request. An orderly end may also be a server that died over it:
-   * a tool call is then not repeated here, because only the connection knows whether that is safe.
+   * A reset means that the peer closed before it read the request. An orderly end may also be a server that crashed
+   * on it: a tool call is then not repeated here, because only the connection knows whether that is safe.
    */
   #mayRepeat(error: Error, call: HttpCall | undefined): boolean {
     if (call?.aborted || !this.#network.isStale(error)) return false
@@ -281,7 +281,7 @@ class HttpTransport implements Transport {
     return code === 'ECONNRESET' || code === 'EPIPE' || call?.method !== 'tools/call'
   }
 
-  /** An answer that we read ourselves looks to the SDK like an accepted notification: nothing is left for it to do. */
+  /** A response that we read ourselves looks to the SDK like an accepted notification: nothing is left for it to do. */
   #takeAnswer(answer: HttpResponse, call: HttpCall): Response | Promise<Response> {
     if (!answer.ok) return fullResponse(answer, this.#context.host)
     if (call.id === undefined || answer.status === 202) {
@@ -328,7 +328,7 @@ class HttpTransport implements Transport {
     }
   }
 
-  /** The SDK tells some errors twice; whoever counts them must not. */
+  /** The SDK reports some errors twice; they must not be counted twice. */
   #report(error: Error): void {
     if (this.#closing || error instanceof Cancelled || this.#reported.has(error)) return
     this.#reported.add(error)
@@ -364,7 +364,7 @@ class HttpTransport implements Transport {
 function flatten(headers: Headers, extra: HeaderMap): string[] {
   const flat: string[] = []
   for (const [name, value] of headers) flat.push(name, value)
-  // What the SDK set (a fresh token) is better than what stands in the configuration.
+  // A header that the SDK set (a fresh token) wins over the configuration.
   for (const [name, value] of Object.entries(extra)) if (!headers.has(name)) flat.push(name, value)
   return flat
 }

@@ -71,14 +71,14 @@ export interface IdeWish {
 }
 
 /** The newest editor that has the workspace open. */
-export function chooseLock(locks: readonly IdeLock[], wish: IdeWish): IdeLock | undefined {
+export function chooseLock(locks: readonly IdeLock[], wanted: IdeWish): IdeLock | undefined {
   return locks
-    .filter((lock) => lock.transport === wish.transport)
-    .filter((lock) => wish.ideName === undefined || lock.ideName === wish.ideName)
+    .filter((lock) => lock.transport === wanted.transport)
+    .filter((lock) => wanted.ideName === undefined || lock.ideName === wanted.ideName)
     .filter(
       (lock) =>
-        wish.workspace === undefined ||
-        wish.workspace.some((folder) => lock.workspaceFolders.some((open) => isInside(folder, open))),
+        wanted.workspace === undefined ||
+        wanted.workspace.some((folder) => lock.workspaceFolders.some((open) => isInside(folder, open))),
     )
     .sort((one, other) => other.modifiedMs - one.modifiedMs)[0]
 }
@@ -89,9 +89,9 @@ function isInside(folder: string, open: string): boolean {
   return path === '' || (!path.startsWith('..') && !isAbsolute(path))
 }
 
-/** Every readable lock of an editor that still runs. A broken one is as good as none. */
+/** Every readable lock of a running editor. A broken lock counts as none. */
 export async function readLocks(folder: string, alive: (pid: number) => boolean): Promise<IdeLock[]> {
-  // No folder: no editor ever left a lock here.
+  // No folder: no editor has written a lock here.
   const names = await readdir(folder).catch((): string[] => [])
   const locks: IdeLock[] = []
   for (const name of names.filter((each) => each.endsWith('.lock')).slice(0, IDE_LIMITS.lockFiles)) {
@@ -135,7 +135,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM: it lives, only under another user.
+    // EPERM: it runs, but under another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

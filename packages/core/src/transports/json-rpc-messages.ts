@@ -1,30 +1,30 @@
-// json-rpc-messages.ts: what counts as a JSON-RPC message on a wire, checked once and cheaply.
-// The shape of params and results is the protocol layer's affair.
+// json-rpc-messages.ts: what counts as a JSON-RPC message on a wire, checked once and cheaply. The protocol layer
+// checks the shape of params and results.
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 
 /** The messages in a parsed text (a batch holds several), or nothing if it is something else. */
 export function messagesIn(value: unknown): JSONRPCMessage[] | undefined {
   if (isMessage(value)) return [value]
   const messages = (Array.isArray(value) ? value : [value]).map((each) =>
-    isMessage(each) ? each : mended(each),
+    isMessage(each) ? each : repaired(each),
   )
   return messages.length > 0 && messages.every((each) => each !== undefined) ? messages : undefined
 }
 
-/** An answer with a wrong result or error is still an answer: the caller must not wait for another until its timer ends. */
-function mended(value: unknown): JSONRPCMessage | undefined {
+/** A response with a wrong result or error is still a response: the caller must not wait until its timeout. */
+function repaired(value: unknown): JSONRPCMessage | undefined {
   if (typeof value !== 'object' || value === null || 'method' in value || !('id' in value)) return undefined
   const { id } = value
   if ('result' in value && value.result === null) {
     const empty = { ...value, result: {} }
     return isMessage(empty) ? empty : undefined
   }
-  const refused = { ...value, id, result: undefined, error: { code: -32603, message: complaint(value) } }
+  const refused = { ...value, id, result: undefined, error: { code: -32603, message: faultText(value) } }
   return id !== null && isMessage(refused) ? refused : undefined
 }
 
-/** What is wrong with an answer, in the server's words if it found any. */
-function complaint(answer: object): string {
+/** What is wrong with a response, in the server's own text if it has any. */
+function faultText(answer: object): string {
   const error = 'error' in answer ? answer.error : undefined
   if (typeof error === 'string' && error !== '') return error
   if (typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string')
@@ -42,7 +42,7 @@ export function isMessage(value: unknown): value is JSONRPCMessage {
   const hasId = typeof id === 'string' || typeof id === 'number'
   if (method !== undefined) return typeof method === 'string' && (id === undefined || hasId)
   if (typeof result === 'object' && result !== null) return hasId
-  // A peer that could not read our id answers with null or without one.
+  // A peer that could not read our id responds with null or without one.
   return isErrorBody(error) && (hasId || id === undefined || id === null)
 }
 
@@ -56,7 +56,7 @@ function isErrorBody(error: unknown): boolean {
   )
 }
 
-/** The id under which the peer must answer, if the message asks for an answer. */
+/** The id under which the peer must respond, if the message is a request. */
 export function requestId(message: unknown): string | number | undefined {
   if (typeof message !== 'object' || message === null || !('method' in message) || !('id' in message))
     return undefined
@@ -64,7 +64,7 @@ export function requestId(message: unknown): string | number | undefined {
   return typeof id === 'string' || typeof id === 'number' ? id : undefined
 }
 
-/** The id that the message answers, if it is an answer. */
+/** The id of the request that the message responds to, if it is a response. */
 export function answeredId(message: JSONRPCMessage): string | number | undefined {
   if ('method' in message) return undefined
   return 'id' in message && message.id !== null ? message.id : undefined

@@ -1,4 +1,4 @@
-// linked-pair.ts: two ends of a wire inside one process. A message is handed over as it is, one microtask later.
+// linked-pair.ts: two ends of a wire inside one process. A message is passed on as it is, one microtask later.
 // There is no child, no serialization and no copy: neither side may change what it received.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { IoError } from '../errors.ts'

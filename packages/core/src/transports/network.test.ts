@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-/** A proxy that knows only CONNECT, and remembers for whom. */
+/** A proxy that supports only CONNECT, and records the targets. */
 async function proxy() {
   const tunnels: string[] = []
   const server = createHttp()

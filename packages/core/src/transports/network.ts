@@ -1,4 +1,4 @@
-// network.ts: the way out: connection pools, proxies and certificates as the environment describes them.
+// network.ts: outgoing connections: pools, proxies and certificates as the environment describes them.
 // One dispatcher belongs to one transport and ends with it.
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -11,8 +11,8 @@ import { HTTP_LIMITS } from '../limits.ts'
 export interface Network {
   readonly dispatcher: Dispatcher
   /**
-   * Whether the error came from a kept-alive connection that had served before and answered nothing this time: the
-   * peer may just have hung up on an idle connection. (Not known behind a proxy, where it is never said.)
+   * Whether the error came from a kept-alive connection that had served before and returned nothing this time: the
+   * peer may just have closed an idle connection. (Unknown behind a proxy, where it is always false.)
    */
   isStale(error: Error): boolean
 }
@@ -32,7 +32,7 @@ export function proxySettings(env: Host['env']): ProxySettings {
   return { ...(http && { http }), ...(https && { https }), ...(except && { except }) }
 }
 
-/** Certificates to trust beside the built-in ones, or nothing when the environment names none. */
+/** Certificates to trust besides the built-in ones, or undefined when the environment names none. */
 export function trustedCertificates(env: Host['env']): string[] | undefined {
   const files = [env['NODE_EXTRA_CA_CERTS'], env['SSL_CERT_FILE']].filter((file) => file)
   if (files.length === 0) return undefined
@@ -59,7 +59,7 @@ export async function openNetwork(host: Host): Promise<Network> {
   const common = {
     keepAliveTimeout: HTTP_LIMITS.keepAliveMs,
     keepAliveMaxTimeout: HTTP_LIMITS.keepAliveMaxMs,
-    // Answers may take as long as a tool runs; each request has a timer of its own further up.
+    // A response may take as long as a tool runs; each request has its own timer further up.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxResponseSize: -1,
@@ -68,7 +68,7 @@ export async function openNetwork(host: Host): Promise<Network> {
   const connect: buildConnector.connector = (options, callback) =>
     connector(options, (...answer) => {
       const socket = answer[1]
-      // The type says null; a connection that failed brings undefined.
+      // The type says null; a connection that failed gives undefined.
       if (socket) watchSocket(socket, stale)
       callback(...answer)
     })
@@ -89,7 +89,7 @@ export async function openNetwork(host: Host): Promise<Network> {
   return { dispatcher, isStale: (error) => stale.has(error) }
 }
 
-/** Marks an error as stale when the connection had answered before, and not a byte came back since the last write. */
+/** Marks an error as stale when the connection had served before, and no byte came back since the last write. */
 function watchSocket(socket: Socket, stale: WeakSet<Error>): void {
   let readAtWrite: number | undefined
   let served = false
@@ -97,7 +97,7 @@ function watchSocket(socket: Socket, stale: WeakSet<Error>): void {
   socket.write = function (this: Socket, ...args: unknown[]) {
     if (readAtWrite !== undefined && socket.bytesRead > readAtWrite) served = true
     readAtWrite = socket.bytesRead
-    // Passed on as they came: the overloads of write() are none of our business here.
+    // Passed on as they came: the overloads of write() do not matter here.
     return Reflect.apply(write, this, args)
   } as Socket['write']
   socket.on('error', (error) => {

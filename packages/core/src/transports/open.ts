@@ -1,5 +1,5 @@
-// open.ts: the door of the room: one entry in, one transport out, not yet started.
-// Each kind has a file of its own, loaded when the first of its kind is opened.
+// open.ts: the entry point of this layer: one entry in, one transport out, not yet started. Each kind has its own
+// file, loaded when the first of its kind is opened.
 import type { AuthProvider, FetchLike, Transport } from '@modelcontextprotocol/client'
 import type { ServerEntry, TransportType } from '../config/entry.ts'
 import type { Host } from '../host.ts'
@@ -9,10 +9,10 @@ export interface TransportLogLine {
   readonly text: string
 }
 
-/** The SDK's seam, and a better one where there is one: a `fetch` knows which token was refused. */
+/** The SDK's interface, with a `fetch` where there is one: it knows which token was rejected. */
 export interface TransportAuth extends AuthProvider {
   fetch?(next: FetchLike): FetchLike
-  /** The user wants another try: a refusal that is only remembered does not count. */
+  /** The user asked for a retry: ignore a cached "needs login" record. */
   tryAgain?(): void
 }
 
@@ -21,11 +21,11 @@ export interface TransportContext {
   readonly server: string
   readonly log: (line: TransportLogLine) => void
   readonly auth?: TransportAuth | undefined
-  /** Told of values that a helper brings: they must not be repeated in logs, errors and events. */
+  /** Receives values that a helper returns: logs, errors and events must not repeat them. */
   readonly learnSecret?: ((value: string) => void) | undefined
-  /** A server or transport that the embedding program or a built-in hands over by name. */
+  /** A server or transport that the embedding program or a built-in provides by name. */
   readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
-  /** Folders, to tell which of several open editors is meant. */
+  /** Folders, to choose between several open editors. */
   readonly workspace?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -44,7 +44,7 @@ const OPENERS: { readonly [T in TransportType]: Opener<EntryOf<T>> } = {
   sdk: async (entry, context) => (await import('./handed-over.ts')).openHandedOver(entry, context),
 }
 
-/** The transport for an entry. The caller's client starts it, and whoever called closes it. */
+/** The transport for an entry. The caller's client starts it, and the caller closes it. */
 export function openTransport(entry: ServerEntry, context: TransportContext): Promise<Transport> {
   // The table maps every type to its own opener; TypeScript cannot follow that through an index.
   const open = OPENERS[entry.type] as Opener<ServerEntry>

@@ -1,5 +1,5 @@
-// process-group.ts: one child and everything it forked, ended together.
-// A grandchild that made a session of its own (setsid) left the group on purpose and is not followed.
+// process-group.ts: one child and everything it forked, ended together. A grandchild that made its own session
+// (setsid) left the group on purpose and is not followed.
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../host.ts'
@@ -15,7 +15,7 @@ export class ProcessGroup {
   #gone = false
   #ending: Promise<void> | undefined
 
-  /** The child must lead a group of its own (`detached`), except on Windows, which has no such thing. */
+  /** The child must lead its own group (`detached`), except on Windows, which has no groups. */
   constructor(child: ChildProcess, pid: number, host: Host) {
     this.#child = child
     this.#host = host
@@ -29,7 +29,7 @@ export class ProcessGroup {
     return this.#ending
   }
 
-  /** The leader exited by itself: whoever is left follows it. */
+  /** The leader exited by itself: the rest of the group is ended too. */
   sweep(): Promise<void> {
     this.#ending ??= this.#sweep()
     return this.#ending
@@ -55,11 +55,11 @@ export class ProcessGroup {
   async #kill(): Promise<void> {
     this.#signal('SIGKILL')
     await this.#goneWithin(STDIO_LIMITS.reapMs)
-    // What is still there is a zombie that its new parent has not reaped: no signal can do more.
+    // What is left is a zombie that its new parent has not reaped: no signal can do more.
     this.#forget()
   }
 
-  /** Polls with timers that keep the process alive: a close() that is awaited must come to its end. */
+  /** Polls with timers that keep the process alive: an awaited close() must finish. */
   async #goneWithin(ms: number): Promise<boolean> {
     // By the clock and not by counting polls: on a busy machine each poll is late, and the lateness would add up.
     const end = performance.now() + ms
@@ -78,7 +78,7 @@ export class ProcessGroup {
     return true
   }
 
-  /** From here on the number may belong to somebody else. */
+  /** From here on the process id may belong to another process. */
   #forget(): void {
     this.#gone = true
     watchdogOf(this.#host).forget(this.#pid)
@@ -90,11 +90,11 @@ export class ProcessGroup {
       if (this.#host.platform === 'win32') this.#signalTree(signal)
       else process.kill(-this.#pid, signal)
     } catch {
-      // ESRCH: it ended between the check and the signal. EPERM: it changed its user, and the kernel says no.
+      // ESRCH: it ended between the check and the signal. EPERM: it changed its user, and the kernel refuses.
     }
   }
 
-  /** Windows has neither groups nor polite signals; taskkill walks the tree of parents as far as it is intact. */
+  /** Windows has neither groups nor graceful signals; taskkill walks the tree of parents as far as it is intact. */
   #signalTree(signal: NodeJS.Signals): void {
     if (signal === 'SIGINT') return
     const force = signal === 'SIGKILL' ? ['/F'] : []

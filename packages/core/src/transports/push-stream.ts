@@ -1,5 +1,5 @@
-// push-stream.ts: the stream on which an older server sends what nobody asked for, kept open as long as it is worth it.
-// Losing it loses notifications and never a call: it gives up quietly.
+// push-stream.ts: the GET stream on which a legacy server sends unsolicited messages, kept open while it is useful.
+// Losing it loses notifications and never a call: it gives up silently.
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
@@ -12,7 +12,7 @@ export interface PushStreamOptions {
   readonly deliver: (message: JSONRPCMessage) => void
   readonly note: (text: string) => void
   readonly onLoss: (error: Error) => void
-  /** Asks for the stream again; the answer, if it is one, comes through `attach`. */
+  /** Requests the stream again; the response, if it is one, comes through `attach`. */
   readonly reopen: (lastEventId: string | undefined) => Promise<void>
 }
 
@@ -67,7 +67,7 @@ export class PushStream {
     try {
       value = JSON.parse(data)
     } catch {
-      // Reported below, together with what is JSON and no message.
+      // Reported below, together with JSON that is not a message.
       value = undefined
     }
     const messages = messagesIn(value)
@@ -78,7 +78,7 @@ export class PushStream {
   #ended(answer: HttpResponse, error?: Error): void {
     if (this.#closed || this.#answer !== answer) return
     this.#answer = undefined
-    // A stream that was accepted and dropped at once is no better than one that was refused.
+    // A stream that was accepted and closed at once counts as refused.
     if (this.#options.host.now() - this.#openedAt >= HTTP_LIMITS.steadyMs) this.#failures = 0
     if (error) this.#options.onLoss(error)
     this.#schedule()
@@ -97,7 +97,7 @@ export class PushStream {
       Math.min(delay, HTTP_LIMITS.resumeMaxDelayMs),
       () => {
         this.#options.reopen(this.#lastEventId).catch(() => {
-          // The transport has reported it; the next try, if there is one, is ours.
+          // The transport has reported it; this file decides about the next attempt.
           this.#schedule()
         })
       },

@@ -1,4 +1,4 @@
-// response.ts: answers in the shape that the SDK expects of a `fetch`.
+// response.ts: responses in the shape that the SDK expects of a `fetch`.
 import type { Dispatcher } from 'undici'
 import { Timeout } from '../errors.ts'
 import type { Host } from '../host.ts'
@@ -7,12 +7,12 @@ import type { HttpResponse } from './http-exchange.ts'
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
-/** A real `Response` with the whole body, for what is not on the hot path: refusals, errors, pages that are no answers. */
+/** A real `Response` with the whole body, for what is off the hot path: rejections, errors, pages. */
 export async function fullResponse(answer: HttpResponse, host: Host): Promise<Response> {
   const cancel = host.awaitedTimer(HTTP_LIMITS.notifyMs, () =>
     answer.abort(new Timeout('The body of an error took too long.')),
   )
-  // The status is the answer; a body that is too long, too slow or cut is only missing its explanation.
+  // The status is enough; a body that is too long, too slow or cut only lacks its explanation.
   const text = await answer.text(HTTP_LIMITS.errorBytes).catch(() => '')
   cancel()
   const headers = new Headers()
@@ -20,7 +20,7 @@ export async function fullResponse(answer: HttpResponse, host: Host): Promise<Re
     try {
       headers.append(name, value)
     } catch {
-      // HTTP let it through, the Headers of the platform do not: such a header is of no use to anyone.
+      // HTTP allowed it, the platform's Headers do not: such a header is dropped.
     }
   const status = answer.status > 599 ? 500 : answer.status
   return new Response(WITHOUT_BODY.has(status) ? null : text, {
@@ -30,7 +30,7 @@ export async function fullResponse(answer: HttpResponse, host: Host): Promise<Re
   })
 }
 
-/** The few members that the SDK reads of an answer without a body. Building a real `Response` costs ten times as much. */
+/** The few members that the SDK reads of a response without a body. A real `Response` costs ten times as much. */
 export function shortResponse(answer: HttpResponse, status: number): Response {
   const short = {
     ok: status >= 200 && status < 300,
@@ -45,7 +45,7 @@ export function shortResponse(answer: HttpResponse, status: number): Response {
     },
     text: async () => '',
   }
-  // Only handed to the SDK's transport, which reads no other member of a 202 or a 405.
+  // Only passed to the SDK's transport, which reads no other member of a 202 or a 405.
   return short as unknown as Response
 }
 

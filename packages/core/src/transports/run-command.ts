@@ -1,4 +1,4 @@
-// run-command.ts: runs a command line of the user's own configuration in the shell, within bounds of time and output.
+// run-command.ts: runs a command line of the user's own configuration in the shell, with limits on time and output.
 import type { ChildProcess } from 'node:child_process'
 import type { Host } from '../host.ts'
 

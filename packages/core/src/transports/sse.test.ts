@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-/** The stream says where to post; what is posted is answered on the stream. */
+/** The stream names the POST address; responses to POSTs come on the stream. */
 async function connected(
   more: Partial<SseEntry> = {},
   overrides: Partial<TransportContext> = {},

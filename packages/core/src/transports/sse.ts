@@ -1,5 +1,6 @@
-// sse.ts: the older transport with two endpoints: a stream to listen on and a place to post to.
-// The SDK's transport finds out where to post, on our connections; the messages are read here. A stream that ends is a lost connection: a new one would be a new session.
+// sse.ts: the legacy transport with two endpoints: a stream for messages from the server and an address to POST to.
+// The SDK's transport finds the POST address, on our connections; the messages are read here. A stream that ends is a
+// lost connection: a new one would be a new session.
 import type {
   JSONRPCMessage,
   SSEClientTransport,
@@ -31,7 +32,7 @@ export async function openSse(entry: SseTarget, context: TransportContext): Prom
     const authorized = auth?.fetch?.(fetch) ?? fetch
     return new sdk.SSEClientTransport(new URL(entry.url), {
       fetch: (url, init) => remembering(authorized(url, init)),
-      // With a `fetch` of its own the provider is asked there, once.
+      // A provider with its own `fetch` is used there, once.
       ...(auth && !auth.fetch && { authProvider: provider(auth, remembering) }),
     })
   })
@@ -60,7 +61,7 @@ class SseTransport implements Transport {
   readonly #network: Network
   readonly #headers: EntryHeaders
   readonly #inner: SSEClientTransport
-  /** The SDK hands on the message of what `fetch` threw, and no more; a login that is needed must stay one. */
+  /** The SDK passes on only the message of what `fetch` threw; AuthRequired must stay AuthRequired. */
   #whyNotFetched: unknown
   #state: 'new' | 'opening' | 'open' | 'closed' = 'new'
   #abandon: ((error: Error) => void) | undefined
@@ -92,12 +93,13 @@ class SseTransport implements Transport {
     if (this.#context.signal?.aborted === true) throw new Cancelled()
     await this.#headers.current()
     this.#state = 'opening'
-    // The SDK's start() does not end when it is closed meanwhile, nor when the stream ends before it said where to post.
+    // The SDK's start() does not end when it is closed meanwhile, nor when the stream ends before it named the POST
+    // address.
     const abandoned = new Promise<never>((_resolve, reject) => {
       this.#abandon = reject
     })
     abandoned.catch(() => {
-      // Only the race below is told.
+      // Only the race below is reported.
     })
     await Promise.race([this.#inner.start(), abandoned]).catch((error: unknown) => {
       throw this.#whyNotFetched ?? error
@@ -119,7 +121,7 @@ class SseTransport implements Transport {
     this.#state = 'closed'
     this.#abandon?.(this.#lostError())
     await this.#inner.close()
-    // At once: what is asked of us from now on must not be tried on this line.
+    // At once: later requests must not use this connection.
     this.onclose?.()
     await this.#network.dispatcher.destroy()
   }
@@ -174,7 +176,7 @@ class SseTransport implements Transport {
       return await send()
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined
-      // The post is only acknowledged here; a repeated tool call might run twice, so it is left to the caller.
+      // The POST is only acknowledged here; a repeated tool call might run twice, so the caller decides.
       const isCall = isMessage && typeof init.body === 'string' && init.body.includes('"tools/call"')
       const isReset = errorCode(cause) === 'ECONNRESET' || errorCode(cause) === 'EPIPE'
       if (cause instanceof Error && this.#network.isStale(cause) && (isReset || !isCall)) return send()
@@ -183,8 +185,8 @@ class SseTransport implements Transport {
   }
 
   /**
-   * The stream for the SDK, which learns from it where to post. The messages are taken out and read here, as on every
-   * other transport: the SDK drops an answer that is not quite right, and its caller would wait in vain.
+   * The stream for the SDK, which learns the POST address from it. The messages are taken out and read here, as on
+   * every other transport: the SDK drops a response that is slightly wrong, and its caller would wait in vain.
    */
   #watched(answer: Response, body: ReadableStream<Uint8Array>): Response {
     const reader = body.getReader()
@@ -203,7 +205,7 @@ class SseTransport implements Transport {
   ): Promise<void> {
     const events = new EventStream({
       maxBytes: HTTP_LIMITS.messageBytes,
-      // A lost stream is a lost session here; when to come back is the connection's affair.
+      // A lost stream is a lost session here; the connection decides when to reconnect.
       onRetry: () => {},
       onSkipped: (excerpt) => this.#skipped(excerpt),
       onEvent: (event) => {
@@ -223,7 +225,7 @@ class SseTransport implements Transport {
       controller.error(error)
       this.#lost(error)
       reader.cancel(error).catch(() => {
-        // It is over either way.
+        // It has ended either way.
       })
     }
   }
@@ -236,7 +238,7 @@ class SseTransport implements Transport {
     for (const message of messages ?? []) this.#deliver(message)
   }
 
-  /** An answer that is too long costs its own call, not the line. */
+  /** A response that is too long fails its own call, not the connection. */
   #skipped(excerpt: Excerpt): void {
     const { server, log } = this.#context
     log({ stream: 'transport', text: `An event of more than ${HTTP_LIMITS.messageBytes} bytes was skipped.` })
@@ -284,7 +286,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // What is no JSON is no message either.
+    // What is not JSON is not a message.
     return undefined
   }
 }

@@ -92,7 +92,7 @@ describe('a stdio server', () => {
       length = String((await request('big', { bytes: 40 * one }))['text']).length
     })
     expect(length).toBe(40 * one)
-    // About 1; joining all pieces anew with each of them makes it many times that.
+    // About 1; joining all chunks again for each new one makes it many times that.
     expect(single / many).toBeLessThan(5)
   })
 
@@ -115,7 +115,7 @@ describe('a stdio server', () => {
   it('that floods stdout with 100 MB of noise without a newline loses nothing', async () => {
     const { transport, request, errors, closes } = await started()
     await transport.send({ jsonrpc: '2.0', id: 1, method: 'flood', params: { bytes: 100_000_000 } })
-    // The first answer is on the same line as the noise, and lost with it.
+    // The first response is on the same line as the noise, and lost with it.
     void request('echo', { n: 1 }).catch(() => undefined)
     expect(await request('echo', { n: 2 })).toEqual({ n: 2 })
     expect(errors).toEqual([])

@@ -1,5 +1,5 @@
-// stdio.ts: a server as a child process that speaks one JSON message a line.
-// It owns the child, its group, its pipes and what it says on stderr; it does not decide whether to start it again.
+// stdio.ts: a server as a child process that writes one JSON message per line. It owns the child, its group, its
+// pipes and its stderr; it does not decide whether to start it again.
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -34,7 +34,7 @@ export class StdioTransport implements Transport {
   onerror?: ((error: Error) => void) | undefined
   // The SDK's own signature; a method type would not be assignable to it.
   onmessage?: Transport['onmessage']
-  /** Always drained into the log; the member is here because the SDK knows a stdio transport by it. */
+  /** Always drained into the log; the member exists because the SDK recognises a stdio transport by it. */
   readonly stderr = null
   readonly #entry: StdioEntry
   readonly #context: TransportContext
@@ -44,7 +44,7 @@ export class StdioTransport implements Transport {
   #closing: Promise<void> | undefined
   #outbox: string[] = []
   #senders: Unsent[] = []
-  /** Sends that failed and wait to hear why. */
+  /** Sends that failed and wait for the reason. */
   readonly #refusals = new Set<(why: Error) => void>()
   #unsentBytes = 0
 
@@ -91,7 +91,7 @@ export class StdioTransport implements Transport {
     return new Promise((resolve, reject) => {
       this.#outbox.push(line)
       this.#senders.push({ resolve, reject })
-      // Messages of one turn leave in one write.
+      // Messages of one turn go out in one write.
       if (this.#outbox.length === 1) queueMicrotask(() => this.#flush())
     })
   }
@@ -127,7 +127,7 @@ export class StdioTransport implements Transport {
       detached: !windows,
       windowsHide: true,
       windowsVerbatimArguments: command.verbatim,
-      // It is called by the name that its entry has for it, wherever it was found.
+      // argv[0] is the command as the entry has it, wherever it was found.
       ...(!windows && { argv0: this.#entry.command }),
       ...(this.#entry.cwd !== undefined && { cwd: this.#entry.cwd }),
     }
@@ -156,11 +156,11 @@ export class StdioTransport implements Transport {
     child.stdout?.once('end', () => this.#outputEnded(child))
     child.stderr?.on('data', (chunk: Buffer) => words.push(chunk))
     child.stderr?.once('end', () => words.end())
-    // A pipe that fails ends; what follows from that is decided where its end is seen.
+    // A pipe that fails ends; the end handler decides what follows.
     child.stdout?.on('error', () => this.#outputEnded(child))
     child.stderr?.on('error', () => words.end())
     child.stdin?.on('error', (error) => this.#failSenders(error))
-    // Later errors of the process object (a signal it could not deliver) are told, not thrown.
+    // Later errors of the process object (a signal it could not deliver) are reported, not thrown.
     child.on('error', (error) => this.#context.log({ stream: 'transport', text: error.message }))
     child.once('exit', (code, signal) => this.#exited(child, code, signal))
   }
@@ -175,7 +175,7 @@ export class StdioTransport implements Transport {
     for (const message of messages) this.#deliver(message)
   }
 
-  /** A line that is too long costs the call that it answers, and nothing else. */
+  /** A line that is too long fails only the call that it responds to. */
   #skipped(start: string, end: string): void {
     const { server, log } = this.#context
     log({ stream: 'transport', text: `A line of more than ${STDIO_LIMITS.lineBytes} bytes was skipped.` })
@@ -201,7 +201,7 @@ export class StdioTransport implements Transport {
   }
 
   #outputEnded(child: ChildProcess): void {
-    // As a rule the exit follows at once and says more.
+    // Usually the exit follows at once and says more.
     this.#context.host.backgroundTimer(STDIO_LIMITS.outputEndMs, () => {
       if (child.exitCode === null && child.signalCode === null)
         this.#lose(
@@ -224,7 +224,7 @@ export class StdioTransport implements Transport {
       cancel()
       this.#lose(this.#exitError(code, signal))
     }
-    // What it wrote before it died is still in the pipes, unless somebody outside the group holds them open.
+    // What it wrote before it died is still in the pipes, unless a process outside the group holds them open.
     const cancel = this.#context.host.backgroundTimer(STDIO_LIMITS.drainMs, report)
     child.once('close', report)
   }
@@ -233,11 +233,11 @@ export class StdioTransport implements Transport {
     if (this.#state !== 'open') return
     this.#state = 'lost'
     this.#failSenders(error)
-    for (const told of [...this.#refusals]) told(error)
-    // An owner that only watches for the end must not find a living child behind it.
+    for (const fail of [...this.#refusals]) fail(error)
+    // A caller that waits only for the end must not find a running child after it.
     const ended = this.#running?.group.end().then(() => this.#release())
     ended?.catch(() => {
-      // end() reports nothing by throwing; close() awaits it again.
+      // end() does not throw; close() awaits it again.
     })
     this.onerror?.(error)
     this.onclose?.()
@@ -260,7 +260,7 @@ export class StdioTransport implements Transport {
     else settle(this.#notOpen())
   }
 
-  /** Those whose lines are in the pipe are told by the write itself; these have not come so far. */
+  /** The write itself reports those whose lines are in the pipe; these have not got that far. */
   #failSenders(error: Error): void {
     const senders = this.#senders
     this.#unsentBytes -= this.#outbox.reduce((sum, line) => sum + line.length, 0)
@@ -269,23 +269,23 @@ export class StdioTransport implements Transport {
     this.#refuse(senders, error)
   }
 
-  /** A pipe breaks, as a rule, because the process is ending: its exit follows at once and says more. */
+  /** A pipe usually breaks because the process is ending: its exit follows at once and says more. */
   #refuse(senders: readonly Unsent[], error: Error): void {
-    const told = (why: Error) => {
+    const fail = (why: Error) => {
       cancel()
-      this.#refusals.delete(told)
+      this.#refusals.delete(fail)
       const reason = why === error ? this.#writeError(error) : new IoError(why.message, this.#details('call'))
       for (const sender of senders) sender.reject(reason)
     }
     const known = error instanceof IoError || this.#state !== 'open' || senders.length === 0
     const cancel = known
       ? () => undefined
-      : this.#context.host.awaitedTimer(STDIO_LIMITS.brokenInputMs, () => told(error))
-    if (known) told(error)
-    else this.#refusals.add(told)
+      : this.#context.host.awaitedTimer(STDIO_LIMITS.brokenInputMs, () => fail(error))
+    if (known) fail(error)
+    else this.#refusals.add(fail)
   }
 
-  /** Nothing of the child may keep the program alive, not even a pipe that a stranger holds open. */
+  /** Nothing of the child may keep the program alive, not even a pipe that another process holds open. */
   #release(): void {
     const child = this.#running?.child
     child?.stdin?.destroy()
@@ -313,12 +313,14 @@ export class StdioTransport implements Transport {
     const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
     const lines = this.#tail.lastLines(LOG_LIMITS.linesInError)
     const hint =
-      lines === '' ? 'It wrote nothing to stderr.' : `Last stderr lines:\n${lines}${this.#elsewhere(lines)}`
+      lines === ''
+        ? 'It wrote nothing to stderr.'
+        : `Last stderr lines:\n${lines}${this.#startFolderNote(lines)}`
     return new IoError(`"${this.#context.server}" ${how}.`, this.#details('call', hint))
   }
 
-  /** It looked for something where it started, and that was not where its author thought. */
-  #elsewhere(words: string): string {
+  /** It looked for a file in its start folder, which was not the folder its author expected. */
+  #startFolderNote(words: string): string {
     const { cwd } = this.#entry
     if (cwd === undefined || !words.includes(cwd) || !isInside(cwd, neutralFolder(this.#context.host)))
       return ''
@@ -326,7 +328,7 @@ export class StdioTransport implements Transport {
   }
 
   #spawnError(cause: unknown): InitError {
-    // Where it would have started is not fit for it, and the error says so.
+    // The start folder cannot be used, and the error says so.
     if (cause instanceof InitError) return cause
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
     const { command, cwd } = this.#entry
@@ -358,7 +360,7 @@ function parseLine(line: string): JSONRPCMessage[] | undefined {
   try {
     return messagesIn(JSON.parse(text))
   } catch {
-    // A banner may begin with a brace; what does not parse is noise, and noise is logged.
+    // A banner may begin with a brace; what does not parse is logged as noise.
     return undefined
   }
 }

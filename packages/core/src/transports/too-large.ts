@@ -1,18 +1,18 @@
-// too-large.ts: an answer that is too long to be read still names the request it belongs to, near its beginning or its end.
-// This room finds the name, so that one call fails instead of the connection.
+// too-large.ts: a response that is too long to read still names its request, near its beginning or its end. This file
+// finds the id, so that one call fails instead of the connection.
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { AnswerTooLarge } from '../errors.ts'
 import { RPC } from '../protocol.ts'
 
-/** The beginning and the end of a text that was skipped. */
+/** The beginning and the end of a skipped text. */
 export interface Excerpt {
   readonly start: string
   readonly end: string
 }
 
 /**
- * The failed answer that stands for a skipped text, or undefined when the text was no answer: a log line, a notification, a
- * request. Without an `id` it could not be told whose it was.
+ * The error response that replaces a skipped text, or undefined when the text was no response: a log line, a
+ * notification, a request. Without an `id` its request is unknown.
  */
 export function tooLargeAnswer(
   excerpt: Excerpt,
@@ -35,7 +35,7 @@ export function tooLargeAnswer(
 const MEMBER =
   /\s*"((?:[^"\\]|\\.)*)"\s*:\s*(?:("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|true|false|null)?\s*(,?)/y
 
-/** The members that come before the first object, array or cut-off text, with the values of texts and numbers. */
+/** The members before the first object, array or cut-off string, with the values of strings and numbers. */
 function firstMembers(start: string): ReadonlyMap<string, string | number | undefined> {
   const members = new Map<string, string | number | undefined>()
   if (!start.startsWith('{')) return members
@@ -64,7 +64,7 @@ function unquoted(text: string): string | undefined {
     const value: unknown = JSON.parse(text)
     return typeof value === 'string' ? value : undefined
   } catch {
-    // A text with a broken escape names nothing.
+    // A string with a broken escape names nothing.
     return undefined
   }
 }

@@ -1,7 +1,7 @@
-// transport-errors.ts: what kind of failure an error is, read from codes and types along its cause chain.
-// It decides nothing; the connection counts and acts.
+// transport-errors.ts: classifies an error by codes and types along its cause chain. It decides nothing; the
+// connection counts and acts.
 
-/** The peer, or the way to it, is gone: trying the same socket again is pointless. */
+/** The peer, or the route to it, is gone: retrying on the same socket is pointless. */
 const TERMINAL_CODES: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'ECONNREFUSED',
@@ -25,7 +25,7 @@ const TERMINAL_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_CLOSED',
 ])
 
-/** A chain longer than this is a loop or an attack; nobody wraps an error so often. */
+/** A cause chain longer than this is a loop or an attack. */
 const CHAIN_BOUND = 16
 
 /** The SDK marks its errors with names that survive bundling; its classes cannot be imported here without their cost. */
@@ -60,7 +60,7 @@ export function errorCode(error: unknown): string | undefined {
 
 const TLS_CODE = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|EPROTO$|HOSTNAME_MISMATCH$)/
 
-/** The code of a certificate or handshake that did not hold, anywhere along the cause chain. */
+/** The code of a failed certificate check or TLS handshake, anywhere along the cause chain. */
 export function tlsCode(error: unknown): string | undefined {
   for (const link of chain(error)) {
     const { code } = link
@@ -69,7 +69,7 @@ export function tlsCode(error: unknown): string | undefined {
   return undefined
 }
 
-/** The HTTP status that the error stands for, when a server answered with one. */
+/** The HTTP status behind the error, when a server responded with one. */
 export function httpStatus(error: unknown): number | undefined {
   for (const link of chain(error)) {
     const status = statusOf(link)
@@ -81,7 +81,7 @@ export function httpStatus(error: unknown): number | undefined {
 function statusOf(link: Record<PropertyKey, unknown>): number | undefined {
   const data = link['data']
   const inData = typeof data === 'object' && data !== null && 'status' in data ? data.status : undefined
-  // The older SSE transport puts the status into `code`; JSON-RPC codes are negative and do not meet it.
+  // The legacy SSE transport puts the status into `code`; JSON-RPC codes are negative and do not collide with it.
   for (const value of [link['status'], inData, link['code']])
     if (typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599) return value
   const brands = link[SDK_BRANDS]

@@ -1,5 +1,5 @@
-// tunnel.ts: a WebSocket through an HTTP proxy: CONNECT, then speak as if the proxy were not there.
-// (Plain HTTP requests go through undici, which brings this with it.)
+// tunnel.ts: a WebSocket through an HTTP proxy: CONNECT, then use the socket as if it were direct. (Plain HTTP
+// requests go through undici, which supports proxies itself.)
 import http from 'node:http'
 import type { Socket } from 'node:net'
 import tls from 'node:tls'
@@ -11,7 +11,7 @@ import { proxySettings, trustedCertificates } from './network.ts'
 
 type CreateConnection = NonNullable<ClientOptions['createConnection']>
 
-/** How to reach `url`, when the environment says through a proxy; nothing when the way is direct. */
+/** How to reach `url` through the proxy that the environment names; undefined for a direct connection. */
 export function tunnelFor(url: string, env: Host['env']): CreateConnection | undefined {
   const target = new URL(url)
   const secure = target.protocol === 'wss:'
@@ -44,7 +44,7 @@ export function isExcepted(target: URL, list: string | undefined): boolean {
   return (list ?? '').split(/[\s,]+/).some((item) => {
     if (item === '') return false
     if (item === '*') return true
-    // A bare IPv6 address has colons of its own; with a port it stands in brackets.
+    // A bare IPv6 address contains colons; with a port it is in brackets.
     const pattern = /:.*:/.test(item) && !item.includes(']') ? /^(.*)$/ : /^(.*?)(?::(\d+))?$/
     const [, name = '', itemPort] = pattern.exec(item.toLowerCase()) ?? []
     if (itemPort !== undefined && itemPort !== port) return false

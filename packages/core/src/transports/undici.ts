@@ -1,3 +1,3 @@
-// undici.ts: the parts of undici that are used, as a module of ours, so that it is loaded when first needed and a
+// undici.ts: the parts of undici that are used, as our own module, so that it is loaded when first needed and a
 // bundler sees plain named exports.
 export { Agent, buildConnector, EnvHttpProxyAgent, fetch } from 'undici'

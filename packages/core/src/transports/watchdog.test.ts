@@ -33,7 +33,7 @@ function shellsOf(parent: number): number[] {
           /^\d+ \((.*)\) (\S) (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? []
         return comm === 'sh' && Number(ppid) === parent
       } catch {
-        // It ended while we looked.
+        // It ended during the check.
         return false
       }
     })
@@ -81,7 +81,7 @@ onLinux('the watchdog', () => {
     const bystander = spawn('sleep', ['30'], { detached: true, stdio: 'ignore' })
     const victim = spawn('sleep', ['30'], { detached: true, stdio: 'ignore' })
     started.push(bystander, victim)
-    // A host whose spawn hands us the shell, so that the end of its pipe can be staged.
+    // A host whose spawn returns the shell, so that the test can end its pipe.
     let shell: ChildProcess | undefined
     const host = systemHost({
       spawn: (command, args, options) => {
@@ -104,7 +104,7 @@ onLinux('the watchdog', () => {
     const watchdog = watchdogOf(systemHost())
     const child = spawn('sleep', ['30'], { detached: true, stdio: 'ignore' })
     started.push(child)
-    // The server that it was called for could not be started.
+    // The server that it was started for could not be started.
     watchdog.ready()
     const first = watchdog.pid ?? 0
     await until(() => !isRunning(first), 'the shell gone')

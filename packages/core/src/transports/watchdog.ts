@@ -1,11 +1,11 @@
-// watchdog.ts: one small shell per host that outlives us by a moment and kills the process groups we leave behind.
-// It holds the read end of a pipe; when we end, however we end, the pipe ends, and it acts. It never touches a
-// group that was struck off its list. On Windows there is none: a child there only sees its input end.
+// watchdog.ts: one small shell per host that outlives us by a moment and kills the process groups we leave behind. It
+// holds the read end of a pipe; when this process ends, for any reason, the pipe ends, and it acts. It never signals
+// a group that was removed from its list. On Windows there is none: a child there only sees its input end.
 import type { ChildProcess } from 'node:child_process'
 import type { Host } from '../host.ts'
 import { STDIO_LIMITS } from '../limits.ts'
 
-/** `+ 123` adds a group, `- 123` strikes it off; end of input means that we are gone. */
+/** `+ 123` adds a group, `- 123` removes it; end of input means that this process is gone. */
 const SCRIPT = `
 trap '' HUP INT TERM
 groups=''
@@ -24,7 +24,7 @@ for each in $groups; do kill -s KILL -- "-$each"; done
 exit 0
 `
 
-/** Hung on the host and not on the module: two boards with hosts of their own share nothing. */
+/** Stored per host and not per module: two boards with their own hosts share nothing. */
 const watchdogs = new WeakMap<Host, Watchdog>()
 
 export function watchdogOf(host: Host): Watchdog {
@@ -51,23 +51,23 @@ export class Watchdog {
     return this.#shell?.pid
   }
 
-  /** Before a child is spawned, so that it is never without a guard. */
+  /** Started before a child is spawned, so that no child is ever unguarded. */
   ready(): void {
     if (this.#host.platform === 'win32') return
     if (this.#shell === undefined) this.#start()
-    // The child may fail to start, and then nothing comes to be guarded.
+    // The child may fail to start; then there is nothing to guard.
     this.#retireWhenIdle()
   }
 
   guard(group: number): void {
     this.#cancelIdle?.()
     this.#groups.add(group)
-    this.#tell(`+ ${group}\n`)
+    this.#send(`+ ${group}\n`)
   }
 
   forget(group: number): void {
     if (!this.#groups.delete(group)) return
-    this.#tell(`- ${group}\n`)
+    this.#send(`- ${group}\n`)
     this.#retireWhenIdle()
   }
 
@@ -82,24 +82,24 @@ export class Watchdog {
       cwd: '/',
       env: { PATH: this.#host.env['PATH'] ?? '/usr/bin:/bin' },
       stdio: ['pipe', 'ignore', 'ignore'],
-      // A session of its own: Ctrl-C in our terminal must not reach it.
+      // Its own session: Ctrl-C in our terminal must not reach it.
       detached: true,
     })
     this.#shell = shell
     const gone = () => {
       if (this.#shell === shell) this.#shell = undefined
     }
-    // Without a shell there is no watchdog: children still end with close(), only not after a SIGKILL to us.
+    // Without a shell there is no watchdog: children still end with close(), but not after a SIGKILL to us.
     shell.on('error', gone)
     shell.on('exit', gone)
     shell.stdin?.on('error', gone)
     shell.unref()
     if (shell.stdin !== null && 'unref' in shell.stdin && typeof shell.stdin.unref === 'function')
       shell.stdin.unref()
-    for (const group of this.#groups) this.#tell(`+ ${group}\n`)
+    for (const group of this.#groups) this.#send(`+ ${group}\n`)
   }
 
-  #tell(line: string): void {
+  #send(line: string): void {
     const input = this.#shell?.stdin
     if (input?.writable === true) input.write(line)
   }

@@ -49,7 +49,7 @@ async function opened(url: string, more: Partial<WsEntry> = {}, overrides: Parti
   return { ...line, context }
 }
 
-/** Answers every request with its own params. */
+/** Responds to every request with its own params. */
 const echo = (socket: ServerSocket) =>
   socket.on('message', (data) => {
     const { id, params } = JSON.parse(String(data))
@@ -106,7 +106,7 @@ describe('a WebSocket server', () => {
   it('that does not answer pings is lost', async () => {
     const { url } = await served(() => {}, { autoPong: false })
     const host = systemHost()
-    /** Pings often, and waits for the answer as long as said. */
+    /** Pings often, and waits for the pong as long as given. */
     const pinging = (answerMs: number) =>
       retimed(host, (ms) => (ms === CONNECT_LIMITS.heartbeatTimeoutMs ? answerMs : Math.min(ms, 30)))
     const { closed, errors } = await opened(url, {}, { host: pinging(30) })

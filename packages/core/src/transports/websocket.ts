@@ -1,5 +1,5 @@
-// websocket.ts: MCP over a WebSocket with the `mcp` subprotocol, one JSON message a frame.
-// It keeps the line honest with pings; coming back after a loss is the connection's affair.
+// websocket.ts: MCP over a WebSocket with the `mcp` subprotocol, one JSON message per frame. It detects a dead
+// connection with pings; the connection layer reconnects.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { ClientOptions, WebSocket } from 'ws'
 import type { WsEntry } from '../config/entry.ts'
@@ -126,7 +126,7 @@ class WebSocketTransport implements Transport {
       const failed = (error: Error) => reject(this.#error('could not be opened', error))
       socket.once('open', () => {
         socket.off('error', failed)
-        // At once: the first frames may have come together with the handshake.
+        // At once: the first frames may arrive together with the handshake.
         this.#adopt(socket)
         resolve()
       })
@@ -136,7 +136,7 @@ class WebSocketTransport implements Transport {
         reject(
           this.#error(`was refused with status ${status}`, Object.assign(new Error('refused'), { status })),
         )
-        // The listener is ours alone now, and so is ending the request; what it says after that is known already.
+        // The listener is ours alone now, and so is ending the request; later errors add nothing.
         socket.on('error', () => {})
         response.resume()
         request.destroy()
@@ -166,7 +166,7 @@ class WebSocketTransport implements Transport {
     try {
       value = isBinary ? undefined : JSON.parse(text)
     } catch {
-      // Reported below, together with what is JSON and no message.
+      // Reported below, together with JSON that is not a message.
       value = undefined
     }
     const messages = messagesIn(value)
@@ -175,7 +175,7 @@ class WebSocketTransport implements Transport {
     for (const message of messages ?? []) this.#deliver(message)
   }
 
-  /** An answer that is too long costs its own call, not the line. */
+  /** A response that is too long fails its own call, not the connection. */
   #skipped(bytes: Buffer): void {
     const { server, log } = this.#context
     log({ stream: 'transport', text: `A message of ${bytes.length} bytes was skipped.` })
@@ -195,14 +195,14 @@ class WebSocketTransport implements Transport {
     }
   }
 
-  /** Past the bound of a frame the line cannot be kept: what is on it is not read, and nothing else can follow. */
+  /** Past the frame limit the connection cannot be kept: the rest of the frame is not read, so nothing can follow. */
   #failure(error: Error): PlugboardError {
     const isLong = 'code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
     if (isLong) return new AnswerTooLarge(this.#context.server, WEBSOCKET_LIMITS.messageBytes)
     return this.#error('failed', error)
   }
 
-  /** A ping, a while to answer it, a pause, and again. */
+  /** A ping, a time limit for the pong, a pause, and again. */
   #beat(socket: WebSocket): void {
     const { host } = this.#context
     const onPong = () => {

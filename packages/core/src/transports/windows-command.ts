@@ -1,12 +1,12 @@
-// windows-command.ts: how a command is started on Windows, where `npx` is a batch file that only cmd.exe runs.
-// Pure: it looks at names through `exists` and starts nothing.
+// windows-command.ts: how a command is started on Windows, where `npx` is a batch file that only cmd.exe runs. Pure:
+// it checks names through `exists` and starts nothing.
 import { win32 } from 'node:path'
 import { InvalidInput } from '../errors.ts'
 
 export interface ResolvedCommand {
   readonly file: string
   readonly args: readonly string[]
-  /** The arguments are already quoted for cmd.exe; nobody may quote them again. */
+  /** The arguments are already quoted for cmd.exe; they must not be quoted again. */
   readonly verbatim: boolean
 }
 
@@ -30,7 +30,7 @@ export function resolveWindowsCommand(
   }
 }
 
-/** Windows looks for a bare name in the current folder first; a full path fails where nothing was found on PATH. */
+/** Windows looks for a bare name in the current folder first; a full path fails when PATH has no match. */
 function notFound(command: string, env: Readonly<Record<string, string | undefined>>): string {
   if (/[\\/]/.test(command)) return command
   return `${variable(env, 'SYSTEMROOT') ?? 'C:\\Windows'}\\System32\\${command}`
@@ -49,7 +49,7 @@ function findOnPath(
 ): string | undefined {
   const extensions = (variable(env, 'PATHEXT') ?? DEFAULT_PATHEXT).split(';').filter(Boolean)
   const hasExtension = extensions.some((extension) => command.toLowerCase().endsWith(extension.toLowerCase()))
-  // A bare name is never taken without an extension: beside npx.cmd lies a `npx` for other systems.
+  // A bare name is never matched without an extension: beside npx.cmd there is an `npx` for other systems.
   const endings = hasExtension ? [''] : extensions
   const named = /[\\/]/.test(command) || /^[a-z]:/i.test(command)
   const folders = named
@@ -72,8 +72,8 @@ function escapeForCmd(text: string): string {
 }
 
 /**
- * One argument that arrives unchanged through cmd.exe and through the `%*` of a batch file: quoted as the C runtime
- * reads it, then every character that cmd.exe would act on is escaped, once for each of the two times it is read.
+ * One argument that passes unchanged through cmd.exe and through the `%*` of a batch file: quoted as the C runtime
+ * reads it, then every character that cmd.exe interprets is escaped, once for each of the two times it is read.
  */
 function quoteForBatch(argument: string): string {
   if (/[\r\n\0]/.test(argument))

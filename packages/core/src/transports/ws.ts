@@ -1,2 +1,2 @@
-// ws.ts: the WebSocket client, as a module of ours, loaded when first needed.
+// ws.ts: the WebSocket client, as our own module, loaded when first needed.
 export { WebSocket } from 'ws'

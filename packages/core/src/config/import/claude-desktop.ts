@@ -1,5 +1,5 @@
-// claude-desktop.ts: claude_desktop_config.json. Local servers only, and no variables: remote ones are added in its
-// own settings window, not in this file.
+// claude-desktop.ts: claude_desktop_config.json. Local servers only, and no variables: users add remote servers in
+// its settings window, not in this file.
 
 import { pathOf, settingsFolder } from './editors.ts'
 import { compact } from './fields.ts'
@@ -39,7 +39,7 @@ export const claudeDesktop: ClientFormat = {
     const servers = convertEach(found, notes, style.read, (fields) => {
       const type = readType(fields)
       const local = readStdio(fields)
-      // Not documented, but people paste remote entries here, and the meaning is plain.
+      // Not documented, but users paste remote entries here, and the meaning is clear.
       const entry =
         local.command === undefined
           ? compact({ type, url: fields.text('url'), headers: fields.textMap('headers') })

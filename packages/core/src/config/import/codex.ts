@@ -1,5 +1,5 @@
-// codex.ts: Codex's config.toml. It fills in no variables inside a text; it has fields that name a variable instead
-// (`env_vars`, `bearer_token_env_var`, `env_http_headers`), and those are what our variables become.
+// codex.ts: Codex's config.toml. It expands no variables inside a string; it has fields that name a variable instead
+// (`env_vars`, `bearer_token_env_var`, `env_http_headers`), and our variables map to those.
 import { stringify } from 'smol-toml'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
@@ -118,9 +118,9 @@ function readEntry(fields: Fields): Record<string, unknown> {
 function readOAuth(fields: Fields): unknown {
   const oauth = fields.object('oauth')
   oauth?.drop('client_secret', CLIENT_SECRET)
-  const said = { clientId: oauth?.text('client_id'), callbackPort: oauth?.number('callback_port') }
+  const values = { clientId: oauth?.text('client_id'), callbackPort: oauth?.number('callback_port') }
   oauth?.leftovers(UNKNOWN)
-  return oauthOf({ ...said, scopes: fields.plains('scopes') })
+  return oauthOf({ ...values, scopes: fields.plains('scopes') })
 }
 
 function readEnv(fields: Fields): Record<string, string> {

@@ -1,4 +1,4 @@
-// cursor.ts: .cursor/mcp.json. A `url` without a type is tried as HTTP and then as SSE, as here.
+// cursor.ts: .cursor/mcp.json. A `url` without a type is tried as HTTP and then as SSE, as in our format.
 
 import {
   ENV_FILE,

@@ -23,7 +23,7 @@ export function editorSpelling(name: string): string {
   return variable(`env:${name}`)
 }
 
-/** A working folder under the workspace is a relative one here. */
+/** A working folder under the workspace becomes a relative one. */
 export function readWorkspaceCwd(fields: Fields): string | undefined {
   const inside = WORKSPACE.exec(fields.plain('cwd') ?? '')
   return inside ? inside[1] || '.' : fields.text('cwd')
@@ -37,7 +37,7 @@ export function printWorkspaceCwd(cwd: string | undefined): string | undefined {
 export const ENV_FILE =
   'Environment files are not read here: put the variables into `env`, or set them before starting.'
 
-/** The path module of the platform asked about, which need not be the one this runs on. */
+/** The path module of the given platform, which may differ from this machine's. */
 export const pathOf = (place: Place) => (place.platform === 'win32' ? win32 : posix)
 
 /** Where desktop programs keep a user's settings. */

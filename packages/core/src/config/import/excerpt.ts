@@ -1,7 +1,7 @@
-// excerpt.ts: text from a stranger's file, made fit to stand in a message on a terminal.
+// excerpt.ts: text from another program's file, made safe for a message on a terminal.
 
 /** Control, invisible and direction-changing characters, which could rewrite the line they stand in. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them.
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 const MAX = 200
 

@@ -1,9 +1,9 @@
-// fields.ts: reads one entry, field by field, checking types, translating variables and remembering what was asked
-// for, so that whatever nobody asked for can be named. Both directions use it.
+// fields.ts: reads one entry field by field, checks types, translates variables and records which fields were read,
+// so the unread ones can be reported. Both directions use it.
 import { isObject, type JsonObject } from './tree.ts'
 import type { ImportNote, Tell } from './types.ts'
 
-/** A field has a shape that nothing can be made of; the entry is left out. */
+/** A field has an unusable shape; the entry is left out. */
 export class WrongShape extends Error {
   readonly field: string
   readonly expected: string
@@ -41,7 +41,7 @@ export class Fields {
     return Object.hasOwn(this.raw, key) && this.raw[key] !== null && this.raw[key] !== undefined
   }
 
-  /** The value as it is, whatever it is. */
+  /** The value, unchecked. */
   any(key: string): unknown {
     this.taken.add(key)
     return this.has(key) ? this.raw[key] : undefined
@@ -100,7 +100,7 @@ export class Fields {
     this.taken.add(key)
   }
 
-  /** Names every field that nobody asked for. */
+  /** Notes every field that was not read. */
   leftovers(message: string): void {
     for (const key of Object.keys(this.raw))
       if (!this.taken.has(key) && this.has(key)) this.note(key, message)

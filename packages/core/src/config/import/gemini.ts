@@ -1,5 +1,5 @@
-// gemini.ts: Gemini CLI's settings.json. `httpUrl` is HTTP; a bare `url` was SSE once and is tried as HTTP first today.
-// A server is switched off by a list of names beside the servers, not in its entry.
+// gemini.ts: Gemini CLI's settings.json. `httpUrl` is HTTP; a bare `url` was SSE in old versions and is tried as HTTP
+// first today. A list of names beside the servers disables a server, not a key in its entry.
 
 import { pathOf } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
@@ -101,7 +101,7 @@ export const gemini: ClientFormat = {
   },
 }
 
-/** The names that `mcp.excluded`, or a missing place in `mcp.allowed`, switch off. */
+/** The names that `mcp.excluded`, or absence from `mcp.allowed`, disable. */
 function switchedOff(document: JsonObject, notes: ImportNote[]): (name: string) => boolean {
   const mcp = isObject(document.mcp) ? document.mcp : {}
   const names = (key: string): readonly unknown[] | undefined => {
@@ -144,7 +144,7 @@ function readRemote(fields: Fields, type: RemoteType): Record<string, unknown> {
   return { ...address, headers: fields.textMap('headers'), oauth: readOAuth(fields) }
 }
 
-/** Without a type, HTTP is tried and then SSE, as here; an address that ends in `/sse` says which it is. */
+/** Without a type, HTTP is tried and then SSE; an address that ends in `/sse` is SSE. */
 function readUrl(fields: Fields, type: RemoteType): Record<string, unknown> {
   const url = fields.text('url')
   return { type: type ?? (url !== undefined && /\/sse\/?$/.test(url) ? 'sse' : undefined), url }

@@ -543,7 +543,7 @@ function expectOnlyNamedLosses(
   expect([...after.keys()].every((name) => before.has(name))).toBe(true)
 }
 
-/** Without what says nothing: a default, an alias, an empty object. */
+/** Without what adds nothing: a default, an alias, an empty object. */
 function normal(entry: WrittenEntry): WrittenEntry {
   const type = entry.type === 'stdio' ? undefined : entry.type === 'streamable-http' ? 'http' : entry.type
   return { ...entry, type, disabled: entry.disabled || undefined, args: entry.args ?? [] }

@@ -1,5 +1,5 @@
-// import: other clients' formats, read and written. One entry a client; a new client is one file, one fixture and one
-// line here.
+// import: other clients' formats, read and written. One entry per client; a new client is one file, one fixture and
+// one line here.
 import { claudeDesktop } from './claude-desktop.ts'
 import { codex } from './codex.ts'
 import { cursor } from './cursor.ts'

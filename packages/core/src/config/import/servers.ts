@@ -1,5 +1,5 @@
-// servers.ts: the walk over all servers of a document, the same for every client and both directions: names made
-// legal, one bad entry kept from spoiling the others, and what our entry says that the other side cannot.
+// servers.ts: the loop over all servers of a document, shared by every client and both directions: it makes names
+// legal, keeps one bad entry from affecting the others, and notes what the target format cannot express.
 import { CONFIG_LIMITS } from '../../limits.ts'
 import { excerpt } from './excerpt.ts'
 import { compact, Fields, type Translate, WrongShape } from './fields.ts'
@@ -48,11 +48,11 @@ function convertOne(
     notes.push({ server: name, message: 'An object is expected; the server is left out.' })
     return undefined
   }
-  // Notes about a server that is left out in the end would only distract from the one that says so.
+  // Drop the other notes about a server that is left out, so the one that says so stands out.
   const own: ImportNote[] = []
   try {
     const entry = convert(new Fields(name, value, own, translate))
-    // One by one: there may be more of them than a call takes arguments.
+    // One by one: there may be more of them than a call accepts as arguments.
     for (const note of own) notes.push(note)
     return entry
   } catch (error) {
@@ -63,7 +63,7 @@ function convertOne(
   }
 }
 
-/** A legal name for each, never two alike; a name that is legal already is never taken by another. */
+/** A legal name for each, all distinct; a name that is already legal is never given to another. */
 function legalNames(names: readonly string[]): readonly string[] {
   const taken = new Set([...names.filter(isLegal), '__proto__'])
   return names.map((name) => {
@@ -95,7 +95,7 @@ export function serverMap(
   return []
 }
 
-/** Names the top-level keys that nobody reads, in a file that is about servers only. */
+/** Notes the unknown top-level keys of a file that is about servers only. */
 export function noteOthers(document: JsonObject, known: readonly string[], notes: ImportNote[]): void {
   for (const key of Object.keys(document))
     if (!known.includes(key) && key !== '$schema')
@@ -108,7 +108,7 @@ const HTTP_NAMES = ['http', 'streamable-http', 'streamableHttp', 'streamable_htt
 
 export type RemoteType = 'http' | 'sse' | undefined
 
-/** `type` as clients write it: ours, or undefined where it says nothing that `command` or `url` does not. */
+/** `type` as clients write it: ours, or undefined where it adds nothing to `command` or `url`. */
 export function readType(fields: Fields, key = 'type'): RemoteType {
   const type = fields.plain(key)
   if (type === undefined || type === 'stdio') return undefined
@@ -134,12 +134,12 @@ export function requireOne(entry: WrittenEntry, hint: string): void {
 export const CLIENT_SECRET = 'A client secret is not kept in a file: set MCP_CLIENT_SECRET when you log in.'
 export const UNKNOWN = 'This field is not known here and is left out.'
 
-/** What a client's entry can say of ours, besides command, args, env, url and headers. */
+/** Which of our fields a client's entry can express, besides command, args, env, url and headers. */
 export type Ability =
   | 'stdio'
   | 'http'
   | 'sse'
-  /** A URL whose kind is found out by trying. */
+  /** A URL whose transport is found by trying. */
   | 'url'
   | 'cwd'
   | 'timeout'
@@ -152,7 +152,7 @@ export type Ability =
   | 'oauth.callbackPort'
   | 'headersHelper'
 
-/** Our entry, checked and reduced to what the client can say. */
+/** Our entry, checked and reduced to what the client can express. */
 export interface Written {
   readonly kind: 'stdio' | 'http' | 'sse' | 'url'
   readonly command?: string | undefined
@@ -175,11 +175,11 @@ export interface Written {
 export interface Target {
   readonly title: string
   readonly can: readonly Ability[]
-  /** Leave the texts of `env` and `headers` alone: the client has its own fields for variables in them. */
+  /** Leave the strings in `env` and `headers` alone: the client has its own fields for variables in them. */
   readonly rawMaps?: boolean
 }
 
-/** Reads one of our entries for `target`; what it cannot say is noted. Undefined: the whole server is left out. */
+/** Reads one of our entries for `target` and notes what it cannot express. Undefined: the server is left out. */
 export function readOurs(fields: Fields, target: Target): Written | undefined {
   const { title } = target
   const can = (ability: Ability) => target.can.includes(ability)
@@ -271,9 +271,9 @@ function changeOfKind(title: string, from: string, to: string): string {
   return `${title} takes this URL for HTTP and does not fall back to SSE.`
 }
 
-/** The `oauth` of our entry, or undefined when nothing of it was said. */
-export function oauthOf(said: Pick<Written, 'clientId' | 'scopes' | 'callbackPort'>): unknown {
-  const oauth = compact(said)
+/** The `oauth` of our entry, or undefined when none of it was read. */
+export function oauthOf(values: Pick<Written, 'clientId' | 'scopes' | 'callbackPort'>): unknown {
+  const oauth = compact(values)
   return Object.keys(oauth).length === 0 ? undefined : oauth
 }
 

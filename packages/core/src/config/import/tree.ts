@@ -1,5 +1,5 @@
-// tree.ts: text of a client's file → plain values that are safe to walk. Comments, trailing commas and a byte
-// order mark are fine; an error names its line. It knows nothing of servers.
+// tree.ts: text of a client's file → plain values that are safe to walk. Comments, trailing commas and a byte order
+// mark are accepted; an error names its line. It knows nothing about servers.
 import {
   createScanner,
   type ParseError as JsonFault,
@@ -11,7 +11,7 @@ import { parse as parseTomlText, TomlError } from 'smol-toml'
 import { ParseError } from '../../errors.ts'
 import { CONFIG_LIMITS } from '../../limits.ts'
 
-/** No prototype, so that a key such as `__proto__` is a key and nothing more. */
+/** No prototype, so that a key such as `__proto__` is an ordinary key. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function isObject(value: unknown): value is JsonObject {
@@ -28,7 +28,7 @@ export type Tree =
   | { readonly kind: 'empty' }
   | ({ readonly kind: 'fault'; readonly reason: string } & Position)
 
-/** JSON with comments, kept as a tree whose nodes know their place. */
+/** JSON with comments, as a tree whose nodes know their position. */
 export function parseJsonTree(text: string): Tree {
   const clean = text.replace(/^\uFEFF/, '')
   if (clean.trim() === '') return { kind: 'empty' }
@@ -43,7 +43,7 @@ export function parseJsonTree(text: string): Tree {
   return { kind: 'tree', root, position: placesOf(clean) }
 }
 
-/** JSON with comments. An empty file is an empty object: that is what every client makes of it. */
+/** JSON with comments. An empty file is an empty object, as every client reads it. */
 export function parseJson(text: string): JsonObject {
   const tree = parseJsonTree(text)
   if (tree.kind === 'empty') return Object.create(null)
@@ -58,13 +58,13 @@ export function parseToml(text: string): JsonObject {
     return parseTomlText(text.replace(/^\uFEFF/, ''))
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
-    // The rest of its message repeats the lines of the file, which may hold a secret.
+    // The rest of the message repeats lines of the file, which may hold a secret.
     const reason = error.message.split('\n', 1)[0]?.replace(/^Invalid TOML document: /, '') ?? 'not valid'
     throw broken('TOML', reason, { line: error.line, column: error.column })
   }
 }
 
-/** The parser calls itself for each level; a file of a million brackets would take the stack down with it. */
+/** The parser recurses for each level; a file of a million brackets would overflow the stack. */
 function tooDeep(text: string): Extract<Tree, { kind: 'fault' }> | undefined {
   const scanner = createScanner(text, true)
   let depth = 0
@@ -97,7 +97,7 @@ function place(text: string, offset: number): Position {
   return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') }
 }
 
-/** For many places in one text: the lines are counted once. */
+/** For many positions in one text: the lines are counted once. */
 function placesOf(text: string): (node: Node) => Position {
   let starts: number[] | undefined
   return ({ offset }) => {

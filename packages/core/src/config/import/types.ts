@@ -1,13 +1,13 @@
 // types.ts: what an importer and exporter of another client's format is. One ClientFormat is one client; index.ts
 // holds the table of them. Everything here is pure: reading and writing files is the caller's work.
 
-/** An entry as a person writes it in `.mcp.json`, before any check. */
+/** An entry as the user writes it in `.mcp.json`, before any check. */
 export type WrittenEntry = Readonly<Record<string, unknown>>
 
-/** Something that could not be carried over, or that changed its meaning on the way. Never holds a secret value. */
+/** Something that could not be converted, or whose meaning changed. Never holds a secret value. */
 export interface ImportNote {
   readonly server?: string
-  /** The field it is about, in the words of the side it was read from, e.g. `oauth.clientSecret`. */
+  /** The field, in the vocabulary of the side it was read from, e.g. `oauth.clientSecret`. */
   readonly field?: string
   readonly message: string
 }
@@ -41,10 +41,10 @@ export interface ClientFormat {
   readonly title: string
   /** Files the client itself reads, most specific (project) first. */
   files(place: Place): readonly ClientFile[]
-  /** Throws ParseError, with the line, for a text that is not a document of this client at all. */
+  /** Throws ParseError, with the line, for a text that is not a document of this client. */
   parse(text: string): Imported
   print(servers: ReadonlyMap<string, WrittenEntry>): Printed
 }
 
-/** Receives a note about the place that is being converted. */
+/** Receives a note about the field that is being converted. */
 export type Tell = (message: string) => void

@@ -1,5 +1,5 @@
-// variables.ts: how each client spells a variable inside a text, translated to our `${VAR}` and `${VAR:-default}` and
-// back. A spelling that has no counterpart stays as it is and is told about.
+// variables.ts: how each client spells a variable inside a string, translated to our `${VAR}` and `${VAR:-default}`
+// and back. A spelling without a counterpart stays as it is and is reported.
 import { excerpt } from './excerpt.ts'
 import type { Tell } from './types.ts'
 
@@ -10,27 +10,27 @@ export interface VariableStyle {
 
 export interface StyleOptions {
   readonly title: string
-  /** How the client spells a variable; undefined when it knows none. */
+  /** How the client spells a variable; undefined when it supports none. */
   readonly spell: ((name: string) => string) | undefined
   /** The client writes `${VAR}` and `${VAR:-default}` as we do. */
   readonly sameAsOurs?: boolean
-  /** What `${…}` means besides a variable of the environment: our text for it, or undefined. */
+  /** What `${…}` means besides an environment variable: our text for it, or undefined. */
   readonly special?: (inner: string, tell: Tell) => string | undefined
   /** Sources of patterns for further spellings of a variable, each with the name as its only group. */
   readonly also?: readonly string[]
-  /** Source of a pattern, without groups, for what the client fills in and we cannot. */
+  /** Source of a pattern, without groups, for what the client expands and we cannot. */
   readonly foreign?: string
 }
 
 export const NAME = '[A-Za-z_][A-Za-z0-9_]*'
-// No brace inside braces: a pattern that runs on to a far `}` takes quadratic time on a text full of `${`.
+// No brace inside braces: a pattern that runs to a far `}` takes quadratic time on a text full of `${`.
 const OURS = `\\$\\{(${NAME})(?::-([^{}]*))?\\}`
 const ENV_INNER = new RegExp(`^env:(${NAME})$`)
 const OURS_WHOLE = new RegExp(`^${OURS}$`)
 
 export const variable = (name: string) => `\${${name}}`
 
-/** The one variable that a text consists of, if it does. */
+/** The variable, when the text consists of exactly one. */
 export function soleVariable(text: string): string | undefined {
   const match = OURS_WHOLE.exec(text)
   return match && match[2] === undefined ? match[1] : undefined
@@ -67,7 +67,7 @@ export function variableStyle(options: StyleOptions): VariableStyle {
     })
 
   const print = (text: string, tell: Tell): string => {
-    let told = false
+    let noted = false
     const out = options.sameAsOurs
       ? text
       : text.replace(new RegExp(OURS, 'g'), (match: string, name: string, fallback: string | undefined) => {
@@ -75,11 +75,11 @@ export function variableStyle(options: StyleOptions): VariableStyle {
             tell(`${title} does not fill in variables: put the value in place of ${variable(name)}.`)
           else if (fallback !== undefined)
             tell(`${title} has no default for a variable: the one of ${name} is left out.`)
-          told ||= !spell || fallback !== undefined
+          noted ||= !spell || fallback !== undefined
           return spell ? spell(name) : match
         })
-    // Text that only looks like a variable to the client would come back changed.
-    if (!told && read(out, () => undefined) !== text)
+    // Text that looks like a variable to the client would come back changed.
+    if (!noted && read(out, () => undefined) !== text)
       tell(`Part of this text is plain here, but ${title} takes it for a variable.`)
     return out
   }

@@ -1,5 +1,5 @@
-// vscode.ts: VS Code's mcp.json (`servers`, `inputs`), and the older `"mcp": {"servers"}` inside settings.json.
-// It asks the user for inputs; here each becomes an environment variable, and a note says which.
+// vscode.ts: VS Code's mcp.json (`servers`, `inputs`), and the older `"mcp": {"servers"}` inside settings.json. VS
+// Code prompts the user for inputs; here each becomes an environment variable, and a note says which.
 
 import {
   ENV_FILE,
@@ -79,10 +79,10 @@ function files(place: Place): readonly ClientFile[] {
   ]
 }
 
-/** The object that holds the servers, wherever this kind of file keeps it. */
+/** The object that holds the servers, wherever this kind of file has it. */
 function bodyOf(document: JsonObject, notes: ImportNote[]): { body: JsonObject; key: string } {
   if (document.servers === undefined && isObject(document.mcp)) return { body: document.mcp, key: 'servers' }
-  // Other settings of a settings.json are none of our business.
+  // The other keys of a settings.json are ignored.
   const key = document.servers === undefined && document.mcpServers !== undefined ? 'mcpServers' : 'servers'
   if (document[key] !== undefined) noteOthers(document, [key, 'inputs'], notes)
   return { body: document, key }
@@ -128,7 +128,7 @@ function readOAuth(fields: Fields): unknown {
   return ours
 }
 
-/** Variables that nearly every machine sets for purposes of its own. */
+/** Variables that nearly every machine sets for other purposes. */
 const SYSTEM = new Set(
   'PATH HOME USER USERNAME LOGNAME SHELL PWD OLDPWD TMPDIR TEMP TMP LANG TERM EDITOR'.split(' '),
 )
@@ -139,7 +139,7 @@ interface Input {
   readonly fallback: string | undefined
 }
 
-/** The inputs of the document, each given a variable of its own when it is first used. */
+/** The inputs of the document; each gets its own variable when it is first used. */
 function readInputs(value: unknown, notes: ImportNote[]) {
   const defined = new Map<string, Input>()
   const list = Array.isArray(value) ? value : []
@@ -152,7 +152,7 @@ function readInputs(value: unknown, notes: ImportNote[]) {
     defined.set(item.id, {
       description: text('description'),
       password,
-      // What a password field is filled with beforehand is a secret, or nothing worth having.
+      // The default of a password field may be a secret, so it is dropped.
       fallback: password || text('default')?.includes('}') ? undefined : text('default'),
     })
   }
@@ -164,7 +164,7 @@ function readInputs(value: unknown, notes: ImportNote[]) {
     const known = names.get(id)
     if (known !== undefined) return known
     const plain = variableName(id)
-    // An input named "path" must not be answered with the PATH of this machine.
+    // An input named "path" must not read the PATH of this machine.
     const base = SYSTEM.has(plain) ? `INPUT_${plain}` : plain
     let count = counts.get(base) ?? 1
     const numbered = () => (count === 1 ? base : `${base}_${count}`)

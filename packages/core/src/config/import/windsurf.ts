@@ -1,5 +1,5 @@
-// windsurf.ts: ~/.codeium/windsurf/mcp_config.json. Remote servers have `serverUrl` (older: `url`), and which kind they
-// are is found out by trying.
+// windsurf.ts: ~/.codeium/windsurf/mcp_config.json. Remote servers have `serverUrl` (older: `url`); their transport
+// is found by trying.
 
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'

@@ -31,7 +31,7 @@ export interface BundleContext {
 
 export const isBundleName = (path: string) => /\.(?:mcpb|dxt)$/i.test(path)
 
-/** Reads one bundle. Whatever is wrong with it is a diagnostic; only an abort throws. */
+/** Reads one bundle. A fault in it is a diagnostic; only an abort throws. */
 export async function readBundle(file: string, context: BundleContext): Promise<RawDocument> {
   const { host, signal, limits = BUNDLE_LIMITS } = context
   const fail = (message: string, hint: string): RawDocument => ({
@@ -112,7 +112,7 @@ function readManifestText(text: string): Manifest {
   return { kind: 'value', value: plain(tree.root) }
 }
 
-/** Archives made on Windows do not say which file is a program; a binary server's entry point is one. */
+/** Archives made on Windows do not mark executables; a binary server's entry point is one. */
 async function makeStartable(folder: string, limits: ArchiveLimits): Promise<void> {
   const manifest = await manifestOf(folder, limits)
   const server = manifest.kind === 'value' && isObject(manifest.value) ? manifest.value.server : undefined

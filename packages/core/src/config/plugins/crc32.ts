@@ -1,4 +1,4 @@
-// crc32.ts: the check sum of zip files. Node's zlib has it only since 20.15, and the unzip library does not check it.
+// crc32.ts: the checksum of zip files. Node's zlib has it only since 20.15, and the unzip library does not check it.
 
 const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte
@@ -6,7 +6,7 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value
 })
 
-/** The sum over `bytes`, continuing from the sum of what came before. */
+/** The checksum of `bytes`, continued from the given one. */
 export function crc32(bytes: Uint8Array, before = 0): number {
   let sum = ~before
   for (const byte of bytes) sum = (sum >>> 8) ^ (TABLE[(sum ^ byte) & 0xff] ?? 0)

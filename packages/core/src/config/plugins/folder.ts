@@ -1,4 +1,4 @@
-// folder.ts: a plugin folder → the servers its `.mcp.json` and its manifest name. It reads; it starts nothing.
+// folder.ts: a plugin folder → the servers that its `.mcp.json` and its manifest name. It reads and starts nothing.
 import { realpath } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { readTextFile } from '../../files/index.ts'
@@ -20,7 +20,7 @@ export function folderFiles(folder: string): readonly string[] {
   return ['.mcp.json', ...MANIFESTS].map((name) => join(folder, name))
 }
 
-/** One document a file, in the order in which they count: of two servers with one name, the first is kept. */
+/** One document per file, in order of precedence: of two servers with one name, the first is kept. */
 export async function readPluginFolder(
   folder: string,
   context: BundleContext,
@@ -123,7 +123,7 @@ const inline = (servers: Readonly<Record<string, unknown>>): ReadonlyMap<string,
       .map(([name, value]) => [name, { value }]),
   )
 
-/** A file that the manifest points to. It must lie inside the plugin, links followed. */
+/** A file that the manifest points to. It must be inside the plugin after following links. */
 async function readReferenced(
   path: string,
   manifest: string,
@@ -160,7 +160,7 @@ function isInside(path: string, root: string): boolean {
 
 function withRoot(document: RawDocument, root: string): RawDocument {
   const servers = [...document.servers].map(([name, server]) => {
-    // A function, because a folder's name may hold what `replace` takes for a pattern.
+    // A function, because a folder's name may contain replacement patterns such as `$&`.
     const value = mapTexts(server.value, (text) => text.replace(ROOT_VARIABLE, () => root))
     return [name, { ...server, value }] as const
   })

@@ -1,5 +1,5 @@
 // plugins: enabled plugin folders and .mcpb bundles → raw server documents, one for each file that names servers.
-// Names are kept exactly as written; whether one is legal, or taken, is judged together with every other source.
+// Names stay exactly as written; they are checked later together with every other source.
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type BundleContext, isBundleName, readBundle } from './bundle.ts'
@@ -13,7 +13,7 @@ export type { UserValues } from './manifest.ts'
 export type { RawDocument, RawServer } from './servers-file.ts'
 export type { ArchiveLimits } from './unpack.ts'
 
-/** Reads every plugin, in order. What is wrong with one is a diagnostic of that one; only an abort throws. */
+/** Reads every plugin, in order. A fault in one is a diagnostic of that one; only an abort throws. */
 export async function readPlugins(
   paths: readonly string[],
   context: BundleContext,
@@ -23,7 +23,7 @@ export async function readPlugins(
   return documents
 }
 
-/** The files at which a plugin may begin, found or not. Those that a manifest names come with its documents. */
+/** The first files of a plugin, found or not. Those that a manifest names come with its documents. */
 export function pluginFiles(path: string): readonly string[] {
   return isBundleName(path) ? [path] : [path, ...folderFiles(path)]
 }

@@ -1,5 +1,5 @@
-// manifest.ts: the manifest of a bundle and the user's values → one entry of ours. Pure: where the bundle lies and
-// which machine this is come in as data.
+// manifest.ts: the manifest of a bundle and the user's values → one server entry. Pure: the bundle's path and the
+// platform come in as data.
 import { posix, win32 } from 'node:path'
 import { excerpt } from '../import/excerpt.ts'
 import { isObject, type JsonObject } from '../import/tree.ts'
@@ -14,7 +14,7 @@ export interface BundlePlace {
   readonly platform: NodeJS.Platform
 }
 
-/** Values for a bundle's `user_config`, by key. A text may itself be `${VAR}`: it is filled in like any other. */
+/** Values for a bundle's `user_config`, by key. A string may itself be `${VAR}`: it is expanded like any other. */
 export type UserValues = Readonly<Record<string, unknown>>
 
 export interface BundleServer {
@@ -25,14 +25,14 @@ export interface BundleServer {
 }
 
 export interface ManifestOutcome {
-  /** Absent when the manifest describes nothing that could be started. */
+  /** Absent when the manifest describes nothing that can be started. */
   readonly server?: BundleServer
   readonly diagnostics: readonly Diagnostic[]
 }
 
 type Value = string | readonly string[]
 
-/** What a manifest that does not say how to start its server means by its type. */
+/** The default command per server type, for a manifest that does not say how to start its server. */
 const RUNTIMES = {
   node: (entry: string) => ({ command: 'node', args: [entry] }),
   python: (entry: string, platform: NodeJS.Platform) => ({
@@ -46,10 +46,10 @@ const dirVariable = `\${__dirname}`
 
 export function readManifest(manifest: unknown, values: UserValues, place: BundlePlace): ManifestOutcome {
   const diagnostics: Diagnostic[] = []
-  const say = (severity: 'error' | 'warning', path: string, message: string, hint?: string) =>
+  const report = (severity: 'error' | 'warning', path: string, message: string, hint?: string) =>
     diagnostics.push({ severity, file: place.file, path, message, ...(hint !== undefined && { hint }) })
   const broken = (path: string, message: string): ManifestOutcome => {
-    say('error', path, message, 'Ask its author for a bundle that follows the MCPB manifest.')
+    report('error', path, message, 'Ask its author for a bundle that follows the MCPB manifest.')
     return { diagnostics }
   }
 
@@ -64,14 +64,14 @@ export function readManifest(manifest: unknown, values: UserValues, place: Bundl
   const start = startOf(type as keyof typeof RUNTIMES, server, place)
   if (typeof start === 'string') return broken('server.mcp_config', start)
 
-  const config = userConfig(manifest.user_config, values, place, say)
+  const config = userConfig(manifest.user_config, values, place, report)
   const fill = filler(config.values, place)
   const unknown = unknownKeys(start, config.values)
   for (const key of unknown)
-    say('warning', `user_config.${key}`, `The manifest uses "${excerpt(key)}" without defining it.`)
+    report('warning', `user_config.${key}`, `The manifest uses "${excerpt(key)}" without defining it.`)
   const runsHere = fitsPlatform(manifest, place.platform)
   if (!runsHere)
-    say(
+    report(
       'error',
       'compatibility.platforms',
       `This bundle is not made for ${place.platform}.`,
@@ -108,7 +108,7 @@ interface Start {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** How to start it, still with its variables; a text is the reason why not. */
+/** How to start it, variables unexpanded; a string is the reason why it cannot. */
 function startOf(type: keyof typeof RUNTIMES, server: JsonObject, place: BundlePlace): Start | string {
   const config = server.mcp_config
   if (config === undefined) {
@@ -157,13 +157,13 @@ function resolveCommand(command: string, isBinary: boolean, place: BundlePlace):
   return isBinary && place.platform === 'win32' && path.extname(file) === '' ? `${file}.exe` : file
 }
 
-type Say = (severity: 'error' | 'warning', path: string, message: string, hint?: string) => void
+type Report = (severity: 'error' | 'warning', path: string, message: string, hint?: string) => void
 
 function userConfig(
   definitions: unknown,
   values: UserValues,
   place: BundlePlace,
-  say: Say,
+  report: Report,
 ): { values: ReadonlyMap<string, Value | undefined>; lacks: readonly string[] } {
   const filled = new Map<string, Value | undefined>()
   const lacks: string[] = []
@@ -176,7 +176,7 @@ function userConfig(
     const given = Object.hasOwn(values, key) ? values[key] : undefined
     const value = usable(given ?? definition.default, definition)
     if (typeof value === 'object' && 'wrong' in value) {
-      say(
+      report(
         'error',
         path,
         `The value for ${title} is not ${value.wrong}.`,
@@ -185,7 +185,7 @@ function userConfig(
       lacks.push(key)
     } else if (value === undefined && definition.required === true) {
       const secret = definition.sensitive === true ? ` It is a secret: give it as a variable, \${NAME}.` : ''
-      say(
+      report(
         'error',
         path,
         `This bundle needs a value for ${title}.`,
@@ -194,12 +194,12 @@ function userConfig(
       lacks.push(key)
     }
     const text = typeof value === 'object' && 'wrong' in value ? undefined : value
-    // Only the author's defaults may speak of places; what the user wrote stays as it is.
+    // Only the author's defaults may use place variables; what the user wrote stays as it is.
     filled.set(key, given === undefined ? fillPlaces(text, places.one) : text)
   }
   for (const key of Object.keys(values))
     if (!filled.has(key))
-      say('warning', `user_config.${key}`, `This bundle has no setting named "${excerpt(key)}".`)
+      report('warning', `user_config.${key}`, `This bundle has no setting named "${excerpt(key)}".`)
   return { values: filled, lacks }
 }
 
@@ -224,7 +224,7 @@ function usable(value: unknown, definition: JsonObject): Value | undefined | { r
   return typeof value === 'string' ? value : { wrong: 'a text' }
 }
 
-// No brace inside braces, or a text full of `${` would take quadratic time.
+// No brace inside braces, or a text full of `${` takes quadratic time.
 const VARIABLE = /\$\{([^{}]*)\}/g
 const USER = 'user_config.'
 
@@ -239,7 +239,7 @@ function unknownKeys(start: Start, known: ReadonlyMap<string, unknown>): Readonl
   )
 }
 
-/** Fills in the variables of a manifest. Others, such as `${PATH}`, are left to the expansion of every entry. */
+/** Expands the variables of a manifest. Others, such as `${PATH}`, are left to the expansion of every entry. */
 function filler(values: ReadonlyMap<string, Value | undefined>, place: BundlePlace) {
   const path = place.platform === 'win32' ? win32 : posix
   const places: ReadonlyMap<string, string> = new Map([
@@ -260,7 +260,7 @@ function filler(values: ReadonlyMap<string, Value | undefined>, place: BundlePla
       if (value === undefined) return inner.startsWith(USER) ? '' : match
       return typeof value === 'string' ? value : value.join(',')
     })
-  /** The one user value that a text consists of: `{ value }`, with undefined when it was not given. */
+  /** The value, when the text consists of exactly one user value: `{ value }`, undefined when it was not given. */
   const sole = (text: string): { readonly value: Value | undefined } | undefined => {
     const inner = /^\$\{([^{}]*)\}$/.exec(text)?.[1]
     return inner?.startsWith(USER) ? { value: look(inner) } : undefined
@@ -268,13 +268,13 @@ function filler(values: ReadonlyMap<string, Value | undefined>, place: BundlePla
 
   return {
     one,
-    /** An argument: a list becomes several, a value that was not given none. */
+    /** An argument: a list becomes several, a missing value none. */
     many(text: string): readonly string[] {
       const user = sole(text)
       if (!user) return [one(text)]
       return user.value === undefined ? [] : typeof user.value === 'string' ? [user.value] : user.value
     },
-    /** A variable of the environment: not set when its value was not given. */
+    /** An environment variable: not set when its value was not given. */
     maybe(text: string): string | undefined {
       const user = sole(text)
       return user && user.value === undefined ? undefined : one(text)

@@ -233,7 +233,7 @@ describe('a bundle', () => {
     const again = await readPlugins([await put('elsewhere/b.dxt', archive)], context())
     expect(again[0]?.servers.get('hello')?.value).toEqual(entry)
     expect(await readFile(marker, 'utf8')).toBe('kept')
-    // No draft came and went either.
+    // No temporary folder came and went either.
     expect((await stat(join(dir, 'cache', 'bundles'))).mtimeMs).toBe(before.mtimeMs)
   })
 
@@ -653,7 +653,7 @@ interface Item {
   readonly data: string | Buffer
   readonly mode?: number
   readonly flags?: number
-  /** What the headers say the size is, whatever it is. */
+  /** The size in the headers, right or wrong. */
   readonly claim?: number
   /** Compressed bytes to write instead of the real ones. */
   readonly raw?: Buffer

@@ -1,5 +1,5 @@
-// servers-file.ts: the text of a file or answer that lists servers → each server's raw value and its place. It checks no
-// entry: that is the schema's work, later and for every source alike.
+// servers-file.ts: the text of a file or response that lists servers → each server's raw value and its position. It
+// checks no entry: the schema does that later for every source.
 import type { Node } from 'jsonc-parser'
 import { parseJsonTree, plain } from '../import/tree.ts'
 import type { Diagnostic } from '../types.ts'
@@ -7,32 +7,32 @@ import type { Diagnostic } from '../types.ts'
 export interface RawServer {
   /** The entry as written: a JSON value, unchecked. */
   readonly value: unknown
-  /** 1-based place in `source`, when the text is there to be looked at. */
+  /** 1-based position in `source`, when its text can be opened. */
   readonly line?: number
   readonly column?: number
-  /** Why the entry is disabled, when nobody switched it off. */
+  /** Why the entry is disabled, when the user did not disable it. */
   readonly offBecause?: string
 }
 
-/** What one source says, before anybody has judged it. */
+/** The content of one source, unchecked. */
 export interface RawDocument {
   /** The file or URL. */
   readonly source: string
-  /** Names exactly as written; whether they are legal and free is judged with every other source's. */
+  /** Names exactly as written; they are checked together with every other source's. */
   readonly servers: ReadonlyMap<string, RawServer>
   readonly diagnostics: readonly Diagnostic[]
-  /** Of a bundle that was only looked at: unpacks it, or says why it cannot. */
+  /** For a bundle that was only inspected: unpacks it, or says why it cannot. */
   readonly unpack?: (() => Promise<Diagnostic | undefined>) | undefined
 }
 
 export interface DocumentShape {
-  /** The keys under which the map of servers may stand; the first one present counts. */
+  /** The keys that may hold the map of servers; the first one present counts. */
   readonly keys: readonly string[]
   /** Without such a key, the whole object is the map. */
   readonly flat: boolean
 }
 
-/** `readable` is false when the text is no list of servers at all, and the one diagnostic says why. */
+/** `readable` is false when the text is not a list of servers, and the one diagnostic says why. */
 export function readServers(
   text: string,
   source: string,
@@ -90,7 +90,7 @@ function membersOf(object: Node): Map<string, Node> {
   return members
 }
 
-/** The same value with `change` applied to every text in it; keys stay. */
+/** The same value with `change` applied to every string in it; keys stay. */
 export function mapTexts(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change))

@@ -1,5 +1,5 @@
-// unpack.ts: a zip from a stranger → a folder that can be trusted to hold what the zip says and nothing else. It is
-// all or nothing: the folder appears under its final name in one step, or not at all.
+// unpack.ts: an untrusted zip → a folder that holds exactly what the zip says. All or nothing: the folder appears
+// under its final name in one step, or not at all.
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { lstat, mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { BUNDLE_CACHE_LIMITS, BUNDLE_LIMITS } from '../../limits.ts'
 import { excerpt } from '../import/excerpt.ts'
 import { crc32 } from './crc32.ts'
 
-/** The archive is not one that may be unpacked; `message` says what is wrong with it. */
+/** The archive must not be unpacked; `message` says what is wrong with it. */
 export class ArchiveRefused extends Error {}
 
 export type ArchiveLimits = { readonly [name in keyof typeof BUNDLE_LIMITS]: number }
@@ -20,9 +20,9 @@ export type ArchiveLimits = { readonly [name in keyof typeof BUNDLE_LIMITS]: num
 export interface UnpackOptions {
   readonly signal?: AbortSignal | undefined
   readonly limits?: ArchiveLimits
-  /** Called on the finished folder before it gets its name; a throw leaves nothing behind. */
+  /** Called on the finished folder before it gets its final name; a throw leaves nothing behind. */
   readonly prepare?: (folder: string) => Promise<void>
-  /** The SHA-256 that was approved: an archive with another one is refused. */
+  /** The SHA-256 that was approved: an archive with another one is rejected. */
   readonly wanted?: string | undefined
 }
 
@@ -31,12 +31,12 @@ const REGULAR = 0o100000
 const FOLDER = 0o040000
 /** Files written at the same time. */
 const WRITERS = 8
-/** Files up to this size are written in one go, which is several times quicker than a stream for each. */
+/** Files up to this size are written in one call, which is several times faster than a stream for each. */
 const WHOLE_BYTES = 256 * 1024
-/** A half-unpacked folder that nobody finished within this time was left by a crash. */
+/** A half-unpacked folder older than this was left by a crash. */
 const ABANDONED_MS = 60 * 60 * 1000
 
-/** Unpacks `archive` into `<bundles>/<sha256 of the archive>` unless it is there already; answers that folder. */
+/** Unpacks `archive` into `<bundles>/<sha256 of the archive>` unless it exists; returns that folder. */
 export async function unpackArchive(
   archive: string,
   bundles: string,
@@ -58,7 +58,7 @@ export async function unpackArchive(
   const draft = join(bundles, `.draft-${process.pid}-${randomBytes(6).toString('hex')}`)
   await mkdir(draft, { mode: 0o700 })
   try {
-    // Unpacked from a copy, so that what was hashed is what is unpacked even if the file changes meanwhile.
+    // Unpacked from a copy, so that the hashed bytes are the unpacked ones even if the file changes meanwhile.
     const copy = join(draft, 'archive.zip')
     const hash = await copyHashed(archive, copy, limits.archiveBytes, options.signal)
     if (options.wanted !== undefined && hash !== options.wanted)
@@ -73,13 +73,13 @@ export async function unpackArchive(
   }
 }
 
-/** What may still be read of bundles that wait for approval. */
+/** How many bytes may still be read of bundles that wait for approval. */
 export interface PendingBudget {
   plugins: number
   bytes: number
 }
 
-/** What an archive is and what its manifest says, without unpacking it. Takes the bytes that it reads from `budget`. */
+/** The archive's hash and manifest, without unpacking it. Takes the bytes that it reads from `budget`. */
 export async function peekArchive(
   archive: string,
   limits: ArchiveLimits,
@@ -149,7 +149,7 @@ async function copyHashed(
   return hash.digest('hex')
 }
 
-/** Another process may have been quicker with the same archive; then its folder is as good as ours. */
+/** Another process may have unpacked the same archive first; then its folder is used. */
 async function moveInto(folder: string, final: string): Promise<string> {
   try {
     await rename(folder, final)
@@ -174,14 +174,14 @@ async function sweep(bundles: string): Promise<void> {
   await removeOldest(bundles)
 }
 
-/** A folder's date says when its bundle was used last. */
+/** A folder's date says when its bundle was last used. */
 async function markUsed(folder: string): Promise<void> {
   const now = new Date()
-  // A cache that may not be written to is not swept either.
+  // A read-only cache is not swept.
   await utimes(folder, now, now).catch(() => undefined)
 }
 
-/** Keeps the cache within its limits: those that were not used for longest go first. */
+/** Keeps the cache within its limits: the least recently used go first. */
 async function removeOldest(bundles: string): Promise<void> {
   const { keptBundles, keptBytes, keepMs } = BUNDLE_CACHE_LIMITS
   const folders = []
@@ -244,8 +244,8 @@ async function unpackInto(
 
 function openZip(path: string): Promise<ZipFile> {
   return new Promise((done, fail) => {
-    // It checks each entry's real size against what the header claims, and refuses backslashes, `..` and absolute
-    // names itself; safePath looks once more, because everything hangs on it.
+    // The library checks each entry's real size against its header, and rejects backslashes, `..` and absolute names
+    // itself; safePath checks again, because everything depends on it.
     const options = { lazyEntries: true, autoClose: false, strictFileNames: true, validateEntrySizes: true }
     yauzl.open(path, options, (error, zip) => (error ? fail(unreadable(error)) : done(zip)))
   })
@@ -287,7 +287,7 @@ interface Plan {
   readonly files: readonly PlannedFile[]
 }
 
-/** Judges every entry before the first byte is written. */
+/** Checks every entry before the first byte is written. */
 function planOf(entries: readonly Entry[], limits: ArchiveLimits): Plan {
   refuseOverlaps(entries)
   const folders = new Map<string, string>()
@@ -303,7 +303,7 @@ function planOf(entries: readonly Entry[], limits: ArchiveLimits): Plan {
     if (entry.isEncrypted()) throw new ArchiveRefused(`"${excerpt(path)}" is encrypted.`)
     claimed += entry.uncompressedSize
     if (claimed > limits.unpackedBytes) throw tooLarge(limits)
-    // Some file systems take two spellings of a name for one file.
+    // Some file systems treat two spellings of a name as one file.
     const key = foldedName(path)
     if (isFolderName) folders.set(key, path)
     else if (files.has(key))
@@ -323,7 +323,7 @@ function planOf(entries: readonly Entry[], limits: ArchiveLimits): Plan {
 
 const foldedName = (path: string) => path.normalize('NFC').toLowerCase()
 
-/** Entries that share their bytes are how a small archive becomes an endless one. */
+/** Overlapping entries are how a small archive expands without end. */
 function refuseOverlaps(entries: readonly Entry[]): void {
   const LOCAL_HEADER_BYTES = 30
   const spans = entries
@@ -340,10 +340,10 @@ function refuseOverlaps(entries: readonly Entry[]): void {
   }
 }
 
-/** No file system takes a longer one, and looking at it would take long. */
+/** No file system accepts a longer one, and checking it would take long. */
 const MAX_NAME = 1024
 
-/** The name as a path below the folder, or a refusal. */
+/** The name as a path below the folder, or an error. */
 function safePath(name: string): string {
   if (name.length > MAX_NAME) throw new ArchiveRefused(`"${excerpt(name)}" is too long a name.`)
   const path = name.replace(/\/+$/, '')
@@ -351,14 +351,14 @@ function safePath(name: string): string {
   const bad =
     path === '' ||
     name.startsWith('/') ||
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters, NUL above all, are what is looked for.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for control characters, NUL above all.
     /[\\:*?"<>|\u0000-\u001f\u007f]/.test(name) ||
     parts.some((part) => part === '' || part === '.' || part === '..' || /[. ]$/.test(part) || isDevice(part))
   if (bad) throw new ArchiveRefused(`"${excerpt(name)}" is not a name that may be unpacked.`)
   return path
 }
 
-/** Names that Windows takes for a device in any folder. */
+/** Names that Windows reserves for devices in any folder. */
 const isDevice = (part: string) => /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?$/i.test(part)
 
 async function writeEntry(
@@ -375,7 +375,7 @@ async function writeEntry(
   const source = await new Promise<Readable>((done, fail) => {
     zip.openReadStream(entry, (error, stream) => (error ? fail(unreadable(error)) : done(stream)))
   })
-  // What counts is what comes out, not what the header says.
+  // What counts is the actual size, not the header's.
   let sum = 0
   const spend = (chunk: Buffer) => {
     sum = crc32(chunk, sum)
@@ -392,7 +392,7 @@ async function writeEntry(
       await writeFile(target, Buffer.concat(chunks), { flag: flags.flags, mode: flags.mode })
     } else await pipeline(source, tapped(spend), createWriteStream(target, flags), { signal })
   } catch (error) {
-    // Errors without a system call come from inflating or from the size check: the archive's fault, not the disk's.
+    // Errors without a system call come from inflating or from the size check: a fault of the archive, not the disk.
     const isSystem = typeof (error as NodeJS.ErrnoException).syscall === 'string'
     if (error instanceof ArchiveRefused || isSystem || signal?.aborted) throw error
     throw unreadable(error as Error)
@@ -400,7 +400,7 @@ async function writeEntry(
   if (sum !== entry.crc32) throw new ArchiveRefused(`"${excerpt(entry.fileName)}" is damaged.`)
 }
 
-/** Passes everything on after `see` has had a look; a throw of `see` ends it. */
+/** Passes every chunk on after calling `see`; a throw in `see` ends the stream. */
 function tapped(see: (chunk: Buffer) => void): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, next) {

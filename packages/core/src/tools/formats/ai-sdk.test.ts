@@ -65,7 +65,7 @@ describe('the AI SDK', () => {
     })
     expect(text).toBe('done')
     expect(calls.map(({ args }) => args)).toEqual([{ who: 'Ann', 'how often?': 2 }])
-    // Whoever stops the conversation stops the call.
+    // Aborting the conversation aborts the call.
     expect(calls[0]?.context).toMatchObject({ caller: 'agent', signal: { aborted: false } })
     abort.abort()
     expect(calls[0]?.context.signal?.aborted).toBe(true)

@@ -1,5 +1,5 @@
-// ai-sdk.ts: tools as the AI SDK takes them. Its own `jsonSchema` function is handed in, so that this package needs no
-// version of it and fits them all.
+// ai-sdk.ts: tools in the form of the AI SDK. The caller passes its `jsonSchema` function, so that this package
+// depends on no version of it and works with all.
 import type { ModelBlock, ToolResult } from '../result.ts'
 import type { Tool } from '../tool.ts'
 import { fromAnthropic, toAnthropic } from './anthropic.ts'
@@ -47,7 +47,7 @@ export function toAiSdk<Schema>(
 /** `never`, because the SDK's tool sets are typed by what every tool of them accepts. */
 type AiSdkValidation = { success: true; value: never } | { success: false; error: Error }
 
-/** The SDK passes one schema to every provider, so it has the names that all of them take; the tool gets its own back. */
+/** The SDK passes one schema to every provider, so its names fit all of them; the tool gets its own names back. */
 function validate(tool: Tool, value: unknown): AiSdkValidation {
   const args = fromAnthropic(value, tool.inputJsonSchema)
   const problem = tool.argumentProblem(args)
@@ -56,7 +56,7 @@ function validate(tool: Tool, value: unknown): AiSdkValidation {
     : { success: false, error: new TypeError(problem) }
 }
 
-/** Newer versions hand over `{ output }`, older ones the result itself. */
+/** Newer versions pass `{ output }`, older ones the result itself. */
 function contentOf(output: unknown): readonly ModelBlock[] {
   const result = output as { output?: ToolResult; content?: readonly ModelBlock[] }
   return result.output?.content ?? result.content ?? []

@@ -1,5 +1,5 @@
-// anthropic.ts: tools as the Messages API takes them. It refuses a request in which one property of one tool has a name of
-// other characters than it knows; such a property gets another name, and the answer gets the original back.
+// anthropic.ts: tools in the form of the Messages API. It rejects a request in which one property of one tool has a
+// name with unsupported characters; such a property is renamed, and the arguments get the original name back.
 import type { JsonSchema } from '../definition.ts'
 import type { OfferedTool } from '../tool.ts'
 import { decodeArguments, type Encoded } from './decode-arguments.ts'
@@ -18,7 +18,7 @@ export function toAnthropic(tool: OfferedTool): AnthropicTool {
   return { name: tool.name, description: tool.description, input_schema: encode(tool.inputJsonSchema).schema }
 }
 
-/** What a model answered with, as the tool's own schema takes it. */
+/** The model's arguments, as the tool's own schema expects them. */
 export function fromAnthropic(args: unknown, schema: JsonSchema): Record<string, unknown> {
   return decodeArguments(args, encode(schema))
 }

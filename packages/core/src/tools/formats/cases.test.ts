@@ -401,7 +401,7 @@ describe('Gemini', () => {
     const own = fromGemini(args, schema)
     expect(own).toEqual({ any: [1], map: { a: 1 }, list: [7, 'words', '7'], maybe: {} })
     expect(compileSchema(schema).check(own).kind).toBe('valid')
-    // A model that sends the value itself is understood too.
+    // A model that sends the value itself works too.
     expect(fromGemini({ map: { a: 1 } }, schema)).toEqual({ map: { a: 1 } })
   })
 

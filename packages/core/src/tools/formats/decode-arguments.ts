@@ -1,5 +1,6 @@
-// decode-arguments.ts: the way back from a provider's form. A format notes on its own schema what it changed (a property's name, a
-// value, what may be left out); what the model answers is walked along that schema and becomes what the server asked for.
+// decode-arguments.ts: decodes arguments from a provider's form. A format records on its own schema what it changed
+// (a property's name, a value, what is optional); the model's arguments are walked along that schema and become what
+// the server expects.
 import type { JsonSchema } from '../definition.ts'
 import { isRecord, own, put } from '../json.ts'
 import { partsOf } from '../schema/compile.ts'
@@ -8,13 +9,13 @@ import type { Plain } from './portable.ts'
 
 /** What a format changed, by the part of its schema that the change belongs to. */
 export class Changes {
-  /** The object schema → the name it has for a property → the original name. */
+  /** The object schema → its name for a property → the original name. */
   readonly names = new Map<object, ReadonlyMap<string, string>>()
-  /** The object schema → properties whose null means that they are left out. */
+  /** The object schema → properties whose null means that they are omitted. */
   readonly absent = new Map<object, ReadonlySet<string>>()
-  /** Texts that stand for other values. */
+  /** Strings that stand for other values. */
   readonly values = new Map<object, ReadonlyMap<string, unknown>>()
-  /** Texts that hold JSON. */
+  /** Strings that hold JSON. */
   readonly json = new Set<object>()
 
   get none(): boolean {
@@ -29,9 +30,9 @@ export interface Encoded {
 
 const DEPTH = 128
 
-/** The arguments as the original schema takes them. */
+/** The arguments as the original schema expects them. */
 export function decodeArguments(args: unknown, { schema, changes }: Encoded): Record<string, unknown> {
-  // A provider's arguments are an object; anything else is for the check behind this to refuse.
+  // A provider's arguments are an object; the later check rejects anything else.
   if (changes.none || !isRecord(args)) return args as Record<string, unknown>
   return new Decoder(schema, changes).decode(args, schema, 0) as Record<string, unknown>
 }
@@ -64,7 +65,7 @@ class Decoder {
     return decoded
   }
 
-  /** The schema, what it refers to, and of its branches those that the value fits; all of them when it fits none. */
+  /** The schema, what it refers to, and those of its branches that match the value; all of them when none matches. */
   #partsFor(value: unknown, schema: Readonly<Plain>, depth: number): readonly Readonly<Plain>[] {
     if (depth > DEPTH) return []
     const parts: Readonly<Plain>[] = [schema]
@@ -111,7 +112,7 @@ function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The model wrote a text where any value may stand: then the text is the value.
+    // The model wrote a string where any value is allowed: then the string is the value.
     return text
   }
 }

@@ -1,5 +1,5 @@
-// describe-limits.ts: what a provider's subset cannot say, in words, so that the model knows it at least. The server's own
-// check still has the last word.
+// describe-limits.ts: adds to a description what a provider's subset cannot express, so that the model at least reads
+// it. The server's own check still decides.
 import { isRecord } from '../json.ts'
 import type { Plain } from './portable.ts'
 
@@ -31,7 +31,7 @@ export function describe(part: Plain, words: string): Plain {
   return part
 }
 
-/** Says in the description of `part` what the keywords of `schema` ask that `part` does not have. */
+/** Describes in `part` the keywords of `schema` that `part` does not have. */
 export function describeDropped(part: Plain, schema: Readonly<Plain>, dropped: readonly string[]): Plain {
   for (const key of dropped) {
     if (!Object.hasOwn(schema, key) || Object.hasOwn(part, key)) continue

@@ -1,8 +1,8 @@
-// gemini-values.ts: what types and values a part of a schema takes, and values as texts that can be told apart.
+// gemini-values.ts: the types and values that a part of a schema accepts, and values as strings that can be told apart.
 import { canonicalJson, isRecord } from '../json.ts'
 import type { Plain } from './portable.ts'
 
-/** The types of a part, as far as its keywords tell; none when it takes anything. */
+/** The types of a part, as far as its keywords tell; none when it accepts anything. */
 export function typesOf(schema: Readonly<Plain>): readonly string[] {
   if (Array.isArray(schema.type)) return schema.type
   if (typeof schema.type === 'string') return [schema.type]
@@ -11,7 +11,7 @@ export function typesOf(schema: Readonly<Plain>): readonly string[] {
   return []
 }
 
-/** The values that a part lists, those of a wrong type left out. */
+/** The values that a part lists, without those of a wrong type. */
 export function valuesOf(schema: Readonly<Plain>): readonly unknown[] | undefined {
   const listed = Array.isArray(schema.enum) ? schema.enum : undefined
   const isConstant = Object.hasOwn(schema, 'const')
@@ -32,7 +32,7 @@ export function typeOf(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** A text for each value: itself for a text that says something, its JSON for anything else. */
+/** A string for each value: itself for a non-empty string, its JSON for anything else. */
 export function labelled(values: readonly unknown[]): ReadonlyMap<string, unknown> {
   const labels = new Map<string, unknown>()
   for (const value of values) if (typeof value === 'string' && value !== '') labels.set(value, value)

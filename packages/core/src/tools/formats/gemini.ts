@@ -1,5 +1,5 @@
-// gemini.ts: tools as Gemini takes them: a small subset of OpenAPI 3.0 without references, constants, unions of types or
-// free-form objects. What the subset has no form for is asked for as text, and fromGemini() reads it back.
+// gemini.ts: tools in the form of Gemini: a small subset of OpenAPI 3.0 without references, constants, unions of
+// types or free-form objects. What the subset cannot express becomes a string, and fromGemini() decodes it.
 import type { JsonSchema } from '../definition.ts'
 import { isRecord, put } from '../json.ts'
 import { resolveReference, survey } from '../schema/reference.ts'
@@ -15,7 +15,7 @@ import { renamed } from './property-names.ts'
 export interface GeminiFunction {
   readonly name: string
   readonly description: string
-  /** Absent for a tool without parameters: an object with no properties is refused. */
+  /** Absent for a tool without parameters: Gemini rejects an object with no properties. */
   readonly parameters?: Plain
 }
 
@@ -42,7 +42,7 @@ const DROPPED = [
   'maxProperties',
   'default',
 ]
-/** References are written out. How deep that goes, and how much larger than the original the result may be. */
+/** References are inlined. Limits on their depth, and on how much larger than the original the result may be. */
 const DEPTH = 12
 const SPARE_CHARS = 4000
 
@@ -52,7 +52,7 @@ export function toGemini(tool: OfferedTool): GeminiFunction {
   return { name: tool.name, description: tool.description, ...(!empty && { parameters: schema }) }
 }
 
-/** What a model answered with, as the tool's own schema takes it. */
+/** The model's arguments, as the tool's own schema expects them. */
 export function fromGemini(args: unknown, schema: JsonSchema): Record<string, unknown> {
   const [subset, names] = encode(schema)
   return decodeArguments(decodeArguments(args, subset), names)
@@ -67,7 +67,7 @@ class Subset {
   readonly #root: Plain
   readonly #changes = new Changes()
   readonly #resolve: (reference: string) => unknown
-  /** Characters that references may still add, as their targets have them. */
+  /** Characters that inlined references may still add. */
   #room: number
 
   constructor(root: Plain) {
@@ -82,7 +82,7 @@ class Subset {
     return { schema: this.#typed(this.#root, 'object', 0, []), changes: this.#changes }
   }
 
-  /** `open` are the references that are being written out. */
+  /** `open` are the references being inlined. */
   #part(raw: unknown, depth: number, open: readonly unknown[]): Plain {
     if (!isRecord(raw)) return this.#anything({})
     if (depth > DEPTH) return this.#anything(raw)
@@ -147,7 +147,7 @@ class Subset {
     return describeDropped(result, schema, DROPPED)
   }
 
-  /** Only texts may be listed; other values are listed as text, and read back. */
+  /** Only strings may be listed; other values are listed as strings, and decoded. */
   #values(schema: Readonly<Plain>, values: readonly unknown[]): Plain {
     const listed = values.filter((value) => value !== null || values.length === 1)
     const nullable = listed.length < values.length ? { nullable: true } : {}
@@ -164,16 +164,16 @@ class Subset {
     depth: number,
     open: readonly unknown[],
   ): Plain {
-    const { anyOf: _any, oneOf: _one, description: _words, ...beside } = schema
+    const { anyOf: _any, oneOf: _one, description: _words, ...siblings } = schema
     const others = choices.filter((form) => !(isRecord(form) && form.type === 'null'))
     const nullable = others.length < choices.length ? { nullable: true } : {}
     if (others.length > 0 && others.every(onlyRequires)) {
       const names = others.map((form) => (form as { required: unknown[] }).required.join(' and '))
-      const part = this.#part({ ...beside, ...described(schema) }, depth + 1, open)
+      const part = this.#part({ ...siblings, ...described(schema) }, depth + 1, open)
       return describe(part, `Needs one of: ${names.join('; ')}.`)
     }
     const forms = others.map((form) => {
-      const whole = isRecord(form) ? this.#beside(form, beside) : form
+      const whole = isRecord(form) ? this.#withSiblings(form, siblings) : form
       return this.#part(whole, depth + 1, open)
     })
     const [only] = forms
@@ -182,13 +182,13 @@ class Subset {
     return this.#constants(schema, others, nullable) ?? { ...described(schema), anyOf: forms, ...nullable }
   }
 
-  /** What stands beside a choice holds for every form of it. */
-  #beside(form: Readonly<Plain>, beside: Readonly<Plain>): Readonly<Plain> {
-    if (Object.keys(beside).length === 0) return form
+  /** Keywords beside a choice apply to every alternative. */
+  #withSiblings(form: Readonly<Plain>, siblings: Readonly<Plain>): Readonly<Plain> {
+    if (Object.keys(siblings).length === 0) return form
     const target = typeof form.$ref === 'string' ? this.#resolve(form.$ref) : undefined
     const { $ref: _, ...rest } = form
     const parts = isRecord(target) ? [target, rest] : [form]
-    return mergeParts([...parts, beside]) ?? form
+    return mergeParts([...parts, siblings]) ?? form
   }
 
   /** A choice of constants is a list of values. */
@@ -202,7 +202,7 @@ class Subset {
     return Object.assign(this.#values(schema, values), nullable)
   }
 
-  /** A value that has no form of its own is asked for as JSON. */
+  /** A value without a form in the subset is requested as JSON. */
   #anything(schema: Readonly<Plain>): Plain {
     const kind = typesOf(schema).join(' or ') || 'value'
     const part: Plain = { type: 'string', ...described(schema) }
@@ -216,7 +216,7 @@ function onlyRequires(form: unknown): boolean {
   return isRecord(form) && Array.isArray(form.required) && Object.keys(form).length === 1
 }
 
-/** Whole numbers have a next one, so that a bound can be said with the words there are. */
+/** Integers have a next value, so that an exclusive bound can be expressed as an inclusive one. */
 function inclusive(result: Plain, { exclusiveMinimum, exclusiveMaximum }: Readonly<Plain>): void {
   if (typeof exclusiveMinimum === 'number') {
     const least = Math.floor(exclusiveMinimum) + 1
@@ -241,7 +241,7 @@ function described(schema: Readonly<Plain>): Plain {
   return typeof schema.description === 'string' ? { description: schema.description } : {}
 }
 
-/** The words of the only form stay: they may say how it is to be written. */
+/** Keeps the description of the only alternative: it may say how to write the value. */
 function bothDescribed(schema: Readonly<Plain>, form: Readonly<Plain>): Plain {
   const texts = [schema.description, form.description].filter((text) => typeof text === 'string')
   return texts.length === 0 ? {} : { description: [...new Set(texts)].join(' ') }

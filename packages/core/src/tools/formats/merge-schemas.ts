@@ -1,5 +1,5 @@
-// merge-schemas.ts: several schemas that all hold, as one: what `allOf` and a `$ref` with keywords beside it mean. Only where that
-// can be said without `allOf`.
+// merge-schemas.ts: merges several schemas that all apply into one: the meaning of `allOf` and of a `$ref` with
+// sibling keywords. Only where that can be expressed without `allOf`.
 import { canonicalJson, isRecord, put } from '../json.ts'
 import type { Plain } from './portable.ts'
 
@@ -7,7 +7,7 @@ const SAID_ONCE = new Set(['title', 'description', 'default', 'examples', 'depre
 const SMALLER = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'])
 const LARGER = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'])
 
-/** The schema that holds when all of them do; nothing when it takes an `allOf` to say it. */
+/** The schema that matches when all of them do; undefined when only an `allOf` can express it. */
 export function mergeParts(parts: readonly Readonly<Plain>[]): Plain | undefined {
   const merged: Plain = {}
   for (const part of parts)
@@ -24,7 +24,7 @@ export function mergeParts(parts: readonly Readonly<Plain>[]): Plain | undefined
   return closedOverOthers(parts) ? undefined : merged
 }
 
-/** A part that is closed refuses the properties of the others. */
+/** A closed part rejects the properties of the others. */
 function closedOverOthers(parts: readonly Readonly<Plain>[]): boolean {
   return parts.some((part) => {
     if (part.additionalProperties === undefined || part.additionalProperties === true) return false

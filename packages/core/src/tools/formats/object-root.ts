@@ -1,16 +1,16 @@
-// object-root.ts: providers want `type: "object"` at the root and no choice, condition or reference beside it. What such
-// keywords say about properties moves into one object; what else they say stays with the server's own check.
+// object-root.ts: providers require `type: "object"` at the root and no choice, condition or reference beside it.
+// What such keywords say about properties moves into one object; the server's own check covers the rest.
 import { canonicalJson, isRecord, put } from '../json.ts'
 import type { Plain } from './portable.ts'
 
-/** Keywords that providers refuse at the root. */
+/** Keywords that providers reject at the root. */
 const REFUSED = ['$ref', 'allOf', 'anyOf', 'const', 'else', 'enum', 'if', 'not', 'oneOf', 'then']
 /** How far branches inside branches are followed. */
 const DEPTH = 8
 
 type Definition = (reference: string) => Plain | undefined
 
-/** Whether the root may stay what references to it lead to. */
+/** Whether references may still lead to the root. */
 export function isPlainRoot(root: unknown): boolean {
   if (!isRecord(root)) return false
   const type = root.type
@@ -27,7 +27,7 @@ export function asObject(root: Plain, definition: Definition): Plain {
   const required = [...draft.required].filter((name) => draft.properties.has(name) || !closed)
   for (const name of required) if (!draft.properties.has(name)) put(merged.properties as Plain, name, {})
   if (required.length > 0) merged.required = required
-  // Closed by one branch means nothing once the properties of all are here.
+  // One closed branch means nothing once the properties of all are here.
   if (closed && draft.properties.size > Object.keys(isRecord(root.properties) ? root.properties : {}).length)
     delete merged.additionalProperties
   if (isRecord(root.dependentSchemas)) merged.dependentSchemas = root.dependentSchemas
@@ -35,7 +35,7 @@ export function asObject(root: Plain, definition: Definition): Plain {
 }
 
 interface Draft {
-  /** Every form that a property may have: those that all hold, and those of which one holds. */
+  /** Every schema of a property: those that all apply, and those of which one applies. */
   readonly properties: Map<string, { readonly all: Plain[]; readonly any: Plain[] }>
   readonly required: Set<string>
 }
@@ -58,7 +58,7 @@ function merge(draft: Draft, part: Plain, definition: Definition, holds: boolean
     for (const inner of list) next(inner, false)
     if (holds) for (const name of requiredByAll(list, definition)) draft.required.add(name)
   }
-  // The condition itself is a question, not a promise.
+  // The condition itself only tests; it promises nothing.
   for (const key of ['then', 'else']) next(part[key], false)
   if (isRecord(part.dependentSchemas))
     for (const inner of Object.values(part.dependentSchemas)) next(inner, false)
@@ -72,7 +72,7 @@ function addForm(forms: Plain[], form: Plain): void {
 /** Branches that differ in a property give it the choice: `kind` may be what any of them says. */
 function oneOfForms({ all, any }: { readonly all: readonly Plain[]; readonly any: readonly Plain[] }): Plain {
   const [first, ...more] = all
-  // What always holds is enough; a branch only narrows it.
+  // What always applies is enough; a branch only narrows it.
   if (first) return more.length === 0 ? first : { allOf: [first, ...more] }
   const [only, ...others] = any
   if (others.length === 0) return only ?? {}

@@ -1,5 +1,6 @@
 // openai-strict.ts: OpenAI's strict subset. What was optional is required and may be null; references stand alone;
-// everything has a type. Beyond the documented limits, or where the subset has no word, there is no strict form.
+// everything has a type. Beyond the documented limits, or where the subset cannot express a schema, there is no
+// strict form.
 import { isRecord, put } from '../json.ts'
 import { resolveReference, survey } from '../schema/reference.ts'
 import { Changes, type Encoded } from './decode-arguments.ts'
@@ -15,7 +16,7 @@ const LIMITS = {
   /** Names of properties and definitions, values of enums and constants, all together. */
   chars: 120_000,
   enumValues: 1000,
-  /** Of one enum of texts, once it has more values than this. */
+  /** Limit for one enum of strings with more values than this. */
   longEnumValues: 250,
   longEnumChars: 15_000,
 } as const
@@ -36,7 +37,7 @@ const KEPT: Readonly<Record<string, readonly string[]>> = {
   integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   array: ['minItems', 'maxItems'],
 }
-/** What is dropped, and told in words. Everything else that is not understood has no strict form. */
+/** What is dropped, and described in text. Everything else that is not understood has no strict form. */
 const DROPPED = [
   'minLength',
   'maxLength',
@@ -65,9 +66,9 @@ const UNDERSTOOD = new Set([
 
 class NotStrict extends Error {}
 
-/** The API's patterns are those of an engine without backtracking: no looking around, no references to groups. */
+/** The API's pattern engine has no backtracking: no lookaround, no group references. */
 export function isPlainPattern(source: string): boolean {
-  // Escapes and classes first, so that `\\(?=` and `[(?=]` are not taken for what they look like.
+  // Removes escapes and classes first, so that `\\(?=` and `[(?=]` are not misread.
   const bare = source.replace(/\\[^1-9k]/g, '').replace(/\[[^\]]*\]/g, '')
   return !/\(\?(?:[=!]|<[=!])|\\[1-9]|\\k/.test(bare)
 }
@@ -87,7 +88,7 @@ export class Strict {
       surveyed.ok ? resolveReference(reference, surveyed.names, root) : undefined
   }
 
-  /** The same schema in the strict subset, or nothing when it cannot be said there. */
+  /** The same schema in the strict subset, or undefined when it cannot be expressed. */
   encode(): Encoded | undefined {
     try {
       const schema = this.#object(this.#root, 'object', 0)
@@ -120,12 +121,12 @@ export class Strict {
     const [only, ...others] = types.filter((type) => type !== 'null')
     if (only !== undefined && others.length === 0)
       return Object.assign(this.#typed(schema, only, depth), { type: [only, 'null'] })
-    // One form for each type: keywords of one type beside another are refused.
+    // One alternative per type: keywords of one type beside another are rejected.
     const forms = types.map((type) => this.#typed({ ...schema, description: undefined }, type, depth))
     return { ...described(schema), anyOf: forms }
   }
 
-  /** Without `allOf`, and without anything beside a reference: a lone reference, or all of it in one place. */
+  /** Without `allOf`, and without siblings of a reference: a lone reference, or everything inlined. */
   #merged(schema: Readonly<Plain>, depth: number): Readonly<Plain> {
     if (depth > LIMITS.depth) throw new NotStrict()
     const { $ref, allOf, ...rest } = schema
@@ -144,7 +145,7 @@ export class Strict {
     return merged
   }
 
-  /** Like #merged, with the reference itself written out. */
+  /** Like #merged, with the reference itself inlined. */
   #written(schema: Readonly<Plain>, depth: number): Readonly<Plain> {
     const merged = this.#merged(schema, depth)
     if (typeof merged.$ref !== 'string') return merged
@@ -153,12 +154,12 @@ export class Strict {
   }
 
   #choice(schema: Readonly<Plain>, choices: readonly unknown[], depth: number): Plain {
-    const { anyOf: _any, oneOf: _one, description: _words, ...beside } = schema
+    const { anyOf: _any, oneOf: _one, description: _words, ...siblings } = schema
     if (schema.anyOf !== undefined && schema.oneOf !== undefined) throw new NotStrict()
-    const says = Object.keys(beside).some((key) => !IGNORED.has(key))
+    const says = Object.keys(siblings).some((key) => !IGNORED.has(key))
     const forms = choices.map((choice) => {
       if (!says) return this.#part(choice, depth + 1)
-      const merged = isRecord(choice) ? mergeParts([this.#written(choice, 0), beside]) : undefined
+      const merged = isRecord(choice) ? mergeParts([this.#written(choice, 0), siblings]) : undefined
       if (merged === undefined) throw new NotStrict()
       return this.#part(merged, depth + 1)
     })
@@ -198,7 +199,7 @@ export class Strict {
     const { additionalProperties: rest } = schema
     const properties = isRecord(schema.properties) ? schema.properties : {}
     const names = Object.keys(properties)
-    // An object of any keys has no strict form; at the root it is a tool without parameters.
+    // An object with arbitrary keys has no strict form; at the root it is a tool without parameters.
     if (isRecord(rest) && Object.keys(rest).length > 0) throw new NotStrict()
     if (names.length === 0 && (rest === true || isRecord(rest) || (depth > 0 && rest === undefined)))
       throw new NotStrict()
@@ -210,7 +211,7 @@ export class Strict {
     for (const name of names) {
       this.#count(name.length)
       const part = this.#part(properties[name], depth + 1)
-      // Asked before the part is made to take null.
+      // Checked before the part is made nullable.
       if (!required.has(name) && !this.#takesNull(part, 0)) absent.add(name)
       put(strict.properties as Plain, name, required.has(name) ? part : orNull(part))
     }
@@ -220,7 +221,7 @@ export class Strict {
     return describeDropped(strict, schema, ['minProperties', 'maxProperties', 'default'])
   }
 
-  /** Whether null already had a meaning of its own there. */
+  /** Whether null already had its own meaning there. */
   #takesNull(part: unknown, depth: number): boolean {
     if (!isRecord(part) || depth > LIMITS.depth) return false
     if (typeof part.$ref === 'string') {
@@ -249,7 +250,7 @@ function orNull(part: Plain): Plain {
   if (part.type === 'null' || (Array.isArray(part.enum) && part.enum.includes(null))) return part
   if (Array.isArray(part.type) && part.type.includes('null')) return part
   if (part.type !== undefined && !part.enum)
-    // Changes are noted by identity, so the part stays the object it is.
+    // Changes are recorded by identity, so the part stays the same object.
     return Object.assign(part, { type: [part.type, 'null'].flat() })
   const { description, ...rest } = part
   return { ...(description !== undefined && { description }), anyOf: [rest, { type: 'null' }] }

@@ -1,5 +1,5 @@
-// openai.ts: tools as OpenAI's APIs take them, Chat Completions and Responses, plain or strict. Strict is a smaller
-// language: every property required, nothing extra; a schema that cannot be said in it is sent as it is, not strict.
+// openai.ts: tools in the form of OpenAI's APIs, Chat Completions and Responses, plain or strict. Strict is a subset:
+// every property required, nothing extra; a schema that it cannot express is sent unchanged, not strict.
 import type { JsonSchema } from '../definition.ts'
 import { isRecord } from '../json.ts'
 import { mapSubschemas } from '../schema/positions.ts'
@@ -54,7 +54,7 @@ function openAiFunction(tool: OfferedTool, wantStrict: boolean): OpenAiFunction 
   }
 }
 
-/** Undoes what strict did: a null where the original schema only says "may be left out" is left out. */
+/** Undoes the strict form: a null where the original schema only says "optional" is omitted. */
 export function fromStrict(args: unknown, schema: JsonSchema): Record<string, unknown> {
   const strict = strictForm(portable(schema))
   return decodeArguments(args, strict ?? { schema: {}, changes: new Changes() })

@@ -1,5 +1,5 @@
-// portable.ts: a schema that every provider's front door accepts, made from one that its server wrote. The original is not
-// touched, and stays what arguments are checked against; this is only what the model reads.
+// portable.ts: a schema that every provider accepts, made from the server's. The original is unchanged, and arguments
+// are checked against it; this is only what the model reads.
 //
 // The result is valid 2020-12 with an object at the root. Every reference leads to `#` or to `#/$defs/NAME`, whatever the
 // original used: `definitions`, `components`, anchors, ids, dynamic references, pointers into properties.
@@ -39,7 +39,7 @@ const COUNTS = new Set([
   'minProperties',
 ])
 const BOUNDS = new Set(['exclusiveMaximum', 'exclusiveMinimum', 'maximum', 'minimum'])
-/** Keywords that are kept as they are when their value is of the right kind. */
+/** Keywords that are kept unchanged when their value is of the right kind. */
 const KEPT: Readonly<Record<string, (value: unknown) => boolean>> = {
   const: () => true,
   default: () => true,
@@ -62,10 +62,10 @@ export function portable(schema: JsonSchema): Plain {
 class Tidier {
   readonly #names: SchemaNames
   readonly #rootStays: boolean
-  /** The schemas that references lead to, each under a name of its own. */
+  /** The targets of references, each under its own name. */
   readonly #named = new Map<object, string>()
   readonly #defined = new Map<string, Plain>()
-  /** What was written. Copies of what references lead to cannot make a schema grow without end. */
+  /** Size written so far. Copies of reference targets cannot make a schema grow without end. */
   #written = 0
 
   constructor(names: SchemaNames) {
@@ -73,12 +73,12 @@ class Tidier {
     this.#rootStays = isPlainRoot(names.root)
   }
 
-  /** What a reference of the result leads to; the root has no definition. */
+  /** The target of a reference in the result; the root has no definition. */
   definition(reference: string): Plain | undefined {
     return this.#defined.get(reference.slice('#/$defs/'.length))
   }
 
-  /** Writes what references lead to, and what those lead to, until no name is open. */
+  /** Writes the targets of references, and their targets, until no name is open. */
   definitions(): Record<string, Plain> {
     const all: Record<string, Plain> = {}
     for (const name of this.#named.values()) put(all, name, this.#defined.get(name) ?? {})
@@ -115,7 +115,7 @@ class Tidier {
     } else keepValue(plain, key, value, schema)
   }
 
-  /** A property that may not be there is left out: no provider has a word for it. */
+  /** A property that is never allowed is left out: no provider can express it. */
   #map(map: Readonly<Plain>, isProperties: boolean): Plain {
     const tidied: Plain = {}
     for (const [name, part] of Object.entries(map))
@@ -148,7 +148,7 @@ class Tidier {
     if (Object.keys(schemas).length > 0) plain.dependentSchemas = schemas
   }
 
-  /** A reference that leads nowhere would make the provider refuse the whole request, so it is left out. */
+  /** A provider would reject the whole request for a dangling reference, so it is left out. */
   #reference(plain: Plain, value: unknown, schema: Readonly<Plain>): void {
     if (typeof value !== 'string') return
     const target = this.#follow(value, schema)
@@ -157,7 +157,7 @@ class Tidier {
     plain.$ref = target === this.#names.root && this.#rootStays ? '#' : `#/$defs/${this.#name(target, value)}`
   }
 
-  /** Past references that say nothing but where to go on; those that go in a circle lead nowhere. */
+  /** Follows references that contain only another reference; circular ones lead nowhere. */
   #follow(reference: string, from: Readonly<Plain>): unknown {
     const seen = new Set<unknown>([from])
     let target = resolveReference(reference, this.#names, from)
@@ -184,7 +184,7 @@ class Tidier {
   }
 }
 
-/** Keywords that ask nothing of a value, and the reference itself. */
+/** Keywords that do not constrain a value, and the reference itself. */
 const IDLE = new Set([
   '$ref',
   '$comment',
@@ -234,17 +234,17 @@ function keepValue(plain: Plain, key: string, value: unknown, schema: Readonly<P
   } else if (BOUNDS.has(key)) {
     if (typeof value === 'number' && Number.isFinite(value)) plain[key] = value
   } else if (Object.hasOwn(KEPT, key) && KEPT[key]?.(value)) plain[key] = value
-  // Everything else ($schema, $id, x-…, comments) tells a model nothing and may upset its provider.
+  // Everything else ($schema, $id, x-…, comments) tells a model nothing and a provider may reject it.
 }
 
-/** Some providers refuse an array that does not say of what, also beside a tuple and when it may be null. */
+/** Some providers reject an array without `items`, also beside a tuple and when it may be null. */
 function completeArray(plain: Plain): void {
   const types = Array.isArray(plain.type) ? plain.type : [plain.type]
   if ((types.includes('array') || plain.prefixItems !== undefined) && plain.items === undefined)
     plain.items = {}
 }
 
-/** Some providers refuse to require what is no property; it becomes one that takes what any other key takes. */
+/** Some providers reject a required name that is no property; it becomes one that accepts what any other key accepts. */
 function completeRequired(plain: Plain): void {
   if (!Array.isArray(plain.required) || (plain.type !== 'object' && !isRecord(plain.properties))) return
   const properties: Plain = isRecord(plain.properties) ? { ...plain.properties } : {}
@@ -270,7 +270,7 @@ function texts(list: unknown): string[] {
   return Array.isArray(list) ? [...new Set(list.filter((name) => typeof name === 'string'))] : []
 }
 
-/** Providers compile patterns too, and fail the whole request over a bad one. */
+/** Providers compile patterns too, and fail the whole request for a bad one. */
 function isPattern(source: string): boolean {
   if (source.length > SCHEMA_LIMITS.patternChars) return false
   try {

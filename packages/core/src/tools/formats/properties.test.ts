@@ -1,5 +1,5 @@
-// For schemas at random: every form satisfies its provider's rules, and what a model may answer under it becomes what the
-// original takes. Keywords that a form has no words for are dropped; they are named here, and nothing else is.
+// For random schemas: every form satisfies its provider's rules, and a model's arguments under it decode to what the
+// original accepts. Keywords that a form cannot express are dropped; they are named here, and nothing else is.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -29,7 +29,7 @@ interface Form {
   readonly schemaOf: (schema: JsonSchema) => Plain | undefined
   readonly decode: (args: unknown, schema: JsonSchema) => unknown
   readonly complaints: (schema: JsonSchema) => readonly string[]
-  /** How many values the test has to meet at least; most schemas at random have no strict form. */
+  /** How many values the test has to check at least; most random schemas have no strict form. */
   readonly least: number
   /** Keywords that the form may drop. The server's own check still has them. */
   readonly dropped: readonly string[]
@@ -110,7 +110,7 @@ describe.each(FORMS)('$form', ({ form, schemaOf, decode, complaints, dropped, le
           const decoded = decode(value, schema)
           const verdict = original.check(decoded)
           const about = `${form}: ${JSON.stringify({ value, decoded, shown, schema })}`
-          // A text that holds JSON of another shape is for the check to refuse.
+          // The later check rejects a string that holds JSON of another shape.
           if (free) continue
           if (verdict.kind === 'invalid')
             expect(

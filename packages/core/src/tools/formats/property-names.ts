@@ -1,5 +1,5 @@
-// property-names.ts: properties under names that a provider takes. One original name has one other name in all of a
-// schema, and it is no name that the schema has already.
+// property-names.ts: renames properties to names that a provider accepts. One original name has one other name
+// throughout a schema, and it never collides with an existing name.
 import { isRecord, put } from '../json.ts'
 import { mapSubschemas, subschemas } from '../schema/positions.ts'
 import { Changes, type Encoded } from './decode-arguments.ts'
@@ -8,7 +8,7 @@ import type { Plain } from './portable.ts'
 
 const NAME_CHARS = 64
 
-/** The schema with names that match; a schema whose names all do is returned as it is. */
+/** The schema with valid names; a schema whose names are all valid is returned unchanged. */
 export function renamed(schema: Plain, allowed: RegExp): Encoded {
   const names = new Set<string>()
   collect(schema, names)
@@ -62,7 +62,7 @@ function rename(schema: unknown, aliases: ReadonlyMap<string, string>, changes: 
   return plain
 }
 
-/** The model is told what the property is really called. The part is a copy already, and changes are noted by identity. */
+/** Tells the model the property's real name. The part is a copy already, and changes are recorded by identity. */
 function named(part: Plain, name: string): Plain {
   return describe(part, `The real name is ${JSON.stringify(name.slice(0, 200))}.`)
 }

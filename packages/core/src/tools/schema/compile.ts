@@ -1,5 +1,5 @@
-// compile.ts: a JSON Schema of a stranger (draft 7 or 2020-12) becomes a checker that never throws, never fetches and
-// always ends. keywords.ts knows the keywords; this file walks, resolves references and keeps the bounds.
+// compile.ts: compiles an untrusted JSON Schema (draft 7 or 2020-12) to a checker that never throws, never fetches
+// and always ends. keywords.ts knows the keywords; this file walks, resolves references and enforces the limits.
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import type { JsonSchema } from '../definition.ts'
 import { isRecord } from '../json.ts'
@@ -10,12 +10,12 @@ import { type Check, type Compiler, enter, fail, GaveUp, type Run, type SchemaIs
 export type SchemaResult =
   | { readonly kind: 'valid' }
   | { readonly kind: 'invalid'; readonly issues: readonly SchemaIssue[] }
-  /** The schema asked for more work than it may; the value passes, and the reason is told. */
+  /** The schema needs more work than allowed; the value passes, and the reason is reported. */
   | { readonly kind: 'unchecked'; readonly reason: string }
 
 export interface CompiledSchema {
   check(value: unknown): SchemaResult
-  /** What of the schema could not be used. Grows with use: references are followed when first needed. */
+  /** What of the schema could not be used. Grows with use: references are resolved when first needed. */
   readonly warnings: readonly string[]
 }
 
@@ -37,7 +37,7 @@ export function compileSchema(schema: JsonSchema): CompiledSchema {
         root(value, newRun(issues))
         return { kind: 'invalid', issues }
       } catch (error) {
-        // GaveUp is a bound of ours; a RangeError is the stack's, on a value nested deeper than any bound here.
+        // GaveUp is our own limit; a RangeError is the stack's, on a value nested deeper than any limit here.
         if (!(error instanceof GaveUp || error instanceof RangeError)) throw error
         const reason = error instanceof GaveUp ? error.message : 'the value is nested too deeply'
         warn(reason)
@@ -82,7 +82,7 @@ function compileRoot(
   return compiler.compile(part ?? schema)
 }
 
-/** Yes or no for single parts of one document, whose references lead where they lead in the document. */
+/** Boolean checks for single parts of one document; their references resolve in that document. */
 export function partsOf(schema: JsonSchema): (part: JsonSchema, value: unknown) => boolean {
   const checks = new Map<JsonSchema, Check | undefined>()
   return (part, value) => {

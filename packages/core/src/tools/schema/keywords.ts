@@ -1,5 +1,5 @@
-// keywords.ts: the keywords of JSON Schema, in the order they are checked. What each asks of a value is in keywords/.
-// A keyword whose own value makes no sense is left out with a warning; the others still count.
+// keywords.ts: the keywords of JSON Schema, in the order they are checked. keywords/ implements each. A keyword with
+// an invalid value is skipped with a warning; the others still count.
 import { contains, items, prefixItems, uniqueItems } from './keywords/arrays.ts'
 import { allOf, anyOf, conditional, not, oneOf, reference } from './keywords/combinations.ts'
 import {
@@ -16,7 +16,7 @@ import { unevaluatedItems, unevaluatedProperties } from './keywords/unevaluated.
 import { bound, enumeration, equals, format, multipleOf, pattern, size, type } from './keywords/values.ts'
 import type { Build } from './run.ts'
 
-/** In the order they are checked: what is cheap and says most comes first. */
+/** In the order they are checked: the cheap and most telling ones first. */
 export const KEYWORDS: readonly (readonly [string, Build])[] = [
   ['type', type],
   ['const', (wanted) => equals([wanted])],
@@ -54,7 +54,7 @@ export const KEYWORDS: readonly (readonly [string, Build])[] = [
   ['oneOf', oneOf],
   ['not', not],
   ['if', conditional],
-  // Last: they ask what the others have looked at.
+  // Last: they depend on what the others have checked.
   ['unevaluatedProperties', unevaluatedProperties],
   ['unevaluatedItems', unevaluatedItems],
 ]

@@ -1,5 +1,5 @@
-// positions.ts: where in a JSON Schema the schemas are. A property may be named `properties`, `enum` or `$ref`, and data
-// may look like a schema; whoever walks a schema asks here instead of guessing by the name of a key.
+// positions.ts: where in a JSON Schema the schemas are. A property may be named `properties`, `enum` or `$ref`, and
+// data may look like a schema; code that walks a schema uses this instead of guessing by the name of a key.
 import { isRecord, put } from '../json.ts'
 
 /** What the value of a keyword is: one schema, a list or a map of them, or either a schema or a list. */
@@ -24,7 +24,7 @@ const POSITIONS: ReadonlyMap<string, Position> = new Map<string, Position>([
   ['prefixItems', 'list'],
   ['$defs', 'map'],
   ['definitions', 'map'],
-  // Draft 7 has lists of names in it too; those are no schemas.
+  // Draft 7 has lists of names in it too; those are not schemas.
   ['dependencies', 'map'],
   ['dependentSchemas', 'map'],
   ['patternProperties', 'map'],
@@ -60,7 +60,7 @@ export function* subschemas(schema: Schema): Generator<Subschema> {
   }
 }
 
-/** A copy in which every schema directly inside was changed; everything else stays as it is. */
+/** A copy in which every schema directly inside was changed; everything else stays. */
 export function mapSubschemas(
   schema: Schema,
   change: (part: unknown, keyword: string, key?: string) => unknown,

@@ -1,10 +1,10 @@
-// reference.ts: what a `$ref` leads to inside its own document. References to other documents lead nowhere: nothing is
-// ever fetched because a schema asks for it.
+// reference.ts: resolves a `$ref` inside its own document. References to other documents do not resolve: a schema
+// never triggers a fetch.
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import { isRecord, own } from '../json.ts'
 import { positionOf, type Schema } from './positions.ts'
 
-/** The places of one document that have names. */
+/** The named places of one document. */
 export interface SchemaNames {
   readonly root: unknown
   /** `id` → the schema of that id; `id#anchor` → the schema of that anchor. Ids are absolute. */
@@ -17,7 +17,7 @@ export type Surveyed =
   | { readonly ok: true; readonly names: SchemaNames }
   | { readonly ok: false; readonly reason: string }
 
-/** Stands in for the address of a document that gives none, so that relative ids can be resolved. */
+/** The base address of a document without one, so that relative ids can be resolved. */
 const NO_ADDRESS = 'schema://document/'
 /** Keywords whose value is data, not schema. */
 const DATA = new Set(['enum', 'const', 'default', 'examples', 'example'])
@@ -30,7 +30,7 @@ interface Visit {
   readonly kind: 'schema' | 'members' | 'unknown'
 }
 
-/** Counts the document before anything compiles it, and notes the places that have names. Walks without recursion. */
+/** Measures the document before anything compiles it, and records the named places. Walks without recursion. */
 export function survey(schema: unknown): Surveyed {
   const named = new Map<string, unknown>()
   const bases = new Map<object, string>()
@@ -89,7 +89,7 @@ function absolute(reference: string, base: string): string | undefined {
   return URL.canParse(reference, base) ? new URL(reference, base).href.replace(/#$/, '') : undefined
 }
 
-/** The schema that a reference leads to, seen from the schema that holds it; nothing when it leads out or nowhere. */
+/** The target of a reference, seen from the schema that holds it; undefined when it leads outside or nowhere. */
 export function resolveReference(reference: string, names: SchemaNames, from?: unknown): unknown {
   const hash = reference.indexOf('#')
   const address = hash < 0 ? reference : reference.slice(0, hash)
@@ -100,7 +100,7 @@ export function resolveReference(reference: string, names: SchemaNames, from?: u
   if (fragment !== '' && !fragment.startsWith('/')) return names.named.get(`${base}#${fragment}`)
   const start = base === NO_ADDRESS ? names.root : names.named.get(base)
   const found = fragment === '' ? start : follow(start, fragment)
-  // Many a document with an id has pointers that were meant from its root, whatever ids there are on the way.
+  // Many documents with an id have pointers that were meant from the root, whatever ids are on the way.
   return found === undefined && address === '' && fragment !== '' ? follow(names.root, fragment) : found
 }
 
@@ -124,7 +124,7 @@ function decode(part: string): string {
   try {
     text = decodeURIComponent(part)
   } catch {
-    // A stray percent sign is a percent sign.
+    // A stray percent sign is a literal one.
   }
   return text.replaceAll('~1', '/').replaceAll('~0', '~')
 }

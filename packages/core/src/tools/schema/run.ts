@@ -1,5 +1,5 @@
-// run.ts: one check of one value under way: where it is, what it found, and how much more it may do.
-// The pieces that every keyword is built from.
+// run.ts: the state of one check of one value: where it is, what it found, and how much more it may do. The building
+// blocks of every keyword.
 import { compilePattern, type Pattern } from '../../interaction/pattern.ts'
 import { SCHEMA_LIMITS } from '../../limits.ts'
 
@@ -11,10 +11,10 @@ export interface SchemaIssue {
   readonly message: string
 }
 
-/** One check of one value under way. */
+/** The state of one check of one value. */
 export interface Run {
   readonly path: (string | number)[]
-  /** Absent while only yes or no is wanted. */
+  /** Absent when only a boolean is needed. */
   issues: SchemaIssue[] | undefined
   steps: number
   nesting: number
@@ -22,13 +22,13 @@ export interface Run {
 
 export type Check = (value: unknown, run: Run) => boolean
 export type Schema = Readonly<Record<string, unknown>>
-/** Makes the check for one keyword of `schema`, or none when its value asks nothing that can be checked. */
+/** Makes the check for one keyword of `schema`, or undefined when its value constrains nothing. */
 export type Build = (value: unknown, schema: Schema, compiler: Compiler) => Check | undefined
 
 /** What a keyword needs to build its check. */
 export interface Compiler {
   compile(schema: unknown): Check
-  /** The schema that a reference leads to, or nothing when it leads out of the document or nowhere. */
+  /** The target of a reference, or undefined when it leads outside the document or nowhere. */
   resolve(reference: string, from: Schema): unknown
   warn(message: string): void
 }
@@ -41,20 +41,20 @@ export function enter(run: Run): void {
   charge(run, 1)
 }
 
-/** Pays for work that grows with the value. */
+/** Charges for work that grows with the value. */
 export function charge(run: Run, steps: number): void {
   run.steps += steps
   if (run.steps > SCHEMA_LIMITS.steps) throw new GaveUp('checking the value would take too long')
 }
 
-/** Notes what is wrong at the place where the run is, and says no. */
+/** Records an issue at the current place, and returns false. */
 export function fail(run: Run, message: string): false {
   if (run.issues && run.issues.length < SCHEMA_LIMITS.issues)
     run.issues.push({ path: pathText(run.path), at: [...run.path], message })
   return false
 }
 
-/** Yes or no without noting anything, for schemas that are only asked, such as those under `anyOf`. */
+/** A boolean check without issues, for schemas such as those under `anyOf`. */
 export function asks(check: Check, value: unknown, run: Run): boolean {
   const kept = run.issues
   const nesting = run.nesting
@@ -65,7 +65,7 @@ export function asks(check: Check, value: unknown, run: Run): boolean {
   return fits
 }
 
-/** What one branch has to say about the value, without keeping it. */
+/** The issues of one branch, without recording them. */
 export function issuesOf(check: Check, value: unknown, run: Run): readonly SchemaIssue[] {
   const kept = run.issues
   const nesting = run.nesting
@@ -86,7 +86,7 @@ export function pathText(path: readonly (string | number)[]): string {
   return text
 }
 
-/** Every item passes; all of them are looked at only when issues are wanted. */
+/** Every item passes; all of them are checked only when issues are needed. */
 export function every<T>(list: readonly T[], run: Run, test: (item: T, index: number) => boolean): boolean {
   let fits = true
   for (let index = 0; index < list.length; index++)
@@ -105,7 +105,7 @@ export function at(run: Run, step: string | number, check: () => boolean): boole
   return fits
 }
 
-/** The pattern, or nothing and a warning when it cannot be used. */
+/** The pattern, or undefined and a warning when it cannot be used. */
 export function usable(source: string, { warn }: Compiler): Pattern | undefined {
   const compiled = compilePattern(source)
   if (compiled.ok) return compiled.pattern

@@ -1,6 +1,6 @@
-// zod.ts: the same schema as a Zod type, for callers that speak Zod. Zod's own converter gives the shape wherever it is
-// faithful; the compiled checker is laid over it, so both always say yes and no to the same values.
-// zod itself is handed in: loading it costs tens of milliseconds, and a connection has it loaded anyway.
+// zod.ts: the same schema as a Zod type, for callers that use Zod. Zod's own converter gives the shape wherever it is
+// faithful; the compiled checker runs on top, so both always accept the same values. The caller passes zod in:
+// loading it costs tens of milliseconds, and a connection has it loaded anyway.
 import { createRequire } from 'node:module'
 import type { ZodType } from 'zod'
 import type { JsonSchema } from '../definition.ts'
@@ -13,12 +13,12 @@ export function loadZod(): Promise<Zod> {
   return import('zod')
 }
 
-/** For those who have no time to wait: a property cannot be a promise. */
+/** For synchronous callers: a property cannot be a promise. */
 export function requireZod(): Zod {
   return createRequire(import.meta.url)('zod')
 }
 
-/** Keywords that Zod's converter turns into the same yes and no as JSON Schema means. */
+/** Keywords that Zod's converter handles exactly as JSON Schema does. */
 const SHAPE = new Set(['type', 'properties', 'required', 'items', 'enum', 'additionalProperties'])
 const DESCRIPTIVE = new Set(['title', 'description'])
 const DEEPEST_SHAPE = 40
@@ -41,12 +41,12 @@ function shapeOf(z: Zod, schema: JsonSchema): ZodType {
     const shape = plainShape(schema, 0)
     return shape === undefined ? z.unknown() : z.fromJSONSchema(shape as Parameters<Zod['fromJSONSchema']>[0])
   } catch {
-    // A schema that Zod's converter cannot take keeps no shape; the checker over it still says what is wrong.
+    // A schema that Zod's converter rejects has no shape; the checker on top still reports what is wrong.
     return z.unknown()
   }
 }
 
-/** The part of the schema that describes structure, without what Zod reads differently or would apply by itself. */
+/** The structural part of the schema, without what Zod reads differently or would apply by itself. */
 function plainShape(schema: unknown, depth: number): Record<string, unknown> | undefined {
   if (!isRecord(schema) || typeof schema.type !== 'string' || depth > DEEPEST_SHAPE) return undefined
   if (schema.nullable === true || Object.hasOwn(schema, 'const')) return undefined

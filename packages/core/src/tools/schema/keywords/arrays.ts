@@ -1,4 +1,4 @@
-// arrays.ts: the keywords that ask something of an array.
+// arrays.ts: the keywords for arrays.
 import { canonicalJson } from '../../json.ts'
 import { asks, at, type Check, type Compiler, charge, clip, every, fail, type Schema } from '../run.ts'
 import { isNumber } from './values.ts'

@@ -1,4 +1,4 @@
-// combinations.ts: the keywords that ask something of a value by way of other schemas: references, branches, conditions.
+// combinations.ts: the keywords that apply other schemas to a value: references, branches, conditions.
 import {
   asks,
   type Check,
@@ -23,7 +23,7 @@ export function reference(target: unknown, schema: Schema, compiler: Compiler): 
     return undefined
   }
   let check: Check | undefined
-  // Followed when first needed, so that a chain of references cannot be as deep as it is long.
+  // Resolved when first needed, so that a chain of references cannot be as deep as it is long.
   return (value, run) => {
     check ??= compiler.compile(found)
     return check(value, run)
@@ -62,7 +62,7 @@ export function oneOf(list: unknown, _schema: Schema, compiler: Compiler): Check
   )
 }
 
-/** Tells what the nearest branch misses: the one that was entered deepest. */
+/** Reports the issues of the nearest branch: the one that was entered deepest. */
 function noBranch(checks: readonly Check[], value: unknown, run: Run): false {
   if (!run.issues) return false
   let best: ReturnType<typeof issuesOf> = []

@@ -1,4 +1,4 @@
-// objects.ts: the keywords that ask something of an object.
+// objects.ts: the keywords for objects.
 import { isRecord } from '../../json.ts'
 import { at, type Check, type Compiler, every, fail, matches, type Run, type Schema, usable } from '../run.ts'
 import { isString } from './values.ts'

@@ -1,5 +1,5 @@
-// unevaluated.ts: `unevaluatedProperties` and `unevaluatedItems`: what no other keyword of the same place has looked at.
-// Worked out only when asked for, by walking the schema once more beside the value.
+// unevaluated.ts: `unevaluatedProperties` and `unevaluatedItems`: what no other keyword of the same schema has
+// checked. Computed on demand, by walking the schema again along the value.
 import { isRecord } from '../../json.ts'
 import {
   asks,

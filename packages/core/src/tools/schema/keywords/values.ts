@@ -1,4 +1,4 @@
-// values.ts: the keywords that ask something of the value itself: its type, what it equals, how long or large it is.
+// values.ts: the keywords for the value itself: its type, what it equals, its length or size.
 import { formatCheck } from '../../../interaction/string-formats.ts'
 import { canonicalJson, isRecord } from '../../json.ts'
 import { type Check, type Compiler, charge, clip, fail, matches, type Schema, usable } from '../run.ts'
@@ -126,7 +126,7 @@ function codePoints(text: string): number {
   return count
 }
 
-/** What is counted of a value, if it is of the kind that has any. */
+/** What is counted in a value, if it is of a countable kind. */
 const COUNTS = {
   properties: (value: unknown) => (isRecord(value) ? Object.keys(value).length : undefined),
   items: (value: unknown) => (Array.isArray(value) ? value.length : undefined),
