@@ -1,4 +1,4 @@
-// A board in front of a server that wants a login: refused, logged in elsewhere, connected, renewed, stepped up.
+// A board and a server that requires a login: refused, logged in elsewhere, connected, refreshed, stepped up.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   type AuthorizationServer,
@@ -42,7 +42,7 @@ const open = async (type: 'http' | 'claudeai-proxy' = 'http') => {
 }
 
 describe('a board and a server behind a login', () => {
-  it.each(['http', 'claudeai-proxy'] as const)('meet after a login made elsewhere (%s)', async (type) => {
+  it.each(['http', 'claudeai-proxy'] as const)('connect after a login made elsewhere (%s)', async (type) => {
     rs = await startResourceServer({ as })
     const { board, server } = await open(type)
     expect(board.servers()[0]).toMatchObject({ state: 'needs-auth' })
@@ -57,7 +57,7 @@ describe('a board and a server behind a login', () => {
     expect(result).toMatchObject({ content: [{ text: 'ada' }] })
   })
 
-  it('do not notice that the token ends under way, also with many calls at once', async () => {
+  it('go on when the token expires, also with many calls at once', async () => {
     rs = await startResourceServer({ as })
     await login(remote('guarded', rs.url), desk.context, pasting(as))
     const { board, server } = await open()
@@ -75,7 +75,7 @@ describe('a board and a server behind a login', () => {
     expect(as.counts).toMatchObject({ refresh: 1, refreshFailed: 0 })
   })
 
-  it('part when the login is dead, and the error says what to do', async () => {
+  it('disconnect when the refresh fails, and the error says what to do', async () => {
     rs = await startResourceServer({ as })
     await login(remote('guarded', rs.url), desk.context, pasting(as))
     const { board, server } = await open()
@@ -93,7 +93,7 @@ describe('a board and a server behind a login', () => {
     })
   })
 
-  it('need a second login when a tool wants more than was granted', async () => {
+  it('need a second login when a tool requires more scopes than were granted', async () => {
     rs = await startResourceServer({ as, toolScope: 'tools:write' })
     await login(remote('guarded', rs.url), desk.context, pasting(as))
     const { board, server } = await open()
@@ -106,7 +106,7 @@ describe('a board and a server behind a login', () => {
     expect(await call()).toMatchObject({ content: [{ text: 'ada' }] })
   })
 
-  it('prove possession where the server wants it', async () => {
+  it('use DPoP where the server requires it', async () => {
     rs = await startResourceServer({ as, dpop: true })
     await login(remote('guarded', rs.url), desk.context, pasting(as))
     const { board } = await open()

@@ -1,4 +1,4 @@
-// One whole login as a person does it: a real browser, two pages, two clicks.
+// One whole login as a user does it: a real browser, two pages, two clicks.
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
@@ -48,7 +48,7 @@ it.skipIf(!executablePath)(
       await page.click('#go')
       await page.waitForURL(/^http:\/\/localhost:\d+\/callback/)
       expect(await page.textContent('body')).toContain('go back to where you started')
-      // The address bar keeps the code; it is spent by now, and the page sends it nowhere.
+      // The address bar keeps the code; it is used up by now, and the page sends it nowhere.
       expect(await page.evaluate('document.referrer')).not.toContain('code=')
     }
     const result = await login(server, desk.context, {

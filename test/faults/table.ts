@@ -1,4 +1,4 @@
-// table.ts: every fault there is a test for, one entry each; the full run and the everyday tests read the same table.
+// table.ts: every tested fault, one entry each; the full run and the everyday tests read the same table.
 import type { Fault } from './fault.ts'
 import { ANSWERS } from './table/answers.ts'
 import { COMING_UP } from './table/coming-up.ts'

@@ -10,7 +10,7 @@ export const SERVER = fileURLToPath(new URL('./gateway-server.mjs', import.meta.
 
 export interface GatewayOptions {
   readonly servers?: Readonly<Record<string, object>>
-  /** The lines of the token file; without it nobody needs a token. */
+  /** The lines of the token file; without it no token is required. */
   readonly tokens?: readonly string[]
   readonly settings?: object
   readonly args?: readonly string[]
@@ -107,7 +107,7 @@ export async function until(
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** The last message of the answer, or what else came. */
+  /** The last message of the response, or what else arrived. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was answered
   readonly message: any
   readonly text: string
@@ -143,7 +143,7 @@ function tried(text: string): unknown {
 const bearer = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` }
 
-/** A client of 2025-11-25 after its greeting, sending whatever it is told to. */
+/** A client of 2025-11-25 after its handshake, sending whatever it is told to. */
 export interface RawSession {
   readonly id: string
   readonly headers: Record<string, string>

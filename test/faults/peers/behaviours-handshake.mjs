@@ -1,4 +1,4 @@
-// behaviours-handshake.mjs: what a server does wrong before it is up: its start, its greeting, its list of tools.
+// behaviours-handshake.mjs: what a server does wrong before it is up: its start, its handshake, its list of tools.
 import { TOOLS } from './tools.mjs'
 
 const silence = () => true

@@ -1,5 +1,5 @@
 // lab.mjs: the process in which the remote peers live, each behind a chaos proxy, so that their memory and handles are
-// not those of the board under test. It is told what to do over IPC and leaves with its parent.
+// not those of the board under test. It gets commands over IPC and ends with its parent.
 import { chaosProxy } from './chaos.mjs'
 import { remotePeer } from './remote.mjs'
 

@@ -6,10 +6,10 @@ import { habitNamed } from './behaviours.mjs'
 import { acknowledged, DISCOVERY } from './modern.mjs'
 import { TOOLS } from './tools.mjs'
 
-/** What a habit shares with those who watch it: files of one folder, so that a second life remembers the first. */
+/** What a misbehaviour shares with its observers: files of one folder, so that a second process remembers the first. */
 export function memory(dir) {
   return {
-    /** True the first time in all lives of this server. */
+    /** True the first time in all processes of this server. */
     once(key) {
       const file = join(dir, `once-${key}`)
       if (existsSync(file)) return false
@@ -21,8 +21,8 @@ export function memory(dir) {
 }
 
 /**
- * @param channel `kind`, `dir`, `argument`, and the ways out: `send(message)`, `raw(text)`, `die(how)`.
- * @returns what is to be called with every message that arrives
+ * @param channel `kind`, `dir`, `argument`, and the outputs: `send(message)`, `raw(text)`, `die(how)`.
+ * @returns a function to call with every message that arrives
  */
 export function brain(habitName, channel) {
   const habit = habitNamed(habitName)
@@ -47,13 +47,13 @@ export function brain(habitName, channel) {
   }
 }
 
-/** Results of 2026-07-28 say what they are; a habit that says it itself is left to it. */
+/** Results of 2026-07-28 name their type; a misbehaviour that does so itself is left alone. */
 function complete(result) {
   const isObject = typeof result === 'object' && result !== null && !Array.isArray(result)
   return isObject ? { resultType: 'complete', ...result } : result
 }
 
-/** What is different in 2026-07-28; false for what is not. */
+/** What is different in 2026-07-28; false for the rest. */
 function serveModern({ id, method, send, answer, fail }) {
   switch (method) {
     case 'server/discover':
@@ -89,7 +89,7 @@ function serve({ method, params, answer, fail, note, by }) {
   }
 }
 
-/** Says who answers: two servers must never be taken for each other. */
+/** Says which server answers: two servers must never be mistaken for each other. */
 function call({ name, arguments: args = {} }, answer, note, by) {
   if (name === 'write') note('ran', `write ${args.nonce}`)
   const text = JSON.stringify({ by, ...args })

@@ -1,5 +1,5 @@
-// remote.mjs: the brain behind Streamable HTTP, the older SSE, or a WebSocket, on a loopback socket.
-// A habit's `request` point sees the raw HTTP exchange first and may take it over.
+// remote.mjs: the model server behind Streamable HTTP, legacy SSE, or a WebSocket, on a loopback socket.
+// The `request` point of a misbehaviour sees the raw HTTP request first and may take it over.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { WebSocketServer } from 'ws'
@@ -42,7 +42,7 @@ function body(request, then) {
   request.on('end', () => then(text === '' ? {} : JSON.parse(text)))
 }
 
-/** A habit that takes the exchange over answers true; it sees every request, with its message when it has one. */
+/** A misbehaviour that takes the request over returns true; it sees every request, with its message when it has one. */
 function taken(habit, channel, asked) {
   return habit.request?.({ ...channel, ...memory(channel.dir), ...asked }) === true
 }
@@ -75,7 +75,7 @@ function http(server, habitName, habit, channel) {
   )
 }
 
-/** Answers as one JSON document, or as a stream from the moment that something else is said first. */
+/** Answers as one JSON document, or as a stream from the moment that another message comes first. */
 function ways(message, response, sessions) {
   const headers = {}
   if (sessions && message.method === 'initialize') {

@@ -1,4 +1,4 @@
-// stdio.mjs: the brain as a child process: `node stdio.mjs HABIT DIR [ARGUMENT]`. Every life notes its pid in DIR/pids.
+// stdio.mjs: the model server as a child process: `node stdio.mjs NAME DIR [ARGUMENT]`. Every process writes its pid to DIR/pids.
 import { spawn } from 'node:child_process'
 import { closeSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -9,7 +9,7 @@ const [habitName = 'good', dir = '.', argument = ''] = process.argv.slice(2)
 const { note, once } = memory(dir)
 note('pids', process.pid)
 
-/** Past the stream's own buffer, so that a flood is not this process's memory. */
+/** Past the stream's own buffer, so that a flood does not fill this process's memory. */
 function writeAll(fd, data) {
   const bytes = Buffer.from(data)
   for (let at = 0; at < bytes.length; )
@@ -43,7 +43,7 @@ const channel = {
   },
 }
 process.stdout.on('error', () => {
-  // The reader is gone; what happens next is the habit's to decide.
+  // The reader is gone; the misbehaviour decides what happens next.
 })
 const habit = habitNamed(habitName)
 habit.start?.({ ...channel, note, once })

@@ -1,5 +1,5 @@
-// load.ts: what is done to the board and its servers: calls by many callers, and one trouble after the other.
-// Every choice is drawn from the seed, by drawers of their own, so that a seed makes the same choices in the same order.
+// load.ts: what is done to the board and its servers: calls by many callers, and one fault after the other.
+// Every choice is drawn from the seed, by generators of their own, so that a seed makes the same choices in the same order.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Board, isPlugboardError } from '@plugboard/core'
 import { withinMs } from '../kit.ts'
@@ -28,7 +28,7 @@ export interface Soak {
 
 export const count = (of: Map<string, number>, key: string) => void of.set(key, (of.get(key) ?? 0) + 1)
 
-/** One caller after the other call, until it is over. */
+/** One caller: call after call, until the run ends. */
 export async function caller(soak: Soak, random: Random, me: number): Promise<void> {
   for (let n = 0; !soak.over(); n++) {
     await oneCall(soak, random, `${me}.${n}`)
@@ -82,7 +82,7 @@ async function answered(
 
 type Trouble = (soak: Soak, member: Member, random: Random) => Promise<void> | void
 
-/** A line that is bad for a while, and good again whatever happened. */
+/** A connection that is bad for a while, and good again afterwards. */
 const line =
   (plan: LinePlan): Trouble =>
   async (_soak, { peer }, random) => {
@@ -118,7 +118,7 @@ const INSIDE: Readonly<Record<string, Trouble>> = { 'hang up': ({ fleet }, { nam
 
 const OURS: Readonly<Record<string, Trouble>> = {
   reconnect: ({ board }, { name }) => {
-    // A server that the configuration took away cannot be meant.
+    // A server that was removed from the configuration cannot be chosen.
     void board.reconnect(name).catch(() => undefined)
   },
   'change entry': (soak, { name }) => {
@@ -139,7 +139,7 @@ function signal(pid: number | undefined, name: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(pid, name)
   } catch {
-    // It went by itself meanwhile.
+    // It ended by itself meanwhile.
   }
 }
 
@@ -153,7 +153,7 @@ async function applied({ board, fleet, watch }: Soak, name: string): Promise<voi
   watch.forget(name)
 }
 
-/** One trouble after the other, and servers that were given up are tried again. */
+/** One fault after the other; failed servers are tried again. */
 export async function troublemaker(soak: Soak, random: Random): Promise<void> {
   while (!soak.over()) {
     const member = random.pick(soak.fleet.members)
@@ -167,7 +167,7 @@ export async function troublemaker(soak: Soak, random: Random): Promise<void> {
     await pause(40 + random.below(160))
     for (const { name: failed, state } of soak.board.servers())
       if (state === 'failed' && random.chance(0.1)) void soak.board.reconnect(failed).catch(() => undefined)
-    // What was switched off or taken away comes back by and by.
+    // What was disabled or removed comes back after a while.
     for (const set of [soak.fleet.off, soak.fleet.away])
       if (set.size > 3) {
         const [first] = set

@@ -1,4 +1,4 @@
-// main.ts: the soak: fifty servers, many callers, random troubles, and invariants that are checked all the while.
+// main.ts: the soak: fifty servers, many callers, random faults, and invariants that are checked all the while.
 // `--minutes N` (2 when left out), `--seed N`, `--keep` to put the summary into docs/reliability.md.
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -49,7 +49,7 @@ const lab = new Lab(root)
 const ledger = new Ledger(violation)
 const fleet = await Fleet.open(root, home, lab, (line) => ledger.ran(line))
 const fds = () => (process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0)
-/** What the open files are, for a person to look at. */
+/** What the open files are, for a reader of the report. */
 const openFiles = () =>
   readdirSync('/proc/self/fd').flatMap((fd) => {
     try {
@@ -131,7 +131,7 @@ async function observe(): Promise<void> {
   }
 }
 
-/** With every line good again, each server that is wanted must answer. */
+/** With every connection good again, each enabled server must answer. */
 async function recovered(): Promise<void> {
   fleet.off.clear()
   fleet.away.clear()

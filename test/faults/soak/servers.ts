@@ -1,5 +1,5 @@
-// servers.ts: fifty servers of every transport and both eras, what can be done to each, and the list of them as the board
-// is to have it.
+// servers.ts: fifty servers of every transport and both eras, what can be done to each, and their configuration as the board
+// should have it.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfiguredServer, InProcessServer, ServerEntry } from '@plugboard/core'
@@ -92,7 +92,7 @@ export class Fleet {
     })
   }
 
-  /** The entry is another from now on, so that the board has to start the server anew. */
+  /** The entry is different from now on, so that the board has to restart the server. */
   change(name: string): void {
     this.#changed.set(name, ((this.#changed.get(name) ?? 0) + 1) % 100)
   }
@@ -102,7 +102,7 @@ export class Fleet {
     await this.#ends.get(name)?.close()
   }
 
-  /** The process that serves now, if one does. */
+  /** The serving process, if there is one. */
   pid(member: Member): number | undefined {
     return runningIn(member.dir).at(-1)
   }
@@ -123,7 +123,7 @@ async function started({ kind, name, dir, habit }: Wanted, root: string, lab: La
   return { name, kind, dir, peer, entry: { ...COMMON, type: remote, url: peer.url, headers: {} } }
 }
 
-/** Numbers of processes are given out again: only those that were started for this folder count. */
+/** Pids are reused: only processes that were started for this folder count. */
 function runningIn(dir: string): number[] {
   return pidsIn(dir).filter((pid) => isRunning(pid, dir))
 }

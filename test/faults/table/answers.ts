@@ -12,7 +12,7 @@ const odd = (name: string, how: string, habit: string, more: Partial<Fault> = {}
 const wrong = (name: string, how: string, habit: string): Fault =>
   odd(name, how, habit, { call: 'TOOL_ERROR' })
 
-/** Sent before the loss was known: answered by the next life, or lost with this one. */
+/** Sent before the loss was known: answered by the next process, or lost with this one. */
 const UNSURE = ['ok', 'OUTCOME_UNKNOWN'] as const
 
 export const ANSWERS: readonly Fault[] = [
@@ -22,7 +22,7 @@ export const ANSWERS: readonly Fault[] = [
     also: [
       'the server is told',
       async ({ noted, server, check }) => {
-        // Over HTTP the end of a request's stream says it in the newer era.
+        // Over HTTP the end of a request's stream says it in the modern era.
         const word = server().protocolVersion === '2026-07-28' && noted('seen').includes('hung up')
         check(word || noted('seen').includes('notifications/cancelled'), 'nobody told it')
       },
@@ -61,7 +61,7 @@ export const ANSWERS: readonly Fault[] = [
   odd('answers, then dies', 'ends 20 ms after every answer', 'answers-then-dies', {
     reconnects: 5,
     call: 'ok',
-    // Over SSE the post may meet a session that is gone already: an answer (404), so that nothing is unknown.
+    // Over SSE the post may hit a session that is already gone: a response (404), so that nothing is unknown.
     write: { stdio: UNSURE, http: UNSURE, ws: UNSURE, sse: [...UNSURE, 'IO_ERROR'] },
   }),
   odd('answers twice', 'the same id twice', 'answers-twice', {

@@ -12,7 +12,7 @@ const odd = (name: string, how: string, habit: string, more: Partial<Fault> = {}
   ...more,
 })
 
-/** How often the peer was asked for this, and that it did not become a storm. */
+/** Checks how often the peer got this request, and that it did not become a storm. */
 const atMost = (method: string, most: number): NonNullable<Fault['also']> => [
   `\`${method}\` at most ${most} times in a second`,
   async ({ noted, check }) => {

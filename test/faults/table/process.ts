@@ -1,4 +1,4 @@
-// process.ts: faults besides the answers: noise, floods, living on and leaving.
+// process.ts: faults besides the responses: noise, floods, living on and ending.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Fault, KINDS } from '../fault.ts'
 

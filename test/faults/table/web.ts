@@ -1,4 +1,4 @@
-// web.ts: faults of HTTP servers and of the boxes before them.
+// web.ts: faults of HTTP servers and of the proxies before them.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Fault, Kind } from '../fault.ts'
 
