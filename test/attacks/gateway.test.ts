@@ -106,7 +106,7 @@ describe('one owner that takes everything', () => {
 
 describe('a question that is left open', () => {
   it.each(['a client of 2026-07-28 that never comes back', 'a client of 2025-11-25 that never answers'])(
-    'by %s blocks nobody else',
+    'by %s blocks no other client',
     async (who) => {
       const { url } = await served({ servers: { one: server('one') } })
       if (who.includes('2026')) {

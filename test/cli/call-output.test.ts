@@ -84,7 +84,7 @@ describe('five megabytes of text', { timeout: 60_000 }, () => {
 const missing = noTerminal()
 
 it.skipIf(missing)(
-  'a person at a terminal gets a cut, and is told where the whole is',
+  'a user at a terminal gets shortened text, and is told where the rest is',
   { timeout: 60_000 },
   async () => {
     const terminal = await openTerminal(place, 'call', 'odd.long', 'chars=300000')

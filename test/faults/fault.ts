@@ -32,7 +32,7 @@ export interface Fault {
   readonly how: string
   readonly on: readonly Kind[]
   /** The peer's misbehaviour; a good server when left out. */
-  readonly habit?: string
+  readonly behaviour?: string
   /** What the proxy does to the connection: from the first byte, or once the server is up. */
   readonly lineFirst?: LinePlan
   readonly line?: LinePlan

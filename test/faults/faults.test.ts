@@ -45,7 +45,7 @@ describe('the table', () => {
 
   it('has something to fail on in every entry', () => {
     const idle = GROUPS.flatMap(({ faults }) => faults).filter(
-      ({ habit, line, lineFirst, also }) => !(habit ?? line ?? lineFirst ?? also),
+      ({ behaviour, line, lineFirst, also }) => !(behaviour ?? line ?? lineFirst ?? also),
     )
     expect(idle).toEqual([])
   })

@@ -57,8 +57,8 @@ export class Lab {
     return this.#child.pid
   }
 
-  async open(kind: RemoteKind, habit: string, dir: string, argument = ''): Promise<RemotePeer> {
-    const opened = await this.#order('open', { kind, habit, dir, argument })
+  async open(kind: RemoteKind, behaviour: string, dir: string, argument = ''): Promise<RemotePeer> {
+    const opened = await this.#order('open', { kind, behaviour, dir, argument })
     // The lab's own answer to this command.
     const { id, url } = opened as { id: number; url: string }
     return {

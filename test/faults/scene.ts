@@ -74,7 +74,9 @@ export async function play(fault: Fault, kind: Kind, login: Login, stage: Stage)
   const memory = watchMemory()
   const timers = new Set<object>()
   const peer =
-    kind === 'stdio' ? undefined : await stage.lab.open(kind, fault.habit ?? 'good', dir, stage.beside.url)
+    kind === 'stdio'
+      ? undefined
+      : await stage.lab.open(kind, fault.behaviour ?? 'good', dir, stage.beside.url)
   let closeMs = 0
   try {
     const board = await openOn(
@@ -122,7 +124,7 @@ function entryFor(
     reconnect: { maxAttempts: fault.reconnects ?? 3, delayMs: 20 },
   }
   if (kind === 'stdio') {
-    const args = [join(root, 'test/faults/peers/stdio.mjs'), fault.habit ?? 'good', dir]
+    const args = [join(root, 'test/faults/peers/stdio.mjs'), fault.behaviour ?? 'good', dir]
     return { ...common, type: 'stdio', command: process.execPath, args, env: { FAULT_DIR: dir } }
   }
   // An Authorization header of the entry's own would bypass the provider.

@@ -159,9 +159,10 @@ export async function legacySession(
 ): Promise<RawSession> {
   const clientInfo = { name: 'raw', version: '1' }
   const params = { protocolVersion: '2025-11-25', capabilities, clientInfo }
-  const greeted = await post(url, bearer(token), { id: 1, method: 'initialize', params })
-  const id = greeted.headers.get('mcp-session-id')
-  if (greeted.status !== 200 || id === null) throw new Error(`initialize: ${greeted.status} ${greeted.text}`)
+  const initialized = await post(url, bearer(token), { id: 1, method: 'initialize', params })
+  const id = initialized.headers.get('mcp-session-id')
+  if (initialized.status !== 200 || id === null)
+    throw new Error(`initialize: ${initialized.status} ${initialized.text}`)
   return rawSession(url, id, token)
 }
 

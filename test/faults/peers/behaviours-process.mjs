@@ -5,7 +5,7 @@ const notification = (method, params = {}) => ({ jsonrpc: '2.0', method, params 
 /** One frame of any transport. */
 const frame = (kind, line) => (kind === 'stdio' ? `${line}\n` : kind === 'ws' ? line : `data: ${line}\n\n`)
 
-export const MANNERS = {
+export const PROCESS = {
   'banner-and-junk': {
     start: ({ raw }) => raw('Welcome to the server!\n\u001b[32mready\u001b[0m\n{broken\n[1, 2]\n\n\n'),
     call: ({ raw, answer, kind }) => {

@@ -11,7 +11,7 @@ const firstTime = (work) => ({
 })
 const result = (value) => onCall(({ answer }) => answer(value))
 
-export const ANSWERS = {
+export const RESPONSES = {
   'call-silent': onCall(() => {}),
   'dies-mid-call': firstTime(({ die }) => die()),
   'dies-every-call': onCall(({ die }) => die()),

@@ -7,8 +7,8 @@ const open = new Map()
 let count = 0
 
 const orders = {
-  async open({ kind, habit, dir, argument }) {
-    const peer = await remotePeer(kind, habit, dir, argument)
+  async open({ kind, behaviour, dir, argument }) {
+    const peer = await remotePeer(kind, behaviour, dir, argument)
     const proxy = await chaosProxy(peer.port)
     const id = ++count
     open.set(id, { peer, proxy })

@@ -2,7 +2,7 @@
 // behaviours.mjs, looked up at named points; everything else it does right. It knows messages, not how they travel.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { habitNamed } from './behaviours.mjs'
+import { behaviourNamed } from './behaviours.mjs'
 import { acknowledged, DISCOVERY } from './modern.mjs'
 import { TOOLS } from './tools.mjs'
 
@@ -24,26 +24,27 @@ export function memory(dir) {
  * @param channel `kind`, `dir`, `argument`, and the outputs: `send(message)`, `raw(text)`, `die(how)`.
  * @returns a function to call with every message that arrives
  */
-export function brain(habitName, channel) {
-  const habit = habitNamed(habitName)
+export function modelServer(behaviourName, channel) {
+  const behaviour = behaviourNamed(behaviourName)
   const { once, note } = memory(channel.dir)
   const point = (name, message, ways) =>
-    habit[name]?.({ ...channel, ...ways, once, note, message, params: message.params ?? {} })
+    behaviour[name]?.({ ...channel, ...ways, once, note, message, params: message.params ?? {} })
 
   return (message, ways = {}) => {
     const send = ways.send ?? channel.send
     const { id, method, params = {} } = message
-    const answer = (result) => send({ jsonrpc: '2.0', id, result: habit.modern ? complete(result) : result })
+    const answer = (result) =>
+      send({ jsonrpc: '2.0', id, result: behaviour.modern ? complete(result) : result })
     const fail = (code, text) => send({ jsonrpc: '2.0', id, error: { code, message: text } })
     const reach = (name) => point(name, message, { ...ways, send, answer, fail })
     if (method === undefined) return reach('answered')
-    if (!habit.discreet) note('seen', method)
+    if (!behaviour.discreet) note('seen', method)
     if (id === undefined) return reach(method)
     const isCall = method === 'tools/call'
     if (isCall && params.name.startsWith('odd')) note('ran', params.name)
     if (isCall ? params.name.startsWith('odd') && reach('call') : reach(method)) return
     const served = { id, method, params, send, answer, fail, note, by: channel.argument }
-    if (!habit.modern || !serveModern(served)) serve(served)
+    if (!behaviour.modern || !serveModern(served)) serve(served)
   }
 }
 

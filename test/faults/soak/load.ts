@@ -6,7 +6,7 @@ import { withinMs } from '../kit.ts'
 import type { LinePlan } from '../lab.ts'
 import type { Ledger } from './ledger.ts'
 import type { Random } from './random.ts'
-import type { Fleet, Member } from './servers.ts'
+import type { Member, Servers } from './servers.ts'
 import type { Watch } from './watch.ts'
 
 /** No call may be open longer, whatever happens to its server: two connects with all their attempts, and its own time. */
@@ -17,7 +17,7 @@ const EXPECTED = new Set(
 
 export interface Soak {
   readonly board: Board
-  readonly fleet: Fleet
+  readonly servers: Servers
   readonly ledger: Ledger
   readonly watch: Watch
   readonly outcomes: Map<string, number>
@@ -37,7 +37,7 @@ export async function caller(soak: Soak, random: Random, me: number): Promise<vo
 }
 
 async function oneCall(soak: Soak, random: Random, nonce: string): Promise<void> {
-  const { name } = random.pick(soak.fleet.members)
+  const { name } = random.pick(soak.servers.members)
   const tool = random.pick(['echo', 'echo', 'write', 'wait'])
   // Now and then longer than the entry allows.
   const ms = tool === 'wait' ? random.below(random.chance(0.02) ? 4000 : 120) : 0
@@ -105,16 +105,18 @@ const REMOTE: Readonly<Record<string, Trouble>> = {
 }
 
 const LOCAL: Readonly<Record<string, Trouble>> = {
-  kill: ({ fleet }, member) => signal(fleet.pid(member), 'SIGKILL'),
-  terminate: ({ fleet }, member) => signal(fleet.pid(member), 'SIGTERM'),
-  freeze: ({ fleet }, member, random) => {
-    const pid = fleet.pid(member)
+  kill: ({ servers }, member) => signal(servers.pid(member), 'SIGKILL'),
+  terminate: ({ servers }, member) => signal(servers.pid(member), 'SIGTERM'),
+  freeze: ({ servers }, member, random) => {
+    const pid = servers.pid(member)
     signal(pid, 'SIGSTOP')
     setTimeout(() => signal(pid, 'SIGCONT'), 100 + random.below(500))
   },
 }
 
-const INSIDE: Readonly<Record<string, Trouble>> = { 'hang up': ({ fleet }, { name }) => fleet.hangUp(name) }
+const INSIDE: Readonly<Record<string, Trouble>> = {
+  'hang up': ({ servers }, { name }) => servers.hangUp(name),
+}
 
 const OURS: Readonly<Record<string, Trouble>> = {
   reconnect: ({ board }, { name }) => {
@@ -122,15 +124,15 @@ const OURS: Readonly<Record<string, Trouble>> = {
     void board.reconnect(name).catch(() => undefined)
   },
   'change entry': (soak, { name }) => {
-    soak.fleet.change(name)
+    soak.servers.change(name)
     return applied(soak, name)
   },
   'switch off or on': (soak, { name }) => {
-    toggle(soak.fleet.off, name)
+    toggle(soak.servers.off, name)
     return applied(soak, name)
   },
   'take away or bring back': (soak, { name }) => {
-    toggle(soak.fleet.away, name)
+    toggle(soak.servers.away, name)
     return applied(soak, name)
   },
 }
@@ -147,16 +149,16 @@ function toggle(set: Set<string>, name: string): void {
   if (!set.delete(name)) set.add(name)
 }
 
-async function applied({ board, fleet, watch }: Soak, name: string): Promise<void> {
+async function applied({ board, servers, watch }: Soak, name: string): Promise<void> {
   watch.forget(name)
-  await board.apply(fleet.configured())
+  await board.apply(servers.configured())
   watch.forget(name)
 }
 
 /** One fault after the other; failed servers are tried again. */
 export async function troublemaker(soak: Soak, random: Random): Promise<void> {
   while (!soak.over()) {
-    const member = random.pick(soak.fleet.members)
+    const member = random.pick(soak.servers.members)
     const own = member.peer ? REMOTE : member.kind === 'stdio' ? LOCAL : INSIDE
     const ours = member.kind !== 'inside' && random.chance(0.3)
     const [name, trouble] = random.pick(Object.entries(ours ? OURS : own))
@@ -168,7 +170,7 @@ export async function troublemaker(soak: Soak, random: Random): Promise<void> {
     for (const { name: failed, state } of soak.board.servers())
       if (state === 'failed' && random.chance(0.1)) void soak.board.reconnect(failed).catch(() => undefined)
     // What was disabled or removed comes back after a while.
-    for (const set of [soak.fleet.off, soak.fleet.away])
+    for (const set of [soak.servers.off, soak.servers.away])
       if (set.size > 3) {
         const [first] = set
         if (first === undefined) continue

@@ -8,12 +8,12 @@ import type { Lab, RemoteKind, RemotePeer } from '../lab.ts'
 import { insideServer } from '../neighbours.ts'
 import { pidsIn } from './ledger.ts'
 
-export const FLEET = { stdio: 8, http: 14, sse: 8, ws: 8, inside: 12 } as const
-type FleetKind = keyof typeof FLEET
+export const COUNTS = { stdio: 8, http: 14, sse: 8, ws: 8, inside: 12 } as const
+type ServerKind = keyof typeof COUNTS
 
 export interface Member {
   readonly name: string
-  readonly kind: FleetKind
+  readonly kind: ServerKind
   readonly dir: string
   readonly peer?: RemotePeer
   /** Missing for those inside the process, which the board lists by itself. */
@@ -21,10 +21,10 @@ export interface Member {
 }
 
 interface Wanted {
-  readonly kind: FleetKind
+  readonly kind: ServerKind
   readonly name: string
   readonly dir: string
-  readonly habit: string
+  readonly behaviour: string
 }
 
 const COMMON = { timeout: 1500, reconnect: { maxAttempts: 4, delayMs: 30 } }
@@ -36,7 +36,7 @@ const TOOLS = Object.entries(hints).map(([name, annotations]) => ({
   annotations,
 }))
 
-export class Fleet {
+export class Servers {
   readonly members: Member[] = []
   readonly inProcess: Record<string, InProcessServer> = {}
   readonly off = new Set<string>()
@@ -44,19 +44,19 @@ export class Fleet {
   readonly #changed = new Map<string, number>()
   readonly #ends = new Map<string, { close(): Promise<void> }>()
 
-  static async open(root: string, home: string, lab: Lab, ran: (line: string) => void): Promise<Fleet> {
-    const fleet = new Fleet()
-    for (const [kind, count] of Object.entries(FLEET))
+  static async open(root: string, home: string, lab: Lab, ran: (line: string) => void): Promise<Servers> {
+    const servers = new Servers()
+    for (const [kind, count] of Object.entries(COUNTS))
       for (let i = 0; i < count; i++) {
         const name = `${kind}${i}`
         const dir = join(home, name)
         mkdirSync(dir)
-        // The keys of FLEET are the kinds.
-        const wanted = { kind: kind as FleetKind, name, dir, habit: habitOf(kind, i) }
-        if (wanted.kind === 'inside') fleet.#addInside(wanted, ran)
-        else fleet.members.push(await started(wanted, root, lab))
+        // The keys of COUNTS are the kinds.
+        const wanted = { kind: kind as ServerKind, name, dir, behaviour: behaviourOf(kind, i) }
+        if (wanted.kind === 'inside') servers.#addInside(wanted, ran)
+        else servers.members.push(await started(wanted, root, lab))
       }
-    return fleet
+    return servers
   }
 
   #addInside({ kind, name, dir }: Wanted, ran: (line: string) => void): void {
@@ -112,14 +112,14 @@ export class Fleet {
   }
 }
 
-async function started({ kind, name, dir, habit }: Wanted, root: string, lab: Lab): Promise<Member> {
+async function started({ kind, name, dir, behaviour }: Wanted, root: string, lab: Lab): Promise<Member> {
   if (kind === 'stdio') {
-    const args = [join(root, 'test/faults/peers/stdio.mjs'), habit, dir, name]
+    const args = [join(root, 'test/faults/peers/stdio.mjs'), behaviour, dir, name]
     return { name, kind, dir, entry: { ...COMMON, type: 'stdio', command: process.execPath, args, env: {} } }
   }
   // What is left are the kinds that live in the lab.
   const remote = kind as RemoteKind
-  const peer = await lab.open(remote, habit, dir, name)
+  const peer = await lab.open(remote, behaviour, dir, name)
   return { name, kind, dir, peer, entry: { ...COMMON, type: remote, url: peer.url, headers: {} } }
 }
 
@@ -129,6 +129,6 @@ function runningIn(dir: string): number[] {
 }
 
 /** Half of those that can speak 2026-07-28 do. */
-function habitOf(kind: string, at: number): string {
+function behaviourOf(kind: string, at: number): string {
   return (kind === 'stdio' || kind === 'http') && at % 2 === 1 ? 'modern/soak' : 'soak'
 }

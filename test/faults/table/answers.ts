@@ -1,16 +1,16 @@
 // answers.ts: faults in how a call is answered.
 import { type Fault, KINDS } from '../fault.ts'
 
-const odd = (name: string, how: string, habit: string, more: Partial<Fault> = {}): Fault => ({
+const odd = (name: string, how: string, behaviour: string, more: Partial<Fault> = {}): Fault => ({
   name,
   how,
-  habit,
+  behaviour,
   on: KINDS,
   ...more,
 })
 /** Answered, and wrongly: the tool failed, the connection did not. */
-const wrong = (name: string, how: string, habit: string): Fault =>
-  odd(name, how, habit, { call: 'TOOL_ERROR' })
+const wrong = (name: string, how: string, behaviour: string): Fault =>
+  odd(name, how, behaviour, { call: 'TOOL_ERROR' })
 
 /** Sent before the loss was known: answered by the next process, or lost with this one. */
 const UNSURE = ['ok', 'OUTCOME_UNKNOWN'] as const
@@ -118,8 +118,8 @@ export const ANSWERS: readonly Fault[] = [
     also: [
       'the connection stays',
       async ({ noted, check }) => {
-        const greetings = noted('seen').filter((method) => method === 'initialize').length
-        check(greetings <= 1, `it was greeted ${greetings} times`)
+        const handshakes = noted('seen').filter((method) => method === 'initialize').length
+        check(handshakes <= 1, `it was greeted ${handshakes} times`)
       },
     ],
   }),
