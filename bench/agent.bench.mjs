@@ -68,7 +68,7 @@ try {
   const slow = place('slow', {
     slow: { command: process.execPath, args: ['-e', 'setTimeout(() => {}, 10000)'] },
   })
-  // One that answers at once shows every delay; one that takes its time has the servers starting meanwhile.
+  // A model that answers at once shows every delay; with a slow one the servers start meanwhile.
   const waits = []
   for (const delayMs of [0, MODEL_MS]) {
     const plain = await modelServer(() => ({ text: 'Hello.', delayMs }))
@@ -160,7 +160,7 @@ async function toolTokensPerTurn() {
     const turns = []
     let right = 0
     for (const [task, wanted] of TASKS) {
-      // Searches in the task's words, then calls the first tool that the search returned.
+      // Searches with the words of the task, then calls the first tool that the search returned.
       const scripted = await modelServer(({ results }) => {
         if (results.length === 0)
           return { calls: [{ name: 'tool_search', arguments: { query: task, max_results: 3 } }] }

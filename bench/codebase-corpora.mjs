@@ -1,5 +1,5 @@
 // The trees the codebase benchmark measures, fetched by package name from Debian or npm and kept in a cache outside the
-// repository (PLUGBOARD_BENCH_DIR). What cannot be had is said, and the part that needs it is left out.
+// repository (PLUGBOARD_BENCH_DIR). Trees that cannot be fetched are named, and the part that needs them is left out.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -72,8 +72,8 @@ export function largeTree() {
 }
 
 /**
- * Where the documented functions come from. Whatever is chosen by looking at figures (weights, what a chunk's vector is made
- * of) is chosen on those that are `tuned`; the others are only ever measured.
+ * Where the documented functions come from. Whatever is chosen by looking at figures (weights, the parts of a chunk's vector)
+ * is chosen on those that are `tuned`; the others are only ever measured.
  */
 export const REPOSITORIES = [
   {
@@ -167,7 +167,7 @@ export function documentedFunctions(repository, { queries, bytes }) {
     for (const path of walk(folder)) if (!texts.has(relative(folder, path))) rmSync(path)
   for (const [name, text] of texts) {
     const path = join(folder, name)
-    // An untouched file keeps its time, and so its place in the index of an earlier run.
+    // An unchanged file keeps its time, and so its entry in the index of an earlier run.
     if (existsSync(path) && readFileSync(path, 'utf8') === text) continue
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
@@ -186,7 +186,7 @@ function order(text) {
   return (hash ^ (hash >>> 12)) >>> 0
 }
 
-/** The first sentence, if it says something: four words or more. */
+/** The first sentence, if it has four words or more. */
 function question(text) {
   const plain = text.replace(/\s+/g, ' ').trim()
   const sentence = /^.*?[.!?](?=\s|$)/.exec(plain)?.[0] ?? plain
@@ -230,8 +230,8 @@ function starred(comment) {
 }
 
 /**
- * For languages with the comment before the function: the pattern's first group is the comment, `wordsOf` what of it is
- * asked, `between` what stands between the comment and the function.
+ * For languages with the comment before the function: the pattern's first group is the comment, `wordsOf` the part of it that is
+ * used as the question, `between` what separates the comment and the function.
  */
 function commented(pattern, wordsOf, between = () => '') {
   return (text) => {

@@ -1,4 +1,4 @@
-// How good an answer by meaning is while a tree is being embedded: the same questions at several shares of vectors, against BM25.
+// How good semantic search is while a tree is being embedded: the same questions at several shares of vectors, against BM25.
 // The vectors are the real ones of a finished index; of each segment, only as many are shown as would be there by then.
 import { realpathSync } from 'node:fs'
 import { Parsers } from '../packages/codebase/dist/chunks/parsers.js'

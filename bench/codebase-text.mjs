@@ -1,4 +1,4 @@
-// The half of the codebase benchmark that is about text: search_code against ripgrep on a tree of more than 100,000 files,
+// The text half of the codebase benchmark: search_code against ripgrep on a tree of more than 100,000 files,
 // and how time and memory grow with the tree.
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -57,7 +57,7 @@ async function wordsOf(code, root, files, count) {
   return [...words]
 }
 
-/** Queries the index helps little with. ripgrep prints every line of a frequent one; ours ends at 10,000, as an answer does. */
+/** Queries the index helps little with. ripgrep prints every line of a frequent one; ours ends at 10,000, the limit of a result. */
 const OTHER = [
   [
     'no word in the pattern',
@@ -260,7 +260,7 @@ async function partOf(root, size) {
     try {
       linkSync(join(root, file), join(draft, file))
     } catch {
-      // A file system without links, or past their number: a copy does as well.
+      // A file system without links, or past their limit: a copy is fine.
       cpSync(join(root, file), join(draft, file))
     }
   }

@@ -1,5 +1,5 @@
-// What the board costs on top of a connection: calls through the whole of it against the bare SDK client and against the
-// raw floor, large results, bringing up twelve servers, second connects, and an idle board.
+// What the board costs on top of a connection: calls through all of it against the bare SDK client and against the
+// raw floor, large results, connecting twelve servers, second connects, and an idle board.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { SERVERS, serverCommand } from './lib/servers.mjs'
 
 const LANES = 64
 const folder = mkdtempSync(join(tmpdir(), 'plugboard-bench-'))
-// The SDK's HTTP transport leaks abort listeners and Node warns of each; the table is what this prints.
+// The SDK's HTTP transport leaks abort listeners and Node warns about each; only the table should be printed.
 process.removeAllListeners('warning')
 
 const { childEnvironment } = await core('transports/environment.js')
@@ -35,7 +35,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Many short rounds: a busy moment of the machine spoils few of them, and hits all contenders alike. */
+/** Many short rounds: a busy moment of the machine spoils few of them, and affects all contenders alike. */
 async function calls(kind, open, { rounds, batch, many, p50, throughput }) {
   const contenders = await open()
   contenders.bare = { call: contenders.board.bare, close: async () => undefined }

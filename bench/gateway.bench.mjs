@@ -1,4 +1,4 @@
-// What the gateway costs in front of a server: one call at a time, 64 clients at once, every answer to its asker, and
+// What the gateway costs in front of a server: one call at a time, 64 clients at once, every response to its client, and
 // memory over many calls; beside the same server without it, and beside mcp-proxy and `mcporter serve` in front of one.
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ function host(kind) {
 
 const echo = here('./lib/echo-server.mjs')
 const PEERS = ['mcp-proxy@6.7.19', 'mcporter@0.12.3', 'node@24']
-/** What ends after the contenders: a peer's daemon outlives the command that started it. */
+/** What is stopped after the contenders: a peer's daemon outlives the command that started it. */
 const ends = []
 
 /** Both peers on the Node that the newer of them needs, each in front of the same bare stdio echo. */
@@ -263,7 +263,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Unique payloads of 50 clients: `client` throws when an answer is not its own. */
+/** Unique payloads of 50 clients: `client` throws when a response is not its own. */
 async function isolation(url) {
   const clients = []
   for (let n = 0; n < 50; n++) clients.push(await client(url))
@@ -284,7 +284,7 @@ async function isolation(url) {
   })
 }
 
-/** Readings after every tenth of the calls: one alone tells more about the collector's mood than about what is kept. */
+/** Readings after every tenth of the calls: a single one depends more on the garbage collector than on what is kept. */
 async function memory({ url, child }) {
   const reading = () =>
     new Promise((done) => {

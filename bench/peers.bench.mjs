@@ -1,4 +1,4 @@
-// The command beside the commands of others, on the same real servers from npm: bringing them all up to list them, and one
+// The command beside other commands, on the same real servers from npm: connecting and listing them all, and one
 // call from a cold start. Each contender has a home of its own and runs on the same Node, which comes from npm too.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ function command(home, file, args) {
     }).toString()
 }
 
-// Nobody else brings a server of its own along: ours is switched off, so that the work is the same.
+// No other contender has a built-in server: ours is switched off, so that the work is the same.
 const ours = homeFor('ours', '.plugboard/settings.json', { disabledServers: ['codebase'] })
 const theirs = homeFor('mcporter', '.mcporter/mcporter.json')
 const claudes = homeFor('claude', '.claude.json')

@@ -192,7 +192,7 @@ async function overhead() {
   row('call: the same with the audit log', `${(audited - bare).toFixed(1)} µs`, '≤ 25 µs')
 }
 
-/** The whole way on a real board: an echo server in this very process, called three ways in turn. */
+/** A whole call on a real board: an echo server in this process, called three ways in turn. */
 async function wholeWay() {
   const { McpServer } = await import('@modelcontextprotocol/server')
   const { Client } = await import('@modelcontextprotocol/client')

@@ -48,7 +48,7 @@ export async function build() {
   const main = join(root, 'packages/cli/dist/main.cjs')
   if (existsSync(main) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
   console.error('plugboard: building…')
-  // From nothing: what an earlier build left of a source that is gone would go into the packages.
+  // From scratch: old output of a removed source would go into the packages.
   for (const name of libraries)
     for (const left of ['dist', 'tsconfig.tsbuildinfo'])
       rmSync(join(root, 'packages', name, left), { recursive: true, force: true })
@@ -58,9 +58,9 @@ export async function build() {
 }
 
 /**
- * The command in two halves. What only reads and edits the configuration is CommonJS, the form that Node starts
- * fastest: one file, and one more for every dynamic import, each complete in itself. What opens the board (src/board-verbs/)
- * is ESM in shared chunks, loaded when such a verb runs.
+ * The command in two halves. Verbs that only read and edit the configuration are CommonJS, the form that Node starts
+ * fastest: one file, and one more for every dynamic import, each complete in itself. Verbs that open the board (src/board-verbs/)
+ * are ESM in shared chunks, loaded when such a verb runs.
  */
 async function bundleCommand() {
   const esbuild = await import('esbuild')
@@ -74,11 +74,11 @@ async function bundleCommand() {
     target: 'node20',
     mainFields: ['module', 'main'],
     minify: true,
-    // The terms of what is inside go along in one file.
+    // The licences of what is inside go along in one file.
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
-    // What carries native code or data files stays a dependency; the rest is inside the bundle.
+    // Packages with native code or data files stay dependencies; the rest is inside the bundle.
     external: ['@plugboard/codebase', '@napi-rs/keyring', 'sharp'],
   }
   const define = { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) }

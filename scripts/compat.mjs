@@ -60,7 +60,7 @@ async function checkAll(servers) {
   return found
 }
 
-/** Every check has an end: its process and everything the server started are stopped. */
+/** Every check has a timeout: its process and everything the server started are stopped. */
 function checkOne({ name }) {
   const program = programs.get(name)
   if (program.problem) return { problems: [program.problem] }
@@ -75,7 +75,7 @@ function checkOne({ name }) {
     child.once('message', (message) => {
       outcome = message
     })
-    // A channel that broke: the exit that follows says more.
+    // The channel broke: the exit that follows says more.
     child.on('error', () => undefined)
     child.once('exit', (code) => {
       clearTimeout(timer)
@@ -86,7 +86,7 @@ function checkOne({ name }) {
   })
 }
 
-/** A busy machine can make anybody late: who was only slow to close is tried once more. */
+/** A busy machine can delay anything: a server that was only slow to close is tried once more. */
 async function checkPatiently(server) {
   const first = await checkOne(server)
   if (first.problems.length > 0 || !isSlow(first)) return first
@@ -112,7 +112,7 @@ function installed(server) {
 /** How a server's program is run, from where it is installed now. */
 function programOf(server) {
   const slug = server.package.replace(/^@/, '').replaceAll('/', '-')
-  // Strangers' scripts run only where a server is not whole without them: a compiled database, not a browser.
+  // Install scripts run only where a server is incomplete without them: a compiled database, not a browser.
   const scripts = server.scripts === true
   const folder = onDemand(`compat-${slug}-${server.version}`, [`${server.package}@${server.version}`], {
     scripts,

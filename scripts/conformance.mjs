@@ -1,7 +1,7 @@
 // `npm run conformance [-- --client | --server] [--only PATTERN] [--verbose]`: the official MCP conformance suite, pinned,
 // one scenario at a time (the suite's own parallel mode fails small machines): its client half against our client, its
 // server half against what we serve. It ends with a table, and with 1 when something failed that was not expected to.
-// A whole half is written into docs/conformance.md, and what it came to into the README.
+// A whole half is written into docs/conformance.md, and its sum into the README.
 import { parseArgs } from 'node:util'
 import { build } from './build.mjs'
 import { keepFigures } from './docs-figures.mjs'

@@ -1,5 +1,5 @@
 // `npm run docs:compare`: the checks behind docs/comparison.md that can be run, against the real programs in pinned
-// versions, in a throw-away home. It prints what happened; nobody's account, network or settings are touched.
+// versions, in a throw-away home. It prints what happened; no account, network or setting of the user is touched.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ try {
   rmSync(top, { recursive: true, force: true })
 }
 
-/** Whether a program starts what a folder brings along, before anybody was asked. */
+/** Whether a program starts what a folder brings along, before the user was asked. */
 function unasked() {
   const cases = [
     ['plugboard list', '.mcp.json'],
@@ -52,7 +52,7 @@ function unasked() {
   }
 }
 
-/** What a wrong argument, an unknown tool and an unknown server are told apart by. */
+/** How a wrong argument, an unknown tool and an unknown server are told apart. */
 function calls() {
   for (const [program, file] of [
     ['plugboard', '.plugboard/settings.local.json'],
@@ -119,7 +119,7 @@ async function afterACrash() {
     killChildren()
     await new Promise((done) => setTimeout(done, 500))
     console.log(`${name}, the next call after its server was killed: ${await outcome(client.call())}`)
-    // One that cannot close any more must not keep the others from their turn.
+    // A program that cannot be closed must not keep the others from their turn.
     await within(client.close()).catch(() => undefined)
   }
 }

@@ -1,12 +1,12 @@
 // docs-figures.mjs: the figures of the README, taken from the pages that the benchmarks and the conformance suite write.
-// Each stands beside the command that prints it. A row that is no longer there is left out, and said.
+// Each is beside the command that prints it. A row that is no longer there is left out, and reported.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { markdownTable, tablesIn } from './lib/table.mjs'
 
 const MARK = /<!-- figures -->[\s\S]*?<!-- \/figures -->/
 
-/** Which rows, by the words they begin with, and what a stranger should read instead. */
+/** Which rows, by their first words, and the text for a reader who is new. */
 const WANTED = [
   ['`list`: 4 stdio servers', '`plugboard list`: four npm servers brought up and listed, from a cold start'],
   ['`call`: one tool', '`plugboard call`: one tool, from a cold start'],
@@ -50,7 +50,7 @@ export function withFigures(readme, performance, conformance) {
   return readme.replace(MARK, () => `<!-- figures -->\n\n${text}\n\n<!-- /figures -->`)
 }
 
-/** Puts the figures of the pages below `root` into its README, for whoever has just written one of them. */
+/** Puts the figures of the pages below `root` into its README, after one of them was written. */
 export function keepFigures(root) {
   const [readme, performance, conformance] = ['README.md', 'docs/performance.md', 'docs/conformance.md'].map(
     (path) => readFileSync(join(root, path), 'utf8'),

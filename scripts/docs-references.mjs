@@ -19,7 +19,7 @@ export async function references() {
   }
 }
 
-/** The table itself: the verbs' own code stays where it is, and is not needed. */
+/** The table itself: the verbs' own code is not loaded. */
 async function verbTable() {
   const { build } = await import('esbuild')
   const names = ['verbs', 'spec'].map((name) => `export * from './packages/cli/src/${name}.ts'`)

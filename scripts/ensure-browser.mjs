@@ -1,5 +1,5 @@
 // `node scripts/ensure-browser.mjs`: makes sure there is a Chromium for the browser test, and says why when there is
-// none. Looks for one first; on Debian and Ubuntu, as root, it installs the distribution's own.
+// none. Searches for one first; on Debian and Ubuntu, as root, it installs the distribution's own.
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'

@@ -1,5 +1,5 @@
 // Programs that some tests drive and npm does not bring. `node scripts/ensure-system.mjs tmux` makes sure it is there:
-// exit 0 when it is, 1 with a sentence when it cannot be. Only root installs; nobody is asked for a password.
+// exit 0 when it is, 1 with a reason when it cannot be. Only root installs; it never asks for a password.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -11,7 +11,7 @@ function isThere(program) {
   return spawnSync(program, ['-V'], { stdio: 'ignore' }).status === 0
 }
 
-/** Nothing when it is there in the end, otherwise why it is not. */
+/** Undefined when it is there in the end, otherwise why it is not. */
 function ensureSystem(program) {
   if (isThere(program)) return undefined
   const name = PACKAGES[program]

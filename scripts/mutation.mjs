@@ -117,7 +117,7 @@ function runTests(dir, tests, { built, limitMs }) {
   })
 }
 
-/** An edit that the compiler refuses is none: it could not be committed. */
+/** An edit that the compiler refuses does not count: it could not be committed. */
 function compiles(dir) {
   const tsc = join(dir, 'node_modules/typescript/bin/tsc')
   return spawnSync(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: dir, stdio: 'ignore' }).status === 0
@@ -138,7 +138,7 @@ async function tryMutant(dir, mutant) {
   }
 }
 
-/** Tests that fail without an edit would notice everything. */
+/** Tests that fail without an edit would notice every edit. */
 async function checkBaseline(dir, areas) {
   for (const area of areas) {
     for (const [tests, built] of [

@@ -1,6 +1,6 @@
 // `npm run packages`: every package packed, checked by publint and by Are The Types Wrong, installed by npm into an empty
-// project outside the workspace, and used there on Node 20 and on the newest LTS. It ends with a table of what each
-// weighs, writes it to docs/packages.md, and ends with 1 when anything is not as it should be.
+// project outside the workspace, and used there on Node 20 and on the newest LTS. It ends with a table of their
+// sizes, writes it to docs/packages.md, and ends with 1 when anything is wrong.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -75,7 +75,7 @@ function tool(path, args) {
   if (done.status !== 0) throw done.error ?? new Error(`${done.stdout}${done.stderr}`.slice(0, 4000))
 }
 
-/** What one package costs who installs only that: npm decides what comes along. */
+/** The install size of one package alone: npm decides what comes along. */
 function weigh(one, packages) {
   const alone = emptyProject()
   try {
@@ -95,7 +95,7 @@ function weigh(one, packages) {
   }
 }
 
-/** Ours that a package of ours depends on: no registry has them yet. */
+/** Our own packages that a package of ours depends on: no registry has them yet. */
 function oursBehind({ manifest }, packages) {
   const direct = packages.filter(({ name }) => manifest.dependencies?.[name])
   return [...new Set(direct.flatMap((one) => [one, ...oursBehind(one, packages)]))]

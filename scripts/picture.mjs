@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { build } from './build.mjs'
 import { ensureInstalled, root } from './ensure-install.mjs'
 
-/** What is typed. The first run of a server is slower than the next ones; the picture shows a machine at work. */
+/** What is typed. The first run of a server is slower than the next ones; the picture shows a warm machine. */
 const COMMANDS = [
   ['list'],
   ['approve', 'memory'],

@@ -1,4 +1,4 @@
-// `npm run soak [-- --minutes 30] [-- --seed N] [-- --keep]`: fifty servers under random troubles; prints a summary, and
+// `npm run soak [-- --minutes 30] [-- --seed N] [-- --keep]`: fifty servers under random faults; prints a summary, and
 // ends non-zero with the seed when an invariant did not hold.
 import { runTypeScript } from './lib/run-typescript.mjs'
 

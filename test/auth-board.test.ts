@@ -1,4 +1,4 @@
-// A board in front of a server that wants a login: refused, logged in elsewhere, connected, renewed, stepped up.
+// A board and a server that requires a login: refused, logged in elsewhere, connected, refreshed, stepped up.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   type AuthorizationServer,
@@ -16,58 +16,58 @@ import type { Board } from '../packages/core/src/board.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer
-let desk: Bench
+let fixture: Bench
 let board: Board | undefined
 
 beforeEach(async () => {
   as = await startAuthorizationServer()
-  desk = bench()
+  fixture = bench()
 })
 afterEach(async () => {
   await board?.close()
   await rs.close()
   await as.close()
-  cleanUp(desk)
+  cleanUp(fixture)
 })
 
 const open = async (type: 'http' | 'claudeai-proxy' = 'http') => {
   const server = { ...remote('guarded', rs.url), entry: { ...remote('guarded', rs.url).entry, type } }
   board = await openBoard({
     servers: [server],
-    stateDir: desk.dir,
-    auth: (which) => authFor(which, desk.context),
+    stateDir: fixture.dir,
+    auth: (which) => authFor(which, fixture.context),
   })
   await board.ready()
   return { board, server }
 }
 
 describe('a board and a server behind a login', () => {
-  it.each(['http', 'claudeai-proxy'] as const)('meet after a login made elsewhere (%s)', async (type) => {
+  it.each(['http', 'claudeai-proxy'] as const)('connect after a login made elsewhere (%s)', async (type) => {
     rs = await startResourceServer({ as })
     const { board, server } = await open(type)
     expect(board.servers()[0]).toMatchObject({ state: 'needs-auth' })
 
-    const stop = await watchLogins(desk.context, (key) => {
+    const stop = await watchLogins(fixture.context, (key) => {
       if (key === serverKey(server)) void board.reconnect('guarded')
     })
-    await login(server, desk.context, pasting(as))
+    await login(server, fixture.context, pasting(as))
     await expect.poll(() => board.servers()[0]?.state, { timeout: 10_000 }).toBe('connected')
     stop()
     const result = await board.request('guarded', 'tools/call', { name: 'whoami', arguments: {} })
     expect(result).toMatchObject({ content: [{ text: 'ada' }] })
   })
 
-  it('do not notice that the token ends under way, also with many calls at once', async () => {
+  it('go on when the token expires, also with many calls at once', async () => {
     rs = await startResourceServer({ as })
-    await login(remote('guarded', rs.url), desk.context, pasting(as))
+    await login(remote('guarded', rs.url), fixture.context, pasting(as))
     const { board, server } = await open()
-    const known = await loadLogin(server, desk.context)
+    const known = await loadLogin(server, fixture.context)
     rs.intercept = (request, response) => {
       if (request.headers.authorization !== `Bearer ${known?.tokens.accessToken}`) return false
       response.writeHead(401, { 'www-authenticate': 'Bearer error="invalid_token"' }).end()
       return true
     }
-    desk.advance(60_000)
+    fixture.advance(60_000)
     const calls = Array.from({ length: 8 }, () =>
       board.request('guarded', 'tools/call', { name: 'whoami', arguments: {} }),
     )
@@ -75,40 +75,43 @@ describe('a board and a server behind a login', () => {
     expect(as.counts).toMatchObject({ refresh: 1, refreshFailed: 0 })
   })
 
-  it('part when the login is dead, and the error says what to do', async () => {
+  it('disconnect when the refresh fails, and the error says what to do', async () => {
     rs = await startResourceServer({ as })
-    await login(remote('guarded', rs.url), desk.context, pasting(as))
+    await login(remote('guarded', rs.url), fixture.context, pasting(as))
     const { board, server } = await open()
-    const known = await loadLogin(server, desk.context)
+    const known = await loadLogin(server, fixture.context)
     if (known)
-      await saveLogin(server, desk.context, { ...known, tokens: { ...known.tokens, refreshToken: 'dead' } })
+      await saveLogin(server, fixture.context, {
+        ...known,
+        tokens: { ...known.tokens, refreshToken: 'dead' },
+      })
     rs.intercept = (_request, response) => {
       response.writeHead(401, { 'www-authenticate': 'Bearer error="invalid_token"' }).end()
       return true
     }
-    desk.advance(60_000)
+    fixture.advance(60_000)
     await expect(board.request('guarded', 'tools/list')).rejects.toMatchObject({
       code: 'AUTH_REQUIRED',
       hint: expect.stringContaining('plugboard login guarded'),
     })
   })
 
-  it('need a second login when a tool wants more than was granted', async () => {
+  it('need a second login when a tool requires more scopes than were granted', async () => {
     rs = await startResourceServer({ as, toolScope: 'tools:write' })
-    await login(remote('guarded', rs.url), desk.context, pasting(as))
+    await login(remote('guarded', rs.url), fixture.context, pasting(as))
     const { board, server } = await open()
     const call = () => board.request('guarded', 'tools/call', { name: 'whoami', arguments: {} })
     await expect(call()).rejects.toMatchObject({
       code: 'AUTH_REQUIRED',
       hint: expect.stringContaining('tools:write'),
     })
-    await login(server, desk.context, pasting(as))
+    await login(server, fixture.context, pasting(as))
     expect(await call()).toMatchObject({ content: [{ text: 'ada' }] })
   })
 
-  it('prove possession where the server wants it', async () => {
+  it('use DPoP where the server requires it', async () => {
     rs = await startResourceServer({ as, dpop: true })
-    await login(remote('guarded', rs.url), desk.context, pasting(as))
+    await login(remote('guarded', rs.url), fixture.context, pasting(as))
     const { board } = await open()
     expect(board.servers()[0]).toMatchObject({ state: 'connected' })
   })

@@ -1,4 +1,4 @@
-// Benchmarks run by themselves and take minutes; what they take from the packages is looked for every day.
+// Benchmarks run by themselves and take minutes; that their imports exist is tested every day.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -29,7 +29,7 @@ function imports(file: string): [string, string, string][] {
   )
 }
 
-it('take from the packages, and from each other, what is there', async () => {
+it('import from the packages, and from each other, only what exists', async () => {
   const wanted = FILES.flatMap(imports)
   expect(wanted.filter(([, module]) => module.includes('/dist/')).length).toBeGreaterThan(15)
   const missing: string[] = []

@@ -1,4 +1,4 @@
-// One whole login as a person does it: a real browser, two pages, two clicks.
+// One whole login as a user does it: a real browser, two pages, two clicks.
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
@@ -16,20 +16,20 @@ import { findBrowser } from '../scripts/ensure-browser.mjs'
 const executablePath = findBrowser()
 let as: AuthorizationServer
 let rs: ResourceServer
-let desk: Bench
+let fixture: Bench
 let browser: Browser | undefined
 
 beforeAll(async () => {
   as = await startAuthorizationServer({ consentPage: true })
   rs = await startResourceServer({ as })
-  desk = bench()
+  fixture = bench()
   if (executablePath) browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
 })
 afterAll(async () => {
   await browser?.close()
   await rs.close()
   await as.close()
-  cleanUp(desk)
+  cleanUp(fixture)
 })
 
 it.skipIf(!executablePath)(
@@ -48,10 +48,10 @@ it.skipIf(!executablePath)(
       await page.click('#go')
       await page.waitForURL(/^http:\/\/localhost:\d+\/callback/)
       expect(await page.textContent('body')).toContain('go back to where you started')
-      // The address bar keeps the code; it is spent by now, and the page sends it nowhere.
+      // The address bar keeps the code; it is used up by now, and the page sends it nowhere.
       expect(await page.evaluate('document.referrer')).not.toContain('code=')
     }
-    const result = await login(server, desk.context, {
+    const result = await login(server, fixture.context, {
       openBrowser: false,
       onUrl: (url) => {
         walked = walk(url)
@@ -59,6 +59,6 @@ it.skipIf(!executablePath)(
     })
     await walked
     expect(result).toMatchObject({ askedPerson: true, renewable: true })
-    expect((await ping(authFor(server, desk.context), rs.url)).status).toBe(200)
+    expect((await ping(authFor(server, fixture.context), rs.url)).status).toBe(200)
   },
 )

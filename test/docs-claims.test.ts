@@ -1,4 +1,4 @@
-// Claims in the pages: an error code has its words, a link leads somewhere, and a figure stands near the command that
+// Claims in the pages: every error code is described, a link leads somewhere, and a figure is near the command that
 // prints it.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -15,7 +15,7 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ]
 const ALL_PAGES = [...PAGES, 'ARCHITECTURE.md', 'CONTRIBUTING.md']
-/** Programs that a page calls by another name than their package has. */
+/** Programs that a page calls by another name than their package's. */
 const TITLES: Record<string, string> = { '@anthropic-ai/claude-code': 'Claude Code', mcporter: 'mcporter' }
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
@@ -31,7 +31,7 @@ describe('docs/troubleshooting.md', () => {
     expect([...sections].sort()).toEqual([...codes].sort())
   })
 
-  it('has words for every code of the code search', () => {
+  it('describes every code of the code search', () => {
     const own = [...read('packages/codebase/src/errors.ts').matchAll(/^ {2}\| '([A-Z_]+)'$/gm)]
     const table = page.split('## The code search\n')[1]?.split(/^## /m)[0] ?? ''
     expect(own.length).toBeGreaterThan(10)
@@ -130,7 +130,7 @@ it('the sums of docs/reliability.md and docs/conformance.md are those of their t
 })
 
 describe('a figure', () => {
-  it.each(PAGES)('of %s stands in a section with the command that prints it', (page) => {
+  it.each(PAGES)('of %s is in a section with the command that prints it', (page) => {
     expect(unfounded(read(page))).toEqual([])
   })
 
@@ -150,7 +150,7 @@ describe('a figure', () => {
 })
 
 /**
- * Speeds, sizes and scores that somebody measured, in sections that name no command which prints them. A section of the
+ * Measured speeds, sizes and scores, in sections that name no command which prints them. A section of the
  * second level counts for itself, with everything below it. Limits and settings ("within 3 s", "over 64 MiB", "at most")
  * are promises of the code, not measurements.
  */
@@ -166,7 +166,7 @@ function unfounded(markdown: string): readonly string[] {
     })
 }
 
-/** Where the headings of a page can be linked to, as GitHub names them. */
+/** The anchors of a page's headings, as GitHub names them. */
 function anchorsIn(markdown: string): readonly string[] {
   return [...withoutCode(markdown).matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
     (title ?? '')
@@ -176,7 +176,7 @@ function anchorsIn(markdown: string): readonly string[] {
   )
 }
 
-/** What stands in a fence was printed by the command in it, and is compared by docs.test.ts. */
+/** The content of a fence was printed by the command in it, and is compared by docs.test.ts. */
 function withoutCode(markdown: string): string {
   return markdown.replace(/^```[\s\S]*?^```$/gm, '')
 }

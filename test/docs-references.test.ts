@@ -1,4 +1,4 @@
-// What is made from the sources is what the sources say now; and every key and error code has its words.
+// Generated files are up to date with the sources; and every key and error code is described.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ it('the schemas, docs/settings.md and docs/cli.md are up to date', () => {
   expect([done.status, done.stderr.match(/.*stale.*/g)]).toEqual([0, null])
 })
 
-it('has no words for keys that there are none of', () => {
+it('describes no unknown keys', () => {
   const paths = new Set<string>()
   const walk = (schema: Record<string, unknown>, path: string) => {
     for (const [key, child] of Object.entries(

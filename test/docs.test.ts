@@ -80,7 +80,7 @@ describe('the pages', () => {
 })
 
 describe('the runner', () => {
-  it('tells a page that shows something else', () => {
+  it('detects a page that shows something else', () => {
     expect(fits(['a 12 ms  b'], 'a 9876 ms   b\n')).toBe(true)
     expect(fits(['one', '…', 'four'], 'one\ntwo\nthree\nfour\n')).toBe(true)
     expect(fits(['http://127.0.0.1:1/… end'], 'http://127.0.0.1:65/x end\n')).toBe(true)
@@ -100,7 +100,7 @@ describe('the runner', () => {
     }
   })
 
-  it('finds words that do not exist, and settings that are wrong', () => {
+  it('finds unknown verbs and options, and wrong settings', () => {
     const json = (text: string) => blocksOf('x.md', `\`\`\`json\n${text}\n\`\`\`\n`)[0] as Block
     expect(unknownWords('plugboard list --no-such')).toHaveLength(1)
     expect(unknownWords('plugboard lost')).toHaveLength(1)

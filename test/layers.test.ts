@@ -88,7 +88,7 @@ describe('the import order', () => {
     expect(wrong).toEqual([])
   })
 
-  it('is told in ARCHITECTURE.md: every layer that there is, and no other', () => {
+  it('is described in ARCHITECTURE.md: every layer, and no other', () => {
     const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
     const layers = readdirSync(join(root, 'packages')).flatMap((pkg) =>
       readdirSync(join(root, 'packages', pkg, 'src'), { withFileTypes: true })

@@ -1,4 +1,4 @@
-// The packages as npm would publish them, in an empty project outside the workspace: what is in them, what they ask for,
+// The packages as npm would publish them, in an empty project outside the workspace: their content, their dependencies,
 // and that they work there. `npm run packages` does the same with a real install, more Nodes and more compilers.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const NAMES = [
   'plugboard',
 ]
 
-/** What the core may ask for. A heavy thing gets in here only on purpose. */
+/** The dependencies that core may have. A heavy one is added here only on purpose. */
 const CORE_ASKS_FOR = [
   '@modelcontextprotocol/client',
   '@opentelemetry/api',
@@ -74,7 +74,7 @@ describe.each(NAMES)('the tarball of %s', (name) => {
     expect(orphans).toEqual([])
   })
 
-  it('says what a registry and a bundler want to know', () => {
+  it('has the fields that a registry and a bundler need', () => {
     const { manifest, files } = packed(name)
     expect(manifest).toMatchObject({ license: 'MIT', type: 'module', engines: { node: '>=20' } })
     expect(manifest.description).toMatch(/^[A-Z]/)
@@ -94,7 +94,7 @@ describe.each(NAMES)('the tarball of %s', (name) => {
     }
   })
 
-  it('asks only for what a registry has', () => {
+  it('depends only on what a registry has', () => {
     const { manifest } = packed(name)
     const { dependencies, optionalDependencies, peerDependencies } = manifest
     // What a program brings itself may be any version that is new enough.
@@ -117,14 +117,14 @@ it.each([
 })
 
 describe('@plugboard/core', () => {
-  it('asks for exactly this, and is small', () => {
+  it('has exactly these dependencies, and is small', () => {
     const { manifest, unpackedSize } = packed('@plugboard/core')
     expect(Object.keys(manifest.dependencies ?? {}).sort()).toEqual(CORE_ASKS_FOR)
     expect(Object.keys(manifest.optionalDependencies ?? {}).sort()).toEqual(CORE_MAY_HAVE)
     expect(unpackedSize).toBeLessThan(CORE_BYTES)
   })
 
-  it('is imported without any of it: nothing else is even installed here', () => {
+  it('is imported without any of them: nothing else is even installed here', () => {
     const bare = emptyProject()
     try {
       installStrictly(bare.project, [packed('@plugboard/core')], { without: true })

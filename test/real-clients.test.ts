@@ -1,4 +1,4 @@
-// What we serve, as real clients meet it: the Inspector, mcporter, Claude Code and the SDK's client list and call through
+// What we serve, as real clients see it: the Inspector, mcporter, Claude Code and the SDK's client list and call through
 // `plugboard serve` and `plugboard codebase`, over HTTP and over stdio.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ beforeAll(() => {
   installed = realClients()
 }, INSTALL_MS)
 
-/** The clients; without a registry to get them from there is nothing to test with. */
+/** The clients; without a registry to get them from the tests are skipped. */
 function need({ skip }: TestContext): RealClients {
   if (!installed) return skip('the npm registry cannot be reached')
   return installed
@@ -65,7 +65,7 @@ describe.each(SERVED)('plugboard $verb', ({ verb, words, tool, args, answer }) =
   const pairs = Object.entries(args).map(([key, value]) => `${key}=${value}`)
   const command = () => [process.execPath, COMMAND, ...words, '--cwd', place.project]
   const header = () => (http.token ? ['--header', `Authorization: Bearer ${http.token}`] : [])
-  /** How each client is told where to go. */
+  /** How each client is configured. */
   const ways = {
     HTTP: {
       inspector: () => ['--transport', 'http', '--server-url', http.url, ...header()],
@@ -113,7 +113,7 @@ describe.each(SERVED)('plugboard $verb', ({ verb, words, tool, args, answer }) =
 
     it('is connected for Claude Code', { timeout: TEST_MS }, async (context) => {
       const { claude } = need(context)
-      // A home of its own: what one way adds must not be what the other way finds.
+      // A home of its own: servers added over one transport must not be found over the other.
       const other = makePlace()
       try {
         await claude(other.home, 'mcp', 'add', '--scope', 'user', ...to.claude())

@@ -1,5 +1,5 @@
 // A board that follows its files: what is added, changed, removed, approved and switched off takes effect, and the
-// other servers notice nothing.
+// other servers are not touched.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -18,7 +18,7 @@ export const configured = (name, entry) => ({
 
 export const stdioEntry = (env = {}) => ({ type: 'stdio', command: process.execPath, args: [ECHO], env })
 
-/** A board with a state folder of its own, which goes with it. */
+/** A board with a state folder of its own, which is removed with it. */
 export async function openBoard(options) {
   const { openBoard: open } = await core('index.js')
   const stateDir = options.stateDir ?? mkdtempSync(join(tmpdir(), 'plugboard-bench-state-'))

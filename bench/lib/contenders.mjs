@@ -10,7 +10,7 @@ import { configured, ECHO, openBoard, stdioEntry } from './board-only.mjs'
 
 const env = { PATH: process.env.PATH }
 
-/** Everything between a model's words and its answer: name, schema, permission, order, the call, its result and the audit. */
+/** Everything between a model's request and its result: name, schema, permission, order, the call, its result and the audit. */
 async function throughTheBoard(options, server) {
   const { board, close } = await openBoard({ ...options, caller: 'user' })
   await board.ready()
@@ -18,9 +18,9 @@ async function throughTheBoard(options, server) {
   if (state !== 'connected') throw new Error(`the board did not connect: ${error}`)
   return {
     call: (text) => board.call(`mcp__${server}__echo`, { text }),
-    /** The connection alone, for whoever wants to know where the time goes. */
+    /** The connection alone, to see where the time goes. */
     bare: (text) => board.request(server, 'tools/call', { name: 'echo', arguments: { text } }),
-    /** Without what a large result is cut and saved for: the transport is what is looked at. */
+    /** Without the cutting and saving of large results: only the transport is measured. */
     big: (bytes) => board.request(server, 'tools/call', { name: 'big', arguments: { bytes } }),
     close,
   }
@@ -38,7 +38,7 @@ async function sdkClient(transport) {
 }
 
 /**
- * The SDK's HTTP transport leaves an abort listener behind with every call, and slows down by it. It starts afresh before
+ * The SDK's HTTP transport leaves an abort listener behind with every call, and gets slower. It starts afresh before
  * each round, so that it is measured at its best.
  */
 async function renewable(open) {
@@ -59,7 +59,7 @@ const initialize = {
   clientInfo: { name: 'bench', version: '1' },
 }
 
-/** JSON lines on a pipe, and a map of who waits for which id. Nothing is checked, timed or cancelled. */
+/** JSON lines on a pipe, and a map of the callers by id. Nothing is checked, timed or cancelled. */
 export function rawPipe(child) {
   const waiting = new Map()
   let nextId = 0

@@ -1,5 +1,5 @@
-// The least an MCP server can be, so that what is measured is the client: `echo` and `big` over stdio, or over HTTP with
-// `http`. Without any library, and of the older era, which every contender speaks.
+// A minimal MCP server, so that the client is what is measured: `echo` and `big` over stdio, or over HTTP with
+// `http`. Without any library, and legacy, which every contender speaks.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
@@ -58,7 +58,7 @@ if (process.argv[2] === 'http') {
   })
   server.keepAliveTimeout = 60_000
   server.listen(0, '127.0.0.1', () => process.stdout.write(`${server.address().port}\n`))
-  // Nobody talks to it here; when whoever started it is gone, so is this.
+  // Its input is not used here; it ends with the parent process.
   process.stdin.on('end', () => process.exit(0)).resume()
 } else {
   let rest = ''

@@ -1,5 +1,5 @@
 // A process of its own that connects to twelve servers and then does nothing: `idle.mjs board|sdk SECONDS`. It counts every
-// timer that fires meanwhile and prints what it weighs.
+// timer that fires meanwhile and prints its memory.
 const fired = []
 const real = { setTimeout: globalThis.setTimeout, setInterval: globalThis.setInterval }
 for (const kind of ['setTimeout', 'setInterval'])
@@ -38,7 +38,7 @@ if (process.argv[2] === 'board') {
   )
   close = () => Promise.all(clients.map((client) => client.close()))
 }
-// What belongs to connecting settles first.
+// Work that belongs to connecting settles first.
 await new Promise((done) => real.setTimeout(done, 2000))
 globalThis.gc?.()
 fired.length = 0

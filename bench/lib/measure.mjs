@@ -1,4 +1,4 @@
-// measure.mjs: interleaved rounds and medians. Figures of one run are only ever compared with each other: the
+// measure.mjs: interleaved rounds and medians. Figures of one run are only compared with each other: the
 // machine is shared, so a ratio means something and a millisecond alone does not.
 import { performance } from 'node:perf_hooks'
 
@@ -28,14 +28,14 @@ export async function timed(work) {
   return (await answered(work)).ms
 }
 
-/** The same, with what it answered. */
+/** The same, with its result. */
 export async function answered(work) {
   const start = performance.now()
   const value = await work()
   return { ms: performance.now() - start, value }
 }
 
-/** Looks until it is so; an hour at most. */
+/** Polls until it is true; an hour at most. */
 export async function until(check, what, limitMs = 3_600_000) {
   const end = Date.now() + limitMs
   for (;;) {

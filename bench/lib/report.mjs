@@ -10,7 +10,7 @@ const docs = join(fileURLToPath(new URL('../..', import.meta.url)), 'docs')
 const page = join(docs, 'performance.md')
 const data = join(docs, 'performance.json')
 
-/** Who is compared, in the order of the overview's columns. A new peer is one more name. */
+/** The contenders, in the order of the overview's columns. A new peer is one more name. */
 export const PEERS = [
   'Plugboard',
   'bare SDK',
@@ -69,7 +69,7 @@ function remember(file, name, contests) {
   writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`)
 }
 
-/** Everything that was done by more than one, as the cells of one table. */
+/** Every contest with more than one contender, as the cells of one table. */
 export function overviewCells(kept) {
   const contests = Object.entries(kept).flatMap(([name, { contests }]) =>
     contests.map((contest) => ({ name, ...contest })),
@@ -100,7 +100,7 @@ function ranBy(name) {
 }
 
 function contestsOf(rows) {
-  // Finer than any page shows it: what was rounded twice would differ from what was rounded once.
+  // Finer than any page shows it: a figure rounded twice could differ from one rounded once.
   const rounded = (of) =>
     Object.fromEntries(Object.entries(of).map(([peer, value]) => [peer, Number(value.toPrecision(6))]))
   return rows

@@ -1,4 +1,4 @@
-// Generated (schema, value) pairs, and Ajv as the judge of each. Used by the differential test and the benchmark.
+// Generated (schema, value) pairs, and Ajv's verdict on each. Used by the differential test and the benchmark.
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
@@ -293,7 +293,7 @@ export function* pairs({ modern, count: howMany, values, seed }) {
     try {
       validate = ajv.compile(schema)
     } catch {
-      continue // A schema that the judge itself refuses tells nothing.
+      continue // A schema that Ajv itself refuses shows nothing.
     }
     let at = 0
     const pick = (below) => chance[at++ % chance.length] % below

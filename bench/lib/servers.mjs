@@ -1,5 +1,5 @@
-// Real MCP servers from npm, started as children and spoken to in plain JSON-RPC: what the tests and the benchmark of the
-// tools room stand on. Nothing here needs the network: the servers answer `tools/list` without their services.
+// Real MCP servers from npm, started as children and called in plain JSON-RPC: used by the tests and the benchmark of
+// core/tools. Nothing here needs the network: the servers answer `tools/list` without their services.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,7 @@ function binOf(name) {
   return join(folder, typeof bin === 'string' ? bin : Object.values(bin)[0])
 }
 
-/** How to start one of them, for those who want to do it themselves; `folder` is where it may write. */
+/** How to start one of them, for callers that do it themselves; `folder` is where it may write. */
 export function serverCommand(entry, folder) {
   const fill = (text) => text.replaceAll('$TMP', folder)
   return {
@@ -41,7 +41,7 @@ export function serverCommand(entry, folder) {
   }
 }
 
-/** Starts one server and shakes hands with it. */
+/** Starts one server and does the handshake. */
 export async function startServer(name, { timeoutMs = 30_000, capabilities = {}, onRequest } = {}) {
   const entry = SERVERS[name]
   const folder = mkdtempSync(join(tmpdir(), 'mcp-server-'))

@@ -11,7 +11,7 @@ const CLIENT_MS = 30_000
 const EXPECTED = new Map()
 
 /**
- * Where the client must not get through, and what must have stopped it: the suite only sees that no token was asked for,
+ * Where the client must not get through, and what must have stopped it: the suite only sees that no token was requested,
  * which a client that crashed would achieve as well.
  */
 const MUST_STOP = new Map([

@@ -61,7 +61,7 @@ export class ServerHalf {
     }
   }
 
-  /** What a revision only reports beside its requirements is in the table, and no more. */
+  /** What a revision only reports beside its requirements is in the table, and does not fail the run. */
   isSurprise({ scored, verdict }) {
     return scored && verdict !== 'passed'
   }

@@ -1,5 +1,5 @@
 // conformance-suite.mjs: the official MCP conformance suite as a child process: what it lists, and one scenario at a time
-// with an end. What a scenario's outcome means is for the two halves to say.
+// with a timeout. The two halves say what a scenario's outcome means.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,7 +51,7 @@ export class Suite {
     }
   }
 
-  /** Every scenario has an end: the suite, and with it the client, is stopped as one process group. */
+  /** Every scenario has a timeout: the suite, and with it the client, is stopped as one process group. */
   #bounded(args) {
     return new Promise((resolve) => {
       const child = spawn(nodeIn(this.#folder), [this.#script, ...args], {
@@ -92,7 +92,7 @@ export function counted(checks) {
   return { passed: count('SUCCESS'), checks: count('SUCCESS') + count('FAILURE') + count('WARNING') }
 }
 
-/** Whether a check of the scenario's own has seen something: the suite passes who never does what a scenario is about. */
+/** Whether a check of the scenario's own has seen something: the suite passes a client that never does what a scenario is about. */
 export function sawSomething(checks) {
   return checks.some(({ id, status }) => status === 'SUCCESS' && !id.startsWith('wire-schema-'))
 }

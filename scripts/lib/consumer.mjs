@@ -1,4 +1,4 @@
-// consumer.mjs: what somebody does who has just installed our packages into an empty project: import every public path,
+// consumer.mjs: what a user does who has just installed our packages into an empty project: import every public path,
 // compile against the types, run the command, start the servers. Each check throws when it does not go as promised.
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ const RUN_MS = 60_000
 const COMPILE_MS = 300_000
 const ANSWER_MS = 30_000
 
-/** The library as a user first meets it. */
+/** A user's first lines with the library. */
 const FIRST_STEPS = `import { openBoard } from '@plugboard/core'
 
 const board = await openBoard({ cwd: process.cwd() })
@@ -51,7 +51,7 @@ async function importEverything(on) {
   expect(said.trim().split('\n').length === paths.length, `not every path was imported:\n${said}`)
 }
 
-/** The packages are ES modules. Where Node can require those it must work; before that Node itself has to say it. */
+/** The packages are ES modules. Where Node can require those it must work; older Nodes must report it themselves. */
 async function requireIt(on) {
   const source = `const { openBoard } = require('@plugboard/core'); console.log(typeof openBoard)`
   const done = start(on, ['--input-type=commonjs', '-e', source])
@@ -82,14 +82,14 @@ async function callTool(on) {
   expect(said.includes('needle.ts'), `the code was not found:\n${said}`)
 }
 
-/** Starts a server of ours over stdio, greets it, and sees it end when its input does. */
+/** Starts a server of ours over stdio, does the handshake, and sees it end when its input does. */
 function initialize(on, words) {
   const child = spawn(on.node, [commandIn(on), ...words], {
     cwd: on.project,
     env: surroundings(on),
     stdio: 'pipe',
   })
-  const greeting = {
+  const initialize = {
     jsonrpc: '2.0',
     id: 1,
     method: 'initialize',
@@ -110,7 +110,7 @@ function initialize(on, words) {
       stdout += text
       if (stdout.includes('\n')) child.stdin.end()
     })
-    // A server that fell over at once does not read; what it said is in the report below.
+    // A server that crashed at once does not read; its output is in the report below.
     child.stdin.on('error', () => undefined)
     child.on('error', reject)
     child.on('close', (code) => {
@@ -120,7 +120,7 @@ function initialize(on, words) {
       if (good) resolve()
       else reject(new Error(`${words.join(' ')} ended with ${code} after ${first.slice(0, 500)}\n${stderr}`))
     })
-    child.stdin.write(`${JSON.stringify(greeting)}\n`)
+    child.stdin.write(`${JSON.stringify(initialize)}\n`)
   })
 }
 
@@ -192,7 +192,7 @@ function start(on, args) {
   })
 }
 
-/** Nothing of this machine's own configuration gets in. */
+/** This machine's own configuration is not seen. */
 function surroundings({ home }) {
   return {
     PATH: process.env.PATH ?? '',

@@ -1,5 +1,5 @@
 // notices.mjs: the licences of what a bundle has inside, gathered from the packages themselves. Code that is copied into
-// our files keeps its authors' terms, and those ask to be passed on.
+// our files keeps its authors' terms, which require that they are passed on.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 const INSTALL_MS = 10 * 60_000
 
-/** Where things live that can always be fetched again: `PLUGBOARD_CACHE_DIR`, else the user's cache folder. */
+/** A folder for what can always be fetched again: `PLUGBOARD_CACHE_DIR`, else the user's cache folder. */
 export function cacheDir() {
   const { PLUGBOARD_CACHE_DIR, XDG_CACHE_HOME, LOCALAPPDATA } = process.env
   if (PLUGBOARD_CACHE_DIR) return PLUGBOARD_CACHE_DIR
@@ -28,14 +28,14 @@ export function onDemand(name, packages, { scripts = true } = {}) {
   if (isThere()) return folder
   console.error(`Installing ${packages.join(', ')} into ${folder} (once)…`)
   mkdirSync(cacheDir(), { recursive: true })
-  // Beside its place and then moved there: an install that was interrupted is never taken for one that is whole.
+  // Installed beside its place and then moved: an interrupted install is never mistaken for a complete one.
   const making = mkdtempSync(join(cacheDir(), `.${name}-`))
   try {
     writeFileSync(join(making, 'package.json'), '{"private":true}\n')
     const quiet = ['--no-audit', '--no-fund', '--loglevel=error', ...(scripts ? [] : ['--ignore-scripts'])]
     npm(['install', ...quiet, ...packages], making)
     writeFileSync(join(making, 'installed.json'), JSON.stringify(packages))
-    // Somebody else may have been quicker, and be using it by now.
+    // Another process may have been faster, and be using it by now.
     if (isThere()) return folder
     rmSync(folder, { recursive: true, force: true })
     renameSync(making, folder)
@@ -50,7 +50,7 @@ export function nodeIn(folder) {
   return join(folder, 'node_modules', 'node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
 }
 
-/** Runs npm, the one that runs us if there is one; what it prints on stdout is given back. */
+/** Runs npm, the one that runs us if there is one; returns what it prints on stdout. */
 export function npm(args, cwd) {
   const script = process.env.npm_execpath
   const options = {

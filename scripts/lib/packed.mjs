@@ -50,7 +50,7 @@ export function emptyProject() {
   }
 }
 
-/** The real thing: npm resolves and downloads what the tarballs ask for. */
+/** A real install: npm resolves and downloads the dependencies of the tarballs. */
 export function installByNpm(project, packages, more = []) {
   const tarballs = packages.map(({ tarball }) => tarball)
   npm(['install', '--no-audit', '--no-fund', '--loglevel=error', ...tarballs, ...more], project)
@@ -75,7 +75,7 @@ export function installStrictly(project, packages, { without = false } = {}) {
     for (const one of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
       const target = ours.has(one) ? join(besides(one), one) : folderOf(one, name)
       if (target) link(target, join(besides(name), one))
-      // This platform may have no build of what is optional.
+      // This platform may have no build of an optional package.
       else if (dependencies?.[one])
         throw new Error(`${one} is not in the workspace; run \`npm install\` there.`)
     }

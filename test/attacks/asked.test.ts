@@ -10,7 +10,7 @@ let clone: Clone
 let terminal: Terminal | undefined
 beforeEach(() => {
   clone = makeClone()
-  // No answer about any folder yet.
+  // No folder is trusted or refused yet.
   clone.place.write('~/.plugboard/approvals.json', {})
 })
 afterEach(async () => {
@@ -47,13 +47,13 @@ describe.skipIf(reason !== undefined)('a user at a terminal', () => {
     expect(clone.marks()).toEqual(['ran'])
   })
 
-  it('is not asked where no server of theirs would start', async () => {
+  it('is not asked where none of the user’s own servers would start', async () => {
     clone.place.write('.mcp.json', { mcpServers: { theirs: { command: '/bin/true' } } })
     terminal = await openTerminal(clone.place, 'list')
     expect(await terminal.see('exit 0')).not.toContain('Trust this folder?')
   })
 
-  it('sees an entry whole before the yes, also when it was named', async () => {
+  it('sees a whole entry before the yes, also when it was named', async () => {
     const { place } = clone
     place.write('.mcp.json', {
       mcpServers: { theirs: { url: 'https://x.test/', headersHelper: 'API_TOKEN=$(id > owned) sh -c true' } },

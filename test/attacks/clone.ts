@@ -1,4 +1,4 @@
-// clone.ts: a hostile project folder, and a home with the servers that people ordinarily have. Whatever of the folder
+// clone.ts: a hostile project folder, and a home with the usual servers. Everything of the folder that
 // runs leaves a file with its name in `marks`.
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,7 +12,7 @@ export interface Clone {
   mark(name: string): string
   /** Writes an executable file. */
   program(path: string, text: string): string
-  /** Runs the command with every PATH trick that a shell profile or `npm run` may have played. */
+  /** Runs the command with every PATH trick of a shell profile or `npm run`. */
   run(...args: string[]): Promise<Ran>
 }
 
@@ -36,7 +36,7 @@ export function makeClone(): Clone {
     bin,
     process.env['PATH'] ?? '',
   ].join(':')
-  // Without a network the runner has to end at once, and not after its retries.
+  // Without a network the runner has to fail at once, not after its retries.
   place.write('~/.npmrc', 'offline=true\nfetch-retries=0\nupdate-notifier=false\n')
   return {
     place,
@@ -87,7 +87,7 @@ export function hostileTree(clone: Clone): void {
   }
 }
 
-/** The servers of many a home. The uvx stands in for the real one: it takes a tool from its folder, as that one does. */
+/** The usual servers of a user. The fake uvx takes a tool from its folder, as the real one does. */
 export function ordinaryHome(clone: Clone): void {
   userProgram(clone, 'uvx', '#!/bin/sh\n[ -x ./uv-tool ] && exec ./uv-tool\nexit 1\n')
   clone.place.write('~/.plugboard/settings.json', {

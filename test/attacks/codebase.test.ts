@@ -1,4 +1,4 @@
-// The code search server against those who want more than the code: a model that names secrets, a folder that is no project, and
+// The code search server under attack: a model that names secrets, a folder that is not a project, and
 // other users of the machine. Everything runs as processes, as a user would start them.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
@@ -26,7 +26,7 @@ beforeAll(() => {
 })
 afterAll(() => place.remove())
 
-/** A program of a user's: its model makes these calls, and its user answers every question with `answer`. */
+/** A user's program: its model makes these calls, and the user answers every question with `answer`. */
 async function modelCalls(
   calls: readonly (readonly [tool: string, args: object])[],
   answer: 'once' | 'no' | 'nobody',
@@ -75,7 +75,7 @@ const SECRET_CALLS = [
 ] as const
 
 describe('a model that names secrets', () => {
-  it('is not answered before the user is asked, and not at all when nobody is there', async () => {
+  it('is not answered before the user is asked, and not at all when no user is there', async () => {
     const { asked, texts } = await modelCalls(SECRET_CALLS, 'no')
     expect(asked).toHaveLength(SECRET_CALLS.length)
     expect(texts.every((text) => text.startsWith('PERMISSION_DENIED'))).toBe(true)
@@ -84,7 +84,7 @@ describe('a model that names secrets', () => {
     expect(JSON.stringify([texts, alone])).not.toContain(SECRET)
   }, 120_000)
 
-  it('is answered when the user agrees, and is not asked about for what search sees', async () => {
+  it('is answered when the user agrees, and files that search shows need no question', async () => {
     const { asked, texts } = await modelCalls(
       [
         ['read_file', { file_path: '.env' }],
@@ -120,7 +120,7 @@ describe('a model that names secrets', () => {
   }, 60_000)
 })
 
-describe('a folder that is no project', () => {
+describe('a folder that is not a project', () => {
   it('is not served by the built-in: home, above it, and Plugboard’s own', async () => {
     mkdirSync(join(place.home, '.plugboard'), { recursive: true })
     for (const cwd of [place.home, join(place.home, '..'), join(place.home, '.plugboard'), '/']) {
@@ -135,7 +135,7 @@ describe('a folder that is no project', () => {
   }, 60_000)
 })
 
-describe('a server that runs alone has nobody to ask', () => {
+describe('a server that runs alone has no user to ask', () => {
   const call = (name: string, args: object) =>
     JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name, arguments: args } })
   const HELLO = JSON.stringify({
@@ -172,7 +172,7 @@ describe.skipIf(!isRoot)('another user of the machine', () => {
     for (const child of children) child.kill('SIGKILL')
   })
 
-  /** The server as this user, and what it printed. */
+  /** Starts the server as this user, and returns what it printed. */
   async function serve(uid: number, ...flags: string[]): Promise<{ url: string; token?: string }> {
     const home = join(place.home, `of-${uid}`)
     mkdirSync(home, { recursive: true })
@@ -203,7 +203,7 @@ describe.skipIf(!isRoot)('another user of the machine', () => {
     return { status: lines.at(-1) ?? '', body: lines.slice(0, -1).join('\n') }
   }
 
-  // A checkout that others may not read cannot be run by them.
+  // Other users cannot run a checkout that they may not read.
   const readable =
     spawnSync(process.execPath, [COMMAND, '--version'], { uid: NOBODY, gid: NOBODY }).status === 0
 
@@ -220,7 +220,7 @@ describe.skipIf(!isRoot)('another user of the machine', () => {
     expect(curl(server, `${url}/`).body).toContain('search_code')
     expect(curl(0, `${url}/`).body).toContain('search_code')
     expect(curl(OTHER, `${url}/health`, '-X', 'GET').status).toBe('200')
-    // Behind a proxy of the same user the caller may be anybody.
+    // Behind a proxy of the same user the caller may be any user.
     expect(curl(server, `${url}/`, '-H', 'X-Forwarded-For: 10.0.0.9').status).toBe('401')
   }, 60_000)
 
@@ -244,7 +244,7 @@ describe.skipIf(!isRoot)('another user of the machine', () => {
     }
   }, 60_000)
 
-  it('comes in with a token of the file, or where no token is wanted', async () => {
+  it('is served with a token of the file, or where no token is required', async () => {
     const file = place.write('~/tokens', '# mine\n0123456789abcdef0123 # laptop\n')
     const { url, token } = await serve(0, '--token-file', file)
     expect(token).toBeUndefined()

@@ -1,5 +1,5 @@
-// What one client, or one server, of a shared gateway can do to the others: every test starts the real `plugboard serve
-// --http` and does its worst.
+// What one client, or one server, of a shared gateway can do to the others: every test attacks the real `plugboard serve
+// --http`.
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ async function listen(url: string, { headers }: RawSession): Promise<{ status: n
   return reading(await fetch(url, { headers: { ...headers, accept: 'text/event-stream' } }))
 }
 
-/** What has come of an answer so far; it is read until the test ends. */
+/** What has arrived of a response so far; it is read until the test ends. */
 function reading(response: Response): { status: number; text(): string } {
   let text = ''
   const reader = response.body?.getReader()
@@ -79,7 +79,7 @@ describe('one owner that takes everything', () => {
     expect(failed).toEqual([])
   }, 600_000)
 
-  it('holds no more than its share of sessions and streams, and pushes nobody out', async () => {
+  it('holds no more than its share of sessions and streams, and evicts no other owner', async () => {
     const { url } = await served({
       servers: { one: server('one') },
       settings: { gateway: { limits: { sessions: 20, sessionsPerOwner: 15, streamsPerOwner: 5 } } },
@@ -89,13 +89,13 @@ describe('one owner that takes everything', () => {
     for (let n = 0; n < 15; n++) statuses.push((await listen(url, await legacySession(url, EVE))).status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(5)
     expect(statuses.filter((status) => status === 503)).toHaveLength(10)
-    // Her sessions that are not in use make room for her own new ones, and for those of others.
+    // Her idle sessions make room for her own new ones, and for those of others.
     for (let n = 0; n < 20; n++) await legacySession(url, EVE)
     for (let n = 0; n < 10; n++) await legacySession(url, ADA)
     expect((await ada.request('ping')).status).toBe(200)
   }, 120_000)
 
-  it('is told of limits that make no sense', async () => {
+  it('gets an error for limits that make no sense', async () => {
     const gateway = await served({ servers: {} })
     gateway.place.write('~/.plugboard/settings.json', { gateway: { limits: { sessions: 'many' }, drain: 5 } })
     const { stderr } = await gateway.place.run('list')
@@ -106,7 +106,7 @@ describe('one owner that takes everything', () => {
 
 describe('a question that is left open', () => {
   it.each(['a client of 2026-07-28 that never comes back', 'a client of 2025-11-25 that never answers'])(
-    'by %s blocks nobody else',
+    'by %s blocks no other client',
     async (who) => {
       const { url } = await served({ servers: { one: server('one') } })
       if (who.includes('2026')) {
@@ -160,10 +160,10 @@ describe('a question that is left open', () => {
 })
 
 describe('a server that wants another one’s name (--names=plain)', () => {
-  it('is left out, also after a restart of the first owner, and the operator is told', async () => {
+  it('is left out, also after a restart of the first owner, and the operator is warned', async () => {
     const gateway = await served({
       servers: {
-        // In front of the other in every order there is.
+        // Before the other in every order.
         aweather: server('aweather', { TOOLS: 'grow', LATER: 'save_secret,forecast' }),
         zvault: server('zvault', { TOOLS: 'save_secret,die', NAME: 'zvault' }),
       },
@@ -179,7 +179,7 @@ describe('a server that wants another one’s name (--names=plain)', () => {
     await until(() => gateway.stderr().includes('"save_secret" of "aweather" is left out'))
     const status = await session.request('resources/read', { uri: 'plugboard://status' })
     expect(status.message.result.contents[0].text).toContain('is left out')
-    // The owner is configured anew, and away for a moment: the name stays its own.
+    // The owner is configured anew, and down for a moment: the name stays its own.
     gateway.place.write('~/.plugboard/settings.json', {
       mcpServers: {
         aweather: server('aweather', { TOOLS: 'grow', LATER: 'save_secret,forecast' }),
@@ -223,7 +223,7 @@ describe('a server that wants another one’s name (--names=plain)', () => {
   }, 120_000)
 })
 
-describe('a token that is shown a part', () => {
+describe('a token with a narrow exposure', () => {
   const secret = 'postgres://app:STDERR-SECRET@db'
   const options = {
     servers: {
@@ -269,14 +269,14 @@ describe('a token that is shown a part', () => {
       fetch(`http://127.0.0.1:${port}/metrics`, { headers: { authorization: `Bearer ${token}` } })
     expect((await metrics(EVE)).status).toBe(403)
     expect((await metrics(ADA)).status).toBe(200)
-    // Also the one who sees everything hears of a failed server by its code alone.
+    // A client that sees everything also gets only the code of a failed server.
     const ada = await legacySession(url, ADA)
     expect(JSON.stringify(await status(ada))).not.toContain('STDERR-SECRET')
     expect((await status(ada)).servers).toHaveLength(4)
   }, 60_000)
 })
 
-describe('a tool with a schema that is not one', () => {
+describe('a tool with an invalid schema', () => {
   it('does not cost clients the list', async () => {
     const { ListToolsResultSchema } = await import('@modelcontextprotocol/sdk/types.js')
     const schemas = {
@@ -334,7 +334,7 @@ describe('the operator', () => {
     expect((await running).message.error.message).toContain('withdrawn')
     expect((await eve.request('ping')).status).toBe(401)
     await legacySession(url, 'the-token-of-zoe-1234')
-    // A file that cannot be used changes nothing, and is told.
+    // An unusable file changes nothing, and is reported.
     writeFileSync(file, 'short\n')
     await until(() => gateway.stderr().includes('too short'))
     expect((await ada.request('ping')).status).toBe(200)
@@ -344,7 +344,7 @@ describe('the operator', () => {
     expect(gateway.child.exitCode).toBeNull()
   }, 60_000)
 
-  it('has the configuration read again by SIGHUP, and a broken one kept out', async () => {
+  it('reloads the configuration with SIGHUP, and a broken file changes nothing', async () => {
     const gateway = await served({ servers: { one: server('one') } })
     const session = await legacySession(gateway.url, ADA)
     gateway.place.write('~/.plugboard/settings.json', { mcpServers: { two: server('two') } })
@@ -397,7 +397,7 @@ describe('the operator', () => {
     await cut
   }, 60_000)
 
-  it('says how much of the audit log is kept, and hears what was rotated away', async () => {
+  it('says how much of the audit log is kept, and is told what was rotated away', async () => {
     const gateway = await served({
       servers: { one: server('one') },
       settings: { audit: { maxBytes: 65_536, files: 2 } },

@@ -1,4 +1,4 @@
-// A stdio server that puts what a terminal would obey, and the secret it was given, wherever it may say something.
+// A stdio server that puts terminal control codes, and the secret it was given, into every text it sends.
 import { createInterface } from 'node:readline'
 
 const { WORDS = '', API_TOKEN = '' } = process.env

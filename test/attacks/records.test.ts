@@ -1,4 +1,4 @@
-// What a hostile folder could write, read or get in passing: links, bundles, credentials, policy; and a loader that is
+// What a hostile folder could write, read or obtain: links, bundles, credentials, policy; and a loader that is
 // given any tree at all.
 import {
   existsSync,
@@ -155,7 +155,7 @@ describe('a bundle that the project brings', () => {
     expect(clone.marks()).toEqual(['one'])
   })
 
-  it('is not read when there are more or larger ones than anybody looks at', async () => {
+  it('is not read beyond the limits of number and size', async () => {
     const { place } = clone
     for (let n = 0; n < 70; n++) bring(`b${n}`)
     place.write('.plugboard/settings.json', { plugins: Array.from({ length: 70 }, (_, n) => `b${n}.mcpb`) })
@@ -172,7 +172,7 @@ describe('a bundle that the project brings', () => {
   }
 })
 
-describe('credentials that are filed under a name', () => {
+describe('credentials that are stored under a name', () => {
   it('go to no server of the project, even an approved one of that name', async () => {
     const { place } = clone
     const received: string[] = []
@@ -238,7 +238,7 @@ describe('credentials that are filed under a name', () => {
       }
       await place.run('approve')
       expect((await connects({ ...machine, url: origin })).sent).not.toContain('/token')
-      // The user’s own entry of that name: only with an address, and only at that address.
+      // The user’s own entry of that name: only with a URL, and only at that URL.
       rmSync(join(place.project, '.mcp.json'))
       const own = async (bound: object) => {
         place.write('~/.claude.json', { mcpServers: { crm: entry } })
@@ -267,8 +267,8 @@ describe('the administrator’s policy', () => {
     writeFileSync(join(top, path), JSON.stringify(value))
   }
 
-  it('is not unset by a variable, which can only add to it', async () => {
-    // The system folder of another platform is a name that can be made here.
+  it('is not removed by a variable, which can only add to it', async () => {
+    // The system folder of another platform can be made here.
     const system = 'C:\\Program Files\\Plugboard'
     write(`${system}/managed-settings.json`, {
       allowManagedMcpServersOnly: true,
@@ -314,7 +314,7 @@ describe('the administrator’s policy', () => {
   })
 })
 
-describe('the loader, whatever lies in the folder', () => {
+describe('the loader, for any folder content', () => {
   const leaf = fc.oneof(
     fc.jsonValue(),
     fc.constantFrom('mcp__a', 'x.mcpb', '../p', '/bin/sh', '$(id)', '__proto__'),

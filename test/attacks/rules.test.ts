@@ -1,4 +1,4 @@
-// Rules against servers, tools and files that are made to get round them, with the real command and a real client.
+// Rules against servers, tools and files that try to get around them, with the real command and a real client.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -56,7 +56,7 @@ async function served(era: 'legacy' | 'auto', ...more: string[]): Promise<Client
 }
 
 const toolsOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
-/** What a call came to, whichever way it was refused. */
+/** The outcome of a call, however it was refused. */
 async function outcome(call: Promise<unknown>): Promise<string> {
   return await call.then(
     (result) => JSON.stringify(result),
@@ -64,7 +64,7 @@ async function outcome(call: Promise<unknown>): Promise<string> {
   )
 }
 
-describe('a server that is denied whole', () => {
+describe('a server that is denied as a whole', () => {
   const ways: readonly (readonly [string, object])[] = [
     ['mcp__vault', { mcpServers: {}, permissions: { deny: ['mcp__vault'] } }],
     ['vault.*', { mcpServers: {}, permissions: { deny: ['vault.*'] } }],
@@ -142,7 +142,7 @@ describe('a server that is denied whole', () => {
   )
 })
 
-describe('a name that is made to be covered by a rule', () => {
+describe('a name made to match a rule', () => {
   it('is not allowed by a rule for a tool of another server', { timeout: 120_000 }, async () => {
     settings({
       mcpServers: { github: hostile(), github__get_issue: hostile() },
@@ -247,7 +247,7 @@ describe('readPermission "allow" of the user’s own entry', () => {
 })
 
 describe('a rule that is misspelled', () => {
-  it('is told by every command, with its place and what was meant', { timeout: 240_000 }, async () => {
+  it('is reported by every command, with its place and what was meant', { timeout: 240_000 }, async () => {
     settings({
       mcpServers: { files: hostile(), other: hostile() },
       permissions: { deny: ['files/de_lete', 'other.wipe'] },
@@ -274,13 +274,13 @@ describe('a rule that is misspelled', () => {
       )
       expect(stderr).toContain('Did you mean "files.de_lete"?')
     }
-    // Until it is repaired, it closes more than was meant, never less.
+    // Until it is repaired, it denies more than was meant, never less.
     expect((await place.run('call', 'files.get_issue')).code).toBe(DENIED)
     expect((await place.run('call', 'other.wipe')).code).toBe(DENIED)
     expect((await place.run('call', 'other.get_issue')).stdout).toContain('RAN get_issue')
   })
 
-  it('about a server that is not there is a warning of list and doctor', { timeout: 120_000 }, async () => {
+  it('about an unknown server is a warning of list and doctor', { timeout: 120_000 }, async () => {
     settings({ mcpServers: { files: hostile() }, permissions: { deny: ['fils.de_lete'] } })
     expect((await place.run('list')).stderr).toContain('Did you mean the server "files"?')
     expect((await place.run('doctor', 'files')).stderr).toContain('Did you mean the server "files"?')
@@ -312,7 +312,7 @@ describe('a rule that is misspelled', () => {
   })
 })
 
-describe('a hook that takes a secret out of an answer', () => {
+describe('a hook that removes a secret from a result', () => {
   const redact = (event: string) => ({
     [event]: [
       {
@@ -328,7 +328,7 @@ describe('a hook that takes a secret out of an answer', () => {
     })
   })
 
-  it('takes it out of everything that the command prints and keeps', { timeout: 120_000 }, async () => {
+  it('removes it from everything that the command prints and stores', { timeout: 120_000 }, async () => {
     for (const words of [
       ['call', 'vault.leak'],
       ['call', 'vault.leak', '--json'],

@@ -1,4 +1,4 @@
-// A server that lists tools made to break a client: each costs itself, and everything else goes on. As users meet it: the
+// A server that lists tools made to break a client: only these tools are lost. As users see it: the
 // command, and a board that is served over HTTP.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,7 +31,7 @@ const namesOf = (tools: readonly { name: string }[], start: string) =>
   tools.flatMap(({ name }) => (name.startsWith(start) ? [name.slice(start.length)] : [])).sort()
 
 describe('tool definitions meant to break a client', () => {
-  it('cost themselves in `tools --json`, and a warning names the server and each tool', {
+  it('are left out of `tools --json`, and a warning names the server and each tool', {
     timeout: LONG,
   }, async () => {
     const ran = await place.run('tools', '--json')
@@ -47,7 +47,7 @@ describe('tool definitions meant to break a client', () => {
     expect(Object.keys(of('proto').inputSchema.properties)).toEqual(['__proto__', 'constructor'])
   })
 
-  it('leave calls and the lock of definitions alone', { timeout: LONG }, async () => {
+  it('do not affect calls and the tools lock', { timeout: LONG }, async () => {
     const called = await place.run('call', 'hostile.good', 'text=hi')
     expect(called).toMatchObject({ code: 0, stdout: 'said hi\n' })
     const changes = await place.run('tools', 'hostile', '--changes', '--json')
@@ -58,7 +58,7 @@ describe('tool definitions meant to break a client', () => {
     expect(gone.code).toBe(3)
   })
 
-  it('are told by doctor', { timeout: LONG }, async () => {
+  it('are reported by doctor', { timeout: LONG }, async () => {
     const ran = await place.run('doctor', 'hostile', '--json')
     const [{ findings }] = ran.json.servers
     const said: string[] = findings.map(({ message }: { message: string }) => message)
@@ -66,7 +66,7 @@ describe('tool definitions meant to break a client', () => {
     expect(findings).toContainEqual(expect.objectContaining({ tool: 'bare', kind: 'schema-missing' }))
   })
 
-  it('leave a served board whole for every client', { timeout: LONG }, async () => {
+  it('do not affect a served board for any client', { timeout: LONG }, async () => {
     const child = spawn(process.execPath, [COMMAND, 'serve', '--http', '--json', '--port', '0'], {
       cwd: place.project,
       env: { PATH: process.env['PATH'] ?? '', HOME: place.home },

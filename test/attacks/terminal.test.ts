@@ -1,4 +1,4 @@
-// What servers, files and models say reaches a real terminal, a log and a question here. Nothing of it may act on the
+// Text of servers, files and models reaches a real terminal, a log and a question here. None of it may control the
 // terminal, hide from the user who answers, or leave a secret behind.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -40,13 +40,13 @@ const entry = (env: Readonly<Record<string, string>> = {}) => ({
   env: { WORDS, ...env },
 })
 
-/** What is left of the screen's bytes when our own codes are taken away. */
+/** What is left of the screen's bytes without our own codes. */
 function foreign(raw: string): string {
   return raw.replaceAll('\r\n', '\n').replace(OWN_CODES, '')
 }
 
-describe.skipIf(missing !== undefined)('hostile words at a terminal', () => {
-  it('are shown and not obeyed, by every verb that prints them', async () => {
+describe.skipIf(missing !== undefined)('hostile text at a terminal', () => {
+  it('is made visible and has no effect, by every verb that prints it', async () => {
     place.write('~/.plugboard/settings.json', {
       disabledServers: ['codebase'],
       mcpServers: { evil: entry() },
@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)('hostile words at a terminal', () => {
     expect(at && JSON.stringify(shown.slice(Math.max(0, at.index - 60), at.index + 20))).toBeNull()
   }, 120_000)
 
-  it('stay byte by byte as they are in a pipe', async () => {
+  it('stays unchanged in a pipe, byte by byte', async () => {
     place.write('~/.plugboard/settings.json', {
       disabledServers: ['codebase'],
       mcpServers: { evil: entry() },
@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined)('hostile words at a terminal', () => {
 
 const LONG = `${Array.from({ length: 60 }, (_, at) => `# harmless comment ${at}`).join('\n')}\nrm -rf ~ # THE END`
 
-/** A chat whose model calls `evil.wipe` with the given arguments as soon as it is spoken to. */
+/** A chat whose model calls `evil.wipe` with the given arguments after the first message. */
 async function openChat(args: unknown, reply = 'MODEL-DONE'): Promise<Terminal> {
   model = await modelServer(({ results, user, tools }) => {
     if (user.startsWith('say ')) return { text: `HEARD ${JSON.stringify(user)}` }
@@ -148,7 +148,7 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     await terminal.see('MODEL-DONE WIPED')
   })
 
-  it('shows the rest with v, and takes no for an answer at any time', async () => {
+  it('shows the rest with v, and accepts a no at any time', async () => {
     terminal = await openChat({ note: LONG })
     await terminal.type('go')
     await terminal.press('Enter')
@@ -164,7 +164,7 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     await terminal.see('MODEL-DONE REFUSED')
   })
 
-  it('is not answered by what was typed before it stood there', async () => {
+  it('is not answered by what was typed before it was shown', async () => {
     terminal = await openChat({ note: 'short' })
     await terminal.type('slow')
     await terminal.press('Enter')
@@ -173,7 +173,7 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     await terminal.type('y')
     await terminal.press('Enter')
     await terminal.see('(n)o:')
-    // The y waits for its turn; the question waits for an answer of its own.
+    // The y waits for its turn; the question needs an answer of its own.
     await new Promise((done) => setTimeout(done, 800))
     expect(await terminal.screen()).not.toContain('WIPED')
     await terminal.type('n')
@@ -192,7 +192,7 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     expect(await terminal.screen()).toMatch(/\(n\)o: *\n/)
   })
 
-  it('says what a pasted text of several lines holds, as one message', async () => {
+  it('sends a pasted text of several lines as one message', async () => {
     terminal = await openChat({})
     await terminal.paste('say line one\n\tline two\nline three\n')
     await terminal.see('line three')
@@ -202,7 +202,7 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     expect(said).toBe('say line one\n\tline two\nline three')
   })
 
-  it('keeps lines that are typed while something runs, and does them in their order', async () => {
+  it('keeps lines that are typed while something runs, and handles them in order', async () => {
     terminal = await openChat({})
     for (const line of ['/mcp', 'say one', '/tools', 'say two']) {
       await terminal.type(line)
@@ -215,7 +215,7 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
 })
 
 describe.skipIf(missing !== undefined)('servers that are missing', () => {
-  it('are told in one line when a chat starts, and by chat -p on stderr', async () => {
+  it('are named in one line when a chat starts, and by chat -p on stderr', async () => {
     model = await modelServer(async () => {
       // Long enough for a second attempt, after which a server counts as missing.
       await new Promise((done) => setTimeout(done, 4000))
@@ -238,7 +238,7 @@ describe.skipIf(missing !== undefined)('servers that are missing', () => {
 })
 
 describe('the audit log', () => {
-  it('shows that a line was taken out and the chain made anew', async () => {
+  it('detects that a line was removed and the chain was recomputed', async () => {
     place.write('~/.plugboard/settings.json', {
       disabledServers: ['codebase'],
       mcpServers: { evil: entry() },
@@ -323,7 +323,7 @@ describe('a secret that a server echoes', () => {
   })
 })
 
-/** Refuses everything, and repeats what it was sent. */
+/** Refuses everything, and echoes what it was sent. */
 function echoServer(): Promise<Server> {
   const web = createServer((request, response) => {
     const sent = String(request.headers['x-api-key'])

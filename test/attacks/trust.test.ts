@@ -1,4 +1,4 @@
-// A folder that came from elsewhere runs nothing before the user trusts or approves it, whatever the user types in it.
+// A folder that came from elsewhere runs nothing before the user trusts or approves it, whatever command the user runs in it.
 import { execFileSync } from 'node:child_process'
 import {
   chownSync,
@@ -87,7 +87,7 @@ describe('a clone in which the user’s own servers are started', () => {
     })
     const client = new Client({ name: 'test', version: '1' })
     await client.connect(transport)
-    // Servers come up behind the first answer; what they start has had its time once each has failed.
+    // Servers come up after the first response; once each has failed, what they start has had its time.
     const { tools } = await client.listTools()
     expect(tools.length).toBeGreaterThan(0)
     for (let left = 60; left > 0; left--) {
@@ -111,19 +111,19 @@ describe('a clone in which the user’s own servers are started', () => {
     expect(cwd.endsWith(join('.plugboard', 'run', 'where'))).toBe(true)
     expect(execFileSync('stat', ['-c', '%a', cwd], { encoding: 'utf8' }).trim()).toBe('700')
     expect((await clone.run('explain', 'where')).stdout).toMatch(/neutral folder/)
-    // Somebody left code in it: nothing starts there until it is looked at.
+    // Foreign code in it: nothing starts there until the user has checked it.
     rmSync(join(place.home, 'cwd'))
     mkdirSync(join(cwd, 'node_modules'))
     expect((await clone.run('list')).stdout).toMatch(/holds "node_modules"/)
     expect(exists(join(place.home, 'cwd'))).toBe(false)
-    // A link in its place is no folder of ours.
+    // A link in its place is not our folder.
     rmSync(dirname(cwd), { recursive: true })
     symlinkSync(place.project, dirname(cwd))
     expect((await clone.run('list')).stdout).toMatch(/is a link/)
     expect(exists(join(place.home, 'cwd'))).toBe(false)
   })
 
-  it('runs it once the user trusts the folder, and no more when the trust is taken back', async () => {
+  it('runs it once the user trusts the folder, and not after the trust is withdrawn', async () => {
     const trusted = await clone.run('trust', '--json')
     expect(trusted.json).toEqual({ folder: expect.stringContaining('project'), trusted: true })
     const PATH = `.:${join(clone.place.home, '../bin')}:${process.env['PATH']}`
@@ -140,7 +140,7 @@ describe('a clone in which the user’s own servers are started', () => {
     expect((await clone.run('trust', '--remove')).code).not.toBe(0)
   })
 
-  it('runs it with --approve-project, for that run alone', async () => {
+  it('runs it with --approve-project, for that run only', async () => {
     await clone.run('list', '--approve-project')
     expect(clone.marks()).toContain('uvx')
     for (const mark of clone.marks()) rmSync(join(clone.place.home, '../marks', mark))
@@ -167,7 +167,7 @@ describe('a clone in which the user’s own servers are started', () => {
   })
 })
 
-describe('a private file that somebody else made', () => {
+describe('a private file that another user made', () => {
   const planted = () => ({
     mcpServers: { planted: { command: '/bin/sh', args: ['-c', clone.mark('server')] } },
     hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: clone.mark('hook') }] }] },
@@ -179,7 +179,7 @@ describe('a private file that somebody else made', () => {
       cwd,
       stdio: 'pipe',
     })
-  /** The same tree elsewhere, as somebody published it. */
+  /** The same tree elsewhere, as its author published it. */
   const upstream = () => {
     const folder = join(clone.place.project, '..', 'upstream')
     mkdirSync(join(folder, '.plugboard'), { recursive: true })
@@ -274,7 +274,7 @@ describe('a private file that somebody else made', () => {
     },
   )
 
-  it('of Claude Code asks as well, and the part of ~/.claude.json about this project does not', async () => {
+  it('of Claude Code needs approval as well, and the part of ~/.claude.json about this project does not', async () => {
     const { place } = clone
     place.write('.claude/settings.local.json', planted())
     place.write('~/.claude.json', {
@@ -286,7 +286,7 @@ describe('a private file that somebody else made', () => {
     expect(clone.marks()).toEqual([])
   })
 
-  it('asks again after one character changed', async () => {
+  it('needs approval again after one character changed', async () => {
     clone.place.write(LOCAL, planted())
     await clone.place.run('approve')
     const more = planted()
@@ -322,7 +322,7 @@ describe('a private file that somebody else made', () => {
 })
 
 describe('programs that the check itself might start', () => {
-  it('there are none: no git runs, whatever the repository and the PATH say', async () => {
+  it('do not exist: no git runs, whatever the repository and the PATH say', async () => {
     const { place } = clone
     userProgram(clone, 'git', `#!/bin/sh\n${clone.mark('git')}\n`)
     hostileTree(clone)
@@ -405,7 +405,7 @@ describe('an approval', () => {
     const { stdout } = await place.run('approve', 'github')
     expect(stdout).toContain('This replaces your own server of that name (~/.plugboard/settings.json)')
     expect(stdout).toContain('$(id > /tmp/x; echo')
-    // Approved, it is still the repository’s; only the user’s word makes it the user’s.
+    // Approved, it is still the repository’s; only --mine makes it the user’s.
     expect((await place.run('explain', 'github', '--json')).json.author).toBe('repository')
     await place.run('approve', 'github', '--mine')
     expect((await place.run('explain', 'github', '--json')).json.author).toBe('user')
@@ -423,7 +423,7 @@ describe('an approval', () => {
     expect((await place.run('explain', 'docs')).stdout).toContain('a pinned file changed')
   })
 
-  it('of a variable’s value shows its beginning and its length, for whoever chose the variable', async () => {
+  it('of a variable’s value shows its beginning and its length, whoever chose the variable', async () => {
     const { place } = clone
     place.write('.mcp.json', {
       mcpServers: { a: { command: 'x', args: ['${MYTOK}', '${NONE:-${MYTOK}}', '${ALSO:-plain}'] } },

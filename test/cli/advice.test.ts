@@ -1,4 +1,4 @@
-// What the command says when something is missing: the missing thing, its place and the next step; never what policy
+// What the command says when something is missing: what it is, where, and the next step; never what policy
 // forbids.
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -48,7 +48,7 @@ describe('a managed machine', () => {
     expect(stdout + stderr).not.toContain('plugboard import')
   })
 
-  it('is told apart from one that is not', async () => {
+  it('is distinguished from one that is not', async () => {
     expect((await place.run('list')).stdout).toContain('plugboard add')
   })
 })
@@ -109,7 +109,7 @@ describe('explain of a bare url', () => {
     await new Promise((done) => server.close(done))
   })
 
-  it('says what will be tried, and after a connect what it was met as', async () => {
+  it('says what will be tried, and after a connect which transport it was', async () => {
     place.write('~/.plugboard/settings.json', { mcpServers: { bare: { url } } })
     const before = await place.run('explain', 'bare')
     expect(before.stdout).toContain('Streamable HTTP, and the older SSE transport')
@@ -121,7 +121,7 @@ describe('explain of a bare url', () => {
   }, 60_000)
 })
 
-it('keeps every file of its state to the user alone', async () => {
+it('makes every state file readable for the user only', async () => {
   const entry = { command: process.execPath, args: [SERVER] }
   place.write('~/.plugboard/settings.json', { mcpServers: { one: entry }, disabledServers: ['codebase'] })
   expect((await place.run('call', 'one.whoami')).code).toBe(0)

@@ -1,4 +1,4 @@
-// What a person at a terminal gets when a server asks back, and what happens when nobody is there.
+// What a user at a terminal sees when a server asks back, and what happens without a user.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ const open = async (...args: string[]) => {
 }
 
 describe.skipIf(missing)('in a terminal', () => {
-  it('approval is asked for one by one, and whoever leaves says no to the rest', {
+  it('approval is asked for one by one, and leaving says no to the rest', {
     timeout: 60_000,
   }, async () => {
     const entry = { command: 'node', args: ['-e', '0'] }
@@ -45,18 +45,18 @@ describe.skipIf(missing)('in a terminal', () => {
     expect(shown.match(/^Approved .*/gm)).toEqual([expect.stringContaining('Approved a from')])
   })
 
-  it('nothing is approved unasked where the questions would not be seen', { timeout: 60_000 }, async () => {
+  it('nothing is approved without a question where it would not be seen', { timeout: 60_000 }, async () => {
     place.write('.mcp.json', { mcpServers: { a: { command: 'node', args: ['-e', '0'] } } })
     const line = `HOME="${place.home}" "${process.execPath}" "${COMMAND}" approve 2>said; echo $? >code; mv code ended`
     const socket = `plugboard-asks-${process.pid}`
-    // Its server ends with its only session, and that with the command.
+    // Its server ends with its only session, and the session with the command.
     execFileSync('tmux', ['-L', socket, 'new-session', '-d', '-c', place.project, 'sh', '-c', line])
     await expect.poll(() => existsSync(join(place.project, 'ended')), { timeout: 20_000 }).toBe(true)
     expect([place.read('ended'), place.read('said')]).toEqual(['2\n', expect.stringContaining('--yes')])
     expect((await place.run('approve', '--json')).json.approved).toMatchObject([{ name: 'a' }])
   })
 
-  it('nothing pasted ends a login as interrupted', { timeout: 60_000 }, async () => {
+  it('a login without a pasted code ends as interrupted', { timeout: 60_000 }, async () => {
     const as = await startAuthorizationServer()
     const rs = await startResourceServer({ as })
     try {
@@ -71,7 +71,7 @@ describe.skipIf(missing)('in a terminal', () => {
     }
   })
 
-  it('a form is filled in field by field, held to its formats, and sent', { timeout: 60_000 }, async () => {
+  it('a form is filled in field by field, validated, and sent', { timeout: 60_000 }, async () => {
     const { see, press, type } = await open('call', 'ev.trigger-elicitation-request')
     await see('Please provide inputs')
     await see('Your full, legal name')
@@ -117,14 +117,14 @@ describe.skipIf(missing)('in a terminal', () => {
       expect(shown).toContain(line)
   })
 
-  it('a question is left with Esc, and the server hears that it was cancelled', async () => {
+  it('a question is left with Esc, and the server is told that it was cancelled', async () => {
     const { see, press } = await open('call', 'ev.trigger-elicitation-request')
     await see('Your full, legal name')
     await press('Escape')
     expect(await see('exit 0')).toMatch(/cancelled[\s\S]*User cancelled/)
   })
 
-  it('a form that asks for a password says so, and is declined unless one insists', async () => {
+  it('a form that asks for a password says so, and is declined unless the user insists', async () => {
     place.write('~/.plugboard/settings.json', { mcpServers: { odd: odd() } })
     const params = {
       message: 'Who are \u001b[31myou?',
@@ -142,7 +142,7 @@ describe.skipIf(missing)('in a terminal', () => {
     expect(await see('exit 0')).toContain('{"action":"decline"}')
   })
 
-  it('a page is opened only when the person says so, and the call goes on when they are done', async () => {
+  it('a page is opened only when the user agrees, and the call goes on when the page is done', async () => {
     const url = 'https://example.com/authorise'
     const { see, press } = await open('call', 'ev.trigger-url-elicitation', `url=${url}`, 'errorPath=true')
     await see('open a page at modelcontextprotocol.io')
@@ -165,7 +165,7 @@ describe.skipIf(missing)('in a terminal', () => {
     expect(await see('exit 0')).toContain('{"action":"decline"}')
   })
 
-  it('a person may answer in a model’s place, and it says who answered', async () => {
+  it('the user may answer in a model’s place, and the result says who answered', async () => {
     const { see, press, type } = await open(
       'call',
       'ev.trigger-sampling-request',
@@ -185,7 +185,7 @@ describe.skipIf(missing)('in a terminal', () => {
     expect(shown).toContain('a person at the terminal')
   })
 
-  it('a long call shows how far it is, and Ctrl-C reaches the server before the command ends', async () => {
+  it('a long call shows its progress, and Ctrl-C reaches the server before the command ends', async () => {
     const log = join(place.project, 'sent.jsonl')
     place.write('~/.plugboard/settings.json', {
       mcpServers: { ev: overheard('@modelcontextprotocol/server-everything', log) },
@@ -209,8 +209,8 @@ describe.skipIf(missing)('in a terminal', () => {
   })
 })
 
-describe('with nobody at a terminal', () => {
-  it('servers are told so, and the tools that need somebody are not there', async () => {
+describe('without a terminal', () => {
+  it('servers are told so, and the tools that need a user are missing', async () => {
     const ran = await place.run('call', 'ev.trigger-elicitation-request', '--json')
     expect(ran.code).toBe(3)
     expect(ran.json.error).toMatchObject({ code: 'TOOL_NOT_FOUND', server: 'ev' })
@@ -260,7 +260,7 @@ describe('with nobody at a terminal', () => {
     expect(existsSync(marker)).toBe(false)
   })
 
-  it('a hook may refuse a call, and its reason is told', async () => {
+  it('a hook may refuse a call, and its reason is shown', async () => {
     const hooks = {
       PreToolUse: [
         { matcher: 'mcp__ev__.*', hooks: [{ type: 'command', command: 'echo not today >&2; exit 2' }] },

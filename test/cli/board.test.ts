@@ -1,4 +1,4 @@
-// The board as a user meets it: real servers on every transport, sick ones beside healthy ones, and no process left
+// The board as a user sees it: real servers on every transport, failing ones beside healthy ones, and no process left
 // behind however the command ends.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ const EVERYTHING = createRequire(import.meta.url).resolve(
 
 let place: Place
 const started: ChildProcess[] = []
-/** What the command started; there is something left of it only when a test has failed. */
+/** Processes that the command started; some are left only when a test has failed. */
 const orphans: (() => number[])[] = []
 beforeEach(() => {
   place = makePlace()
@@ -58,12 +58,12 @@ function alive(pid: number): boolean {
   } catch {
     return false
   }
-  // A dead process whose parent has not looked yet is still in the table, and is no process any more.
+  // A zombie is still in the process table, but no longer runs.
   const stat = `/proc/${pid}/stat`
   return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
 }
 
-/** A server that never answers, takes only SIGKILL, and has a child that does likewise. Both tell their pids. */
+/** A server that never answers, ends only by SIGKILL, and has a child that does likewise. Both print their pids. */
 function hangingServer() {
   const pids = join(place.project, 'pids')
   const stubborn = `for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
@@ -152,7 +152,7 @@ describe('plugboard list', () => {
       expect(row.prompts).toBeGreaterThan(0)
       expect(row.connectMs).toBeGreaterThan(0)
     }
-    // One that starts slowly on a busy machine may be met in the older era, but not for longer than the first time.
+    // A slow start on a busy machine may lead to the legacy handshake, but only the first time.
     const again = await place.run('list', '--json')
     for (const name of ['modern', 'modern-http']) {
       expect(named(ran, name)).toMatchObject({ state: 'connected' })
@@ -161,7 +161,7 @@ describe('plugboard list', () => {
     }
   })
 
-  it('spawns exactly one process for a server that it has met before', async () => {
+  it('spawns exactly one process for a server that it knows', async () => {
     const count = join(place.project, 'starts')
     const wrapper = place.write(
       'wrapper.mjs',
@@ -172,15 +172,15 @@ await import(${JSON.stringify(RAW)})`,
     configure({ old: { ...node(wrapper), env: { FAULT: 'exit-on-probe' } } })
     expect(named(await place.run('list', '--json'), 'old').state).toBe('connected')
     const starts = () => readFileSync(count, 'utf8').trim().split('\n').length
-    // This one falls over the question of the newer era, so that meeting it costs a second start.
+    // This one crashes on `server/discover`, so that the first connect costs a second start.
     expect(starts()).toBe(2)
     expect(named(await place.run('list', '--json'), 'old').state).toBe('connected')
     expect(starts()).toBe(3)
   })
 })
 
-describe('sick servers beside healthy ones', () => {
-  /** Says nothing to anybody, and notes when it comes and goes. */
+describe('failing servers beside healthy ones', () => {
+  /** Never answers, and records when it starts and ends. */
   const silent = (name: string) =>
     node(
       '-e',
@@ -207,7 +207,7 @@ note('up')`,
     expect(named(ran, 'dead')).toMatchObject({ state: 'failed', stage: 'connect' })
     expect(named(ran, 'missing')).toMatchObject({ state: 'failed', stage: 'transport' })
     for (const name of ['silent', 'mute']) expect(named(ran, name).state).not.toBe('connected')
-    // The two that fail late do not add up: they are waited for side by side.
+    // The two that fail late do not add up: the command waits for both at once.
     const order = readFileSync(notes(), 'utf8').split('\n')
     expect(order.slice(0, 2).sort()).toEqual(['up mute', 'up silent'])
   })
@@ -246,7 +246,7 @@ describe('the end of the command', () => {
     await until('both are gone', () => !server.pids().some(alive))
   })
 
-  it('is clean after one Ctrl-C: exit code 130, and nobody left', async () => {
+  it('is clean after one Ctrl-C: exit code 130, and no process left', async () => {
     const server = hangingServer()
     configure({ hangs: server.entry, well: node(RAW) })
     const { child, exit } = start('list')
@@ -256,7 +256,7 @@ describe('the end of the command', () => {
     await until('both are gone', () => !server.pids().some(alive))
   })
 
-  it('does not wait for anything after a second Ctrl-C', async () => {
+  it('is immediate after a second Ctrl-C', async () => {
     const server = hangingServer()
     configure({ hangs: server.entry })
     const { child, exit } = start('list')
@@ -267,7 +267,7 @@ describe('the end of the command', () => {
     await until('both are gone', () => !server.pids().some(alive))
   })
 
-  it('comes by itself when all is told, though a server is stubborn', async () => {
+  it('comes by itself when all is printed, although a server refuses to end', async () => {
     const server = hangingServer()
     configure({ hangs: server.entry })
     const ran = await place.runWith({ MCP_TIMEOUT: '1500' }, 'list', '--json')
@@ -298,7 +298,7 @@ await import(${JSON.stringify(RAW)})`,
     expect((await place.run('logs', 'nobody')).code).toBe(3)
   })
 
-  it('holds the last words of one that failed, and list shows them', async () => {
+  it('holds the last stderr lines of one that failed, and list shows them', async () => {
     configure({ broken: { ...node(RAW), env: { FAULT: 'exit-at-once' } } })
     const ran = await place.run('list', '--json')
     expect(named(ran, 'broken')).toMatchObject({

@@ -1,4 +1,4 @@
-// What `plugboard call` prints where: a pipe and --json get everything the server sent; a cut and notes are for people.
+// What `plugboard call` prints where: a pipe and --json get everything the server sent; only a terminal gets shortened text and notes.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ const answer = (result: unknown, ...more: string[]) =>
 const long = `${'x'.repeat(99)}\n`.repeat(CHARS / 100)
 
 describe('five megabytes of text', { timeout: 60_000 }, () => {
-  it('reach a pipe as they are, with nothing on stderr', async () => {
+  it('reach a pipe unchanged, with nothing on stderr', async () => {
     const ran = await place.run('call', 'odd.long', `chars=${CHARS}`)
     expect(ran.code).toBe(0)
     expect(ran.stdout.length).toBe(long.length)
@@ -64,7 +64,7 @@ describe('five megabytes of text', { timeout: 60_000 }, () => {
     } else expect(chars).toBeGreaterThan(long.length)
   })
 
-  it('end the command quietly when the reader leaves', async () => {
+  it('end the command quietly when the reader closes the pipe', async () => {
     const child = spawn(process.execPath, [COMMAND, 'call', 'odd.long', `chars=${CHARS}`], {
       cwd: place.project,
       env: { PATH: process.env['PATH'] ?? '', HOME: place.home },
@@ -84,7 +84,7 @@ describe('five megabytes of text', { timeout: 60_000 }, () => {
 const missing = noTerminal()
 
 it.skipIf(missing)(
-  'a person at a terminal gets a cut, and is told where the whole is',
+  'a user at a terminal gets shortened text, and is told where the rest is',
   { timeout: 60_000 },
   async () => {
     const terminal = await openTerminal(place, 'call', 'odd.long', 'chars=300000')
@@ -123,7 +123,7 @@ describe('content of every kind', () => {
     expect(readFileSync(json.savedFiles[0].path).toString('base64')).toBe(PNG)
   })
 
-  it('reaches a pipe as its texts; what was saved and what is missing is said on stderr', async () => {
+  it('reaches a pipe as its texts; saved and missing parts are named on stderr', async () => {
     const ran = await answer({ content, structuredContent })
     expect(ran.stdout).toBe(
       'first\u0007 line\r\nsecond\ninside\n[link: c · odd:c]\n{\n  "type": "hologram",\n  "rays": [\n    1,\n    2\n  ]\n}\n',
@@ -152,7 +152,7 @@ describe('content of every kind', () => {
   })
 })
 
-describe('an answer without content', () => {
+describe('a result without content', () => {
   it.each([[{ answer: 42 }], [{ toolResult: { rows: [1] } }], [{ content: [], answer: 42 }]])(
     'is printed as its JSON: %j',
     async (result) => {
@@ -164,7 +164,7 @@ describe('an answer without content', () => {
     },
   )
 
-  it('is nothing on stdout when there is nothing', async () => {
+  it('prints nothing on stdout when it is empty', async () => {
     expect(await answer({ content: [] })).toMatchObject({ code: 0, stdout: '', stderr: '(no output)\n' })
   })
 

@@ -35,7 +35,7 @@ function withServer(name: 'everything' | 'memory'): void {
   })
 }
 
-/** Looks for the tool when it is not there yet, calls it, and says what came back. */
+/** Searches for the tool when it does not have it yet, calls it, and repeats the result. */
 function echoScript({ results, tools }: ScriptedRequest): Reply {
   const echoed = results.find(({ name }) => name === 'mcp__everything__echo')
   if (echoed) return { text: `It said: ${echoed.text}` }
@@ -77,7 +77,7 @@ describe('plugboard chat -p', () => {
     expect(model?.requests[0]?.headers.authorization).toBeUndefined()
   })
 
-  it('calls tools that --allow lets it call, and refuses the others when nobody can be asked', async () => {
+  it('calls tools that --allow lets it call, and refuses the others when no user can be asked', async () => {
     withServer('everything')
     const env = await scripted(echoScript)
     const refused = await place.runWith(env, 'chat', '-p', 'echo')
@@ -108,7 +108,7 @@ describe('plugboard chat -p', () => {
     expect(played.code).toBe(0)
   }, 40_000)
 
-  it('says what is wrong with a file that is no recording', async () => {
+  it('says what is wrong with a file that is not a recording', async () => {
     place.write('other.jsonl', '{"type":"something"}\n')
     const { code, stderr } = await place.run('chat', '--replay', 'other.jsonl')
     expect(code).toBe(2)

@@ -34,7 +34,7 @@ const entriesOf = (ran: { json: { servers: { name: string; entry: unknown }[] } 
   Object.fromEntries(ran.json.servers.map(({ name, entry }) => [name, entry]))
 
 describe.each(CLIENTS)('%s', (client, file, home) => {
-  it('is found where it lies, taken over, and given back without loss', async () => {
+  it('is found at its place, imported, and exported without loss', async () => {
     place.write(home, fixture(file))
     const imported = await place.run('import', client, '--json')
     expect([imported.code, imported.stderr]).toEqual([0, ''])
@@ -54,7 +54,7 @@ describe.each(CLIENTS)('%s', (client, file, home) => {
         expect(exported.json.notes).toContainEqual(expect.objectContaining({ server: name }))
   })
 
-  it('shows first what it would do', async () => {
+  it('shows with --dry-run what it would do', async () => {
     const path = place.write('given-by-hand', fixture(file))
     const planned = await place.run('import', client, path, '--dry-run', '--json')
     expect(planned.json.servers.every(({ outcome }: { outcome: string }) => outcome === 'planned')).toBe(true)
@@ -62,7 +62,7 @@ describe.each(CLIENTS)('%s', (client, file, home) => {
   })
 })
 
-it('does not overwrite what is there, unless told', async () => {
+it('does not overwrite existing servers, unless told to', async () => {
   place.write('~/.cursor/mcp.json', { mcpServers: { same: { command: 'theirs' } } })
   await place.run('add', '-s', 'user', 'same', '--', 'mine')
   expect((await place.run('import', 'cursor', '--json')).json.servers).toMatchObject([{ outcome: 'kept' }])

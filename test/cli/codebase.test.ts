@@ -1,4 +1,4 @@
-// `plugboard codebase` as a person starts it: what is wrong with its flags or its model is said at the start.
+// `plugboard codebase` as a user starts it: wrong flags or an unusable model are reported at the start.
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -36,14 +36,14 @@ it.for([
   expect(ran.stderr).toContain(told)
 })
 
-it('is told who keeps the index when it is to be built anew beside a server', async () => {
+it('says which process keeps the index when a rebuild is asked for beside a server', async () => {
   const server = spawn(process.execPath, [COMMAND, 'codebase', '--model', 'none'], {
     cwd: place.project,
     env: { PATH: process.env['PATH'], HOME: place.home },
   })
   try {
     expect(await askOnce(server)).toContain('greet.ts')
-    // The server takes the lock in the background, after its first look at the tree.
+    // The server takes the lock in the background, after its first scan of the tree.
     const until = Date.now() + 20_000
     for (;;) {
       const ran = await place.run('codebase', '--reindex', '--json', '--model', 'none')
@@ -117,7 +117,7 @@ describe('plain JSON-RPC over HTTP', () => {
   }, 90_000)
 })
 
-/** Until it speaks on stderr, or the test's time is over. */
+/** Until it prints on stderr, or the test's time is over. */
 const firstNote = (child: ChildProcessWithoutNullStreams) =>
   new Promise<string>((done) => createInterface({ input: child.stderr }).once('line', done))
 
@@ -160,7 +160,7 @@ describe('a model that cannot be used', () => {
     await told(start(['--model', model]), why)
   })
 
-  it('because nobody serves it is named at the start and in the answer', async () => {
+  it('because its endpoint is down is named at the start and in the result', async () => {
     const gone = createServer()
     const port = await new Promise<number>((done) =>
       gone.listen(0, '127.0.0.1', () => done((gone.address() as { port: number }).port)),

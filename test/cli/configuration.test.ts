@@ -1,4 +1,4 @@
-// What a user gets from the verbs that manage the configuration, through the built command.
+// The verbs that manage the configuration, through the built command.
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ beforeEach(() => {
 })
 afterEach(() => place.remove())
 
-/** Servers that nothing starts: switched off in their entries. */
+/** Servers that are never started: disabled in their entries. */
 const off = (command: string) => ({ command, args: [], disabled: true })
 const named = (ran: Ran, name: string) =>
   ran.json.servers.find((server: { name: string }) => server.name === name)
@@ -36,7 +36,7 @@ describe('precedence', () => {
     expect(definitions[0].line).toBe(3)
   })
 
-  it('reads what Claude Code knows, and never writes it', async () => {
+  it('reads Claude Code’s files, and never writes them', async () => {
     const claude = {
       mcpServers: { everywhere: off('a') },
       projects: {
@@ -110,7 +110,7 @@ describe('trust', () => {
     expect((await place.run('explain', 'theirs')).stdout).toContain('changed since it was approved')
   })
 
-  it('forgets with reset-project-choices, and --approve-project holds for one run', async () => {
+  it('is forgotten with reset-project-choices, and --approve-project holds for one run', async () => {
     place.write('.mcp.json', { mcpServers: { theirs: entry } })
     expect(named(await place.run('list', '--json', '--approve-project'), 'theirs').reason).toBeUndefined()
     expect(named(await place.run('list', '--json'), 'theirs').reason).toBe('pending approval')
@@ -119,7 +119,7 @@ describe('trust', () => {
     expect(named(await place.run('list', '--json'), 'theirs').reason).toBe('pending approval')
   })
 
-  it('does not take a private file for the user’s own without a record', async () => {
+  it('does not treat a private file as the user’s own without a record', async () => {
     place.write('.plugboard/settings.local.json', { mcpServers: { planted: entry } })
     expect(named(await place.run('list', '--json'), 'planted')).toMatchObject({
       state: 'disabled',
@@ -193,7 +193,7 @@ describe('editing', () => {
   })
 })
 
-describe('wrong words', () => {
+describe('wrong command lines', () => {
   const cases: [string, string[], number, RegExp][] = [
     ['an unknown verb', ['lsit'], 2, /no verb "lsit"/],
     ['an unknown option', ['list', '--jsn'], 2, /--jsn is not an option/],
@@ -218,7 +218,7 @@ describe('wrong words', () => {
     expect(json.json.error).toMatchObject({ code: expect.any(String), message: expect.stringMatching(/./) })
   })
 
-  it('never blames the user for what is wrong in a file', async () => {
+  it('never reports a fault in a file as a usage error', async () => {
     place.write('.mcp.json', {
       mcpServers: { bad: { command: 7 }, worse: 'no', good: off('x'), codebase: off('y') },
     })
@@ -238,7 +238,7 @@ describe('wrong words', () => {
 })
 
 describe('explain and get', () => {
-  it('mask secrets wherever they stand', async () => {
+  it('mask secrets everywhere', async () => {
     place.write('~/.plugboard/settings.json', {
       mcpServers: {
         s: {
@@ -302,7 +302,7 @@ describe('completion', () => {
     try {
       execFileSync(shell, ['-n', file], { stdio: 'pipe' })
     } catch (error) {
-      // A shell that is not on this machine cannot judge.
+      // A shell that is not installed here cannot check it.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
   })

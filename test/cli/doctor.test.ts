@@ -1,5 +1,5 @@
-// `plugboard doctor` names the rung at which a server stops, for the faults people really meet: real processes, real
-// sockets, a real certificate that nobody signed.
+// `plugboard doctor` names the step at which a server stops, for common faults: real processes, real
+// sockets, a real self-signed certificate.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
@@ -55,14 +55,14 @@ const rungs = (ran: Ran) => told(ran).rungs.map(({ rung, ok }) => `${rung}${ok ?
 const last = (ran: Ran) => told(ran).rungs.at(-1)
 
 describe('a command', () => {
-  it('that is nowhere on the PATH stops at command', async () => {
+  it('that is not on the PATH stops at command', async () => {
     const ran = await configure({ command: 'no-such-program-anywhere' }).doctor()
     expect(rungs(ran)).toEqual(['config', 'trust', 'policy', 'command!'])
     expect(last(ran)?.hint).toContain('full path')
     expect(ran.code).toBe(4)
   })
 
-  it("is looked for on the child's own PATH, not on ours", async () => {
+  it("is searched on the child's own PATH, not on ours", async () => {
     const ran = await configure({ command: 'node', args: ['-e', '0'], env: { PATH: '/nowhere' } }).doctor()
     expect([told(ran).stoppedAt, ran.code]).toEqual(['command', 4])
   })
@@ -76,7 +76,7 @@ describe('a command', () => {
     })
   })
 
-  it('that exits at once stops at start, with its last words', async () => {
+  it('that exits at once stops at start, with its last stderr lines', async () => {
     const ran = await configure({ command: 'node', args: [RAW], env: { FAULT: 'exit-at-once' } }).doctor()
     expect(rungs(ran)).toEqual(['config', 'trust', 'policy', 'command', 'start!'])
     expect(last(ran)?.detail).toContain('no licence found')
@@ -102,7 +102,7 @@ describe('a command', () => {
     expect(last(ran)).toMatchObject({ rung: 'lists', detail: expect.stringContaining('database is down') })
   })
 
-  it('that is well climbs every rung', async () => {
+  it('that works passes every step', async () => {
     const ran = await configure({ command: 'node', args: [RAW] }).doctor()
     expect(rungs(ran)).toEqual([
       ...['config', 'trust', 'policy', 'command', 'start'],
@@ -126,7 +126,7 @@ describe('a URL', () => {
     expect([told(ran).stoppedAt, ran.code]).toEqual(['dns', 4])
   })
 
-  it('with a certificate that nobody signed stops at tls, and passes once it is trusted', async () => {
+  it('with a self-signed certificate stops at tls, and passes once it is trusted', async () => {
     const { key, cert, file, remove } = selfSigned()
     try {
       const server = createTlsServer({ key, cert }, mcpAnswers)
@@ -144,7 +144,7 @@ describe('a URL', () => {
     }
   })
 
-  it('that is no https at all stops at tls', async () => {
+  it('that is not https stops at tls', async () => {
     const url = (await serve(mcpAnswers)).replace('http:', 'https:')
     const ran = await configure({ type: 'http', url }).doctor()
     expect(last(ran)).toMatchObject({ rung: 'tls', hint: expect.stringContaining('http:') })
@@ -197,7 +197,7 @@ describe('a URL', () => {
     const { doctor } = configure({ type: 'http', url: `http://127.0.0.1:${port}/mcp` })
     const ran = await doctor('--timeout', '1000')
     expect(last(ran)).toMatchObject({ rung: 'http', hint: expect.stringContaining('does not answer') })
-    // The sockets of this server are nobody's to close but ours.
+    // Only this test closes the sockets of this server.
     listening.splice(0)[0]?.close()
   })
 
@@ -207,7 +207,7 @@ describe('a URL', () => {
     expect(last(ran)).toMatchObject({ rung: 'http', detail: expect.stringContaining('502') })
   })
 
-  it('that is well climbs every rung', async () => {
+  it('that works passes every step', async () => {
     const ran = await configure({ type: 'http', url: await serve(mcpAnswers) }).doctor()
     expect(rungs(ran)).toEqual([
       ...['config', 'trust', 'policy', 'dns', 'tcp', 'http'],
@@ -216,7 +216,7 @@ describe('a URL', () => {
     expect(ran.code).toBe(0)
   })
 
-  it('goes through the proxy that the environment names, and the proxy is what is looked for', async () => {
+  it('goes through the proxy that the environment names, and the proxy is what is resolved', async () => {
     configure({ type: 'http', url: 'http://no-such-host.invalid/mcp' })
     const ran = await place.runWith({ HTTP_PROXY: 'http://127.0.0.1:1' }, 'doctor', 'it', '--json')
     expect(last(ran)).toMatchObject({ rung: 'tcp', detail: expect.stringContaining('the proxy 127.0.0.1:1') })
@@ -224,12 +224,12 @@ describe('a URL', () => {
 })
 
 describe('before anything is started', () => {
-  it('an entry that cannot be read stops at config', async () => {
+  it('an invalid entry stops at config', async () => {
     const ran = await configure({ command: 7 }).doctor()
     expect([rungs(ran), ran.code]).toEqual([['config!'], 4])
   })
 
-  it('a server of the project that nobody approved stops at trust', async () => {
+  it('a server of the project that is not approved stops at trust', async () => {
     const mark = join(place.project, 'started')
     place.write('.mcp.json', { mcpServers: { it: { command: 'touch', args: [mark] } } })
     const ran = await place.run('doctor', 'it', '--json')
@@ -252,11 +252,11 @@ describe('before anything is started', () => {
     expect([rungs(ran), ran.code]).toEqual([['config'], 0])
   })
 
-  it('a name that does not exist is said to', async () => {
+  it('a name that does not exist is reported', async () => {
     expect((await place.run('doctor', 'nobody')).code).toBe(3)
   })
 
-  it('a variable that is not set is told on the way', async () => {
+  it('a variable that is not set is reported', async () => {
     const ran = await configure({
       command: 'node',
       args: [RAW],
@@ -270,7 +270,7 @@ describe('before anything is started', () => {
 })
 
 describe('all servers together', () => {
-  it('are each told, in words for a person, and the worst decides the exit code', async () => {
+  it('are each reported as readable text, and the worst decides the exit code', async () => {
     place.write('~/.plugboard/settings.json', {
       mcpServers: {
         good: { command: 'node', args: [RAW] },
@@ -336,12 +336,12 @@ describe('the tools of a server that is up', () => {
       ['sly', 'hidden-text'],
       ['mute', 'description-missing'],
     ])
-    // Odd tools are told, but the server works.
+    // Odd tools are reported, but the server works.
     expect([told(ran).ok, ran.code]).toEqual([true, 0])
   })
 })
 
-/** A server of the older era in a few lines. */
+/** A legacy server in a few lines. */
 function answering(tools: readonly object[]): RequestListener {
   return (request, response) => {
     if (request.method !== 'POST') return response.writeHead(405).end()

@@ -1,4 +1,4 @@
-// What the command says when something is a little wrong: enough to go on, and nothing about what was not asked.
+// What the command says about small mistakes: enough to go on, and nothing about what was not asked.
 import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makePlace, type Place } from '../support/cli.ts'
@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => place.remove())
 
 describe('a warning about a server', () => {
-  it('is told by what looks at all of them, and by what is about that one', async () => {
+  it('is printed by commands about all servers, and by commands about that one', async () => {
     for (const words of [
       ['list', '--no-connect'],
       ['explain', 'docs'],
@@ -31,7 +31,7 @@ describe('a warning about a server', () => {
       expect((await place.run(...words)).stderr).toContain('NO_SUCH_TOKEN')
   })
 
-  it('is not told by a command about another one, unless it is asked to say more', async () => {
+  it('is not printed by a command about another one, unless it is verbose', async () => {
     for (const words of [
       ['explain', 'everything'],
       ['call', 'everything.echo', 'message=hi'],
@@ -48,14 +48,14 @@ describe('a call', () => {
     expect(ran.stderr).toBe('everything.echo does not know mesage; it takes message.\n')
   })
 
-  it('of a tool with a slip in its name suggests that tool first', async () => {
+  it('of a tool with a typo in its name suggests that tool first', async () => {
     for (const slip of ['get-sun', 'get-su', 'gte-sum', 'get-summ'])
       expect((await place.run('call', `everything.${slip}`)).stderr).toMatch(
         /^error.*\n {2}Did you mean everything\.get-sum/,
       )
   }, 30_000)
 
-  it('of a tool that a server shows only to who can be asked says that there are such', async () => {
+  it('of a tool that a server offers only to a user who can be asked says that such tools exist', async () => {
     const { code, stderr } = await place.run('call', 'everything.trigger-elicitation-request')
     expect([code, stderr]).toEqual([3, expect.stringContaining('Servers keep some tools back')])
   })
@@ -78,7 +78,7 @@ describe('a call', () => {
     expect(stderr).toContain('What is written there has to change first')
   })
 
-  it('to a server that does not start says its last words once', async () => {
+  it('to a server that does not start prints its last stderr lines once', async () => {
     const { code, stderr } = await place
       .run('doctor', 'broken')
       .then(({ code, stdout }) => ({ code, stderr: stdout }))
@@ -89,7 +89,7 @@ describe('a call', () => {
   }, 30_000)
 })
 
-it('a board without a server of one’s own says how to get one', async () => {
+it('a board without servers of the user’s own says how to add one', async () => {
   const fresh = makePlace()
   try {
     for (const words of [['list'], ['list', '--no-connect']])
@@ -99,7 +99,7 @@ it('a board without a server of one’s own says how to get one', async () => {
   }
 })
 
-it('a program that died with a stack is told by its error, and the log has the rest', async () => {
+it('a program that crashed with a stack trace is reported by its error, and the log has the rest', async () => {
   const dies = ['-e', 'function start() { throw new TypeError("no database") }; start()']
   const config = JSON.stringify({ mcpServers: { dies: { command: process.execPath, args: dies } } })
   const only = ['--mcp-config', config, '--strict-mcp-config']
@@ -113,13 +113,13 @@ it('a program that died with a stack is told by its error, and the log has the r
   expect((await place.run('logs', 'dies', ...only)).stdout).toMatch(/ at start /)
 }, 30_000)
 
-it('a resource that is not there comes with the way to those that are', async () => {
+it('an unknown resource comes with the command that lists the known ones', async () => {
   const { code, stderr } = await place.run('read', 'everything', 'demo://nowhere')
   expect(code).toBe(3)
   expect(stderr).toContain('plugboard resources everything')
 })
 
-describe('a slip on the command line', () => {
+describe('a typo on the command line', () => {
   it.for([
     [['tols'], 'Did you mean `plugboard tools`?'],
     [['doctr'], 'Did you mean `plugboard doctor`?'],
@@ -162,7 +162,7 @@ it('serve says when what it is to show fits nothing', async () => {
   ])
 }, 30_000)
 
-describe('what is about another client', () => {
+describe('a command about another client', () => {
   it('says nothing about servers that it does not touch', async () => {
     place.write('cursor.json', { mcpServers: { search: { command: 'a' } } })
     for (const words of [
@@ -174,8 +174,8 @@ describe('what is about another client', () => {
   })
 })
 
-describe('a result that is said twice', () => {
-  it('is shown once to a person, and both ways in JSON', async () => {
+describe('a result as text and as structured content', () => {
+  it('is shown once to a user, and both ways in JSON', async () => {
     place.write('loom.txt', 'a shuttle\n')
     const words = ['call', 'codebase.search_code', 'query=shuttle']
     const { stdout } = await place.run(...words)
@@ -211,7 +211,7 @@ describe('explain', () => {
   })
 })
 
-describe('names that act on a terminal', () => {
+describe('names with terminal codes', () => {
   it('are shown by their code points, in text and in JSON', async () => {
     const name = 'a\u001b[31m\u009b2J\u202e'
     place.write('.mcp.json', { mcpServers: { [name]: { command: 'a' } } })

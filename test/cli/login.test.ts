@@ -27,13 +27,13 @@ afterEach(async () => {
   place.remove()
 })
 
-/** Types into the command what a person would: the address that the browser ended on. */
+/** Types into the command what a user would: the URL that the browser ended on. */
 const loginByPaste = (name: string) =>
   loginWith(name, { agreed: (redirect, child) => void child.stdin.write(`${redirect}\n`) })
 
 interface Drive {
   begin?(child: ChildProcessWithoutNullStreams): void
-  /** With the address that the browser is sent to in the end. */
+  /** With the URL that the browser is sent to in the end. */
   agreed(redirect: string, child: ChildProcessWithoutNullStreams): void | Promise<void>
 }
 
@@ -65,7 +65,7 @@ function loginWith(
       void as.walk(url).then((redirect) => drive.agreed(String(redirect), child))
     }
   })
-  // Not at its exit: what it said may still be on the way then.
+  // Not at its exit: its output may still be on the way then.
   return new Promise((done) => child.on('close', (code) => done({ code, stdout, stderr })))
 }
 
@@ -117,7 +117,7 @@ it('waits for the browser where nothing can be pasted', async () => {
   expect(JSON.parse(login.stdout)).toMatchObject({ server: 'guarded', state: 'connected' })
 }, 60_000)
 
-it('says what cannot be logged in to', async () => {
+it('reports servers without a login', async () => {
   await place.run('add', '-s', 'user', 'local', '--', 'node', '-e', '0')
   const ran = await place.run('login', 'local')
   expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('nothing to log in to')])

@@ -14,7 +14,7 @@ beforeEach(async () => {
   server = createServer((request, response) => {
     const { method, url: path = '' } = request
     if (path.startsWith('/.well-known')) response.writeHead(404).end()
-    // An SSE server knows no POST at the address where it listens.
+    // An SSE server accepts no POST at the URL of its stream.
     else if (path === '/older' && method === 'POST') response.writeHead(405).end()
     else response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end()
   })

@@ -55,7 +55,7 @@ interface Running {
   readonly child: ChildProcess
   readonly url: string
   stderr(): string
-  /** What stderr said since the last time. */
+  /** The lines of stderr since the last call. */
   news(): string
 }
 
@@ -169,7 +169,7 @@ describe('a configuration file of a running serve', () => {
       }
   }, 300_000)
 
-  it('is told in plugboard://status and to `list` until it is mended', async () => {
+  it('is reported in plugboard://status and by `list` until it is repaired', async () => {
     const file = place.write('~/.plugboard/settings.json', {
       ...servers('user'),
       disabledServers: ['codebase'],
@@ -191,7 +191,7 @@ describe('a configuration file of a running serve', () => {
     expect(started()).toHaveLength(1)
   }, 120_000)
 
-  it('does not hold up the changes of the others, and counts again once it is mended', async () => {
+  it('does not delay changes of the others, and counts again once it is repaired', async () => {
     const broken = place.write('~/.claude.json', servers('claude'))
     const other = place.write('~/.plugboard/settings.json', {
       ...servers('user'),
@@ -207,13 +207,13 @@ describe('a configuration file of a running serve', () => {
     writeFileSync(broken, JSON.stringify(servers('claude', 'later')))
     await expect.poll(() => startedOf('later').length, settled).toBe(1)
     expect(startedOf('claude')).toHaveLength(1)
-    // What is taken out by editing is gone.
+    // What the user removes by editing is gone.
     writeFileSync(broken, '{}')
     await expect.poll(running.stderr, settled).toMatch(/removed claude, later|removed later, claude/)
     expect(running.child.exitCode).toBeNull()
   }, 120_000)
 
-  it('keeps a single entry that broke, with the others beside it', async () => {
+  it('keeps the last good version of a single broken entry, with the others beside it', async () => {
     const file = place.write('~/.plugboard/settings.json', {
       ...servers('user'),
       disabledServers: ['codebase'],
@@ -234,7 +234,7 @@ describe('a configuration file of a running serve', () => {
     expect(startedOf('user')).toHaveLength(1)
   }, 120_000)
 
-  it('may not be readable for a while', async (context) => {
+  it('may be unreadable for a while', async (context) => {
     if (process.getuid?.() === 0) context.skip()
     const file = place.write('~/.plugboard/settings.json', {
       ...servers('user'),
@@ -282,7 +282,7 @@ it('follows the target of a linked file, and a folder that is replaced as a whol
   expect(startedOf('one')).toHaveLength(1)
 }, 120_000)
 
-it('notices changes where the system gives no watches', async () => {
+it('notices changes where the system has no file watches left', async () => {
   const without = place.write(
     '~/no-watches.cjs',
     "require('node:fs').watch = () => { throw Object.assign(new Error('no watches left'), { code: 'ENOSPC' }) }",
@@ -348,7 +348,7 @@ describe.skipIf(spawnSync('tmux', ['-V']).status !== 0)('a chat at a terminal', 
     tmux('send-keys', '-t', 'chat', 'Enter')
   }
 
-  it('keeps what its command line said when a file changes, and tells of faults above the line being typed', async () => {
+  it('keeps its command-line options when a file changes, and prints faults above the line being typed', async () => {
     model = await modelServer(() => ({ text: 'hello' }))
     ends.push(() => model.close())
     ends.push(() => tmux('kill-server'))

@@ -1,5 +1,5 @@
-// Which folders a server is told of: the project, those in its arguments, or what its entry says. With the real
-// filesystem server, which serves its roots instead of its arguments once it is told of any.
+// Which roots a server is given: the project, the folders in its arguments, or what its entry says. With the real
+// filesystem server, which serves its roots instead of its arguments once it is given any.
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -59,11 +59,11 @@ describe('the filesystem server', () => {
     expect(told).not.toContain(place.project)
   }, 60_000)
 
-  it('has a folder of its arguments that is written from its own folder', async () => {
+  it('resolves a folder of its arguments from its own folder', async () => {
     expect(await allowed(['data'], { cwd: place.home })).toContain(data)
   }, 60_000)
 
-  it('has the folder of its arguments behind serve, too', async () => {
+  it('has the folder of its arguments also behind serve', async () => {
     const client = new Client({ name: 'test', version: '1' })
     const env = {
       PATH: process.env['PATH'] ?? '',

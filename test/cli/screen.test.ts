@@ -1,4 +1,4 @@
-// What a person sees of a list that grows on a real terminal.
+// What a user sees of a list that grows on a real terminal.
 import { afterEach, expect, it } from 'vitest'
 import { makePlace, type Place } from '../support/cli.ts'
 import { noTerminal, openTerminal, type Terminal } from '../support/terminal.ts'
@@ -19,7 +19,7 @@ const servers = (count: number) =>
     Array.from({ length: count }, (_, at) => [`absent-${at}`, { command: 'no-such-command' }]),
   )
 
-it.skipIf(missing)('a board that is higher than the screen is there once', { timeout: 60_000 }, async () => {
+it.skipIf(missing)('a board that is higher than the screen is shown once', { timeout: 60_000 }, async () => {
   place = makePlace()
   place.write('~/.plugboard/settings.json', { mcpServers: servers(60) })
   terminal = await openTerminal(place, 'list')

@@ -111,7 +111,7 @@ describe('a gateway that is killed and started again', () => {
     ).toBe(404)
     const answer = await kept.call('mcp__one__read')
     expect(answer).toMatchObject({ status: 200, message: { result: { content: [{ type: 'text' }] } } })
-    // The client is told that what it knows may be out of date.
+    // The client is told that its lists may be out of date.
     const stream = await fetch(gateway.url, { headers: { ...kept.headers, accept: 'text/event-stream' } })
     const reader = stream.body?.getReader()
     let heard = ''
@@ -122,10 +122,10 @@ describe('a gateway that is killed and started again', () => {
     expect(statSync(keys).mode & 0o777).toBe(0o600)
   }, 120_000)
 
-  it('tells a client that comes back for a stream of the process before that its outcome is unknown', async () => {
+  it('tells a client that resumes a stream of the earlier process that its outcome is unknown', async () => {
     const { gateway } = await served('legacy')
     const session = await legacySession(gateway.url, ADA)
-    // The id of an event on the stream of request 7, as the process before gave it.
+    // The id of an event on the stream of request 7, as the earlier process gave it.
     const event = `3-12-${Buffer.from('7').toString('base64url')}`
     await gateway.stop('SIGKILL')
     await gateway.start()
@@ -175,7 +175,7 @@ describe('a question that was open when the gateway was killed', () => {
       resultType: 'input_required',
       inputRequests: { second: { params: { message: 'Sure, Ada?' } } },
     })
-    // The same answer again is not passed on again, in this process and in the next.
+    // The same answer is not passed on a second time, in this process and in the next.
     expect((await modern(gateway.url, ADA, 'tools/call', first)).message.error.message).toContain(
       'OUTCOME_UNKNOWN',
     )
@@ -196,7 +196,7 @@ describe('a question that was open when the gateway was killed', () => {
     expect(written()).toEqual(['k Ada'])
   }, 120_000)
 
-  it('of a server of the older era is lost, and the client hears so', async () => {
+  it('of a legacy server is lost, and the client is told', async () => {
     const { gateway } = await served('legacy')
     const call = { name: 'mcp__one__ask', arguments: { who: 'Ada' } }
     const { requestState } = (await modern(gateway.url, ADA, 'tools/call', call)).message.result

@@ -1,5 +1,5 @@
 // `plugboard skills` and `plugboard skill`, through the built command, against a real server that has skills and one that
-// does not keep its word about them.
+// sends other content than it listed.
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makePlace, type Place } from '../support/cli.ts'
@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => place.remove())
 
 describe('plugboard skills', () => {
-  it('lists them by server, and as a document', async () => {
+  it('lists them by server, and as JSON', async () => {
     const shown = await place.run('skills')
     expect(shown.code).toBe(0)
     expect(shown.stdout).toMatch(/docs\s+pdf-processing\s+3 files\s+Extract, fill and assemble PDF documents/)
@@ -44,7 +44,7 @@ describe('plugboard skill', () => {
     expect(place.read('dot.bin')).toHaveLength(4)
   })
 
-  it('refuses what is not what the server listed, and says what to do about a wrong name', async () => {
+  it('refuses content that differs from the listing, and says what to do about a wrong name', async () => {
     const refused = await place.run('skill', 'bad', 'notes')
     expect(refused).toMatchObject({ code: 6, stdout: '' })
     expect(refused.stderr).toContain('it is not the file that the server promised')

@@ -91,7 +91,7 @@ async function shows(text: string | RegExp, timeout = 15_000): Promise<void> {
   await expect.poll(screen, { timeout, interval: 50 }).toMatch(text)
 }
 
-/** The prompt is back, and nothing is typed yet. */
+/** The prompt is back, and the line is empty. */
 const idle = () => shows(/› *\n*$/)
 
 async function say(text: string): Promise<void> {
@@ -118,7 +118,7 @@ describe.skipIf(!hasTmux)('plugboard chat at a terminal', () => {
     await shows('RESULT false Echo: ping')
     await shows(/✔ everything: .* \d+ ms/)
 
-    // Allowed for the session: not asked again.
+    // Allowed for the session: no second question.
     await say('pong')
     await shows('RESULT false Echo: pong')
 
@@ -148,7 +148,7 @@ describe.skipIf(!hasTmux)('plugboard chat at a terminal', () => {
     await shows('LEFT 130')
   }, 90_000)
 
-  it('takes no for an answer, remembers what was typed, and leaves with Ctrl-D', async () => {
+  it('accepts a no, keeps the history, and leaves with Ctrl-D', async () => {
     start()
     await shows('plugboard')
     await say('first')

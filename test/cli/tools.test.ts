@@ -1,4 +1,4 @@
-// Every tool of real servers in a user's hands, through the built command: names, both spellings, results, refusals.
+// Every tool of real servers, through the built command: names, both spellings, results, refusals.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
@@ -48,7 +48,7 @@ describe('a board of six real servers', () => {
     for (const { name } of tools) expect(name).toMatch(/^mcp__[A-Za-z0-9_-]{1,59}$/)
   })
 
-  it('says of each what the contract promises', () => {
+  it('has the promised fields for each', () => {
     for (const tool of tools)
       expect(tool).toMatchObject({
         name: expect.any(String),
@@ -63,12 +63,12 @@ describe('a board of six real servers', () => {
       })
   })
 
-  it('leads back from every name to its tool, by both spellings and on a board of that server alone', async () => {
+  it('finds the tool of every name, by both spellings and on a board of that server alone', async () => {
     const one = (server: string) => tools.find((tool) => tool.server === server)
     await eachOf(['files', 'memory', 'thinking', 'git', 'notion'], async (server) => {
       const tool = one(server)
       for (const spelling of [tool?.name ?? '', `${server}.${tool?.tool}`]) {
-        // An argument that no schema takes: what comes back names the tool that was found.
+        // An argument that no schema accepts: the error names the tool that was found.
         const ran = await place.run('call', spelling, '--args', '{"__proto__": 1}', '--json')
         expect(ran.json.error).toMatchObject({ code: 'INVALID_INPUT', server })
         expect(ran.json.error.message).toContain(`${server}.${tool?.tool}`)
@@ -76,7 +76,7 @@ describe('a board of six real servers', () => {
     })
   }, 120_000)
 
-  it('finds tools by what they do, and tells what they cost', async () => {
+  it('finds tools by what they do, and reports their token cost', async () => {
     const found = await place.run('tools', '--search', 'create a folder', '--json')
     expect(found.json.tools.slice(0, 3).map(({ name }: ToolRow) => name)).toContain(
       'mcp__files__create_directory',
@@ -134,13 +134,13 @@ describe('every tool of server-everything', () => {
       const ran = await call(tool, ...args)
       expect(ran, `${tool}: ${ran.stdout}${ran.stderr}`).toMatchObject({ code: 0 })
       expect(ran.json).toMatchObject({ server: 'ev', tool, isError: false, content: expect.any(Array) })
-      // A call may be over within the millisecond that it began in.
+      // A call may be over within the millisecond in which it began.
       expect(ran.json.durationMs).toBeGreaterThanOrEqual(0)
       holds(ran)
     })
   })
 
-  it('puts a picture into a file that opens', async () => {
+  it('saves an image as a valid file', async () => {
     const { json } = await call('get-tiny-image')
     const [file] = json.savedFiles
     expect(statSync(file.path).mode & 0o777).toBe(0o600)
@@ -243,7 +243,7 @@ describe('resources and prompts', () => {
   })
 })
 
-describe('what a person types', () => {
+describe('what the user types', () => {
   beforeAll(() => void use({ odd: odd() }))
   const strict = async (...args: string[]) => {
     const ran = await place.run('call', 'odd.strict', ...args, '--json')
@@ -304,7 +304,7 @@ describe('what a person types', () => {
     })
   })
 
-  it('may come from standard input, and is refused when it is too large', async () => {
+  it('may come from standard input, and is refused when too large', async () => {
     const piped = await place.runPiped(
       '{"text":"from a pipe"}',
       'call',
@@ -321,12 +321,12 @@ describe('what a person types', () => {
   })
 })
 
-describe('what comes back', () => {
+describe('the result', () => {
   beforeAll(() => void use({ odd: odd() }))
   const answer = (result: unknown, ...flags: string[]) =>
     place.run('call', 'odd.answer', '--args', JSON.stringify({ result }), ...flags)
 
-  it('is an error with exit 1 when the tool says so, even when it says nothing else', async () => {
+  it('is an error with exit 1 when the tool says so, even without content', async () => {
     const ran = await answer({ isError: true, content: [] }, '--json')
     expect(ran.code).toBe(1)
     expect(ran.json).toMatchObject({ isError: true, content: [] })
@@ -335,7 +335,7 @@ describe('what comes back', () => {
     )
   })
 
-  it('is not stopped by bytes that are none, or of another kind than they claim', async () => {
+  it('is shown although its bytes are invalid, or of another type than declared', async () => {
     const png = readFileSync(new URL('../support/dot.png', import.meta.url)).toString('base64')
     const content = [
       { type: 'image', data: '!!!', mimeType: 'image/png' },
@@ -381,7 +381,7 @@ describe('permission', () => {
     expect((await call()).json.error.message).toContain('denied tools')
   })
 
-  it('is written down, line by line, and a changed line shows', async () => {
+  it('is recorded line by line, and a changed line is detected', async () => {
     allow({ deny: ['mcp__odd'] })
     expect((await call()).code).toBe(6)
     const { entries, path } = (await place.run('audit', '--json')).json
@@ -404,7 +404,7 @@ describe('permission', () => {
     })
   })
 
-  it('is asked for anew when a tool is no longer what it was', async () => {
+  it('is needed again when a tool has changed', async () => {
     const tool = (description: string) => [{ name: 'strict', description, inputSchema: { type: 'object' } }]
     use({ rug: odd(undefined, tool('Adds numbers.')) })
     expect((await place.run('call', 'rug.strict')).code).toBe(0)
@@ -418,8 +418,8 @@ describe('permission', () => {
   })
 })
 
-describe('a stranger’s words on the way to a terminal', () => {
-  it('hold nothing that acts on it', async () => {
+describe('a server’s text at a terminal', () => {
+  it('has no control codes', async () => {
     const description = `\u001b[31mred\u001b[0m \u202Eevil\u202C ${'long '.repeat(12_000)}`
     use({
       odd: odd(undefined, [{ name: 'a', title: '\u001b]0;owned\u0007A', description, inputSchema: {} }]),

@@ -1,5 +1,5 @@
-// accepts.mjs: what each provider's front door takes, as complaints about one tool in its form. The originals come from
-// servers; what is judged here is what we made of them.
+// accepts.mjs: what each provider accepts, as complaints about one tool in its form. The originals come from
+// servers; what is checked here is our conversion of them.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 
 /** One for all: an Ajv costs far more to make than a schema to compile. */

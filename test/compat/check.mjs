@@ -1,5 +1,5 @@
 // check.mjs: one real server through the public API: connect, list, convert, call, close, and nothing left behind.
-// What it finds is data; printing and expecting are the callers'.
+// It returns data; printing and judging are left to the callers.
 import { randomUUID } from 'node:crypto'
 import { openBoard, systemHost } from '@plugboard/core'
 import { findBrowser } from '../../scripts/ensure-browser.mjs'
@@ -20,13 +20,13 @@ export function checkServer(server, program, mark = randomUUID()) {
   return inPlace(server, program, mark, useEverything)
 }
 
-/** What the bare SDK client makes of the same server, in a few words. */
+/** What the bare SDK client makes of the same server, in brief. */
 export async function checkWithSdk(server, program, mark = randomUUID()) {
   const { problems, said } = await inPlace(server, program, mark, sdkAlone)
   return problems[0] ?? said
 }
 
-/** Gives `use` a started server of its own, in a folder of its own, and looks what is left when it is done. */
+/** Gives `use` a started server of its own, in a folder of its own, and checks what is left when it is done. */
 async function inPlace(server, program, mark, use) {
   const place = makePlace(server)
   const found = { name: server.name, problems: [] }
@@ -76,7 +76,7 @@ async function useEverything({ server, place, mark, entry, found, problem }) {
 
 async function lists(board, problem) {
   const signal = AbortSignal.timeout(LIST_MS)
-  // One list that a server cannot give must not hide the others.
+  // One list that fails must not hide the others.
   const count = async (what) => {
     try {
       return (await board[what]({ server: NAME, signal })).length
@@ -109,7 +109,7 @@ async function callHarmless(board, { tool, args = {}, answer, needs }, place, pr
   return tool
 }
 
-/** Closes, and for a server that the board itself started also looks for everything that it started in turn. */
+/** Closes, and for a server that the board itself started also checks for everything that it started in turn. */
 async function closeWithout(board, mark, found, problem) {
   const before = mark && familyOf(mark)
   const start = performance.now()

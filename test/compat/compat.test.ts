@@ -34,7 +34,7 @@ describe('a real server', () => {
       expect(outcome.problems).toEqual([])
       expect(outcome.tools).toBeGreaterThan(0)
       expect(outcome.called).toBe(server.call?.tool)
-      // Who looks in the wrong place finds nothing left either.
+      // A check in the wrong place finds nothing left either.
       if (process.platform === 'linux' && !('over' in server)) expect(outcome.processes).toBeGreaterThan(0)
     },
     LIMIT_MS,

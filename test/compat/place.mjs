@@ -1,5 +1,5 @@
-// place.mjs: where a server under test lives: a throw-away home and folder, and, for those that are reached over the
-// network, the running process behind a free port. Nothing of the user's is seen by it or changed by it.
+// place.mjs: where a server under test lives: a throw-away home and folder, and, for servers that are reached over the
+// network, the running process behind a free port. It neither sees nor changes anything of the user's.
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ const SERVE_MS = 45_000
 const POLL_MS = 50
 const STOP_MS = 2000
 const PATHS = { http: '/mcp', sse: '/sse', ws: '/message' }
-/** What of our own environment a program needs to run at all. */
+/** The part of our own environment that any program needs. */
 const NEEDED = ['PATH', 'LANG', 'SystemRoot', 'ComSpec', 'PATHEXT']
 
 export function makePlace(server) {
@@ -68,7 +68,7 @@ function signalGroup(child) {
     if (process.platform === 'win32') child.kill()
     else process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It has ended by itself, or never began.
+    // It has ended by itself, or never started.
   }
 }
 

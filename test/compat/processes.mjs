@@ -1,4 +1,4 @@
-// processes.mjs: every process that a server under test brought into being, found by a mark in its environment, whatever
+// processes.mjs: every process that a server under test started, found by a mark in its environment, whatever
 // its parent, group or session has become. It only looks; `endAll` is for what a check has already reported.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export const MARK = 'PLUGBOARD_COMPAT_RUN'
 const POLL_MS = 20
-/** What was killed is seen until the kernel has reaped it. */
+/** A killed process is visible until the kernel has reaped it. */
 const REAP_MS = 150
 const LEAVE_MS = 5000
 const PS_MS = 10_000
 
-/** The living processes that carry this mark, and whoever descends from one of them; undefined where nobody can tell. */
+/** The living processes that carry this mark, and their descendants; undefined where that cannot be told. */
 export function familyOf(mark) {
   const all = process.platform === 'linux' ? fromProc(mark) : fromPs(mark)
   if (!all) return undefined
@@ -26,8 +26,8 @@ export function familyOf(mark) {
 }
 
 /**
- * What lives on of a server that was ended. Its own process group has to be gone at once; what is in another group left
- * on purpose, and is given a moment to notice that it is alone.
+ * What is left of a server that was ended. Its own process group has to be gone at once; a process in another group left
+ * on purpose, and gets a moment to notice that its parent is gone.
  */
 export async function leftRunning(mark, before = []) {
   const group = before.find((one) => one.parent === process.pid && one.group === one.pid)?.group
@@ -59,7 +59,7 @@ function stillThere(mark, before) {
   return [...now, ...left]
 }
 
-/** A number can come back as another process; its start time cannot. */
+/** A pid can be reused by another process; its start time cannot. */
 function isSame({ pid, started }) {
   return process.platform === 'linux' && started !== undefined && statusOf(pid)?.started === started
 }
@@ -97,7 +97,7 @@ function carries(pid, mark) {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`${MARK}=${mark}`)
   } catch {
-    return false // It ended, or it is somebody else's.
+    return false // It ended, or it belongs to another user.
   }
 }
 

@@ -1,5 +1,5 @@
-// schemas.mjs: every tool's schema in every form we offer, held to what the form is for: the provider takes it, and Zod,
-// our own check and a reference validator say yes and no to the same arguments.
+// schemas.mjs: every tool's schema in every form we offer, checked against its purpose: the provider accepts it, and Zod,
+// our own validator and a reference validator agree on the same arguments.
 import { toAiSdk, toAnthropic, toOpenAiChat } from '@plugboard/core/tools'
 import { generateText, jsonSchema } from 'ai'
 import { MockLanguageModelV2 } from 'ai/test'
@@ -15,7 +15,7 @@ const REFERENCES = {
   modern: formats.default(new Ajv2020(TOLERANT)),
 }
 
-/** What is wrong, one line a fault; nothing when every form of every tool is good. */
+/** The faults, one line each; empty when every form of every tool is good. */
 export async function schemaComplaints(tools) {
   const complaints = []
   const about = (tool, form, list) => {
@@ -62,17 +62,17 @@ function verdictComplaints(tool) {
   return complaints
 }
 
-/** Ajv, where it takes the schema at all. */
+/** Ajv, where it accepts the schema at all. */
 function referenceFor(schema) {
   const modern = String(schema?.$schema ?? '').includes('2020-12')
   try {
     return (modern ? REFERENCES.modern : REFERENCES.draft7).compile(schema)
   } catch {
-    return undefined // A reference that leads nowhere, a dialect it has not: then there is nothing to compare with.
+    return undefined // A broken reference or an unknown dialect: then there is nothing to compare with.
   }
 }
 
-/** A small value that the schema probably allows: whoever compares verdicts does not need to be sure. */
+/** A small value that the schema probably allows: comparing verdicts does not need certainty. */
 function sample(schema, root, depth = 0) {
   if (typeof schema !== 'object' || schema === null || depth > DEEPEST) return {}
   if (schema.const !== undefined) return schema.const

@@ -1,5 +1,5 @@
 // sdk-alone.mjs: the same server with the bare SDK client, as its own documentation uses it: connect, list the tools,
-// close. What it says, and what it leaves running, is told beside our own outcome.
+// close. Its outcome, and what it leaves running, is reported beside ours.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'

@@ -11,7 +11,7 @@ current-context: none
 const everything = { package: '@modelcontextprotocol/server-everything', version: '2026.8.31' }
 const echo = { tool: 'echo', args: { message: 'plugged in' }, answer: /plugged in/ }
 const playwright = { package: '@playwright/mcp', version: '0.0.83' }
-/** A blank page in a real browser, which brings a family of processes along; only where there is one. */
+/** A blank page in a real browser, which starts several processes; only where there is one. */
 const blank = {
   tool: 'browser_navigate',
   args: { url: 'about:blank' },

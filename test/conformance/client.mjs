@@ -1,5 +1,5 @@
 // The client that the official conformance suite drives: `client.mjs URL`. It is a small program on our public API and
-// does with any server what such a program would do: connect, log in when asked, look at everything, use everything.
+// does with any server what such a program would do: connect, log in when asked, list everything, use everything.
 // Only what no program could guess (which arguments, which credentials) comes from the suite's environment.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { AuthRequired, openBoard, systemHost } from '@plugboard/core'
 import { authFor, login, memoryVault } from '@plugboard/core/auth'
 
 const SERVER = 'suite'
-/** A first login, and one that grants more; who is asked a third time for the same thing gives up. */
+/** A first login, and one that grants more; a third request for the same thing is given up. */
 const MAX_LOGINS = 2
 const SAMPLE = {
   role: 'assistant',
@@ -75,7 +75,7 @@ async function useEverything() {
   }
 }
 
-/** Looks at the skills, and loads each of them whole, unless the scenario is about only looking. */
+/** Lists the skills, and loads each of them whole, unless the scenario is only about listing. */
 async function useSkills() {
   const skills = await board.skills({ server: SERVER })
   if (scenario === 'sep-2640-client-no-prefetch') return
@@ -83,28 +83,28 @@ async function useSkills() {
     for (const file of files) await patiently(() => board.readSkill(SERVER, name, { file }))
 }
 
-/** The calls that the suite asks for word by word, or else every tool on the board. */
+/** The calls that the suite prescribes, or else every tool on the board. */
 async function useTools() {
-  // Some of the suite's arguments are not what the tool's own schema takes; `request` sends them all the same.
+  // Some of the suite's arguments do not fit the tool's own schema; `request` sends them all the same.
   for (const { name, arguments: args } of given.toolCalls ?? [])
     await patiently(() => board.request(SERVER, 'tools/call', { name, arguments: args }))
   if (given.toolCalls) return
   const tools = board.tools()
   for (const tool of tools) {
     const args = madeUp(tool.inputJsonSchema, tools)
-    // What takes more than made-up arguments is for a model to call.
+    // A tool that needs more than made-up arguments is left to a model.
     if (tool.argumentProblem(args)) continue
     await patiently(() => tool.call(args)).catch(bearToolError)
   }
 }
 
-/** A tool that fails is the model's business; the program goes on. */
+/** A failing tool is left to the model; the program goes on. */
 function bearToolError(error) {
   if (error.code !== 'TOOL_ERROR') throw error
   console.error(error.message)
 }
 
-/** As a person would: log in when asked to, and try again, but not for ever. */
+/** As a user would: log in when asked to, and try again, but not for ever. */
 async function patiently(work) {
   for (let logins = 0; ; logins++) {
     try {
@@ -143,7 +143,7 @@ function madeUpValue(name, { type }, tools) {
   return Object.hasOwn(values, type) ? values[type] : null
 }
 
-/** A person who accepts every form as it stands. */
+/** A user who accepts every form as it is. */
 async function acceptAsItStands() {
   return { action: 'accept', content: {} }
 }
@@ -162,7 +162,7 @@ function authSettings() {
   return { machines: { [SERVER]: machine } }
 }
 
-/** The suite brings the person's login at the identity provider along; it goes where such a login is kept. */
+/** The suite provides the user's login at the identity provider; it goes where such a login is kept. */
 async function enterIdpSession() {
   const { idp_issuer: issuer, idp_client_id: clientId, idp_id_token: idToken, idp_token_endpoint } = given
   const session = {

@@ -63,7 +63,7 @@ export function stepsOf(block: Block): readonly Step[] {
     else throw new Error(`${block.page}:${block.line}: output before the first \`$ \` command`)
     continues = (continues || line.startsWith('$ ')) && line.endsWith('\\')
   }
-  // A blank line between two commands is for the eye.
+  // A blank line between two commands is only layout.
   for (const step of steps) while (step.expected.at(-1) === '') step.expected.pop()
   return steps
 }

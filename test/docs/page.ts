@@ -1,5 +1,5 @@
-// page.ts: runs one page from top to bottom in a place of its own and says where it is not true.
-// With PLUGBOARD_DOCS=write, what was printed is put into the page instead.
+// page.ts: runs one page from top to bottom in a place of its own and reports where it is wrong.
+// With PLUGBOARD_DOCS=write, the real output is put into the page instead.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ export function readPage(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
 }
 
-/** What the page shows and does not happen, one entry a command. */
+/** Where the output differs from the page, one entry a command. */
 export async function runPage(page: string): Promise<readonly string[]> {
   const place = openPlace()
   const standIn = await standInFor(page, place)
@@ -52,13 +52,13 @@ export async function runPage(page: string): Promise<readonly string[]> {
   return []
 }
 
-/** Addresses of the page turned into those of its stand-ins, and back. */
+/** Translates URLs of the page to those of its stand-ins, and back. */
 interface Reach {
   here(text: string): string
   shown(text: string): string
 }
 
-/** Runs the commands, and answers with the block as it would be true. */
+/** Runs the commands, and returns the block with the real output. */
 async function runTranscript(block: Block, place: Place, reach: Reach, faults: string[]): Promise<string[]> {
   const lines: string[] = []
   for (const { command, expected } of stepsOf(block)) {
@@ -103,7 +103,7 @@ function fault({ page, line }: Block, what: string, shown: readonly string[], te
   return `${page}:${line}: ${what}\n--- the page shows\n${shown.join('\n')}\n--- printed\n${text}`
 }
 
-/** From the bottom up, so that line numbers stay true. */
+/** From the bottom up, so that line numbers stay right. */
 function rewrite(page: string, printed: ReadonlyMap<Block, string[]>): void {
   const lines = readPage(page).split('\n')
   for (const [block, output] of [...printed].reverse())

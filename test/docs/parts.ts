@@ -1,4 +1,4 @@
-// parts.ts: what can be said of a block without running it: its words exist, its settings fit the schema.
+// parts.ts: checks of a block without running it: its verbs exist, its settings fit the schema.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -13,7 +13,7 @@ const fitsSettings = ajv.compile(settingsJsonSchema())
 const fitsMcpJson = ajv.compile(mcpJsonSchema())
 const SCRIPTS = Object.keys(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts)
 
-/** Verbs, options and npm scripts in a command that there are none of. */
+/** Unknown verbs, options and npm scripts in a command. */
 export function unknownWords(command: string): readonly string[] {
   return simpleCommands(command).flatMap((words) => {
     const [program, ...args] = words
@@ -55,7 +55,7 @@ function simpleCommands(command: string): string[][] {
   return commands.filter((words) => words.length > 0)
 }
 
-/** What the schema of the file that the block is has against it. */
+/** The errors of the block against its file's schema. */
 export function settingsFaults(block: Block): readonly string[] {
   let value: unknown
   try {

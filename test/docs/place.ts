@@ -1,5 +1,5 @@
 // place.ts: a home and a project that a page's commands run in, and the processes they leave running.
-// Nothing of this machine's own settings gets in; everything ends with the page.
+// It sees none of this machine's own settings; everything ends with the page.
 import { type ChildProcess, spawn } from 'node:child_process'
 import {
   closeSync,
@@ -29,7 +29,7 @@ export interface Place {
   write(file: string, text: string): void
   /** What the command prints on both streams, and `[exit N]` when it is not 0. */
   run(command: string): Promise<string>
-  /** Starts it and goes on as soon as what it printed is enough. */
+  /** Starts it and goes on as soon as it has printed enough. */
   start(command: string, enough: (printed: string) => boolean): Promise<string>
   close(): Promise<void>
 }
@@ -104,7 +104,7 @@ export function openPlace(): Place {
   }
 }
 
-/** Its exit code; after `ms` its whole group is ended, and the answer is undefined. */
+/** Its exit code; after `ms` its whole group is ended, and the result is undefined. */
 function ended(child: ChildProcess, ms: number): Promise<number | undefined> {
   if (child.exitCode !== null || child.signalCode !== null)
     return Promise.resolve(child.exitCode ?? undefined)

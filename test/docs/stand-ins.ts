@@ -1,5 +1,5 @@
-// stand-ins.ts: the services that a page talks about and that run here on loopback: a server behind a login, a model.
-// A page writes a fixed address; the command gets the real one, and what it prints is turned back.
+// stand-ins.ts: the services that a page mentions and that run here on loopback: a server behind a login, a model.
+// A page has a fixed URL; the command gets the real one, and its output is translated back.
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +15,7 @@ import { freePort } from '../support/free-port.mjs'
 import type { Place } from './place.ts'
 
 export interface StandIn {
-  /** As the page writes it → as it is here. */
+  /** The page's URL → the real one. */
   readonly addresses: Readonly<Record<string, string>>
   close(): Promise<void>
 }
@@ -60,7 +60,7 @@ async function behindLogin(place: Place): Promise<StandIn> {
   }
 }
 
-/** A model that looks for a tool, uses it, and answers from what came back. */
+/** A model that searches for a tool, uses it, and answers with the result. */
 async function localModel(): Promise<StandIn> {
   const model = await modelServer(answer)
   return { addresses: { 'http://127.0.0.1:11434': model.url }, close: () => model.close() }
@@ -76,7 +76,7 @@ function answer({ results, tools, user }: ScriptedRequest): Reply {
   return { calls: [{ name: 'tool_search', arguments: { query: 'sum of two numbers' } }] }
 }
 
-/** A port that nobody has, in place of the one that the page names. */
+/** A free port, in place of the one that the page names. */
 async function ownPort(shown: number): Promise<StandIn> {
   const port = await freePort()
   return {

@@ -7,7 +7,7 @@ import { transform } from 'esbuild'
 import type { Block } from './blocks.ts'
 import { type Place, ROOT } from './place.ts'
 
-/** What TypeScript says against the blocks, with the page and line it is about; empty when nothing. */
+/** TypeScript's errors in the blocks, with page and line; empty when there are none. */
 export async function typeErrors(blocks: readonly Block[]): Promise<string> {
   if (blocks.length === 0) return ''
   const folder = mkdtempSync(join(tmpdir(), 'plugboard-docs-types-'))

@@ -1,4 +1,4 @@
-// fault.ts: what one entry of the table of faults says: how the peer or the line misbehaves, and what must hold then.
+// fault.ts: the type of one entry of the fault table: how the peer or the network misbehaves, and what must hold then.
 import type { ErrorCode, Stage } from '@plugboard/core'
 import type { LinePlan } from './lab.ts'
 import type { Scene } from './scene.ts'
@@ -6,9 +6,9 @@ import type { Scene } from './scene.ts'
 export const KINDS = ['stdio', 'http', 'sse', 'ws'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Whether a login provider stands behind the transport, as it does for every user of the command. */
+/** Whether the transport has a login provider, as it does for every user of the command. */
 export type Login = 'provider' | 'no provider'
-/** A process of this machine is not logged in to. */
+/** A local process needs no login. */
 export const loginsOn = (kind: Kind): readonly Login[] =>
   kind === 'stdio' ? ['no provider'] : ['provider', 'no provider']
 
@@ -28,19 +28,19 @@ export type Up =
 
 export interface Fault {
   readonly name: string
-  /** What the peer, or the line to it, does; one sentence for the report. */
+  /** What the peer, or the network, does; one sentence for the report. */
   readonly how: string
   readonly on: readonly Kind[]
-  /** The peer's habit; a good server when left out. */
-  readonly habit?: string
-  /** What the proxy does to the line: from the first byte, or once the server is up. */
+  /** The peer's misbehaviour; a good server when left out. */
+  readonly behaviour?: string
+  /** What the proxy does to the connection: from the first byte, or once the server is up. */
   readonly lineFirst?: LinePlan
   readonly line?: LinePlan
   /** Part of the everyday tests. */
   readonly quick?: boolean
   /** How the connect must end; `connected` when left out. */
   readonly up?: PerKind<Up>
-  /** How calling a tool that only reads must end, and one that says nothing of being safe to repeat. */
+  /** How calling a read-only tool must end, and one that is not marked as safe to repeat. */
   readonly call?: PerKind<Wanted>
   readonly write?: PerKind<Wanted>
   /** How a plain call afterwards must end; `ok` unless the server is not up. */
@@ -51,9 +51,9 @@ export interface Fault {
   readonly reconnects?: number
   /** What the process may grow by at its peak. */
   readonly peakMiB?: number
-  /** Time runs this many times quicker for the board, for waits that are long by design. */
+  /** Time runs this many times faster for the board, for waits that are long by design. */
   readonly quicker?: number
-  /** What no field above can say: a sentence, and its check. Throws when it does not hold. */
+  /** A check beyond the fields above: a sentence, and a function that throws when it does not hold. */
   readonly also?: readonly [string, (scene: Scene) => Promise<void> | void]
 }
 
@@ -63,11 +63,11 @@ const isPerKind = (value: unknown): value is object =>
 /** The part of an expectation that is meant for this transport. */
 export function forKind<T>(value: PerKind<T> | undefined, kind: Kind): T | undefined {
   if (!isPerKind(value)) return value
-  // What is not one for all is the record by transport; the check above tells them apart.
+  // What is not a single expectation is the record by transport; the check above tells them apart.
   return (value as { readonly [K in Kind]?: T })[kind]
 }
 
-/** The expectation in words, for the report. */
+/** The expectation as text, for the report. */
 export function expectation(fault: Fault): string {
   const words: string[] = []
   const say = (what: string, value: PerKind<Wanted> | undefined) => {

@@ -1,4 +1,4 @@
-// The quick part of the table, every day; `npm run faults` plays all of it.
+// The fast part of the table, every day; `npm run faults` runs all of it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ let home: string
 beforeAll(async () => {
   const root = process.cwd()
   const lab = new Lab(root)
-  // A process of its own: what keeps a misbehaving peer busy must not look like a neighbour that fails.
+  // A process of its own: a misbehaving peer that keeps it busy must not look like a failing neighbour.
   next = new Lab(root)
   home = mkdtempSync(join(tmpdir(), 'plugboard-faults-'))
   stage = { root, lab, beside: await next.open('http', 'good', home) }
@@ -45,7 +45,7 @@ describe('the table', () => {
 
   it('has something to fail on in every entry', () => {
     const idle = GROUPS.flatMap(({ faults }) => faults).filter(
-      ({ habit, line, lineFirst, also }) => !(habit ?? line ?? lineFirst ?? also),
+      ({ behaviour, line, lineFirst, also }) => !(behaviour ?? line ?? lineFirst ?? also),
     )
     expect(idle).toEqual([])
   })

@@ -1,4 +1,4 @@
-// kit.ts: what the fault suite and the soak share: waits with a bound, and looks at what a process holds.
+// kit.ts: what the fault suite and the soak share: waits with a bound, and checks of what a process holds.
 import { readFileSync } from 'node:fs'
 
 export function withinMs<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
@@ -31,8 +31,8 @@ export function listeners(): number {
 }
 
 /**
- * Whether the process does anything: one that is only waiting to be reaped does not. A number is given out again, so where
- * that can be seen the process must be one that knows the folder, by its words or from its parent.
+ * Whether the process runs: one that is only waiting to be reaped does not. Pids are reused, so where
+ * that can be seen the process must be one that knows the folder, by its arguments or from its parent.
  */
 export function isRunning(pid: number, dir: string): boolean {
   try {
@@ -41,7 +41,7 @@ export function isRunning(pid: number, dir: string): boolean {
     const about = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8')
     return !/^State:\s+Z/m.test(about('status')) && (about('cmdline') + about('environ')).includes(dir)
   } catch {
-    // ESRCH, or it went away between the looks.
+    // ESRCH, or it ended between the checks.
     return false
   }
 }

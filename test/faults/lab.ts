@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export type RemoteKind = 'http' | 'sse' | 'ws'
 
-/** What the proxy in front of a peer does to the line; `times` bounds how often. */
+/** What the proxy in front of a peer does to the connection; `times` bounds how often. */
 export interface LinePlan {
   readonly mode:
     | 'good'
@@ -57,9 +57,9 @@ export class Lab {
     return this.#child.pid
   }
 
-  async open(kind: RemoteKind, habit: string, dir: string, argument = ''): Promise<RemotePeer> {
-    const opened = await this.#order('open', { kind, habit, dir, argument })
-    // The lab's own answer to this order.
+  async open(kind: RemoteKind, behaviour: string, dir: string, argument = ''): Promise<RemotePeer> {
+    const opened = await this.#order('open', { kind, behaviour, dir, argument })
+    // The lab's own answer to this command.
     const { id, url } = opened as { id: number; url: string }
     return {
       url,

@@ -1,6 +1,6 @@
-// main.ts: plays the whole table, one scene after the other, then single calls in processes of their own; prints what did not
+// main.ts: runs the whole table, one scene after the other, then single calls in processes of their own; prints what did not
 // hold and writes docs/reliability.md.
-// `--only TEXT` plays the faults whose name or group has the text, `--on KIND` one transport; neither writes the page.
+// `--only TEXT` runs the faults whose name or group has the text, `--on KIND` one transport; neither writes the page.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ const wanted = (title: string, { name }: Fault, kind: Kind) =>
 const began = Date.now()
 const home = mkdtempSync(join(tmpdir(), 'plugboard-faults-'))
 const lab = new Lab(root)
-// A process of its own: what keeps a misbehaving peer busy must not look like a neighbour that fails.
+// A process of its own: a misbehaving peer that keeps it busy must not look like a failing neighbour.
 const next = new Lab(root)
 const verdicts: Verdict[] = []
 try {

@@ -1,4 +1,4 @@
-// neighbours.ts: the healthy server inside the process, by hand so that nothing but the board is under test.
+// neighbours.ts: the healthy server inside the process, hand-written so that only the board is under test.
 import type { InProcessServer } from '@plugboard/core'
 
 const ECHO = {

@@ -1,4 +1,4 @@
-// report.ts: docs/reliability.md, of which each run rewrites its own part between two marks and leaves the rest.
+// report.ts: docs/reliability.md; each run rewrites its own part between two marks and leaves the rest.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'

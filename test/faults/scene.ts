@@ -1,5 +1,5 @@
-// scene.ts: one fault on one transport, played through the public board API beside two healthy servers, with everything
-// checked that must hold whatever happens: the others answer, closing is bounded, nothing is left behind.
+// scene.ts: one fault on one transport, run through the public board API beside two healthy servers, with everything
+// checked that must always hold: the others answer, closing is bounded, nothing is left behind.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ export interface Scene {
   server(): ServerSnapshot
   call(tool: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<Outcome>
   text(tool: string, args?: Record<string, unknown>): Promise<string>
-  /** The lines the peer noted: `seen` methods, tools it `ran`, `pids` of its lives. */
+  /** The lines the peer wrote: `seen` methods, tools it `ran`, `pids` of its processes. */
   noted(file: 'seen' | 'ran' | 'pids'): string[]
   check(holds: boolean, otherwise: string): void
 }
@@ -74,7 +74,9 @@ export async function play(fault: Fault, kind: Kind, login: Login, stage: Stage)
   const memory = watchMemory()
   const timers = new Set<object>()
   const peer =
-    kind === 'stdio' ? undefined : await stage.lab.open(kind, fault.habit ?? 'good', dir, stage.beside.url)
+    kind === 'stdio'
+      ? undefined
+      : await stage.lab.open(kind, fault.behaviour ?? 'good', dir, stage.beside.url)
   let closeMs = 0
   try {
     const board = await openOn(
@@ -122,10 +124,10 @@ function entryFor(
     reconnect: { maxAttempts: fault.reconnects ?? 3, delayMs: 20 },
   }
   if (kind === 'stdio') {
-    const args = [join(root, 'test/faults/peers/stdio.mjs'), fault.habit ?? 'good', dir]
+    const args = [join(root, 'test/faults/peers/stdio.mjs'), fault.behaviour ?? 'good', dir]
     return { ...common, type: 'stdio', command: process.execPath, args, env: { FAULT_DIR: dir } }
   }
-  // An Authorization of the entry's own would keep the provider out of it.
+  // An Authorization header of the entry's own would bypass the provider.
   const header = login === 'provider' ? 'x-api-key' : 'authorization'
   return { ...common, type: kind, url: peer?.url ?? '', headers: { [header]: 'Bearer s3cret-of-odd' } }
 }
@@ -268,7 +270,7 @@ function checkUp(up: Up, { server, check }: Scene): void {
   check(!error?.message.includes('s3cret-of-odd'), 'a header value is in its error message')
 }
 
-/** Calls the two healthy servers all the while; each answer must be its own, and come. */
+/** Calls the two healthy servers all the while; each response must arrive and be its own. */
 function keepCalling(board: Board, problems: string[]): { stop(): Promise<void> } {
   let over = false
   let count = 0
@@ -319,7 +321,7 @@ async function nothingLeft(
   for (const pid of running()) process.kill(pid, 'SIGKILL')
 }
 
-/** The peak of what the process holds above what it held at the start, looked at often. */
+/** The peak of what the process holds above what it held at the start, sampled often. */
 function watchMemory(): { stop(): number } {
   globalThis.gc?.()
   const start = process.memoryUsage.rss()

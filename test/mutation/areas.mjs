@@ -1,4 +1,4 @@
-// areas.mjs: which sources are mutated, which tests have to notice, and how many of them must.
+// areas.mjs: which sources are mutated, which tests have to notice, and how many mutants they must notice.
 // `beside` runs first and needs no build; `beyond` runs the built command for what the first half did not notice.
 
 export const AREAS = [

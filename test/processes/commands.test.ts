@@ -1,4 +1,4 @@
-// Other commands in processes of their own: what is connected afresh, what is interrupted, and a conversation whose server
+// Other commands in processes of their own: reconnecting, interrupting, and a conversation whose server
 // dies once.
 import { existsSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -47,13 +47,13 @@ describe('plugboard reconnect', () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ error: { code, server: 's' } })
   })
 
-  it('knows only the servers that there are', async () => {
+  it('refuses unknown servers', async () => {
     home.servers({ s: stdioPeer(home, '') })
     expect(await home.command(['reconnect', 'x'])).toMatchObject({ code: 3, stdout: '' })
     expect(await home.command(['reconnect'])).toMatchObject({ code: 2, stdout: '' })
   })
 
-  it('asks a server again that wanted a login a moment ago', async () => {
+  it('tries a server again that required a login a moment ago', async () => {
     peer = await httpPeer('wants-login-once')
     home.servers({ s: { type: 'http', url: peer.url } })
     expect(await home.command(['call', 's.look'])).toMatchObject({ code: 5 })

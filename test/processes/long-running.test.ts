@@ -1,4 +1,4 @@
-// A process that goes on: `serve --http` in front of servers that are down, away, crashing or hung. What matters is the
+// A process that goes on: `serve --http` in front of servers that are down, unreachable, crashing or hung. What matters is the
 // next call after the server is back, without a restart.
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -96,7 +96,7 @@ describe('serve --http', () => {
     expect(await call('look')).toEqual({ isError: false, text: 'the answer of look' })
   })
 
-  it('answers the next call after a server was away for longer than the quick attempts take', async () => {
+  it('answers the next call after a server was down for longer than the quick attempts take', async () => {
     peer = await httpPeer('none')
     const { port, url } = peer
     await serve({ s: { type: 'http', url, reconnect: { delayMs: 50 } } })

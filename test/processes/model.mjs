@@ -1,4 +1,4 @@
-// What every peer of these tests says: a small legacy server with one tool that only reads and one that writes.
+// What every peer of these tests answers: a small legacy server with one tool that only reads and one that writes.
 const tool = (name, annotations) => ({
   name,
   description: `${name} something`,

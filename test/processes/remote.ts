@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws'
 import { answer, type Message } from './model.mjs'
 
 /**
- * Asks to wait at `initialize` or at a call, drops the line in the middle of a call, refuses the first request with 401, or
+ * Asks to wait at `initialize` or at a call, drops the connection in the middle of a call, refuses the first request with 401, or
  * answers `look` with more than 64 MiB (always).
  */
 export type RemoteFault =

@@ -1,5 +1,5 @@
 // scenes.ts: one call, once, in a process of its own, against a server with a fault: the table of what a user must see,
-// and how one scene is played. The tests and `npm run faults` play the same table.
+// and how one scene is run. The tests and `npm run faults` run the same table.
 import { type Ended, type Home, makeHome, type RunOptions, stdioPeer, WAYS, type Way } from './kit.ts'
 import { httpPeer, type RemoteFault, type RemotePeer, ssePeer, wsPeer } from './remote.ts'
 
@@ -16,7 +16,7 @@ export interface ProcessScene {
   readonly tool: 'look' | 'write'
   /** The code of the error, and the exit code of the command; without it there must be an answer. */
   readonly error?: readonly [code: string, exit: number]
-  /** What else must be in what was printed. */
+  /** Text that must also be in the output. */
   readonly says?: RegExp
   /** How often the server is called. */
   readonly calls?: number
@@ -111,12 +111,12 @@ export const SCENES: readonly ProcessScene[] = [
   },
 ]
 
-/** What must hold, in words. */
+/** What must hold, as text. */
 export function wanted({ error }: ProcessScene): string {
   return error ? `\`${error[0]}\`, exit ${error[1]}` : 'the answer, exit 0'
 }
 
-/** Plays a scene one way; the answer says what did not hold. */
+/** Runs a scene one way; returns what did not hold. */
 export async function playScene(
   scene: ProcessScene,
   way: Way,
@@ -150,7 +150,7 @@ function answerProblems(way: Way, { code, stdout }: Ended, tool: string): string
   ]
 }
 
-/** The command has an exit code of its own for each kind of error; a script says what it likes. */
+/** The command has an exit code of its own for each kind of error; a script exits as it likes. */
 function errorProblems(
   way: Way,
   { code, stdout, stderr }: Ended,
@@ -177,7 +177,7 @@ function parsed(text: string): Printed | undefined {
   try {
     return JSON.parse(text) as Printed
   } catch {
-    // What is no JSON is not what was asked for, and the caller says so.
+    // What is not JSON is not a result, and the caller says so.
     return undefined
   }
 }

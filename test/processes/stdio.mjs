@@ -1,4 +1,4 @@
-// A stdio server with one fault, named by FAULT. MARK is a file that says that the fault has happened: it happens once.
+// A stdio server with one fault, named by FAULT. MARK is a file that records that the fault has happened: it happens once.
 // Each process appends its pid to PIDS.
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'

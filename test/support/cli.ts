@@ -23,7 +23,7 @@ export interface Place {
   runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran>
   /** With something on standard input. */
   runPiped(stdin: string, ...args: string[]): Promise<Ran>
-  /** Presses Ctrl-C as soon as it is time, which what it printed so far may tell. */
+  /** Presses Ctrl-C as soon as the output so far allows it. */
   interrupt(when: (stdout: string) => boolean, ...args: string[]): Promise<Ran>
   /** Writes a file below the project (or below the home with `~/`); objects become JSON. */
   write(path: string, content: unknown): string
@@ -47,7 +47,7 @@ export function makePlace(): Place {
       const surroundings = {
         PATH: process.env['PATH'] ?? '',
         HOME: home,
-        // Nothing of this machine's own policy gets in.
+        // This machine's own policy is not seen.
         PLUGBOARD_MANAGED_DIR: join(top, 'managed'),
         ...env,
       }
@@ -78,7 +78,7 @@ export function makePlace(): Place {
     run: (...args) => runWith({}, ...args),
     runPiped: (stdin, ...args) =>
       start({}, args, (child) => {
-        // A command that has read enough hangs up.
+        // A command that has read enough closes its input.
         child.stdin?.on('error', () => undefined)
         child.stdin?.end(stdin)
       }),

@@ -1,6 +1,6 @@
 // free-port.mjs: a port for a program that has to be told one before it starts.
-// Systems give ports from 32768 upwards to whoever asks for any, so that one from there may be taken again before the
-// program has it. These lie below.
+// Systems give ports from 32768 upwards to any program that asks for a free one, so such a port may be taken again before
+// the program has it. These are below.
 import { createServer } from 'node:net'
 
 const FIRST = 20_000

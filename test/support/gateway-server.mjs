@@ -1,6 +1,6 @@
-// A server over stdio without a library, for what a gateway is tested with. ERA=modern speaks 2026-07-28 only. TOOLS names
-// its tools, FILE is where `write` and `order` leave a line; `grow` adds the tools of LATER and says so; STDERR is said at
-// the start, and with FAIL it ends there. With DELAY it greets after so many milliseconds.
+// A server over stdio without a library, for tests of the gateway. ERA=modern speaks 2026-07-28 only. TOOLS names
+// its tools, FILE is where `write` and `order` append a line; `grow` adds the tools of LATER and announces it; STDERR is printed at
+// the start, and with FAIL it ends there. With DELAY it answers the handshake after so many milliseconds.
 import { appendFileSync } from 'node:fs'
 
 const {
@@ -39,7 +39,7 @@ const calls = {
   },
   read: () => text(`read ${process.pid}`),
   slow: (id, { ms }) => void setTimeout(() => say({ id, result: text('slow') }), ms),
-  /** A question of the older era: a request of its own. */
+  /** A legacy question: a request of its own. */
   ask: (id, { who }) => {
     const question = `q${++asked}`
     questions.set(question, (reply) =>

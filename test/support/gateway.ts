@@ -10,7 +10,7 @@ export const SERVER = fileURLToPath(new URL('./gateway-server.mjs', import.meta.
 
 export interface GatewayOptions {
   readonly servers?: Readonly<Record<string, object>>
-  /** The lines of the token file; without it nobody needs a token. */
+  /** The lines of the token file; without it no token is required. */
   readonly tokens?: readonly string[]
   readonly settings?: object
   readonly args?: readonly string[]
@@ -107,7 +107,7 @@ export async function until(
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** The last message of the answer, or what else came. */
+  /** The last message of the response, or what else arrived. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was answered
   readonly message: any
   readonly text: string
@@ -143,7 +143,7 @@ function tried(text: string): unknown {
 const bearer = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` }
 
-/** A client of 2025-11-25 after its greeting, sending whatever it is told to. */
+/** A client of 2025-11-25 after its handshake, sending whatever it is told to. */
 export interface RawSession {
   readonly id: string
   readonly headers: Record<string, string>
@@ -159,9 +159,10 @@ export async function legacySession(
 ): Promise<RawSession> {
   const clientInfo = { name: 'raw', version: '1' }
   const params = { protocolVersion: '2025-11-25', capabilities, clientInfo }
-  const greeted = await post(url, bearer(token), { id: 1, method: 'initialize', params })
-  const id = greeted.headers.get('mcp-session-id')
-  if (greeted.status !== 200 || id === null) throw new Error(`initialize: ${greeted.status} ${greeted.text}`)
+  const initialized = await post(url, bearer(token), { id: 1, method: 'initialize', params })
+  const id = initialized.headers.get('mcp-session-id')
+  if (initialized.status !== 200 || id === null)
+    throw new Error(`initialize: ${initialized.status} ${initialized.text}`)
   return rawSession(url, id, token)
 }
 

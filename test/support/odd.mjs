@@ -1,5 +1,5 @@
 // A server for what real ones seldom do: it answers with whatever it is told to, asks whatever it is told to, and
-// notes what it is sent. Plain JSON-RPC, so that nothing stands in the way of a wrong answer.
+// records what it is sent. Plain JSON-RPC, so that no library prevents a wrong response.
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 

@@ -1,4 +1,4 @@
-// real-clients.ts: other people's MCP clients, as a person would run them: installed on demand, with a Node new enough for
+// real-clients.ts: MCP clients of other authors, as a user would run them: installed on demand, with a Node new enough for
 // them, in a home of their own.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export interface RealClients {
   claude(home: string, ...args: string[]): Promise<string>
 }
 
-/** Nothing when the npm registry cannot be reached, and only then. */
+/** Undefined when the npm registry cannot be reached, and only then. */
 export function realClients(): RealClients | undefined {
   const folder = withRegistry<string>(() => onDemand('real-clients-1', PACKAGES))
   if (folder === undefined) return undefined
@@ -36,7 +36,7 @@ export function realClients(): RealClients | undefined {
   }
 }
 
-/** What it printed; a client that fails fails the test, with what it complained of. */
+/** What it printed; a client that fails fails the test, with its error output. */
 function run(home: string, command: string, args: readonly string[]): Promise<string> {
   const env = { PATH: process.env['PATH'] ?? '', HOME: home, USERPROFILE: home }
   return new Promise((done, fail) => {

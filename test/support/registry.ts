@@ -1,9 +1,9 @@
-// registry.ts: tests that need something of the npm registry's are skipped when it cannot be reached, and only then.
+// registry.ts: tests that need a package from the npm registry are skipped when it cannot be reached, and only then.
 import { spawnSync } from 'node:child_process'
 
 const PING_MS = 20_000
 
-/** What `make` gives; nothing when it failed and the registry is out of reach. */
+/** The result of `make`; undefined when it failed and the registry is out of reach. */
 export function withRegistry<T>(make: () => T): T | undefined {
   try {
     return make()

@@ -22,7 +22,7 @@ export function entryOf(
 
 export const everything = entryOf('@modelcontextprotocol/server-everything')
 
-/** Six servers of different makers and sizes, with their data in `folder`. */
+/** Six servers of different authors and sizes, with their data in `folder`. */
 export function sixServers(folder: string) {
   return {
     everything,
@@ -39,7 +39,7 @@ export function sixServers(folder: string) {
   }
 }
 
-/** A server that answers and asks whatever it is told to, and notes in `seen` what it is sent. */
+/** A server that answers and asks whatever it is told to, and records in `seen` what it is sent. */
 export function odd(seen?: string, tools?: unknown) {
   const env = {
     ...(seen !== undefined && { SEEN: seen }),
@@ -48,7 +48,7 @@ export function odd(seen?: string, tools?: unknown) {
   return { command: process.execPath, args: [fileURLToPath(new URL('./odd.mjs', import.meta.url))], env }
 }
 
-/** A real server with a listener in front of it that writes down what it is sent. */
+/** A real server behind a tee that records what it is sent. */
 export function overheard(name: string, log: string) {
   const tee = fileURLToPath(new URL('./tee.mjs', import.meta.url))
   return { command: process.execPath, args: [tee, log, scriptOf(name)] }

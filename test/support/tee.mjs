@@ -1,4 +1,4 @@
-// Stands between the command and a real server, and writes down what the server is sent: `node tee.mjs LOG SCRIPT …`.
+// Runs between the command and a real server, and records what the server is sent: `node tee.mjs LOG SCRIPT …`.
 import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 

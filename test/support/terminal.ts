@@ -1,4 +1,4 @@
-// terminal.ts: a real terminal for the command, by tmux: what a person would see and press.
+// terminal.ts: a real terminal for the command, by tmux: what a user would see and press.
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { COMMAND, type Place } from './cli.ts'
 
 const script = fileURLToPath(new URL('../../scripts/ensure-system.mjs', import.meta.url))
 
-/** Why there can be no terminal here, if there cannot. */
+/** Why there can be no terminal here, if so. */
 export function noTerminal(): string | undefined {
   const done = spawnSync(process.execPath, [script, 'tmux'], { encoding: 'utf8', timeout: 300_000 })
   return done.status === 0 ? undefined : done.stderr.trim()
@@ -21,7 +21,7 @@ export interface Terminal {
   /** Keys by their tmux names (`Enter`, `Down`, `C-c`, `Escape`). */
   press(...keys: string[]): Promise<void>
   type(text: string): Promise<void>
-  /** Pastes as a terminal does for a program that wants pastes marked. */
+  /** Pastes as a terminal does for a program that has enabled bracketed paste. */
   paste(text: string): Promise<void>
   /** Every byte that was written to the terminal. */
   raw(): string
@@ -76,7 +76,7 @@ export async function openTerminalWith(
     (words) =>
       `env -i ${env.map(quoted).join(' ')} ${[process.execPath, COMMAND, ...words].map(quoted).join(' ')}`,
   )
-  // The shell outlives a Ctrl-C that is meant for the command, to say how the command ended.
+  // The shell survives a Ctrl-C that is meant for the command, to print how the command ended.
   const wait = `while [ ! -e ${quoted(`${raw}.go`)} ]; do sleep 0.02; done`
   const shell = `trap : INT; ${wait}; cd ${quoted(place.project)}; ${lines.join('; ')}; echo "exit $?"; exec sleep 600`
   const size = ['-x', String(columns), '-y', String(rows)]
@@ -104,7 +104,7 @@ export async function openTerminalWith(
     raw: () => (existsSync(raw) ? readFileSync(raw, 'utf8') : ''),
     type: async (text) => void (await tmux('send-keys', '-t', 'main', '-l', text)),
     close: async () => {
-      // The server of this socket is ours alone, and ends with everything in it.
+      // The server of this socket is only ours, and ends with everything in it.
       await tmux('kill-server').catch(() => undefined)
     },
   }

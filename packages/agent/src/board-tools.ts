@@ -32,7 +32,7 @@ export interface BoardToolsOptions {
   readonly host?: Host
   /** Tools of the program itself. */
   readonly own?: readonly AgentTool[]
-  /** Which of the board's tools: full names, `server`, `server.tool` or a beginning with `*`. All when left out. */
+  /** Which of the board's tools: full names, `server`, `server.tool` or a prefix with `*`. All when left out. */
   readonly only?: readonly string[] | undefined
   /** How long the first request waits for servers that run in this process. */
   readonly graceMs?: number
@@ -49,7 +49,7 @@ interface Plan {
   readonly loading: Loading<Counted>
   readonly known: ReadonlyMap<string, Counted>
   readonly tokens: number
-  /** Made when first asked: an index of many tools takes its time. */
+  /** Made on first use: an index of many tools takes time. */
   search?: ToolSearch
 }
 
@@ -59,7 +59,7 @@ const NOTES_CHARS = 12_000
 export class BoardTools implements Toolbox {
   readonly #options: BoardToolsOptions
   readonly #host: Host
-  readonly #shelf: SkillTool
+  readonly #skills: SkillTool
   readonly #found = new Set<string>()
   #wakeAll: (() => void) | undefined
   #plan: Plan | undefined
@@ -68,12 +68,12 @@ export class BoardTools implements Toolbox {
   constructor(options: BoardToolsOptions) {
     this.#options = options
     this.#host = options.host ?? systemHost()
-    this.#shelf = new SkillTool(options.board, this.#host, (server) => this.#serverWanted(server))
+    this.#skills = new SkillTool(options.board, this.#host, (server) => this.#serverWanted(server))
   }
 
   async offer(contextTokens: number, signal: AbortSignal): Promise<OfferedTools> {
     await this.#wake(signal)
-    await this.#shelf.look(signal)
+    await this.#skills.look(signal)
     this.#contextTokens = contextTokens
     const plan = this.#planFor()
     const { loading, known } = plan
@@ -115,8 +115,8 @@ export class BoardTools implements Toolbox {
   }
 
   /**
-   * The first request waits a blink for what runs in this very process, and goes out; the servers that are processes or
-   * far away are started right behind it, so that starting them costs the first word of an answer nothing.
+   * The first request waits briefly for servers in this process, and is sent; servers that are processes or
+   * remote are started right after it, so that starting them does not delay the first word of the response.
    */
   async #wake(signal: AbortSignal): Promise<void> {
     if (this.#wakeAll) {
@@ -128,7 +128,7 @@ export class BoardTools implements Toolbox {
     this.#wakeAll = () => {
       if (awake) return
       awake = true
-      // Nobody waits for all of them: one that fails costs only its own tools.
+      // The run does not wait for all of them: a server that fails costs only its own tools.
       board.ready().catch(() => undefined)
     }
     this.#host.backgroundTimer(AGENT_LIMITS.wakeAfterMs, this.#wakeAll)
@@ -147,7 +147,7 @@ export class BoardTools implements Toolbox {
       .map(({ name }) => name)
   }
 
-  /** The same tools make the same plan; counting hundreds of definitions at every turn would be felt. */
+  /** The same tools make the same plan; counting hundreds of definitions at every turn would be slow. */
   #planFor(): Plan {
     const tools = this.#options.board.tools().filter((tool) => tool.available && this.#wanted(tool))
     const before = this.#plan
@@ -220,12 +220,12 @@ export class BoardTools implements Toolbox {
 
   #own(): readonly AgentTool[] {
     const own = this.#options.own ?? []
-    const reader = this.#shelf.tool()
+    const reader = this.#skills.tool()
     // A program that has a tool of that name means its own.
     return !reader || own.some(({ name }) => name === READ_SKILL_NAME) ? own : [...own, reader]
   }
 
-  /** Own tools first; a name that nobody has goes to the board, which connects who could have it, or says so. */
+  /** Own tools first; any other name goes to the board, which connects the servers that could have it, or says that none has. */
   #find(name: string): AgentTool {
     const own = this.#own().find((tool) => tool.name === name)
     if (own) return own
@@ -257,7 +257,7 @@ export class BoardTools implements Toolbox {
     return !only || only.some((pattern) => pattern.includes(server) || pattern.includes('*'))
   }
 
-  /** Servers' own words on how to use them: given to the model as theirs, and not at any length. */
+  /** The servers' own instructions: given to the model as theirs, and bounded in length. */
   #notes(starting: readonly string[]): string {
     const lines: string[] = []
     if (starting.length > 0)
@@ -269,13 +269,13 @@ export class BoardTools implements Toolbox {
       room -= text.length
       lines.push(`The server "${name}" says about its tools:\n${text}`)
     }
-    const skills = this.#shelf.notes()
+    const skills = this.#skills.notes()
     if (skills !== '') lines.push(skills)
     return lines.join('\n\n')
   }
 }
 
-/** Whether one of the patterns means this tool: its full name, `server`, `server.tool` or a beginning with `*`. */
+/** Whether one of the patterns matches this tool: its full name, `server`, `server.tool` or a prefix with `*`. */
 export function isMeant(
   { name, mcpInfo: { serverName, toolName } }: Tool,
   patterns: readonly string[],

@@ -69,7 +69,7 @@ function sumTask({ user, results }: ScriptedRequest): Reply | undefined {
 }
 
 describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', (api) => {
-  it('uses three servers at once, asks, is asked, and starts a helper', async () => {
+  it('uses three servers at once, asks the user, answers a server’s request, and starts a sub-agent', async () => {
     const dir = folder()
     writeFileSync(join(dir, 'note.txt'), 'the key is under the mat')
     const { server, model } = await scripted(api, (request) => {
@@ -77,7 +77,7 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
       const helper = sumTask(request)
       if (helper) return helper
       if (results.length === 0 && !tools.includes('mcp__memory__read_graph'))
-        // Whatever is not up yet: a search waits for it.
+        // A search waits for servers that are not up yet.
         return { calls: [{ name: 'tool_search', arguments: { query: 'read a file' } }] }
       if (results.length <= 1)
         return {
@@ -94,7 +94,7 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
       return { text: results.map(({ name, isError, text }) => `${name} ${isError} ${text}`).join('\n') }
     })
     const asked: string[] = []
-    const desk = new UserPrompts({
+    const userPrompts = new UserPrompts({
       permit: async ({ request }) => {
         asked.push(request.name)
         return 'once'
@@ -113,7 +113,7 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
         file: 'test',
         scope: 'dynamic' as const,
       })),
-      ...desk.ports(model),
+      ...userPrompts.ports(model),
     })
     const lines: string[] = []
     const toolbox = new BoardTools({ board, host, own: [agentTool({ board, model, host, run: runAgent })] })
@@ -121,12 +121,12 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
       model,
       toolbox,
       (item) => lines.push(JSON.stringify(item)),
-      (listener) => desk.listen(listener),
+      (listener) => userPrompts.listen(listener),
     )
     const question = userMessage('Where is the key?')
     tape.input(question)
     const events: AgentEvent[] = []
-    for await (const event of runAgent({ ...tape, host, desk, system: 'Help.', messages: [question] }))
+    for await (const event of runAgent({ ...tape, host, userPrompts, system: 'Help.', messages: [question] }))
       events.push(event)
 
     const last = events.at(-1)
@@ -153,7 +153,7 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
     expect(helperTools.some((name) => name.startsWith('mcp__everything__'))).toBe(true)
     expect(helperTools.filter((name) => !name.startsWith('mcp__everything__'))).toEqual([])
 
-    // The same file, with no model and no server to be found, gives the same events.
+    // The same file, without a model or a server, gives the same events.
     const again = replay(lines.join('\n'))
     const played: AgentEvent[] = []
     for await (const event of runAgent({ ...again, host, system: 'Help.', messages: again.inputs }))
@@ -205,7 +205,7 @@ describe.each(['anthropic', 'openai'] as const)('a whole conversation over %s', 
     expect(server.requests.at(-1)?.tools).toContain('mcp__late__echo')
   }, 30_000)
 
-  it('lets the abort of a run reach the server', async () => {
+  it('passes the abort of a run on to the server', async () => {
     const { model } = await scripted(api, () => ({
       calls: [
         { name: 'mcp__everything__trigger-long-running-operation', arguments: { duration: 30, steps: 60 } },

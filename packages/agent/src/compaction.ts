@@ -42,7 +42,7 @@ const ASK = [
 ].join(' ')
 
 export function summaryRequest(older: readonly Message[], contextTokens: number): ModelRequest {
-  // The request itself has to fit: of something longer the middle goes.
+  // The request itself has to fit: of a longer text the middle is cut.
   const most = Math.floor(contextTokens * AGENT_LIMITS.compactShare * 3)
   const whole = older.map(asText).join('\n\n')
   const text =

@@ -1,4 +1,4 @@
-// event-channel.ts: from work that tells things at any time to a reader that takes them one by one.
+// event-channel.ts: from a producer that emits at any time to a reader that takes events one by one.
 
 export class EventChannel<T> {
   readonly #most: number
@@ -17,7 +17,7 @@ export class EventChannel<T> {
     this.#wakeReader?.()
   }
 
-  /** Resolves when the reader has caught up; who produces much waits here now and then. */
+  /** Resolves when the reader has caught up; a fast producer awaits this now and then. */
   async room(): Promise<void> {
     while (this.#items.length >= this.#most && !this.#closed)
       await new Promise<void>((resolve) => {

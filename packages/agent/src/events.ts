@@ -1,4 +1,4 @@
-// events.ts: what somebody who follows a run is told, as plain data: it can be printed, stored and compared.
+// events.ts: what a run reports to its reader, as plain data: it can be printed, stored and compared.
 import type { ErrorJson } from '@plugboard/core/errors'
 import type { ContentBlock, Message, Usage } from './messages.ts'
 
@@ -14,7 +14,7 @@ export interface ToolFigures {
   readonly starting: readonly string[]
 }
 
-/** A question to the person in front. */
+/** A question to the user. */
 export type AskedQuestion =
   | {
       readonly kind: 'permission'

@@ -16,16 +16,16 @@ export const AGENT_LIMITS = {
   searchWaitMs: 30 * SECOND,
   /** How long a request waits for servers to list their skills. */
   skillsMs: 300,
-  /** Skills that a model is told of, and of each so much. */
+  /** Skills that the model is told about, and how much of each. */
   skills: 100,
   skillLineChars: 300,
   /** Of one file of a skill. */
   skillChars: 100_000,
   /** Tools found by search stay in the requests; beyond this the oldest go. */
   foundTools: 32,
-  /** Of a conversation this long, as a share of the context, the older part becomes a summary. */
+  /** When a conversation fills this share of the context, its older part becomes a summary. */
   compactShare: 0.8,
-  /** As much of the context, at the end, is kept word for word. */
+  /** This share of the context, at the end, is kept verbatim. */
   keepShare: 0.25,
   summaryTokens: 4096,
   /** Of one message, when it is given to the model to be summarised. */
@@ -40,11 +40,11 @@ export const MODEL_LIMITS = {
   attempts: 5,
   retryMs: 1 * SECOND,
   retryMostMs: 30 * SECOND,
-  /** A wish to stay away longer than this is no use to somebody who waits. */
+  /** A `Retry-After` longer than this is of no use to a user who waits. */
   retryAfterMostMs: 120 * SECOND,
-  /** Until the first byte of an answer. */
+  /** Until the first byte of a response. */
   answerMs: 600 * SECOND,
-  /** Between two pieces of an answer. */
+  /** Between two pieces of a response. */
   silenceMs: 120 * SECOND,
   streamBytes: 64 * MIB,
   eventBytes: 16 * MIB,

@@ -142,7 +142,7 @@ describe.each(['anthropic', 'openai'] as const)('the loop over %s', (api) => {
     expect([most, order]).toEqual([1, [1, 2, 3]])
   })
 
-  it('tells the model about an unknown tool, bad JSON and a call that throws', async () => {
+  it('reports an unknown tool, bad JSON and a call that throws to the model', async () => {
     const { server, model } = await scripted(api, ({ results }) =>
       results.length > 0
         ? { text: 'sorry' }
@@ -165,7 +165,7 @@ describe.each(['anthropic', 'openai'] as const)('the loop over %s', (api) => {
     expect(results[3]?.text).toBe('it broke')
   })
 
-  it('makes a hundred of two hundred calls and says what became of the rest', async () => {
+  it('makes a hundred of two hundred calls and says what happened to the rest', async () => {
     const { server, model } = await scripted(api, ({ results }) =>
       results.length > 0 ? { text: 'ok' } : { calls: Array.from({ length: 200 }, () => ({ name: 'good' })) },
     )
@@ -233,7 +233,7 @@ describe.each(['anthropic', 'openai'] as const)('the loop over %s', (api) => {
     })
   })
 
-  it('does not try again what cannot become right', async () => {
+  it('does not retry what cannot succeed', async () => {
     const { server, model } = await scripted(api, () => ({ status: 401, message: 'bad key' }))
     const events = await collect({ model, messages: ask })
     expect(events.find(({ type }) => type === 'error')).toMatchObject({ error: { code: 'AUTH_REQUIRED' } })

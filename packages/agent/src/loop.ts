@@ -1,5 +1,5 @@
-// loop.ts: the conversation between a model and its tools: ask, call, give back, until the model has nothing to call.
-// It owns the order of things; what a model, a tool or a question is lives beside it.
+// loop.ts: the conversation between a model and its tools: ask, call, return results, until the model calls nothing more.
+// It owns the order of steps; what a model, a tool or a question is lives beside it.
 import { Cancelled, isPlugboardError, PlugboardError } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
 import { BoardTools, type ToolBoard } from './board-tools.ts'
@@ -17,7 +17,7 @@ import { linked } from './waits.ts'
 
 export interface RunOptions {
   readonly model: Model
-  /** The conversation so far, with what the user says now at its end. */
+  /** The conversation so far, with the user's new message at its end. */
   readonly messages: readonly Message[]
   readonly system?: string
   /** Where the tools come from; or give a `toolbox` that is kept from message to message. */
@@ -30,7 +30,7 @@ export interface RunOptions {
   /** What the `agent` tool may start; `false` leaves it out. */
   readonly subAgents?: readonly AgentKind[] | false
   /** Who answers questions; its questions become events of this run. */
-  readonly desk?: UserPrompts
+  readonly userPrompts?: UserPrompts
   readonly signal?: AbortSignal
   readonly maxTurns?: number
   readonly host?: Host
@@ -40,7 +40,7 @@ export interface RunOptions {
 
 /**
  * Runs a conversation until the model has answered, as a stream of events that ends with `done`. It does not throw for
- * what a model, a tool or a server does; leaving the loop early stops the calls that are running.
+ * what a model, a tool or a server does; leaving the loop early stops the running calls.
  *
  * @example
  * const model = chooseModel({ host: systemHost() })
@@ -51,7 +51,7 @@ export async function* runAgent(options: RunOptions): AsyncGenerator<AgentEvent,
   const channel = new EventChannel<AgentEvent>(AGENT_LIMITS.bufferedEvents)
   const stop = linked(options.signal)
   const emit: Emit = (event) => channel.push(event)
-  const unlisten = options.desk?.listen(emit)
+  const unlisten = options.userPrompts?.listen(emit)
   const run = new Run(options, emit, stop.signal, () => channel.room())
   const work = run.go().finally(() => {
     unlisten?.()
@@ -145,7 +145,7 @@ class Run {
       this.#count(answer.usage)
       return answer
     } catch (error) {
-      // What was said before it was stopped is part of the conversation.
+      // What the model said before it was stopped is part of the conversation.
       if (partial.text.trim() !== '') {
         this.#text = partial.text
         this.#messages = [...this.#messages, { role: 'assistant', text: partial.text, calls: [] }]
@@ -184,7 +184,7 @@ class Run {
   }
 }
 
-/** No board and no toolbox means a plain talk, with the program's own tools if it has any. */
+/** Without a board or a toolbox it is a plain conversation, with the program's own tools if it has any. */
 function toolboxOf(options: RunOptions, host: Host): Toolbox {
   const { board = NO_BOARD, model, only, subAgents, tools = [] } = options
   const starts = options.board !== undefined && subAgents !== false

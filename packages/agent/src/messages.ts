@@ -1,4 +1,4 @@
-// messages.ts: a conversation in words that belong to no provider. The adapters in models/ translate it.
+// messages.ts: a conversation in a form that belongs to no provider. The adapters in models/ translate it.
 
 export type ContentBlock =
   | { readonly type: 'text'; readonly text: string }

@@ -1,4 +1,4 @@
-// model-turn.ts: one answer of a model: asked for, tried again when that can help, and read into a message.
+// model-turn.ts: one response of a model: requested, retried when that can help, and read into a message.
 import type { Host } from '@plugboard/core/host'
 import type { Emit } from './events.ts'
 import { MODEL_LIMITS } from './limits.ts'
@@ -59,7 +59,7 @@ export async function requestTurn(
         reason: error.message,
         discard: partial.text !== '',
       })
-      // Many who were refused together should not come back together.
+      // Clients that were refused together should not come back together.
       const wait = retryAfterMs === undefined ? afterMs * (0.75 + host.random() / 2) : afterMs
       await (asking.pause ?? ((ms, until) => pause(host, ms, until)))(wait, signal)
     }
@@ -89,7 +89,7 @@ async function oneAnswer(
   throw new ModelFailure('cut', 'The answer of the model broke off.')
 }
 
-/** Reads the arguments; what cannot be read is told to the model instead of being called. */
+/** Parses the arguments; a parse error is reported to the model, and the tool is not called. */
 function readCall(event: Extract<ModelEvent, { type: 'call' }>, before: readonly ToolCall[]): ToolCall {
   const { name, argumentsText } = event
   const taken = event.id === '' || before.some(({ id }) => id === event.id)

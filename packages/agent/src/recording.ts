@@ -38,11 +38,11 @@ export type RecordedItem =
 export interface Recorded {
   readonly model: Model
   readonly toolbox: Toolbox
-  /** To be told before a message goes into the conversation. */
+  /** To be called before a message goes into the conversation. */
   input(message: Message): void
 }
 
-/** The same model and tools, with everything they say written down as it happens. */
+/** The same model and tools, with everything they return written down as it happens. */
 export function recorded(
   model: Model,
   toolbox: Toolbox,
@@ -84,7 +84,7 @@ export function recorded(
       },
       async run(calls, emit, signal) {
         const events: AgentEvent[] = []
-        // Questions reach the run by another way than the events of calls; both have to be in their order.
+        // Questions reach the run by another path than the events of calls; both have to be in their order.
         const stop = listen?.((event) => events.push(event))
         try {
           const batch = await toolbox.run(
@@ -126,7 +126,7 @@ export interface Replay {
   readonly pause: () => Promise<void>
 }
 
-/** Reads a recording. Everything it is asked for has to come in the order it was written. */
+/** Reads a recording. Everything must be requested in the order in which it was written. */
 export function replay(text: string): Replay {
   const items = text
     .split('\n')
@@ -172,7 +172,7 @@ export function replay(text: string): Replay {
   }
 }
 
-/** As it is after a way through a file. */
+/** The value after a round trip through the file. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

@@ -59,7 +59,7 @@ async function talk(args: Readonly<Record<string, unknown>>, answer: PermissionA
 }
 
 describe('an agent with skills', () => {
-  it('tells the model their names, and reads one when it asks and the person agrees', async () => {
+  it('tells the model their names, and reads one when it asks and the user agrees', async () => {
     const { text, requests, asked } = await talk({ skill: 'docs/pdf-processing' }, 'once')
     expect(requests[0]?.system).toContain('- docs/pdf-processing: Extract, fill and assemble PDF documents')
     expect(requests[0]?.system).not.toContain('See [the forms]')
@@ -69,14 +69,14 @@ describe('an agent with skills', () => {
     expect(text).toContain('references/FORMS.md')
   })
 
-  it('reads its other files, and says what there is instead of what is not', async () => {
+  it('reads its other files, and lists the existing ones when a file is missing', async () => {
     const forms = await talk({ skill: 'docs/pdf-processing', file: 'references/FORMS.md' }, 'once')
     expect(forms.text).toBe('READ Forms have fields.\n')
     const wrong = await talk({ skill: 'docs/nope' }, 'once')
     expect(wrong.text).toContain('There is docs/pdf-processing, docs/wide-tables.')
   })
 
-  it('reads nothing when the person says no', async () => {
+  it('reads nothing when the user says no', async () => {
     const { text } = await talk({ skill: 'docs/pdf-processing' }, 'no')
     expect(text).not.toContain('See [the forms]')
   })

@@ -24,7 +24,7 @@ export class SkillTool {
     this.#wanted = wanted
   }
 
-  /** Asks the servers that are up. Who does not answer at once is on the list of a later turn. */
+  /** Asks the servers that are up. A server that does not answer at once is on the list of a later turn. */
   async look(signal: AbortSignal): Promise<void> {
     const { skills } = this.#board
     if (!skills) return
@@ -37,7 +37,7 @@ export class SkillTool {
     this.#skills = up.flatMap(({ name }) => lists.get(name) ?? []).slice(0, AGENT_LIMITS.skills)
   }
 
-  /** What the model is told; the descriptions are the servers' words. */
+  /** What the model is told; the descriptions come from the servers. */
   notes(): string {
     if (this.#skills.length === 0) return ''
     const lines = this.#skills.map(

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
 
-/** A server in this process; calling `grow` gives it one tool more, and it says so. */
+/** A server in this process; calling `grow` gives it one tool more, and it announces that. */
 function serves(names: string[], answerMs = 0): InProcessServer {
   return (end) => {
     end.onmessage = (message) => {
@@ -69,7 +69,7 @@ async function scripted(script: (request: ScriptedRequest) => Reply) {
   return { server, model: chooseModel({ host, api: 'anthropic', model: 'm', baseUrl: server.url }) }
 }
 
-it('gives a helper servers of its own, and closes them when it ends', async () => {
+it('gives a sub-agent servers of its own, and closes them when it ends', async () => {
   const { server, model } = await scripted(({ user, results }) => {
     if (user !== 'dig')
       return results.length === 0

@@ -73,7 +73,7 @@ export function agentTool(options: AgentToolOptions): AgentTool {
         : []
       const brought = await kind.openBoard?.()
       try {
-        // Servers that were opened for this task are waited for: it was given them to use them.
+        // It waits for the servers that were opened for this task: it was given them to use them.
         await brought?.ready({ signal, timeoutMs: AGENT_LIMITS.searchWaitMs })
         const board = brought ? joined(options.board, brought) : options.board
         return await follow(options, kind, board, asked, task, {
@@ -96,7 +96,7 @@ async function follow(
   { signal, emit }: { readonly signal: AbortSignal; readonly emit: (event: AgentEvent) => void },
 ): Promise<CallOutcome> {
   const { host, run } = options
-  // A wish can narrow what the kind has, never widen it.
+  // The model's request can narrow what the kind has, never widen it.
   const within = kind.tools ? narrowed(board, kind.tools) : board
   const toolbox = new BoardTools({
     board: within,

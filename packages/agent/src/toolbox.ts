@@ -17,7 +17,7 @@ export interface OfferedTools {
 
 export interface Batch {
   readonly results: readonly CallResult[]
-  /** Somebody stopped it; what was not finished says so. */
+  /** The run was stopped; an unfinished call says so. */
   readonly aborted: boolean
 }
 
@@ -99,7 +99,7 @@ async function runOne(
   let open = true
   const onProgress = ({ progress, total, message }: Progress) => {
     const now = host.now()
-    // A server may report as often as it likes; nobody can read that fast.
+    // A server may report progress as often as it likes; the user cannot read that fast.
     if (!open || (now - last < PROGRESS_MS && progress !== total)) return
     last = now
     emit({
@@ -117,7 +117,7 @@ async function runOne(
   return result
 }
 
-/** A call never throws: whatever goes wrong is something for the model to read. */
+/** A call never throws: every failure becomes a result that the model can read. */
 async function outcome(
   call: ToolCall,
   tool: AgentTool | undefined,

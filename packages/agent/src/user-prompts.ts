@@ -1,5 +1,5 @@
-// user-prompts.ts: where questions to the person arrive, one at a time, and are told to whoever follows the run.
-// It asks nobody itself: the program says how a person is asked, and what it leaves out is not offered to servers.
+// user-prompts.ts: where questions to the user arrive, one at a time, and are reported to the reader of the run.
+// It does not ask by itself: the program says how the user is asked, and what it leaves out is not offered to servers.
 import type {
   BoardOptions,
   PermissionAnswer,
@@ -16,7 +16,7 @@ import { record, text } from './models/json.ts'
 import { type Model, ModelFailure } from './models/model.ts'
 import { abortable } from './waits.ts'
 
-/** How a person is asked. */
+/** How the user is asked. */
 export interface UserInterface {
   readonly permit?: (question: PermissionQuestion) => Promise<PermissionAnswer>
   readonly elicit?: (prompt: Prompt, signal?: AbortSignal) => Promise<RawAnswer>
@@ -24,17 +24,17 @@ export interface UserInterface {
 }
 
 export class UserPrompts {
-  readonly #person: UserInterface
+  readonly #ui: UserInterface
   readonly #listeners = new Set<Emit>()
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(person: UserInterface) {
-    this.#person = person
+  constructor(ui: UserInterface) {
+    this.#ui = ui
   }
 
-  /** What `openBoard` takes: with a model, servers may use it when the person agrees. */
+  /** What `openBoard` takes: with a model, servers may use it when the user agrees. */
   ports(model?: Model): Pick<BoardOptions, 'ask' | 'elicit' | 'sample'> {
-    const { permit, elicit, consent } = this.#person
+    const { permit, elicit, consent } = this.#ui
     return {
       ...(permit && { ask: (question) => this.#permit(permit, question) }),
       ...(elicit && { elicit: (prompt, signal) => this.#elicit(elicit, prompt, signal) }),
@@ -48,7 +48,7 @@ export class UserPrompts {
     }
   }
 
-  /** Tells of questions and answers; the answer stops it. */
+  /** Reports questions and answers; the returned function stops it. */
   listen(listener: Emit): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -105,7 +105,7 @@ export class UserPrompts {
     )
   }
 
-  /** A person reads one question at a time; one that nobody waits for any more is not asked. */
+  /** A user reads one question at a time; a question without a waiting caller is not asked. */
   async #inTurn<T>(
     question: AskedQuestion,
     ask: () => Promise<T>,
@@ -120,13 +120,13 @@ export class UserPrompts {
     try {
       await abortable(before, signal)
       this.#tell({ type: 'ask', question })
-      // Whoever follows the run reads up to the question before it stands on the screen.
+      // The reader of the run catches up before the question is on the screen.
       await new Promise((read) => setImmediate(read))
       const answer = await abortable(ask(), signal)
       this.#tell({ type: 'answer', kind: question.kind, answer: said(answer) })
       return answer
     } finally {
-      // Who gave up waiting must not let the next one in before the question on the screen is answered.
+      // A caller that gave up must not let the next question in before the one on the screen is answered.
       before.then(free, free)
     }
   }
@@ -136,7 +136,7 @@ export class UserPrompts {
   }
 }
 
-/** A server's request to the model: no tools, no conversation of ours. */
+/** A server's request to the model: no tools, and nothing of our conversation. */
 async function sampleWith(
   model: Model,
   request: SamplingRequest,

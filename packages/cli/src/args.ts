@@ -1,4 +1,4 @@
-// args.ts: the words on the command line → a verb and its options. Wrong words get a sentence that helps.
+// args.ts: parses the command line into a verb and its options. A wrong word gets an error that says what to do.
 import { parseArgs } from 'node:util'
 import { InvalidInput } from '@plugboard/core/errors'
 import { nearest } from '@plugboard/core/text/nearest'
@@ -9,7 +9,7 @@ export interface Parsed {
   /** Undefined for the bare command: the board. */
   readonly verb: VerbSpec | undefined
   readonly positionals: readonly string[]
-  /** What stood behind `--`, word by word. */
+  /** What followed `--`, word by word. */
   readonly rest: readonly string[]
   readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 }
@@ -107,7 +107,7 @@ function explain(
   return new InvalidInput(message.replace(/\.?$/, '.'), { hint: `Usage: ${usage}` })
 }
 
-/** A verb a slip away, or the one that begins so. */
+/** A verb with one typo, or the one that begins so. */
 function nearestVerb(word: string): string | undefined {
   const names = [...VERBS.map(({ name }) => name), ...VERBS.flatMap(({ aliases }) => aliases ?? [])]
   const close =

@@ -1,5 +1,5 @@
 // colors.ts: the few styles and cursor moves the command uses. Their codes are marked as our own: streams.ts lets these
-// through to a terminal and makes every other control character visible, whoever wrote the text around them.
+// through to a terminal and makes every other control character visible, wherever the text comes from.
 import { lazyModule } from '@plugboard/core/lazy'
 
 const STYLES = {
@@ -22,20 +22,20 @@ export function createColors(enabled: boolean): Colors {
   return Object.fromEntries(painted) as Colors
 }
 
-/** Moves of the cursor, for what is drawn over. */
+/** Cursor moves, for redrawing. */
 export const cursor = {
   up: (rows: number) => (rows > 0 ? code(`${rows}A`) : ''),
   /** To the first column. */
   home: () => code('1G'),
   eraseLine: () => code('2K'),
   eraseBelow: () => code('0J'),
-  /** Whether the terminal marks what is pasted. */
+  /** Whether the terminal marks pasted text. */
   pastes: (marked: boolean) => code(marked ? '?2004h' : '?2004l'),
 } as const
 
-/** A noncharacter starts the mark, and a number that no other program knows makes it ours. */
+/** A noncharacter starts the marker, and a number that no other program knows makes it ours. */
 const MARK_START = '\ufdd0'
-// The command is built in two halves, and both have to know the same mark.
+// The command is built in two halves, and both need the same marker.
 const SHARED = Symbol.for('plugboard.terminal-mark')
 const shared = globalThis as { [SHARED]?: string }
 

@@ -1,9 +1,9 @@
-// config-events.ts: tells the user of a running board what became of its configuration files: what broke, what is good again,
-// and which servers came and went.
+// config-events.ts: tells the user of a running board about its configuration files: what broke, what is good again,
+// and which servers were added and removed.
 import type { Board } from '@plugboard/core'
 import { diagnosticText, type Output, safe, shortPath } from './output.ts'
 
-/** Prints whole lines for standard error until the answer is called. */
+/** Prints whole lines for standard error until the returned function is called. */
 export function printConfigEvents(
   board: Board,
   { quiet, errorColor }: Pick<Output, 'quiet' | 'errorColor'>,

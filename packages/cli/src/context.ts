@@ -1,4 +1,4 @@
-// context.ts: what a verb gets: its words, the surroundings, and the configuration when it asks for it.
+// context.ts: what a verb gets: its arguments, the environment, and the configuration when it asks for it.
 import { join, resolve } from 'node:path'
 import {
   type Configuration,
@@ -15,7 +15,7 @@ import { createOutput, type Output, reportDiagnostics } from './output.ts'
 import type { LoadLive, VerbSpec } from './spec.ts'
 
 export interface Invocation {
-  /** The table, for verbs that speak about verbs. */
+  /** The table, for verbs that print about verbs. */
   readonly verbs: readonly VerbSpec[]
   /** Loads a verb that opens the board. */
   readonly loadLive: LoadLive
@@ -29,7 +29,7 @@ export interface Invocation {
   flag(name: string): boolean
   option(name: string): string | undefined
   options(name: string): readonly string[]
-  /** Reads every source; what is wrong with files is told on stderr, once. */
+  /** Reads every source; faults in files are reported on stderr, once. */
   configuration(
     options?: Pick<LoadOptions, 'withLines' | 'refuse'> & { readonly again?: boolean },
   ): Promise<Configuration>
@@ -90,12 +90,12 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
 }
 
 /**
- * A command about one server is no place for faults of the others, nor one about another client for warnings. What is
- * wrong with a file as a whole is always told: something in it may be without effect.
+ * A command about one server does not report faults of the others, nor one about another client warnings. Faults of a
+ * file as a whole are always reported: something in it may be without effect.
  */
 function concerns({ verb, positionals }: Parsed, output: Output, fault: Diagnostic): boolean {
   const { severity, server, topic } = fault
-  // Servers come and go: a rule for one that is not there is worth a word only where servers are looked at.
+  // A rule for a server that does not exist is worth a warning only where servers are listed.
   if (topic === 'rules' && severity === 'warning')
     return verb?.name === 'list' || verb?.name === 'doctor' || output.verbose
   const [, subject] = /^\[?(NAME|SERVER|TOOL|CLIENT)/.exec(verb?.usage ?? '') ?? []
@@ -106,7 +106,7 @@ function concerns({ verb, positionals }: Parsed, output: Output, fault: Diagnost
   return word === server || word.startsWith(`${server}.`) || word.startsWith(`mcp__${server}__`)
 }
 
-/** Where boards keep logs, memories and logins. */
+/** Where boards keep logs, state and logins. */
 export function stateDirOf(host: Host): string {
   return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }
@@ -121,7 +121,7 @@ function isFolder(path: string): boolean {
   return lazyModule('node:fs').statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
-/** Exactly so many words, or a sentence about what is missing or too much. */
+/** Exactly so many words, or an error about what is missing or too much. */
 export function words(invocation: Invocation, names: readonly string[], optional = 0): readonly string[] {
   const { positionals, usage } = invocation
   if (positionals.length < names.length - optional)
@@ -140,7 +140,7 @@ export function scopeOption(invocation: Invocation): WritableScope | undefined {
   return invocation.option('scope') as WritableScope | undefined
 }
 
-/** Over stdio these would do nothing, and whoever gave them expects that they do. */
+/** Over stdio these would have no effect, and the user expects one. */
 export function refuseHttpOnly(invocation: Invocation, names: readonly string[]): void {
   if (invocation.flag('http')) return
   const given = names.find(

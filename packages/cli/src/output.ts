@@ -1,4 +1,4 @@
-// output.ts: how results and notes reach a person or a script. Results go to stdout, everything else to stderr.
+// output.ts: how results and notes reach a user or a script. Results go to stdout, everything else to stderr.
 import type { Diagnostic } from '@plugboard/core/config'
 import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
 import { printable } from '@plugboard/core/text/printable'
@@ -14,7 +14,7 @@ export interface Output {
   readonly errorColor: Colors
   /** A result: one document with --json, text otherwise. */
   result(data: unknown, text: () => string): void
-  /** A note for a person; silent with --quiet. */
+  /** A note for the user; silent with --quiet. */
   note(line: string): void
 }
 
@@ -82,7 +82,7 @@ const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
 }
 
 export function exitCodeOf(error: PlugboardError): number {
-  // A file that could not be written is no failed connection.
+  // A file that could not be written is not a failed connection.
   if (error.code === 'IO_ERROR' && error.stage === 'config') return EXIT.usage
   return EXIT_OF[error.code]
 }
@@ -102,8 +102,8 @@ export function reportError(output: Output, error: PlugboardError): void {
 }
 
 /**
- * Faults in files, most serious first; a file's fault never stops the command. A permission rule that cannot be read is
- * told in any case: somebody may believe that it closes something.
+ * Faults in files, most serious first; a file's fault never stops the command. An invalid permission rule is always
+ * reported: the user may believe that it protects something.
  */
 export function reportDiagnostics(output: Output, diagnostics: readonly Diagnostic[], limit = 20): void {
   const muted = output.quiet || output.json
@@ -127,12 +127,12 @@ export function diagnosticText(fault: Diagnostic, { red, yellow, dim }: Colors):
   return `${mark} ${at}:${safe(path)} ${safe(fault.message)}${hint}`
 }
 
-/** Lines that somebody else had a hand in, with nothing in them that a terminal would obey. */
+/** Lines with foreign text, control characters made visible. */
 export function safe(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-/** `~` for the home folder, as people write it. */
+/** `~` for the home folder. */
 export function shortPath(path: string): string {
   const home = process.env['HOME']
   return safe(home && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
@@ -144,7 +144,7 @@ export function shortPaths(text: string): string {
   return safe(home ? text.replaceAll(`${home}/`, '~/') : text)
 }
 
-/** JSON with every character that a terminal would obey, or nobody sees, written as an escape: the values are the same. */
+/** JSON with every control and invisible character written as an escape: the values are the same. */
 export function jsonText(data: unknown): string {
   return visibleJson(stringify(data))
 }
@@ -158,7 +158,7 @@ function stringify(data: unknown): string {
   try {
     return JSON.stringify(data, null, 2)
   } catch (error) {
-    // Nested deeper than the stack of JSON.stringify, which a server's answer may be.
+    // Nested deeper than the stack of JSON.stringify, which a server's result may be.
     if (error instanceof RangeError) return deepJson(data)
     throw error
   }

@@ -1,4 +1,4 @@
-// servers.ts: the rows of `list` and of the board: what is configured, and how it is.
+// servers.ts: the rows of `list` and of the board: what is configured, and its state.
 import type { Configuration, ConfiguredServer } from '@plugboard/core/config'
 import type { Colors } from './colors.ts'
 import { safe, shortPath, shortPaths, table } from './output.ts'
@@ -39,7 +39,7 @@ export function configuredRow({ name, scope, source, entry, disabled }: Configur
 
 const MARK = { connected: '✔', pending: '…', failed: '✘', 'needs-auth': '!', disabled: '⊘' } as const
 
-/** `mayAdd`: advise how to add servers where there are none; policy may forbid what the advice leads to. */
+/** `mayAdd`: advise how to add servers where there are none; policy may forbid that. */
 export function rowsAsText(rows: readonly ServerRow[], color: Colors, mayAdd = true): string {
   const { bold, dim, green, red, yellow } = color
   if (rows.length === 0 && !mayAdd) return 'No servers: this machine is managed, and its policy brings none.'
@@ -76,7 +76,7 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors, mayAdd = t
   return [table([header, ...body]), ...details].join('\n')
 }
 
-/** What the table has no room for: why a server is not up, and what to do. */
+/** What does not fit the table: why a server is not up, and what to do. */
 function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
   if (row.error)
     return [
@@ -84,7 +84,7 @@ function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
       ...(row.hint ? [`  ${dim(shortPaths(row.hint))}`] : []),
     ]
   if (row.reason === 'pending approval') {
-    // A private file is often the user's own; nothing but a record tells.
+    // A private file is often the user's own; only a record can tell.
     const why =
       row.scope === 'local'
         ? 'lies in this project, with no record that you wrote or approved it'
@@ -95,7 +95,7 @@ function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
   return []
 }
 
-/** Of what a server said last, the line that names an error, or else the last one; `get`, `doctor` and `logs` have it all. */
+/** Of a server's last output, the line that names an error, or else the last one; `get`, `doctor` and `logs` have it all. */
 export function inBrief(error: string): string {
   const [first = '', ...words] = error.split('\n')
   const telling =
@@ -103,7 +103,7 @@ export function inBrief(error: string): string {
   return telling === undefined ? first : `${first}\n${telling.trim()}`
 }
 
-/** What a server said last has many lines; they belong to its row. */
+/** A server's last output has many lines; they belong to its row. */
 function indented(text: string, by: number): string {
   return shortPaths(text).replaceAll('\n', `\n${' '.repeat(by)}`)
 }
@@ -138,7 +138,7 @@ export function listAsData(configuration: Configuration, rows: readonly ServerRo
   }
 }
 
-/** What a connected server said about itself. */
+/** What a connected server declared about itself. */
 export interface SaidByServer {
   readonly capabilities?: Readonly<Record<string, unknown>>
   readonly instructions?: string

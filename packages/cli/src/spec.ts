@@ -1,4 +1,4 @@
-// spec.ts: the words that describe a verb, and the options that every verb has.
+// spec.ts: the types that describe a verb, and the options that every verb has.
 import type { Invocation } from './context.ts'
 
 export interface OptionSpec {

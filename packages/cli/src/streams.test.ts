@@ -26,7 +26,7 @@ const any = fc.array(
 )
 
 describe('the writer of the command', () => {
-  it('passes our own styling and nothing that others wrote', () => {
+  it('passes our own styling and no foreign codes', () => {
     fc.assert(
       fc.property(any, (parts) => {
         const foreign = parts.join('')
@@ -40,7 +40,7 @@ describe('the writer of the command', () => {
     )
   })
 
-  it('shows a code of a server that looks like ours', () => {
+  it('makes a server’s code visible that looks like ours', () => {
     expect(terminalText(`${colors.bold('x')} \x1b[31mred\x1b[0m`)).toBe(
       '\x1b[1mx\x1b[22m \\u001b[31mred\\u001b[0m',
     )
@@ -58,7 +58,7 @@ describe('the writer of the command', () => {
     ).toBe('a    x\nbbb  y')
   })
 
-  it('writes JSON with the same values, and nothing hidden in its text', () => {
+  it('writes JSON with the same values, and no invisible characters in its text', () => {
     fc.assert(
       fc.property(any, (parts) => {
         const value = parts.join('')
@@ -69,7 +69,7 @@ describe('the writer of the command', () => {
     )
   })
 
-  it('is the only one: no other file writes to the terminal, or makes codes for it', () => {
+  it('is the only one: no other file writes to the terminal, or makes its codes', () => {
     const root = fileURLToPath(new URL('.', import.meta.url))
     const files = readdirSync(root, { recursive: true, withFileTypes: true })
       .filter((item) => item.isFile() && item.name.endsWith('.ts') && !item.name.endsWith('.test.ts'))

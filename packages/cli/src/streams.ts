@@ -1,13 +1,13 @@
 // streams.ts: the one writer of the command. On a terminal, and on stderr always, control, bidi and invisible characters
-// are made visible; our own styling passes. A result in a pipe or a file stays as it is, byte by byte.
-// It writes without building Node's streams, which costs a good part of a short command's life.
+// are made visible; our own styling passes. A result in a pipe or a file stays unchanged, byte by byte.
+// It writes without building Node's streams, which take a good part of a short command's time.
 import { lazyModule } from '@plugboard/core/lazy'
 import { visible } from '@plugboard/core/text/visible'
 import { withCodes } from './colors.ts'
 
 export type Fd = 1 | 2
 
-/** The descriptors of this process that took the slow way once: what is written later must not overtake it. */
+/** The descriptors of this process that were once written asynchronously: later text must not overtake it. */
 const queued = new Set<Fd>()
 
 export function write(fd: Fd, text: string): void {
@@ -25,14 +25,14 @@ function shownOn(fd: Fd, text: string): string {
   return showsControls(fd) ? terminalText(text) : withCodes(text, (part) => part)
 }
 
-/** The text as a terminal may have it, for prompts that a line editor writes. */
+/** The text as a terminal may get it, for prompts that a line editor writes. */
 export function terminalText(text: string): string {
   return withCodes(text, visible)
 }
 
 const shows = new Map<Fd, boolean>()
 
-/** What is on stderr is for people, wherever it ends up: in a terminal or in the log of a build. */
+/** Text on stderr is for users, wherever it ends up: in a terminal or in the log of a build. */
 function showsControls(fd: Fd): boolean {
   const known = shows.get(fd)
   if (known !== undefined) return known
@@ -51,7 +51,7 @@ function put(fd: Fd, given: Buffer): void {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'EAGAIN') return void enqueue(fd, bytes)
-      // A reader that went away (`| head`) ends us quietly, as it does other commands.
+      // A reader that closed the pipe (`| head`) ends the command quietly, as it does others.
       if (code === 'EPIPE') process.exit(0)
       throw error
     }
@@ -86,13 +86,13 @@ export function editorOutput(fd: Fd): NodeJS.WriteStream {
   return fd === 1 ? process.stdout : process.stderr
 }
 
-/** Where scripts send what they do not read; a character device too. */
+/** /dev/null, where scripts send unread output; it is a character device too. */
 const DEV_NULL = 0x103n
 
 /**
- * Asked of the descriptor first: only a character device can be a terminal, and the module that knows is heavy. Asked in
- * big integers: after the other kind of answer about a pipe, Node 20 takes symbolic links in `node_modules` for folders,
- * and then a package that pnpm installed does not find its own.
+ * Checks the descriptor first: only a character device can be a terminal, and the module that knows is heavy. With
+ * `bigint`: after a plain stat of a pipe, Node 20 takes symbolic links in `node_modules` for folders, and then a
+ * package that pnpm installed does not find its own.
  */
 export function isTerminal(fd: 0 | 1 | 2): boolean {
   try {
@@ -100,13 +100,13 @@ export function isTerminal(fd: 0 | 1 | 2): boolean {
     if (!device.isCharacterDevice() || (process.platform === 'linux' && device.rdev === DEV_NULL))
       return false
   } catch {
-    // A closed descriptor is no terminal.
+    // A closed descriptor is not a terminal.
     return false
   }
   return lazyModule('node:tty').isatty(fd)
 }
 
-/** A terminal where what was drawn can be drawn over. */
+/** A terminal whose output can be redrawn. */
 export function canRedraw(fd: Fd): boolean {
   return process.env['TERM'] !== 'dumb' && isTerminal(fd)
 }

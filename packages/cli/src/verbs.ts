@@ -457,7 +457,7 @@ export const VERBS: readonly VerbSpec[] = [
   },
 ]
 
-/** Other spellings that people already have in their fingers. */
+/** Other spellings that users are used to. */
 export const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
   'add-from-claude-desktop': ['import', 'claude-desktop'],
 }

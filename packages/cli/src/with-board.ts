@@ -1,5 +1,5 @@
-// with-board.ts: a board for the time of one verb: opened from the configuration, closed whatever happens, and let go at
-// once by Ctrl-C. A second Ctrl-C does not wait.
+// with-board.ts: a board for the duration of one verb: opened from the configuration, closed whatever happens, and closed
+// at once by Ctrl-C. A second Ctrl-C does not wait.
 
 import { join, sep } from 'node:path'
 import { type Board, type BoardBehaviour, Cancelled, openBoard } from '@plugboard/core'
@@ -30,7 +30,7 @@ export async function withBoard<T>(
   const board = await openBoard({
     host: invocation.host,
     configuration,
-    // Whoever types a command means it: that is consent wherever a rule says `ask`.
+    // The user typed the command: that is consent wherever a rule says `ask`.
     caller: 'user',
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...options,
@@ -53,7 +53,7 @@ export async function withBoard<T>(
 }
 
 /**
- * The configuration for a verb that starts servers. The first time that servers of the user's would start in a folder,
+ * The configuration for a verb that starts servers. The first time that the user's own servers would start in a folder,
  * the user is asked whether to trust it; the answer is kept either way.
  */
 export async function configurationToStart(invocation: Invocation): Promise<Configuration> {

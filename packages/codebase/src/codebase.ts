@@ -1,5 +1,5 @@
-// codebase.ts: one folder that can be searched: the root, its index, its chunks and its meaning, behind plain methods.
-// It speaks no protocol; mcp.ts does.
+// codebase.ts: one folder that can be searched: the root, its text index, its chunks and its semantic index, behind plain
+// methods. It speaks no protocol; mcp.ts does.
 import { chunkText } from './chunks/chunk.ts'
 import { languageNames } from './chunks/languages.ts'
 import { Parsers } from './chunks/parsers.ts'
@@ -59,7 +59,7 @@ export class Codebase {
     this.#large = new LargeFiles(this.root.path, (most) => this.files(undefined, most))
   }
 
-  /** Starts indexing in the background; searches answer from a scan meanwhile. */
+  /** Starts indexing in the background; searches scan meanwhile. */
   warmUp(): void {
     void this.#live()
     void this.#meaning().then((meaning) => meaning?.refresh())
@@ -96,13 +96,13 @@ export class Codebase {
     return readText(this.root, path, range)
   }
 
-  /** For those that no program in front can ask about. */
+  /** For files that the calling program cannot ask the user about. */
   async readUngated(path: string): Promise<FileText> {
     await this.#admit(path, 'ungated')
     return readText(this.root, path, {})
   }
 
-  /** Why the user should be asked before this tool is called so; undefined when there is no reason. */
+  /** Why the user should be asked before this call; undefined when there is no reason. */
   async reasonToAsk(tool: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined> {
     for (const path of namedPaths(tool, args).slice(0, FILE_LIMITS.filesPerCall)) {
       const reason = await this.#reason(path)
@@ -111,7 +111,7 @@ export class Codebase {
     return undefined
   }
 
-  /** True when the path is protected and may be read all the same; throws when it may not. */
+  /** True when the path is protected and may still be read; throws when it may not. */
   async #admit(path: string, by: 'gated' | 'ungated' = 'gated'): Promise<boolean> {
     const { protectedFiles = 'refuse' } = this.#options
     const reason = await this.#reason(path)
@@ -120,7 +120,7 @@ export class Codebase {
     throw refused(reason)
   }
 
-  /** A path that leads nowhere is the reading's to complain about. */
+  /** A path that leads nowhere is reported by the read itself. */
   #reason(path: string): Promise<string | undefined> {
     return this.#protection.reason(path).catch((error: unknown) => {
       const isNowhere =
@@ -198,10 +198,10 @@ export class Codebase {
         `Another process keeps the index of ${this.root.path}, and takes changes in as they come.`,
         'Stop it to build the index anew; an MCP client may have started it.',
       )
-    // One that is only opened now is built once, not brought up first.
+    // A store that is only opened now is built once, not brought up to date first.
     const [live, meaning] = await Promise.all([this.#live(true, false), this.#meaning()])
     const unwatch = this.watchProgress(onProgress)
-    // Threads do not keep a process alive; whoever asked for this waits for it, and is told of the half that tells nobody.
+    // Threads do not keep a process alive; the caller awaits this, and is told of a failure in the semantic half too.
     const tellMeaning = () => {
       if (!meaning) return
       const { chunks, chunks_with_vectors } = meaning.coverage()
@@ -214,7 +214,7 @@ export class Codebase {
       signal?.throwIfAborted()
       await meaning?.rebuild(signal)
       signal?.throwIfAborted()
-      // A small tree is done between two beats; its end is told all the same.
+      // A small tree is finished between two ticks; its end is reported all the same.
       tellMeaning()
       return await this.status()
     } finally {
@@ -223,7 +223,7 @@ export class Codebase {
     }
   }
 
-  /** Why the chosen model cannot be used, if so. One that is not part of the install is asked for a vector to find out. */
+  /** Why the chosen model cannot be used, if so. A model that is not part of the install is asked for a vector to find out. */
   async modelProblem(): Promise<string | undefined> {
     const meaning = await this.#meaning()
     return this.#modelProblem ?? (await meaning?.problemOfModel())
@@ -235,7 +235,7 @@ export class Codebase {
     return phase?.kind === 'failed' ? phase.reason : undefined
   }
 
-  /** Calls `tell` while the index is being built, at once if it is, until the function in the answer is called. */
+  /** Calls `tell` while the index is being built, at once if it is, until the returned function is called. */
   watchProgress(tell: (progress: IndexProgress) => void): () => void {
     this.#watchers.add(tell)
     void this.#index?.then((live) => {
@@ -267,7 +267,7 @@ export class Codebase {
     return (await this.files()).sort()
   }
 
-  /** Every file that search shows, up to a bound: what the ignore rules leave, without credentials. */
+  /** Every file that search may show, up to a bound: what the ignore rules leave, without credentials. */
   async files(signal?: AbortSignal, most: number = FILE_LIMITS.listed): Promise<string[]> {
     const names: string[] = []
     const cwd = await this.root.real()
@@ -322,7 +322,7 @@ export class Codebase {
     return { results: hits, mode, model: meaning.model ?? null, coverage, notes }
   }
 
-  /** Search chooses these files itself, from those it may show. */
+  /** Search chooses these files itself, among those it may show. */
   readonly #readable: Readable = {
     real: () => this.root.real(),
     ripgrep: () => this.ripgrep(),
@@ -341,7 +341,7 @@ export class Codebase {
     const meaning = await this.#meanings
     await meaning?.close()
     await live?.close()
-    // A root that is gone never had a store to close.
+    // A root that is gone has no store to close.
     await this.#store?.then((store) => store.close()).catch(() => undefined)
   }
 
@@ -349,7 +349,7 @@ export class Codebase {
     this.#store ??= this.root.real().then(
       (real) => new FolderStore(this.#options.cacheDir ?? defaultCacheDir(), real),
       (error: unknown) => {
-        // The root is gone for now; the next call looks again.
+        // The root is gone for now; the next call checks again.
         this.#store = undefined
         throw error
       },
@@ -364,11 +364,11 @@ export class Codebase {
     return this.#inMemory
   }
 
-  /** The live index, started on first need. Undefined when the caller wants none, or the root is gone for now. */
+  /** The text index, started on first use. Undefined when the caller wants none, or the root is gone for now. */
   #live(start = true, bringUp = true): Promise<TextIndex | undefined> {
     if (!this.#index && start && this.#options.index !== false) {
       this.#index = this.#openIndex(bringUp).catch(() => {
-        // The root is gone or ripgrep is missing: the search itself says so; the next one tries again.
+        // The root is gone or ripgrep is missing: the search itself reports it; the next one tries again.
         this.#index = undefined
         return undefined
       })
@@ -379,7 +379,7 @@ export class Codebase {
   #meaning(): Promise<SemanticIndex | undefined> {
     if (!this.#meanings && this.#options.index !== false) {
       this.#meanings = this.#openMeaning().catch(() => {
-        // As with the text index: the search itself says what is wrong.
+        // As with the text index: the search itself reports what is wrong.
         this.#meanings = undefined
         return undefined
       })
@@ -393,7 +393,7 @@ export class Codebase {
     try {
       model = await identify(choice)
     } catch (error) {
-      // A model that cannot be used costs its half of every answer, and every answer says why.
+      // A model that cannot be used costs its half of every result, and every result says why.
       this.#modelProblem = error instanceof Error ? error.message : String(error)
     }
     return new SemanticIndex({

@@ -19,7 +19,7 @@ export type CodebaseErrorCode =
 
 export class CodebaseError extends Error {
   readonly code: CodebaseErrorCode
-  /** What the person or the model can do about it, as one sentence. */
+  /** What the user or the model can do about it, as one sentence. */
   readonly hint: string | undefined
 
   constructor(code: CodebaseErrorCode, message: string, hint?: string, cause?: unknown) {

@@ -1,4 +1,4 @@
-// files.ts: reading a file and listing a folder, inside the root, bounded, and honest about what is not text.
+// files.ts: reads a file and lists a folder, inside the root, bounded; says so when a file is not text.
 import type { FileHandle } from 'node:fs/promises'
 import { readdir } from 'node:fs/promises'
 import { CodebaseError, errno } from './errors.ts'
@@ -51,7 +51,7 @@ export async function readText(root: Root, path: string, range: LineRange): Prom
   return { ...cutLines(text, range), file_path: place, size: bytes.length, encoding }
 }
 
-/** UTF-8, or UTF-16 when its byte order mark says so; anything else is refused by name rather than shown garbled. */
+/** UTF-8, or UTF-16 by its byte order mark; anything else is refused with a reason instead of shown garbled. */
 export function decodeText(bytes: Buffer, path: string): { text: string; encoding: FileText['encoding'] } {
   const encoding =
     bytes[0] === 0xff && bytes[1] === 0xfe
@@ -93,7 +93,7 @@ function cutLines(text: string, range: LineRange): Omit<FileText, 'file_path' | 
   let truncated = false
   while (to - from > FILE_LIMITS.answerChars && last > first) {
     truncated = true
-    // Halving keeps this quick for a file of many short lines.
+    // Halving keeps this fast for a file of many short lines.
     last = Math.max(first, first + Math.floor((last - first) / 2))
     to = starts[last] ?? text.length
   }
@@ -149,7 +149,7 @@ export interface ListOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** One level is everything that is there; deeper, or with a glob, what the ignore rules leave. */
+/** One level shows everything that is there; deeper, or with a glob, what the ignore rules leave. */
 export async function listFolder(
   binary: string,
   root: Root,
@@ -176,7 +176,7 @@ export async function listFolder(
     const run = { cwd, signal: options.signal }
     return ripgrepNames(binary, [...flags, '--', `./${place.relative}`], run, each, () => !isFull())
   }
-  // With ripgrep a glob brings back what the rules left out; here it only narrows.
+  // With ripgrep a glob brings back ignored files; here it only narrows.
   const seen = options.glob.length > 0 ? new Set<string>() : undefined
   if (seen) await names([], (name) => seen.add(name))
   await names(options.glob, (name) => {

@@ -1,4 +1,4 @@
-// index.ts: the public API of @plugboard/codebase, nothing else. Importing it costs next to nothing: the protocol, the
+// index.ts: the public API of @plugboard/codebase, nothing else. Importing it is cheap: the protocol, the
 // parsers and the model are loaded when they are first used.
 import type { Transport } from '@modelcontextprotocol/server'
 import type { Codebase } from './codebase.ts'
@@ -14,7 +14,7 @@ export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 export { SERVICE, VERSION } from './version.ts'
 
 export interface StdioHandle {
-  /** Settles when the other side has gone and everything is closed. */
+  /** Settles when the other side has disconnected and everything is closed. */
   readonly closed: Promise<void>
   close(): Promise<void>
 }
@@ -36,9 +36,9 @@ export interface CodebaseServer {
    */
   reasonToAsk(tool: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined>
   status(): Promise<CodebaseStatus>
-  /** Why the chosen model cannot be used, if so: everything else works all the same. */
+  /** Why the chosen model cannot be used, if so: everything else still works. */
   modelProblem(): Promise<string | undefined>
-  /** Builds the index anew and settles when it is there; an abort rejects and leaves the text index as it was. */
+  /** Builds the index anew and settles when it is done; an abort rejects and leaves the text index as it was. */
   reindex(options?: {
     readonly signal?: AbortSignal
     readonly onProgress?: (progress: IndexProgress) => void
@@ -58,7 +58,7 @@ export interface CodebaseServer {
  * ```
  */
 export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
-  // Loaded on first use: importing this module, and making a server that is never asked, should cost nothing.
+  // Loaded on first use: importing this module, and making a server that is never called, should cost nothing.
   let loaded: Promise<Codebase> | undefined
   const code = () => {
     loaded ??= import('./codebase.ts').then((module) => new module.Codebase(options))

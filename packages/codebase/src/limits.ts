@@ -12,7 +12,7 @@ export const SEARCH_LIMITS = {
   chunksDefault: 10,
   chunksMax: 200,
   contextLinesMax: 50,
-  /** A longer line is cut in the answer, and the answer says so. */
+  /** A longer line is cut in the result, and the result says so. */
   lineChars: 4 * KIB,
   /** All matched and context lines of one answer together. */
   answerChars: 2 * MIB,
@@ -22,7 +22,7 @@ export const SEARCH_LIMITS = {
 } as const
 
 export const FILE_LIMITS = {
-  /** Larger files are neither searched nor indexed; answers carry their count. */
+  /** Larger files are neither searched nor indexed; results carry their count. */
   searchBytes: 64 * MIB,
   /** How long that count holds where no index keeps it. */
   largeCountMs: 10 * SECOND,
@@ -31,7 +31,7 @@ export const FILE_LIMITS = {
   rangeBytes: 256 * MIB,
   answerChars: 1 * MIB,
   chunkBytes: 4 * MIB,
-  /** Larger files are left out of the search by meaning. */
+  /** Larger files are left out of the semantic index. */
   meaningBytes: 512 * KIB,
   filesPerCall: 100,
   entries: 5000,
@@ -49,7 +49,7 @@ export const CHUNK_LIMITS = {
 } as const
 
 export const INDEX_LIMITS = {
-  /** Below this many files a scan is as quick as anything, and no text index is built. */
+  /** Below this many files a scan is as fast as an index, and none is built. */
   minFiles: 400,
   threads: 2,
   filesPerJob: 4000,
@@ -63,7 +63,7 @@ export const INDEX_LIMITS = {
   /** Changed files past this share of the index: build it anew instead of adding to it. */
   rebuildShare: 0.3,
   settleMs: 300,
-  /** How soon to look again for an index that another process is building. */
+  /** How soon to check again for an index that another process is building. */
   retryMs: 3 * SECOND,
   watchedFolders: 60_000,
   barrierMs: 250,
@@ -74,13 +74,13 @@ export const INDEX_LIMITS = {
 export const SEMANTIC_LIMITS = {
   bm25K1: 4,
   bm25B: 0.8,
-  /** How often a word of a chunk's name counts, and of what encloses it. */
+  /** How often a term of a chunk's name counts, and of what encloses it. */
   nameCount: 5,
   withinCount: 3,
   modelTokens: 128,
   queryTokens: 64,
   poolSize: 100,
-  /** Files read and chunked on the spot while the index does not have them yet. */
+  /** Unindexed files that a search reads and chunks itself. */
   filesOnTheSpot: 60,
   filesPerSegment: 100,
   /** Segments of which less than half is left, or was ever there; when there are more, they are written as fewer. */
@@ -91,24 +91,24 @@ export const SEMANTIC_LIMITS = {
   openingWords: 20,
   /** The part of the names alone in a chunk's vector, beside 1 for all of its text. */
   nameWeight: 0.5,
-  /** What standing out by nearness is worth beside standing out by words. */
+  /** The weight of the vector score beside the term score. */
   vectorWeight: 2,
-  /** For a question while the tree is being embedded: how long its best chunks by words may take to get vectors, and how many may. */
+  /** For a search while the tree is being embedded: how long its best chunks by terms may take to get vectors, and how many may. */
   onDemandMs: 1.5 * SECOND,
   onDemandChunks: 30,
   /** Such vectors that are kept until the background work takes them over. */
   onDemandKept: 4000,
-  /** Of the best by words, so many tell how far vectors can be trusted: as far as these have one. */
+  /** This many of the best by terms tell how far vectors can be trusted: as far as these have one. */
   trustedChunks: 20,
-  /** With fewer vectors than this, how they are spread is not known. */
+  /** With fewer vectors than this, their distribution is not known. */
   spreadChunks: 50,
-  /** Chunks a thread embeds before it looks again where it is needed most. */
+  /** Chunks a thread embeds before it checks again which are needed most. */
   embedTurn: 16,
-  /** Chunks whose mean direction is half trusted: of fewer, what they have in common is not known well. */
+  /** Chunks whose mean direction is half trusted: of fewer, what they have in common is not well known. */
   centreChunks: 100,
-  /** What the best chunk of a file lends to the others of that file. */
+  /** The share of the best chunk's score that the others of its file get. */
   fileShare: 0.4,
-  /** How many of the best are read once more, and what a fitting name and a fitting line are then worth, in standard deviations. */
+  /** How many of the best are reranked, and what a matching name and a matching line are then worth, in standard deviations. */
   closerLooks: 20,
   nameFit: 3.5,
   lineFit: 2,

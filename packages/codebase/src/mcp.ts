@@ -17,14 +17,14 @@ interface ToolSpec<Name extends ToolName> {
   readonly run: (code: Codebase, input: Input<Name>, signal: AbortSignal) => Promise<Output<Name>>
   /** What a model reads; the structured result carries the same facts for programs. */
   readonly show: (output: Output<Name>) => string
-  /** The same for callers that know no structured results: one JSON value, and the sentences beside it. */
+  /** The same for callers without structured results: one JSON value, and the sentences beside it. */
   readonly json: (output: Output<Name>) => { readonly value: unknown; readonly notes: readonly string[] }
 }
 
 const list = (glob: string | readonly string[] | undefined) => (glob === undefined ? [] : [glob].flat())
 
 const MORE_LISTED = 'There is more than was listed.'
-/** Structured results came after this version; a client of it, and a plain JSON-RPC caller, read JSON in the text. */
+/** Structured results came after this version; such a client, and a plain JSON-RPC caller, reads JSON in the text. */
 export const UNSTRUCTURED_VERSION = '2024-11-05'
 
 const TOOLS: { readonly [Name in ToolName]: ToolSpec<Name> } = {
@@ -226,7 +226,7 @@ export async function buildServer(code: Codebase): Promise<McpServer> {
     async (uri, { path }) => {
       const wanted = decodePath(typeof path === 'string' ? path : (path?.[0] ?? ''))
       const { text } = await code.readUngated(wanted).catch((error: unknown) => {
-        // A file that cannot be given is a fault of what was asked for; only a failing disk is one of the server.
+        // A file that cannot be read is an error of the request; only a failing disk is one of the server.
         if (!(error instanceof CodebaseError) || error.code === 'IO' || error.code === 'ROOT_GONE')
           throw error
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message, { uri: uri.href })
@@ -239,7 +239,7 @@ export async function buildServer(code: Codebase): Promise<McpServer> {
 
 function register<Name extends ToolName>(server: McpServer, code: Codebase, name: Name): void {
   const spec: ToolSpec<Name> = TOOLS[name]
-  // The union of all schemas is too wide for the SDK's overloads; what it needs of one is this.
+  // The union of all schemas is too wide for the SDK's overloads; this is the part it needs.
   const inputSchema = INPUTS[name] as StandardSchemaWithJSON
   const outputSchema = OUTPUTS[name] as StandardSchemaWithJSON
   server.registerTool(
@@ -282,7 +282,7 @@ function register<Name extends ToolName>(server: McpServer, code: Codebase, name
   )
 }
 
-/** While the index is being built, a call that asked for progress hears of it. The function in the answer ends that. */
+/** While the index is being built, a call that asked for progress gets it. The returned function ends that. */
 function tellProgress(code: Codebase, { mcpReq }: ServerContext): () => Promise<void> {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return async () => undefined
@@ -294,7 +294,7 @@ function tellProgress(code: Codebase, { mcpReq }: ServerContext): () => Promise<
     last = done
     const params = { progressToken, progress: done, total: of, message: `Indexing: ${done} of ${of} files.` }
     sent = Promise.all([sent, mcpReq.notify({ method: 'notifications/progress', params })])
-    // A client that is gone has no use for it.
+    // A client that is gone does not need it.
     sent.catch(() => undefined)
   })
   return async () => {
@@ -326,7 +326,7 @@ function showChunks({ file_path, chunks }: Output<'chunk_file'>): string {
 const flatChunks = ({ file_path, chunks }: Output<'chunk_file'>) =>
   chunks.map((chunk) => ({ file_path, line_number: chunk.start_line, ...chunk }))
 
-/** The JSON alone comes first, so that a program can read it; what a reader should know besides comes after it. */
+/** The JSON alone comes first, so that a program can parse it; notes for a reader come after it. */
 const jsonTexts = ({ value, notes }: { value: unknown; notes: readonly string[] }) => [
   JSON.stringify(value),
   ...(notes.length > 0 ? [notes.join('\n')] : []),

@@ -4,7 +4,7 @@
 /** Longer names are not compared letter by letter. */
 const COMPARED_CHARS = 64
 
-/** Undefined when none is near enough to be meant. */
+/** Undefined when none is near enough. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const plain = lettersOf(given.slice(0, COMPARED_CHARS))
   if (plain === '') return undefined

@@ -1,4 +1,4 @@
-// Building the index, as the one who waits for it sees it: counts that grow, and an end when it is no longer wanted.
+// Building the index as a caller sees it: counts that grow, and an abort.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from './codebase.ts'
@@ -58,7 +58,7 @@ describe('progress', () => {
 })
 
 describe('reindex', () => {
-  it('tells how far it is, and counts every file', async () => {
+  it('reports its progress, and counts every file', async () => {
     const code = new Codebase({
       root: tree.folder,
       cacheDir: `${cache.folder}/told`,
@@ -67,7 +67,7 @@ describe('reindex', () => {
     const seen: IndexProgress[] = []
     const stop = new AbortController()
     const text = new Promise<void>((done) => {
-      // The search by meaning follows, and is not what this is about.
+      // The semantic index follows, and is not tested here.
       void code
         .reindex(stop.signal, (progress) => {
           seen.push(progress)
@@ -110,7 +110,7 @@ describe('reindex', () => {
     await code.close()
   }, 60_000)
 
-  it('says that it was stopped when the very first build was, and builds when asked again', async () => {
+  it('reports that the very first build was stopped, and builds when called again', async () => {
     const code = new Codebase({
       root: tree.folder,
       cacheDir: `${cache.folder}/stopped`,

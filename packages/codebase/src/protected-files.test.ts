@@ -1,4 +1,4 @@
-// What is not given away unasked: hidden and ignored files and credentials, by any spelling of their path, through any tool.
+// What is not shown without a yes: hidden and ignored files and credentials, by any spelling of their path, through any tool.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -100,7 +100,7 @@ const codebase = (protectedFiles?: 'refuse' | 'gated' | 'allow') =>
   })
 
 describe.skipIf(isWindows)('a path', () => {
-  it.each(PROTECTED)('%j is refused by every way in, and asked about', async (path) => {
+  it.each(PROTECTED)('%j is refused by every tool and resource, and needs a yes', async (path) => {
     const code = codebase()
     const refusal = { code: 'PROTECTED', hint: expect.stringContaining('--allow-ignored') }
     await expect(code.read(path, {})).rejects.toMatchObject(refusal)
@@ -146,7 +146,7 @@ describe.skipIf(isWindows)('a path', () => {
       expect((await code.searchCode(textQuery(SECRET, { path }))).matches.length, path).toBeGreaterThan(0)
   })
 
-  it('that leads nowhere has its own error, and no question', async () => {
+  it('that does not exist has its own error, and no question', async () => {
     const code = codebase()
     for (const path of ['.envy', '../x', '/etc/passwd', 'a\0b', 'x'.repeat(5000)]) {
       expect(await code.reasonToAsk('read_file', { file_path: path })).toBeUndefined()
@@ -176,7 +176,7 @@ describe('a search without a path', () => {
       for (const glob of [[], ['*'], ['**/*'], ['.env'], ['.*/**'], ['*.pem', '*.PEM'], ['dist/**'], ['!x']])
         for (const regex of [false, true]) {
           const { matches } = await code.searchCode(textQuery(SECRET, { glob, regex }))
-          // The vault lies in the open here: no folder is named as protected.
+          // The vault is an ordinary folder here: none is named as protected.
           expect(
             matches.map(({ file_path }) => file_path).filter((path) => path !== 'vault/state.json'),
           ).toEqual([])
@@ -204,7 +204,7 @@ describe('a search without a path', () => {
   )
 })
 
-it('a resource is refused too, even where tools are gated by the program in front', async () => {
+it('a resource is refused too, even where the calling program asks about tools', async () => {
   const server = createCodebaseServer({ root: tree.folder, index: false, protectedFiles: 'gated' })
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(server.inProcess())

@@ -1,5 +1,5 @@
-// protected-files.ts: which files are not given away unasked: what the ignore rules leave out, what is hidden, and what by its name holds
-// credentials. Search never shows these; a call that names one is refused, or asked about by the program in front.
+// protected-files.ts: which files are not shown without a yes: ignored files, hidden files, and files whose name says that they hold
+// credentials. Search never shows these; a call that names one is refused, or the calling program asks the user.
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { CodebaseError } from './errors.ts'
@@ -19,13 +19,13 @@ const CREDENTIALS: readonly RegExp[] = [
   /^(?:client[_-]?secrets?|service[_-]?account|application_default_credentials)[^/]*\.json$/,
 ]
 
-/** Folders beside the wanted one are kept out of the walk up to this many; past it, the walk is longer but as right. */
+/** Sibling folders are kept out of the walk up to this many; past it, the walk is longer but just as right. */
 const SIBLINGS_MAX = 1000
 
 export interface ProtectionOptions {
   readonly root: Root
   readonly ripgrep: () => Promise<string>
-  /** Folders that nothing is given away of, wherever they lie. */
+  /** Folders whose content is never shown, wherever they are. */
   readonly folders: readonly string[]
 }
 
@@ -51,7 +51,7 @@ export class Protection {
     this.#options = options
   }
 
-  /** Why what this path leads to is protected, as part of a sentence; undefined when it is not. Throws when it leads nowhere. */
+  /** Why the target of this path is protected, as part of a sentence; undefined when it is not. Throws when it does not exist. */
   async reason(given: string): Promise<string | undefined> {
     const { root } = this.#options
     const place = await root.find(given)
@@ -71,7 +71,7 @@ export class Protection {
     return `${quote(given)} is left out by the ignore rules`
   }
 
-  /** ripgrep is the judge here too. It walks from the root, because a folder that is named is never ignored. */
+  /** ripgrep decides here too. It walks from the root, because a folder that is named is never ignored. */
   async #isSeen(real: string, path: string, absolute: string): Promise<boolean> {
     const found = await lstat(absolute).catch(() => undefined)
     if (!found?.isDirectory() && !found?.isFile()) return true
@@ -92,7 +92,7 @@ export class Protection {
   }
 }
 
-/** Flags that keep ripgrep out of every folder that is not on the way. Leaving out is all they do: no rule is overridden. */
+/** Flags that keep ripgrep out of every folder that is not on the way. They only leave out: no rule is overridden. */
 async function besides(real: string, path: string): Promise<string[]> {
   const flags: string[] = []
   const names = path.split('/')

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { CodebaseError, errno } from './errors.ts'
 import { SEARCH_LIMITS } from './limits.ts'
 
-/** What every run has in common: nobody's configuration file, and no complaints about files that vanish. */
+/** What every run has in common: no configuration file, and no messages about files that vanish. */
 const COMMON = ['--no-config', '--no-messages', '--color=never']
 
 export interface RunOptions {
@@ -32,7 +32,7 @@ export async function ripgrepPath(): Promise<string> {
 }
 
 /**
- * Runs ripgrep and hands over its standard output piece by piece. `onOutput` answers false to stop the run.
+ * Runs ripgrep and hands over its standard output piece by piece. `onOutput` returns false to stop the run.
  * Exit status 1 is "no match", 2 with nothing printed on stdout is an error of the pattern or the arguments.
  */
 export async function runRipgrep(
@@ -85,7 +85,7 @@ export async function runRipgrep(
 function feed(child: ChildProcessByStdio<null, Readable, Readable>, input: Uint8Array | undefined): void {
   if (!input) return
   const stdin = child.stdin as unknown as NodeJS.WritableStream
-  // A run that was stopped early leaves its input unread, which is no fault.
+  // A run that was stopped early leaves its input unread, which is no error.
   stdin.on('error', () => undefined)
   stdin.end(input)
 }
@@ -99,7 +99,7 @@ function spawnFailure(error: Error): CodebaseError {
 
 function refused(complaint: string): CodebaseError {
   const text = complaint.replaceAll(/^rg: /gm, '').trim().slice(0, 1000)
-  // ripgrep tells the two apart in words only; a wrong guess costs the hint, not the error.
+  // ripgrep tells the two apart in its message only; a wrong guess costs the hint, not the error.
   if (text.startsWith('error parsing glob'))
     return new CodebaseError(
       'BAD_PATTERN',
@@ -115,7 +115,7 @@ function refused(complaint: string): CodebaseError {
 
 /**
  * Runs ripgrep for the names of files, and hands each over as the rest of this package spells it: from the root, with slashes.
- * `goesOn` is asked after each piece of output and answers false to stop the run.
+ * `goesOn` is called after each piece of output and returns false to stop the run.
  */
 export function ripgrepNames(
   binary: string,
@@ -131,7 +131,7 @@ export function ripgrepNames(
   })
 }
 
-/** The files below these folders that the ignore rules leave; rejects when there was no time to name them all. */
+/** The files below these folders that the ignore rules leave; rejects when there was no time to list them all. */
 export async function listFiles(
   binary: string,
   options: RunOptions & { readonly folders?: readonly string[]; readonly flags?: readonly string[] },

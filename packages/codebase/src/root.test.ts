@@ -127,7 +127,7 @@ describe('odd files', () => {
     await dev.close()
   })
 
-  it('refuses a file of 2 GB without reading it, and names the way around', async () => {
+  it('refuses a file of 2 GB without reading it, and says what to do instead', async () => {
     const big = tree.write('big.txt', '')
     execFileSync('truncate', ['-s', '2G', big])
     await expect(code.read('big.txt', {})).rejects.toMatchObject({

@@ -37,7 +37,7 @@ export class Root {
     }
   }
 
-  /** Checks the words of a path and follows its links; what it answers is inside the root. */
+  /** Checks the text of a path and follows its links; the result is inside the root. */
   async find(given: string): Promise<Place> {
     const real = await this.real()
     const wanted = await this.#spelled(given, real)
@@ -66,7 +66,7 @@ export class Root {
     return { relative: relative(real, absolute).split(sep).join('/'), absolute: found }
   }
 
-  /** Opens a regular file for reading; the handle is the caller's to close. */
+  /** Opens a regular file for reading; the caller closes the handle. */
   async open(given: string): Promise<Place & { readonly handle: FileHandle; readonly stats: Stats }> {
     const place = await this.find(given)
     const before = await lstat(place.absolute).catch(() => undefined)
@@ -149,7 +149,7 @@ function outside(given: string): CodebaseError {
   )
 }
 
-/** Names may hold anything, newlines and escapes included; in a message they are harmless. */
+/** Names may hold anything, newlines and escapes included; in a message they are escaped. */
 export function quote(name: string): string {
   return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name)
 }

@@ -12,7 +12,7 @@ const filePath = z
   .max(FILE_LIMITS.pathChars)
   .describe('Path of the file, relative to the root.')
 
-/** Past the largest useful number a request is served with that number rather than refused. */
+/** A number above the largest useful one is lowered to it, not refused. */
 const count = (fallback: number, most: number, what: string) =>
   z
     .number()
@@ -22,7 +22,7 @@ const count = (fallback: number, most: number, what: string) =>
     .default(fallback)
     .describe(`${what} (default ${fallback}, at most ${most}).`)
 
-/** Only these names: a misspelled argument is an error, not one that is left out. */
+/** Only these names: a misspelled argument is an error, not ignored. */
 const named = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject(shape, {
     error: (issue) =>
@@ -154,7 +154,7 @@ export const OUTPUTS = {
 
 export type ToolName = keyof typeof INPUTS
 
-/** For callers that want the protocol's own error for wrong arguments: what is wrong with them, or nothing. */
+/** For callers that want the protocol's own error for wrong arguments: what is wrong with them, or undefined. */
 export function badArguments(message: object): string | undefined {
   const { method, params } = message as { method?: unknown; params?: { name?: unknown; arguments?: unknown } }
   if (method !== 'tools/call' || typeof params?.name !== 'string' || !Object.hasOwn(INPUTS, params.name))

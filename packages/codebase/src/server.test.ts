@@ -1,4 +1,4 @@
-// The server as clients meet it: line by line over stdio, both eras over HTTP, plain JSON-RPC, and inside the process.
+// The server as clients see it: line by line over stdio, both eras over HTTP, plain JSON-RPC, and inside the process.
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
@@ -34,7 +34,7 @@ afterAll(() => {
   cache.remove()
 })
 
-// One process, spoken to from its first word to its last.
+// One process, from its first message to its last.
 describe('over stdio', { shuffle: false }, () => {
   let child: ChildProcessWithoutNullStreams
   let lines: string[]
@@ -72,7 +72,7 @@ describe('over stdio', { shuffle: false }, () => {
     return JSON.parse(lines.shift() ?? '') as Record<string, unknown>
   }
 
-  it('speaks the handshake of 2024-11-05 line by line, with an error for every wrong turn', async () => {
+  it('speaks the handshake of 2024-11-05 line by line, with an error for every wrong message', async () => {
     expect(await exchange('not json')).toMatchObject({ id: null, error: { code: -32700 } })
     expect(await exchange('[]')).toMatchObject({ error: { code: -32600 } })
     expect(await exchange('{"jsonrpc":"1.0","id":1,"method":"x"}')).toMatchObject({ error: { code: -32600 } })
@@ -84,7 +84,7 @@ describe('over stdio', { shuffle: false }, () => {
       id: null,
       error: { code: -32600 },
     })
-    // A hello without its parts is refused and does not count as the one there may be.
+    // An incomplete initialize is refused and does not count as the only one allowed.
     expect(await exchange('{"jsonrpc":"2.0","id":1,"method":"initialize"}')).toMatchObject({
       id: 1,
       error: { code: -32602, message: expect.stringContaining('params.protocolVersion') },
@@ -144,7 +144,7 @@ describe('over stdio', { shuffle: false }, () => {
     })
   })
 
-  it('answers what was piped in before its input ended, then ends', () => {
+  it('answers what was piped in before its input ended, and then ends', () => {
     const script = `import { createCodebaseServer } from ${JSON.stringify(built)}
       const server = createCodebaseServer(${JSON.stringify({ root: tree.folder, index: false })})
       await (await server.serveStdio()).closed
@@ -209,7 +209,7 @@ describe('over HTTP', () => {
   const call = (method: string, params: unknown = {}, id = 1) =>
     post(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
 
-  it('says how it is', async () => {
+  it('reports its health', async () => {
     const response = await fetch(`${http.url}/health`)
     expect(await response.json()).toEqual({
       status: 'ok',
@@ -220,7 +220,7 @@ describe('over HTTP', () => {
     expect(http.url).toContain('127.0.0.1')
   })
 
-  it('reports what is wrong with a file as a result of the tool', async () => {
+  it('reports a file error as a tool result', async () => {
     expect(
       (await call('tools/call', { name: 'read_file', arguments: { file_path: '../x' } })).body,
     ).toMatchObject({ result: { isError: true } })
@@ -233,7 +233,7 @@ describe('over HTTP', () => {
     for (const { body } of answers) expect(JSON.stringify(body)).toContain('greet.ts')
   })
 
-  it('refuses strange hosts, origins and content types, and lets listed origins in', async () => {
+  it('refuses unknown hosts, origins and content types, and accepts listed origins', async () => {
     const withHost = (host: string) =>
       new Promise<number>((done, fail) => {
         httpRequest(

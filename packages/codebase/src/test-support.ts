@@ -34,7 +34,7 @@ export const textQuery = (query: string, extra: Partial<TextQuery> = {}): TextQu
   ...extra,
 })
 
-/** Waits for something that is about to be true; fails loudly when it does not come. */
+/** Waits for a condition; fails loudly when it does not come true. */
 export async function eventually(
   check: () => boolean | Promise<boolean>,
   what: string,

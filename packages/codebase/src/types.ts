@@ -1,10 +1,10 @@
-// types.ts: what a codebase is made with, and what it answers: types only.
+// types.ts: the options of a codebase and its results: types only.
 import type { IndexPhase } from './index/text-index.ts'
 import type { EmbeddingChoice } from './semantic/choice.ts'
 import type { Coverage, SemanticHit, SemanticMode } from './semantic/semantic-query.ts'
 
 export interface CodebaseOptions {
-  /** The folder that is searched; nothing outside it is ever read. */
+  /** The searched folder; nothing outside it is ever read. */
   readonly root: string
   /** Where indexes live; one folder inside it belongs to this root. */
   readonly cacheDir?: string
@@ -16,7 +16,7 @@ export interface CodebaseOptions {
   readonly embeddings?: EmbeddingChoice
   /**
    * What happens to a call that names a hidden or ignored file, or one that holds credentials: it is refused (the default), it is
-   * served because the program in front has asked (`gated`; resources still refuse), or it is served (`allow`). Search shows them never.
+   * served because the calling program has asked (`gated`; resources still refuse), or it is served (`allow`). Search never shows them.
    */
   readonly protectedFiles?: 'refuse' | 'gated' | 'allow'
   /** Folders that are protected as a whole, wherever they lie. */
@@ -25,7 +25,7 @@ export interface CodebaseOptions {
   readonly onProgress?: (phase: IndexPhase) => void
 }
 
-/** How far building is; `of` may still grow. */
+/** The progress of building; `of` may still grow. */
 export interface IndexProgress {
   /** `text` counts files; `meaning` counts chunks, cut and (where there is a model) embedded. */
   readonly part: 'text' | 'meaning'

@@ -1,4 +1,4 @@
-// Servers that come, go, change and keep others waiting, as the clients of a gateway see it.
+// Servers that appear, disappear, change or start slowly, as the clients of a gateway see it.
 import { describe, expect, it } from 'vitest'
 import {
   bare,
@@ -20,7 +20,7 @@ async function names(client: Connected): Promise<readonly string[]> {
   return (await client.listTools()).tools.map(({ name }) => name)
 }
 
-/** Forgets what was heard once no more of it comes: news of the servers' start may still be on the way. */
+/** Forgets the notifications so far once no more arrive: some from the servers' start may still be on the way. */
 async function silence(...heard: string[][]): Promise<void> {
   do {
     for (const list of heard) list.length = 0
@@ -89,7 +89,7 @@ describe('a configuration that changes', () => {
     30_000,
   )
 
-  it('keeps what clients follow, and survives that its server is gone', async () => {
+  it('keeps the subscriptions of clients, also when their server is gone', async () => {
     const dir = folder()
     const gateway = await makeGateway([upstream('one', 'legacy')])
     await gateway.wake(15_000)
@@ -104,7 +104,7 @@ describe('a configuration that changes', () => {
     })
     const uri = 'plugboard://one/test://note'
     await Promise.all([client.subscribeResource({ uri }), client.subscribeResource({ uri })])
-    // The same name, started with other words: a new server, which nobody has asked for anything yet.
+    // The same name with another command line: a new server, which has no subscription yet.
     await gateway.board.apply([upstream('one', 'legacy', dir)])
     await gateway.board.ready()
     await until(() => seenIn(dir).includes('subscribed test://note'))
@@ -116,8 +116,8 @@ describe('a configuration that changes', () => {
   }, 30_000)
 })
 
-describe('a name that is not there', () => {
-  it('is refused at once, whoever else is still on the way', async () => {
+describe('an unknown name', () => {
+  it('is refused at once, although other servers are still connecting', async () => {
     const gateway = await makeGateway([
       bare('one'),
       bare('late', 600_000),
@@ -136,13 +136,13 @@ describe('a name that is not there', () => {
       code: -32602,
     })
     await expect(client.readResource({ uri: 'plugboard://one/x://y' }, patience)).rejects.toThrow()
-    // A server that is away is no unknown name: the model is told what is wrong with it.
+    // A server that is down is not an unknown name: the model is told what is wrong with it.
     const away = await call('mcp__dead__anything')
     expect(away.isError).toBe(true)
     expect(firstText(away)).toContain('INIT_ERROR')
   }, 30_000)
 
-  it('is waited for when its own server is on the way', async () => {
+  it('is waited for while its own server is connecting', async () => {
     const gateway = await makeGateway([bare('late', 1500)])
     const { url } = await serve(gateway)
     const waking = gateway.wake(1)
@@ -153,7 +153,7 @@ describe('a name that is not there', () => {
   }, 30_000)
 })
 
-describe('what a client is not shown', () => {
+describe('what a client does not see', () => {
   it.each(['legacy', 'modern'] as const)('is not in its instructions either (%s)', async (era) => {
     const gateway = await makeGateway([bare('one'), bare('two'), stdio('dead', ['-e', 'process.exit(1)'])])
     await gateway.wake(15_000)
@@ -165,7 +165,7 @@ describe('what a client is not shown', () => {
     expect(JSON.stringify(status)).not.toMatch(/two|dead/)
   })
 
-  it('is what this endpoint does not do: tasks', async () => {
+  it('includes what this endpoint does not offer: tasks', async () => {
     const gateway = await makeGateway([bare('one')])
     await gateway.wake(15_000)
     const { url } = await serve(gateway)
@@ -179,8 +179,8 @@ describe('what a client is not shown', () => {
   })
 })
 
-describe('a client of the newer era that follows resources', () => {
-  it('hears of those whose servers are there, and is told which', async () => {
+describe('a modern client that subscribes to resources', () => {
+  it('is notified of those whose servers are up, and is told which these are', async () => {
     const gateway = await makeGateway([upstream('one', 'legacy'), stdio('dead', ['-e', 'process.exit(1)'])])
     await gateway.wake(15_000)
     const { url } = await serve(gateway)

@@ -1,5 +1,5 @@
-// client-request.ts: a client of the gateway as the rest of it sees one: what it can be told and asked, and one request of it.
-// How messages travel is the transports' business.
+// client-request.ts: a client of the gateway as the other files see it: how to notify and ask it, and one request of it.
+// How messages travel is left to the transports.
 import { JsonRpcError } from '@plugboard/core'
 import { type ClientCapabilities, type Era, type Id, type Json, RPC } from './json-rpc.ts'
 
@@ -7,26 +7,26 @@ export interface Client {
   readonly id: string
   readonly era: Era
   readonly capabilities: ClientCapabilities
-  /** From this level on it wants log messages; none when undefined. */
+  /** The client wants log messages from this level on; none when undefined. */
   readonly logLevel: string | undefined
-  /** Tells it something that belongs to no request. */
+  /** Sends a notification that belongs to no request. */
   notify(method: string, params: Json): void
 }
 
-/** One request of one client, from its arrival to its answer. */
+/** One request of one client, from its arrival to its response. */
 export interface ClientRequest {
   readonly client: Client
   readonly id: Id
   readonly signal: AbortSignal
-  /** Tells the client something about this request. */
+  /** Sends a notification about this request. */
   notify(method: string, params: Json): void
-  /** Throws when the wire says something else about the call of a tool than its body; asked when the tool is known. */
+  /** Throws when the HTTP headers contradict the body of a tool call; called once the tool is known. */
   readonly vet?: (params: Json) => void
-  /** Asks the client something on behalf of this request. */
+  /** Sends a request to the client on behalf of this one. */
   ask(method: string, params: Json, signal: AbortSignal, origin?: Origin): Promise<Json>
-  /** True while the client is not waiting for this request: it was asked something, or its connection broke. */
+  /** True while the client is not waiting for this request: it was asked a question, or its connection broke. */
   away?(): boolean
-  /** The server that this request takes up a question of; no other may get it. */
+  /** The server whose question this request answers; no other server may get it. */
   readonly resumes?: string
 }
 
@@ -37,7 +37,7 @@ export interface Origin {
   readonly requestState: unknown
 }
 
-/** The call that was to bring a question to its client has ended before the client saw it. */
+/** The call that was to carry a question to its client ended before the client saw it. */
 export class CallEnded extends JsonRpcError {
   constructor() {
     super(RPC.internal, 'The call that could have brought this question to its client is over.')

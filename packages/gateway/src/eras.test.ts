@@ -1,4 +1,4 @@
-// What passes through the gateway in the four combinations of eras: the client's (SDK client) and the server's (SDK server).
+// What the gateway passes on in the four combinations of eras: the client's (SDK client) and the server's (SDK server).
 import { describe, expect, it } from 'vitest'
 import { connect, firstText, folder, makeGateway, seenIn, serve, until, upstream } from './fixtures/kit.ts'
 
@@ -92,7 +92,7 @@ describe.each(COMBINATIONS)('a $client client in front of a $server server', ({ 
     expect(firstText(sampled)).toBe('small hi')
   })
 
-  it('brings the way to a web page to the client, and its folders to the server', async () => {
+  it('passes a URL elicitation to the client, and its roots to the server', async () => {
     const visited: string[] = []
     const { client } = await setUp(
       { elicitation: { url: {} }, roots: {} },
@@ -111,7 +111,7 @@ describe.each(COMBINATIONS)('a $client client in front of a $server server', ({ 
     expect(firstText(await client.callTool({ name: 'mcp__one__where', arguments: {} }))).toBe(
       'file:///work/of/ada',
     )
-    // A form is another matter: this client has not said that it can show one.
+    // A form is different: this client has not declared that it can show one.
     const form = await client.callTool({ name: 'mcp__one__ask', arguments: {} }).then(
       ({ isError }) => isError,
       () => true,
@@ -126,11 +126,11 @@ describe.each(COMBINATIONS)('a $client client in front of a $server server', ({ 
       (result) => (result.isError ? firstText(result) : 'answered'),
       (error: Error) => error.message,
     )
-    // A server of the newer era was told what the client declares, and says it itself.
+    // A modern server was told what the client declares, and refuses by itself.
     expect(asked).toMatch(/it does not declare elicitation\.form|^Cannot request input 'name'/)
   })
 
-  it('tells of changed lists, changed resources and log lines', async () => {
+  it('passes on changed lists, changed resources and log messages', async () => {
     const heard: string[] = []
     const { client } = await setUp(
       {},

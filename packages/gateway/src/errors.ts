@@ -1,5 +1,5 @@
-// errors.ts: what went wrong behind the gateway, in JSON-RPC's terms. A server's own error goes through as it is; what the
-// board refused or could not reach becomes an answer that a model can read.
+// errors.ts: failures behind the gateway as JSON-RPC errors. A server's own error is passed on unchanged; what the board
+// refused or could not reach becomes a result that a model can read.
 import { isPlugboardError, JsonRpcError, NotFound, type PlugboardError } from '@plugboard/core'
 import { type Era, errorReply, type Id, type Json, type Reply, RPC } from './json-rpc.ts'
 
@@ -9,7 +9,7 @@ export interface WireError {
   readonly data?: unknown
 }
 
-/** The server's own words, when it said any. */
+/** The server's own message, if it sent one. */
 export function serverFault(error: unknown): JsonRpcError | undefined {
   let at: unknown = error
   for (let depth = 0; depth < 4 && at instanceof Error; depth++) {
@@ -19,7 +19,7 @@ export function serverFault(error: unknown): JsonRpcError | undefined {
   return undefined
 }
 
-/** The reply to a request that was running when this process had to end, or when an earlier one did. */
+/** The response to a request that was running when this process, or an earlier one, had to end. */
 export function outcomeUnknown(id: Id, why: string): Reply {
   return errorReply(
     id,
@@ -29,7 +29,7 @@ export function outcomeUnknown(id: Id, why: string): Reply {
   )
 }
 
-/** A narrow client is shown less than what is served: what went wrong behind it is told by its code alone. */
+/** A client with a narrow exposure is told only the code of a failure, not what happened behind it. */
 export function wireError(error: unknown, era: Era, narrow = false): WireError {
   const own = serverFault(error)
   if (own) {
@@ -45,7 +45,7 @@ export function wireError(error: unknown, era: Era, narrow = false): WireError {
   }
 }
 
-/** The server could not be reached; what it would have said is unknown. */
+/** The server could not be reached; its own error is unknown. */
 export function isAway(error: unknown): boolean {
   return isPlugboardError(error) && !serverFault(error) && AWAY.has(error.code)
 }
@@ -67,7 +67,7 @@ function codeOf(error: PlugboardError, era: Era): number {
   }
 }
 
-/** A call that was refused or could not be made is an answer to the model, not a fault of the protocol. */
+/** A call that was refused or could not be made is a result for the model, not a protocol error. */
 export function asToolResult(error: unknown, narrow = false): Json | undefined {
   if (!isPlugboardError(error) || serverFault(error)) return undefined
   switch (error.code) {
@@ -98,7 +98,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'INVALID_INPUT',
 ])
 
-/** One fixed sentence a code: no path, no host, nothing that a server wrote to its log. */
+/** One fixed sentence per code: no path, no host, nothing from a server's log. */
 export const SENTENCES: Readonly<Record<string, string>> = {
   INIT_ERROR:
     'The server cannot be reached at the moment. Try again later, or tell the operator of this gateway.',

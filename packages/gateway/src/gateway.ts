@@ -1,5 +1,5 @@
-// gateway.ts: the board as one server: what each client is shown of it, and its requests on their way to the servers and
-// back. It knows no transport and no era; what a method means is in methods.ts, names are views/views.ts's.
+// gateway.ts: the board as one server: what each client sees of it, and the way of its requests to the servers and
+// back. It knows no transport and no era; methods.ts says what a method does, views/views.ts owns the names.
 import { type Board, JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { EVERYTHING, type Exposure } from './access/exposure.ts'
@@ -22,19 +22,19 @@ import { type Naming, type Ref, type View, ViewBuilder } from './views/views.ts'
 export interface GatewayOptions {
   /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
   readonly names?: Naming
-  /** Who is asked about calls that ask: the client's own user (by the client), its user by elicitation, or nobody. */
+  /** Who confirms calls under an `ask` rule: the client by its own means, the user by elicitation, or no one (deny). */
   readonly ask?: AskPolicy
-  /** What clients without an exposure of their own are shown. */
+  /** What clients without an exposure of their own see. */
   readonly expose?: Exposure
-  /** What clients may hold, and how long; the defaults where left out. */
+  /** What clients may hold, and how long; defaults where left out. */
   readonly limits?: Partial<GatewayLimits>
-  /** Seals session ids and `requestState`; without it they are worth nothing after a restart. */
+  /** Seals session ids and `requestState`; without it they are worthless after a restart. */
   readonly keys?: KeyRing
-  /** Remembers ids that must not be used again, also for the next process when it is given a file. */
+  /** Remembers ids that must not be used again; with a file, also for the next process. */
   readonly spent?: SpentIds
-  /** Where names are kept for the next process, with names that two servers can want. */
+  /** Where names are kept for the next process, for naming schemes in which two servers can want the same one. */
   readonly nameStore?: NameStore
-  /** The folders that servers are told of when no client's call is under way. */
+  /** The roots that servers are given while no client's call is running. */
   readonly roots?: () => Json
 }
 
@@ -67,7 +67,7 @@ export class Gateway {
   readonly #names: Naming
   readonly #offers: ViewBuilder
   readonly #exposures = new WeakMap<Client, Exposure>()
-  /** The first look at the servers, which lists wait for, but not for long. */
+  /** The first wait for the servers, which lists wait for, but not for long. */
   #waking: { readonly until: number; readonly done: Promise<void> } | undefined
   #closing: Promise<void> | undefined
   #isAwake = false
@@ -94,12 +94,12 @@ export class Gateway {
     })
   }
 
-  /** Shows a client something else than the gateway's own exposure. */
+  /** Gives a client another exposure than the gateway's own. */
   restrict(client: Client, exposure: Exposure): void {
     this.#exposures.set(client, exposure)
   }
 
-  /** Starts every server, and waits a little for those that are quick. */
+  /** Starts every server, and waits a little for the fast ones. */
   async wake(timeoutMs: number = GATEWAY_LIMITS.listWaitMs): Promise<void> {
     await this.#awake(timeoutMs).done
   }
@@ -114,18 +114,18 @@ export class Gateway {
     return this.#waking
   }
 
-  /** The servers have had their first moment to come up. */
+  /** The servers have had their first chance to come up. */
   get isAwake(): boolean {
     return this.#isAwake
   }
 
-  /** It is shown less than what is served: it learns nothing about the rest. */
+  /** It sees only a part of what is served, and learns nothing about the rest. */
   isNarrow(client: Client): boolean {
     const exposure = this.exposureOf(client)
     return exposure !== this.expose && exposure !== EVERYTHING
   }
 
-  /** Names that a server wanted while another one had them, in words. */
+  /** Names that a server wanted while another one had them, as sentences. */
   refusedNames(): readonly string[] {
     return this.#offers.refusedNames()
   }
@@ -140,7 +140,7 @@ export class Gateway {
     return this.#offers.view(this.expose).collisions
   }
 
-  /** The names are as they should be: from now on they are kept for the next process. */
+  /** The names are settled: from now on they are kept for the next process. */
   keepNames(): void {
     this.#offers.keepNames()
   }
@@ -159,7 +159,7 @@ export class Gateway {
     }
   }
 
-  /** Rejects with a fault of the server's, or with an error of the board's. */
+  /** Rejects with an error of the server or of the board. */
   async answer(method: string, params: Json, exchange: ClientRequest): Promise<Json> {
     const answerer = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined
     if (!answerer) throw new JsonRpcError(RPC.methodNotFound, `Method not found: ${method}`)
@@ -178,7 +178,7 @@ export class Gateway {
     return this.viewOf(this.exposureOf(client))
   }
 
-  /** What a client with this exposure is shown. */
+  /** What a client with this exposure sees. */
   viewOf(exposure: Exposure): View {
     return this.#offers.view(exposure)
   }
@@ -187,7 +187,7 @@ export class Gateway {
     return this.#exposures.get(client) ?? this.expose
   }
 
-  /** The lists as they are, after the servers had a moment to come up. */
+  /** The current lists, after the servers had a chance to come up. */
   async lists(client: Client): Promise<View> {
     await this.wake()
     return this.view(client)
@@ -203,13 +203,13 @@ export class Gateway {
   }
 
   resource(uri: string, who: Asker): Promise<ResourceUri | undefined> {
-    // A server's own address is taken where it is clear whose it is; a server that is not up yet cannot make it so.
+    // A server's own URI is accepted where only one server can have it; a server that is not up yet does not count.
     const server = fromPublic(uri)?.server
     const meant = this.#names === 'plain' ? undefined : server === undefined ? [] : [server]
     return this.#sought((view) => view.resource(uri), meant, who)
   }
 
-  /** The servers that a name can be of; undefined when it does not say. */
+  /** The servers that a name may belong to; undefined when the name does not tell. */
   #meant(name: string): readonly string[] | undefined {
     return this.#names === 'plain' ? undefined : this.board.serversMeant(name)
   }
@@ -225,18 +225,18 @@ export class Gateway {
     })
   }
 
-  /** The folders of the only client are others now; servers that were told of them ask again. */
+  /** The roots of the only client changed; servers that know the old ones ask again. */
   rootsChanged(client: Client): void {
     if (!this.questions.isOnly(client)) return
     for (const { name } of this.board.servers()) {
       const connection = this.board.connection(name)
       if (connection.state.kind === 'connected' && connection.state.session.era === 'legacy')
-        // A server that goes away at this moment asks when it is back.
+        // A server that goes down at this moment asks when it is back.
         connection.notify('notifications/roots/list_changed').catch(() => undefined)
     }
   }
 
-  /** Sends a request to a server on behalf of an exchange. */
+  /** Sends a request to a server on behalf of a client's request. */
   async forward(
     ref: { readonly server: string },
     method: string,
@@ -256,7 +256,7 @@ export class Gateway {
     )
   }
 
-  /** An answer to a question goes to the server that asked, and only while that understands its own state. */
+  /** An answer to a question goes to the server that asked, and only while that server can still read its own state. */
   #mustResume(server: string, { resumes }: ClientRequest): void {
     if (resumes === undefined || (resumes === server && this.questions.eraOf(server) === 'modern')) return
     throw new JsonRpcError(
@@ -274,9 +274,9 @@ export class Gateway {
       signal: exchange.signal,
       ...(onProgress && { onProgress }),
     } as const
-    // Tasks are not declared here; who asks for one all the same is answered as if it had not.
+    // Tasks are not declared here; a client that asks for one all the same gets a plain result.
     const { task: _, ...asked } = params
-    // The client decides what runs beside what, as it would with the server itself.
+    // The client decides what runs in parallel, as it would with the server itself.
     const result = await this.questions.during(ref.server, exchange, (onTask) =>
       this.board.pass(
         ref.server,
@@ -292,7 +292,7 @@ export class Gateway {
     return this.withAddresses(ref.server, result, 'content')
   }
 
-  /** Addresses inside an answer, so that the client can read them here. */
+  /** Rewrites resource URIs inside a result, so that the client can read them here. */
   withAddresses(server: string, result: Readonly<Json>, field: 'content' | 'messages' | 'contents'): Json {
     const items = result[field]
     if (this.#names === 'plain' || !Array.isArray(items)) return result
@@ -318,12 +318,12 @@ export class Gateway {
     return item
   }
 
-  /** What travels beside the parameters: everything of the client's but the envelope of its own connection. */
+  /** The `_meta` that goes on to the server: all of the client's but the envelope of its own connection. */
   #meta(server: string, params: Json, { client }: ClientRequest): Json {
     const { progressToken: _, ...rest } = metaOf(params)
     const meta: Json = {}
     for (const [key, value] of Object.entries(rest)) if (!OWN_META.has(key)) meta[key] = value
-    // A server of the older era was told once, when it was greeted.
+    // A legacy server was told once, in the handshake.
     if (this.questions.eraOf(server) === 'legacy') return meta
     return {
       ...meta,

@@ -1,5 +1,5 @@
-// json-rpc.ts: the words of the protocol that a served board speaks to its clients, in both eras. No behaviour beyond
-// looking at a value.
+// json-rpc.ts: the JSON-RPC messages and MCP names that the gateway and its clients exchange, in both eras. No behaviour
+// beyond looking at a value.
 import { type Era, isObject, type Json, LEGACY_VERSIONS, META, RPC } from '@plugboard/core/protocol'
 
 export { ASKING_METHODS, LEGACY_VERSIONS, META, MODERN_VERSION, RPC } from '@plugboard/core/protocol'
@@ -23,7 +23,7 @@ export const LOG_LEVELS: readonly string[] = [
 
 export const SERVER_INFO = { name: 'plugboard', title: 'Plugboard', version: '0.1.0' } as const
 
-/** Answers that a client of 2026-07-28 may keep; what it sees is its own, and may change at any time. */
+/** Results that a client of 2026-07-28 may cache; its view is its own, and may change at any time. */
 export const CACHEABLE: ReadonlySet<string> = new Set([
   'server/discover',
   'tools/list',
@@ -68,7 +68,7 @@ export function errorReply(id: unknown, code: number, message: string, data?: un
   }
 }
 
-/** A message as text. An answer that no text can hold becomes one that says so: its asker still waits for it. */
+/** A message as text. A result that cannot be serialized becomes an error that says so: the client still waits for it. */
 export function written(message: object): string {
   try {
     return JSON.stringify(message)
@@ -80,7 +80,7 @@ export function written(message: object): string {
   }
 }
 
-/** Sorts a parsed body into what it is. */
+/** Classifies a parsed body. */
 export function sort(value: unknown): Incoming {
   const bad = (text: string, id?: unknown): Incoming => ({
     kind: 'bad',
@@ -104,7 +104,7 @@ export function sort(value: unknown): Incoming {
   return bad('A message has a method, or it answers one.', id)
 }
 
-/** A request of 2026-07-28 says so itself. */
+/** A request of 2026-07-28 names its version itself. */
 export function metaOf(params: Json): Json {
   return isObject(params._meta) ? params._meta : {}
 }
@@ -112,7 +112,7 @@ export function isModern(params: Json): boolean {
   return Object.hasOwn(metaOf(params), META.protocolVersion)
 }
 
-/** What a client can be asked. */
+/** What requests a client can take. */
 export interface ClientCapabilities {
   readonly elicitForm: boolean
   readonly elicitUrl: boolean

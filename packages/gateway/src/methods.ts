@@ -1,5 +1,5 @@
-// methods.ts: the methods that clients of both eras may call, one entry each: what they ask for, and where the answer
-// comes from. How a request travels is the gateway's business.
+// methods.ts: the methods that clients of both eras may call, one entry each: what they ask for, and where the result
+// comes from. gateway.ts knows how a request travels.
 import { InvalidInput, NotFound } from '@plugboard/core'
 import type { Client, ClientRequest } from './client-request.ts'
 import { asToolResult } from './errors.ts'
@@ -9,7 +9,7 @@ import { STATUS_URI } from './views/resource-uris.ts'
 import { statusOf } from './views/status.ts'
 import type { View } from './views/views.ts'
 
-/** Rejects with a fault of the server's, or with an error of the board's. */
+/** Rejects with an error of the server or of the board. */
 type Answerer = (gateway: Gateway, params: Json, exchange: ClientRequest) => Promise<Json>
 
 export const METHODS: Readonly<Record<string, Answerer>> = {
@@ -83,7 +83,7 @@ export const METHODS: Readonly<Record<string, Answerer>> = {
   },
 }
 
-/** Lists are given whole, so no page of them can be asked for. */
+/** Lists are returned whole, so no second page can be asked for. */
 async function whole(gateway: Gateway, { cursor }: Json, client: Client): Promise<View> {
   if (cursor !== undefined) throw new InvalidInput('There is no such cursor: the list comes in one piece.')
   return await gateway.lists(client)

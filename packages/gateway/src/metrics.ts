@@ -1,5 +1,5 @@
-// metrics.ts: counts what passes through, and prints it as Prometheus reads it. Labels come from fixed sets, so that no
-// client can grow them.
+// metrics.ts: counts requests and prints the counts for Prometheus. Labels come from fixed sets, so no client can make
+// them grow.
 
 const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
 
@@ -21,7 +21,7 @@ export class Metrics {
     return this.#inFlight
   }
 
-  /** Counts a request of a known method until the answer says how it went. */
+  /** Counts a request of a known method until the response says how it went. */
   started(method: string): (outcome: RequestOutcome) => void {
     const at = performance.now()
     this.#inFlight++
@@ -33,7 +33,7 @@ export class Metrics {
     }
   }
 
-  /** A request that was turned away before anybody looked into it. */
+  /** A request that was refused before it was dispatched. */
   refused(): void {
     this.#refused++
   }

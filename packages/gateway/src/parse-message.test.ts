@@ -1,4 +1,4 @@
-// What a client says, from its text; and answers that no text can hold.
+// Parsing a client's message; and results that cannot be serialized.
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { bare, connect, makeGateway, onEnd, serve, until } from './fixtures/kit.ts'
@@ -20,7 +20,7 @@ describe('a message', () => {
     expect(parseMessage(message(nested(1_000_000)))).toMatchObject({ kind: 'bad', reply: { id: null } })
   })
 
-  it('may hold any number of brackets in its texts, and side by side', () => {
+  it('may hold any number of brackets in strings, and side by side', () => {
     const texts = [
       '['.repeat(5000),
       `\\"${'{'.repeat(5000)}`,
@@ -39,7 +39,7 @@ describe('an answer that is nested too deeply to be passed on', () => {
   const call = { name: 'mcp__one__given', arguments: { nested: 20_000 } }
   const said = /nested too deeply/
 
-  it('is told to its asker over HTTP, in both eras', async () => {
+  it('is reported to the client over HTTP, in both eras', async () => {
     const gateway = await makeGateway([bare('one')])
     await gateway.wake(15_000)
     const { url } = await serve(gateway)
@@ -50,7 +50,7 @@ describe('an answer that is nested too deeply to be passed on', () => {
     }
   })
 
-  it('is told to its asker on a pipe, which goes on', async () => {
+  it('is reported to the client on stdio, which goes on', async () => {
     const gateway = await makeGateway([bare('one')])
     await gateway.wake(15_000)
     const input = new PassThrough()

@@ -1,4 +1,4 @@
-// parse-message.ts: one message of a client, from its text to what it is. What is no JSON, or nested so deeply that it could not
+// parse-message.ts: one message of a client, parsed and classified. What is not JSON, or nested so deeply that it could not
 // be passed on, is refused here.
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { errorReply, type Incoming, isObject, RPC, sort } from './json-rpc.ts'
@@ -19,7 +19,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Who asked is looked up where that is cheap: deep JSON is slow to read. */
+/** The id is looked for only where that is cheap: deep JSON is slow to parse. */
 function tooDeep(text: string) {
   const value = text.length <= GATEWAY_LIMITS.deepChars ? parsed(text) : undefined
   const message = `A message may be nested ${GATEWAY_LIMITS.nesting} levels deep: send less, or send it as text.`
@@ -29,7 +29,7 @@ function tooDeep(text: string) {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** By its brackets alone; whether they match is the parser's business. */
+/** Counts brackets only; whether they match is left to the parser. */
 function isTooDeep(text: string): boolean {
   const { nesting } = GATEWAY_LIMITS
   if (text.length < 2 * nesting) return false

@@ -1,5 +1,5 @@
-// What passes through the gateway in the four combinations of eras, between SDK clients and real server processes. What it
-// finds is the table in docs/gateway.md: UPDATE_DOCS=1 writes it, and without that a table that says otherwise fails.
+// What the gateway passes on in the four combinations of eras, between SDK clients and real server processes. The result
+// is the table in docs/gateway.md: UPDATE_DOCS=1 writes it, and without that a table that says otherwise fails.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Client } from '@modelcontextprotocol/client'
@@ -17,7 +17,7 @@ const BEARER = 'only-one-client-has-this'
 interface Scene {
   readonly client: Client
   readonly era: (typeof ERAS)[number]
-  /** What the client was told unasked. */
+  /** The notifications that the client received. */
   readonly heard: string[]
   readonly seen: () => string
   call(tool: string, args?: object, options?: Parameters<Client['callTool']>[1]): Promise<string>
@@ -83,7 +83,7 @@ const PROBES: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
 
 const found = new Map<string, string[]>(Object.keys(PROBES).map((row) => [row, []]))
 
-// The table is made of what the probes before it have found.
+// The table is made of the results of the probes before it.
 describe('the gateway between the eras', { shuffle: false }, () => {
   it.each(COMBINATIONS)(
     'probes a $client client in front of a $server server',

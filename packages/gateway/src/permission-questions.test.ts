@@ -1,8 +1,8 @@
-// A question about a permission is one client's own: what another leaves open, or is not shown, changes nothing for it.
+// A permission prompt belongs to one client: what another client leaves open, or does not see, changes nothing for it.
 import { expect, it } from 'vitest'
 import { connect, firstText, makeGateway, onEnd, serve, until, upstream } from './fixtures/kit.ts'
 
-it('does not let a client wait for a question that another leaves open', async () => {
+it('does not make a client wait for a prompt that another client leaves open', async () => {
   const rules = [{ action: 'ask', rule: 'one', file: 'settings.json', scope: 'user' }] as const
   const gateway = await makeGateway([upstream('one', 'legacy')], { ask: 'elicit' }, { rules })
   const { url } = await serve(gateway)

@@ -78,7 +78,7 @@ describe.each(['legacy', 'modern'] as const)('a call of a %s client', (era) => {
     expect(named(exporter.getFinishedSpans(), SpanKind.SERVER)?.spanContext().traceId).toBe(TRACE)
   })
 
-  it('passes the context on unchanged when nobody is tracing', async () => {
+  it('passes the context on unchanged when tracing is off', async () => {
     expect(await call(era, { traceparent: PARENT, tracestate: 'a=b' })).toMatchObject({
       traceparent: PARENT,
       tracestate: 'a=b',

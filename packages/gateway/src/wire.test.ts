@@ -1,5 +1,5 @@
-// HTTP as it may also be spoken: bodies that are announced first or compressed, versions nobody knows, and clients that
-// leave during the greeting.
+// Unusual HTTP: bodies that are announced first or compressed, unknown protocol versions, and clients that leave during
+// the handshake.
 import { connect as dial } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
@@ -22,7 +22,7 @@ function post(url: string, body: string | Uint8Array<ArrayBuffer>, headers: Reco
   return fetch(url, { method: 'POST', headers: { ...HEADERS, ...headers }, body })
 }
 
-/** Announces a body, sends it when it is wanted, and gives everything that was said. */
+/** Announces a body, sends it when the server asks for it, and returns everything the server wrote. */
 function announced(port: number, body: string, headers: Record<string, string | number>): Promise<string> {
   const all = {
     Host: 'localhost',
@@ -53,7 +53,7 @@ it('asks for an announced body only when it would read it', async () => {
   expect(await announced(port, INITIALIZE, { 'content-length': 20_000_000 })).toMatch(/^HTTP\/1\.1 413 /)
 })
 
-it('says that a compressed body is not read', async () => {
+it('refuses a compressed body and says why', async () => {
   const gateway = await makeGateway([])
   const { url } = await serve(gateway, [{ token: TOKEN, exposure: gateway.expose }])
   const answer = await post(url, new Uint8Array(gzipSync(INITIALIZE)), { 'content-encoding': 'gzip' })
@@ -61,7 +61,7 @@ it('says that a compressed body is not read', async () => {
   expect(answer.headers.get('accept-encoding')).toBe('identity')
 })
 
-it('refuses versions that nobody knows, whatever the message', async () => {
+it('refuses unknown versions, whatever the message', async () => {
   const gateway = await makeGateway([])
   const { url } = await serve(gateway, [{ token: TOKEN, exposure: gateway.expose }])
   const session = (await post(url, INITIALIZE)).headers.get('mcp-session-id') ?? ''
@@ -77,14 +77,14 @@ it('refuses versions that nobody knows, whatever the message', async () => {
   expect((await post(url, said, known)).status).toBe(202)
 })
 
-it('forgets a client that leaves during the greeting', async () => {
+it('forgets a client that leaves during the handshake', async () => {
   const gateway = await makeGateway([bare('late', 1500)])
   const { url } = await serve(gateway)
   const leaving = new AbortController()
-  const greeting = fetch(url, { method: 'POST', headers: HEADERS, body: INITIALIZE, signal: leaving.signal })
+  const handshake = fetch(url, { method: 'POST', headers: HEADERS, body: INITIALIZE, signal: leaving.signal })
   const staying = post(url, INITIALIZE)
   setTimeout(() => leaving.abort(), 300)
-  await expect(greeting).rejects.toThrow()
+  await expect(handshake).rejects.toThrow()
   expect((await staying).status).toBe(200)
   await until(() => gateway.feed.listeners === 1)
 })

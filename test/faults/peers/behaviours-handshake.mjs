@@ -1,4 +1,4 @@
-// behaviours-handshake.mjs: what a server does wrong before it is up: its start, its greeting, its list of tools.
+// behaviours-handshake.mjs: what a server does wrong before it is up: its start, its handshake, its list of tools.
 import { TOOLS } from './tools.mjs'
 
 const silence = () => true
@@ -18,14 +18,14 @@ const tools = (make) => ({
     return true
   },
 })
-const greets = (result) => ({
+const initializes = (result) => ({
   initialize: ({ answer, params }) => {
     answer(result(params))
     return true
   },
 })
 
-export const GREETINGS = {
+export const HANDSHAKE = {
   'exit-at-once': {
     start: ({ stderr }) => {
       stderr('no licence found\n')
@@ -49,10 +49,10 @@ export const GREETINGS = {
       return true
     },
   },
-  'initialize-number': greets(() => 7),
-  'initialize-empty': greets(() => ({})),
-  'initialize-other-version': greets(() => ({ protocolVersion: '1999-01-01', capabilities: {} })),
-  'initialize-no-capabilities': greets(({ protocolVersion }) => ({
+  'initialize-number': initializes(() => 7),
+  'initialize-empty': initializes(() => ({})),
+  'initialize-other-version': initializes(() => ({ protocolVersion: '1999-01-01', capabilities: {} })),
+  'initialize-no-capabilities': initializes(({ protocolVersion }) => ({
     protocolVersion,
     capabilities: 'all of them',
     serverInfo: 7,

@@ -1,4 +1,4 @@
-// behaviours-http.mjs: what an HTTP server or the box before it does wrong: statuses, headers, redirects, sessions, streams.
+// behaviours-http.mjs: what an HTTP server or a proxy before it does wrong: statuses, headers, redirects, sessions, streams.
 import { gzipSync } from 'node:zlib'
 import { MIB, text } from './transports.mjs'
 

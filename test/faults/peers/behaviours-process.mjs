@@ -1,11 +1,11 @@
-// behaviours-process.mjs: what a server does wrong besides its answers: noise, floods, how it lives on and how it leaves.
+// behaviours-process.mjs: what a server does wrong besides its responses: noise, floods, how it lives on and how it ends.
 import { MIB, onCall, text } from './transports.mjs'
 
 const notification = (method, params = {}) => ({ jsonrpc: '2.0', method, params })
-/** A frame of whatever the transport calls one. */
+/** One frame of any transport. */
 const frame = (kind, line) => (kind === 'stdio' ? `${line}\n` : kind === 'ws' ? line : `data: ${line}\n\n`)
 
-export const MANNERS = {
+export const PROCESS = {
   'banner-and-junk': {
     start: ({ raw }) => raw('Welcome to the server!\n\u001b[32mready\u001b[0m\n{broken\n[1, 2]\n\n\n'),
     call: ({ raw, answer, kind }) => {

@@ -1,7 +1,7 @@
-// behaviours-responses.mjs: what a server does wrong when a tool is called: no answer, half an answer, two, another's, nonsense.
+// behaviours-responses.mjs: what a server does wrong when a tool is called: no response, half of one, two, another's, nonsense.
 import { MIB, onCall, text } from './transports.mjs'
 
-/** Strikes the first time only; the same request is answered well the next time. */
+/** Acts the first time only; the same request is answered well the next time. */
 const firstTime = (work) => ({
   call: (ways) => {
     if (!ways.once('call')) return false
@@ -11,7 +11,7 @@ const firstTime = (work) => ({
 })
 const result = (value) => onCall(({ answer }) => answer(value))
 
-export const ANSWERS = {
+export const RESPONSES = {
   'call-silent': onCall(() => {}),
   'dies-mid-call': firstTime(({ die }) => die()),
   'dies-every-call': onCall(({ die }) => die()),

@@ -1,21 +1,21 @@
-// behaviours.mjs: every bad habit a peer may have, by name; habits-*.mjs hold them by the moment at which they strike.
+// behaviours.mjs: every misbehaviour of a peer, by name; behaviours-*.mjs hold them by the moment at which they act.
 // An entry maps a point (a method, `call` for the tools odd and odd-write, `start`, `request` …) to what is done
-// there; answering true means that nothing else is to be done.
+// there; returning true means that nothing else is to be done.
 
-import { GREETINGS } from './behaviours-handshake.mjs'
+import { HANDSHAKE } from './behaviours-handshake.mjs'
 import { WEB } from './behaviours-http.mjs'
 import { MODERN } from './behaviours-modern.mjs'
-import { MANNERS } from './behaviours-process.mjs'
-import { ANSWERS } from './behaviours-responses.mjs'
+import { PROCESS } from './behaviours-process.mjs'
+import { RESPONSES } from './behaviours-responses.mjs'
 
-/** A good server that keeps no diary, for runs of hours. */
+/** A good server that keeps no log, for runs of hours. */
 const soak = { discreet: true }
 
-const HABITS = { good: {}, soak, ...GREETINGS, ...ANSWERS, ...MANNERS, ...WEB, ...MODERN }
+const BEHAVIOURS = { good: {}, soak, ...HANDSHAKE, ...RESPONSES, ...PROCESS, ...WEB, ...MODERN }
 
-/** `modern/NAME` is the same habit of a server that speaks 2026-07-28 and nothing older. */
-export function habitNamed(name) {
+/** `modern/NAME` is the same misbehaviour of a server that speaks 2026-07-28 only. */
+export function behaviourNamed(name) {
   const [, era, plain] = /^(modern\/)?(.*)$/.exec(name)
-  if (!Object.hasOwn(HABITS, plain)) throw new Error(`There is no habit named ${plain}.`)
-  return { ...HABITS[plain], modern: era !== undefined }
+  if (!Object.hasOwn(BEHAVIOURS, plain)) throw new Error(`There is no behaviour named ${plain}.`)
+  return { ...BEHAVIOURS[plain], modern: era !== undefined }
 }

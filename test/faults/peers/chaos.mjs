@@ -1,5 +1,5 @@
-// chaos.mjs: a TCP proxy on loopback that does to a connection what networks and the boxes in them do.
-// One mode at a time, for every connection of the proxy; `times` bounds how often it strikes before the line is good again.
+// chaos.mjs: a TCP proxy on loopback that does to a connection what networks and proxies do.
+// One mode at a time, for every connection of the proxy; `times` bounds how often it acts before the connection is good again.
 import { connect, createServer } from 'node:net'
 
 const PAGE = '<html><body><h1>502 Bad Gateway</h1></body></html>'
@@ -31,7 +31,7 @@ export async function chaosProxy(targetPort) {
     upstream.on('data', (bytes) => fromServer(bytes, client, upstream))
     client.on('end', () => {
       upstream.end()
-      // A server that does not hang up in turn must not look like a client that did not.
+      // A server that does not close in turn must not look like a client that did not.
       setTimeout(() => client.destroy(), 200)
     })
     upstream.on('end', () => client.end())
@@ -105,7 +105,7 @@ export async function chaosProxy(targetPort) {
     set: (next) => {
       plan = { ...next }
     },
-    /** Ends what is open now, as a restart of the box in between does. */
+    /** Ends what is open now, as a restart of a proxy does. */
     drop: () => {
       for (const socket of sockets) socket.resetAndDestroy()
     },

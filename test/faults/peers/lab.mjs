@@ -1,5 +1,5 @@
 // lab.mjs: the process in which the remote peers live, each behind a chaos proxy, so that their memory and handles are
-// not those of the board under test. It is told what to do over IPC and leaves with its parent.
+// not those of the board under test. It gets commands over IPC and ends with its parent.
 import { chaosProxy } from './chaos.mjs'
 import { remotePeer } from './remote.mjs'
 
@@ -7,8 +7,8 @@ const open = new Map()
 let count = 0
 
 const orders = {
-  async open({ kind, habit, dir, argument }) {
-    const peer = await remotePeer(kind, habit, dir, argument)
+  async open({ kind, behaviour, dir, argument }) {
+    const peer = await remotePeer(kind, behaviour, dir, argument)
     const proxy = await chaosProxy(peer.port)
     const id = ++count
     open.set(id, { peer, proxy })

@@ -1,4 +1,4 @@
-// modern.mjs: the words of 2026-07-28 that a peer of that era needs.
+// modern.mjs: the messages of 2026-07-28 that a peer of that era needs.
 export const DISCOVERY = {
   supportedVersions: ['2026-07-28'],
   capabilities: { tools: { listChanged: true } },
@@ -8,7 +8,7 @@ export const DISCOVERY = {
 
 const about = (id) => ({ 'io.modelcontextprotocol/subscriptionId': id })
 
-/** The first word on the stream of a subscription, which then stays open. */
+/** The first message on the stream of a subscription, which then stays open. */
 export const acknowledged = (id) => ({
   jsonrpc: '2.0',
   method: 'notifications/subscriptions/acknowledged',

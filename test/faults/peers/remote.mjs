@@ -1,17 +1,17 @@
-// remote.mjs: the brain behind Streamable HTTP, the older SSE, or a WebSocket, on a loopback socket.
-// A habit's `request` point sees the raw HTTP exchange first and may take it over.
+// remote.mjs: the model server behind Streamable HTTP, legacy SSE, or a WebSocket, on a loopback socket.
+// The `request` point of a misbehaviour sees the raw HTTP request first and may take it over.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { WebSocketServer } from 'ws'
-import { habitNamed } from './behaviours.mjs'
-import { brain, memory } from './model.mjs'
+import { behaviourNamed } from './behaviours.mjs'
+import { memory, modelServer } from './model.mjs'
 
 const event = (message, id) => `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(message)}\n\n`
 
 /** One peer: `{ port, close }`. */
-export async function remotePeer(kind, habitName, dir, argument = '') {
+export async function remotePeer(kind, behaviourName, dir, argument = '') {
   const channel = { kind, dir, argument }
-  const habit = habitNamed(habitName)
+  const behaviour = behaviourNamed(behaviourName)
   const serve = { http, sse, ws }[kind]
   const server = createServer()
   server.keepAliveTimeout = 60_000
@@ -21,7 +21,7 @@ export async function remotePeer(kind, habitName, dir, argument = '') {
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
   })
-  serve(server, habitName, habit, channel)
+  serve(server, behaviourName, behaviour, channel)
   await new Promise((done) => server.listen(0, '127.0.0.1', done))
   return {
     port: server.address().port,
@@ -42,22 +42,22 @@ function body(request, then) {
   request.on('end', () => then(text === '' ? {} : JSON.parse(text)))
 }
 
-/** A habit that takes the exchange over answers true; it sees every request, with its message when it has one. */
-function taken(habit, channel, asked) {
-  return habit.request?.({ ...channel, ...memory(channel.dir), ...asked }) === true
+/** A misbehaviour that takes the request over returns true; it sees every request, with its message when it has one. */
+function taken(behaviour, channel, asked) {
+  return behaviour.request?.({ ...channel, ...memory(channel.dir), ...asked }) === true
 }
 
-function http(server, habitName, habit, channel) {
+function http(server, behaviourName, behaviour, channel) {
   const sessions = new Set()
-  const receive = brain(habitName, channel)
+  const receive = modelServer(behaviourName, channel)
   server.on('request', (request, response) =>
     body(request, (message) => {
       response.on('error', () => {})
       const asked = { request, response, message, method: request.method, sessions, event }
-      if (taken(habit, channel, asked)) return
+      if (taken(behaviour, channel, asked)) return
       if (request.method === 'DELETE') return response.writeHead(200).end()
-      if (request.method === 'GET') return push(habit, channel, response)
-      if (!habit.modern) {
+      if (request.method === 'GET') return push(behaviour, channel, response)
+      if (!behaviour.modern) {
         if (message.method === 'server/discover') return response.writeHead(400).end('no such method')
         const session = request.headers['mcp-session-id']
         if (message.method !== 'initialize' && !sessions.has(session)) return response.writeHead(404).end()
@@ -68,14 +68,14 @@ function http(server, habitName, habit, channel) {
       }
       // In 2026-07-28 this is how a request is cancelled.
       response.on('close', () => {
-        if (!habit.discreet && !response.writableFinished) memory(channel.dir).note('seen', 'hung up')
+        if (!behaviour.discreet && !response.writableFinished) memory(channel.dir).note('seen', 'hung up')
       })
-      receive(message, ways(message, response, habit.modern ? undefined : sessions))
+      receive(message, ways(message, response, behaviour.modern ? undefined : sessions))
     }),
   )
 }
 
-/** Answers as one JSON document, or as a stream from the moment that something else is said first. */
+/** Answers as one JSON document, or as a stream from the moment that another message comes first. */
 function ways(message, response, sessions) {
   const headers = {}
   if (sessions && message.method === 'initialize') {
@@ -108,20 +108,20 @@ function ways(message, response, sessions) {
   }
 }
 
-function push(habit, channel, response) {
-  if (!habit.push) return response.writeHead(405).end()
+function push(behaviour, channel, response) {
+  if (!behaviour.push) return response.writeHead(405).end()
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  habit.push({ ...channel, ...memory(channel.dir), response, event })
+  behaviour.push({ ...channel, ...memory(channel.dir), response, event })
 }
 
-function sse(server, habitName, habit, channel) {
+function sse(server, behaviourName, behaviour, channel) {
   const streams = new Map()
-  const receive = brain(habitName, channel)
+  const receive = modelServer(behaviourName, channel)
   server.on('request', (request, response) =>
     body(request, (message) => {
       response.on('error', () => {})
-      if (taken(habit, channel, { request, response, message, method: request.method, event })) return
+      if (taken(behaviour, channel, { request, response, message, method: request.method, event })) return
       const url = new URL(request.url, 'http://127.0.0.1')
       if (request.method === 'GET') return openStream(response)
       const stream = streams.get(url.searchParams.get('session'))
@@ -142,20 +142,20 @@ function sse(server, habitName, habit, channel) {
     streams.set(session, response)
     response.on('close', () => streams.delete(session))
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    if (habit.endpoint) return habit.endpoint({ ...channel, response, session })
+    if (behaviour.endpoint) return behaviour.endpoint({ ...channel, response, session })
     response.write(`event: endpoint\ndata: /messages?session=${session}\n\n`)
   }
 }
 
-function ws(server, habitName, habit, channel) {
+function ws(server, behaviourName, behaviour, channel) {
   const wanted = new WebSocketServer({
     noServer: true,
     handleProtocols: () => 'mcp',
     maxPayload: 256 * 1024 * 1024,
   })
-  const receive = brain(habitName, channel)
+  const receive = modelServer(behaviourName, channel)
   server.on('upgrade', (request, socket, head) => {
-    if (taken(habit, channel, { request, socket, method: 'UPGRADE' })) return
+    if (taken(behaviour, channel, { request, socket, method: 'UPGRADE' })) return
     wanted.handleUpgrade(request, socket, head, (web) => {
       web.on('error', () => {})
       web.on('message', (data) =>

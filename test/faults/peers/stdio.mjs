@@ -1,15 +1,15 @@
-// stdio.mjs: the brain as a child process: `node stdio.mjs HABIT DIR [ARGUMENT]`. Every life notes its pid in DIR/pids.
+// stdio.mjs: the model server as a child process: `node stdio.mjs NAME DIR [ARGUMENT]`. Every process writes its pid to DIR/pids.
 import { spawn } from 'node:child_process'
 import { closeSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { habitNamed } from './behaviours.mjs'
-import { brain, memory } from './model.mjs'
+import { behaviourNamed } from './behaviours.mjs'
+import { memory, modelServer } from './model.mjs'
 
-const [habitName = 'good', dir = '.', argument = ''] = process.argv.slice(2)
+const [behaviourName = 'good', dir = '.', argument = ''] = process.argv.slice(2)
 const { note, once } = memory(dir)
 note('pids', process.pid)
 
-/** Past the stream's own buffer, so that a flood is not this process's memory. */
+/** Past the stream's own buffer, so that a flood does not fill this process's memory. */
 function writeAll(fd, data) {
   const bytes = Buffer.from(data)
   for (let at = 0; at < bytes.length; )
@@ -43,17 +43,17 @@ const channel = {
   },
 }
 process.stdout.on('error', () => {
-  // The reader is gone; what happens next is the habit's to decide.
+  // The reader is gone; the misbehaviour decides what happens next.
 })
-const habit = habitNamed(habitName)
-habit.start?.({ ...channel, note, once })
-if (!habit.deaf) {
-  const receive = brain(habitName, channel)
+const behaviour = behaviourNamed(behaviourName)
+behaviour.start?.({ ...channel, note, once })
+if (!behaviour.deaf) {
+  const receive = modelServer(behaviourName, channel)
   const lines = createInterface({ input: process.stdin })
   lines.on('line', (line) => receive(JSON.parse(line)))
-  if (!habit.stubborn) lines.on('close', () => process.exit(0))
+  if (!behaviour.stubborn) lines.on('close', () => process.exit(0))
 }
-if (habit.stubborn || habit.deaf) {
+if (behaviour.stubborn || behaviour.deaf) {
   setInterval(() => {}, 1000)
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {})
 }

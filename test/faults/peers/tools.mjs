@@ -1,4 +1,4 @@
-// tools.mjs: what every peer offers. `odd` and `odd-write` are where its habit shows; the second says nothing of being safe.
+// tools.mjs: the tools of every peer. `odd` and `odd-write` are where its misbehaviour shows; the second is not marked as safe to repeat.
 const tool = (name, annotations) => ({
   name,
   description: name,

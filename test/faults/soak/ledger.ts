@@ -1,9 +1,9 @@
-// ledger.ts: what was asked, what came back and what the servers say they did, held against each other.
-// Entries are forgotten once they can no longer change, so that a long run does not grow by its own bookkeeping.
+// ledger.ts: calls, their outcomes and what the servers say they did, checked against each other.
+// Entries are dropped once they can no longer change, so that a long run does not grow by its own bookkeeping.
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A call can be made again only while it is open, so that after this nothing more can come of it. */
+/** A call can be retried only while it is open, so after this its outcome is final. */
 const KEEP_MS = 90_000
 
 export function pidsIn(dir: string): number[] {
@@ -49,7 +49,7 @@ export class Ledger {
       this.#violation(`the write ${nonce} ran ${write.ran} times; it ended with ${write.outcome}`)
   }
 
-  /** Reads what a server noted since the last look. */
+  /** Reads what a server wrote since the last read. */
   collect(dir: string): void {
     const file = join(dir, 'ran')
     if (!existsSync(file)) return
@@ -66,7 +66,7 @@ export class Ledger {
     for (const line of lines) this.ran(line)
   }
 
-  /** Judges the writes that are old enough, or all of them. */
+  /** Checks the writes that are old enough, or all of them. */
   judge(all: boolean): void {
     for (const [nonce, { ran, outcome, settledAt }] of this.#writes) {
       if (settledAt === undefined || (!all && Date.now() - settledAt < KEEP_MS)) continue

@@ -1,12 +1,12 @@
-// load.ts: what is done to the board and its servers: calls by many callers, and one trouble after the other.
-// Every choice is drawn from the seed, by drawers of their own, so that a seed makes the same choices in the same order.
+// load.ts: what is done to the board and its servers: calls by many callers, and one fault after the other.
+// Every choice is drawn from the seed, by generators of their own, so that a seed makes the same choices in the same order.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Board, isPlugboardError } from '@plugboard/core'
 import { withinMs } from '../kit.ts'
 import type { LinePlan } from '../lab.ts'
 import type { Ledger } from './ledger.ts'
 import type { Random } from './random.ts'
-import type { Fleet, Member } from './servers.ts'
+import type { Member, Servers } from './servers.ts'
 import type { Watch } from './watch.ts'
 
 /** No call may be open longer, whatever happens to its server: two connects with all their attempts, and its own time. */
@@ -17,7 +17,7 @@ const EXPECTED = new Set(
 
 export interface Soak {
   readonly board: Board
-  readonly fleet: Fleet
+  readonly servers: Servers
   readonly ledger: Ledger
   readonly watch: Watch
   readonly outcomes: Map<string, number>
@@ -28,7 +28,7 @@ export interface Soak {
 
 export const count = (of: Map<string, number>, key: string) => void of.set(key, (of.get(key) ?? 0) + 1)
 
-/** One caller after the other call, until it is over. */
+/** One caller: call after call, until the run ends. */
 export async function caller(soak: Soak, random: Random, me: number): Promise<void> {
   for (let n = 0; !soak.over(); n++) {
     await oneCall(soak, random, `${me}.${n}`)
@@ -37,7 +37,7 @@ export async function caller(soak: Soak, random: Random, me: number): Promise<vo
 }
 
 async function oneCall(soak: Soak, random: Random, nonce: string): Promise<void> {
-  const { name } = random.pick(soak.fleet.members)
+  const { name } = random.pick(soak.servers.members)
   const tool = random.pick(['echo', 'echo', 'write', 'wait'])
   // Now and then longer than the entry allows.
   const ms = tool === 'wait' ? random.below(random.chance(0.02) ? 4000 : 120) : 0
@@ -82,7 +82,7 @@ async function answered(
 
 type Trouble = (soak: Soak, member: Member, random: Random) => Promise<void> | void
 
-/** A line that is bad for a while, and good again whatever happened. */
+/** A connection that is bad for a while, and good again afterwards. */
 const line =
   (plan: LinePlan): Trouble =>
   async (_soak, { peer }, random) => {
@@ -105,32 +105,34 @@ const REMOTE: Readonly<Record<string, Trouble>> = {
 }
 
 const LOCAL: Readonly<Record<string, Trouble>> = {
-  kill: ({ fleet }, member) => signal(fleet.pid(member), 'SIGKILL'),
-  terminate: ({ fleet }, member) => signal(fleet.pid(member), 'SIGTERM'),
-  freeze: ({ fleet }, member, random) => {
-    const pid = fleet.pid(member)
+  kill: ({ servers }, member) => signal(servers.pid(member), 'SIGKILL'),
+  terminate: ({ servers }, member) => signal(servers.pid(member), 'SIGTERM'),
+  freeze: ({ servers }, member, random) => {
+    const pid = servers.pid(member)
     signal(pid, 'SIGSTOP')
     setTimeout(() => signal(pid, 'SIGCONT'), 100 + random.below(500))
   },
 }
 
-const INSIDE: Readonly<Record<string, Trouble>> = { 'hang up': ({ fleet }, { name }) => fleet.hangUp(name) }
+const INSIDE: Readonly<Record<string, Trouble>> = {
+  'hang up': ({ servers }, { name }) => servers.hangUp(name),
+}
 
 const OURS: Readonly<Record<string, Trouble>> = {
   reconnect: ({ board }, { name }) => {
-    // A server that the configuration took away cannot be meant.
+    // A server that was removed from the configuration cannot be chosen.
     void board.reconnect(name).catch(() => undefined)
   },
   'change entry': (soak, { name }) => {
-    soak.fleet.change(name)
+    soak.servers.change(name)
     return applied(soak, name)
   },
   'switch off or on': (soak, { name }) => {
-    toggle(soak.fleet.off, name)
+    toggle(soak.servers.off, name)
     return applied(soak, name)
   },
   'take away or bring back': (soak, { name }) => {
-    toggle(soak.fleet.away, name)
+    toggle(soak.servers.away, name)
     return applied(soak, name)
   },
 }
@@ -139,7 +141,7 @@ function signal(pid: number | undefined, name: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(pid, name)
   } catch {
-    // It went by itself meanwhile.
+    // It ended by itself meanwhile.
   }
 }
 
@@ -147,16 +149,16 @@ function toggle(set: Set<string>, name: string): void {
   if (!set.delete(name)) set.add(name)
 }
 
-async function applied({ board, fleet, watch }: Soak, name: string): Promise<void> {
+async function applied({ board, servers, watch }: Soak, name: string): Promise<void> {
   watch.forget(name)
-  await board.apply(fleet.configured())
+  await board.apply(servers.configured())
   watch.forget(name)
 }
 
-/** One trouble after the other, and servers that were given up are tried again. */
+/** One fault after the other; failed servers are tried again. */
 export async function troublemaker(soak: Soak, random: Random): Promise<void> {
   while (!soak.over()) {
-    const member = random.pick(soak.fleet.members)
+    const member = random.pick(soak.servers.members)
     const own = member.peer ? REMOTE : member.kind === 'stdio' ? LOCAL : INSIDE
     const ours = member.kind !== 'inside' && random.chance(0.3)
     const [name, trouble] = random.pick(Object.entries(ours ? OURS : own))
@@ -167,8 +169,8 @@ export async function troublemaker(soak: Soak, random: Random): Promise<void> {
     await pause(40 + random.below(160))
     for (const { name: failed, state } of soak.board.servers())
       if (state === 'failed' && random.chance(0.1)) void soak.board.reconnect(failed).catch(() => undefined)
-    // What was switched off or taken away comes back by and by.
-    for (const set of [soak.fleet.off, soak.fleet.away])
+    // What was disabled or removed comes back after a while.
+    for (const set of [soak.servers.off, soak.servers.away])
       if (set.size > 3) {
         const [first] = set
         if (first === undefined) continue

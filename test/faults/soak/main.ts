@@ -1,4 +1,4 @@
-// main.ts: the soak: fifty servers, many callers, random troubles, and invariants that are checked all the while.
+// main.ts: the soak: fifty servers, many callers, random faults, and invariants that are checked all the while.
 // `--minutes N` (2 when left out), `--seed N`, `--keep` to put the summary into docs/reliability.md.
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { circumstances, writePart } from '../report.ts'
 import { Ledger } from './ledger.ts'
 import { caller, SETTLE_MS, type Soak, troublemaker } from './load.ts'
 import { randomOf } from './random.ts'
-import { Fleet } from './servers.ts'
+import { Servers } from './servers.ts'
 import { Watch } from './watch.ts'
 
 const MIB = 1024 * 1024
@@ -47,9 +47,9 @@ process.on('uncaughtException', (error) => violation(`uncaught: ${error.stack}`)
 const home = mkdtempSync(join(tmpdir(), 'plugboard-soak-'))
 const lab = new Lab(root)
 const ledger = new Ledger(violation)
-const fleet = await Fleet.open(root, home, lab, (line) => ledger.ran(line))
+const servers = await Servers.open(root, home, lab, (line) => ledger.ran(line))
 const fds = () => (process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0)
-/** What the open files are, for a person to look at. */
+/** What the open files are, for a reader of the report. */
 const openFiles = () =>
   readdirSync('/proc/self/fd').flatMap((fd) => {
     try {
@@ -66,13 +66,13 @@ const board = await openBoard({
   stateDir: join(home, 'state'),
   caller: 'user',
   timeoutMs: CONNECT_MS,
-  servers: fleet.configured(),
-  inProcess: fleet.inProcess,
+  servers: servers.configured(),
+  inProcess: servers.inProcess,
 })
 const end = Date.now() + minutes * 60_000
 const soak: Soak = {
   board,
-  fleet,
+  servers,
   ledger,
   watch: new Watch(board, violation),
   outcomes: new Map(),
@@ -98,17 +98,17 @@ const work = [
 await withinMs(minutes * 60_000 + 2 * SETTLE_MS, 'the end of all calls', Promise.all(work)).catch(
   (error: Error) => violation(error.message),
 )
-for (const { peer } of fleet.members) await peer?.line({ mode: 'good' })
+for (const { peer } of servers.members) await peer?.line({ mode: 'good' })
 await recovered()
 const closing = Date.now()
 await withinMs(5000, 'board.close()', board.close()).catch((error: Error) => violation(error.message))
 const closeMs = Date.now() - closing
 await pause(500)
-for (const { dir } of fleet.members) ledger.collect(dir)
+for (const { dir } of servers.members) ledger.collect(dir)
 ledger.judge(true)
 await nothingLeft()
 const summary = growthAndSummary()
-for (const { peer } of fleet.members) await peer?.close()
+for (const { peer } of servers.members) await peer?.close()
 await lab.close()
 rmSync(home, { recursive: true, force: true })
 console.log(summary)
@@ -123,7 +123,7 @@ function countingHost() {
 async function observe(): Promise<void> {
   while (!soak.over()) {
     await pause(SAMPLE_MS)
-    for (const { dir } of fleet.members) ledger.collect(dir)
+    for (const { dir } of servers.members) ledger.collect(dir)
     ledger.judge(false)
     globalThis.gc?.()
     const { heapUsed, rss } = process.memoryUsage()
@@ -131,12 +131,12 @@ async function observe(): Promise<void> {
   }
 }
 
-/** With every line good again, each server that is wanted must answer. */
+/** With every connection good again, each enabled server must answer. */
 async function recovered(): Promise<void> {
-  fleet.off.clear()
-  fleet.away.clear()
-  await board.apply(fleet.configured())
-  for (const { name } of fleet.members) {
+  servers.off.clear()
+  servers.away.clear()
+  await board.apply(servers.configured())
+  for (const { name } of servers.members) {
     soak.watch.forget(name)
     const state = board.servers().find((one) => one.name === name)?.state
     if (state === 'failed') await board.reconnect(name)
@@ -150,7 +150,7 @@ async function recovered(): Promise<void> {
 async function nothingLeft(): Promise<void> {
   const soon = (what: string, check: () => boolean) =>
     until(what, check, 3000).catch((error: Error) => violation(error.message))
-  await soon('no process is left', () => fleet.processes().length === 0)
+  await soon('no process is left', () => servers.processes().length === 0)
   await soon(`no timer is pending (${timers.size})`, () => timers.size === 0)
   await soon(`no call is open (${soak.watch.open})`, () => soak.watch.open === 0)
   await soon('no more handles are open than before', () => handles() <= before.handles)
@@ -177,7 +177,7 @@ function growthAndSummary(): string {
   return [
     `\`npm run soak -- --minutes ${minutes} --seed ${seed}\` on ${circumstances()}: **${violations.length} violations**.`,
     '',
-    `- ${fleet.members.length} servers, ${CALLERS} callers, ${calls} calls: ${list(soak.outcomes)}`,
+    `- ${servers.members.length} servers, ${CALLERS} callers, ${calls} calls: ${list(soak.outcomes)}`,
     `- ${[...soak.troubles.values()].reduce((sum, n) => sum + n, 0)} troubles: ${list(soak.troubles)}`,
     `- ${soak.watch.transitions} state events and ${soak.watch.calls} ended calls in order; ${ledger.checked} writes held against the servers' own counts`,
     `- second half: heap ${heap >= 0 ? '+' : ''}${heap} MiB, resident ${rss >= 0 ? '+' : ''}${rss} MiB (medians of its halves); most ${most((s) => s.rss)} MiB resident, ${most((s) => s.heap)} MiB heap, ${most((s) => s.fds)} files, ${most((s) => s.timers)} timers`,

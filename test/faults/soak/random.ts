@@ -1,4 +1,4 @@
-// random.ts: chance with a seed, so that a run that went wrong can be had again.
+// random.ts: seeded random numbers, so that a failed run can be repeated.
 
 export interface Random {
   /** In [0, 1). */
@@ -9,7 +9,7 @@ export interface Random {
   chance(of: number): boolean
 }
 
-/** Independent streams of one seed: what one drawer draws does not shift what another gets. */
+/** Independent streams of one seed: what one generator draws does not shift what another gets. */
 export function randomOf(seed: number, stream: number): Random {
   let state = (seed ^ Math.imul(stream + 1, 0x9e3779b1)) >>> 0
   const next = () => {

@@ -1,5 +1,5 @@
-// servers.ts: fifty servers of every transport and both eras, what can be done to each, and the list of them as the board
-// is to have it.
+// servers.ts: fifty servers of every transport and both eras, what can be done to each, and their configuration as the board
+// should have it.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ConfiguredServer, InProcessServer, ServerEntry } from '@plugboard/core'
@@ -8,12 +8,12 @@ import type { Lab, RemoteKind, RemotePeer } from '../lab.ts'
 import { insideServer } from '../neighbours.ts'
 import { pidsIn } from './ledger.ts'
 
-export const FLEET = { stdio: 8, http: 14, sse: 8, ws: 8, inside: 12 } as const
-type FleetKind = keyof typeof FLEET
+export const COUNTS = { stdio: 8, http: 14, sse: 8, ws: 8, inside: 12 } as const
+type ServerKind = keyof typeof COUNTS
 
 export interface Member {
   readonly name: string
-  readonly kind: FleetKind
+  readonly kind: ServerKind
   readonly dir: string
   readonly peer?: RemotePeer
   /** Missing for those inside the process, which the board lists by itself. */
@@ -21,10 +21,10 @@ export interface Member {
 }
 
 interface Wanted {
-  readonly kind: FleetKind
+  readonly kind: ServerKind
   readonly name: string
   readonly dir: string
-  readonly habit: string
+  readonly behaviour: string
 }
 
 const COMMON = { timeout: 1500, reconnect: { maxAttempts: 4, delayMs: 30 } }
@@ -36,7 +36,7 @@ const TOOLS = Object.entries(hints).map(([name, annotations]) => ({
   annotations,
 }))
 
-export class Fleet {
+export class Servers {
   readonly members: Member[] = []
   readonly inProcess: Record<string, InProcessServer> = {}
   readonly off = new Set<string>()
@@ -44,19 +44,19 @@ export class Fleet {
   readonly #changed = new Map<string, number>()
   readonly #ends = new Map<string, { close(): Promise<void> }>()
 
-  static async open(root: string, home: string, lab: Lab, ran: (line: string) => void): Promise<Fleet> {
-    const fleet = new Fleet()
-    for (const [kind, count] of Object.entries(FLEET))
+  static async open(root: string, home: string, lab: Lab, ran: (line: string) => void): Promise<Servers> {
+    const servers = new Servers()
+    for (const [kind, count] of Object.entries(COUNTS))
       for (let i = 0; i < count; i++) {
         const name = `${kind}${i}`
         const dir = join(home, name)
         mkdirSync(dir)
-        // The keys of FLEET are the kinds.
-        const wanted = { kind: kind as FleetKind, name, dir, habit: habitOf(kind, i) }
-        if (wanted.kind === 'inside') fleet.#addInside(wanted, ran)
-        else fleet.members.push(await started(wanted, root, lab))
+        // The keys of COUNTS are the kinds.
+        const wanted = { kind: kind as ServerKind, name, dir, behaviour: behaviourOf(kind, i) }
+        if (wanted.kind === 'inside') servers.#addInside(wanted, ran)
+        else servers.members.push(await started(wanted, root, lab))
       }
-    return fleet
+    return servers
   }
 
   #addInside({ kind, name, dir }: Wanted, ran: (line: string) => void): void {
@@ -92,7 +92,7 @@ export class Fleet {
     })
   }
 
-  /** The entry is another from now on, so that the board has to start the server anew. */
+  /** The entry is different from now on, so that the board has to restart the server. */
   change(name: string): void {
     this.#changed.set(name, ((this.#changed.get(name) ?? 0) + 1) % 100)
   }
@@ -102,7 +102,7 @@ export class Fleet {
     await this.#ends.get(name)?.close()
   }
 
-  /** The process that serves now, if one does. */
+  /** The serving process, if there is one. */
   pid(member: Member): number | undefined {
     return runningIn(member.dir).at(-1)
   }
@@ -112,23 +112,23 @@ export class Fleet {
   }
 }
 
-async function started({ kind, name, dir, habit }: Wanted, root: string, lab: Lab): Promise<Member> {
+async function started({ kind, name, dir, behaviour }: Wanted, root: string, lab: Lab): Promise<Member> {
   if (kind === 'stdio') {
-    const args = [join(root, 'test/faults/peers/stdio.mjs'), habit, dir, name]
+    const args = [join(root, 'test/faults/peers/stdio.mjs'), behaviour, dir, name]
     return { name, kind, dir, entry: { ...COMMON, type: 'stdio', command: process.execPath, args, env: {} } }
   }
   // What is left are the kinds that live in the lab.
   const remote = kind as RemoteKind
-  const peer = await lab.open(remote, habit, dir, name)
+  const peer = await lab.open(remote, behaviour, dir, name)
   return { name, kind, dir, peer, entry: { ...COMMON, type: remote, url: peer.url, headers: {} } }
 }
 
-/** Numbers of processes are given out again: only those that were started for this folder count. */
+/** Pids are reused: only processes that were started for this folder count. */
 function runningIn(dir: string): number[] {
   return pidsIn(dir).filter((pid) => isRunning(pid, dir))
 }
 
 /** Half of those that can speak 2026-07-28 do. */
-function habitOf(kind: string, at: number): string {
+function behaviourOf(kind: string, at: number): string {
   return (kind === 'stdio' || kind === 'http') && at % 2 === 1 ? 'modern/soak' : 'soak'
 }

@@ -1,7 +1,7 @@
-// watch.ts: eyes on a board's events: states that follow each other as they may, calls that start once and end once.
+// watch.ts: checks a board's events: only legal state transitions, and calls that start once and end once.
 import type { Board, StateSummary } from '@plugboard/core'
 
-/** What may follow what; a server that is configured anew starts from nothing. */
+/** The legal transitions; a server that is configured anew starts from nothing. */
 const MAY_FOLLOW: Readonly<Record<StateSummary['kind'], readonly StateSummary['kind'][]>> = {
   pending: ['pending', 'connected', 'failed', 'needs-auth'],
   connected: ['pending', 'failed', 'needs-auth', 'connected'],

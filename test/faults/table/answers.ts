@@ -1,18 +1,18 @@
 // answers.ts: faults in how a call is answered.
 import { type Fault, KINDS } from '../fault.ts'
 
-const odd = (name: string, how: string, habit: string, more: Partial<Fault> = {}): Fault => ({
+const odd = (name: string, how: string, behaviour: string, more: Partial<Fault> = {}): Fault => ({
   name,
   how,
-  habit,
+  behaviour,
   on: KINDS,
   ...more,
 })
 /** Answered, and wrongly: the tool failed, the connection did not. */
-const wrong = (name: string, how: string, habit: string): Fault =>
-  odd(name, how, habit, { call: 'TOOL_ERROR' })
+const wrong = (name: string, how: string, behaviour: string): Fault =>
+  odd(name, how, behaviour, { call: 'TOOL_ERROR' })
 
-/** Sent before the loss was known: answered by the next life, or lost with this one. */
+/** Sent before the loss was known: answered by the next process, or lost with this one. */
 const UNSURE = ['ok', 'OUTCOME_UNKNOWN'] as const
 
 export const ANSWERS: readonly Fault[] = [
@@ -22,7 +22,7 @@ export const ANSWERS: readonly Fault[] = [
     also: [
       'the server is told',
       async ({ noted, server, check }) => {
-        // Over HTTP the end of a request's stream says it in the newer era.
+        // Over HTTP the end of a request's stream says it in the modern era.
         const word = server().protocolVersion === '2026-07-28' && noted('seen').includes('hung up')
         check(word || noted('seen').includes('notifications/cancelled'), 'nobody told it')
       },
@@ -61,7 +61,7 @@ export const ANSWERS: readonly Fault[] = [
   odd('answers, then dies', 'ends 20 ms after every answer', 'answers-then-dies', {
     reconnects: 5,
     call: 'ok',
-    // Over SSE the post may meet a session that is gone already: an answer (404), so that nothing is unknown.
+    // Over SSE the post may hit a session that is already gone: a response (404), so that nothing is unknown.
     write: { stdio: UNSURE, http: UNSURE, ws: UNSURE, sse: [...UNSURE, 'IO_ERROR'] },
   }),
   odd('answers twice', 'the same id twice', 'answers-twice', {
@@ -118,8 +118,8 @@ export const ANSWERS: readonly Fault[] = [
     also: [
       'the connection stays',
       async ({ noted, check }) => {
-        const greetings = noted('seen').filter((method) => method === 'initialize').length
-        check(greetings <= 1, `it was greeted ${greetings} times`)
+        const handshakes = noted('seen').filter((method) => method === 'initialize').length
+        check(handshakes <= 1, `it was greeted ${handshakes} times`)
       },
     ],
   }),

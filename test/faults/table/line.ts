@@ -1,8 +1,8 @@
-// line.ts: faults of the way between, made by the TCP proxy in front of a good server.
+// line.ts: faults of the network, made by the TCP proxy in front of a good server.
 import type { Fault, Kind } from '../fault.ts'
 
 const REMOTE: readonly Kind[] = ['http', 'sse', 'ws']
-/** Of a call that writes and whose answer is cut off. Over SSE it may be the answer to the post that is hit, not that of the call. */
+/** For a writing call whose response is cut off. Over SSE it may be the response to the post that is hit, not that of the call. */
 const LOST_ANSWER: Fault['write'] = {
   http: 'OUTCOME_UNKNOWN',
   ws: 'OUTCOME_UNKNOWN',

@@ -4,15 +4,15 @@ import { ANSWERS } from './answers.ts'
 
 const ON: readonly Kind[] = ['stdio', 'http']
 
-const odd = (name: string, how: string, habit: string, more: Partial<Fault> = {}): Fault => ({
+const odd = (name: string, how: string, behaviour: string, more: Partial<Fault> = {}): Fault => ({
   name,
   how,
-  habit: `modern/${habit}`,
+  behaviour: `modern/${behaviour}`,
   on: ON,
   ...more,
 })
 
-/** How often the peer was asked for this, and that it did not become a storm. */
+/** Checks how often the peer got this request, and that it did not become a storm. */
 const atMost = (method: string, most: number): NonNullable<Fault['also']> => [
   `\`${method}\` at most ${most} times in a second`,
   async ({ noted, check }) => {
@@ -181,7 +181,7 @@ const ASKING: readonly Fault[] = [
 const ANSWERING: readonly Fault[] = ANSWERS.map(({ quick: _, ...fault }) => ({
   ...fault,
   name: `${fault.name} (2026-07-28)`,
-  habit: `modern/${fault.habit}`,
+  behaviour: `modern/${fault.behaviour}`,
   on: fault.on.filter((kind) => ON.includes(kind)),
 }))
 

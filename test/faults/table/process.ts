@@ -1,13 +1,13 @@
-// process.ts: faults besides the answers: noise, floods, living on and leaving.
+// process.ts: faults besides the responses: noise, floods, living on and ending.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Fault, KINDS } from '../fault.ts'
 
-export const MANNERS: readonly Fault[] = [
+export const PROCESS: readonly Fault[] = [
   {
     name: 'banner and junk',
     how: 'text, colours and broken JSON where messages belong',
     on: KINDS,
-    habit: 'banner-and-junk',
+    behaviour: 'banner-and-junk',
     quick: true,
     call: 'ok',
   },
@@ -15,29 +15,29 @@ export const MANNERS: readonly Fault[] = [
     name: 'JSON that is not JSON-RPC',
     how: 'log lines, numbers, nulls, arrays',
     on: KINDS,
-    habit: 'json-not-rpc',
+    behaviour: 'json-not-rpc',
     call: 'ok',
   },
   {
     name: 'odd bytes',
     how: 'invalid UTF-8, NUL, BOM, lone surrogates',
     on: KINDS,
-    habit: 'odd-bytes',
+    behaviour: 'odd-bytes',
     call: 'ok',
   },
-  { name: 'a batch', how: 'the answer comes in an array', on: KINDS, habit: 'batch-answer', call: 'ok' },
+  { name: 'a batch', how: 'the answer comes in an array', on: KINDS, behaviour: 'batch-answer', call: 'ok' },
   {
     name: 'byte by byte',
     how: 'characters cut in the middle, CRLF',
     on: ['stdio'],
-    habit: 'split-bytes',
+    behaviour: 'split-bytes',
     call: 'ok',
   },
   {
     name: '100 MB without a newline',
     how: 'a line that never ends',
     on: ['stdio'],
-    habit: 'endless-line',
+    behaviour: 'endless-line',
     timeoutMs: 3000,
     call: 'TIMEOUT',
     write: 'TIMEOUT',
@@ -47,7 +47,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'closes its output and lives',
     how: 'stdout is closed, the process stays and ignores signals',
     on: ['stdio'],
-    habit: 'closes-stdout',
+    behaviour: 'closes-stdout',
     quick: true,
     reconnects: 5,
     call: 'IO_ERROR',
@@ -57,7 +57,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'does not leave',
     how: 'ignores the end of its input, SIGINT and SIGTERM',
     on: ['stdio'],
-    habit: 'stubborn',
+    behaviour: 'stubborn',
     quick: true,
     call: 'ok',
   },
@@ -111,7 +111,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'stops reading',
     how: 'reads no more while 8 MiB of arguments are sent to it',
     on: ['stdio'],
-    habit: 'stops-reading',
+    behaviour: 'stops-reading',
     call: 'TIMEOUT',
     timeoutMs: 700,
     peakMiB: 300,
@@ -128,7 +128,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'grandchildren',
     how: 'starts a child of its own that ignores signals',
     on: ['stdio'],
-    habit: 'grandchildren',
+    behaviour: 'grandchildren',
     quick: true,
     call: 'ok',
   },
@@ -136,7 +136,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'grandchildren that outlive it',
     how: 'exits after a call, its child stays',
     on: ['stdio'],
-    habit: 'grandchildren-outlive',
+    behaviour: 'grandchildren-outlive',
     reconnects: 5,
     call: 'ok',
     write: ['ok', 'OUTCOME_UNKNOWN'],
@@ -145,7 +145,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'log flood',
     how: '50 000 log notifications before the answer',
     on: KINDS,
-    habit: 'notification-flood',
+    behaviour: 'notification-flood',
     timeoutMs: 15_000,
     call: 'ok',
     peakMiB: 300,
@@ -154,7 +154,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'flood of unknown notifications',
     how: '50 000 with names of their own',
     on: KINDS,
-    habit: 'unknown-notification-flood',
+    behaviour: 'unknown-notification-flood',
     timeoutMs: 15_000,
     call: 'ok',
     peakMiB: 300,
@@ -163,7 +163,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'stderr flood',
     how: '30 MB of lines',
     on: ['stdio'],
-    habit: 'stderr-flood',
+    behaviour: 'stderr-flood',
     timeoutMs: 15_000,
     call: 'ok',
   },
@@ -171,7 +171,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'stderr without a newline',
     how: '50 MiB of one line',
     on: ['stdio'],
-    habit: 'stderr-endless-line',
+    behaviour: 'stderr-endless-line',
     timeoutMs: 15_000,
     call: 'ok',
   },
@@ -179,7 +179,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'list_changed storm',
     how: '10 000 in a burst',
     on: KINDS,
-    habit: 'list-changed-storm',
+    behaviour: 'list-changed-storm',
     timeoutMs: 10_000,
     call: 'ok',
     also: [
@@ -195,7 +195,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'list_changed on every reading',
     how: 'announces a change whenever its list is read',
     on: ['stdio', 'sse', 'ws'],
-    habit: 'list-changed-echo',
+    behaviour: 'list-changed-echo',
     call: 'ok',
     also: [
       'it is read at most ten times a second',
@@ -210,14 +210,14 @@ export const MANNERS: readonly Fault[] = [
     name: 'cancels what is not its own',
     how: 'notifications/cancelled for our ids',
     on: KINDS,
-    habit: 'cancels-others',
+    behaviour: 'cancels-others',
     call: 'ok',
   },
   {
     name: 'exits after three calls',
     how: 'a server that leaves after every third answer',
     on: ['stdio'],
-    habit: 'exits-after-three',
+    behaviour: 'exits-after-three',
     reconnects: 10,
     also: [
       'ten calls, ten answers',
@@ -234,7 +234,7 @@ export const MANNERS: readonly Fault[] = [
     name: 'never stays',
     how: 'dies on every call of one tool, more often than it is brought back',
     on: ['stdio', 'sse', 'ws'],
-    habit: 'never-stays',
+    behaviour: 'never-stays',
     reconnects: 2,
     also: [
       'failed after its attempts, with a code, and tried again by the next call',
@@ -251,15 +251,15 @@ export const MANNERS: readonly Fault[] = [
     name: 'pings are not answered',
     how: 'the line is open, pings go into the void',
     on: ['http', 'sse', 'ws'],
-    habit: 'ping-silent',
+    behaviour: 'ping-silent',
     quicker: 100,
     timeoutMs: 60_000,
     also: [
       'three missed ones bring a new connection',
       async ({ noted, check }) => {
-        const greetings = () => noted('seen').filter((method) => method === 'initialize').length
-        for (let i = 0; i < 600 && greetings() < 2; i++) await pause(10)
-        check(greetings() >= 2, 'it was not connected anew')
+        const handshakes = () => noted('seen').filter((method) => method === 'initialize').length
+        for (let i = 0; i < 600 && handshakes() < 2; i++) await pause(10)
+        check(handshakes() >= 2, 'it was not connected anew')
       },
     ],
   },

@@ -73,7 +73,7 @@ function messageJson(message: Message): Plain[] {
       return [{ role: 'user', content: blocksJson(message.content) }]
     case 'assistant': {
       const content = [
-        // The API refuses text that is empty or only white.
+        // The API refuses text that is empty or only white space.
         ...(message.text.trim() === '' ? [] : [{ type: 'text', text: message.text.trimEnd() }]),
         ...message.calls.map((call) => ({
           type: 'tool_use',
@@ -123,7 +123,7 @@ interface OpenCall {
   argumentsText: string
 }
 
-/** Events of the Messages API into ours; a call is told when it is whole. */
+/** Turns events of the Messages API into ours; a call is emitted when it is complete. */
 export async function* readAnthropic(events: AsyncIterable<string>): AsyncGenerator<ModelEvent> {
   const open = new Map<unknown, OpenCall>()
   let reason: StopReason | undefined

@@ -1,10 +1,10 @@
-// arguments.ts: what a model answered under its provider's form of a tool, as the tool's own schema takes it.
+// arguments.ts: turns arguments in the provider's form of a tool back into what the tool's own schema takes.
 import type { OfferedTool } from '@plugboard/core/tools'
 import type { ModelEvent } from './model.ts'
 
 type Decode = (args: unknown, schema: OfferedTool['inputJsonSchema']) => Readonly<Record<string, unknown>>
 
-/** The same events; the arguments of calls are put back into the form that the tool asked for. */
+/** The same events; the arguments of calls are put back into the form of the tool's schema. */
 export async function* withOwnArguments(
   tools: readonly OfferedTool[],
   decode: Decode,
@@ -24,7 +24,7 @@ function ownArguments(text: string, tool: OfferedTool, decode: Decode): string {
     const own = decode(args, tool.inputJsonSchema)
     return own === args ? text : JSON.stringify(own)
   } catch {
-    // Not JSON: whoever reads the call tells the model so.
+    // Not JSON: the reader of the call tells the model so.
     return text
   }
 }

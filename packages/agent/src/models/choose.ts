@@ -1,4 +1,4 @@
-// choose.ts: which model is meant, from what was said on the command line and what the environment has.
+// choose.ts: which model to use, from the command line and the environment.
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
 import { anthropicModel } from './anthropic.ts'
@@ -11,7 +11,7 @@ export interface ModelChoice {
   readonly host: Host
   readonly model?: string | undefined
   readonly baseUrl?: string | undefined
-  /** Which of the two wire formats; otherwise told from the model's name and the keys. */
+  /** Which of the two wire formats; otherwise derived from the model's name and the keys. */
   readonly api?: Api | undefined
   readonly contextTokens?: number
 }
@@ -19,8 +19,8 @@ export interface ModelChoice {
 const DEFAULTS = { anthropic: 'claude-sonnet-4-5', openai: 'gpt-4.1' } as const
 
 /**
- * The model to talk to. A name that begins with `claude` speaks Anthropic's format, any other OpenAI's; without a name
- * the keys decide. A key is needed unless a base URL leads elsewhere: a local server often takes none.
+ * The model to use. A name that begins with `claude` speaks Anthropic's format, any other OpenAI's; without a name
+ * the keys decide. A key is needed unless a base URL leads elsewhere: a local server often needs none.
  */
 export function chooseModel(choice: ModelChoice): Model {
   const { host, contextTokens } = choice

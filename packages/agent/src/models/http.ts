@@ -1,5 +1,5 @@
 // http.ts: one streaming request to a provider: sent, refused by status, read as server-sent events, ended by a signal
-// or by silence. It knows nothing of what the events mean, and never tries twice; the loop does.
+// or a timeout. It does not know what the events mean, and never retries; the loop does.
 import { Cancelled } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
 import { MODEL_LIMITS } from '../limits.ts'
@@ -87,7 +87,7 @@ async function* readEvents(body: ReadableStream<Uint8Array>, clock: Silence): As
       }
     }
   } finally {
-    // Whoever stops reading closes the connection; one that is already broken cannot be.
+    // A reader that stops closes the connection; one that is already broken cannot be closed.
     await reader.cancel().catch(() => undefined)
   }
 }
@@ -117,7 +117,7 @@ function kindOf(status: number): FailureKind {
   return status === 401 || status === 403 ? 'auth' : 'request'
 }
 
-/** The provider's own sentence, out of a body that may be anything. */
+/** The provider's own message, out of a body that may be anything. */
 async function errorText(response: Response): Promise<string> {
   const reader = response.body?.getReader()
   if (!reader) return ''
@@ -138,12 +138,12 @@ function messageIn(text: string): string | undefined {
     if (typeof error === 'string') return error
     return typeof error?.message === 'string' ? error.message : undefined
   } catch {
-    // Not JSON: then the text itself is what there is to say.
+    // Not JSON: then the text itself is the message.
     return undefined
   }
 }
 
-/** Ends a request that nobody wants any more, or that has gone silent, and knows which it was. */
+/** Ends a request that its caller cancelled or that has gone silent, and knows which it was. */
 class Silence {
   readonly #host: Host
   readonly #outer: AbortSignal | undefined
@@ -172,7 +172,7 @@ class Silence {
     this.#stop = this.#host.awaitedTimer(ms, () => this.#check())
   }
 
-  /** Cheap, because it comes with every piece: the timer that runs looks again later. */
+  /** Cheap, because it runs for every piece: the running timer checks again later. */
   heard(): void {
     this.#since = this.#host.now()
   }
@@ -182,7 +182,7 @@ class Silence {
     if (this.#expired)
       return new ModelFailure('timeout', `The model said nothing for ${Math.round(this.#ms / 1000)} s.`)
     if (error instanceof ModelFailure) return error
-    // Whatever fetch and its streams throw is a connection that is not there, or no longer.
+    // Whatever fetch and its streams throw means a connection that failed or was lost.
     return new ModelFailure('network', 'The model cannot be reached, or the connection broke.', {
       cause: error,
       hint: 'Check the base URL and the network.',

@@ -54,7 +54,7 @@ export type FailureKind =
   /** Something that is not the format it should be. */
   | 'garbage'
   | 'auth'
-  /** Refused as wrong: trying again cannot help. */
+  /** Refused as wrong: a retry cannot help. */
   | 'request'
 
 const CODES: Readonly<Record<FailureKind, ErrorCode>> = {

@@ -1,4 +1,4 @@
-// What the adapters make of odd streams, and which model is meant.
+// How the adapters read odd streams, and which model is chosen.
 import { systemHost } from '@plugboard/core/host'
 import { describe, expect, it } from 'vitest'
 import { anthropicBody, readAnthropic } from './anthropic.ts'
@@ -18,7 +18,7 @@ async function all<T>(events: AsyncIterable<T>): Promise<T[]> {
 
 const withEnv = (env: Record<string, string>) => systemHost({ env })
 
-describe('which model is meant', () => {
+describe('the choice of a model', () => {
   it.each([
     [{ ANTHROPIC_API_KEY: 'k' }, {}, 'claude-sonnet-4-5'],
     [{ OPENAI_API_KEY: 'k' }, {}, 'gpt-4.1'],
@@ -37,7 +37,7 @@ describe('which model is meant', () => {
     )
   })
 
-  it('refuses an address that is none', () => {
+  it('refuses an invalid base URL', () => {
     expect(() => chooseModel({ host: withEnv({}), baseUrl: 'file:///etc/passwd', model: 'x' })).toThrow(
       /not a web address/,
     )
@@ -85,7 +85,7 @@ describe('odd streams', () => {
     await expect(all(events)).rejects.toMatchObject({ kind })
   })
 
-  it.each([readAnthropic, readOpenAi])('is not shaken by events of no meaning', async (read) => {
+  it.each([readAnthropic, readOpenAi])('ignores unknown events', async (read) => {
     const odd = lines(
       { type: 'ping' },
       { choices: 'no' },

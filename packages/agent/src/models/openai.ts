@@ -1,4 +1,4 @@
-// openai.ts: chat completions as OpenAI and everything compatible with it speaks them, streaming.
+// openai.ts: chat completions of OpenAI and everything compatible with it, streaming.
 import { type OfferedTool, toOpenAiChat } from '@plugboard/core/tools'
 import { type CallResult, type ContentBlock, type Message, textOf, type Usage } from '../messages.ts'
 import { eventData } from './http.ts'
@@ -39,7 +39,7 @@ export function openAiModel(options: OpenAiOptions): Model {
   }
 }
 
-/** OpenAI itself has renamed the limit of an answer; the compatible ones know it by its old name. */
+/** OpenAI itself has renamed the limit of a response; the compatible servers know it by its old name. */
 export function openAiBody(model: string, request: ModelRequest, own: boolean): Plain {
   const { system, temperature, stopSequences, maxTokens } = request
   return {
@@ -81,7 +81,7 @@ function messageJson(message: Message): Plain[] {
   }
 }
 
-/** A result takes text only, so its pictures follow as if the user had shown them. */
+/** A result takes text only, so its images follow as if the user had sent them. */
 function resultsJson(results: readonly CallResult[]): Plain[] {
   const answers = results.map(({ id, isError, content }) => {
     const said = textOf(content) || '(nothing)'
@@ -121,7 +121,7 @@ interface OpenCall {
   argumentsText: string
 }
 
-/** Chunks of a chat completion into our events; calls are told when the answer is whole. */
+/** Turns chunks of a chat completion into our events; calls are emitted when the response is complete. */
 export async function* readOpenAi(events: AsyncIterable<string>): AsyncGenerator<ModelEvent> {
   const calls = new Map<number, OpenCall>()
   let reason: StopReason | undefined

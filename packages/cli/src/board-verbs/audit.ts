@@ -1,4 +1,4 @@
-// audit: the record of what was allowed, refused and done, and whether anybody changed it since.
+// audit: the log of what was allowed, refused and done, and whether it was changed since.
 import { auditKeysOf, auditPath } from '@plugboard/core'
 import { printable } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
@@ -30,7 +30,7 @@ const KEY_PLACES = {
   file: 'a file beside the log (audit.jsonl.key)',
 } as const
 
-/** What was found, what it rests on, and what it cannot show. */
+/** What the check found, what it is based on, and what it cannot show. */
 function verified({ lines, rotatedAway, seals }: Extract<AuditCheck, { ok: true }>): string {
   const found = [`${lines} lines, none changed, moved or taken out.`]
   if (rotatedAway > 0)

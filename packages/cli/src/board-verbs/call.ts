@@ -1,5 +1,5 @@
-// call: one tool, once. The words behind it are typed by the tool's own schema; what it does on the way (progress,
-// questions) is shown on a terminal, and Ctrl-C reaches the server before the command ends.
+// call: one tool, once. Its arguments are typed by the tool's own schema; progress and questions are shown on a
+// terminal, and Ctrl-C reaches the server before the command ends.
 import type { Board, Tool, ToolResult } from '@plugboard/core'
 import { InvalidInput, isPlugboardError } from '@plugboard/core/errors'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
@@ -22,7 +22,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const given = invocation.option('args')
   const text = given === '-' ? await readStdin(TOOL_LIMITS.argumentBytes) : given
   const line = new ProgressLine(invocation.output)
-  const person = given === '-' ? {} : userPromptOptions(invocation, line)
+  const prompts = given === '-' ? {} : userPromptOptions(invocation, line)
   return withBoard(
     invocation,
     async ({ board, signal }) => {
@@ -40,7 +40,7 @@ export async function run(invocation: Invocation): Promise<number> {
           signal,
           onProgress: (progress) => line.progress(progress),
           ...(timeoutMs !== undefined && { timeoutMs }),
-          // Only a person at a terminal gets a cut.
+          // Only a user at a terminal gets shortened output.
           ...((invocation.flag('full') || invocation.output.json || !isTerminal(1)) && {
             maxResultChars: Number.POSITIVE_INFINITY,
             keepAnswer: true,
@@ -51,12 +51,12 @@ export async function run(invocation: Invocation): Promise<number> {
         return result.isError ? EXIT.toolError : EXIT.done
       } catch (error) {
         line.end()
-        if (isPlugboardError(error) && error.code === 'CANCELLED') await letItSee(board, tool)
+        if (isPlugboardError(error) && error.code === 'CANCELLED') await flushCancellation(board, tool)
         if (
           isPlugboardError(error) &&
           error.code === 'TOOL_NOT_FOUND' &&
           error.server &&
-          !person.elicit &&
+          !prompts.elicit &&
           !isSlip(name, board)
         )
           invocation.output.note(
@@ -65,11 +65,11 @@ export async function run(invocation: Invocation): Promise<number> {
         throw error
       }
     },
-    person,
+    prompts,
   )
 }
 
-/** Whether the name is all but that of a tool which is there. */
+/** Whether the name is nearly that of a known tool. */
 function isSlip(name: string, board: Board): boolean {
   const names = board
     .tools()
@@ -92,7 +92,7 @@ function show(invocation: Invocation, tool: Tool, result: ToolResult, durationMs
   if (output.verbose) for (const warning of warnings) output.note(oneLine(warning, 300))
 }
 
-/** Most schemas let any argument pass, and most servers drop what they do not know: a slip would go unseen. */
+/** Most schemas accept any argument, and most servers drop unknown ones: a typo would go unseen. */
 function noteStrangers(invocation: Invocation, args: Readonly<Record<string, unknown>>, tool: Tool): void {
   const { yellow } = invocation.output.errorColor
   const { serverName, toolName } = tool.mcpInfo
@@ -108,7 +108,7 @@ function noteStrangers(invocation: Invocation, args: Readonly<Record<string, unk
     )
 }
 
-/** The user's own call is consent, but a tool that is no longer what it was is worth a word. */
+/** The user's own call is consent, but a tool that has changed is worth a warning. */
 async function noteChange(invocation: Invocation, board: Board, tool: Tool): Promise<void> {
   const { serverName, toolName } = tool.mcpInfo
   const changes = await board.changedTools(serverName)
@@ -121,9 +121,9 @@ async function noteChange(invocation: Invocation, board: Board, tool: Tool): Pro
 
 const SEEN_MS = 300
 
-/** A server that answers has read everything before the question, the cancellation included. */
-async function letItSee(board: Board, tool: Tool | undefined): Promise<void> {
+/** A server that answers has read everything sent before the ping, the cancellation included. */
+async function flushCancellation(board: Board, tool: Tool | undefined): Promise<void> {
   if (!tool?.available) return
-  // Whatever it answers, it has read; and one that does not answer is not waited for.
+  // Whatever it answers, it has read; a server that does not answer is not waited for.
   await board.request(tool.mcpInfo.serverName, 'ping', {}, { timeoutMs: SEEN_MS }).catch(() => undefined)
 }

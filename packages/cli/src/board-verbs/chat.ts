@@ -1,4 +1,4 @@
-// chat: talk to a model that has every tool of the board: at a terminal, or one question and one answer with -p.
+// chat: a conversation with a model that has every tool of the board: at a terminal, or one question and one answer with -p.
 import { resolve } from 'node:path'
 import {
   type Api,
@@ -33,29 +33,29 @@ export async function run(invocation: Invocation): Promise<number> {
       invocation,
       model,
       rules: await allowed(invocation),
-      session: (plugged, desk) => sessionOf(invocation, model, plugged, desk),
+      session: (opened, userPrompts) => sessionOf(invocation, model, opened, userPrompts),
     })
   }
   const { printRun } = await import('../chat/print.ts')
-  const person = await personFor(invocation)
-  const desk = new UserPrompts(person)
+  const user = await userFor(invocation)
+  const userPrompts = new UserPrompts(user)
   return await withBoard(
     invocation,
-    async (plugged) => {
-      const troubles = new ServerNotices(plugged.board)
+    async (opened) => {
+      const troubles = new ServerNotices(opened.board)
       const tell = () => {
         const trouble = troubles.next()
         if (trouble !== undefined && !invocation.output.json)
           invocation.output.note(invocation.output.errorColor.yellow(`! ${trouble}`))
       }
       tell()
-      const session = sessionOf(invocation, model, plugged, desk)
-      const code = await printRun(session.say([userMessage(prompt)], plugged.signal), invocation.output)
-      // What failed on the way is known by now.
+      const session = sessionOf(invocation, model, opened, userPrompts)
+      const code = await printRun(session.say([userMessage(prompt)], opened.signal), invocation.output)
+      // Servers that failed meanwhile are known by now.
       tell()
       return code
     },
-    { ...desk.ports(model), ...(await allowed(invocation)) },
+    { ...userPrompts.ports(model), ...(await allowed(invocation)) },
   )
 }
 
@@ -84,14 +84,14 @@ function sessionOf(
   invocation: Invocation,
   model: Model,
   { board, configuration }: OpenedBoard,
-  desk: UserPrompts,
+  userPrompts: UserPrompts,
 ): Session {
   const maxTurns = maxTurnsOf(invocation)
   const record = invocation.option('record')
   return new Session({
     board,
     model,
-    desk,
+    userPrompts,
     host: invocation.host,
     cwd: configuration.place.root,
     ...(maxTurns !== undefined && { maxTurns }),
@@ -99,14 +99,14 @@ function sessionOf(
   })
 }
 
-/** With a terminal there is somebody to ask, also when the answer goes into a pipe. */
-async function personFor(invocation: Invocation): Promise<UserInterface> {
+/** With a terminal there is a user to ask, also when the answer goes into a pipe. */
+async function userFor(invocation: Invocation): Promise<UserInterface> {
   if (invocation.output.json || !isTerminal(0) || !isTerminal(2)) return {}
   const { userAtTerminal } = await import('../chat/user-prompts.ts')
   return userAtTerminal(invocation.output)
 }
 
-/** `--allow` stands beside the rules of the settings, for this run. */
+/** `--allow` adds to the rules of the settings, for this run. */
 async function allowed(invocation: Invocation): Promise<Pick<BoardOptions, 'rules'>> {
   const allow = invocation.options('allow')
   if (allow.length === 0) return {}

@@ -18,7 +18,7 @@ import { EXIT } from '../output.ts'
 import { onPort } from './port.ts'
 import { readTokenFile } from './token-file.ts'
 
-/** Each takes memory; no machine that this runs on is quicker with more. */
+/** Each takes memory; more do not make any usual machine faster. */
 const THREADS_MAX = 64
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -29,7 +29,7 @@ export async function run(invocation: Invocation): Promise<number> {
     throw new InvalidInput(`--root: ${root} is not a folder.`)
   const own = plugboardHome(host)
   const unfit = unsuitableRoot(root, { home: host.home, own })
-  // An index that was made of one before can still be removed.
+  // An index that was made before can still be removed.
   if (unfit !== undefined && !invocation.flag('drop'))
     throw new InvalidInput(`--root: ${unfit}, which is never searched.`, {
       hint: 'Start it in a project folder, or name one with --root.',
@@ -68,7 +68,7 @@ export async function run(invocation: Invocation): Promise<number> {
       const serving = http
         ? serveHttp(invocation, server, http, stop.signal)
         : server.serveStdio().then(({ closed }) => Promise.race([closed, aborted(stop.signal)]))
-      // Said when it is known; the tools that need no model are served meanwhile. A root that is gone is said by every call.
+      // Printed when it is known; tools that need no model are served meanwhile. Every call reports a root that is gone.
       void server.modelProblem().then(
         (problem) => tellModel(output, problem),
         () => undefined,
@@ -87,7 +87,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
 }
 
-/** The server's errors are a family of their own; here they are said as the command says all errors. */
+/** The server has its own error classes; here they are printed like all errors of the command. */
 function told(error: unknown): unknown {
   if (!(error instanceof CodebaseError)) return error
   return new IoError(error.message, { cause: error, ...(error.hint !== undefined && { hint: error.hint }) })
@@ -98,7 +98,7 @@ function tellModel(output: Invocation['output'], problem: string | undefined): v
     output.note(`The model cannot be used: ${problem} search_by_embedding ranks by words alone.`)
 }
 
-/** A line for every tenth of the way; for embedding, which takes long, one at each change. */
+/** A line for every tenth of the work; for embedding, which takes long, one at each change. */
 function inSteps(output: Invocation['output']): (progress: IndexProgress) => void {
   let last = ''
   return ({ part, done, of }) => {
@@ -117,7 +117,7 @@ interface Http extends HttpOptions {
   readonly made?: string
 }
 
-/** As `serve` has them; only that the user who starts it needs no token here. */
+/** As in `serve`, except that the user who starts it needs no token here. */
 function httpOptions(invocation: Invocation): Http {
   const file = invocation.option('token-file')
   const none = invocation.flag('no-auth')
@@ -158,7 +158,7 @@ async function serveHttp(
 ): Promise<void> {
   const { output } = invocation
   const handle = await onPort(() => server.serveHttp(options))
-  // The address an MCP client is given is not the one where plain JSON-RPC is spoken.
+  // The URL for MCP clients is not the one for plain JSON-RPC.
   const mcp = `${handle.url}/mcp`
   const who = process.platform === 'linux' ? 'Other users and machines send' : 'Callers send'
   output.result({ url: handle.url, mcp, ...(made && { token: made }) }, () =>

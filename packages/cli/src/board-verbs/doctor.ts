@@ -1,4 +1,4 @@
-// doctor: walks servers up their ladders, several at a time, and says for each where it stopped and what to do.
+// doctor: checks servers step by step, several at a time, and says for each where it stopped and what to do.
 import { type Configuration, findResolution, hostForPrograms, type Resolution } from '@plugboard/core/config'
 import { type Diagnosis, diagnose, type Finding, type Step } from '@plugboard/core/doctor'
 import type { Colors } from '../colors.ts'
@@ -29,7 +29,7 @@ export async function run(invocation: Invocation): Promise<number> {
   })
 }
 
-/** What a managed machine hides was hidden on purpose; it is looked at when asked for by name. */
+/** What a managed machine hides was hidden on purpose; it is checked when asked for by name. */
 function everyone({ resolutions }: Configuration): Resolution[] {
   return [...resolutions.values()].filter(
     ({ server, contenders }) => server || contenders.some(({ verdict }) => verdict.kind !== 'hidden'),

@@ -1,4 +1,4 @@
-// get, live: one server in full, with how it is right now.
+// get with a board: one server in full, with its current state.
 import { findResolution, maskEntry } from '@plugboard/core/config'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'

@@ -1,4 +1,4 @@
-// list, live: connects every enabled server and shows how it went, growing on a terminal as answers come in.
+// list with a board: connects every enabled server and shows the result, growing on a terminal as answers arrive.
 import type { Board, ServerSnapshot } from '@plugboard/core'
 import { cursor, withoutCodes } from '../colors.ts'
 import type { Invocation } from '../context.ts'
@@ -57,7 +57,7 @@ export function snapshotRow(server: ServerSnapshot): ServerRow {
   }
 }
 
-/** The command ends here, and with it the attempt: whatever has not answered by now has failed, as far as this run goes. */
+/** The command ends here, and with it the attempt: a server that has not answered by now has failed for this run. */
 function givenUp(row: ServerRow, waitedMs: number): ServerRow {
   if (row.state !== 'pending') return row
   return {
@@ -70,7 +70,7 @@ function givenUp(row: ServerRow, waitedMs: number): ServerRow {
   }
 }
 
-/** A connect that runs out of time says so itself, a moment after it could have succeeded. */
+/** A connect that times out says so itself, a moment after it could have succeeded. */
 const SETTLE_MS = 500
 
 const FRAME_MS = 60
@@ -89,7 +89,7 @@ class Screen {
     this.#timer ??= setTimeout(() => this.drawIfItFits(), FRAME_MS)
   }
 
-  /** What has scrolled off the top cannot be drawn over: then only the end is shown. */
+  /** What has scrolled off the top cannot be redrawn: then only the end is shown. */
   drawIfItFits(): void {
     this.#timer = undefined
     const text = this.#text()

@@ -1,4 +1,4 @@
-// login: brings a person and a server's authorization together, once.
+// login: logs the user in to a server, once.
 import { createInterface } from 'node:readline'
 import { login, loginsFor } from '@plugboard/core/auth'
 import { type Configuration, findResolution } from '@plugboard/core/config'
@@ -25,7 +25,7 @@ export async function run(invocation: Invocation): Promise<number> {
     ...(!browser && { readPasted: (signal: AbortSignal) => readPasted(signal) }),
     signal: stop.signal,
   })
-  // A login is worth what the server makes of it.
+  // Only the server can tell whether a login is good.
   const row = await withBoard(invocation, async ({ board, signal }) => {
     await board.connection(name).settled(signal)
     return board
@@ -42,7 +42,7 @@ export async function run(invocation: Invocation): Promise<number> {
   return row?.state === 'connected' ? EXIT.done : EXIT.connect
 }
 
-/** A server that one can log in to, and where its logins are kept. */
+/** A server that supports login, and where its logins are kept. */
 export async function loginAt(invocation: Invocation, name: string) {
   const { host } = invocation
   const configuration = await invocation.configuration()
@@ -67,7 +67,7 @@ function remoteServer(configuration: Configuration, name: string) {
   return { ...server, entry }
 }
 
-/** Nothing, when input ends where nobody types: the browser may still come back by itself. */
+/** Undefined when input ends and no user types: the browser may still come back by itself. */
 async function readPasted(signal: AbortSignal): Promise<string | undefined> {
   const reader = createInterface({ input: process.stdin, output: editorOutput(2) })
   try {

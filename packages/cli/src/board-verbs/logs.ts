@@ -1,4 +1,4 @@
-// logs: what a server said beside the protocol, from any process that ran it.
+// logs: what a server wrote beside the protocol, from any process that ran it.
 
 import { followLog, type LogLine, readLog } from '@plugboard/core'
 import { findResolution } from '@plugboard/core/config'
@@ -41,7 +41,7 @@ function countOption(invocation: Invocation): number {
   return Number(text)
 }
 
-/** What a server writes may hold terminal codes; in a pipe too they are shown, because a log is read by people. */
+/** A server's output may hold terminal codes; they are made visible in a pipe too, because users read logs. */
 function asText({ at, stream, text }: LogLine, dim: (text: string) => string): string {
   return `${dim(`${new Date(at).toISOString()} ${stream.padEnd(9)}`)} ${visible(text).replaceAll('\n', '\\n')}`
 }

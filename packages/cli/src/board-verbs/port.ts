@@ -1,4 +1,4 @@
-// port.ts: what a person is told when the port or the address they chose cannot be had.
+// port.ts: the error texts for a port or a host name that cannot be used.
 import { InvalidInput } from '@plugboard/core/errors'
 
 const PORT: Readonly<Record<string, string>> = {

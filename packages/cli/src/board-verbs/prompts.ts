@@ -1,4 +1,4 @@
-// prompts: what servers offer to say, and what each of them wants to know.
+// prompts: the prompts that servers offer, and the arguments of each.
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
 import { allServers } from '../shared/missing-servers.ts'

@@ -1,4 +1,4 @@
-// read: one resource. Text goes to stdout; bytes go to a file, unless they are sent somewhere with -o.
+// read: one resource. Text goes to stdout; bytes go to a file, unless -o names where.
 import { join } from 'node:path'
 import type { ResourceContent } from '@plugboard/core'
 import { IoError } from '@plugboard/core/errors'
@@ -61,13 +61,13 @@ function row(content: ResourceContent, file: SavedFile | undefined) {
 
 function bytesOf(content: ResourceContent): Buffer {
   if ('text' in content) return Buffer.from(content.text)
-  // Buffer.from skips what is not base64; a resource that loses bytes that way is not worth having.
+  // Buffer.from skips what is not base64; a resource that loses bytes that way is useless.
   if (!/^[A-Za-z0-9+/_\-\s]*={0,2}\s*$/.test(content.blob))
     throw new IoError('The server sent bytes that are not base64.', { stage: 'call' })
   return Buffer.from(content.blob, 'base64')
 }
 
-/** Among the results, where the rest of what servers send is kept. */
+/** Among the results, where other files from servers are kept. */
 function keep(
   stateDir: string,
   { host }: Invocation,

@@ -1,4 +1,4 @@
-// reconnect: connects one server afresh, whatever is remembered of it, and says how that went.
+// reconnect: connects one server afresh, whatever is remembered of it, and prints the result.
 
 import type { Board, ServerSnapshot } from '@plugboard/core'
 import { findResolution } from '@plugboard/core/config'
@@ -20,7 +20,7 @@ export async function run(invocation: Invocation): Promise<number> {
   })
 }
 
-/** The server as it is once it is connected; rejects with the reason when it is not. */
+/** The server once it is connected; rejects with the reason when it does not connect. */
 export async function reconnect(board: Board, name: string, signal: AbortSignal): Promise<ServerSnapshot> {
   const snapshot = await board.reconnect(name, { signal })
   if (snapshot.state === 'connected') return snapshot

@@ -1,4 +1,4 @@
-// serve: every server of the board behind one endpoint, over stdio or HTTP, until the client leaves or a signal comes.
+// serve: every server of the board behind one endpoint, over stdio or HTTP, until the client leaves or a signal arrives.
 import { createHash, randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -47,11 +47,11 @@ export async function run(invocation: Invocation): Promise<number> {
     if (stop.signal.aborted) process.exit(EXIT.interrupted)
     stop.abort()
   }
-  // A signal that comes before there is something to read again does nothing; it must not end the process.
+  // A SIGHUP before there is something to reload does nothing; it must not end the process.
   const reload: Reload = { again: () => undefined }
   const onHangUp = () => reload.again()
   const exposure = exposureOf(invocation.options('expose'), '--expose')
-  // The grants are read first: a wrong file is told before any server starts.
+  // The grants are read first: a wrong file is reported before any server starts.
   const http = invocation.flag('http') ? httpOptions(invocation, exposure) : undefined
   process.on('SIGHUP', onHangUp)
   const gateway = await open(invocation, exposure, http?.port)
@@ -86,7 +86,7 @@ interface Reload {
 
 async function open(invocation: Invocation, exposure: Exposure, port: number | undefined): Promise<Gateway> {
   const configuration = await invocation.configuration({
-    // The client that reads this endpoint may have it in a file that we read too.
+    // The client of this endpoint may list it in a file that we read too.
     refuse: ({ entry }) =>
       isOwnAddress(entry, port) ? 'it is the endpoint that is being served' : undefined,
   })
@@ -117,7 +117,7 @@ async function open(invocation: Invocation, exposure: Exposure, port: number | u
   )
 }
 
-/** Keys and memory that outlive the process, so that clients can go on after a restart. */
+/** Keys and state that outlive the process, so that clients can go on after a restart. */
 async function durable(
   invocation: Invocation,
   root: string,
@@ -156,7 +156,7 @@ function limitsOf(invocation: Invocation, { gateway }: Configuration): Partial<G
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
-/** Reads the configuration again; what is wrong with it is told as it is after any change of a file. */
+/** Reloads the configuration; faults are reported as after any change of a file. */
 function rereader({ output }: Invocation, gateway: Gateway): () => void {
   const tell = (text: string) => {
     if (!output.quiet) write(2, `${text}\n`)

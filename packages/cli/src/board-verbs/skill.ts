@@ -1,5 +1,5 @@
-// skill: one file of a skill, its SKILL.md unless another is named. Only what is verified gets out; where a server makes
-// that impossible it is said.
+// skill: one file of a skill, its SKILL.md unless another is named. Only verified content is printed; where a server makes
+// verification impossible the command says so.
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'

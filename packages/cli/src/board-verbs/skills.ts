@@ -1,4 +1,4 @@
-// skills: what servers teach, by name and description. Nothing of a skill is read for it.
+// skills: the skills that servers offer, by name and description. It reads no skill.
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
 import { allServers } from '../shared/missing-servers.ts'

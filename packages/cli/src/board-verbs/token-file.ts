@@ -1,4 +1,4 @@
-// token-file.ts: the file of tokens that may come in over HTTP: one a line, at least 16 characters, `#` starts a comment.
+// token-file.ts: the file of tokens for HTTP clients: one a line, at least 16 characters, `#` starts a comment.
 import { readFileSync } from 'node:fs'
 import { InvalidInput } from '@plugboard/core/errors'
 

@@ -1,12 +1,12 @@
-// token-grants.ts: the file with the tokens of `serve --http`: read strictly at the start, and followed while it runs. A file that
-// cannot be used any more changes nothing: the last good one stays, and the fault is told.
+// token-grants.ts: the file with the tokens of `serve --http`: read strictly at the start, and followed while it runs. When the
+// file becomes unusable the last good grants stay, and the fault is reported.
 import { statSync } from 'node:fs'
 import { InvalidInput } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type AccessGrant, type Exposure, narrowed, readExposure } from '@plugboard/gateway'
 import { readTokenFile } from './token-file.ts'
 
-/** What follows a token on its line narrows what that client is shown. */
+/** Patterns after a token on its line narrow what that client sees. */
 export function readTokens(file: string, exposure: Exposure): AccessGrant[] {
   return readTokenFile(file).map(({ token, rest }) => ({
     token,
@@ -15,7 +15,7 @@ export function readTokens(file: string, exposure: Exposure): AccessGrant[] {
   }))
 }
 
-/** What cannot be a pattern is an error of the place it was written in. */
+/** An invalid pattern is reported with the file and line it was written in. */
 export function exposureOf(patterns: readonly string[], place: string): Exposure {
   try {
     return readExposure(patterns)
@@ -37,7 +37,7 @@ export interface FollowedTokens {
   stop(): void
 }
 
-/** Looks at the file a few times a second: that sees every way in which a file can be replaced. */
+/** Polls the file a few times a second: that sees every way of replacing a file. */
 export function followTokens(file: string, exposure: Exposure, listener: TokenListener): FollowedTokens {
   let seen = lookOf(file)
   let told: string | undefined
@@ -49,7 +49,7 @@ export function followTokens(file: string, exposure: Exposure, listener: TokenLi
       listener.changed(grants)
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error
-      // The same fault is told once, until the file is good again.
+      // The same fault is reported once, until the file is good again.
       if (told !== error.message)
         listener.failed(`${error.message} The tokens that were read last stay valid until it is mended.`)
       told = error.message

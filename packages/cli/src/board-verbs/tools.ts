@@ -1,4 +1,4 @@
-// tools: what every server can do, by the names that models and `call` use.
+// tools: the tools of every server, by the names that models and `call` use.
 import type { Board, Tool } from '@plugboard/core'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
@@ -27,7 +27,7 @@ export async function run(invocation: Invocation): Promise<number> {
   )
 }
 
-/** One server has to be there when it is named; of all of them, those that are. */
+/** A server that is named must connect; of all of them, those that do are shown. */
 async function connect(invocation: Invocation, plugged: OpenedBoard, server: string | undefined) {
   if (server === undefined) await allServers(invocation, plugged)
   else await plugged.board.connection(server).list('tools', plugged.signal)
@@ -155,7 +155,7 @@ function showCosts(invocation: Invocation, board: Board, server: string | undefi
   return EXIT.done
 }
 
-/** How definitions differ from those that were accepted by using them. */
+/** How definitions differ from the accepted ones; using a tool accepts its definition. */
 async function reviewChanges(
   invocation: Invocation,
   { board, signal }: OpenedBoard,

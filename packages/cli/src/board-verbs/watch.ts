@@ -1,4 +1,4 @@
-// watch: says whenever a resource changes, until it is interrupted.
+// watch: prints a line whenever a resource changes, until it is interrupted.
 import { type Invocation, words } from '../context.ts'
 import { EXIT, jsonLine, safe } from '../output.ts'
 import { forStdout } from '../shared/sanitize.ts'
@@ -8,7 +8,7 @@ import { type OpenedBoard, withBoard } from '../with-board.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const [server = '', uri = ''] = words(invocation, ['SERVER', 'URI'])
   return withBoard(invocation, async (plugged) => {
-    // While its server is away nothing else keeps the command alive.
+    // While its server is down nothing else keeps the command alive.
     const keep = setInterval(() => undefined, KEEP_MS)
     try {
       return await watch(invocation, plugged, server, uri)
@@ -31,7 +31,7 @@ async function watch(
   await board.subscribe(server, uri, { signal })
   if (!output.json) output.note(`Watching ${uri}; Ctrl-C ends it.`)
   for await (const event of updates) {
-    // A server that went away is tried again without end, and the subscription with it.
+    // A server that went down is retried without end, and the subscription with it.
     if (event.type === 'state' && event.server === server && event.state.kind === 'failed')
       output.note(`${safe(event.state.error.message)}\nIt is tried again until it is back.`)
     if (event.type !== 'resource-updated' || event.server !== server || event.uri !== uri) continue

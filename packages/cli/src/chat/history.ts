@@ -1,4 +1,4 @@
-// history.ts: what was typed in earlier conversations, for the arrow keys. Losing it is no reason to stop.
+// history.ts: lines typed in earlier conversations, for the arrow keys. Losing them is no reason to stop.
 import { join } from 'node:path'
 import { lazyModule } from '@plugboard/core/lazy'
 
@@ -28,7 +28,7 @@ export class History {
       const text = [...this.#lines].reverse().map((one) => JSON.stringify(one))
       fs.writeFileSync(this.#file, `${text.join('\n')}\n`, { mode: 0o600 })
     } catch {
-      // A home that cannot be written to still can be talked in.
+      // A conversation works without a writable home.
     }
   }
 }
@@ -42,7 +42,7 @@ function read(file: string): string[] {
       .reverse()
       .slice(0, KEPT)
   } catch {
-    // None yet, or not ours to read: then there is no history.
+    // None yet, or not readable: then there is no history.
     return []
   }
 }

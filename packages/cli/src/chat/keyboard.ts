@@ -12,7 +12,7 @@ export interface LineOptions {
   readonly history?: readonly string[]
   readonly complete?: (line: string) => Promise<readonly [readonly string[], string]>
   readonly signal?: AbortSignal | undefined
-  /** A question: what was typed before it stood there is no answer to it, and waits. */
+  /** A question: text typed before it was shown is not an answer to it, and waits. */
   readonly fresh?: boolean
 }
 
@@ -51,7 +51,7 @@ export class Keyboard {
     this.#reading?.keys.end()
   }
 
-  /** Calls back on Ctrl-C while no line is read; the answer stops it. */
+  /** Calls back on Ctrl-C while no line is read; the returned function stops it. */
   watch(onInterrupt: () => void): () => void {
     this.#onInterrupt = onInterrupt
     this.#start()
@@ -63,7 +63,7 @@ export class Keyboard {
   async line(prompt: string, options: LineOptions = {}): Promise<Line> {
     this.#start()
     const { history, complete, signal, fresh } = options
-    // The editor asks its input for raw mode, and only the terminal has one.
+    // The line editor asks its input for raw mode, and only the terminal has one.
     const keys = Object.assign(new PassThrough(), {
       setRawMode: (on: boolean) => void this.#input.setRawMode?.(on),
     })
@@ -86,7 +86,7 @@ export class Keyboard {
         signal?.addEventListener('abort', abort, { once: true })
         reader.on('SIGINT', () => {
           resolve({ kind: 'interrupt', empty: reader.line === '' })
-          // At a question in the middle of something, it means all of it.
+          // At a question in the middle of a run, it stops the whole run.
           this.#onInterrupt?.()
         })
         reader.on('close', () => resolve({ kind: 'end' }))
@@ -158,7 +158,7 @@ export class Keyboard {
     reading.keys.write(keys)
   }
 
-  /** Keys that come while a completion is looked up would be put before what it brings. */
+  /** Keys that arrive during a completion would be inserted before its result. */
   #completer(reading: Reading, complete: NonNullable<LineOptions['complete']>) {
     return (line: string, done: (error: null, found: [string[], string]) => void) => {
       reading.held = true
@@ -169,7 +169,7 @@ export class Keyboard {
       }
       complete(line).then(
         ([found, part]) => finish([[...found], part]),
-        // A server that cannot be asked offers nothing to complete.
+        // A server that cannot be asked offers no completion.
         () => finish([[], line]),
       )
     }

@@ -1,5 +1,5 @@
-// markdown.ts: Markdown that arrives in pieces, as lines a terminal shows well. A line is shown as it comes and drawn
-// again in its style when it is whole. It holds the little that answers are made of, and leaves the rest as it is.
+// markdown.ts: Markdown that arrives in pieces, as lines for a terminal. A line is shown as it arrives and redrawn
+// with its style when it is complete. It styles the few elements that answers usually have, and leaves the rest unchanged.
 import { cleanText } from '@plugboard/core/tools'
 import { type Colors, cursor } from '../colors.ts'
 
@@ -29,7 +29,7 @@ export class Markdown {
     this.#options.write(rest)
   }
 
-  /** Ends a line that is open. */
+  /** Ends an open line. */
   end(): void {
     if (this.#line !== '') this.#redraw(this.#line)
     this.#line = ''
@@ -60,7 +60,7 @@ export class Markdown {
     return this.#inline(line)
   }
 
-  /** Code first: what stands in it is not Markdown. */
+  /** Code first: its content is not Markdown. */
   #inline(text: string): string {
     const { bold, cyan } = this.#options.color
     return text
@@ -78,7 +78,7 @@ const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u
 const NO_WIDTH = /\p{Mark}|\u200b|\u200c|\u200d/u
 
-/** How many columns a terminal gives the text; near enough to know how many rows it takes. */
+/** How many columns the text takes; accurate enough to count its rows. */
 export function width(text: string): number {
   let sum = 0
   for (const char of text) sum += char === '\t' ? 8 : NO_WIDTH.test(char) ? 0 : WIDE.test(char) ? 2 : 1

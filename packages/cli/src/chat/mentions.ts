@@ -1,5 +1,5 @@
-// mentions.ts: what the user means by `@server:uri` and `/mcp__server__prompt`: found on the board, completed while it is
-// typed, and put into the conversation.
+// mentions.ts: `@server:uri` and `/mcp__server__prompt` in the user's text: resolved on the board, completed while
+// typing, and put into the conversation.
 import type { ContentBlock, Message } from '@plugboard/agent'
 import type { Board } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
@@ -12,11 +12,11 @@ const MENTIONS = 20
 const MENTION = /(?:^|\s)@([^\s:@]+):(\S+)/g
 const PICTURES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-/** The text with every resource it mentions read and laid beside it. The user named it, which is consent. */
+/** The text with every mentioned resource read and attached. The user named it, which is consent. */
 export async function withMentions(board: Board, text: string, signal: AbortSignal): Promise<Message> {
   const servers = new Set(board.servers().map(({ name }) => name))
   const wanted = new Map<string, { readonly server: string; readonly uri: string }>()
-  // An address in plain text has the same form; only a server's name makes it a mention.
+  // A URI in plain text has the same form; only a server's name makes it a mention.
   for (const [, server = '', uri = ''] of text.matchAll(MENTION))
     if (servers.has(server)) wanted.set(`${server}:${uri}`, { server, uri: uri.replace(/[,;!?)]+$/, '') })
   const blocks: ContentBlock[] = [{ type: 'text', text }]
@@ -87,7 +87,7 @@ function argumentsOf(words: readonly string[], names: readonly string[]): Record
     }
     const next = free.shift()
     if (next !== undefined) given.push([next, word])
-    // The last one takes what is left: nobody quotes a sentence that comes at the end.
+    // The last one takes the rest: users do not quote a sentence at the end.
     else if (given.length > 0) given.push([given.at(-1)?.[0] ?? '', `${given.at(-1)?.[1] ?? ''} ${word}`])
   }
   return Object.fromEntries(given)
@@ -133,12 +133,12 @@ async function mentionable(board: Board): Promise<readonly string[]> {
   return resources.map(({ server, resource }) => `@${server}:${resource.uri}`)
 }
 
-/** A server that is slow offers nothing yet. */
+/** A slow server offers nothing yet. */
 async function within<T>(work: Promise<readonly T[]>): Promise<readonly T[]> {
   return await work.catch(() => [])
 }
 
 function matching(all: readonly string[], part: string): readonly string[] {
-  // A line editor writes what it offers to the terminal as it is.
+  // A line editor writes completions to the terminal unchanged.
   return all.filter((one) => one.startsWith(part) && visible(one) === one && !/\s/.test(one)).slice(0, 100)
 }

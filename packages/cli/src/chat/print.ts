@@ -5,7 +5,7 @@ import { cleanLine } from '@plugboard/core/tools'
 import { EXIT, exitCodeOf, jsonLine, type Output, reportError, safe } from '../output.ts'
 import { write } from '../streams.ts'
 
-/** Shows the events as they come; the answer is an exit code. */
+/** Shows the events as they arrive; returns an exit code. */
 export async function printRun(events: AsyncIterable<AgentEvent>, output: Output): Promise<number> {
   let code: number = EXIT.done
   const text = new TextOut()
@@ -106,7 +106,7 @@ function exitOf(reason: Extract<AgentEvent, { type: 'done' }>['reason'], failed:
   return reason === 'error' && failed !== EXIT.done ? failed : EXIT.toolError
 }
 
-/** Without what a script has already seen or cannot read: the conversation itself, and the bytes of pictures. */
+/** Without what a script has already seen or cannot read: the conversation itself, and the bytes of images. */
 function forScripts(event: AgentEvent): unknown {
   switch (event.type) {
     case 'done': {

@@ -1,4 +1,4 @@
-// renderer.ts: what a person sees of a run: the answer as it streams, the calls with their names, arguments and time, and
+// renderer.ts: what a user sees of a run: the answer as it streams, the calls with their names, arguments and time, and
 // a few moving lines below for what is still running.
 import type { AgentEvent } from '@plugboard/agent'
 import { cleanLine } from '@plugboard/core/tools'
@@ -17,7 +17,7 @@ export interface RendererOptions {
 
 interface Running {
   readonly title: string
-  /** When it began, later by the time that the user took to answer questions. */
+  /** When it began, moved later by the time the user took to answer questions. */
   began: number
   /** That time. */
   thought: number
@@ -43,7 +43,7 @@ export class Renderer {
   #timer: NodeJS.Timeout | undefined
   #hidden = false
   #hiddenSince = 0
-  /** What happened while a question stood there. */
+  /** Events that arrived while a question was on the screen. */
   #later: AgentEvent[] = []
 
   constructor(options: RendererOptions) {
@@ -122,7 +122,7 @@ export class Renderer {
     }
   }
 
-  /** Takes the moving lines away while a question stands there. */
+  /** Hides the moving lines while a question is on the screen. */
   hide(hidden: boolean): void {
     if (hidden === this.#hidden) return
     if (hidden) this.#endText()
@@ -140,7 +140,7 @@ export class Renderer {
     for (const event of this.#later.splice(0)) this.show(event)
   }
 
-  /** Lets something else print a line of its own, above the moving lines. */
+  /** Lets other code print a line of its own, above the moving lines. */
   aside(print: () => void): void {
     this.#erase()
     if (!this.#hidden) this.#markdown.end()
@@ -197,13 +197,13 @@ export class Renderer {
     const { dim } = this.#options.color
     const spin = FRAMES[this.#frame % FRAMES.length] ?? ''
     const seconds = (since: number) => `${((this.#options.now() - since) / 1000).toFixed(1)} s`
-    const room = Math.max(20, this.#options.columns() - 1)
+    const columns = Math.max(20, this.#options.columns() - 1)
     if (this.#running.size === 0)
       return this.#waiting === undefined ? [] : [dim(`${spin} thinking ${seconds(this.#waiting)}`)]
     const all = [...this.#running.values()]
     const lines = all
       .slice(0, SHOWN)
-      .map((one) => dim(fit(`${spin} ${safe(one.title)} ${seconds(one.began)}${progressText(one)}`, room)))
+      .map((one) => dim(fit(`${spin} ${safe(one.title)} ${seconds(one.began)}${progressText(one)}`, columns)))
     return all.length > SHOWN ? [...lines, dim(`  … and ${all.length - SHOWN} more`)] : lines
   }
 }
@@ -217,10 +217,10 @@ function progressText({ progress }: Running): string {
   return ` [${bar}] ${percent} %${said}`
 }
 
-/** A moving line has to be one row, or it cannot be taken away again. */
-function fit(line: string, room: number): string {
-  if (width(line) <= room) return line
+/** A moving line must be one row, or it cannot be erased. */
+function fit(line: string, columns: number): string {
+  if (width(line) <= columns) return line
   let cut = line
-  while (width(cut) > room - 1) cut = cut.slice(0, -1)
+  while (width(cut) > columns - 1) cut = cut.slice(0, -1)
   return `${cut}…`
 }

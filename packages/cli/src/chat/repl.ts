@@ -1,5 +1,5 @@
-// repl.ts: the conversation at a terminal: reads a line, does what it says, shows what comes of it. Ctrl-C stops what is
-// running; a second one, or one at an empty line twice, leaves.
+// repl.ts: the conversation at a terminal: reads a line, runs it, shows the result. Ctrl-C stops what is
+// running; a second one, or two at an empty line, leaves.
 import { type Message, type Model, UserPrompts } from '@plugboard/agent'
 import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
 import { isPlugboardError } from '@plugboard/core/errors'
@@ -24,7 +24,7 @@ export interface ReplOptions {
   readonly model: Model
   /** Rules for this run. */
   readonly rules: Partial<Pick<BoardOptions, 'rules'>>
-  session(plugged: OpenedBoard, desk: UserPrompts): Session
+  session(opened: OpenedBoard, userPrompts: UserPrompts): Session
 }
 
 const COMMANDS: Readonly<Record<string, string>> = {
@@ -37,7 +37,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
 }
 const BOARD_MS = 5000
 const TOOLS_SHOWN = 200
-/** Servers that fail at once are told in the banner; nobody waits for the others. */
+/** Servers that fail at once are named in the banner; the prompt does not wait for the others. */
 const START_MS = 700
 
 export async function runRepl(options: ReplOptions): Promise<number> {
@@ -45,45 +45,45 @@ export async function runRepl(options: ReplOptions): Promise<number> {
   const { output, host } = invocation
   const configuration = await configurationToStart(invocation)
   const keyboard = new Keyboard()
-  const stage = new Renderer({
+  const renderer = new Renderer({
     color: output.color,
     now: host.now,
     columns: () => columnsOf(1),
     write: (text) => write(1, text),
   })
-  const desk = new UserPrompts(personAt(keyboard, stage, output.color))
+  const userPrompts = new UserPrompts(userAt(keyboard, renderer, output.color))
   const timeoutMs = timeoutOption(invocation)
   const board = await openBoard({
     host,
     configuration,
     watch: true,
     ...(timeoutMs !== undefined && { timeoutMs }),
-    ...desk.ports(model),
+    ...userPrompts.ports(model),
     ...rules,
   })
-  const stopTelling = printConfigEvents(board, output, (line) =>
-    keyboard.aside(() => stage.aside(() => write(2, `${line}\n`))),
+  const stopPrinting = printConfigEvents(board, output, (line) =>
+    keyboard.aside(() => renderer.aside(() => write(2, `${line}\n`))),
   )
   const leave = new AbortController()
   const onTerm = () => leave.abort(new Cancelled())
   process.on('SIGTERM', onTerm)
   process.on('SIGHUP', onTerm)
   try {
-    const session = options.session({ board, configuration, signal: leave.signal }, desk)
+    const session = options.session({ board, configuration, signal: leave.signal }, userPrompts)
     const { bold, dim } = output.color
     write(
       1,
       `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help for what can be said, Ctrl-D to leave`)}\n`,
     )
-    // From here on keys are ours: what is typed while servers start is the first line.
+    // From here on keys are ours: text typed while servers start is the first line.
     const unwatch = keyboard.watch(onTerm)
     await board.ready({ signal: leave.signal, timeoutMs: START_MS }).catch(() => undefined)
     unwatch()
-    const room = new Room({ invocation, board, session, keyboard, stage, left: leave.signal })
-    return await room.stay()
+    const repl = new Repl({ invocation, board, session, keyboard, renderer, left: leave.signal })
+    return await repl.run()
   } finally {
-    stopTelling()
-    stage.stop()
+    stopPrinting()
+    renderer.stop()
     keyboard.close()
     process.off('SIGTERM', onTerm)
     process.off('SIGHUP', onTerm)
@@ -91,44 +91,44 @@ export async function runRepl(options: ReplOptions): Promise<number> {
   }
 }
 
-function personAt(keyboard: Keyboard, stage: Renderer, color: Invocation['output']['color']) {
+function userAt(keyboard: Keyboard, renderer: Renderer, color: Invocation['output']['color']) {
   return userAsked({
     color,
     size: () => ({ columns: columnsOf(1), rows: screenRows(1) }),
     show: (text) => {
-      stage.hide(true)
+      renderer.hide(true)
       write(1, `${text}\n`)
     },
     line: async (prompt, signal) => {
-      stage.hide(true)
+      renderer.hide(true)
       const line = await keyboard.line(prompt, { signal, fresh: true })
       // The question ends its own line before anything moves below it.
       if (line.kind !== 'line') write(1, '\n')
-      stage.hide(false)
+      renderer.hide(false)
       return line.kind === 'line' ? line.text : undefined
     },
   })
 }
 
-interface RoomOptions {
+interface LoopOptions {
   readonly invocation: Invocation
   readonly board: Board
   readonly session: Session
   readonly keyboard: Keyboard
-  readonly stage: Renderer
+  readonly renderer: Renderer
   readonly left: AbortSignal
 }
 
-class Room {
-  readonly #on: RoomOptions
+class Repl {
+  readonly #on: LoopOptions
   readonly #history: History
 
-  constructor(options: RoomOptions) {
+  constructor(options: LoopOptions) {
     this.#on = options
     this.#history = new History(stateDirOf(options.invocation.host))
   }
 
-  async stay(): Promise<number> {
+  async run(): Promise<number> {
     const { keyboard, board, left } = this.#on
     const { cyan, dim, yellow } = this.#on.invocation.output.color
     const troubles = new ServerNotices(board)
@@ -154,15 +154,15 @@ class Room {
       if (text === '') continue
       this.#history.add(text)
       if (text === '/exit' || text === '/quit') break
-      if (!(await this.#stoppable((signal) => this.#heed(text, signal)))) return EXIT.interrupted
+      if (!(await this.#interruptible((signal) => this.#handle(text, signal)))) return EXIT.interrupted
     }
     write(1, '\n')
     return EXIT.done
   }
 
-  /** False when the person wants to leave rather than wait for the end. */
-  async #stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
-    const { keyboard, stage, left, invocation } = this.#on
+  /** False when the user wants to leave at once. */
+  async #interruptible(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+    const { keyboard, renderer, left, invocation } = this.#on
     const stop = new AbortController()
     let interrupt: () => void = () => undefined
     const leaving = new Promise<false>((resolve) => {
@@ -176,7 +176,7 @@ class Room {
     const worked = work(stop.signal).then(
       () => true as const,
       (error: unknown) => {
-        stage.stop()
+        renderer.stop()
         if (!isPlugboardError(error)) throw error
         reportError(invocation.output, error)
         return true as const
@@ -190,7 +190,7 @@ class Room {
     }
   }
 
-  async #heed(text: string, signal: AbortSignal): Promise<void> {
+  async #handle(text: string, signal: AbortSignal): Promise<void> {
     const { board, session } = this.#on
     const [command = ''] = text.split(/\s/, 1)
     if (command.startsWith('/mcp__')) return await this.#say(await fromPrompt(board, text, signal), signal)
@@ -222,8 +222,8 @@ class Room {
   }
 
   async #say(messages: readonly Message[], signal: AbortSignal): Promise<void> {
-    const { session, stage } = this.#on
-    for await (const event of session.say(messages, signal)) stage.show(event)
+    const { session, renderer } = this.#on
+    for await (const event of session.say(messages, signal)) renderer.show(event)
   }
 
   #faults(): string[] {

@@ -1,4 +1,4 @@
-// replay.ts: a recorded conversation once more, with no model, no network and no servers.
+// replay.ts: plays a recorded conversation again, with no model, no network and no servers.
 import { type AgentEvent, type Message, replay, runAgent } from '@plugboard/agent'
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
@@ -17,7 +17,7 @@ export async function* replayRecording(
   let waiting: Message[] = []
   for (const [at, input] of inputs.entries()) {
     waiting.push(input)
-    // What a prompt template brings may be several messages; the model was asked after the last of them.
+    // A prompt template may be several messages; the model was asked after the last of them.
     if (input.role !== 'user' || followsOn(inputs[at + 1])) continue
     const run = {
       model,

@@ -1,4 +1,4 @@
-// server-notices.ts: which servers are not there, in one line, each told once: those that wait for approval or a login, and
+// server-notices.ts: which servers are not up, in one line, each named once: those that wait for approval or a login, and
 // those that failed.
 import type { Board } from '@plugboard/core'
 import { inBrief } from '../servers.ts'
@@ -15,7 +15,7 @@ export class ServerNotices {
     this.#board = board
   }
 
-  /** What is new since the last time, if anything. */
+  /** Servers to report since the last call, if any. */
   next(): string | undefined {
     const waiting: string[] = []
     const logins: string[] = []
@@ -27,7 +27,7 @@ export class ServerNotices {
       const key = `${kind} ${name}`
       if (this.#told.has(key)) continue
       if (kind === 'approval') waiting.push(shown)
-      // A first attempt takes its time; after a second one something is wrong.
+      // A first attempt takes time; after a second one something is wrong.
       else if (kind === 'pending' && attempt > 1) late.push(shown)
       else if (kind === 'needs-auth') logins.push(shown)
       else if (kind === 'failed')

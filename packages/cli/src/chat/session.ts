@@ -1,5 +1,5 @@
-// session.ts: one conversation of the command: the model, the tools, what was said so far, and the recording of it.
-// How events are shown is print.ts's and repl.ts's.
+// session.ts: one conversation of the command: the model, the tools, the messages so far, and the recording of it.
+// print.ts and repl.ts show the events.
 import {
   type AgentEvent,
   agentTool,
@@ -21,7 +21,7 @@ import { lazyModule } from '@plugboard/core/lazy'
 export interface SessionOptions {
   readonly board: Board
   readonly model: Model
-  readonly desk: UserPrompts
+  readonly userPrompts: UserPrompts
   readonly host: Host
   readonly cwd: string
   readonly maxTurns?: number
@@ -35,24 +35,24 @@ export class Session {
   #messages: readonly Message[] = []
 
   constructor(options: SessionOptions) {
-    const { board, model, host, desk } = options
+    const { board, model, host, userPrompts } = options
     this.#options = options
     const toolbox = new BoardTools({ board, host, own: [agentTool({ board, model, host, run: runAgent })] })
     this.#recorded =
       options.record === undefined
         ? { model, toolbox, input: () => undefined }
-        : recorded(model, toolbox, recordingFile(options.record), (listener) => desk.listen(listener))
+        : recorded(model, toolbox, recordingFile(options.record), (listener) => userPrompts.listen(listener))
   }
 
-  /** Says something and follows what comes of it. */
+  /** Sends messages and yields the events of the run. */
   async *say(added: readonly Message[], signal: AbortSignal): AsyncGenerator<AgentEvent> {
-    const { desk, host, cwd, maxTurns } = this.#options
+    const { userPrompts, host, cwd, maxTurns } = this.#options
     const { model, toolbox } = this.#recorded
     for (const message of added) this.#recorded.input(message)
     const run: RunOptions = {
       model,
       toolbox,
-      desk,
+      userPrompts,
       host,
       signal,
       system: systemPrompt(cwd),

@@ -8,7 +8,7 @@ const lines = (ahead: TypeAhead) => {
   return taken
 }
 
-describe('what is typed before it is read', () => {
+describe('type-ahead', () => {
   it('is handed out line by line', () => {
     const ahead = new TypeAhead()
     ahead.add('first\rsecond\r')
@@ -18,19 +18,19 @@ describe('what is typed before it is read', () => {
     expect(ahead.take()).toBe('rd\r')
   })
 
-  it('says when Ctrl-C is among it, and keeps the rest', () => {
+  it('reports a Ctrl-C in it, and keeps the rest', () => {
     const ahead = new TypeAhead()
     expect(ahead.add('ab\x03cd\x03')).toEqual({ interrupts: 2 })
     expect(ahead.take()).toBe('abcd')
   })
 
-  it('is one line when it is pasted, whatever keys are in it', () => {
+  it('is one line when pasted, whatever keys the paste has', () => {
     const ahead = new TypeAhead()
     expect(ahead.add('\x1b[200~one\r\ntwo\tthree\x03\x04\x1b[A\n\x1b[201~ more\r')).toEqual({ interrupts: 0 })
     expect(lines(ahead)).toEqual(['one\ntwo\tthree[A more\r'])
   })
 
-  it('lets an Escape through that starts no paste', () => {
+  it('passes on an Escape that starts no paste', () => {
     const ahead = new TypeAhead()
     ahead.add('\x1b')
     expect(ahead.take()).toBe('')

@@ -1,21 +1,21 @@
-// type-ahead.ts: what was typed and not read yet, one line at a time. A paste is one piece however many lines it has;
-// keys that come before anybody reads them wait. Pure: keyboard.ts feeds it with what the terminal sends.
+// type-ahead.ts: text that was typed and not read yet, one line at a time. A paste is one piece however many lines it has;
+// keys that arrive before a reader asks for them wait. Pure: keyboard.ts feeds it with what the terminal sends.
 
 const PASTE_START = '\x1b[200~'
 const PASTE_END = '\x1b[201~'
 const CTRL_C = '\x03'
-/** A line editor edits one line: in it, the line ends and tabs of a paste are signs of their own. */
+/** A line editor edits one line: in it, symbols stand for the line ends and tabs of a paste. */
 const LINE_END = '␊'
 const TAB = '␉'
 
 export class TypeAhead {
-  /** Keys of whole and unfinished lines, pastes already as one line. */
+  /** Keys of complete and unfinished lines; a paste is already one line. */
   #waiting = ''
   #pasted: string | undefined
-  /** The beginning of what may become a mark of a paste. */
+  /** What may be the beginning of a paste marker. */
   #rest = ''
 
-  /** Takes what the terminal sent; the answer says how often Ctrl-C was among it, outside of pastes. */
+  /** Takes what the terminal sent; returns how often Ctrl-C was in it, outside of pastes. */
   add(text: string): { readonly interrupts: number } {
     let left = this.#rest + text
     this.#rest = ''
@@ -41,7 +41,7 @@ export class TypeAhead {
     return { interrupts }
   }
 
-  /** Everything up to and with the next line end; what follows it is for whoever reads the next line. */
+  /** Everything up to and with the next line end; what follows it is for the next line's reader. */
   take(): string {
     const end = /\r\n?|\n/.exec(this.#waiting)
     const upTo = end ? end.index + end[0].length : this.#waiting.length
@@ -50,19 +50,19 @@ export class TypeAhead {
     return taken
   }
 
-  /** Takes everything that waits, for a reader that it is not meant for. */
+  /** Takes all that waits, before a reader that it is not meant for. */
   setAside(): string {
     const all = this.#waiting
     this.#waiting = ''
     return all
   }
 
-  /** Puts it back, before what came since. */
+  /** Puts it back, before what arrived since. */
   putBack(keys: string): void {
     this.#waiting = keys + this.#waiting
   }
 
-  /** An Escape that no paste followed is a key after all. */
+  /** An Escape that starts no paste is a key after all. */
   release(): void {
     if (this.#pasted !== undefined) return
     this.#waiting += this.#rest
@@ -70,7 +70,7 @@ export class TypeAhead {
   }
 }
 
-/** How much of the end of the text is the beginning of the mark. */
+/** How much of the end of the text is the beginning of the marker. */
 function partOf(mark: string, text: string): number {
   for (let length = Math.min(mark.length - 1, text.length); length > 0; length--)
     if (text.endsWith(mark.slice(0, length))) return length
@@ -80,7 +80,7 @@ function partOf(mark: string, text: string): number {
 function asOneLine(pasted: string): string {
   return (
     pasted
-      // What is copied out of an editor ends with a line end, and that does not mean: send it.
+      // Text copied out of an editor ends with a line end; that does not mean: send it.
       .replace(/[\r\n]+$/, '')
       .replace(/\r\n?|\n/g, LINE_END)
       .replaceAll('\t', TAB)
@@ -89,7 +89,7 @@ function asOneLine(pasted: string): string {
   )
 }
 
-/** A line of the editor as it was meant. */
+/** A line of the editor with its symbols turned back. */
 export function withLineEnds(line: string): string {
   return line.replaceAll(LINE_END, '\n').replaceAll(TAB, '\t')
 }

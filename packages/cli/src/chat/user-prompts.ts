@@ -1,5 +1,5 @@
 // user-prompts.ts: how the user at a terminal is asked: may this call be made, a server's form, a page to open, the model
-// lent to a server. The text of a question is core's; what may be answered when is terminal/question.ts's.
+// for a server. core has the text of a question; terminal/permission-prompt.ts decides which answers are allowed when.
 import type { UserInterface } from '@plugboard/agent'
 import type { PermissionAnswer, PermissionQuestion, Prompt, RawAnswer } from '@plugboard/core'
 import { Cancelled } from '@plugboard/core/errors'
@@ -69,7 +69,7 @@ async function elicit(asker: Asker, prompt: Prompt, signal: AbortSignal | undefi
     if (line.trim() === '/no') return { action: 'decline' }
     if (line.trim() !== '') content.push([field.name, typedValue(field, line.trim())])
   }
-  // A form with warnings is sent only when that is said: its last field may have been Enter.
+  // A form with warnings is sent only after an explicit yes: its last field may have been Enter.
   if (warnings.length > 0) {
     const said = await asker.line(`  Send this to ${nameText(prompt.server)}? (y)es, (n)o: `, signal)
     if (said === undefined) return { action: 'cancel' }
@@ -79,7 +79,7 @@ async function elicit(asker: Asker, prompt: Prompt, signal: AbortSignal | undefi
   return { action: 'accept', content: Object.fromEntries(content) }
 }
 
-/** What the server says, each of its lines behind a bar so that none can pass for a line of ours. */
+/** The server's text, each line behind a bar so that none can pass for a line of ours. */
 function showPrompt(asker: Asker, { server, message }: Prompt): void {
   const { full } = questionText(
     { head: `${nameText(server)} asks:`, values: message },
@@ -95,7 +95,7 @@ function fieldLabel(field: Field): string {
   return exactLine(`${field.title}${field.required ? '*' : ''}${choices}${yesNo}${preset}`)
 }
 
-/** As the field wants it; what does not fit is left as it is, and the form says so. */
+/** Converted to the field's type; a value that does not fit stays as it is, and the form reports it. */
 function typedValue(field: Field, text: string): unknown {
   switch (field.kind) {
     case 'number':
@@ -120,7 +120,7 @@ export function userAtTerminal(output: Output): UserInterface {
     line: async (prompt, signal) => {
       const { createInterface } = await import('node:readline/promises')
       const reader = createInterface({ input: process.stdin, output: editorOutput(2) })
-      // Ctrl-C at a question means the whole command.
+      // Ctrl-C at a question stops the whole command.
       reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
       const closed = new Promise<undefined>((done) => reader.once('close', () => done(undefined)))
       try {

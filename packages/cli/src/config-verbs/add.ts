@@ -1,4 +1,4 @@
-// add: one server, from words on the command line.
+// add: one server, from the command line.
 import { SCOPES, type Scope, type WritableScope } from '@plugboard/core/config'
 import { addServer } from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
@@ -14,7 +14,7 @@ export async function run(invocation: Invocation): Promise<number> {
   return finishAdd(invocation, name, written)
 }
 
-/** No name has such characters, so an address in its place is the URL. */
+/** No name has such characters, so this must be the URL. */
 function isAddress(word: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(word)
 }

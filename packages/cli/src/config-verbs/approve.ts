@@ -1,4 +1,4 @@
-// approve: shows what of a project waits (servers, hooks, allow rules), and remembers the yes for exactly that.
+// approve: shows what of a project waits for approval (servers, hooks, allow rules), and records the yes for exactly that.
 import {
   type Configuration,
   findResolution,
@@ -23,9 +23,9 @@ export async function run(invocation: Invocation): Promise<number> {
   const configuration = await invocation.configuration()
   const asked = whatIsAsked(invocation, configuration)
   const waits = asked.entries.length + asked.settings.length > 0
-  // Without a terminal no question can be shown: the command itself is the yes, and its answer shows to what.
+  // Without a terminal no question can be shown: the command itself is the yes, and its output shows to what.
   const interactive = waits && !invocation.flag('yes') && !output.json && isTerminal(0)
-  // Somebody is there, but would not see what is asked.
+  // There is a user at stdin, but the question would not be seen.
   if (interactive && !isTerminal(2))
     throw new InvalidInput('You cannot be asked here: stderr is not the terminal.', {
       hint: 'Give --yes to approve without being asked.',
@@ -69,7 +69,7 @@ async function pinsOf(
   return pins
 }
 
-/** One after the other; leaving says no to the rest. */
+/** One after the other; leaving is a no to the rest. */
 async function askEach(invocation: Invocation, asked: Asked): Promise<Asked> {
   const { askLine, Left } = await import('../terminal/keys.ts')
   const { bold, dim, yellow } = invocation.output.errorColor
@@ -140,7 +140,7 @@ function titleOf({ kind }: PendingSettings): string {
 /** Variables that name the project's folder. */
 const OURS = /^(?:PLUGBOARD|CLAUDE)_PROJECT_DIR$/
 
-/** What a yes brings with it that the text of the entry does not say. */
+/** What a yes includes that the text of the entry does not say. */
 function notes({ replaces, written }: PendingApproval): string[] {
   const { command, inheritEnv } = (written ?? {}) as { command?: unknown; inheritEnv?: unknown }
   const named = JSON.stringify(written).matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)
@@ -159,7 +159,7 @@ function notes({ replaces, written }: PendingApproval): string[] {
 
 /**
  * What a yes would mean, exactly as it is written: its author could hide a command inside what looks like a
- * secret, so nothing is masked here, and nothing that a terminal would obey gets through.
+ * secret, so nothing is masked here, and control characters are made visible.
  */
 function show(written: unknown): string {
   return safe(JSON.stringify(written, null, 2)).replace(/^/gm, '  ')

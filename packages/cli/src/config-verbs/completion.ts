@@ -13,7 +13,7 @@ const SHELLS: Readonly<Record<string, (verbs: Verbs) => string>> = { bash, zsh, 
 export async function run(invocation: Invocation): Promise<number> {
   const [shell = ''] = words(invocation, ['SHELL'])
   if (shell === 'servers') {
-    // Asked on every Tab: quiet whatever the files look like.
+    // Runs on every Tab: prints nothing about faults in files.
     const { servers } = await loadConfiguration({ host: invocation.host, cwd: invocation.cwd })
     write(1, servers.map(({ name }) => `${name}\n`).join(''))
     return EXIT.done

@@ -1,4 +1,4 @@
-// disable: the other half of enable.
+// disable: the counterpart of enable.
 import type { Invocation } from '../context.ts'
 import { switchServer } from './enable.ts'
 

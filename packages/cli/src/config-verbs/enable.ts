@@ -1,4 +1,4 @@
-// enable and disable: switch a server on or off for this person.
+// enable and disable: switch a server on or off for this user.
 import { setEnabled } from '@plugboard/core/config/manage'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'

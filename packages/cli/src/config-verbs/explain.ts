@@ -30,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
   return EXIT.done
 }
 
-/** What only shows when the server runs: the transport that a bare `url` became, and the folders it is told of. */
+/** What only shows when the server runs: the transport that a bare `url` became, and the roots it is given. */
 async function toldOf({ server }: Resolution, { host }: Invocation, { place }: Configuration) {
   if (!server) return { notes: [], data: {} }
   const metAs = await metTransport(server, host)
@@ -53,7 +53,7 @@ async function toldOf({ server }: Resolution, { host }: Invocation, { place }: C
 
 const TRANSPORT_NAMES = { http: 'Streamable HTTP', sse: 'the older SSE transport' } as const
 
-/** For an entry with a `url` and no `type`: what it turned out to be. */
+/** For an entry with a `url` and no `type`: the transport that was detected. */
 async function metTransport(server: ConfiguredServer, host: Host): Promise<'http' | 'sse' | undefined> {
   if (server.entry.type !== 'http' || !server.entry.fallbackToSse) return undefined
   const { EraMemory } = await import('@plugboard/core/connection/era-memory')
@@ -181,7 +181,7 @@ function asText(
   return lines.join('\n')
 }
 
-/** What may be called; who decides where nothing is written is told too. */
+/** Which tools may be called, and who decides where no rule matches. */
 function permissionLines(
   { server }: Resolution,
   rules: readonly PermissionRule[],
@@ -206,12 +206,12 @@ function permissionLines(
   ]
 }
 
-/** An allow rule holds for the server it was written for, and not for another that bears its name. */
+/** An allow rule holds for the server it was written for, not for another one of that name. */
 function counts(rule: PermissionRule, server: ConfiguredServer | undefined): boolean {
   return rule.action !== 'allow' || server === undefined || reaches(rule, server)
 }
 
-/** What the entry's own `permissions` come to. */
+/** What the entry's own `permissions` amount to. */
 function ownEffects(server: ConfiguredServer): string[] {
   const own = server.entry.permissions ?? {}
   const modes = [
@@ -251,7 +251,7 @@ function describe(expansion: Expansion, value: string, { dim, yellow }: Colors):
   return `${value} ${dim(`(from the ${expansion.from})`)}`
 }
 
-/** What waits for approval is the repository's own text, and shown whole; of the rest the secrets are masked. */
+/** An entry that waits for approval is the repository's own text, and shown whole; elsewhere secrets are masked. */
 function shownEntry(definition: Contender['definition'], { trust, contenders }: Resolution): unknown {
   const winner = contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   return definition === winner && trust?.trusted === false
@@ -262,11 +262,11 @@ function shownEntry(definition: Contender['definition'], { trust, contenders }: 
 /** Folders that the configuration itself names. */
 const OURS = ['PLUGBOARD_PROJECT_DIR', 'CLAUDE_PROJECT_DIR']
 
-/** The entry chooses which variables are shown here, so the first characters and the length are all that is. */
+/** The entry chooses which variables are shown here, so only the first characters and the length are. */
 function shownValue(expansion: Expansion, { expansions }: Resolution, whole: boolean): string {
   const { variable, path, from, value = '' } = expansion
   if (whole || OURS.includes(variable)) return safe(value)
-  // A default is text of the entry, unless a variable stands in it.
+  // A default is text of the entry, unless it contains a variable.
   const inside = expansions.some(
     (other) => other.from === 'environment' && other.path === path && value.includes(other.value ?? ''),
   )

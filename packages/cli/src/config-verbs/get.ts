@@ -16,7 +16,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }
   if (!server.disabled && !invocation.flag('no-connect'))
     return (await invocation.loadLive('get')).run(invocation)
-  // What waits for approval is the repository's own text: the user has to see all of it before the yes.
+  // An entry that waits for approval is the repository's own text: the user has to see all of it before the yes.
   const waits = resolution.trust?.trusted === false
   const entry = waits || invocation.flag('show-secrets') ? winner.written : maskEntry(winner.written)
   const row = configuredRow(server)

@@ -1,5 +1,5 @@
-// list: every server that the machine knows, where it comes from and how it is. When none of them is to be connected,
-// nothing of the board is even loaded.
+// list: every configured server, where it comes from and its state. When no server is to be connected, the board is not
+// even loaded.
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { configuredRow, hiddenNote, listAsData, mayAdd, rowsAsText } from '../servers.ts'

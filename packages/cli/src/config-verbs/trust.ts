@@ -1,4 +1,4 @@
-// trust: whether your own servers and hooks may start in a project's folder. It says nothing about what the project
+// trust: whether the user's own servers and hooks may start in a project's folder. It does not cover what the project
 // brings: that is approved entry by entry.
 import { isAbsolute, resolve } from 'node:path'
 import { loadConfiguration } from '@plugboard/core/config/load'
@@ -29,7 +29,7 @@ export async function run(invocation: Invocation): Promise<number> {
   return EXIT.done
 }
 
-/** What it means to say yes; also asked by verbs that start servers. */
+/** What a yes means; also asked by verbs that start servers. */
 export function meaning(root: string): string {
   return [
     `Your own servers and hooks start in a neutral folder, because ${shortPath(root)} is not trusted.`,

@@ -1,11 +1,11 @@
-// arguments.ts: what a person typed behind a tool's name, as the arguments the tool means: `key=value` is typed by the
-// tool's own schema, `key:=json` is JSON, `--args` brings a whole object. Whether it fits is checked by the call.
+// arguments.ts: turns what the user typed after a tool's name into its arguments: `key=value` is typed by the
+// tool's own schema, `key:=json` is JSON, `--args` takes a whole object. The call validates the result.
 import { InvalidInput } from '@plugboard/core/errors'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
 
 export type Arguments = Readonly<Record<string, unknown>>
 
-/** `key=value` and `key:=json`, over what `--args` brought. */
+/** `key=value` and `key:=json`, over what `--args` gave. */
 export function readArguments(
   words: readonly string[],
   given: string | undefined,
@@ -32,7 +32,7 @@ export function readArguments(
   return Object.fromEntries(found)
 }
 
-/** Arguments that the schema has no word for, where it names some and does not say that others are welcome. */
+/** Arguments that the schema does not name, where it names some and does not explicitly allow others. */
 export function unknownArguments(
   args: Arguments,
   schema: unknown,
@@ -128,7 +128,7 @@ function pointed(root: unknown, ref: string): unknown {
   return at
 }
 
-/** The value that the words mean; words that mean nothing of the kind stay text, and the check says what is wrong. */
+/** The value that the text stands for; text that does not fit stays text, and validation reports it. */
 function typed(text: string, schema: unknown, root: unknown): unknown {
   const parts = alternatives(schema, root, 0)
   const choices = parts.flatMap((part) => [
@@ -178,7 +178,7 @@ function jsonOr(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // It only looked like it.
+    // It only looked like JSON.
     return text
   }
 }

@@ -1,5 +1,5 @@
-// call-output.ts: what a tool answered, as `call` prints it: for a script with --json, for a pipe, for a person at a terminal.
-// Only the last of them gets a cut.
+// call-output.ts: a tool's result as `call` prints it: for a script with --json, for a pipe, for a user at a terminal.
+// Only the last is shortened.
 import type { Tool, ToolResult } from '@plugboard/core'
 import { decodeBase64, linkLine, otherFields } from '@plugboard/core/tools'
 import { jsonText } from '../output.ts'
@@ -16,7 +16,7 @@ export function callJson(tool: Tool, result: ToolResult, durationMs: number) {
     content: answer === undefined ? result.content : listOf(answer.content),
     ...(structuredContent !== undefined && { structuredContent }),
     ...(answer?._meta !== undefined && { _meta: answer._meta }),
-    // An answer that is not of the protocol's form is still an answer.
+    // A result that is not of the protocol's form is still a result.
     ...(other !== undefined && { otherFields: other }),
     ...(savedFiles.length > 0 && { savedFiles }),
     durationMs: Math.round(durationMs * 10) / 10,
@@ -32,18 +32,18 @@ interface ResultText {
 
 const MORE_IN_JSON = 'The same call with --json prints its structured result too.'
 
-/** For a person at a terminal: what a model is given, without structured content where there is text. */
+/** For a user at a terminal: what a model is given, without structured content where there is text. */
 export function shownText({ content, structuredContent }: ToolResult): ResultText {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const said = withoutData(texts, structuredContent)
   return { said, notes: said.length < texts.length && isTerminal(2) ? [MORE_IN_JSON] : [] }
 }
 
-/** A model reads the structured result after the text; for a person the text is enough, where there is one. */
+/** A model reads the structured result after the text; for a user the text is enough, where there is one. */
 function withoutData(texts: readonly string[], structured: unknown): readonly string[] {
   if (structured === undefined || !texts[0]?.trim()) return texts
   const data = JSON.stringify(structured, null, 2)
-  // A long one is there in part: its beginning, up to the limit.
+  // Of a long one the beginning is there, up to the limit.
   return texts.filter((text, at) => at === 0 || text === '' || !data.startsWith(text))
 }
 
@@ -79,7 +79,7 @@ function textOf(part: unknown, notes: string[]): readonly string[] {
   return [jsonText(part)]
 }
 
-/** Bytes are saved and named on stderr; what is no base64 can only be told. */
+/** Bytes are saved and named on stderr; invalid base64 is only reported. */
 function notBytes(what: string, data: string, notes: string[]): readonly string[] {
   if (decodeBase64(data) === undefined)
     notes.push(`The data of ${what} is not base64 and was not saved; --json prints it.`)

@@ -1,4 +1,4 @@
-// missing-servers.ts: for an answer about all servers: waits for them, and says which are missing, and why.
+// missing-servers.ts: for output about all servers: waits for them, and says which are missing, and why.
 import type { Board } from '@plugboard/core'
 import type { Invocation } from '../context.ts'
 import { inBrief } from '../servers.ts'

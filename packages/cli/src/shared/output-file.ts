@@ -1,4 +1,4 @@
-// output-file.ts: writes what was read to the file that the user named.
+// output-file.ts: writes a result to the file that the user named.
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { InvalidInput } from '@plugboard/core/errors'

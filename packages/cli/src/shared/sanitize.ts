@@ -1,4 +1,4 @@
-// sanitize.ts: names and titles of servers in one line of a bounded length. What makes text harmless is streams.ts.
+// sanitize.ts: names and titles of servers in one line of a bounded length. streams.ts makes text harmless.
 import { cleanLine } from '@plugboard/core/tools'
 import { columnsOf, isTerminal } from '../streams.ts'
 
@@ -14,7 +14,7 @@ export function oneLine(text: unknown, chars = 100): string {
   return typeof text === 'string' ? cleanLine(text, chars) : ''
 }
 
-/** How wide a line may be; wide enough for anything when nobody looks. */
+/** How wide a line may be; unlimited when the output is not a terminal. */
 export function columns(): number {
   return isTerminal(1) ? columnsOf(1) : 200
 }

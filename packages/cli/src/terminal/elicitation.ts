@@ -1,5 +1,5 @@
-// elicitation.ts: a server's question on the terminal: a form, field by field, or a page to open. Everything the server says is
-// shown without anything in it that a terminal would obey.
+// elicitation.ts: a server's question on the terminal: a form, field by field, or a page to open. All text of the server is
+// shown with its control characters made visible.
 import type { Prompt, RawAnswer } from '@plugboard/core'
 import { openBrowser } from '@plugboard/core/auth/browser'
 import type { Host } from '@plugboard/core/host'
@@ -37,7 +37,7 @@ export async function askUser(
 
 function head(prompt: Prompt, { bold, yellow }: Colors, warnings: readonly string[]): void {
   write(2, `\n${bold(`${nameText(prompt.server)} asks`)}\n`)
-  // Each line of the server's behind a mark of ours, so that none can pass for a line of the form.
+  // Each line of the server's text is behind a mark of ours, so that none can pass for a line of the form.
   for (const line of valueLines(prompt.message, { columns: columnsOf(2) }).full) write(2, `${line}\n`)
   for (const warning of warnings) write(2, `  ${yellow(`! ${oneLine(warning, 400)}`)}\n`)
 }
@@ -63,7 +63,7 @@ async function fillIn(
   }
 }
 
-/** A form that asks for a secret is not sent by a key that is pressed without looking. */
+/** A form that asks for a secret is not sent by a key pressed without looking. */
 function choicesFor(form: Form, server: string) {
   const send = { key: 's', means: 'send', label: `send to ${oneLine(server, 40)}` } as const
   const edit = { key: 'e', means: 'edit', label: 'edit' } as const
@@ -179,7 +179,7 @@ function shown(field: Field, value: NonNullable<Value>): string {
   return Array.isArray(value) ? value.map(label).join(', ') : label(String(value))
 }
 
-/** A page is opened only when the person has seen where it leads and said so; never by a shell. */
+/** A page is opened only when the user has seen where it leads and agreed; never through a shell. */
 async function visit(
   prompt: Extract<Prompt, { mode: 'url' }>,
   { host, color }: FormSurroundings,

@@ -1,10 +1,10 @@
-// keys.ts: the keyboard, one key or one line at a time. Questions go to stderr, so that stdout stays the result's.
+// keys.ts: the keyboard, one key or one line at a time. Questions go to stderr, so that stdout holds only the result.
 // Leaving a question (Esc, Ctrl-D, Ctrl-C) is an error of its own, which the form turns into an answer.
 import { createInterface, emitKeypressEvents, type Key } from 'node:readline'
 import { cursor } from '../colors.ts'
 import { columnsOf, editorOutput, screenRows, terminalText, write } from '../streams.ts'
 
-/** The person left the question. */
+/** The user left the question. */
 export class Left extends Error {
   constructor() {
     super('The question was left.')
@@ -23,7 +23,7 @@ export async function askLine(options: LineOptions): Promise<string> {
   return line
 }
 
-/** Lines until there are enough; what is pasted is several of them at once. */
+/** Lines until there are enough; a paste is several of them at once. */
 export function askLines(
   { prompt, signal }: LineOptions,
   enough: (lines: readonly string[]) => boolean,
@@ -48,7 +48,7 @@ export function askLines(
     signal?.addEventListener('abort', leave, { once: true })
     reader.on('SIGINT', () => {
       leave()
-      // The terminal is in raw mode and sends no signal by itself; the command's own way of ending is to be had.
+      // The terminal is in raw mode and sends no signal by itself, so the command's own handler is called.
       process.kill(process.pid, 'SIGINT')
     })
     reader.on('close', () => {
@@ -70,7 +70,7 @@ export function askLines(
   })
 }
 
-/** Keys until the handler has an answer. */
+/** Reads keys until the handler has an answer. */
 function readKeys<T>(
   handle: (key: { readonly name: string; readonly text: string }) => { readonly answer: T } | undefined,
   signal?: AbortSignal,
@@ -123,7 +123,7 @@ export async function askKey<K extends string>(
   }
 }
 
-/** A list to go through with the arrow keys; with `several`, the space bar marks and Enter takes what is marked. */
+/** A list for the arrow keys; with `several`, the space bar marks and Enter takes the marked ones. */
 export async function pick(
   options: readonly string[],
   settings: {

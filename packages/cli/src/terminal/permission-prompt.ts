@@ -1,9 +1,9 @@
-// permission-prompt.ts: a question as rows on a terminal: styled, page by page where it is long, and no yes before all of it could
-// be seen. How a line is read is the asker's.
+// permission-prompt.ts: a question as rows on a terminal: styled, page by page where it is long, and no yes before all of it was
+// shown. The caller reads the lines.
 import type { LineRole, QuestionLine, QuestionText } from '@plugboard/core/text/question-text'
 import type { Colors } from '../colors.ts'
 
-/** Shows lines and takes one back; nothing comes back when the user leaves the question. */
+/** Shows lines and reads one; undefined when the user leaves the question. */
 export interface Asker {
   show(text: string): void
   line(prompt: string, signal?: AbortSignal): Promise<string | undefined>
@@ -16,14 +16,14 @@ export interface Choice<T> {
   readonly means: T
   readonly words: readonly string[]
   readonly label: string
-  /** A no may be said at any time. */
+  /** A no is accepted at any time. */
   readonly agrees: boolean
 }
 
 const WRONG_WORDS = 3
 const ROUNDS = 50
 
-/** Asks until there is an answer; leaving it, or three words that mean nothing, is `otherwise`. */
+/** Asks until there is an answer; leaving it, or three unknown answers, is `otherwise`. */
 export async function askWhole<T>(
   asker: Asker,
   question: QuestionText,

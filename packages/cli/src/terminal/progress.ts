@@ -1,4 +1,4 @@
-// progress.ts: one line on stderr that says how far a call is, when somebody is looking; it leaves no trace.
+// progress.ts: one line on stderr with the progress of a call, on a terminal only; it is erased at the end.
 import type { Progress } from '@plugboard/core/tools'
 import { cursor } from '../colors.ts'
 import type { Output } from '../output.ts'
@@ -24,7 +24,7 @@ export class ProgressLine {
     this.#visible = canRedraw(2) && !output.quiet
   }
 
-  /** A call that is over in a moment shows nothing. */
+  /** A call that ends quickly shows nothing. */
   start(label: string): void {
     this.#label = oneLine(label, 60)
     this.#since = Date.now()
@@ -37,7 +37,7 @@ export class ProgressLine {
     else if (this.#output.verbose) this.#output.note(this.#text(80))
   }
 
-  /** Makes room for a question, and comes back after it. */
+  /** Is hidden for a question, and comes back after it. */
   async aside<T>(work: () => Promise<T>): Promise<T> {
     this.#hidden++
     this.#clear()
@@ -80,7 +80,7 @@ export class ProgressLine {
   }
 }
 
-/** A share of something, drawn and in figures, whatever a server says it is. */
+/** A fraction, drawn and in numbers, whatever values a server sends. */
 export function barOf(share: number, chars: number): { readonly bar: string; readonly percent: number } {
   const within = Math.min(1, Math.max(0, share))
   const full = Math.round(within * chars)

@@ -1,5 +1,5 @@
-// user-prompts.ts: the person at the terminal, as far as servers may ask them: forms, pages, and (with --sample) messages to
-// write in a model's place. Without a terminal on both sides there is nobody, and servers are told so.
+// user-prompts.ts: what servers may ask the user at the terminal: forms, pages, and (with --sample) messages to
+// write in a model's place. Without a terminal on both sides servers are told that no user can be asked.
 import type { BoardBehaviour, SamplingRequest } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import { samplingQuestion } from '@plugboard/core/interaction'
@@ -9,7 +9,7 @@ import { askUser } from './elicitation.ts'
 import { askKey, askLines, Left } from './keys.ts'
 import { styled } from './permission-prompt.ts'
 
-/** Whatever else is drawn makes room for a question. */
+/** Other output is hidden during a question. */
 export interface Aside {
   aside<T>(work: () => Promise<T>): Promise<T>
 }
@@ -53,7 +53,7 @@ async function consent(
   { output }: Invocation,
   signal?: AbortSignal,
 ): Promise<'once' | 'no'> {
-  // All of it is printed: it can be scrolled through, and nothing of it is left out.
+  // All of it is printed: the user can scroll, and nothing is left out.
   const { full, complete } = samplingQuestion(request, { columns: columnsOf(2) })
   write(2, '\n')
   for (const line of full) write(2, `${styled(line, output.errorColor)}\n`)
@@ -84,7 +84,7 @@ async function answer(_request: SamplingRequest, signal?: AbortSignal) {
   return {
     role: 'assistant',
     content: { type: 'text', text: lines.join('\n').trim() },
-    // It says what it was.
+    // It names who answered.
     model: 'a person at the terminal',
     stopReason: 'endTurn',
   } as const

@@ -45,7 +45,7 @@ describe('chunks', () => {
     expect(chunks.some(({ kind }) => kind !== 'block')).toBe(true)
   })
 
-  it('keep a function with the comment that leads it, and a method inside its class', async () => {
+  it('keep a function with the comment above it, and a method inside its class', async () => {
     const body = '  const total = items.reduce((sum, item) => sum + item.price * item.count, 0)\n'.repeat(4)
     const code = `import x from 'y'\n\n/** Adds up. */\nexport function total(items) {\n${body}}\n\nclass Cart {\n  /** Empties it. */\n  clear() {\n${body.repeat(6)}  }\n\n  fill() {\n${body.repeat(6)}  }\n}\n`
     const chunks = await chunkText('cart.js', code, parsers)

@@ -55,7 +55,7 @@ function cutNode(text: string, node: Node, start: number, end: number, label: La
   return packBlocks(pieces)
 }
 
-/** The children that begin a line of their own, each with the comments that lead it. */
+/** The children that begin a line of their own, each with the comments above it. */
 function partsOf(text: string, node: Node, start: number, end: number, label: Label): Part[] {
   const children = childrenOf(node)
   const parts: Part[] = []
@@ -67,7 +67,7 @@ function partsOf(text: string, node: Node, start: number, end: number, label: La
     const at = lineStart(child.startIndex)
     if (at < floor || child.startIndex >= end) continue
     if (leads(child)) {
-      // A comment with an empty line after it stands for itself.
+      // A comment followed by an empty line is a block of its own.
       if (lead === undefined || /\n[ \t\r]*\n/.test(text.slice(leadEnd, child.startIndex))) lead = at
       leadEnd = child.endIndex
       continue
@@ -119,7 +119,7 @@ function childrenOf(node: Node): Node[] {
 }
 
 /**
- * Where the line of an index begins, for indexes that only grow: each newline is looked for once. Looking back from every
+ * Where the line of an index begins, for indexes that only grow: each newline is searched once. Searching back from every
  * child would take minutes in a file that is one line.
  */
 function lineStarts(text: string, from: number): (index: number) => number {

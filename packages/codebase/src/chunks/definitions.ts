@@ -1,4 +1,4 @@
-// chunks/definitions.ts: what a node of a syntax tree means to a reader: a function, a class, a comment that leads one.
+// chunks/definitions.ts: what a node of a syntax tree is to a reader: a function, a class, a comment above one.
 // One table serves every grammar, because their node types rarely clash.
 import type { Node } from 'web-tree-sitter'
 import type { ChunkKind } from './shape.ts'

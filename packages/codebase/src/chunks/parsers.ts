@@ -14,12 +14,12 @@ interface Loaded {
   readonly load: (path: string) => Promise<Language>
 }
 
-/** One set of parsers, owned by whoever made it. A grammar that does not load costs only its own language. */
+/** One set of parsers, closed by its creator. A grammar that does not load costs only its own language. */
 export class Parsers {
   #loaded: Promise<Loaded> | undefined
   readonly #grammars = new Map<string, Promise<Language | undefined>>()
 
-  /** Undefined when there is no such grammar or the file took too much: it is then cut by lines. */
+  /** Undefined when there is no such grammar or parsing took too much: the file is then cut by lines. */
   async parse(grammar: string, text: string): Promise<Tree | undefined> {
     this.#loaded ??= start()
     const { parser, load } = await this.#loaded

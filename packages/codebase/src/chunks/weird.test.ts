@@ -10,7 +10,7 @@ import { Parsers } from './parsers.ts'
 
 const parsers = new Parsers()
 
-/** What holds of every text: nothing lost, nothing twice, no piece too large, the same way twice. */
+/** What holds for every text: nothing lost, nothing twice, no piece too large, and the same result twice. */
 async function check(path: string, text: string): Promise<void> {
   const chunks = await chunkText(path, text, parsers)
   expect(chunks.map((chunk) => chunk.text).join('') === text).toBe(true)
@@ -26,7 +26,7 @@ async function check(path: string, text: string): Promise<void> {
 
 const line = 'function add(a, b) { return a + b } '
 
-describe('files as they should not be', () => {
+describe('malformed files', () => {
   it.each([
     ['a byte order mark', 'a.js', `\ufeff${`${line}\n`.repeat(200)}`],
     ['lines that end in CRLF', 'a.py', 'def f(x):\r\n    return x\r\n\r\n'.repeat(300)],
@@ -104,7 +104,7 @@ describe('bytes that are no text', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('are refused by name, and a mark in front of text is not', async () => {
+  it('are refused with a reason, and a byte order mark before text is not', async () => {
     writeFileSync(join(folder, 'broken.js'), Buffer.from([0x61, 0xff, 0xfe, 0xc3, 0x28, 0x0a]))
     writeFileSync(join(folder, 'nul.js'), Buffer.from('a\0b'))
     writeFileSync(join(folder, 'marked.js'), Buffer.from('\ufefffunction f() {\n  return 1\n}\n'))

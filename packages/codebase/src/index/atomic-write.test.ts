@@ -1,4 +1,4 @@
-// Where the index cannot have a folder of its own, however oddly the system says so.
+// A folder for the index that cannot be made, however oddly the system reports it.
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { makeFolder } from './atomic-write.ts'
 const built = new URL('../../dist/index.js', import.meta.url).href
 
 describe('a folder for the index', () => {
-  it('is made with those above it, for its owner alone, once or twice', () => {
+  it('is made with its parents, for its owner only, once or twice', () => {
     const place = scratch()
     const wanted = join(place.folder, 'a', 'b', 'c')
     for (let n = 0; n < 2; n++) makeFolder(wanted)
@@ -22,7 +22,7 @@ describe('a folder for the index', () => {
     'is done without where the system has none made and does not say why',
     () => {
       const tree = scratch({ 'a.txt': 'walrus\n' })
-      // In a process of its own: what is feared here is a system call that is made again for ever.
+      // In a process of its own: the risk is a system call that is repeated for ever.
       const script = `import { createCodebaseServer } from ${JSON.stringify(built)}
         import { Client } from '@modelcontextprotocol/client'
         const cacheDir = '/proc/no-such-folder/below/it'

@@ -1,4 +1,4 @@
-// index/durable.ts: makes folders, and writes a file in one step: whole beside its place, flushed to the disk, renamed to it.
+// index/atomic-write.ts: makes folders, and writes a file in one step: to a temporary file beside it, flushed to the disk, renamed.
 import {
   closeSync,
   existsSync,
@@ -14,8 +14,8 @@ import { dirname } from 'node:path'
 import { errno } from '../errors.ts'
 
 /**
- * Makes a folder and those above it, each tried once. Node's own recursive mkdir takes "no such folder" for "make the one above
- * first" without end, where the system says so of a folder that it will not have made, as under /proc.
+ * Makes a folder and its parents, each tried once. Node's own recursive mkdir loops without end on "no such folder",
+ * where the system reports that for a folder it refuses to make, as under /proc.
  */
 export function makeFolder(path: string): void {
   const missing: string[] = []
@@ -24,7 +24,7 @@ export function makeFolder(path: string): void {
     try {
       mkdirSync(folder, { mode: 0o700 })
     } catch (error) {
-      // Another process may have been quicker.
+      // Another process may have made it first.
       if (errno(error) !== 'EEXIST') throw error
     }
   }
@@ -45,13 +45,13 @@ export function replaceFile(path: string, data: string | Uint8Array): void {
     try {
       unlinkSync(draft)
     } catch {
-      // It was never made; the first error is the one to tell.
+      // It was never made; the first error is the one to report.
     }
     throw error
   }
 }
 
-/** The same without waiting, for what is large. */
+/** The same asynchronously, for large files. */
 export async function writeWhole(path: string, parts: readonly Uint8Array[]): Promise<void> {
   const draft = `${path}.draft`
   let file: FileHandle | undefined
@@ -65,7 +65,7 @@ export async function writeWhole(path: string, parts: readonly Uint8Array[]): Pr
     await rename(draft, path)
   } catch (error) {
     await file?.close().catch(() => undefined)
-    // It may never have been made; the first error is the one to tell.
+    // It may never have been made; the first error is the one to report.
     await unlink(draft).catch(() => undefined)
     throw error
   }

@@ -1,11 +1,11 @@
-// index/classes.ts: 64 classes of bytes. Letters of both cases are one class, rare signs share one, and so do all bytes
-// past ASCII: a trigram of classes fits into 18 bits, and its tables into the processor's cache. What the classes mix up,
-// the check of the files sorts out.
+// index/byte-classes.ts: 64 classes of bytes. Letters of both cases are one class, rare signs share one, and so do all bytes
+// past ASCII: a trigram of classes fits into 18 bits, and its tables into the processor's cache. False matches of the classes
+// are removed when the files are checked.
 
 export const CLASS_BITS = 6
 export const TRIGRAM_COUNT = 1 << (3 * CLASS_BITS)
 
-/** Line ends. No query spans lines, so a trigram with one in it is never asked for. */
+/** Line ends. No query spans lines, so a trigram with one in it is never looked up. */
 export const LINE_END = 0
 
 export const CLASSES: Uint8Array = buildClasses()

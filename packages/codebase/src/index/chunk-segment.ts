@@ -1,5 +1,5 @@
-// index/chunk-segment.ts: the bytes of one immutable piece of the meaning index: the chunks of some files, and which words are in
-// which. Opened by size and mark, so a torn one is never read. Its vectors are kept beside it, because they come later.
+// index/chunk-segment.ts: the bytes of one immutable piece of the semantic index: the chunks of some files, and which words are in
+// which. Size and magic number are checked on opening, so a torn one is never read. Its vectors are kept beside it, because they come later.
 import type { SegmentBytes } from './segment.ts'
 import type { ChunkBatch, ChunkedFile, ChunkMeta, ChunkSegment, TermHit } from './storage.ts'
 

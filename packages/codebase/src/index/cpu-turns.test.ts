@@ -1,10 +1,10 @@
-// Turns are what bounds the processors that indexing keeps busy: never the text index and the search by meaning at once.
+// Turns bound the processors that indexing keeps busy: never the text index and the semantic index at once.
 import { describe, expect, it } from 'vitest'
 import { CpuTurns } from './cpu-turns.ts'
 
 const never = new AbortController().signal
 
-/** Work that says when it runs and ends when it is told to. */
+/** Work that reports when it runs and ends when it is told to. */
 function job() {
   let end: () => void = () => undefined
   let begin: () => void = () => undefined
@@ -27,7 +27,7 @@ function job() {
 const settled = () => new Promise<void>((done) => setImmediate(done))
 
 describe('turns', () => {
-  it('let jobs run beside each other, and one alone only when they are done', async () => {
+  it('let shared jobs run in parallel, and an exclusive one only when they are done', async () => {
     const turns = new CpuTurns()
     const [one, two, alone, late] = [job(), job(), job(), job()]
     const all = [turns.beside(one.work, never), turns.beside(two.work, never)]
@@ -48,7 +48,7 @@ describe('turns', () => {
     await Promise.all(all)
   })
 
-  it('are had one after the other by those who want to be alone, whatever becomes of them', async () => {
+  it('are given to exclusive jobs one after the other, whether they succeed or fail', async () => {
     const turns = new CpuTurns()
     const failed = turns.alone(() => Promise.reject(new Error('no room')))
     const next = turns.alone(async () => 'next')
@@ -57,7 +57,7 @@ describe('turns', () => {
     expect(await turns.beside(async () => 'beside', never)).toBe('beside')
   })
 
-  it('are not waited for by one that is told to stop', async () => {
+  it('are not waited for by an aborted job', async () => {
     const turns = new CpuTurns()
     const alone = job()
     const running = turns.alone(alone.work)

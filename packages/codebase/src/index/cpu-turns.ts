@@ -1,12 +1,12 @@
-// index/turns.ts: who may keep the processor busy. The text index uses every thread that is allowed, so it works alone; the jobs
-// of the search by meaning run beside each other while it does not. Questions of a search wait for nobody.
+// index/cpu-turns.ts: which jobs may keep the processor busy. The text index uses every allowed thread, so it works alone; the jobs
+// of the semantic index run in parallel while it does not. Queries of a search do not wait for a turn.
 
 export class CpuTurns {
-  /** The last that asked to be alone; it settles when it is done. */
+  /** The last exclusive job; it settles when it is done. */
   #alone: Promise<unknown> = Promise.resolve()
   readonly #beside = new Set<Promise<unknown>>()
 
-  /** Waits for whoever is at work, and keeps others waiting until it is done. */
+  /** Waits for running jobs, and keeps others waiting until it is done. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#alone.then(async () => {
       await Promise.allSettled(this.#beside)
@@ -16,9 +16,9 @@ export class CpuTurns {
     return turn
   }
 
-  /** Waits only for those who want to be alone; an abort ends the waiting, not the work. */
+  /** Waits only for exclusive jobs; an abort ends the waiting, not the work. */
   async beside<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    // While it waited, another may have asked to be alone.
+    // While it waited, another exclusive job may have been queued.
     for (let seen: Promise<unknown> | undefined; seen !== this.#alone; ) {
       seen = this.#alone
       await untilAborted(seen, signal)

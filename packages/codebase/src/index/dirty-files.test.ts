@@ -1,4 +1,4 @@
-// What the index knows of a tree that changes under it: files that come, go and come back while it answers.
+// What the index knows of a tree that changes under it: files that are created, removed and created again while it answers.
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
@@ -29,7 +29,7 @@ const find = async (text: string) => {
   return { source, paths: matches.map(({ file_path }) => file_path) }
 }
 
-it('finds a file that came, went before anybody looked, and came again', async () => {
+it('finds a file that was created, removed before it was indexed, and created again', async () => {
   for (const path of ['src/new.ts', 'src/deep/er/new.ts']) {
     tree.write(path, 'comes_and_goes\n')
     rmSync(join(tree.folder, path))
@@ -40,14 +40,14 @@ it('finds a file that came, went before anybody looked, and came again', async (
   }
 })
 
-it('leaves out what the rules leave out, however often it changes', async () => {
+it('leaves out ignored files, however often they change', async () => {
   for (let n = 0; n < 3; n++) {
     tree.write('src/out.log', `never_found ${n}\n`)
     expect(await find('never_found')).toEqual({ source: 'index', paths: [] })
   }
 })
 
-it('scans when a change could not be noted, and finds what changed', async () => {
+it('scans when a change could not be recorded, and finds what changed', async () => {
   const note = vi.spyOn(DirtyFiles.prototype, 'note').mockRejectedValueOnce(new Error('no more processes'))
   tree.write('src/unnoted.ts', 'hard_to_note\n')
   expect((await find('hard_to_note')).paths).toEqual(['src/unnoted.ts'])
@@ -56,7 +56,7 @@ it('scans when a change could not be noted, and finds what changed', async () =>
   expect((await find('hard_to_note')).paths).toEqual(['src/unnoted.ts'])
 })
 
-it('keeps no list of a glob that a new file came under while it was made', async () => {
+it('keeps no list of a glob if a new file appeared while it was made', async () => {
   const small = scratch({ 'a.ts': 'a\n' })
   const aside = scratch()
   const [listed, go] = [join(aside.folder, 'listed'), join(aside.folder, 'go')]

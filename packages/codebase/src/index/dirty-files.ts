@@ -1,5 +1,5 @@
-// index/differences.ts: how the tree differs from what the text index says of it, and which folders and globs of it are known.
-// It is told of changed paths and asks ripgrep which of them count; who watches, and who indexes, is not its business.
+// index/dirty-files.ts: how the tree differs from what the text index says of it, and which folders and globs of it are known.
+// It is given changed paths and asks ripgrep which of them count; it neither watches nor indexes.
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILE_LIMITS } from '../limits.ts'
@@ -20,11 +20,11 @@ export class DirtyFiles {
   readonly #tree: Tree
   readonly #dirty = new Set<string>()
   readonly #absent = new Set<string>()
-  /** Files that are there and that the rules leave out: kept so that a change of one costs no listing. */
+  /** Existing files that the rules ignore: kept so that a change of one costs no listing. */
   readonly #ignored = new Set<string>()
   readonly #folders = new Set([''])
   readonly #globs = new Map<string, ReadonlySet<string>>()
-  /** Counts the times that new files came, which no list of a glob from before knows. */
+  /** Counts the times that new files appeared, which no earlier list of a glob knows. */
   #generation = 0
   #touched: Set<string> | undefined
   #largeFiles = 0
@@ -33,12 +33,12 @@ export class DirtyFiles {
     this.#tree = tree
   }
 
-  /** Files that differ from what the index says of them, new ones included. */
+  /** Files that differ from the index, new ones included. */
   get dirty(): ReadonlySet<string> {
     return this.#dirty
   }
 
-  /** Files the index has and the rules now leave out. */
+  /** Indexed files that the rules now ignore. */
   get absent(): ReadonlySet<string> {
     return this.#absent
   }
@@ -57,7 +57,7 @@ export class DirtyFiles {
     await listFiles(ripgrep, { cwd, signal }, (path) => this.#addFolders(path))
   }
 
-  /** Looks at every file once: after that, every difference to this snapshot is known. */
+  /** Compares every file once: after that, every difference to this snapshot is known. */
   async findAll(text: TextSnapshot): Promise<void> {
     const seen = new Uint8Array(text.places)
     await survey(this.#tree.root, this.#tree.ripgrep, (file) => {
@@ -73,7 +73,7 @@ export class DirtyFiles {
     }
   }
 
-  /** Takes in what was changed since. */
+  /** Takes in the changes since. */
   async note(paths: readonly string[], text: TextSnapshot | undefined): Promise<void> {
     const unknown: string[] = []
     for (const path of paths) {
@@ -85,7 +85,7 @@ export class DirtyFiles {
     if (unknown.length > 0) await this.#sortOut(unknown)
   }
 
-  /** Starts to remember which files change; the function in the answer ends it and tells them. */
+  /** Starts to record which files change; the returned function ends that and returns them. */
   remember(): () => ReadonlySet<string> {
     const touched = new Set<string>()
     this.#touched = touched
@@ -95,12 +95,12 @@ export class DirtyFiles {
     }
   }
 
-  /** The index says of this file what it is now. */
+  /** The index now has this file as it is. */
   settle(path: string): void {
     this.#dirty.delete(path)
   }
 
-  /** Another process keeps the index: what it has taken in since is no longer different. A later change is an event again. */
+  /** Another process keeps the index: files it has taken in are no longer different. A later change is an event again. */
   followWriter(text: TextSnapshot): void {
     for (const path of this.#dirty) {
       const state = text.state(path)
@@ -109,14 +109,14 @@ export class DirtyFiles {
     }
   }
 
-  /** A link where a folder was leads the names of the files in it elsewhere, perhaps out of the root. */
+  /** A link in place of a folder leads the names of its files elsewhere, perhaps out of the root. */
   isReplaced(path: string): boolean {
     if (!this.#folders.has(path)) return false
     const found = lstatSync(join(this.#tree.root, path), { throwIfNoEntry: false })
     return found !== undefined && !found.isDirectory()
   }
 
-  /** The files a glob names; the same set until a new file comes. */
+  /** The files a glob matches; the same set until a new file appears. */
   async globbed(glob: readonly string[]): Promise<ReadonlySet<string>> {
     const key = JSON.stringify(glob)
     const known = this.#globs.get(key)
@@ -130,7 +130,7 @@ export class DirtyFiles {
     return found
   }
 
-  /** False when a new file has come since: the glob may name that as well. */
+  /** False when a new file appeared since: the glob may match that as well. */
   isGlobbed(glob: readonly string[], found: ReadonlySet<string>): boolean {
     return this.#globs.get(JSON.stringify(glob)) === found
   }
@@ -159,7 +159,7 @@ export class DirtyFiles {
     }
   }
 
-  /** Only a file that was there all through the listing was left out by the rules; any other may yet come. */
+  /** Only a file that existed during the whole listing was ignored by the rules; any other may still appear. */
   #ignore(path: string, before: string | undefined): void {
     if (before === undefined || this.#fileAt(path) !== before) return
     if (this.#ignored.size >= IGNORED_KEPT) this.#ignored.clear()
@@ -172,7 +172,7 @@ export class DirtyFiles {
       const found = lstatSync(join(this.#tree.root, path), { throwIfNoEntry: false })
       return found?.isFile() ? `${found.ino} ${found.birthtimeMs}` : undefined
     } catch {
-      // A folder on the way that may not be entered: whether the file is there is not known.
+      // A folder on the way may not be entered: whether the file exists is not known.
       return undefined
     }
   }

@@ -1,4 +1,4 @@
-// index/file-table.ts: from a path to the place that speaks for it, for some hundred thousand files in a few megabytes: two
+// index/file-table.ts: a map from path to the entry that holds for it, for some hundred thousand files in a few megabytes: two
 // numbers a file, and the names stay where they were read from.
 
 const FREE = 0

@@ -1,4 +1,4 @@
-// index/folder-chunks.ts: the meaning half of the embedded index: in the same folder, immutable segments of chunks, beside each a
+// index/folder-chunks.ts: the semantic half of the embedded index: in the same folder, immutable segments of chunks, beside each a
 // file of vectors that only grows, and one small manifest that names them. A crash leaves the old manifest or the new one; a
 // vector cut short by it is not counted, and its chunk is embedded again.
 import {
@@ -135,7 +135,7 @@ export class FolderChunks implements ChunkStore {
         throw error
       }
     } catch {
-      // Missing, torn or of another format: the files are the truth.
+      // Missing, torn or of another format: the files are the source of truth.
       return undefined
     }
   }

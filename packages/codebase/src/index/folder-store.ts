@@ -35,7 +35,7 @@ const INDEX_VERSION = 1
 interface Manifest {
   readonly version: number
   readonly root: string
-  /** Later segments speak for a file before earlier ones. */
+  /** Later segments override earlier ones. */
   readonly segments: readonly TextSegment[]
   readonly savedAt: number
 }
@@ -90,7 +90,7 @@ export class FolderStore implements IndexStore {
     try {
       next = manifest && SegmentSet.open(manifest.segments, (name) => this.#openSegment(name), this.#set)
     } catch {
-      // A segment is missing or torn: the index is rebuilt from the files, which are the truth.
+      // A segment is missing or torn: the index is rebuilt from the files, which are the source of truth.
       next = undefined
     }
     this.#set?.closeExcept(next)
@@ -131,7 +131,7 @@ export class FolderStore implements IndexStore {
     }
   }
 
-  /** The meaning index writes beside this one; its drafts are not leftovers while they are being written. */
+  /** The semantic index writes beside this one; its drafts are not leftovers while they are being written. */
   #isYoungDraft(name: string): boolean {
     const found = statSync(join(this.place, name), { throwIfNoEntry: false })
     return (
@@ -162,14 +162,14 @@ export class FolderStore implements IndexStore {
       const owner = readOwner(path)
       if (owner?.token === this.#token) return true
       if (!isAbandoned(path, owner)) return false
-      // Whoever renames it away first has removed it; what was renamed must still be what was abandoned.
+      // The process that renames it away first has removed it; what was renamed must still be what was abandoned.
       const aside = `${path}.${this.#token}.draft`
       try {
         renameSync(path, aside)
         if (readOwner(aside)?.token !== owner?.token) renameSync(aside, path)
         else unlinkSync(aside)
       } catch {
-        // Another process was quicker; look again.
+        // Another process was faster; check again.
       }
     }
     return false
@@ -180,7 +180,7 @@ export class FolderStore implements IndexStore {
       makeFolder(this.place)
       return true
     } catch {
-      // Then there is nothing to lock; whoever writes is told why.
+      // Then there is nothing to lock; the write reports why.
       return false
     }
   }
@@ -231,7 +231,7 @@ export class FolderStore implements IndexStore {
       try {
         utimesSync(path, now, now)
       } catch {
-        // The lock is gone; the next commit would be another's to make.
+        // The lock is gone; the next commit would belong to another process.
         clearInterval(this.#beat)
       }
     }, INDEX_LIMITS.lockBeatMs)

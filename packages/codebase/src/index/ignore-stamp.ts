@@ -1,4 +1,4 @@
-// index/rules.ts: notices when what is ignored may have changed, in places the watcher does not look at: above the root,
+// index/ignore-stamp.ts: notices when the ignore rules may have changed, in places the watcher does not cover: above the root,
 // inside .git, and in the user's own git configuration.
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -11,7 +11,7 @@ export function isRuleFile(path: string): boolean {
   return RULE_FILES.has(path.slice(path.lastIndexOf('/') + 1))
 }
 
-/** Two equal answers mean that no rule outside the tree changed in between. */
+/** Two equal results mean that no rule outside the tree changed in between. */
 export function rulesStamp(root: string, env: NodeJS.ProcessEnv = process.env): string {
   const config = env['XDG_CONFIG_HOME'] || join(homedir(), '.config')
   const places = [

@@ -1,5 +1,5 @@
-// index/indexing.ts: reads files into batches for the index; runs inside a worker thread. It knows nothing of ignore rules (it
-// is told which files there are) nor of where batches are kept.
+// index/indexing.ts: reads files into batches for the index; runs inside a worker thread. It knows neither ignore rules (it
+// is given the files) nor where batches are kept.
 import { isAscii } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const WARM_MS = 50
 
 const FOLDING = [Buffer.from('\u212a'), Buffer.from('\u017f')] as const
 
-/** Indexes the files in order; calls `onProgress` now and then, and stops early when it answers false. */
+/** Indexes the files in order; calls `onProgress` now and then, and stops early when it returns false. */
 export function indexFiles(
   job: IndexJob,
   collector: TrigramCollector,
@@ -56,7 +56,7 @@ function inColumns(files: readonly FileState[], postings: Postings): TextBatch {
   return { names, numbers, hashes, flags, postings }
 }
 
-/** A file that cannot be read takes its place as one that is gone, so that numbers and names stay in step. */
+/** A file that cannot be read is recorded as gone, so that numbers and names stay aligned. */
 function indexFile(root: string, path: string, collector: TrigramCollector): FileState {
   collector.begin()
   let fd: number | undefined
@@ -79,7 +79,7 @@ function indexFile(root: string, path: string, collector: TrigramCollector): Fil
       flags,
     }
   } catch {
-    // Vanished or not ours to read: ripgrep passes over it too.
+    // Gone or not readable: ripgrep skips it too.
     return { ...nothing(path), hash: collector.end() }
   } finally {
     if (fd !== undefined) closeSync(fd)
@@ -121,7 +121,7 @@ function fill(fd: number, input: Uint8Array, position: number): number {
     const wanted = PIECE_BYTES - length
     const read = readSync(fd, input, length, wanted, position + length)
     length += read
-    // A regular file gives all there is: a short answer is its end.
+    // A regular file returns all there is: a short read is its end.
     if (read < wanted) break
   }
   return length

@@ -1,5 +1,5 @@
-// index/jobs.ts: what index threads are given to do, from the calling side: read files into segments, on as many threads as
-// allowed, and look at every file once. When to do so is text-index.ts's business; how it is done, worker.ts's.
+// index/jobs.ts: the jobs of index threads, from the calling side: read files into segments, on as many threads as
+// allowed, and check every file once. text-index.ts decides when, worker.ts does the work.
 import { INDEX_LIMITS } from '../limits.ts'
 import type { IndexStore, TextSegment } from './storage.ts'
 import { Thread } from './threads.ts'
@@ -12,7 +12,7 @@ export interface BuildOptions {
   readonly root: string
   readonly store: IndexStore
   readonly threads: number
-  /** Ends a build that nobody waits for any more; nothing is committed then. */
+  /** Ends a build whose caller has gone; nothing is committed then. */
   readonly signal: AbortSignal
   readonly onProgress: (done: number, of: number) => void
 }
@@ -64,7 +64,7 @@ async function indexSlices(
   report()
   const queue = slices.entries()
   const work = async (thread: IndexThread) => {
-    // What a job found is being kept while the thread is at the next one.
+    // The result of a job is being written while the thread works on the next one.
     let kept: Promise<unknown> = Promise.resolve()
     for (const [n, slice] of queue) {
       options.signal.throwIfAborted()
@@ -85,7 +85,7 @@ async function indexSlices(
   return results.flat()
 }
 
-/** Settles when the files are read; the promises in the answer when they are kept as well. */
+/** Settles when the files are read; the returned promises when they are written as well. */
 export async function indexOn(
   thread: IndexThread,
   files: readonly string[],
@@ -98,7 +98,7 @@ export async function indexOn(
     if (part.type === 'progress') onProgress(part.files)
     if (part.type !== 'part' || !part.batch) return
     const added = store.addText(part.batch)
-    // Whoever awaits it sees the failure; until then it is nobody's.
+    // The caller that awaits it sees the failure; until then it is unhandled on purpose.
     added.catch(() => undefined)
     adding.push(added)
   })
@@ -112,7 +112,7 @@ export interface Seen {
   readonly ctimeMs: number
 }
 
-/** Looks at every file that counts, on a thread of its own, because what that takes should not stay. */
+/** Checks every file that counts, on a thread of its own, because the memory this takes should be freed. */
 export async function survey(root: string, ripgrep: string, onFile: (seen: Seen) => void): Promise<void> {
   const thread = newIndexThread()
   try {

@@ -1,4 +1,4 @@
-// index/memory-chunks.ts: the meaning half of an index that lives as long as its process. All that open it share one shelf.
+// index/memory-chunks.ts: the semantic half of an index that lives as long as its process. All that open it share one state.
 import { CodebaseError } from '../errors.ts'
 import { PackedChunks, packChunks, type VectorSource } from './chunk-segment.ts'
 import { bytesInMemory } from './segment.ts'
@@ -35,7 +35,7 @@ export class MemoryChunks implements ChunkStore {
   readonly #model: VectorModel
   readonly #makeRoom: (bytes: number) => void
 
-  /** `makeRoom` throws when so much more may not be taken. */
+  /** `makeRoom` throws when that much more may not be taken. */
   constructor(shelf: ChunkShelf, model: VectorModel, makeRoom: (bytes: number) => void) {
     this.#shelf = shelf
     this.#model = model
@@ -49,7 +49,7 @@ export class MemoryChunks implements ChunkStore {
 
   async add(batch: ChunkBatch): Promise<string> {
     const bytes = Buffer.concat(packChunks(batch))
-    // Room for the vectors is taken now, so that a segment that fits can be embedded whole.
+    // Memory for the vectors is reserved now, so that a segment that fits can be embedded whole.
     const vectors = this.#model.id === null ? 0 : batch.metas.length
     this.#makeRoom(bytes.length + vectors * vectorBytes(this.#model))
     const name = `c${this.#shelf.added++}`
@@ -74,7 +74,7 @@ export class MemoryChunks implements ChunkStore {
   }
 
   release(): void {
-    // Nothing is open: what nobody reads any more is the garbage collector's.
+    // Nothing is open: unread data is left to the garbage collector.
   }
 
   async clear(): Promise<void> {
@@ -82,7 +82,7 @@ export class MemoryChunks implements ChunkStore {
   }
 
   close(): void {
-    // Nothing is open: what is kept is the shelf's.
+    // Nothing is open: the shared state holds the data.
   }
 
   #shelved(name: string): Shelved {

@@ -93,7 +93,7 @@ export class MemoryStore implements IndexStore {
     return bytesInMemory(bytes)
   }
 
-  /** Each half has its own bound, so that neither takes the other's room. */
+  /** Each half has its own bound, so that neither uses up the other's. */
   #makeRoom(taken: number, bytes: number): void {
     if (taken + bytes <= this.#most) return
     throw new CodebaseError(

@@ -1,4 +1,4 @@
-// index/query.ts: what trigrams a file must have to match a query. Whatever it is not sure of, it leaves out: it may name
+// index/query.ts: which trigrams a file must have to match a query. Whatever is not certain is left out: it may name
 // too many files, never too few.
 import { charsOf, runQuery } from './trigram-run.ts'
 

@@ -1,5 +1,5 @@
-// index/regex.ts: reads a regular expression of Rust's syntax far enough to know which text every match must contain.
-// It judges nothing: what it does not understand makes the answer "any file", and ripgrep says what is wrong with it.
+// index/regex.ts: parses a regular expression of Rust's syntax far enough to know which text every match must contain.
+// It rejects nothing: what it does not understand makes the result "any file", and ripgrep reports what is wrong.
 import { allOf, oneOf, type TrigramQuery } from './query.ts'
 import { type Char, charOf, charsOf, runQuery } from './trigram-run.ts'
 

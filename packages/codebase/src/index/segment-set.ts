@@ -1,4 +1,4 @@
-// index/segment-set.ts: several segments read as one index. Where two name the same file, the later one speaks for it.
+// index/segment-set.ts: several segments read as one index. Where two name the same file, the later one counts.
 import { FileTable } from './file-table.ts'
 import { evaluate, type TrigramQuery } from './query.ts'
 import { FLAG, type Segment } from './segment.ts'
@@ -109,7 +109,7 @@ export class SegmentSet implements TextSnapshot {
     return this.#segments[Math.floor(place / SHIFT)]?.path(place % SHIFT) ?? ''
   }
 
-  /** The files for which this segment still speaks. */
+  /** The files for which this segment is the latest. */
   livePaths(name: string): string[] {
     const s = this.#segments.findIndex((segment) => segment.name === name)
     const segment = this.#segments[s]

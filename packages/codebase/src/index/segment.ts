@@ -1,5 +1,5 @@
 // index/segment.ts: one immutable piece of the text index: some files' names and states, and the posting lists of their
-// trigrams, as bytes. Opened by size and mark, so a torn one is never read.
+// trigrams, as bytes. Size and magic number are checked on opening, so a torn one is never read.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { TextBatch } from './storage.ts'
 import { markList, unpackList } from './trigrams.ts'
@@ -8,7 +8,7 @@ import { markList, unpackList } from './trigrams.ts'
 export interface FileState {
   readonly path: string
   readonly size: number
-  /** -1 when the file was still warm from writing: then it counts as changed until it is indexed again. */
+  /** -1 when the file was written too recently: then it counts as changed until it is indexed again. */
   readonly mtimeMs: number
   readonly ctimeMs: number
   readonly hash: bigint
@@ -16,7 +16,7 @@ export interface FileState {
 }
 
 export const FLAG = {
-  /** Has a NUL byte where ripgrep looks first, and is passed over as binary. */
+  /** Has a NUL byte where ripgrep looks first, and is skipped as binary. */
   binary: 1,
   /** In another encoding than UTF-8 by its byte order mark: the index cannot answer for it. */
   encoded: 2,
@@ -24,7 +24,7 @@ export const FLAG = {
   large: 4,
   /** Holds letters that fold to ASCII `k` or `s`: a search that ignores case must look inside. */
   folds: 8,
-  /** Has a NUL byte further on: ripgrep searches up to about there, and has to be asked in its own way. */
+  /** Has a NUL byte further on: ripgrep searches up to about there, so only ripgrep itself can search it. */
   lateNul: 32,
   /** Gone since an earlier segment listed it. */
   gone: 16,

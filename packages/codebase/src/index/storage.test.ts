@@ -1,4 +1,4 @@
-// What every place that keeps an index must do, whatever it is made of. A new store adds one line to STORES.
+// What every index store must do, whatever it is made of. A new store adds one line to STORES.
 import { appendFileSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -116,7 +116,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     store.close()
   })
 
-  it('gives back what it was told of each file', async () => {
+  it('returns what was stored of each file', async () => {
     const { store, batch } = setUp()
     store.tryLock()
     const one = batch({ 'päth ü.txt': 'zebra', 'z.bin': 'a\0b' })
@@ -131,7 +131,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     store.close()
   })
 
-  it('lets the later segment speak for a file, and one that is gone be gone', async () => {
+  it('takes a file from the latest segment, and leaves out one that is gone', async () => {
     const { store, batch } = setUp()
     store.tryLock()
     const first = await store.addText(batch({ 'a.txt': 'zebra', 'b.txt': 'zebra', 'c.txt': 'zebra' }))
@@ -177,7 +177,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     expect(store.bytes()).toBe(0)
   })
 
-  it('shows chunks from their commit on, and gives back what it was told of them', async () => {
+  it('shows chunks from their commit on, and returns what was stored of them', async () => {
     const { store } = setUp()
     store.tryLock()
     const chunks = store.chunks(MODEL)
@@ -235,7 +235,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     reader.close()
   })
 
-  it('shows one model nothing of another, and sweeps what it left', async () => {
+  it('shows a model nothing of another one, and sweeps what that left', async () => {
     const { store } = setUp()
     store.tryLock()
     const first = store.chunks(MODEL)
@@ -298,7 +298,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     store.close()
   })
 
-  it('shows another process the chunks that were committed, and keeps them when it lasts', async () => {
+  it('shows another process the chunks that were committed, and keeps them if it is on disk', async () => {
     const { store, open, lasts } = setUp()
     if (!lasts) return
     store.tryLock()
@@ -316,7 +316,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
     later.close()
   })
 
-  it('has one writer at a time, and is there again when it lasts', async () => {
+  it('has one writer at a time, and is there again after a restart if it is on disk', async () => {
     const { store, open, lasts, batch } = setUp()
     if (!lasts) return
     const other = open()
@@ -332,7 +332,7 @@ describe.each(Object.keys(STORES))('the %s store', (kind) => {
   })
 })
 
-it('refuses to fill the memory', async () => {
+it('refuses to use more memory than its bound', async () => {
   const store = new MemoryStore(100)
   const space = scratch({ 'a.txt': 'zebra '.repeat(100) })
   const batches: TextBatch[] = []

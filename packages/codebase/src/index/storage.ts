@@ -49,7 +49,7 @@ export interface TextSnapshot {
   has(path: string): boolean
   state(path: string): PlacedState | undefined
   paths(): Iterable<string>
-  /** The files for which this segment still speaks. */
+  /** The files for which this segment is the latest. */
   livePaths(name: string): string[]
   /** Undefined when the query says nothing an index could use. */
   candidates(query: TrigramQuery, ignoresCase: boolean): Candidate[] | undefined
@@ -58,15 +58,15 @@ export interface TextSnapshot {
 export interface IndexStore {
   /** Why nothing can be kept here, if so. */
   readonly unavailable: string | undefined
-  /** Where a person finds it. */
+  /** Where the user finds it. */
   readonly place: string
   /** The newest whole snapshot, or undefined when there is none of this format; cheap when nothing changed. */
   text(): TextSnapshot | undefined
   /** Keeps a batch. It counts from the commit that names it; one that none names is swept away. Only under the lock. */
   addText(batch: TextBatch): Promise<TextSegment>
   /**
-   * From here on the index is these segments, the later ones speaking for a file before the earlier. A crash leaves this or
-   * what was before. Only under the lock.
+   * From here on the index consists of these segments; later ones override earlier ones. A crash leaves this or
+   * the state before. Only under the lock.
    */
   commitText(segments: readonly TextSegment[]): Promise<void>
   /** Removes what no commit names. Only under the lock. */
@@ -81,7 +81,7 @@ export interface IndexStore {
   close(): void
 }
 
-/** Whose vectors are kept. Those of different models are never compared. */
+/** The model whose vectors are kept. Vectors of different models are never compared. */
 export interface VectorModel {
   /** Null when there is no model, and nothing has a vector. */
   readonly id: string | null
@@ -98,7 +98,7 @@ export interface ChunkedFile {
   readonly mtimeMs: number
 }
 
-/** What is kept of a chunk besides its words. */
+/** What is kept of a chunk besides its terms. */
 export interface ChunkMeta {
   /** Its place among the files of its batch. */
   readonly file: number
@@ -155,9 +155,9 @@ export interface ChunkStore {
   addVectors(name: string, records: Uint8Array): Promise<void>
   /** Removes what no commit for this model names. Only under the lock. */
   sweep(): Promise<void>
-  /** Lets go of segments that a commit has replaced. Only while nobody reads one. */
+  /** Closes segments that a commit has replaced. Only while no search reads one. */
   release(): void
-  /** Forgets all chunks and vectors, of any model, also where there is no room to write. Only under the lock. */
+  /** Removes all chunks and vectors, of any model, also when the disk is full. Only under the lock. */
   clear(): Promise<void>
   close(): void
 }

@@ -1,4 +1,4 @@
-// The index when things go wrong: killed while it is written, two processes, a torn or foreign file, no room, no permission.
+// The index under failures: killed while it is written, two processes, a torn or foreign file, a full disk, no permission.
 import { spawn, spawnSync } from 'node:child_process'
 import {
   mkdirSync,
@@ -105,7 +105,7 @@ describe('an index that is interrupted', () => {
   }, 60_000)
 })
 
-describe('an index that two share', () => {
+describe('an index that two processes share', () => {
   it('has one writer, and both answer correctly', async () => {
     const cache = scratch()
     const [a, b] = [open(cache.folder), open(cache.folder)]
@@ -203,11 +203,11 @@ describe('an index that cannot be kept', () => {
       await state(code, 'ready')
       const { folder } = (await code.status()).cache
       const before = readFileSync(join(folder, 'manifest.json'), 'utf8')
-      // Whatever room is left is taken.
+      // Fills the rest of the disk.
       try {
         writeFileSync(join(disk, 'ballast'), Buffer.alloc(3 << 20))
       } catch {
-        // Written as far as it went, which was the point.
+        // Written until the disk was full, as intended.
       }
       const status = await code.reindex()
       expect(status.text.state).toBe('failed')
@@ -221,7 +221,7 @@ describe('an index that cannot be kept', () => {
     }
   }, 60_000)
 
-  it('is built again by a server under whose hands another process dropped it', async () => {
+  it('is built again by a running server after another process dropped it', async () => {
     const cache = scratch()
     const server = open(cache.folder)
     server.warmUp()
@@ -257,7 +257,7 @@ describe('an index that cannot be kept', () => {
 })
 
 describe('a folder that becomes a link out of the root', () => {
-  it('is not searched through the names the index has of its files', async () => {
+  it('is not searched through the indexed names of its files', async () => {
     const outside = scratch({ 'f.txt': 'needle outside\n' })
     const own = scratch()
     for (let n = 0; n < 500; n++) own.write(`d${n % 10}/f${n}.txt`, `line ${n}\n`)

@@ -1,4 +1,4 @@
-// index/live.ts: the text index of a tree that keeps changing. It names candidate files only while it knows of every change;
+// index/text-index.ts: the text index of a tree that keeps changing. It names candidate files only while it knows of every change;
 // whenever it does not (no watcher, rules edited, events lost), it names none and the tree is scanned instead.
 import { lstatSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -24,7 +24,7 @@ export type IndexPhase =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** Past this many changed files a scan is quicker than checking each. */
+/** Past this many changed files a scan is faster than checking each. */
 const DIRTY_MAX = 2000
 
 const STOPPED = 'the first build was stopped before its end; reindex builds it'
@@ -51,7 +51,7 @@ export class TextIndex implements CandidateSource {
   #settle: NodeJS.Timeout | undefined
   #work: Promise<void> = Promise.resolve()
   #step: Promise<unknown> = Promise.resolve()
-  /** Ends a build that nobody waits for any more. */
+  /** Ends a build whose caller has gone. */
   #wanted: AbortSignal | undefined
 
   constructor(options: TextIndexOptions) {
@@ -86,7 +86,7 @@ export class TextIndex implements CandidateSource {
         await this.#bringUp(true)
       } catch (error) {
         if (!signal?.aborted) throw error
-        // The lock may be this process's own: without an index there is nobody to wait for.
+        // The lock may be this process's own: without an index there is no other process to wait for.
         if (!this.#options.store.text()) return this.#enter({ kind: 'off', reason: STOPPED })
         await this.#compare()
       } finally {
@@ -116,12 +116,12 @@ export class TextIndex implements CandidateSource {
     const { dirty, absent } = this.#differences
     if (inGlob && !this.#differences.isGlobbed(query.glob, inGlob)) return undefined
     if (query.path && !this.#knows(query.path)) return undefined
-    // From here to the end nothing waits, so that what is known of changes stays as it is.
+    // From here to the end nothing is awaited, so the known changes stay as they are.
     const found = this.#options.store.text()?.candidates(parsed.query, parsed.ignoresCase)
     if (!found) return undefined
     const inPath = (path: string) => !query.path || isWithin(path, query.path)
     if (dirty.size > DIRTY_MAX) return undefined
-    // A glob only narrows: what the rules leave out is in no list here.
+    // A glob only narrows: ignored files are in no list here.
     const wanted = (path: string) => (inGlob?.has(path) ?? true) && !absent.has(path) && inPath(path)
     return this.#sorted(found, dirty, wanted)
   }
@@ -156,7 +156,7 @@ export class TextIndex implements CandidateSource {
       const found = lstatSync(absolute)
       return found.isFile() && found.size <= FILE_LIMITS.searchBytes ? readFileSync(absolute) : undefined
     } catch {
-      // Gone or unreadable since: ripgrep would pass over it as well.
+      // Gone or unreadable since: ripgrep would skip it as well.
       return undefined
     }
   }
@@ -166,7 +166,7 @@ export class TextIndex implements CandidateSource {
     return folders.has(path) || this.#options.store.text()?.has(path) === true || dirty.has(path)
   }
 
-  /** Takes in what the watcher saw. False when the index cannot be trusted for this query. */
+  /** Takes in the watcher's events. False when the index cannot be trusted for this query. */
   async #catchUp(): Promise<boolean> {
     const inStep = this.#step.then(async () => {
       if (!this.#isLive) return false
@@ -179,13 +179,13 @@ export class TextIndex implements CandidateSource {
       try {
         await this.#differences.note(paths, this.#options.store.text())
       } catch {
-        // The watcher tells of a path once: what could not be noted now is known only after everything was compared.
+        // The watcher reports a path once: a change that could not be recorded now is known only after a full comparison.
         return this.#distrust()
       }
       if (paths.length > 0) this.#updateSoon()
       return this.#isLive
     })
-    // One at a time: what one has taken from the watcher, the next must find noted.
+    // One at a time: what one has taken from the watcher, the next must find recorded.
     this.#step = inStep.catch(() => false)
     return inStep
   }
@@ -195,12 +195,12 @@ export class TextIndex implements CandidateSource {
       const reply = await this.#watcher?.ask({ do: 'barrier' })
       return reply?.type === 'changes' && !reply.changes.unsure ? reply.changes.paths : undefined
     } catch {
-      // A watcher that does not answer in time is not one to rely on.
+      // A watcher that does not answer in time cannot be relied on.
       return undefined
     }
   }
 
-  /** Scans answer until everything was compared again. */
+  /** Searches scan until everything was compared again. */
   #distrust(): false {
     this.#isLive = false
     void this.#queue(() => this.#compare())
@@ -268,7 +268,7 @@ export class TextIndex implements CandidateSource {
     return this.#watcher
   }
 
-  /** Watches first, then looks at every file once: after that, every difference is known. */
+  /** Watches first, then checks every file once: after that, every difference is known. */
   async #compare(): Promise<void> {
     const { store, root } = this.#options
     const text = store.text()
@@ -331,7 +331,7 @@ export class TextIndex implements CandidateSource {
     const touched = touchedSince()
     if (!isKnown) return
     const after = store.text()
-    // What changed again meanwhile, or was too warm to trust, is looked at once more.
+    // Files that changed again meanwhile, or were written too recently, are checked once more.
     for (const path of files)
       if (!touched.has(path) && after?.state(path)?.mtimeMs !== -1) differences.settle(path)
     this.#updateSoon()

@@ -1,4 +1,4 @@
-// index/threads.ts: the calling side of a worker thread: asks, waits for the answer with that number, ends with its owner.
+// index/threads.ts: the calling side of a worker thread: sends requests, awaits the reply by its number, ends with its owner.
 import { Worker } from 'node:worker_threads'
 import { CodebaseError } from '../errors.ts'
 
@@ -35,7 +35,7 @@ export class Thread<Request extends { readonly id: number }, Reply extends AnyRe
     this.#worker.on('exit', () => this.#end(new CodebaseError('IO', 'The index thread has ended.')))
   }
 
-  /** `onPart` gets what comes before the answer itself: replies of the types `progress` and `part`. */
+  /** `onPart` gets the messages before the reply itself, of the types `progress` and `part`. */
   ask(request: Unnumbered<Request>, onPart?: (part: Reply) => void): Promise<Reply> {
     if (this.#ended) return Promise.reject(this.#ended)
     const id = this.#next++
@@ -56,7 +56,7 @@ export class Thread<Request extends { readonly id: number }, Reply extends AnyRe
       waiting.onPart?.(reply)
       return
     }
-    // Both kinds of thread report failure in the same words.
+    // Both kinds of thread report failure in the same form.
     const said = reply as AnyReply & { readonly code?: string; readonly message?: string }
     this.#waiting.delete(reply.id)
     if (said.type === 'failed')

@@ -1,4 +1,4 @@
-// index/run.ts: a stretch of a match that is known character by character, and the trigrams that it must leave behind. A
+// index/trigram-run.ts: a part of a match that is known character by character, and the trigrams that a file with it must have. A
 // character may be one of several; then one of several trigrams must be there.
 import { CLASS_BITS, CLASSES, LINE_END } from './byte-classes.ts'
 import type { TrigramQuery } from './query.ts'
@@ -9,7 +9,7 @@ export interface Char {
   readonly wide: boolean
 }
 
-/** More ways than this to fill three places say too little for what they cost to look up. */
+/** More combinations than this for three places narrow too little for the cost of the lookup. */
 const KEYS_PER_GRAM = 4096
 const ASCII = 128
 const WIDE = CLASSES[ASCII] as number

@@ -40,7 +40,7 @@ export class TrigramCollector {
   readonly #capacity: number
   readonly #lists: number
   readonly #input: number
-  /** Room for the next piece of a file; read into it, then call `piece`. */
+  /** Buffer for the next piece of a file; read into it, then call `piece`. */
   readonly input: Buffer
   #generation = 0
   #out = FOUND
@@ -99,7 +99,7 @@ export class TrigramCollector {
     this.#hash = this.#kernel.hash(this.#input, padded, this.#hash ^ BigInt(length))
   }
 
-  /** Ends the file and answers its fingerprint. */
+  /** Ends the file and returns its fingerprint. */
   end(): bigint {
     this.#ends.push(this.#out)
     return BigInt.asUintN(64, this.#hash)

@@ -1,5 +1,5 @@
 // index/watch.ts: notices every change under a folder, through the kernel's own queue of events (inotify). Runs inside a
-// worker thread that does little else, so that the queue never fills up; when it might have, it says it is not sure.
+// worker thread that does little else, so that the queue never fills up; when it might have, it reports that it is not sure.
 import { type FSWatcher, lstatSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { INDEX_LIMITS } from '../limits.ts'
@@ -110,7 +110,7 @@ export class TreeWatcher {
       this.#folders.set(folder, { watcher, ino })
       return true
     } catch (error) {
-      // A folder that is gone again needs no watching; any other refusal means changes would be missed.
+      // A folder that is gone again needs no watching; any other error means changes would be missed.
       if (!['ENOENT', 'ENOTDIR', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? ''))
         this.#unsure = true
       return false
@@ -148,7 +148,7 @@ function list(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true })
   } catch {
-    // Gone, or not ours to read; ripgrep passes over it too.
+    // Gone or not readable; ripgrep skips it too.
     return []
   }
 }

@@ -1,5 +1,5 @@
-// index/worker.ts: the thread that reads files for the index and watches for changes, so that answering never waits for
-// either. One message asks, one or more answer.
+// index/worker.ts: the thread that reads files for the index and watches for changes, so that searches never wait for
+// either. One request gets one or more replies.
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { type MessagePort, parentPort } from 'node:worker_threads'
@@ -54,7 +54,7 @@ class IndexThread {
       this.#answer(request).then(
         (reply) => this.#post(reply),
         (error: NodeJS.ErrnoException) => {
-          // What was collected for a segment that could not be written is of no more use.
+          // What was collected for a segment that could not be written is useless.
           this.#collector = undefined
           this.#post({
             type: 'failed',
@@ -100,7 +100,7 @@ class IndexThread {
     )
   }
 
-  /** In parts as they come, so that no list of them all is ever made. */
+  /** In parts as they come, so that the whole list is never in memory. */
   async #survey(id: number, root: string, ripgrep: string): Promise<void> {
     let names: Buffer[] = []
     const flush = () => {
@@ -121,7 +121,7 @@ class IndexThread {
   }
 }
 
-/** What is handed over rather than copied. */
+/** Buffers that are transferred instead of copied. */
 function buffersOf(part: TextBatch | { readonly names: Uint8Array; readonly numbers: Float64Array }) {
   const arrays = [part.names, part.numbers]
   if (!('postings' in part)) return arrays.map((array) => array.buffer as ArrayBuffer)

@@ -1,4 +1,4 @@
-// semantic/choice.ts: which model a user may choose, as data. It imports nothing, so that a program can say it without the
+// semantic/choice.ts: which model a user may choose, as data. It imports nothing, so that a program can name a choice without the
 // types of anything behind it.
 
 export type EmbeddingChoice =

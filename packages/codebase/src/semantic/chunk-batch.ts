@@ -1,5 +1,5 @@
-// semantic/chunk-batch.ts: what is kept of the chunks of some files, made on the thread that cut them: where each stands, which
-// words it has, and a hash by which a stale one is noticed.
+// semantic/chunk-batch.ts: what is kept of the chunks of some files, made on the thread that cut them: where each is, which
+// terms it has, and a hash by which a stale one is noticed.
 import { createHash } from 'node:crypto'
 import type { Chunk } from '../chunks/shape.ts'
 import { packPairs } from '../index/chunk-segment.ts'
@@ -13,7 +13,7 @@ export interface CutFile extends ChunkedFile {
 
 export const hashOf = (text: string) => createHash('sha1').update(text).digest('base64url').slice(0, 16)
 
-/** The words a chunk is found by: its text, its file and folder, and its names, which count several times. */
+/** The terms a chunk is found by: its text, its file and folder, and its names, which count several times. */
 export function chunkTerms(path: string, chunk: Pick<Chunk, 'text' | 'name' | 'within'>): string[] {
   const { nameCount, withinCount } = SEMANTIC_LIMITS
   const place = path

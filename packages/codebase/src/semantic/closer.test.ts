@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { raritiesOf, rerankScore } from './rerank.ts'
 import { termsOf } from './terms.ts'
 
-/** Each word of the question as rare as the next. */
+/** Each term of the question is as rare as the next. */
 const asked = (question: string, rarity = 0.8) => new Map(termsOf(question).map((term) => [term, rarity]))
 const look = (question: string, text: string, name?: string) => rerankScore(asked(question), { text, name })
 
-describe('a closer look', () => {
-  it('prefers a name that says what was asked, whole before half', () => {
+describe('reranking', () => {
+  it('prefers a name that has the words of the question, all before half of them', () => {
     const question = 'Set the maximum zoom of the layer'
     const whole = look(question, 'x', 'setMaximumZoom')
     const half = look(question, 'x', 'setMaximumResolution')
@@ -15,7 +15,7 @@ describe('a closer look', () => {
     expect(half).toBeGreaterThan(look(question, 'x', 'dispose'))
   })
 
-  it('takes the best of many names, so that none drowns among its neighbours', () => {
+  it('takes the best of many names, whatever the others are', () => {
     const question = 'retry a failed request'
     expect(look(question, 'x', 'open, close, retryRequest, dispose')).toBe(
       look(question, 'x', 'retryRequest'),
@@ -57,7 +57,7 @@ describe('a closer look', () => {
     expect(rerankScore(new Map(), { text: 'function open() {\n}\n' })).toBe(0)
   })
 
-  it('is bounded on a text that is one endless line', () => {
+  it('is bounded on a text that is one very long line', () => {
     const hostile = `${'a('.repeat(200_000)}{`
     expect(look('parse date', hostile)).toBe(0)
     expect(look('parse date', '(<'.repeat(300_000))).toBe(0)

@@ -49,11 +49,11 @@ async function shelf(files: readonly (readonly Direction[])[]) {
 
 const COMMON: Direction = [1, 0]
 const SPECIAL: Direction = [1, 1]
-/** Leans a little to what is special, and much to what every chunk has. */
+/** Similar a little to what is special, and much to what every chunk has in common. */
 const QUESTION = unit(Float32Array.from([1, 0.2]))
 
-describe('nearness among many chunks', () => {
-  it('is seen from their middle, which counts as far as there are many', async () => {
+describe('similarity among many chunks', () => {
+  it('is measured from their mean, which counts more the more chunks there are', async () => {
     const directions = Array.from({ length: 300 }, (_, n): Direction => [1, Math.sin(n)])
     const { give, collection } = await shelf([directions])
     await give(directions)
@@ -69,14 +69,14 @@ describe('nearness among many chunks', () => {
     })
   })
 
-  it('is plain nearness among few, of which nothing common is known', async () => {
+  it('is plain cosine similarity among few, whose common part is not known', async () => {
     const { give, collection } = await shelf([[COMMON, SPECIAL]])
     await give([COMMON, SPECIAL])
     const few = collection()
     expect(best(few.byVectors(QUESTION, few.accepted(undefined, undefined)))[0]?.id).toBe(0)
   })
 
-  it('takes in vectors that come later, as if they had always been there', async () => {
+  it('takes in vectors that are added later, as if they had always been there', async () => {
     const directions = [...Array<Direction>(600).fill(COMMON), SPECIAL]
     const { give, collection } = await shelf([directions])
     const growing = collection()
@@ -91,7 +91,7 @@ describe('nearness among many chunks', () => {
 })
 
 describe('chunks of one file', () => {
-  it('get a share of the best one, and stay behind it', async () => {
+  it('get a share of the best one’s score, and stay behind it', async () => {
     const { collection } = await shelf([[COMMON, COMMON], [COMMON]])
     const all = collection()
     all.accepted(undefined, undefined)
@@ -100,7 +100,7 @@ describe('chunks of one file', () => {
     expect(good).toBeGreaterThan(neighbour as number)
   })
 
-  it('are not touched by one that was left out', async () => {
+  it('are not changed by one that was left out', async () => {
     const { collection } = await shelf([[COMMON, COMMON]])
     const all = collection()
     all.accepted(undefined, undefined)

@@ -1,5 +1,5 @@
-// semantic/collection.ts: the chunks of all open segments as one collection, ranked by words and by vectors. It never changes:
-// when segments come or go, a new one is made, and a search goes on with the one it began with.
+// semantic/collection.ts: the chunks of all open segments as one collection, ranked by terms and by vectors. It never changes:
+// when segments are added or removed, a new one is made, and a search goes on with the one it began with.
 import { languageOf } from '../chunks/languages.ts'
 import type { ChunkSegment, TermHit } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
@@ -11,12 +11,12 @@ export interface Open {
   readonly segment: ChunkSegment
   /** The number of this segment's first chunk among all. */
   readonly base: number
-  /** 1 for files that a later segment, or nothing any more, speaks for. */
+  /** 1 for files that are gone or are in a later segment. */
   readonly stale: Uint8Array
   fileOf: Uint32Array | undefined
 }
 
-/** Is there a file this segment still speaks for? */
+/** Is there a file for which this segment is the latest? */
 export const speaks = ({ stale }: Open) => stale.some((flag) => flag === 0)
 
 export interface ByWords {
@@ -33,7 +33,7 @@ export class ChunkCollection {
     this.opens = opens
   }
 
-  /** What has been chunked and embedded of the files that are still spoken for. */
+  /** How many chunks of current files are cut and embedded. */
   counts(): { files: number; chunks: number; vectors: number } {
     let files = 0
     let chunks = 0
@@ -51,7 +51,7 @@ export class ChunkCollection {
     return last ? last.base + last.segment.chunks : 0
   }
 
-  /** 1 for each chunk of a file that is spoken for, in that folder and language. */
+  /** 1 for each chunk of a current file in that folder and language. */
   accepted(language: string | undefined, path: string | undefined): Uint8Array {
     const folder = path === undefined || path === '.' || path === '' ? undefined : path
     const wanted = language?.toLowerCase()
@@ -96,7 +96,7 @@ export class ChunkCollection {
   }
 
   /**
-   * Nearness as seen from the middle of all chunks: what every one of them has in common says nothing. `more` has vectors of chunks
+   * Similarity measured from the mean of all chunks: what all of them have in common says nothing. `more` has vectors of chunks
    * that have none here yet.
    */
   byVectors(
@@ -125,7 +125,7 @@ export class ChunkCollection {
     return this.#centre.centre
   }
 
-  /** A good chunk speaks for its file, so the others of that file get a share of the best one's score. */
+  /** A good chunk is evidence for its file, so the others of that file get a share of the best one's score. */
   leanOnFiles(scores: Scores): Scores {
     const lent = scores.slice()
     for (const { segment, base, fileOf } of this.opens) {

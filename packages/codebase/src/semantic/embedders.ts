@@ -1,5 +1,5 @@
 // semantic/embedders.ts: where vectors come from: the model that comes with the install, a model in a folder of the user's, or an
-// OpenAI-compatible endpoint. The choice is the user's alone; nothing in the folder that is searched can make it.
+// OpenAI-compatible endpoint. Only the user chooses; nothing in the searched folder can.
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { EmbeddingChoice, EndpointChoice } from './choice.ts'
 import { EndpointEmbedder, endpointAddress } from './endpoint.ts'
@@ -16,14 +16,14 @@ export interface Embedder {
 }
 
 export interface ModelIdentity {
-  /** What people call it. */
+  /** Its usual name. */
   readonly name: string
   /** Vectors are only ever compared with vectors of the same id. */
   readonly id: string
   readonly dimensions: number
 }
 
-/** Which model a choice means. Undefined: there is none. Throws when the choice cannot be followed. */
+/** The model of a choice. Undefined: there is none. Throws when the choice cannot be used. */
 export async function identify(choice: EmbeddingChoice): Promise<ModelIdentity | undefined> {
   switch (choice.kind) {
     case 'none':
@@ -64,7 +64,7 @@ type Purpose = 'chunk' | 'query'
 const tokensFor = (purpose: Purpose) =>
   purpose === 'chunk' ? SEMANTIC_LIMITS.modelTokens : SEMANTIC_LIMITS.queryTokens
 
-/** A model that runs here, in this thread, and reads little at once. */
+/** A model that runs here, in this thread, and reads short texts. */
 function local(
   dimensions: number,
   count: (text: string) => number,
@@ -94,7 +94,7 @@ async function onnx(folder: string, runtime: string | undefined): Promise<Embedd
   )
 }
 
-/** Served models read a whole chunk at once, and every text costs. */
+/** Remote models read a whole chunk at once, and every text costs. */
 function endpoint(choice: EndpointChoice): Embedder {
   const served = new EndpointEmbedder(choice)
   return {

@@ -1,5 +1,5 @@
-// semantic/embedding-queue.ts: which segment's chunks get their vectors next: the one that questions were about, then in the order
-// they were cut. A segment is worked on by one thread at a time, a few chunks at a time, so that a new question can change the order.
+// semantic/embedding-queue.ts: which segment's chunks get their vectors next: the one that recent searches hit, then in the order
+// they were cut. One thread works on a segment, a few chunks at a time, so that a new search can change the order.
 import type { ChunkSegment } from '../index/storage.ts'
 
 export interface EmbeddingJob {
@@ -12,7 +12,7 @@ export class EmbeddingQueue {
   readonly #waiting: EmbeddingJob[]
   readonly #demand: (segment: string) => number
 
-  /** `demand` says how much was asked about a segment; it may change at any time. */
+  /** `demand` says how often searches hit a segment; it may change at any time. */
   constructor(segments: readonly ChunkSegment[], demand: (segment: string) => number) {
     this.#waiting = segments.map((segment) => ({ segment, at: segment.vectors }))
     this.#demand = demand
@@ -22,7 +22,7 @@ export class EmbeddingQueue {
     return this.#waiting.length
   }
 
-  /** The caller's until it is put back. */
+  /** Taken by the caller until it is put back. */
   take(): EmbeddingJob | undefined {
     let best = 0
     this.#waiting.forEach((job, n) => {
@@ -32,7 +32,7 @@ export class EmbeddingQueue {
     return this.#waiting.splice(best, 1)[0]
   }
 
-  /** One that is done is not kept. */
+  /** A finished one is not kept. */
   putBack(job: EmbeddingJob): void {
     if (job.at < job.segment.chunks) this.#waiting.unshift(job)
   }

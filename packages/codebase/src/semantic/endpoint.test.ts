@@ -64,7 +64,7 @@ describe('an embeddings endpoint', () => {
     expect(asked).toEqual([{ path: '/v1/embeddings', key: 'Bearer k', model: 'tiny', input: ['a', 'bb'] }])
   })
 
-  it('is asked again when it is busy or broken, a bounded number of times', async () => {
+  it('is retried when it is busy or broken, a bounded number of times', async () => {
     const busy = await endpoint(({ input }, n, res) => {
       if (n < 3) return void res.writeHead(n === 1 ? 429 : 503, { 'Retry-After': '0' }).end()
       return vectors(input)
@@ -76,7 +76,7 @@ describe('an embeddings endpoint', () => {
     expect(broken.asked).toHaveLength(3)
   })
 
-  it('is not asked again when it refuses the key, and the error does not tell the key', async () => {
+  it('is not retried when it refuses the key, and the error does not show the key', async () => {
     const { asked, url } = await endpoint((_, __, res) => void res.writeHead(401).end())
     const failed = new EndpointEmbedder(choice(url, { apiKey: 'sk-secret' }), quick).embed(['a'])
     await expect(failed).rejects.toThrow('401')
@@ -115,14 +115,14 @@ describe('an embeddings endpoint', () => {
     await expect(new EndpointEmbedder(choice(url), quick).embed(['a'])).rejects.toThrow(reason)
   })
 
-  it('is given up on when it does not answer in time', async () => {
+  it('fails with a timeout when it does not answer', async () => {
     const { asked, url } = await endpoint(() => undefined)
     const embedder = new EndpointEmbedder(choice(url), { timeoutMs: 100, tries: 2, pauseMs: 1 })
     await expect(embedder.embed(['a'])).rejects.toThrow('did not answer within 100 ms')
     expect(asked).toHaveLength(2)
   })
 
-  it('cannot send our text elsewhere', async () => {
+  it('cannot redirect our text elsewhere', async () => {
     const elsewhere = await endpoint(({ input }) => vectors(input))
     const { url } = await endpoint(
       (_, __, res) => void res.writeHead(307, { Location: `${elsewhere.url}embeddings` }).end(),

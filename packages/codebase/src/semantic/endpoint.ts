@@ -1,11 +1,11 @@
-// semantic/endpoint.ts: vectors from an OpenAI-compatible embeddings endpoint that the user named. Text goes to that address and to no
-// other: redirects are not followed, and nothing in the folder that is searched can name an address.
+// semantic/endpoint.ts: vectors from an OpenAI-compatible embeddings endpoint that the user named. Text goes to that URL and to no
+// other: redirects are not followed, and nothing in the searched folder can name a URL.
 import { CodebaseError } from '../errors.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { EndpointChoice } from './choice.ts'
 import { unit } from './vectors.ts'
 
-/** Checks the choice; returns the address to post to. */
+/** Checks the choice; returns the URL to post to. */
 export function endpointAddress({ url, dimensions, apiKey }: EndpointChoice): URL {
   const bad = (message: string, hint: string) => new CodebaseError('BAD_INPUT', message, hint)
   const base = URL.canParse(url) ? new URL(url) : undefined
@@ -98,7 +98,7 @@ export class EndpointEmbedder {
           'Content-Type': 'application/json',
           ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
         },
-        // An empty text is refused by some; a blank has no meaning either.
+        // Some endpoints refuse an empty text; a blank has no content either.
         body: JSON.stringify({ model, input: texts.map((text) => text || ' '), encoding_format: 'float' }),
         signal: AbortSignal.timeout(this.#pace.timeoutMs),
       })

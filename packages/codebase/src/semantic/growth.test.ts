@@ -1,4 +1,4 @@
-// The index of a tree that is edited without end stays in proportion to the tree: on disk, and in files held open.
+// The index of a tree that is edited without end stays in proportion to the tree: on disk, and in open files.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { eventually, type Scratch, scratch } from '../test-support.ts'
 import type { CodebaseOptions } from '../types.ts'
 
 const FILES = 40
-/** One file is edited every time, and another with it that is then left alone: no segment is ever wholly stale. */
+/** One file is edited every time, and another with it that is not edited again: no segment is ever wholly stale. */
 const EDITS = 2 * FILES
 
 let tree: Scratch
@@ -86,7 +86,7 @@ describe('edits without end', () => {
     }
   }, 60_000)
 
-  it('leave few segments while the model refuses to be asked, too', async () => {
+  it('leave few segments also while the model fails', async () => {
     const endpoint = createServer((_, res) => res.writeHead(401).end())
     await new Promise<void>((done) => endpoint.listen(0, '127.0.0.1', done))
     try {

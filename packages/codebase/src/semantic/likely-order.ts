@@ -1,5 +1,5 @@
-// semantic/likely-order.ts: which files are worth a vector first: source before other text, what was edited lately, then what a
-// question is likely to be about. Names decide nothing: two files that are alike otherwise come in an order that is spread over the tree.
+// semantic/likely-order.ts: which files get vectors first: source before other text, recently edited ones, then those a
+// search is likely to hit. Names decide nothing: files that are otherwise equal are spread over the tree.
 import { languageOf } from '../chunks/languages.ts'
 import { termKey } from './terms.ts'
 
@@ -10,10 +10,10 @@ export interface FileFacts {
 }
 
 const HOUR_MS = 3_600_000
-/** Tests, examples, copies of other people's code and what a tool has written are asked about less. */
+/** Tests, examples, vendored code and generated files are searched for less. */
 const ASIDE =
   /(?:^|\/)(?:tests?|__tests__|spec|specs|e2e|fixtures?|mocks?|__mocks__|examples?|samples?|demos?|bench(?:marks?)?|vendor|third_party|node_modules|generated|migrations|locales?|docs?)\/|[._-](?:test|spec|stories|min|generated|pb|d)\.[^/]*$|(?:^|\/)test_[^/]*$/i
-/** A file of this size has something to say and is quickly read. */
+/** A file of this size has content and is quickly read. */
 const GOOD_BYTES = 8 * 1024
 
 export function likelyFirst(files: readonly FileFacts[]): string[] {
@@ -35,10 +35,10 @@ function rankOf({ path, size, mtimeMs }: FileFacts, newest: number): readonly nu
   const hours = Math.max(0, newest - mtimeMs) / HOUR_MS
   return [
     languageOf(path).grammar ? 0 : 1,
-    // In doubling steps: the files of one checkout are all as new as each other, whatever the order they were written in.
+    // In doubling steps: the files of one checkout are equally new, whatever the order they were written in.
     Math.floor(Math.log2(1 + hours)),
     ASIDE.test(path) ? 1 : 0,
-    // The nearer to the top, the more depends on it; very small and very large files say little for their cost.
+    // The nearer to the top, the more depends on it; very small and very large files are worth less for their cost.
     path.split('/').length + Math.abs(Math.round(Math.log2(Math.max(1, size) / GOOD_BYTES) / 2)),
     termKey(path),
   ]

@@ -26,7 +26,7 @@ const FILES = {
   'docs/guide.md': `# Deploying\n\n${'Ship the container to production with one command. '.repeat(8)}\n`,
 }
 
-describe('search by meaning', () => {
+describe('semantic search', () => {
   let tree: Scratch
   let cache: Scratch
   let code: Codebase
@@ -49,7 +49,7 @@ describe('search by meaning', () => {
     cache.remove()
   })
 
-  it('answers by words at once, before anything is indexed, and says so', async () => {
+  it('answers by words at once, before anything is indexed, and says that it did', async () => {
     const answer = await code.searchByMeaning(ask('verify the password of a user'))
     expect(answer.mode).toBe('text')
     expect(answer.results[0]).toMatchObject({ file_path: 'src/auth.py', name: 'verify_password' })
@@ -207,7 +207,7 @@ describe('search by meaning', () => {
       req.on('end', () => {
         if (isBroken) return void res.writeHead(500).end()
         const { input } = JSON.parse(body) as { input: string[] }
-        // As simple as a model can be: does the text speak of passwords?
+        // The simplest possible model: does the text mention passwords?
         const data = input.map((text, index) => ({
           index,
           embedding: /password|secret/.test(text) ? [1, 0.1] : [0.1, 1],
@@ -245,7 +245,7 @@ describe('words', () => {
       'maxretrycount',
     ])
   })
-  it('meet in their near forms', () => {
+  it('match in their near forms', () => {
     expect(new Set(['connect', 'connects', 'connected', 'connecting', 'connection'].map(stem)).size).toBe(1)
     expect(stem('class')).toBe('class')
   })

@@ -1,4 +1,4 @@
-// Vectors for a question: the best first, within the budget, kept for the next one; and the order of the background work.
+// Vectors for a search: the best first, within the budget, kept for the next one; and the order of the background work.
 import { expect, it } from 'vitest'
 import type { ChunkSegment } from '../index/storage.ts'
 import { eventually } from '../test-support.ts'
@@ -54,12 +54,12 @@ it('stops at the budget, and keeps what comes too late', async () => {
   expect(asked).toEqual(['a1', 'b1'])
 })
 
-it('goes without when the model fails', async () => {
+it('returns none when the model fails', async () => {
   const vectors = new VectorsOnDemand(2, () => Promise.reject(new Error('away')))
   expect((await vectors.vectors(wanted('a1', 'b1'))).size).toBe(0)
 })
 
-it('embeds next what questions were about, else in the given order, each segment by one thread', () => {
+it('embeds next what searches hit, else in the given order, each segment by one thread', () => {
   const segment = (name: string, chunks: number) => ({ name, chunks, vectors: 0 }) as unknown as ChunkSegment
   const demand = new Map<string, number>()
   const queue = new EmbeddingQueue(

@@ -1,4 +1,4 @@
-// semantic/on-demand.ts: vectors for the few chunks that a question needs now, while the rest of the tree still waits for its own.
+// semantic/on-demand.ts: vectors for the few chunks that a search needs now, while the rest of the tree is not embedded yet.
 // They are kept in memory, and the background work takes them from there instead of making them again.
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { PendingChunk } from './worker.ts'
@@ -9,11 +9,11 @@ export interface WantedChunk {
   readonly hash: string
 }
 
-/** Gives the vectors of as many of these chunks, from the first on, as the model makes at once. */
+/** Returns the vectors of as many of these chunks, from the first on, as the model makes at once. */
 export type AskForVectors = (lane: number, chunks: readonly PendingChunk[]) => Promise<readonly Uint8Array[]>
 
 export class VectorsOnDemand {
-  /** By the hash of the chunk's text; the one that was used last is the last. */
+  /** By the hash of the chunk's text, in the order of last use. */
   readonly #kept = new Map<string, Uint8Array>()
   readonly #ask: AskForVectors
   readonly #lanes: number
@@ -27,7 +27,7 @@ export class VectorsOnDemand {
     return this.#kept.get(hash)
   }
 
-  /** Those of `wanted` that were known or could be made in time. What comes too late is kept for the next question. */
+  /** Those of `wanted` that were known or could be made in time. Late ones are kept for the next search. */
   async vectors(
     wanted: readonly WantedChunk[],
     budgetMs: number = SEMANTIC_LIMITS.onDemandMs,
@@ -48,7 +48,7 @@ export class VectorsOnDemand {
     const work = async (lane: number) => {
       while (!isOver && next < missing.length) {
         const from = next
-        // A lane that asks for many at once gets what its model likes; the others go on behind it.
+        // A lane that takes many at once gets its model's batch size; the others go on after it.
         const some = missing.slice(from, from + SEMANTIC_LIMITS.endpointBatch)
         next = from + 1
         const records = await this.#ask(
@@ -63,7 +63,7 @@ export class VectorsOnDemand {
         if (records.length === 0) return
       }
     }
-    // A model that fails costs the vectors; the background work says why.
+    // A model that fails costs the vectors; the background work reports why.
     const lanes = Array.from({ length: this.#lanes }, (_, lane) => work(lane).catch(() => undefined))
     let timer: NodeJS.Timeout | undefined
     const over = new Promise<void>((done) => {

@@ -1,5 +1,5 @@
-// semantic/passage.ts: a chunk as a language model reads it best: names first, identifiers as words, signs left out; and as the few
-// windows that a model with a short memory reads one after the other.
+// semantic/passage.ts: a chunk in the form that a language model reads best: names first, identifiers as words, signs left out; and
+// as windows for a model with a short input.
 import type { Chunk } from '../chunks/shape.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import { unit } from './vectors.ts'
@@ -24,8 +24,8 @@ export function passageOf(path: string, chunk: Pick<Chunk, 'text' | 'name' | 'wi
 export const wholeOf = ({ names, text }: Passage) => `${names} ${text}`
 
 /**
- * One vector of all that a model of short memory reads: the mean of its windows, and half as much of its names alone, because a
- * name says what a function is for and drowns in a long body.
+ * One vector for a model with a short input: the mean of its windows, and half as much of its names alone, because a
+ * name says what a function is for and has little weight in a long body.
  */
 export async function embedInParts(
   { names, opening, text }: Passage,

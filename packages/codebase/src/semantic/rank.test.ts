@@ -1,4 +1,4 @@
-// The fusion while vectors are missing, on questions drawn with a seed: at no share of vectors may it be worse than words alone.
+// The fusion while vectors are missing, on questions drawn with a seed: at no share of vectors may it be worse than terms alone.
 import { describe, expect, it } from 'vitest'
 import { seeded } from '../test-support.ts'
 import { best, fuse, type Scores } from './rank.ts'

@@ -1,5 +1,5 @@
-// semantic/rank.ts: ranking by words (BM25) and by vectors, and the two together. Scores are kept for every chunk, by its number, so
-// that each chunk is judged by both.
+// semantic/rank.ts: ranking by terms (BM25) and by vectors, and the two together. Every chunk has a score, by its number, so
+// that each is ranked by both.
 import type { TermHit } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
 
@@ -58,9 +58,9 @@ export function best(scores: Scores, least = Number.NEGATIVE_INFINITY): Ranked[]
 }
 
 /**
- * Both as one: what counts is by how many standard deviations a chunk stands out among all of them, by its words and by its vector.
- * While vectors are missing, two things keep the chunks that have one from passing those that cannot answer yet: a chunk without a
- * vector is taken to be as near as chunks with its words are on average, and vectors weigh only as much as the best by words
+ * Fusion: what counts is by how many standard deviations a chunk stands out among all, by its terms and by its vector.
+ * While vectors are missing, two rules keep chunks that have one from passing those that do not yet: a chunk without a
+ * vector is taken to be as near as chunks with its terms are on average, and vectors weigh only as much as the best by terms
  * have of them. `accepted` leaves chunks out.
  */
 export function fuse(byWords: Scores, byVectors: Scores, accepted: Uint8Array): Scores {
@@ -69,17 +69,17 @@ export function fuse(byWords: Scores, byVectors: Scores, accepted: Uint8Array): 
     0,
   ).slice(0, SEMANTIC_LIMITS.trustedChunks)
   const all = spreadOf(byVectors, accepted)
-  // Of few vectors nobody knows what is near: then they only sort the best by words, and put none of these behind the others.
+  // With few vectors it is not known what is near: then they only sort the best by terms, and put none of these behind the others.
   const isFew = all.count < SEMANTIC_LIMITS.spreadChunks && compared.length > 0
   const nearnesses = isFew ? onlyOf(byVectors, compared) : byVectors
   const words = spreadOf(byWords, accepted)
   const vectors = isFew ? spreadOf(nearnesses, accepted) : all
   const from = isFew ? vectors.least : vectors.mean
-  // The share of the best by words that have a vector; with none by words, vectors are all there is.
+  // The share of the best by terms that have a vector; with none by terms, only vectors count.
   const having = compared.filter(({ id }) => !Number.isNaN(nearnesses[id])).length
   const trust = compared.length === 0 ? 1 : having / compared.length
   const slope = isFew ? 0 : slopeOf(byWords, nearnesses, accepted, { words, vectors })
-  // Among the best by words, one that has no vector is as good as the average of those that have.
+  // Among the best by terms, one without a vector counts as the average of those that have one.
   const average = isFew && having > 0 ? (vectors.mean - from) / vectors.deviation : 0
   const first = new Set(compared.map(({ id }) => id))
   return byWords.map((score, id) => {

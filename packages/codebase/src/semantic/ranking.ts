@@ -1,5 +1,5 @@
-// semantic/ranking.ts: one question against one collection: by words, by vectors, or both, also while many chunks have no vector yet.
-// It is given the vectors that could be made for the question; where they come from is not its business.
+// semantic/ranking.ts: one question against one collection: by terms, by vectors, or both, also while many chunks have no vector yet.
+// It is given the vectors that were made for the question, and does not make any.
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { WantedChunk } from './on-demand.ts'
 import { best, fuse, type Ranked, type Scores } from './rank.ts'
@@ -16,10 +16,10 @@ export interface Ranking {
 export interface RankedQuestion {
   readonly mode: SemanticMode
   readonly query: string
-  /** Undefined: words are all there is. */
+  /** Undefined: only terms are used. */
   readonly vector: Float32Array | undefined
   readonly accepted: Uint8Array
-  /** Vectors for the best chunks by words that have none, as many as there is time for. */
+  /** Vectors for the best chunks by terms that have none, as many as there is time for. */
   readonly embed?: ((wanted: readonly WantedChunk[]) => Promise<ReadonlyMap<number, Uint8Array>>) | undefined
 }
 
@@ -50,7 +50,7 @@ export async function rankChunks(results: Results, question: RankedQuestion): Pr
   return { ranked, embedded }
 }
 
-/** The best by words that have no vector, the best first. */
+/** The best by terms that have no vector, the best first. */
 function wantedOf(results: Results, byWords: Scores): WantedChunk[] {
   const { collection } = results
   return best(byWords, 0)

@@ -58,7 +58,7 @@ afterEach(async () => {
 })
 
 describe('an abort of a rebuild', () => {
-  it('that came before it forgot anything rejects and leaves all as it was', async () => {
+  it('before anything was removed rejects and leaves all as it was', async () => {
     await meaning.refresh()
     await expect(meaning.rebuild(AbortSignal.abort(new Error('never mind')))).rejects.toThrow('never mind')
     expect(meaning.coverage().files_indexed).toBe(FILES)

@@ -1,5 +1,5 @@
-// semantic/rerank.ts: the second look at the few best chunks: does one of the names a chunk defines say what was asked, and does
-// one of its lines? A chunk of many functions drowns the one that is meant in BM25 and in its vector alike; here it stands out.
+// semantic/rerank.ts: reranks the few best chunks: does a name that a chunk defines match the question, and does
+// one of its lines? In a chunk of many functions BM25 and the vector both lose the right one; here it stands out.
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import { termsOf } from './terms.ts'
 
@@ -13,7 +13,7 @@ interface Looked {
 
 /** How rare a word of a name is taken to be when the question does not have it. */
 const UNASKED = 0.5
-/** Of a line, and lines of a chunk, that are read: text may be one endless line. */
+/** Of a line, and lines of a chunk, that are read: text may be one very long line. */
 const LINE_CHARS = 400
 const LINES = 400
 
@@ -22,7 +22,7 @@ export function raritiesOf(terms: ReadonlyMap<string, number>, count: number): R
   return new Map([...terms].map(([term, rarity]) => [term, Math.min(1, rarity / most)]))
 }
 
-/** What the chunk gains by a close look, in the standard deviations of the ranking. */
+/** What the chunk gains by reranking, in the standard deviations of the ranking. */
 export function rerankScore(asked: Rarities, { name, text }: Looked): number {
   const lines = text
     .split('\n', LINES)
@@ -32,7 +32,7 @@ export function rerankScore(asked: Rarities, { name, text }: Looked): number {
   return SEMANTIC_LIMITS.nameFit * nameFit(asked, names) + SEMANTIC_LIMITS.lineFit * lineFit(asked, lines)
 }
 
-/** The best name's share of words that were asked for; one that is made of common words alone counts for less. */
+/** The best name's share of asked terms; a name made of common words alone counts for less. */
 function nameFit(asked: Rarities, names: Iterable<string>): number {
   let best = 0
   for (const name of names) {

@@ -66,7 +66,7 @@ it('leaves out a chunk whose text is no longer there', async () => {
   expect((await results.present(RANKED, 10)).map(({ file_path }) => file_path)).toEqual(['a.py', 'c.py'])
 })
 
-it('keeps what is past the closer look, in its order, at the end', async () => {
+it('keeps what is past the reranked ones, in its order, at the end', async () => {
   const many = [...Array.from({ length: 20 }, () => ({ id: 0, score: 2 })), { id: 1, score: 1 }]
   expect((await results.lookCloser(many, ASKED)).at(-1)).toEqual({ id: 1, score: 1 })
 })
@@ -100,7 +100,7 @@ describe('a line longer than a chunk', () => {
     expect(long.collection.counts().files).toBe(1)
   })
 
-  it('is left out past as many files as one search cuts again, which then still count', async () => {
+  it('is left out past the number of files that one search cuts again, and those files still count', async () => {
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`d${n}.json`, oneLine(n)]))
     write(many)
     const long = await resultsOf(many)

@@ -1,4 +1,4 @@
-// semantic/results.ts: from numbers of chunks to what a caller reads. Every chunk is read from its file and checked against what was
+// semantic/results.ts: from numbers of chunks to the result of a search. Every chunk is read from its file and checked against what was
 // indexed; each file is read once a search.
 import { chunkText } from '../chunks/chunk.ts'
 import type { Parsers } from '../chunks/parsers.ts'
@@ -19,10 +19,10 @@ interface Read {
   readonly text: string
 }
 
-/** Files with lines longer than a chunk that one search cuts again, and their characters together: this takes the main thread. */
+/** Files with lines longer than a chunk that one search cuts again, and their characters together: this blocks the main thread. */
 const CUT_AGAIN = { files: 10, chars: 2 * FILE_LIMITS.meaningBytes } as const
 
-/** Its text is there, is not, or was not looked for. */
+/** Its text is there, is not, or was not checked. */
 type Check = { readonly is: 'there'; readonly text: string } | { readonly is: 'gone' | 'unknown' }
 
 export class Results {
@@ -74,7 +74,7 @@ export class Results {
     return hits
   }
 
-  /** Undefined when the chunk's text is no longer there, and its file then no longer counts, or when that would take too long to tell. */
+  /** Undefined when the chunk's text is gone, and its file then no longer counts, or when checking would take too long. */
   async #read(id: number): Promise<Read | undefined> {
     const open = this.collection.openOf(id)
     if (!open) return undefined

@@ -89,7 +89,7 @@ it('goes on where a killed process stopped', async () => {
   expect(after.length).toBe(80 - before.size)
 })
 
-it('starts again after a failure only when nobody is still adding vectors', async () => {
+it('starts again after a failure only when no thread is still adding vectors', async () => {
   const many = Array.from({ length: 150 }, (_, n) => [`f${n}.py`, `def number_${n}():\n    return ${n}\n`])
   const tree = kept(scratch(Object.fromEntries(many)))
   const cache = kept(scratch())

@@ -1,4 +1,4 @@
-// semantic/semantic-index.ts: the search by meaning over a tree that keeps changing. Files are chunked and embedded in the background,
+// semantic/semantic-index.ts: semantic search over a tree that keeps changing. Files are chunked and embedded in the background,
 // likely ones first; a search ranks what is there, checks each result against its file, and says how much was covered.
 import { Parsers } from '../chunks/parsers.ts'
 import { CodebaseError } from '../errors.ts'
@@ -24,7 +24,7 @@ import { Results } from './results.ts'
 import type { Coverage, SemanticQuery, SemanticSearch } from './semantic-query.ts'
 import type { MeaningReply, MeaningRequest, PendingChunk } from './worker.ts'
 
-/** Chunks a thread is shown at once; it takes as many as its model likes, and those whose vectors are known. */
+/** Chunks that a thread is given at once; it takes its model's batch size, and those whose vectors are known. */
 const SHOWN = 64
 
 export interface MeaningOptions {
@@ -62,9 +62,9 @@ export class SemanticIndex {
   #isWorking = false
   #failure: string | undefined
   readonly #onDemand: VectorsOnDemand
-  /** How often questions were about a segment that has not all its vectors. */
+  /** How often searches hit a segment that has not all its vectors. */
   readonly #demand = new Map<string, number>()
-  /** Searches and refreshes under way: they may be reading segments that were replaced since. */
+  /** Running searches and refreshes: they may be reading segments that were replaced since. */
   #readers = 0
 
   constructor(options: MeaningOptions) {
@@ -85,7 +85,7 @@ export class SemanticIndex {
     return this.#isWorking
   }
 
-  /** Settles when everything is chunked and embedded, or could not be, or is no longer wanted. */
+  /** Settles when everything is chunked and embedded, or could not be, or was aborted. */
   refresh(signal?: AbortSignal): Promise<void> {
     this.#refreshed = Date.now()
     if (this.#isWorking || this.#stop.signal.aborted) return this.#work
@@ -120,7 +120,7 @@ export class SemanticIndex {
   }
 
   /**
-   * Stops what is under way, forgets everything and starts from nothing. An abort before that rejects, and nothing is forgotten;
+   * Stops what is running, removes everything and starts from nothing. An abort before that rejects, and nothing is removed;
    * after a later one the next refresh goes on from there.
    */
   async rebuild(signal?: AbortSignal): Promise<void> {
@@ -180,7 +180,7 @@ export class SemanticIndex {
     return { hits, mode, embedded, ...(asked?.problem !== undefined && { problem: asked.problem }) }
   }
 
-  /** What is asked about now is likely to be asked about again: its segment comes first. Older questions count for less. */
+  /** What is searched now is likely to be searched again: its segment comes first. Older searches count for less. */
   #noteDemand(collection: ChunkCollection, wanted: readonly WantedChunk[]): void {
     for (const [name, count] of this.#demand) this.#demand.set(name, count / 2)
     for (const { id } of wanted) {
@@ -189,7 +189,7 @@ export class SemanticIndex {
     }
   }
 
-  /** What keeps the model from giving a vector, if anything. The one that comes with the install need not be asked. */
+  /** Why the model cannot give a vector, if so. The built-in one need not be tried. */
   async problemOfModel(): Promise<string | undefined> {
     if (this.model === undefined || this.#options.choice.kind === 'built-in') return undefined
     const { problem } = await this.#vectorOf('probe')
@@ -199,7 +199,7 @@ export class SemanticIndex {
     return problem
   }
 
-  /** A model that fails costs its half of the answer, not the answer. */
+  /** A model that fails costs its half of the result, not the result. */
   async #vectorOf(text: string): Promise<{ vector?: Float32Array; problem?: string }> {
     try {
       const reply = await this.#thread(0).ask({ do: 'query', text, choice: this.#options.choice })
@@ -216,18 +216,18 @@ export class SemanticIndex {
   }
 
   #thread(n: number): MeaningThread {
-    // One that is made while the others are being ended would have nobody to end it.
+    // A thread made while the others are being ended would never be ended.
     this.#stop.signal.throwIfAborted()
     while (this.#threads.length <= n) this.#threads.push(new Thread('semantic/worker'))
     return this.#threads[n] as MeaningThread
   }
 
-  /** Work of this size waits while the text index is at work; what a served model does costs no processor here. */
+  /** Work of this size waits while the text index is at work; a remote model costs no processor here. */
   #inTurn(ask: () => Promise<MeaningReply>, isServed = false): Promise<MeaningReply> {
     return isServed ? ask() : this.#options.turns.beside(ask, this.#stop.signal)
   }
 
-  /** Takes in what was committed since, by whichever process. */
+  /** Takes in what was committed since, by any process. */
   #load(): void {
     const segments = this.#kept.segments()
     if (segments === this.#segments) return
@@ -252,7 +252,7 @@ export class SemanticIndex {
     if (store.unavailable) throw new CodebaseError('IO', store.unavailable)
     this.#load()
     const all = await list(wanted)
-    // An abort ends the threads there are; one that is asked for afterwards would be a new one.
+    // An abort ends the running threads; a later request would start a new one.
     wanted.throwIfAborted()
     const reply = await this.#inTurn(() => this.#thread(0).ask({ do: 'stat', root: realRoot, paths: all }))
     if (reply.type !== 'stats') return
@@ -268,14 +268,14 @@ export class SemanticIndex {
     try {
       await this.#embedAll(wanted)
     } catch (error) {
-      // A model that is away may be so for long, and every edit adds a segment.
+      // A model may be down for long, and every edit adds a segment.
       await this.#dropStale(({ vectors }) => vectors === 0)
       throw error
     }
     await this.#dropStale()
   }
 
-  /** The files of small segments, once these are many. Chunked once more they are in few; their vectors are known by then. */
+  /** The files of small segments, once these are many. Chunked again they are in few; their vectors are known by then. */
   #crowded(): string[] {
     const left = ({ segment, stale }: Open) => segment.files.filter((_, n) => !stale[n])
     const small = this.#collection.opens
@@ -320,7 +320,7 @@ export class SemanticIndex {
     this.#load()
   }
 
-  /** Segments that speak for no file any more go; until now their vectors could be re-used. */
+  /** Segments without a current file are removed; until now their vectors could be re-used. */
   async #dropStale(among: (segment: ChunkSegment) => boolean = () => true): Promise<void> {
     const current = this.#collection.opens.filter((open) => speaks(open) || !among(open.segment))
     if (current.length === this.#collection.opens.length) return
@@ -348,7 +348,7 @@ export class SemanticIndex {
         queue.putBack(job)
       }
     }
-    // Whoever still adds vectors when this settles would do so beside the next refresh, and a vector counts for the chunk at its place.
+    // A thread that still adds vectors when this settles would do so beside the next refresh, and a vector belongs to the chunk at its place.
     await Promise.all(
       Array.from({ length: Math.min(this.#options.threads, pending.length) }, (_, n) =>
         embedInTurn(n).catch((error: unknown) => failed.abort(error)),
@@ -358,7 +358,7 @@ export class SemanticIndex {
     this.#demand.clear()
   }
 
-  /** The next few chunks of a segment. A batch is kept before the next is asked for, so that a crash costs one at most. */
+  /** The next few chunks of a segment. A batch is stored before the next is requested, so a crash costs one at most. */
   async #embed(
     thread: MeaningThread,
     job: EmbeddingJob,

@@ -1,4 +1,4 @@
-// semantic/semantic-query.ts: what a question to the search by meaning says, and what it is answered with: types only.
+// semantic/semantic-query.ts: the query of a semantic search and its result: types only.
 
 export type SemanticMode = 'hybrid' | 'vector' | 'text'
 
@@ -33,8 +33,8 @@ export interface SemanticSearch {
   readonly hits: SemanticHit[]
   /** What they were ranked by. */
   readonly mode: SemanticMode
-  /** Chunks that got their vector for this question, because it needed them. */
+  /** Chunks that got their vector for this search. */
   readonly embedded: number
-  /** Why the model could not be asked. */
+  /** Why the model could not be used. */
   readonly problem?: string
 }

@@ -1,4 +1,4 @@
-// semantic/settings.ts: which model the user chose, from their environment and the command's flags. Those are the only places: a
+// semantic/settings.ts: which model the user chose, from the environment and the command's flags. Those are the only places: a
 // repository that could name an endpoint could have its reader's code sent there.
 import { isAbsolute } from 'node:path'
 import { CodebaseError } from '../errors.ts'
@@ -12,7 +12,7 @@ export interface EmbeddingFlags {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The choice that flags and environment make; undefined when they make none. `PLUGBOARD_EMBEDDINGS_MODEL` is a folder, unless
+ * The choice of flags and environment; undefined when they make none. `PLUGBOARD_EMBEDDINGS_MODEL` is a folder, unless
  * `PLUGBOARD_EMBEDDINGS_URL` makes it the name of a model there.
  */
 export function embeddingsFrom(env: Environment, flags: EmbeddingFlags = {}): EmbeddingChoice | undefined {
@@ -35,7 +35,7 @@ export function embeddingsFrom(env: Environment, flags: EmbeddingFlags = {}): Em
 
 function folderOr(model: string, { PLUGBOARD_ONNX_RUNTIME: runtime }: Environment): EmbeddingChoice {
   if (model === 'none' || model === 'built-in') return { kind: model }
-  // Relative to where? The folder that is searched may be anybody's, and must not bring the model.
+  // Relative to where? The searched folder is not trusted, and must not bring the model.
   if (!isAbsolute(model))
     throw new CodebaseError(
       'BAD_INPUT',

@@ -1,5 +1,5 @@
-// semantic/terms.ts: the words of a text as BM25 counts them: identifiers split at case and underscore, lower-cased,
-// stemmed; a compound identifier also counts as one word.
+// semantic/terms.ts: the terms of a text as BM25 counts them: identifiers split at case and underscore, lower-cased,
+// stemmed; a compound identifier also counts as one term.
 
 const WORD =
   /[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*|[0-9]{2,}|[\u00c0-\u024f\u0370-\u1fff\u3040-\u9fff\uac00-\ud7af]+/g
@@ -61,7 +61,7 @@ const ENDINGS: readonly (readonly [ending: string, replacement: string, least: n
   ['y', 'i', 3],
 ]
 
-/** A light stemmer: near forms of a word meet, at the price of a few strangers. */
+/** A light stemmer: near forms of a word match, at the price of a few false matches. */
 export function stem(word: string): string {
   if (word.length < 4 || word.endsWith('ss')) return word
   for (const [ending, replacement, least] of ENDINGS) {

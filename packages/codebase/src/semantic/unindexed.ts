@@ -1,4 +1,4 @@
-// semantic/unindexed.ts: an answer in words before anything is indexed: ripgrep names the files that contain the rarest words of
+// semantic/unindexed.ts: a result by terms before anything is indexed: ripgrep names the files that contain the rarest words of
 // the question, the best of them are chunked at once, and BM25 ranks their chunks.
 
 import { languageOf } from '../chunks/languages.ts'
@@ -113,7 +113,7 @@ async function chunksOf(code: Readable, path: string): Promise<readonly FileChun
   try {
     return (await code.chunkFile(path)).chunks
   } catch (error) {
-    // Binary, too large or gone: the other files still answer.
+    // Binary, too large or gone: the other files still count.
     if (error instanceof CodebaseError) return []
     throw error
   }

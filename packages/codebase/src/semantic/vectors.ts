@@ -1,8 +1,8 @@
-// semantic/vectors.ts: vectors in a byte a number, and how near they are to one another. Where they are kept is the store's.
+// semantic/vectors.ts: vectors with a byte a number, and their similarity. The store keeps them.
 import { type ChunkSegment, vectorBytes } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
 
-/** How near each vector is to `query` (1 is the same direction). */
+/** The similarity of each vector to `query` (1 is the same direction). */
 export function nearness(
   segment: Pick<ChunkSegment, 'scanVectors'>,
   query: Float32Array,
@@ -35,7 +35,7 @@ interface Placed {
   readonly base: number
 }
 
-/** Of few vectors the mean says little of what others would share, so it is taken for shorter than it is. */
+/** The mean of few vectors is uncertain, so it is shortened. */
 export function centreOf(opens: readonly Placed[], size: number, dimensions: number): Centre {
   const sum = new Float64Array(dimensions)
   const squares = new Float32Array(size)
@@ -68,7 +68,7 @@ export function centreOf(opens: readonly Placed[], size: number, dimensions: num
   return { mean, distances }
 }
 
-/** Of one record, as seen from `mean`: the cosine between it and the query, once what is common is taken off. */
+/** Of one record, as seen from `mean`: the cosine between it and the query, once the common part is subtracted. */
 export function centredNearness(record: Uint8Array, query: Float32Array, mean: Float32Array): number {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength)
   const scale = view.getFloat32(0, true)

@@ -1,4 +1,4 @@
-// semantic/worker.ts: the thread that cuts files into chunks and turns chunks into vectors; whoever asked keeps them. It embeds one
+// semantic/worker.ts: the thread that cuts files into chunks and turns chunks into vectors; the caller keeps them. It embeds one
 // batch a request, so that a query never waits for more than one.
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -112,7 +112,7 @@ class MeaningThread {
     return batchOf(files)
   }
 
-  /** A file that is gone, binary or too large has no chunks; the search by text still finds what it may. */
+  /** A file that is gone, binary or too large has no chunks; text search still finds what it may. */
   async #chunksOf(root: string, path: string) {
     try {
       const found = lstatSync(join(root, path))
@@ -131,7 +131,7 @@ class MeaningThread {
     for (const { path, hash, known } of chunks) {
       if (wanted.length === embedder.batch) break
       records.push(known)
-      // A chunk that changed meanwhile gets the vector of nothing; its new text is in a later segment.
+      // A chunk that changed meanwhile gets the vector of an empty text; its new text is in a later segment.
       if (!known) wanted.push((await this.#passagesOf(root, path)).get(hash) ?? NOTHING)
     }
     const made = wanted.length > 0 ? await embedder.chunks(wanted) : []

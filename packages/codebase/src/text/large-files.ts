@@ -1,4 +1,4 @@
-// text/large.ts: how many files are too large to search, where there is no index that keeps the count. Counted now and
+// text/large-files.ts: how many files are too large to search, where there is no index that keeps the count. Counted now and
 // then, not with every search.
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ export class LargeFiles {
   readonly #list: (most: number) => Promise<readonly string[]>
   #known: { readonly until: number; readonly count: Promise<number> } | undefined
 
-  /** `list` names so many of the files that count. */
+  /** `list` names a bounded number of the files that count. */
   constructor(root: string, list: (most: number) => Promise<readonly string[]>) {
     this.#root = root
     this.#list = list
@@ -22,7 +22,7 @@ export class LargeFiles {
     return this.#known.count
   }
 
-  /** Of a big tree it would take too long to tell. */
+  /** For a big tree counting would take too long. */
   async #look(): Promise<number> {
     const names = await this.#list(INDEX_LIMITS.minFiles)
     if (names.length >= INDEX_LIMITS.minFiles) return 0

@@ -1,12 +1,12 @@
-// text/literal.ts: the one kind of search that needs no ripgrep to be ripgrep's answer: plain text, case as given, in a few
-// files without NUL bytes. It saves the start of a process. literal.test.ts holds it to ripgrep's answers.
+// text/literal.ts: the one kind of search that gives ripgrep's result without ripgrep: plain text, case as given, in a few
+// files without NUL bytes. It saves the start of a process. literal.test.ts holds it to ripgrep's results.
 import { isUtf8 } from 'node:buffer'
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILE_LIMITS, SEARCH_LIMITS } from '../limits.ts'
 import { lineOf, type TextMatch } from './matches.ts'
 
-/** More files, or bigger ones, are ripgrep's: it reads them on several cores. */
+/** More files, or bigger ones, are left to ripgrep: it reads them on several cores. */
 const LITERAL_LIMITS = { files: 400, bytesPerFile: 4 * 1024 * 1024 } as const
 
 const LINE_FEED = 10
@@ -18,7 +18,7 @@ export interface LiteralSearch {
   readonly context: number
 }
 
-/** Undefined when a file is one that ripgrep has to judge. */
+/** Undefined when only ripgrep can search one of the files. */
 export function searchLiteral(search: LiteralSearch, files: readonly string[]): TextMatch[] | undefined {
   if (files.length > LITERAL_LIMITS.files) return undefined
   const needle = Buffer.from(search.text, 'utf8')
@@ -106,14 +106,14 @@ function readWhole(path: string, text: string): Buffer | 'judge' | undefined {
     if (size > FILE_LIMITS.searchBytes || size > LITERAL_LIMITS.bytesPerFile) return 'judge'
     const bytes = Buffer.allocUnsafe(size + 1)
     const length = readSync(fd, bytes, 0, size + 1, 0)
-    // It changed under our hands, or holds what the index did not see.
+    // It changed meanwhile, or holds what the index did not see.
     if (length !== size) return 'judge'
     if (isWide(bytes, length)) return mayHoldWide(bytes.subarray(0, length), text) ? 'judge' : undefined
     if (bytes.subarray(0, length).includes(0)) return 'judge'
     const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf && length >= 3
     return bytes.subarray(isMarked ? 3 : 0, length)
   } catch {
-    // Gone or not ours to read: ripgrep passes over it too.
+    // Gone or not readable: ripgrep skips it too.
     return undefined
   } finally {
     if (fd !== undefined) closeSync(fd)
@@ -125,8 +125,8 @@ function isWide(bytes: Buffer, length: number): boolean {
 }
 
 /**
- * Could a file in UTF-16 have the text? The index has no trigrams of such files, so they are asked about every time, and
- * nearly always the answer is no. What is broken in them is read as U+FFFD, so a text with that sign could be anywhere.
+ * Could a file in UTF-16 have the text? The index has no trigrams of such files, so they are checked every time, and
+ * nearly always the answer is no. Broken parts are read as U+FFFD, so a text with that character could be anywhere.
  */
 function mayHoldWide(bytes: Buffer, text: string): boolean {
   if (text.includes('\ufffd')) return true

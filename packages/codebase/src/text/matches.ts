@@ -50,7 +50,7 @@ export class MatchCollector {
     return this.matches.length >= this.#max || this.#chars >= SEARCH_LIMITS.answerChars
   }
 
-  /** A reader for one run's output; answers false when enough was found. */
+  /** A reader for one run's output; returns false when enough was found. */
   reader(): (piece: Buffer) => boolean {
     const splitter = new LineSplitter()
     let file = ''

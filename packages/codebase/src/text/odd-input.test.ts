@@ -1,4 +1,4 @@
-// search_code where the tree itself is hostile: what is no file, what is too large, what vanishes, and a root that goes away.
+// search_code in a hostile tree: what is not a file, what is too large, what vanishes, and a root that is removed.
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 describe.skipIf(isWindows)('a hostile tree', () => {
-  it('is searched past pipes and files of 2 GB, which it says were left out', async () => {
+  it('is searched without pipes and files of 2 GB, and the result says so', async () => {
     const { matches, notes, source } = await code.searchCode(textQuery('walrus'))
     expect(source).toBe('index')
     expect(matches.map(({ file_path }) => file_path)).toEqual([
@@ -62,7 +62,7 @@ describe.skipIf(isWindows)('a hostile tree', () => {
     })
   })
 
-  it('does not wait for a pipe that comes while it is watched', async () => {
+  it('does not wait for a pipe that is created while it is watched', async () => {
     execFileSync('mkfifo', [join(tree.folder, 'd1', 'late-pipe')])
     expect((await code.searchCode(textQuery('file 1'))).matches.length).toBeGreaterThan(0)
     expect((await code.searchCode(textQuery('[a-z]+ 44', { regex: true }))).matches.length).toBeGreaterThan(0)
@@ -75,7 +75,7 @@ describe.skipIf(isWindows)('a hostile tree', () => {
     expect((await code.searchCode(textQuery('file', { path: 'd0/f0.txt' }))).matches).toHaveLength(1)
   })
 
-  it('bounds a pattern that would take for ever elsewhere', async () => {
+  it('bounds a pattern that would backtrack for ever elsewhere', async () => {
     const query = textQuery('(x+x+)+y', { regex: true })
     expect((await code.searchCode(query)).matches).toEqual([])
     const large = textQuery(`(${'(x?){50}'.repeat(40)}){900}`, { regex: true })
@@ -121,7 +121,7 @@ describe.skipIf(isWindows)('a hostile tree', () => {
     expect((await code.searchCode(query)).matches).toHaveLength(200)
   }, 60_000)
 
-  it('says that the root is gone when it goes while the index is live', async () => {
+  it('says that the root is gone when it is removed while the index is in use', async () => {
     tree.remove()
     await expect(code.searchCode(textQuery('walrus'))).rejects.toMatchObject({ code: 'ROOT_GONE' })
     await expect(code.searchCode(textQuery('w[a-z]+s', { regex: true }))).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-// ripgrep is the judge: whatever the index says, the lines are exactly those ripgrep prints over the same tree.
+// ripgrep is the reference: whatever the index says, the lines are exactly those ripgrep prints over the same tree.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -117,7 +117,7 @@ describe('search_code against ripgrep', () => {
     for (const name of ['hono', 'jose', 'fast-check'])
       cpSync(join(modules, name), join(tree.folder, 'lib', name), { recursive: true })
     cache = scratch()
-    // Search by name is compared too, so what is named is read.
+    // Search by name is compared too, so named files are read.
     code = new Codebase({
       root: tree.folder,
       cacheDir: cache.folder,
@@ -380,7 +380,7 @@ describe('bad queries', () => {
     })
   })
 
-  it('is not caught by a pattern that is slow elsewhere', async () => {
+  it('is not slowed down by a pattern that backtracks elsewhere', async () => {
     const { matches } = await code.searchCode(textQuery('(a+)+$', { regex: true }))
     expect(matches).toEqual([])
   })

@@ -1,5 +1,5 @@
-// text/search.ts: finds lines of text. ripgrep is the judge of every answer; an index, where there is one, only names
-// the files worth reading. It does not know how the index is stored or kept fresh.
+// text/search.ts: finds lines of text. ripgrep decides every result; an index, where there is one, only names
+// the files worth reading. It does not know how the index is stored or kept up to date.
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CodebaseError } from '../errors.ts'
@@ -10,7 +10,7 @@ import { searchLiteral } from './literal.ts'
 import { MatchCollector, type TextMatch } from './matches.ts'
 
 const FIRST_BATCH = 500
-/** Naming a file costs ripgrep more than coming upon it: past this share of the tree it had better walk. */
+/** Naming a file costs ripgrep more than finding it in a walk: past this share of the tree a walk is faster. */
 const WALK_SHARE = 0.6
 
 export interface TextQuery {
@@ -30,21 +30,21 @@ export interface TextAnswer {
   readonly source: 'index' | 'scan'
   /** Files that were opened; absent when the whole tree was walked. */
   readonly filesRead?: number
-  /** What the reader of the answer should know. */
+  /** Notes for the reader of the result. */
   readonly notes: readonly string[]
 }
 
 /** What an index says about a query: every file that could match is in one of the lists. */
 export interface Candidates {
   readonly files: readonly string[]
-  /** Files that ripgrep treats otherwise when it comes upon them than when they are named: they are not named. */
+  /** Files that ripgrep treats differently when they are named: they are not named. */
   readonly byWalk: readonly string[]
   /** How many files a scan would read in their place. */
   readonly of: number
 }
 
 export interface CandidateSource {
-  /** False when it is known that no file is too large, which saves a scan from asking each. */
+  /** False when it is known that no file is too large, which saves a check of each. */
   readonly mayHaveLargeFiles: boolean
   /** Undefined when a scan is the better or the only way. */
   candidates(query: TextQuery): Promise<Candidates | undefined>
@@ -65,7 +65,7 @@ export interface SearchContext {
   readonly binary: string
   readonly root: Root
   readonly index?: CandidateSource | undefined
-  /** False for files that no answer may show; all are shown when it is left out. */
+  /** False for files that no result may show; all are shown when it is left out. */
   readonly shows?: ((path: string) => boolean) | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -76,8 +76,8 @@ export async function searchText(context: SearchContext, query: TextQuery): Prom
 }
 
 /**
- * ripgrep follows the links on the way to what it is named, and a folder may have become a link since it was named. So nothing
- * is told before its name was seen, once more, to lead to a place inside the root.
+ * ripgrep follows the links on the way to a named file, and a folder may have become a link since. So nothing
+ * is returned before its name was checked, once more, to lead to a place inside the root.
  */
 async function inside(root: string, matches: readonly TextMatch[]): Promise<TextMatch[]> {
   const verdicts = new Map<string, boolean>()
@@ -156,7 +156,7 @@ async function seenFiles(
   return seen
 }
 
-/** ripgrep reads whatever it is named: a pipe nobody writes to, a device without end, a file of any size. */
+/** ripgrep reads whatever it is named: a pipe without a writer, a device without end, a file of any size. */
 async function searchable(root: Root, path: string): Promise<Place> {
   const place = await root.find(path)
   const found = await lstat(place.absolute)
@@ -216,7 +216,7 @@ async function searchFiles(
       notes: [],
     }
   const batches = inBatches(named.files)
-  // A pattern is judged even when no file can match it: a faulty one must not pass for "nothing found".
+  // A pattern is checked even when no file can match it: a faulty one must not pass for "nothing found".
   if (batches.length === 0 && query.regex) batches.push([])
   const found: TextMatch[] = []
   let truncated = false
@@ -263,7 +263,7 @@ async function searchFiles(
   }
 }
 
-/** The first batch is small, so that a common text is answered at once; later ones are as large as a command line. */
+/** The first batch is small, so that a common text is found at once; later ones are as large as a command line. */
 function inBatches(files: readonly string[]): string[][] {
   const batches: string[][] = []
   let bytes = 0

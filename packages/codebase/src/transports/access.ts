@@ -1,5 +1,5 @@
-// transports/access.ts: who may call over HTTP: the user this server runs as, from this machine, and whoever has a token. It looks
-// at the connection and the headers only, before a byte of the body is read.
+// transports/access.ts: who may call over HTTP: the user this server runs as, from this machine, and callers with a token. It checks
+// the connection and the headers only, before any byte of the body is read.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -35,7 +35,7 @@ export class Access {
     const [, token] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? []
     if (token === undefined) return false
     const given = digestOf(token)
-    // Every token is compared, so that the time tells nothing about which one was nearly right.
+    // Every token is compared, so the time does not tell which one was nearly right.
     let found = false
     for (const digest of this.#digests) found = timingSafeEqual(digest, given) || found
     return found
@@ -43,7 +43,7 @@ export class Access {
 
   /** Root may read every file without us. */
   async #isOwnUser({ socket, headers }: IncomingMessage): Promise<boolean> {
-    // A token that is wrong is not made right by where it came from.
+    // A wrong token is refused wherever it comes from.
     if (headers.authorization !== undefined) return false
     if (PROXY_HEADERS.some((name) => headers[name] !== undefined)) return false
     let user = this.#users.get(socket)

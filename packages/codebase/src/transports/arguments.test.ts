@@ -1,4 +1,4 @@
-// Wrong arguments on every wire: -32602 with a message that names the argument, and a misspelled one is never left out.
+// Wrong arguments on every transport: -32602 with a message that names the argument, and a misspelled one is never ignored.
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from '../index.ts'

@@ -1,6 +1,6 @@
-// transports/gate.ts: the order of a conversation in the initialize era: initialize first, once. Requests of the newer
-// era name their protocol version themselves and need no handshake. What a request of the protocol must carry is checked here
-// as well, because the SDK calls it an internal error.
+// transports/handshake-gate.ts: the order of a legacy session: initialize first, once. Modern requests name their protocol version
+// themselves and need no handshake. The required parameters of a request are checked here as well, because the SDK
+// calls such a fault an internal error.
 import { type JSONRPCMessage, specTypeSchemas } from '@modelcontextprotocol/server'
 import { badArguments } from '../schemas.ts'
 
@@ -88,7 +88,7 @@ export function asMessage(value: unknown): { message: JSONRPCMessage } | { error
   const isReply = method === undefined && ('result' in value || 'error' in value)
   if (jsonrpc !== '2.0' || (typeof method !== 'string' && !isReply))
     return { error: rpcError(id, RPC.invalidRequest, 'A request needs "jsonrpc": "2.0" and a "method".') }
-  // A fraction is a number to JSON, but the SDK drops such a message without a word.
+  // A fraction is a number in JSON, but the SDK drops such a message silently.
   if ('id' in value && typeof id !== 'string' && !Number.isSafeInteger(id))
     return { error: rpcError(null, RPC.invalidRequest, 'An id is a string or a whole number.') }
   if (params !== undefined && (typeof params !== 'object' || params === null))

@@ -1,6 +1,6 @@
 // transports/http.ts: the server on a port: Streamable HTTP on /mcp in both eras, plain JSON-RPC on /, and /health.
-// It answers only to its own host names and to listed origins, so that no web page can reach it through the browser; who else may
-// call is access.ts's to say.
+// It answers only to its own host names and to listed origins, so that no web page can reach it through the browser;
+// access.ts decides who else may call.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { McpServerFactory } from '@modelcontextprotocol/server'
@@ -79,7 +79,7 @@ export async function serveHttp(factory: McpServerFactory, options: HttpOptions 
   }
   const server = createServer((req, res) => {
     answer(req, res).catch(() => {
-      // What a handler did not foresee: the caller learns that it failed, the server goes on.
+      // An unexpected failure: this caller is told, the server goes on.
       if (!res.headersSent) json(res, 500, rpcError(null, RPC.internal, 'Internal error.'))
       else res.destroy()
     })
@@ -105,7 +105,7 @@ export async function serveHttp(factory: McpServerFactory, options: HttpOptions 
 /** Node types an absent method as undefined; a request that arrived has one. */
 type Arrived = IncomingMessage & { method: string; url: string }
 
-/** Node keeps the head of an answer back until there is a body; a stream on which nothing happens yet has none. */
+/** Node holds the head of a response back until there is a body; a stream without events has none yet. */
 const atOnce = (res: ServerResponse) => ({
   writeHead(status: number, headers?: Record<string, string>) {
     res.writeHead(status, headers)
@@ -139,7 +139,7 @@ async function answerPlain(
 async function jsonOf(
   req: IncomingMessage,
 ): Promise<{ readonly value: unknown } | { readonly status: number; readonly error: RpcError }> {
-  // A web page can send other types without asking first; JSON it cannot.
+  // A web page can send other types without a preflight; JSON it cannot.
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(req.headers['content-type'] ?? ''))
     return {
       status: 415,

@@ -1,4 +1,4 @@
-// Who is at the other end of a loopback connection: rows of the kernel's tables, and a real connection on Linux.
+// The user at the other end of a loopback connection: rows of the kernel's tables, and a real connection on Linux.
 import { connect, createServer, type Socket } from 'node:net'
 import { expect, it } from 'vitest'
 import { isLoopbackAddress, ownerOf, peerUser } from './peer-user.ts'
@@ -29,7 +29,7 @@ it.skipIf(!isLittleEndian).each([
   expect(found).toBe(expected)
 })
 
-it('knows loopback when it sees it', () => {
+it('recognises loopback addresses', () => {
   for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'])
     expect(isLoopbackAddress(address), address).toBe(true)
   for (const address of ['10.0.0.1', '::', 'fe80::1', '1127.0.0.1', '127.0.0.1.example', undefined])

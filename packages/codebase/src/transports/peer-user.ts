@@ -1,5 +1,5 @@
 // transports/peer-user.ts: which user of this machine is at the other end of a loopback connection, from the kernel's socket tables.
-// Linux only; anywhere else, and whenever the tables leave a doubt, the answer is that it is not known.
+// Linux only; elsewhere, and whenever the tables are ambiguous, the result is "not known".
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 
@@ -39,7 +39,7 @@ export async function peerUser(socket: Socket): Promise<number | undefined> {
 
 /**
  * The owner of the socket that has `local` as its own end and `remote` as the other. A row without an inode is a socket that no
- * process has any more: the kernel shows those as root's, whoever had them.
+ * process has any more: the kernel shows those as root's, whoever owned them.
  */
 export function ownerOf(tables: string, local: Endpoint, remote: Endpoint): number | undefined {
   for (const line of tables.split('\n')) {
@@ -65,7 +65,7 @@ function addressOf(hex: string): string | undefined {
   if (bytes.length === 4) return bytes.join('.')
   const isMapped = bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255
   if (isMapped) return bytes.slice(12).join('.')
-  // Of IPv6 addresses only loopback is ever asked about.
+  // Of IPv6 addresses only loopback is ever looked up.
   return bytes.every((byte, n) => byte === (n === 15 ? 1 : 0)) ? '::1' : undefined
 }
 
@@ -73,7 +73,7 @@ const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1
 
 const plainAddress = (address: string) => address.replace(/^::ffff:/i, '')
 
-/** In a user namespace, users from outside it are all shown as the one overflow user: that one may be anybody. */
+/** In a user namespace, all users from outside are shown as the one overflow user: that one may be any user. */
 async function isForeignUser(user: number): Promise<boolean> {
   const [map, overflow] = await Promise.all([
     readFile('/proc/self/uid_map', 'latin1').catch(() => ''),

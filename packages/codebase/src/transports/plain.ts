@@ -1,5 +1,5 @@
-// transports/plain.ts: JSON-RPC for callers that know nothing of MCP's transports: one POST, one answer. Nothing is kept between
-// two requests: each is served by a server of its own, so no caller can be in another one's way, and no initialize is needed.
+// transports/plain.ts: JSON-RPC for callers that do not know MCP's transports: one POST, one response. Nothing is kept between
+// two requests: each is served by a server of its own, so callers cannot affect each other, and no initialize is needed.
 import { randomUUID } from 'node:crypto'
 import {
   type JSONRPCMessage,
@@ -62,7 +62,7 @@ export class PlainEndpoint {
     const sorted = asMessage(value)
     if ('error' in sorted) return { status: 400, body: sorted.error }
     const { message } = sorted
-    // A notification or a reply belongs to a conversation, and there is none.
+    // A notification or a response belongs to a session, and there is none.
     if (!('method' in message) || !('id' in message)) return { status: 202 }
     const refusal = misshapen(message)
     if (refusal) return { status: 200, body: refusal }
@@ -71,7 +71,7 @@ export class PlainEndpoint {
   }
 }
 
-/** Serves one request from a new server's first word to its last. */
+/** Serves one request with a new server that is closed afterwards. */
 async function answer(
   factory: McpServerFactory,
   request: JSONRPCRequest,
@@ -130,7 +130,7 @@ class Exchange {
     })
   }
 
-  /** Answers in the server's place, which keeps the caller's socket from waiting for ever. */
+  /** Answers in the server's place, so that the caller's socket does not wait for ever. */
   end(message: string): void {
     this.#ended = message
     for (const [id, done] of this.#waiting)

@@ -1,5 +1,5 @@
-// transports/stdio.ts: one JSON-RPC message a line. A line that is no message is answered with the error it deserves and
-// the conversation goes on; the end of input ends it, once what is open has been answered.
+// transports/stdio.ts: one JSON-RPC message a line. A line that is not a message is answered with an error and
+// the session goes on; the end of input ends it, once open requests have been answered.
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { STDIO_LIMITS } from '../limits.ts'
@@ -17,7 +17,7 @@ export class LineTransport implements Transport {
   /** Inside a line that was too long: its rest is skipped. */
   #skipping = false
   #closed = false
-  /** Requests that have no answer yet. */
+  /** Requests without a response. */
   readonly #open = new Set<unknown>()
   /** Set once the input has ended; what is open then is still answered, for so long. */
   #ending: NodeJS.Timeout | undefined
@@ -38,7 +38,7 @@ export class LineTransport implements Transport {
     if (this.#closed) return
     const line = `${JSON.stringify(message)}\n`
     await new Promise<void>((done) => {
-      // A reader that went away ends the conversation through the stream's error event.
+      // A reader that disconnects ends the session through the stream's error event.
       this.#output.write(line, () => done())
     })
     if (!('method' in message) && 'id' in message) this.#open.delete(message.id)

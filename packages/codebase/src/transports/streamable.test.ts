@@ -1,4 +1,4 @@
-// Streamable HTTP as raw requests: every wrong turn has the protocol's code in both eras, and sessions begin and end.
+// Streamable HTTP as raw requests: every wrong request has the protocol's code in both eras, and sessions begin and end.
 import { McpServer } from '@modelcontextprotocol/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from '../index.ts'
@@ -62,7 +62,7 @@ const MALFORMED: readonly (readonly [string, Record<string, unknown>])[] = [
   ['tools/list', { cursor: 7 }],
 ]
 
-it('answers what is no message with the code for it, before anything else', async () => {
+it('answers what is not a message with its code, before anything else', async () => {
   for (const body of ['{', '']) expect(await post(body)).toMatchObject({ status: 400, body: failure(-32700) })
   for (const body of [42, null, {}, [], [1], { id: 1, method: 'ping' }, { ...ask('ping'), id: 1.5 }])
     expect(await post(body), JSON.stringify(body)).toMatchObject({ status: 400, body: failure(-32600) })
@@ -72,8 +72,8 @@ it('answers what is no message with the code for it, before anything else', asyn
   expect((await fetch(`${http.url}/mcp`, { method: 'PUT', body: '{}' })).status).toBe(405)
 })
 
-describe('in the initialize era', () => {
-  it('wants initialize first, whole, and once', async () => {
+describe('in the legacy era', () => {
+  it('requires initialize first, complete, and once', async () => {
     for (const method of ['tools/list', 'tools/call', 'no/such'])
       expect(await post(ask(method, {}))).toMatchObject({ status: 400, body: { id: 1, ...failure(-32000) } })
     for (const hello of [{}, { ...HELLO, protocolVersion: 7 }, { ...HELLO, clientInfo: undefined }])
@@ -86,7 +86,7 @@ describe('in the initialize era', () => {
     expect((await post(ask('tools/list'), own)).body).toMatchObject({ result: { tools: expect.any(Array) } })
   })
 
-  it('calls wrong parameters wrong parameters', async () => {
+  it('reports wrong parameters as -32602', async () => {
     const own = await open()
     for (const [method, params] of [...MALFORMED, ['logging/setLevel', { level: 'loud' }] as const])
       expect(
@@ -108,7 +108,7 @@ describe('in the initialize era', () => {
   })
 })
 
-describe('in the era of requests that stand alone', () => {
+describe('in the modern era', () => {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
@@ -131,7 +131,7 @@ describe('in the era of requests that stand alone', () => {
     })
   })
 
-  it('calls wrong parameters wrong parameters', async () => {
+  it('reports wrong parameters as -32602', async () => {
     for (const [method, params] of MALFORMED)
       expect((await alone(method, params)).body, `${method} ${JSON.stringify(params)}`).toMatchObject(
         failure(-32602),

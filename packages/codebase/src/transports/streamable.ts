@@ -1,6 +1,6 @@
 // transports/streamable.ts: Streamable HTTP in both eras. Requests that name their protocol version are served one by one;
-// all others belong to a session, which an initialize opens. What is wrong with a request is said here, in the same codes as
-// over stdio; the SDK serves what is right.
+// all others belong to a session, which an initialize opens. Faults of a request are reported here, with the same codes as
+// over stdio; the SDK serves correct ones.
 import { randomUUID } from 'node:crypto'
 import {
   createMcpHandler,
@@ -17,7 +17,7 @@ import { unstructuredWhenOld } from './unstructured.ts'
 interface Session {
   readonly gate: HandshakeGate
   readonly transport: WebStandardStreamableHTTPServerTransport
-  /** The ids of requests whose answers have not ended: a second of the same id would take the first one's answer. */
+  /** The ids of requests whose responses have not ended: a second one of the same id would take the first one's response. */
   readonly open: Set<unknown>
 }
 
@@ -26,7 +26,7 @@ type Posted = { readonly parsedBody?: unknown }
 export class StreamableEndpoint {
   readonly #factory: McpServerFactory
   readonly #modern: ReturnType<typeof createMcpHandler>
-  /** The one that was used last is the last. */
+  /** In the order of last use. */
   readonly #sessions = new Map<string, Session>()
 
   constructor(factory: McpServerFactory) {
@@ -34,7 +34,7 @@ export class StreamableEndpoint {
     this.#modern = createMcpHandler(factory, { legacy: 'reject' })
   }
 
-  /** `parsedBody` is what a POST brought, whatever it is; other methods bring nothing. */
+  /** `parsedBody` is the body of a POST, whatever it is; other methods have none. */
   async fetch(request: Request, { parsedBody }: Posted = {}): Promise<Response> {
     const isPost = request.method === 'POST'
     const fault = firstFault(parsedBody)
@@ -95,12 +95,12 @@ export class StreamableEndpoint {
       if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId)
     }
     const response = await transport.handleRequest(request, { parsedBody: body })
-    // Refused, for what it accepts or the version it names: nobody knows of this one.
+    // Refused, for what it accepts or the version it names: the client never learned of this session.
     if (transport.sessionId === undefined) await transport.close()
     return response
   }
 
-  /** The client of a session that had to go is told so (404) when it comes back, and opens another. */
+  /** The client of an evicted session gets 404 when it comes back, and opens another. */
   #keep(id: string, session: Session): void {
     this.#sessions.set(id, session)
     const [oldest] = this.#sessions
@@ -113,7 +113,7 @@ export class StreamableEndpoint {
   }
 }
 
-/** What is wrong with a message, or with the first of several that has a fault; with none, nothing. */
+/** The fault of a message, or of the first of several that has one; otherwise undefined. */
 function firstFault(
   body: unknown,
   check: (message: JSONRPCMessage) => RpcError | undefined = () => undefined,

@@ -1,11 +1,11 @@
-// transports/unstructured.ts: answers for a client of 2024-11-05, a version that knows neither output schemas nor structured
-// results: they are taken out of what is sent. The tools themselves put JSON into the text for such a client (mcp.ts).
+// transports/unstructured.ts: results for a client of 2024-11-05, a version that knows neither output schemas nor structured
+// results: they are removed from what is sent. The tools themselves put JSON into the text for such a client (mcp.ts).
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { UNSTRUCTURED_VERSION } from '../mcp.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The same transport; from the answer to an initialize on it knows which version is spoken. */
+/** The same transport; from the response to an initialize on it knows the version of the session. */
 export function unstructuredWhenOld<T extends Transport>(transport: T): T {
   let isOld = false
   const send = transport.send.bind(transport)

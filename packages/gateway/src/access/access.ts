@@ -1,20 +1,20 @@
-// access.ts: who may talk to the gateway over HTTP: the right host name, no stranger's web page, and a token. It looks at
-// headers only, before a byte of the body is read.
+// access.ts: which clients may use the gateway over HTTP: the right host name, an allowed web origin, and a token. It reads
+// headers only, before any byte of the body.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { EVERYTHING, type Exposure } from './exposure.ts'
 
-/** A client that may come in, and what it is shown. */
+/** A client that may connect, and what it sees. */
 export interface AccessGrant {
   readonly token: string
   readonly exposure: Exposure
-  /** The words that made the exposure; a grant with the same ones is the same after its file was read again. */
+  /** The patterns the exposure was made of; a grant with the same ones is unchanged after its file was read again. */
   readonly patterns?: readonly string[]
 }
 
 export interface AccessOptions {
   readonly host: string
-  /** Empty: nobody is asked for a token. */
+  /** Empty: no token is required. */
   readonly grants: readonly AccessGrant[]
   readonly open: Exposure
   readonly allowedHosts?: readonly string[]
@@ -25,7 +25,7 @@ export interface AuthorizedClient {
   /** A digest of the token: the same client shows the same one. */
   readonly owner: string
   readonly exposure: Exposure
-  /** It is shown less than what is served: it learns nothing about the rest. */
+  /** It sees only a part of what is served, and learns nothing about the rest. */
   readonly narrow: boolean
 }
 export interface AccessRefusal {
@@ -47,7 +47,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
-/** The owner of what comes in without a token: nobody can tell one from the other. */
+/** The owner of requests without a token: they cannot be told apart. */
 export const UNRESTRICTED = 'anybody'
 
 export class AccessControl {
@@ -66,7 +66,7 @@ export class AccessControl {
     this.#open = grants.length === 0 ? { owner: UNRESTRICTED, exposure: open, narrow: false } : undefined
   }
 
-  /** Takes other grants over; answers with the owners that may no longer come in, and with those that see other things. */
+  /** Replaces the grants; returns the owners that lost access, and those that now see other things. */
   replace(grants: readonly AccessGrant[]): {
     readonly removed: readonly string[]
     readonly changed: readonly AuthorizedClient[]
@@ -93,7 +93,7 @@ export class AccessControl {
     })
   }
 
-  /** Host and origin; a web page that may call gets its CORS headers. */
+  /** Checks Host and Origin; a web page that may call gets its CORS headers. */
   place(req: IncomingMessage, res: ServerResponse): AccessRefusal | undefined {
     if (!this.#hosts.has(hostName(req.headers.host)))
       return { status: 403, message: 'This host name is not served here.' }
@@ -115,14 +115,14 @@ export class AccessControl {
     const [, token] = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? []
     if (token === undefined) return undefined
     const digest = digestOf(token)
-    // Every token is compared, so that the time tells nothing about which one was nearly right.
+    // Every token is compared, so the time does not tell which one was nearly right.
     let found: AuthorizedClient | undefined
     for (const grant of this.#grants) if (timingSafeEqual(grant.digest, digest)) found = grant.visitor
     return found
   }
 }
 
-/** Which arguments travel in headers is the tools' business: a page may send any of that kind. */
+/** The tools decide which arguments travel in headers, so a page may send any header of that kind. */
 function paramHeaders({ headers }: IncomingMessage): string[] {
   const asked = headers['access-control-request-headers'] ?? ''
   return asked

@@ -1,4 +1,4 @@
-// Which servers and tools a pattern shows, and that a client's own patterns only ever take away.
+// Which servers and tools a pattern exposes, and that a client's own patterns can only narrow that.
 import { describe, expect, it } from 'vitest'
 import { EVERYTHING, type Exposure, narrowed, readExposure } from '../index.ts'
 
@@ -13,8 +13,8 @@ const shown = (exposure: Exposure) => ({
   ].flatMap(([server = '', tool = '']) => (exposure.tool(server, tool) ? [`${server}.${tool}`] : [])),
 })
 
-describe('what is shown', () => {
-  it('is a server whole, or those of its tools that fit', () => {
+describe('an exposure', () => {
+  it('names a whole server, or the tools of it that match', () => {
     expect(shown(readExposure(['git', 'files.read_*']))).toEqual({
       servers: ['files', 'git'],
       whole: ['git'],
@@ -48,7 +48,7 @@ describe('what is shown', () => {
     expect(long.tool('s', 'de.lete')).toBe(false)
   })
 
-  it('does not show a server whose name looks like the pattern of a tool', () => {
+  it('does not expose a server whose name looks like the pattern of a tool', () => {
     const exposure = readExposure(['mcp__github__get_issue'])
     expect(exposure.tool('github', 'get_issue')).toBe(true)
     expect(exposure.whole('github__get_issue')).toBe(false)

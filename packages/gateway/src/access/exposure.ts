@@ -1,10 +1,10 @@
-// exposure.ts: which servers and tools a client is shown. A pattern is written like a permission rule (`server`,
-// `server.tool`, `mcp__server__get_*`); what no pattern names does not exist for the client, neither in lists nor in calls.
+// exposure.ts: which servers and tools a client sees. A pattern is written like a permission rule (`server`,
+// `server.tool`, `mcp__server__get_*`); what no pattern matches does not exist for the client, neither in lists nor in calls.
 import { InvalidInput } from '@plugboard/core/errors'
 import { concernsServer, coversServer, coversTool, parseRule } from '@plugboard/core/permissions'
 
 export interface Exposure {
-  /** Anything at all of the server. */
+  /** At least one tool of the server. */
   server(name: string): boolean
   /** `name` is the registry's name of the tool, where it is known. */
   tool(server: string, tool: string, name?: string): boolean
@@ -14,7 +14,7 @@ export interface Exposure {
 
 export const EVERYTHING: Exposure = { server: () => true, tool: () => true, whole: () => true }
 
-/** Rejects what cannot be a pattern: a client must not be shown more, or less, than was meant. */
+/** Rejects what cannot be a pattern: a client must not see more, or less, than the user meant. */
 export function readExposure(patterns: readonly string[]): Exposure {
   if (patterns.length === 0) return EVERYTHING
   const rules = patterns.map((pattern) => {
@@ -29,7 +29,7 @@ export function readExposure(patterns: readonly string[]): Exposure {
   }
 }
 
-/** What both show. */
+/** What both expose. */
 export function narrowed(outer: Exposure, inner: Exposure): Exposure {
   if (outer === EVERYTHING) return inner
   if (inner === EVERYTHING) return outer

@@ -1,4 +1,4 @@
-// One client that leaves every question unanswered takes no other client's place.
+// A client that leaves every question unanswered does not use up the places of other clients.
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { expect, it } from 'vitest'
 import { makeGateway, serve, upstream } from '../fixtures/kit.ts'
@@ -36,7 +36,7 @@ async function ask(url: string, token: string, more: object = {}): Promise<Answe
   return (await response.json()) as Answer
 }
 
-it('parks so many calls of one owner, and others’ beside them', async () => {
+it('parks a limited number of calls per owner, and those of other owners beside them', async () => {
   const gateway = await makeGateway([upstream('one', 'modern')])
   await gateway.wake(15_000)
   const tokens = ['token-of-the-first', 'token-of-the-second'] as const
@@ -57,7 +57,7 @@ it('parks so many calls of one owner, and others’ beside them', async () => {
   expect((await ask(url, greedy)).result?.resultType).toBe('input_required')
 })
 
-it('gives those who cannot be told apart all there is', () => {
+it('gives clients without a token the whole limit, because they share one owner', () => {
   const shares = new Quota(3, 1)
   const first = shares.take('a')
   expect(first).toBeDefined()
@@ -72,7 +72,7 @@ it('gives those who cannot be told apart all there is', () => {
   expect(shares.count).toBe(3)
 })
 
-it('lets the owner that has most make room for one that has less, and for no other', () => {
+it('evicts the owner that holds most for one that holds less, and for no other', () => {
   const shares = new Quota(4, 4)
   const evicted: string[] = []
   for (const name of ['first', 'second', 'third']) shares.take('greedy', () => evicted.push(name))

@@ -1,5 +1,5 @@
-// quota.ts: places that there are only so many of, and only so many for one owner. When all are taken, the owner that
-// holds most makes room for one that holds less, so that no owner can use up what the others need.
+// quota.ts: a limited number of places, in all and per owner. When all are taken, the owner that holds most gives one
+// up to an owner that holds less, so no owner can use up what the others need.
 import { UNRESTRICTED } from './access.ts'
 
 export interface Place {
@@ -26,10 +26,10 @@ export class Quota {
     return this.#count
   }
 
-  /** A place, or nothing when there is none for this owner. `evict` ends what holds the place, if it can be ended. */
+  /** A place, or undefined when this owner can have none. `evict` ends what holds the place, if it can be ended. */
   take(owner: string, evict?: () => void): Place | undefined {
     const own = this.#taken.get(owner)?.size ?? 0
-    // Those who show no token share one name, and may be many.
+    // Clients without a token share one owner, and may be many.
     if (owner !== UNRESTRICTED && own >= this.#each) return undefined
     if (this.#count >= this.#all && !this.#makeRoom(own)) return undefined
     const held: Held = { evict, giveBack: () => this.#giveBack(owner, held) }
@@ -39,7 +39,7 @@ export class Quota {
     return held
   }
 
-  /** The oldest place of the owner that has most, if that is more than the asker would have. */
+  /** The oldest place of the owner that holds most, if that is more than the requester would hold. */
   #makeRoom(own: number): boolean {
     let most: [string, Set<Held>] | undefined
     for (const entry of this.#taken) if (entry[1].size > (most?.[1].size ?? own + 1)) most = entry

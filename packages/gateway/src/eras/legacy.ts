@@ -1,5 +1,5 @@
-// legacy.ts: one conversation of the older era, from initialize to its end: open requests, cancellation, the questions we
-// ask, and what the client follows. Which wire it runs on is the outlet's business.
+// legacy.ts: one legacy session, from initialize to its end: open requests, cancellation, the requests to the
+// client, and its subscriptions. The outlet knows which transport it runs on.
 import { randomUUID } from 'node:crypto'
 import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
@@ -28,20 +28,20 @@ import { tooMany } from '../routing/notifications.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 
 export interface Outlet {
-  /** Sends a message; `about` is the request of the client that it belongs to. */
+  /** Sends a message; `about` is the client's request that it belongs to. */
   send(message: object, about?: Id): void
-  /** The client's connection for a request broke, and it has not come back yet. */
+  /** The client's connection for a request broke, and the client has not come back yet. */
   away?(about: Id): boolean
 }
 
-/** What a client said of itself in `initialize`, as far as the session depends on it. */
-export interface Greeting {
+/** What a client declared in `initialize`, as far as the session depends on it. */
+export interface Handshake {
   readonly protocolVersion: string
   readonly capabilities: ClientCapabilities
 }
 
-/** Throws when the parameters of `initialize` are not what they must be. */
-export function readGreeting(params: Json): Greeting {
+/** Throws when the parameters of `initialize` are malformed. */
+export function readHandshake(params: Json): Handshake {
   const wanted = text(params, 'protocolVersion')
   if (!isObject(params.capabilities)) throw new InvalidInput('"capabilities" is missing.')
   return {
@@ -83,11 +83,11 @@ export class LegacySession implements Client {
   }
 
   notify(method: string, params: Json): void {
-    // Before the greeting nobody is known to listen in this era.
+    // Before the handshake the client does not listen yet.
     if (this.protocolVersion !== undefined) this.#outlet.send({ jsonrpc: '2.0', method, params })
   }
 
-  /** The answer; nothing when the client has withdrawn the request. */
+  /** The response; undefined when the client has cancelled the request. */
   async request(message: Request, gone?: AbortSignal): Promise<Reply | undefined> {
     const { id, method, params } = message
     if (this.#open.has(id)) return errorReply(id, RPC.invalidRequest, 'A request with this id is still open.')
@@ -111,13 +111,13 @@ export class LegacySession implements Client {
     }
   }
 
-  /** Nothing shows that the client is still there: no stream is open, and nothing is under way. */
+  /** Nothing shows that the client is still there: it has no open stream, and no request is running. */
   absent(): void {
     this.#isAbsent = true
     this.#gateway.feed.forgetLevel(this)
   }
 
-  /** The client was heard of. */
+  /** The client sent something. */
   returned(): void {
     if (!this.#isAbsent) return
     this.#isAbsent = false
@@ -127,7 +127,7 @@ export class LegacySession implements Client {
 
   notified({ method, params }: Notification): void {
     if (method === 'notifications/cancelled') this.#open.get(params.requestId as Id)?.abort()
-    // Servers that came up before the client were told of the board's folders.
+    // Servers that came up before the client were given the board's roots.
     const news = method === 'notifications/roots/list_changed' || method === 'notifications/initialized'
     if (news && this.capabilities.roots) this.#gateway.rootsChanged(this)
   }
@@ -174,7 +174,7 @@ export class LegacySession implements Client {
     })
   }
 
-  /** Ends what is open; the servers hear that nobody waits any more. */
+  /** Ends what is open; the servers are told that their requests are cancelled. */
   async close(): Promise<void> {
     this.#closed = true
     this.#stopListening?.()
@@ -218,13 +218,13 @@ export class LegacySession implements Client {
   async #initialize(params: Json): Promise<Json> {
     if (this.protocolVersion !== undefined)
       throw new JsonRpcError(RPC.invalidRequest, 'Already initialized: initialize comes once.')
-    const greeting = readGreeting(params)
-    this.#take(greeting)
+    const handshake = readHandshake(params)
+    this.#take(handshake)
     await this.#gateway.wake()
     if (this.#closed) throw new JsonRpcError(RPC.internal, 'The client is gone.')
     this.#listen()
     return {
-      protocolVersion: greeting.protocolVersion,
+      protocolVersion: handshake.protocolVersion,
       capabilities: this.#gateway.capabilities(),
       serverInfo: SERVER_INFO,
       instructions: this.#gateway.instructions(this),
@@ -232,17 +232,17 @@ export class LegacySession implements Client {
   }
 
   /**
-   * Goes on where an earlier process, or an earlier session of this one, left off. What the client followed and which log
-   * level it wanted is not known: it follows nothing, gets `info`, and is told that every list may be another one.
+   * Continues where an earlier process, or an earlier session of this one, left off. The client's subscriptions and log
+   * level are not known: it has none, gets `info`, and is told that every list may have changed.
    */
-  restore(greeting: Greeting): void {
-    this.#take(greeting)
+  restore(handshake: Handshake): void {
+    this.#take(handshake)
     this.#listen()
     for (const list of ['tools', 'resources', 'prompts'])
       this.notify(`notifications/${list}/list_changed`, {})
   }
 
-  #take({ protocolVersion, capabilities }: Greeting): void {
+  #take({ protocolVersion, capabilities }: Handshake): void {
     this.protocolVersion = protocolVersion
     this.capabilities = capabilities
   }
@@ -266,7 +266,7 @@ export class LegacySession implements Client {
     const address = await this.#gateway.resource(uri, { client: this, signal })
     if (!address) throw new NotFound('resource', uri)
     const stop = await this.#gateway.feed.follow(address, signal)
-    // Asked for twice at once, or by a client that has left since: one is enough, and none is too.
+    // The client may ask twice at once, or may have left since: one request is enough, and none is fine too.
     if (this.#closed || this.#unfollow.has(uri)) return await stop()
     this.#uris.set(uri, address)
     this.#unfollow.set(uri, stop)
@@ -286,13 +286,13 @@ function readLogLevel(params: Json): string {
   return level
 }
 
-/** In the older era the way to a web page has an id, by which the client may hear that all is done there. */
+/** In the legacy era a URL elicitation has an id, by which the client may hear that it is complete. */
 function asLegacyQuestion(params: Json): Json {
   if (params.mode !== 'url' || params.elicitationId !== undefined) return params
   return { ...params, elicitationId: randomUUID() }
 }
 
-/** An answer of the newer era without the words that the older one does not have. */
+/** A modern result without the members that legacy results do not have. */
 function asLegacy(result: Json): Json {
   if (!('resultType' in result)) return result
   const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = result

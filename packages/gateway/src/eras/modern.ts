@@ -1,5 +1,5 @@
 // modern.ts: requests of 2026-07-28, each complete in itself. A question that comes up while a call runs becomes the
-// answer "input required"; the call waits, parked, until the client comes back with what was asked.
+// result "input required"; the call waits, parked, until the client comes back with the answer.
 import { randomUUID } from 'node:crypto'
 import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
@@ -32,10 +32,10 @@ import { CallStates, fingerprint, noSuchState, type Resumption, resumptionOf } f
 /** The way back to the client for one request. */
 export interface Channel {
   readonly signal: AbortSignal
-  /** Whose request it is, as far as the transport can tell; a parked call is only given back to its owner. */
+  /** The owner of the request, as far as the transport can tell; a parked call is only given back to its owner. */
   readonly owner: string
   readonly exposure: Exposure
-  /** It is shown less than what is served. */
+  /** It sees only a part of what is served. */
   readonly narrow?: boolean
   notify(method: string, params: Json): void
   readonly vet?: (params: Json) => void
@@ -49,7 +49,7 @@ interface OpenQuestion {
   readonly fail: (error: Error) => void
 }
 
-/** A call that is under way, whether a client waits for it at the moment or not. */
+/** A call that is running, whether a client waits for it at the moment or not. */
 interface Call {
   readonly fingerprint: string
   readonly owner: string
@@ -84,7 +84,7 @@ export class ModernEndpoint {
     this.#listens = new Quota(limits.listens, limits.listensPerOwner)
   }
 
-  /** The answer; nothing when the client is gone. */
+  /** The response; undefined when the client is gone. */
   async request(message: Request, channel: Channel): Promise<Reply | undefined> {
     const { id, method, params } = message
     try {
@@ -111,7 +111,7 @@ export class ModernEndpoint {
     }
   }
 
-  /** Ends what an owner left waiting here, because it may no longer come in. */
+  /** Ends the parked calls of an owner that lost access. */
   dropOwner(owner: string): void {
     this.endListens(owner)
     for (const [token, { call }] of [...this.#parked]) {
@@ -137,11 +137,11 @@ export class ModernEndpoint {
     if (method === 'tools/call') channel.vet?.(params)
     const request = { owner: channel.owner, fingerprint: fingerprint(method, params) }
     const state = this.#states.open(params.requestState, request)
-    // Taken out before anything is awaited: of two answers only one counts.
+    // Removed before anything is awaited: of two answers only one counts.
     const call = this.#unpark(state.id)?.call
     if (!call && state.ours) throw noSuchState()
     if (!call && (!state.resumption || (await this.#gateway.spent.has(state.id)))) throw lostCall()
-    // Noted before it is passed on: whatever happens now, no other process passes the same answer on again.
+    // Recorded before it is passed on: from here on no other process passes the same answer on again.
     if (state.resumption) await this.#gateway.spent.add(state.id, state.until)
     if (call) settle(call, params.inputResponses)
     const resumed = call ?? this.#start({ id, method, params }, client, channel, state.resumption)
@@ -181,7 +181,7 @@ export class ModernEndpoint {
       ask: (name, what, signal, origin) =>
         new Promise((settle, fail) => {
           const key = origin !== undefined && !questions.has(origin.key) ? origin.key : `input-${++count}`
-          // A client that knows what will be asked may bring the answer along.
+          // A client that knows what will be asked may send the answer with the call.
           const answer = Object.hasOwn(given, key) ? given[key] : undefined
           delete given[key]
           if (isObject(answer)) return settle(answer)
@@ -221,7 +221,7 @@ export class ModernEndpoint {
     channel.signal.addEventListener('abort', onGone, { once: true })
     try {
       const asked = new Promise<undefined>((resolve) => {
-        // Questions of one answer come together; those of one moment go out together.
+        // Questions of one result come together; questions of the same moment are sent together.
         call.asked = () => setImmediate(() => resolve(undefined))
         if (call.questions.size > 0) call.asked()
       })
@@ -326,7 +326,7 @@ export class ModernEndpoint {
     }
   }
 
-  /** Nothing when its server is away: that must not cost the client the rest of what it listens to. */
+  /** Undefined when its server is down: the client must still get its other subscriptions. */
   async #follow(uri: string, client: Client, signal: AbortSignal) {
     if (uri === STATUS_URI) return { address: { server: '', uri }, stop: () => undefined }
     try {
@@ -348,7 +348,7 @@ function over(...signals: AbortSignal[]): Promise<void> {
   })
 }
 
-/** Gives a parked call the answers that it waited for. */
+/** Gives a parked call the answers it waited for. */
 function settle(call: Call, inputResponses: unknown): void {
   const given = isObject(inputResponses) ? inputResponses : {}
   for (const [key, question] of [...call.questions]) {
@@ -359,7 +359,7 @@ function settle(call: Call, inputResponses: unknown): void {
   }
 }
 
-/** What goes to the server itself: the answers to what it asked, and its own state. */
+/** What goes to the server itself: the answers to its questions, and its own state. */
 function answersFor({ keys, requestState }: Resumption, given: Json): Json {
   const answers = keys.flatMap((key) => (isObject(given[key]) ? [[key, given[key]]] : []))
   return {
@@ -368,7 +368,7 @@ function answersFor({ keys, requestState }: Resumption, given: Json): Json {
   }
 }
 
-/** A server of the older era, or a question of ours, waited in the process that is gone. */
+/** A legacy server, or a question of the gateway itself, waited in the process that is gone. */
 function lostCall(): JsonRpcError {
   return new JsonRpcError(
     RPC.internal,
@@ -400,8 +400,8 @@ function readClient(params: Json, channel: Channel): Client {
 }
 
 /**
- * Requests of this era stand alone. The same program with the same token is taken for one client, so that its calls may
- * bring it each other's questions; without tokens every request is a client of its own.
+ * Requests of this era stand alone. The same program with the same token counts as one client, so its calls may carry
+ * each other's questions; without tokens every request is a client of its own.
  */
 function identityOf({ owner }: Channel, meta: Json): string {
   if (owner === UNRESTRICTED) return randomUUID()
@@ -410,13 +410,13 @@ function identityOf({ owner }: Channel, meta: Json): string {
   return JSON.stringify([owner, name, version])
 }
 
-/** The answer is there, and with it the last chance of these questions to be seen. */
+/** The response is ready: the last chance for these questions to be seen. */
 function letGo(questions: Call['questions']): void {
   for (const { fail } of questions.values()) fail(new CallEnded())
   questions.clear()
 }
 
-/** The words that every answer of this era carries. */
+/** The members that every result of this era carries. */
 function stamped(method: string, result: Json): Json {
   const asks = result.resultType === 'input_required'
   const cached = CACHEABLE.has(method) && !asks

@@ -7,7 +7,7 @@ import type { Origin } from '../client-request.ts'
 import { type Json, RPC } from '../json-rpc.ts'
 import type { KeyRing } from '../sealing/key-ring.ts'
 
-/** What the answers belong to at the server, when it can be asked again by anybody who has them. */
+/** What the answers belong to at the server, when any process that has them can ask it again. */
 export interface Resumption {
   readonly server: string
   readonly requestState: unknown

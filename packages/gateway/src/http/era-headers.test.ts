@@ -1,4 +1,4 @@
-// Arguments that travel in headers too (2026-07-28): what others on the way read there must be what is called.
+// Arguments that also travel in headers (2026-07-28): what proxies read there must be what is called.
 import { expect, it } from 'vitest'
 import { bare, connect, firstText, makeGateway, serve } from '../fixtures/kit.ts'
 

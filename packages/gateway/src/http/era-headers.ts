@@ -1,4 +1,4 @@
-// era-headers.ts: the headers of 2026-07-28 must say what the body says, because others on the way may have believed them.
+// era-headers.ts: the headers of 2026-07-28 must agree with the body, because proxies on the way may have acted on them.
 import type { IncomingHttpHeaders } from 'node:http'
 import { type HeaderScan, mirrored } from '@plugboard/core/tools'
 import {
@@ -77,7 +77,7 @@ function says(text: string, value: string | number | boolean): boolean {
   return typeof value === 'number' && /^-?\d+(?:\.\d+)?$/.test(text) && Number(text) === value
 }
 
-/** A value that a header cannot hold travels as base64 between marks; with one of the marks missing it is a text. */
+/** A value that a header cannot hold travels as base64 between markers; with a marker missing it is plain text. */
 export function decoded(value: string): string | undefined {
   const [, data] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
   if (data === undefined) return value

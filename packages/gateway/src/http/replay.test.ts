@@ -1,4 +1,4 @@
-// A client of 2025-11-25 whose connection breaks: what it can ask for again, and for how long its call goes on.
+// A client of 2025-11-25 whose connection breaks: what it can ask for again, and how long its call goes on.
 import { describe, expect, it } from 'vitest'
 import { folder, makeGateway, seenIn, serve, until, upstream } from '../fixtures/kit.ts'
 import { Replay, STANDALONE } from './replay.ts'
@@ -35,7 +35,7 @@ const get = (url: string, headers: Record<string, string>, id: string) =>
   fetch(url, { headers: { ...headers, 'last-event-id': id }, signal: AbortSignal.timeout(15_000) })
 
 describe('a stream that breaks', () => {
-  it('is taken up where it broke, and only by its own session', async () => {
+  it('is resumed where it broke, and only by its own session', async () => {
     const gateway = await makeGateway([upstream('one', 'legacy')])
     await gateway.wake(15_000)
     const { url } = await serve(gateway)
@@ -49,17 +49,17 @@ describe('a stream that breaks', () => {
     expect(rest).toContain('step 2')
     expect(rest).not.toContain('step 1')
     expect(rest).toContain('"id":7,"result"')
-    // The answer itself can be asked for again too, after the call is long over.
+    // The response itself can be asked for again too, long after the call is over.
     expect(await read(await get(url, headers, firstId))).toBe(rest)
     expect(await read(await get(url, headers, lastId(rest)))).toBe('')
     // To another session the same id means nothing: it gets a stream of its own.
-    const stranger = await open(url)
-    const foreign = await get(url, stranger, firstId)
+    const otherSession = await open(url)
+    const foreign = await get(url, otherSession, firstId)
     await gateway.board.apply([])
     expect(await read(foreign, 'list_changed')).not.toContain('step')
   }, 30_000)
 
-  it('ends its call when nobody comes back for it', async () => {
+  it('ends its call when the client does not come back for it', async () => {
     const dir = folder()
     const gateway = await makeGateway([upstream('one', 'legacy', dir)])
     await gateway.wake(15_000)
@@ -76,7 +76,7 @@ describe('a stream that breaks', () => {
     await until(() => seenIn(dir).includes('cancelled'), 15_000)
   }, 30_000)
 
-  it('gives what came in between, when it was the one for news', async () => {
+  it('replays what was missed, when it was the stream for notifications', async () => {
     const gateway = await makeGateway([upstream('one', 'legacy')])
     await gateway.wake(15_000)
     const { url } = await serve(gateway)

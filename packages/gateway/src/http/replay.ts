@@ -1,5 +1,5 @@
-// replay.ts: what went out on the streams of one session, for a while, so that a client whose connection broke can ask
-// for the rest of a stream by the last event it has seen. It keeps; who is connected is sessions.ts's business.
+// replay.ts: the recent events of the streams of one session, so that a client whose connection broke can ask for
+// the rest of a stream by the last event it has seen. It only keeps them; sessions.ts knows who is connected.
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Id, isId, written } from '../json-rpc.ts'
 
@@ -28,7 +28,7 @@ export class Replay {
   /** By stream, the request that it answers, as it is written in event ids. */
   readonly #requests = new Map<number, string>()
 
-  /** Numbers start after `base`: those of a process before this one are then never mistaken for its own. */
+  /** Numbers start after `base`, so those of an earlier process are never mistaken for its own. */
   constructor(base = 0) {
     this.#base = base
     this.#lastId = base
@@ -63,7 +63,7 @@ export class Replay {
     return request === undefined ? `${stream}-${id}` : `${stream}-${id}-${request}`
   }
 
-  /** An event without a message: from it on a stream can be asked for again. */
+  /** An event without a message: a stream can be resumed from it on. */
   mark(stream: number): string {
     return `id: ${this.#named(stream, ++this.#lastId)}\ndata: \n\n`
   }
@@ -86,7 +86,7 @@ export class Replay {
   }
 }
 
-/** The request whose stream an event was on, as far as its id says; also of a process before this one. */
+/** The request whose stream an event was on, as far as its id tells; also for an earlier process. */
 export function requestOf(eventId: string): Id | undefined {
   const [, , , request] = EVENT_ID.exec(eventId) ?? []
   if (request === undefined) return undefined

@@ -1,17 +1,17 @@
-// request-body.ts: the body of one request, read with a bound. What is too long is read on for a while, unkept, so that its
-// sender can be told.
+// request-body.ts: the body of one request, read with a bound. The rest of a body that is too long is read for a while
+// and dropped, so that its sender can read the refusal.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 
-/** Who asks before it sends can be told in time. */
+/** A client that sends `Expect: 100-continue` can be refused before it sends. */
 export function isTooLongToStart({ headers }: IncomingMessage): boolean {
   return headers.expect !== undefined && Number(headers['content-length'] ?? 0) > GATEWAY_LIMITS.bodyBytes
 }
 
-/** Nothing when it is too long. Then the rest is read on for a while, unkept: who is still sending hears no answer. */
+/** Undefined when it is too long. The rest is then read for a while and dropped: a client that is still sending reads no response. */
 export function readBody(req: IncomingMessage, res: ServerResponse): Promise<string | undefined> {
   if (req.headers.expect !== undefined) res.writeContinue()
-  // An iterator would be shorter here, and costs more than the rest of the reading.
+  // An async iterator would be shorter, but costs more than the rest of the reading.
   return new Promise((done, fail) => {
     if (Number(req.headers['content-length'] ?? 0) > GATEWAY_LIMITS.discardedBytes) return done(undefined)
     const pieces: Buffer[] = []

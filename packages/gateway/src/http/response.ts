@@ -1,5 +1,5 @@
-// response.ts: one HTTP answer: plain JSON when there is only the answer, a stream of events as soon as there is
-// something to say before it, or when it takes long.
+// response.ts: one HTTP response: plain JSON when there is only the answer, a stream of events as soon as a message
+// comes before it, or when it takes long.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type Id, type Reply, RPC, written } from '../json-rpc.ts'
@@ -11,12 +11,12 @@ export const STREAM_HEADERS = {
   'X-Accel-Buffering': 'no',
 } as const
 
-/** How a broken stream can be taken up again. */
+/** How a broken stream can be resumed. */
 export interface Resumable {
   readonly replay: Replay
   /** The request that is answered. */
   readonly request: Id
-  /** The client knows events without a message, which older ones take for broken JSON. */
+  /** The client accepts events without a message; older ones fail to parse them. */
   readonly marks: boolean
 }
 
@@ -25,7 +25,7 @@ export class McpHttpResponse {
   readonly #gone = new AbortController()
   readonly #resumable: Resumable | undefined
   #res!: ServerResponse
-  /** The number of the stream, as soon as an event of it can be named. */
+  /** The number of the stream, as soon as it has an event. */
   #stream: number | undefined
   #finished = false
   #alive: NodeJS.Timeout | undefined
@@ -37,7 +37,7 @@ export class McpHttpResponse {
     this.#take(res)
   }
 
-  /** Aborted when the client hangs up before it has its answer, and does not come back for it where it could. */
+  /** Aborted when the client disconnects before it has its response, and does not come back for it where it could. */
   get gone(): AbortSignal {
     return this.#gone.signal
   }
@@ -47,7 +47,7 @@ export class McpHttpResponse {
     return this.#away !== undefined
   }
 
-  /** Nobody waits for the answer any more. */
+  /** No client waits for the response any more. */
   leave(): void {
     this.#gone.abort()
   }
@@ -56,11 +56,11 @@ export class McpHttpResponse {
     return this.#stream
   }
 
-  /** True when a message could be sent ahead of the answer. */
+  /** True when a message could be sent before the response. */
   send(message: object): boolean {
     if (!this.#streams || this.#finished) return false
     if (this.#res.writableLength > GATEWAY_LIMITS.unreadBytes) this.#res.destroy()
-    // Who may come back finds it kept; who cannot is gone.
+    // A client that may resume finds it kept; one that cannot is gone.
     if (this.#res.destroyed && this.#stream === undefined) return false
     this.#open()
     this.#write(this.#event(message))
@@ -76,10 +76,10 @@ export class McpHttpResponse {
       if (reply) this.#write(this.#event(reply))
       this.#res.end()
     } else if (this.#res.destroyed) return
-    // In the older era a request that was taken has been answered, whatever the answer; only its sessions can be resumed.
+    // A legacy request that was accepted has status 200, whatever the response; only legacy sessions can be resumed.
     else if (reply) json(this.#res, this.#resumable ? 200 : statusOf(reply), reply)
     else this.#res.writeHead(202).end()
-    letGoOfIdlers(this.#res)
+    dropSlowReader(this.#res)
   }
 
   /** The client is back for the rest of the stream. */
@@ -131,8 +131,8 @@ export class McpHttpResponse {
   }
 }
 
-/** A client that does not read its answer may not keep it here for ever. */
-function letGoOfIdlers(res: ServerResponse): void {
+/** A client that does not read its response must not occupy this process for ever. */
+function dropSlowReader(res: ServerResponse): void {
   if ((res.socket?.writableLength ?? 0) > 0) res.setTimeout(GATEWAY_LIMITS.unreadMs, () => void res.destroy())
 }
 
@@ -152,7 +152,7 @@ export function accepts(req: IncomingMessage, type: string): boolean {
   return header.includes(type) || header.includes('*/*') || header.includes(`${type.split('/')[0]}/*`)
 }
 
-/** Only what the protocol ties to a status has one of its own; an answer that says "error" is still an answer. */
+/** Only errors that the protocol ties to a status have one of their own; a response with an error is still a response. */
 function statusOf({ error }: Reply): number {
   switch (error?.code) {
     case RPC.parse:

@@ -1,4 +1,4 @@
-// The gateway on a port, as an unfriendly world meets it; and what its clients may see of each other.
+// The gateway on a port, under hostile input; and what its clients may see of each other.
 import { connect as dial } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import {
@@ -38,7 +38,7 @@ async function post(url: string, body: unknown, headers: Record<string, string> 
   }
 }
 
-/** What fetch would not send. What was answered when the other end had enough of it. */
+/** Sends what fetch refuses to send. Returns what was received when the server closed the connection. */
 function raw(port: number, text: string): Promise<string> {
   return new Promise((done, fail) => {
     const socket = dial(port, '127.0.0.1', () => socket.write(text))
@@ -53,8 +53,8 @@ function raw(port: number, text: string): Promise<string> {
   })
 }
 
-describe('who may come in', () => {
-  it('needs the token, for everything but /health', async () => {
+describe('access', () => {
+  it('needs the token for everything but /health', async () => {
     const gateway = await makeGateway([])
     const { url } = await serve(gateway, [{ token: TOKEN, exposure: gateway.expose }])
     expect((await post(url, INITIALIZE)).status).toBe(401)
@@ -66,7 +66,7 @@ describe('who may come in', () => {
     expect(await metrics.text()).toContain('plugboard_refused_total 3')
   })
 
-  it('answers only to its own host name and to no stranger’s web page', async () => {
+  it('is given only to its own host names and to no foreign web page', async () => {
     const gateway = await makeGateway([])
     const { port, url } = await serve(gateway)
     const forged = await raw(port, 'GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n')
@@ -75,7 +75,7 @@ describe('who may come in', () => {
     expect((await post(url, INITIALIZE, { origin: `http://127.0.0.1:${port}` })).status).toBe(200)
   })
 
-  it('does not serve other machines without a token', async () => {
+  it('is not given to other machines without a token', async () => {
     const { serveHttp } = await import('./server.ts')
     const gateway = await makeGateway([])
     await expect(serveHttp(gateway, { host: '0.0.0.0', grants: [] })).rejects.toMatchObject({
@@ -85,7 +85,7 @@ describe('who may come in', () => {
 })
 
 describe('bad input', () => {
-  it('is refused with a status that says what is wrong, and harms nobody', async () => {
+  it('is refused with a status that says what is wrong, and does no harm', async () => {
     const gateway = await makeGateway([])
     const { url } = await serve(gateway)
     const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
@@ -101,7 +101,7 @@ describe('bad input', () => {
     expect((await post(url, INITIALIZE)).status).toBe(200)
   })
 
-  it('of the newer era: headers that do not say what the body says', async () => {
+  it('of the modern era: headers that contradict the body', async () => {
     const gateway = await makeGateway([])
     const { url } = await serve(gateway)
     const meta = {
@@ -130,7 +130,7 @@ describe('bad input', () => {
     })
   })
 
-  it('lets a request that never ends go', async () => {
+  it('drops a request that never ends', async () => {
     const gateway = await makeGateway([])
     const { port } = await serve(gateway)
     const answer = await raw(port, 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ')
@@ -159,7 +159,7 @@ describe('clients side by side', () => {
     expect(wrong).toEqual([])
   }, 60_000)
 
-  it('cancel the server’s work when they vanish', async () => {
+  it('cancel the server’s work when they disconnect', async () => {
     const dir = folder()
     const gateway = await makeGateway([upstream('one', 'legacy', dir)])
     await gateway.wake(15_000)
@@ -184,7 +184,7 @@ describe('clients side by side', () => {
     await until(() => seenIn(dir).includes('cancelled'))
   })
 
-  it('see what their token shows them, and no session of another', async () => {
+  it('see what their token exposes, and no session of another', async () => {
     const dir = folder()
     const gateway = await makeGateway([upstream('one', 'modern'), upstream('two', 'legacy', dir)])
     await gateway.wake(15_000)
@@ -215,7 +215,7 @@ describe('clients side by side', () => {
     expect(stolen.status).toBe(404)
   })
 
-  it('are not asked each other’s questions by a server of the older era', async () => {
+  it('do not get each other’s questions from a legacy server', async () => {
     const dir = folder()
     const gateway = await makeGateway([upstream('one', 'legacy', dir)])
     await gateway.wake(15_000)
@@ -245,8 +245,8 @@ describe('clients side by side', () => {
   })
 })
 
-describe('a server that is away', () => {
-  it('blocks nobody, and is told of', async () => {
+describe('a server that is down', () => {
+  it('blocks no client, and is reported', async () => {
     const gateway = await makeGateway([
       upstream('one', 'modern'),
       stdio('dead', ['-e', 'process.exit(1)']),
@@ -274,7 +274,7 @@ describe('permissions', () => {
     { action: 'ask', rule: 'mcp__one__big', file: 'test', scope: 'user' },
   ] as const
 
-  it('hide and refuse what is denied, and leave what asks to the client', async () => {
+  it('hide and refuse denied tools, and leave `ask` rules to the client', async () => {
     const gateway = await makeGateway([upstream('one', 'legacy')], {}, { rules })
     await gateway.wake(15_000)
     const { url } = await serve(gateway)
@@ -284,7 +284,7 @@ describe('permissions', () => {
     expect(firstText(await client.callTool({ name: 'mcp__one__big', arguments: { chars: 3 } }))).toBe('xxx')
   })
 
-  it.each(['legacy', 'modern'] as const)('ask the user by a form (%s)', async (era) => {
+  it.each(['legacy', 'modern'] as const)('ask the user by elicitation (%s)', async (era) => {
     const gateway = await makeGateway([upstream('one', 'legacy')], { ask: 'elicit' }, { rules })
     await gateway.wake(15_000)
     const { url } = await serve(gateway)
@@ -306,7 +306,7 @@ describe('permissions', () => {
     expect(firstText(await call())).toContain('PERMISSION_DENIED')
   })
 
-  it('show all arguments in the form, and refuse what is too long to be read', async () => {
+  it('show all arguments in the form, and refuse a call whose arguments are too long to read', async () => {
     const gateway = await makeGateway([upstream('one', 'legacy')], { ask: 'elicit' }, { rules })
     await gateway.wake(15_000)
     const { url } = await serve(gateway)
@@ -334,7 +334,7 @@ describe('permissions', () => {
     expect(firstText(refused)).toContain('too long to be shown in full')
   })
 
-  it('deny what asks when nobody is to be asked', async () => {
+  it('deny calls under an `ask` rule when asking is switched off', async () => {
     const gateway = await makeGateway([upstream('one', 'legacy')], { ask: 'deny' }, { rules })
     await gateway.wake(15_000)
     const { url } = await serve(gateway)
@@ -345,7 +345,7 @@ describe('permissions', () => {
 })
 
 describe('names', () => {
-  it('can be the servers’ own, and collisions are told', async () => {
+  it('can be the servers’ own, and collisions are reported', async () => {
     const gateway = await makeGateway([upstream('one', 'modern'), upstream('two', 'legacy')], {
       names: 'plain',
     })
@@ -360,7 +360,7 @@ describe('names', () => {
     const client = await connect(url)
     expect(firstText(await client.callTool({ name: 'two.echo', arguments: { text: 'hi' } }))).toBe('hi')
   })
-  it('that nobody has are refused without waiting again for servers that the lists did not wait for', async () => {
+  it('that no server has are refused without waiting again for servers that the lists did not wait for', async () => {
     const gateway = await makeGateway([bare('one'), bare('late', 2500)], { names: 'plain' })
     const { url } = await serve(gateway)
     await gateway.wake(500)

@@ -1,5 +1,5 @@
 // server.ts: the gateway on a port: Streamable HTTP of both eras on /mcp, with /health, /ready and /metrics. It reads and
-// bounds requests and hands them to the era they belong to.
+// bounds requests and hands them to the endpoint of their era.
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -12,7 +12,7 @@ import { InvalidInput, JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { AccessControl, type AccessGrant, type AuthorizedClient, isLoopback } from '../access/access.ts'
 import { Quota } from '../access/quota.ts'
-import { type Greeting, readGreeting } from '../eras/legacy.ts'
+import { type Handshake, readHandshake } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
 import { outcomeUnknown, wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -40,7 +40,7 @@ export interface HttpOptions {
   readonly port?: number
   /** Loopback unless told otherwise. */
   readonly host?: string
-  /** Who may come in. Empty lets everybody in, on loopback only. */
+  /** Which clients may connect. Empty lets every client in, on loopback only. */
   readonly grants: readonly AccessGrant[]
   readonly allowedOrigins?: readonly string[]
   /** Host names to answer to besides loopback's and `host`. */
@@ -50,7 +50,7 @@ export interface HttpOptions {
 export interface HttpHandle {
   readonly url: string
   readonly port: number
-  /** Other clients may come in from now on; those whose token is gone lose their sessions, streams and calls at once. */
+  /** Replaces the grants; clients whose token is gone lose their sessions, streams and calls at once. */
   setGrants(grants: readonly AccessGrant[]): void
   /**
    * Takes no more calls, lets running ones finish within the bound, answers the rest with `OUTCOME_UNKNOWN`, and ends. The
@@ -68,14 +68,14 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
   const endpoint = new Endpoint(gateway, options, host)
   const answer = (req: IncomingMessage, res: ServerResponse) => {
     endpoint.answer(req, res).catch(() => {
-      // What nobody foresaw: the caller learns that it failed, the others are served on.
+      // An unexpected failure: this caller is told, the others are still served.
       if (!res.headersSent) json(res, 500, errorReply(null, RPC.internal, 'Internal error.'))
       else res.destroy()
     })
   }
   const server = createServer({ connectionsCheckingInterval: 2000 }, answer)
   server.on('checkContinue', (req, res) => {
-    // Who is refused may send the body or not: what comes next on this connection could be either.
+    // A refused client may send the body or not: what comes next on this connection could be either.
     res.setHeader('Connection', 'close')
     answer(req, res)
   })
@@ -112,7 +112,7 @@ const RETRY_SECONDS = '5'
 class Endpoint {
   readonly #gateway: Gateway
   readonly #guard: AccessControl
-  readonly #desk: ModernEndpoint
+  readonly #modern: ModernEndpoint
   readonly #sessions: Sessions
   readonly #running = new Set<Promise<unknown>>()
   readonly #open = new Set<OpenRequest>()
@@ -121,7 +121,7 @@ class Endpoint {
   constructor(gateway: Gateway, options: HttpOptions, host: string) {
     this.#gateway = gateway
     this.#guard = new AccessControl({ ...options, host, open: gateway.expose })
-    this.#desk = new ModernEndpoint(gateway)
+    this.#modern = new ModernEndpoint(gateway)
     const { streams, streamsPerOwner } = gateway.limits
     this.#sessions = new Sessions(gateway, new Quota(streams, streamsPerOwner))
   }
@@ -130,7 +130,7 @@ class Endpoint {
     const path = (req.url ?? '/').split('?', 1)[0]
     const looks = req.method === 'GET' || req.method === 'HEAD'
     if (this.#draining) res.setHeader('Connection', 'close')
-    // Probes come to an address, not to a name, and without a token. What they hear is no secret.
+    // Probes come to an address, not to a name, and without a token. The reply holds no secret.
     if (path === '/health' && looks) return this.#health(res)
     if (path === '/ready' && looks) return this.#ready(res)
     const refusal = this.#guard.place(req, res)
@@ -168,29 +168,29 @@ class Endpoint {
     for (const owner of removed) {
       for (const one of [...this.#open])
         if (one.owner === owner) one.end(errorReply(one.id, RPC.order, 'The token was withdrawn.'))
-      this.#desk.dropOwner(owner)
+      this.#modern.dropOwner(owner)
       this.#sessions.dropOwner(owner)
     }
     for (const visitor of changed) {
       this.#sessions.restrict(visitor)
-      this.#desk.endListens(visitor.owner)
+      this.#modern.endListens(visitor.owner)
     }
   }
 
-  /** Lets what runs finish, within the bound; what does not is answered all the same. */
+  /** Lets running requests finish, within the bound; the rest is answered all the same. */
   async drain(): Promise<void> {
     this.#draining = true
-    this.#desk.close()
+    this.#modern.close()
     await within(this.#gateway.limits.drainMs, Promise.allSettled([...this.#running]))
     for (const one of [...this.#open]) one.end(outcomeUnknown(one.id, 'the gateway is shutting down'))
     await Promise.allSettled([...this.#running])
-    // The answers are written in the turn after.
+    // The responses are written in the turn after.
     await new Promise((done) => setImmediate(done))
     await this.#sessions.close()
   }
 
   async #post(req: IncomingMessage, res: ServerResponse, visitor: AuthorizedClient): Promise<void> {
-    // A web page can send other types without asking first; JSON it cannot.
+    // A web page can send other types without a preflight; JSON it cannot.
     if (!/^application\/json\s*(?:;|$)/i.test(req.headers['content-type'] ?? ''))
       return this.#refuse(res, 415, 'The Content-Type is application/json.')
     if (
@@ -215,7 +215,7 @@ class Endpoint {
       case 'request':
         return await this.#request(incoming.message, req, res, visitor)
       case 'notification': {
-        // The newer era has no notifications from clients: closing the stream is how a request is withdrawn.
+        // The modern era has no notifications from clients: closing the stream cancels a request.
         if (headerVersion(req) === MODERN_VERSION) return void res.writeHead(202).end()
         const session = await this.#sessionOf(req, res, visitor)
         session?.session.notified(incoming.message)
@@ -243,7 +243,7 @@ class Endpoint {
     const traced = params === message.params ? message : { ...message, params }
     if (era.era === 'legacy') return await this.#legacy(traced, req, res, visitor)
     const answering = new McpHttpResponse(req, res)
-    const work = this.#desk.request(traced, {
+    const work = this.#modern.request(traced, {
       signal: answering.gone,
       ...visitor,
       vet: (params) => this.#vet(params, req.headers, visitor),
@@ -282,7 +282,7 @@ class Endpoint {
       if (opens) {
         if (reply?.result) this.#sessions.keep(session)
         else {
-          // Nobody knows its id: whoever left during the greeting must not be listened for.
+          // The client left during the handshake and never learned the id: the session must not stay.
           void session.close()
           if (!res.headersSent) res.removeHeader('Mcp-Session-Id')
         }
@@ -294,22 +294,22 @@ class Endpoint {
     }
   }
 
-  /** A session for a client that greets, or a refusal. */
+  /** A session for a client that sent `initialize`, or a refusal. */
   #begin({ id, params }: Request, res: ServerResponse, visitor: AuthorizedClient): HttpSession | undefined {
-    let greeting: Greeting
+    let handshake: Handshake
     try {
-      greeting = readGreeting(params)
+      handshake = readHandshake(params)
     } catch (error) {
       const { code, message, data } = wireError(error, 'legacy')
       json(res, 200, errorReply(id, code, message, data))
       return undefined
     }
-    const session = this.#sessions.make(visitor, greeting, clientName(params))
+    const session = this.#sessions.make(visitor, handshake, clientName(params))
     if (!session) this.#refuse(res, 503, 'Too many sessions are open: end one, or try again in a moment.', id)
     return session
   }
 
-  /** The reply of the work, or the one that it is ended with before. */
+  /** The response of the work, or the one that ends it early. */
   async #track(
     id: Id,
     { owner }: AuthorizedClient,
@@ -323,7 +323,7 @@ class Endpoint {
         owner,
         end: (reply) => {
           settle(reply)
-          // After the reply is out, or the work would answer first that it was cancelled.
+          // After the response is out, or the work would answer first that it was cancelled.
           setImmediate(() => answering.leave())
         },
       }
@@ -340,7 +340,7 @@ class Endpoint {
   }
 
   async #stream(req: IncomingMessage, res: ServerResponse, visitor: AuthorizedClient): Promise<void> {
-    // Who keeps no session (2026-07-28) has no stream of this kind.
+    // A client without a session (2026-07-28) has no stream of this kind.
     if (req.headers['mcp-session-id'] === undefined && headerVersion(req) >= '2026') {
       res.setHeader('Allow', 'POST')
       this.#refuse(res, 405, 'There is no such stream in this protocol version.')
@@ -355,7 +355,7 @@ class Endpoint {
     else this.#refuse(res, 503, 'Too many streams are open: close one, or try again in a moment.')
   }
 
-  /** The session that a message of the older era belongs to, or a refusal; `about` is the request that it is. */
+  /** The session that a legacy message belongs to, or a refusal; `about` is the id if it is a request. */
   async #sessionOf(
     req: IncomingMessage,
     res: ServerResponse,
@@ -386,7 +386,7 @@ class Endpoint {
     json(res, 200, { status, service: SERVER_INFO.name, version: SERVER_INFO.version })
   }
 
-  /** Whether calls should be sent here. Servers that are away are counted, not named: they keep no other one away. */
+  /** Whether calls should be sent here. Servers that are down are counted, not named: the others can still be used. */
   #ready(res: ServerResponse): void {
     const { isAwake, board } = this.#gateway
     const status = this.#draining ? 'draining' : isAwake ? 'ready' : 'starting'
@@ -413,7 +413,7 @@ class Endpoint {
   }
 }
 
-/** A request whose envelope is wrong never reached anybody. */
+/** A request with a wrong envelope was never dispatched. */
 function isEnvelopeFault({ method }: Request, reply: Reply | undefined): reply is Reply {
   return (
     reply?.error?.code === RPC.unsupportedVersion ||

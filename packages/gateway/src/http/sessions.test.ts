@@ -1,12 +1,12 @@
-// Room for sessions is bounded and shared fairly, and a session that is not in memory any more is rebuilt from its id.
+// The number of sessions is bounded and shared fairly, and a session that is no longer in memory is rebuilt from its id.
 import { describe, expect, it } from 'vitest'
 import { Quota } from '../access/quota.ts'
-import { readGreeting } from '../eras/legacy.ts'
+import { readHandshake } from '../eras/legacy.ts'
 import { makeGateway, onEnd } from '../fixtures/kit.ts'
 import { EVERYTHING, type GatewayLimits, KeyRing, SpentIds } from '../index.ts'
 import { type HttpSession, Sessions } from './sessions.ts'
 
-const GREETING = readGreeting({
+const HANDSHAKE = readHandshake({
   protocolVersion: '2025-11-25',
   capabilities: { elicitation: { form: {}, url: {} }, roots: {} },
 })
@@ -18,15 +18,15 @@ async function opened(limits: Partial<GatewayLimits>, spent = new SpentIds()) {
   const sessions = new Sessions(gateway, new Quota(gateway.limits.streams, gateway.limits.streamsPerOwner))
   onEnd(() => sessions.close())
   const open = (owner: string): HttpSession | undefined => {
-    const made = sessions.make(visitor(owner), GREETING)
+    const made = sessions.make(visitor(owner), HANDSHAKE)
     if (made) sessions.keep(made)
     return made
   }
   return { sessions, open }
 }
 
-describe('room for sessions', () => {
-  it('is made by the owner that has its share, and never by another', async () => {
+describe('a place for a session', () => {
+  it('is given up by the owner that has used its share, and never by another', async () => {
     const { sessions, open } = await opened({ sessions: 100, sessionsPerOwner: 10 })
     const own = open('modest')
     for (let n = 0; n < 50; n++) expect(open('greedy')).toBeDefined()
@@ -34,7 +34,7 @@ describe('room for sessions', () => {
     expect(await sessions.find(own?.id ?? '', visitor('modest'))).toBe(own)
   })
 
-  it('is made by the owner that has most when everything is taken, also by one that is only listening', async () => {
+  it('is given up by the owner that holds most when all are taken, also by a session that only listens', async () => {
     const { sessions, open } = await opened({ sessions: 10, sessionsPerOwner: 8 })
     const theirs = Array.from({ length: 8 }, () => open('greedy'))
     for (const one of theirs) if (one) Object.defineProperty(one, 'idle', { value: false })
@@ -57,7 +57,7 @@ describe('room for sessions', () => {
 })
 
 describe('a session id', () => {
-  it('opens the session again in another process, for its owner and nobody else', async () => {
+  it('opens the session again in another process, for its owner only', async () => {
     const { id = '' } = (await opened({})).open('ada') ?? {}
     const { sessions } = await opened({})
     expect(await sessions.find(id, visitor('eve'))).toBeUndefined()
@@ -68,13 +68,13 @@ describe('a session id', () => {
     expect(one).toBe(two)
     expect(one).toMatchObject({
       id,
-      session: { protocolVersion: '2025-11-25', capabilities: GREETING.capabilities },
+      session: { protocolVersion: '2025-11-25', capabilities: HANDSHAKE.capabilities },
     })
     expect(await sessions.find(id, visitor('eve'))).toBeUndefined()
     expect(sessions.count).toBe(1)
   })
 
-  it('still opens a session that had to make room', async () => {
+  it('still opens a session that was evicted', async () => {
     const { sessions, open } = await opened({ sessionsPerOwner: 1 })
     const first = open('ada')
     open('ada')
@@ -90,7 +90,7 @@ describe('a session id', () => {
     expect(await (await opened({}, spent)).sessions.find(made?.id ?? '', visitor('ada'))).toBeUndefined()
   })
 
-  it('opens nothing when it is too old, was changed, or is of another gateway', async () => {
+  it('opens nothing when it has expired, was changed, or belongs to another gateway', async () => {
     const { id = '' } = (await opened({})).open('ada') ?? {}
     const later = await opened({ sessionMaxMs: 1 })
     await new Promise((done) => setTimeout(done, 5))

@@ -1,18 +1,18 @@
-// sessions.ts: conversations of the older era over HTTP: their ids, the stream each may keep open, and their end. An id is
-// sealed and says what the session is, so that one that is not in memory any more is rebuilt when its client comes back.
+// sessions.ts: legacy sessions over HTTP: their ids, the stream each may keep open, and their end. An id is
+// sealed and holds what the session is, so a session that is no longer in memory is rebuilt when its client comes back.
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type AuthorizedClient, UNRESTRICTED } from '../access/access.ts'
 import type { Place, Quota } from '../access/quota.ts'
-import { type Greeting, LegacySession } from '../eras/legacy.ts'
+import { type Handshake, LegacySession } from '../eras/legacy.ts'
 import { outcomeUnknown } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { declared, type Id, isLegacyVersion, isObject, type Json, readCapabilities } from '../json-rpc.ts'
 import { Replay, type Rest, requestOf, STANDALONE } from './replay.ts'
 import { frame, type McpHttpResponse, type Resumable, STREAM_HEADERS } from './response.ts'
 
-/** What a session id says. */
+/** What a session id holds. */
 interface Pass {
   /** The id without its seal, by which an ended session is remembered. */
   readonly sid: string
@@ -34,10 +34,10 @@ export class HttpSession {
   #leaving: NodeJS.Timeout | undefined
   readonly #replay: Replay
   readonly #restored: boolean
-  /** Up to here the client has been sent what belongs to no request. */
+  /** Up to this event the client has been sent what belongs to no request. */
   #delivered: number
 
-  constructor(gateway: Gateway, visitor: AuthorizedClient, id: string, pass: Pass, restored?: Greeting) {
+  constructor(gateway: Gateway, visitor: AuthorizedClient, id: string, pass: Pass, restored?: Handshake) {
     this.id = id
     this.pass = pass
     this.owner = visitor.owner
@@ -52,7 +52,7 @@ export class HttpSession {
     if (restored) this.session.restore(restored)
   }
 
-  /** Nothing of it is under way, and no stream is open. */
+  /** No request of it is running, and no stream is open. */
   get idle(): boolean {
     return !this.#stream && !this.session.busy
   }
@@ -61,7 +61,7 @@ export class HttpSession {
     return { replay: this.#replay, request, marks: (this.session.protocolVersion ?? '') >= '2025-11-25' }
   }
 
-  /** A stream of the client's: the rest of one that broke, or the one for what belongs to no request. */
+  /** A stream of the client: the rest of one that broke, or the one for what belongs to no request. */
   open(res: ServerResponse, lastEventId: string | undefined, place: Place): void {
     res.on('close', () => place.giveBack())
     res.writeHead(200, { ...STREAM_HEADERS, 'Mcp-Session-Id': this.id })
@@ -80,7 +80,7 @@ export class HttpSession {
     else res.end()
   }
 
-  /** A new one takes the place of the old. */
+  /** A new one replaces the old. */
   #listen(res: ServerResponse, frames: readonly string[], place: Place): void {
     this.endStream()
     this.#stream = res
@@ -116,7 +116,7 @@ export class HttpSession {
     if (answer?.send(message)) return
     const event = this.#replay.event(STANDALONE, message)
     const stream = this.#stream
-    // Without a stream it waits for one; the oldest go first.
+    // Without a stream, messages wait for one; the oldest are dropped first.
     if (!stream) return
     if (stream.writableLength > GATEWAY_LIMITS.unreadBytes) return void stream.destroy()
     stream.write(event)
@@ -129,7 +129,7 @@ export class Sessions {
   readonly #streams: Quota
   readonly #open = new Map<string, HttpSession>()
   readonly #byOwner = new Map<string, Set<HttpSession>>()
-  /** Rebuilding looks into a file: two requests of one session wait for the same. */
+  /** Rebuilding reads a file: two requests of one session wait for the same read. */
   readonly #restoring = new Map<string, Promise<HttpSession | undefined>>()
   readonly #sweep: NodeJS.Timeout
 
@@ -145,16 +145,16 @@ export class Sessions {
     return this.#open.size
   }
 
-  /** A fresh session, or nothing when there is no room for this owner. */
-  make(visitor: AuthorizedClient, greeting: Greeting, client?: Json): HttpSession | undefined {
+  /** A fresh session, or undefined when this owner can have no more. */
+  make(visitor: AuthorizedClient, handshake: Handshake, client?: Json): HttpSession | undefined {
     if (!this.#makeRoom(visitor.owner)) return undefined
     const now = Date.now()
     const sid = randomBytes(16).toString('base64url')
     const id = this.#gateway.keys.seal('session', {
       sid,
       owner: shortOwner(visitor.owner),
-      version: greeting.protocolVersion,
-      can: declared(greeting.capabilities),
+      version: handshake.protocolVersion,
+      can: declared(handshake.capabilities),
       ...(client && { client }),
       iat: now,
     })
@@ -171,8 +171,8 @@ export class Sessions {
   }
 
   /**
-   * The session of an id, if need be rebuilt; nothing when the id is not one of ours, has expired or was ended. Another
-   * owner's session is as unknown as none. `full` when there is no room for it.
+   * The session of an id, rebuilt if needed; undefined when the id is not ours, has expired or was ended. Another
+   * owner's session is as unknown as none. `full` when there is no place for it.
    */
   async find(id: string, visitor: AuthorizedClient): Promise<HttpSession | 'full' | undefined> {
     const known = this.#open.get(id)
@@ -194,7 +194,7 @@ export class Sessions {
   async #restore(id: string, visitor: AuthorizedClient, read: ReadPass): Promise<HttpSession | undefined> {
     if (await this.#gateway.spent.has(read.sid)) return undefined
     if (!this.#makeRoom(visitor.owner)) return undefined
-    const session = new HttpSession(this.#gateway, visitor, id, read, read.greeting)
+    const session = new HttpSession(this.#gateway, visitor, id, read, read.handshake)
     this.keep(session)
     return session
   }
@@ -206,21 +206,21 @@ export class Sessions {
     if (typeof sid !== 'string' || typeof version !== 'string' || typeof iat !== 'number') return undefined
     const until = iat + this.#gateway.limits.sessionMaxMs
     if (!isLegacyVersion(version) || until <= Date.now()) return undefined
-    return { sid, until, greeting: { protocolVersion: version, capabilities: readCapabilities(can) } }
+    return { sid, until, handshake: { protocolVersion: version, capabilities: readCapabilities(can) } }
   }
 
-  /** A place for one more stream; nothing when there is none for this owner. */
+  /** A place for one more stream; undefined when this owner can have none. */
   streamPlace(session: HttpSession): Place | undefined {
     return this.#streams.take(session.owner, () => session.endStream())
   }
 
-  /** The client says that it is over: the id opens nothing any more, here and after a restart. */
+  /** The client ended the session: its id opens nothing any more, here and after a restart. */
   async end(session: HttpSession): Promise<void> {
     this.drop(session)
     await this.#gateway.spent.add(session.pass.sid, session.pass.until)
   }
 
-  /** Lets a session go; its id still opens it again. */
+  /** Drops a session from memory; its id still opens it again. */
   drop(session: HttpSession): void {
     this.#open.delete(session.id)
     const own = this.#byOwner.get(session.owner)
@@ -233,7 +233,7 @@ export class Sessions {
     for (const session of [...(this.#byOwner.get(owner) ?? [])]) this.drop(session)
   }
 
-  /** The owner is shown something else from now on. */
+  /** The exposure of the owner changed. */
   restrict({ owner, exposure }: AuthorizedClient): void {
     for (const { session } of this.#byOwner.get(owner) ?? []) this.#gateway.restrict(session, exposure)
   }
@@ -247,8 +247,8 @@ export class Sessions {
   }
 
   /**
-   * An owner that has its share makes room itself. When everything is taken, the owner that has most does, so that none
-   * can push others out; of its sessions the longest idle one goes, or else one that only listens.
+   * An owner that has used its share gives up a place itself. When all are taken, the owner that holds most does, so no
+   * owner can push others out; of its sessions the longest idle one goes, or else one that only listens.
    */
   #makeRoom(owner: string): boolean {
     const { sessions, sessionsPerOwner } = this.#gateway.limits
@@ -278,10 +278,10 @@ export class Sessions {
 }
 
 interface ReadPass extends Pass {
-  readonly greeting: Greeting
+  readonly handshake: Handshake
 }
 
-/** Idle ones before those that listen, and then by how long ago they were used. */
+/** Idle ones before those that listen, then by the time of last use. */
 function rank(session: HttpSession): number {
   return session.lastUsed - (session.idle ? Number.MAX_SAFE_INTEGER / 2 : 0)
 }

@@ -1,18 +1,18 @@
-// find-when-up.ts: finds what a client asked for by name, if need be after the servers have come up that may have it, and waits
-// for no others.
+// find-when-up.ts: finds what a client asked for by name. If needed it first waits for the servers that may have it to come
+// up, and for no others.
 import type { Board } from '@plugboard/core'
 
 export interface FindOptions {
   /** May this server have it, and may the client see it? */
   may(server: string): boolean
-  /** The name says which server it means; otherwise any may have it. */
+  /** The name tells which server it means; otherwise any may have it. */
   readonly named: boolean
-  /** How long servers that are coming up are waited for. */
+  /** How long to wait for servers that are connecting. */
   readonly waitMs: number
   readonly signal: AbortSignal
 }
 
-/** Rejects when the one server that must have it is away: that is another thing than not to have it. */
+/** Rejects when the one server that must have it is down: that is different from not having it. */
 export async function findWhenUp<T>(
   board: Board,
   look: () => T | undefined,
@@ -21,7 +21,7 @@ export async function findWhenUp<T>(
   const found = look()
   if (found) return found
   const asked = board.servers().filter(({ name }) => may(name))
-  // A failed server that must have it is tried again; the board sees to it that this does not happen too often.
+  // A failed server that must have it is tried again; the board limits how often.
   const coming = asked
     .filter(({ state }) => state === 'pending' || (named && state === 'failed'))
     .map(({ name }) => name)
@@ -36,7 +36,7 @@ export async function findWhenUp<T>(
   return undefined
 }
 
-/** The names in the order in which their work ends, well or badly, until the time is up. */
+/** Yields the names in the order in which their work ends, with success or failure, until the time is up. */
 async function* arrivals(
   names: readonly string[],
   work: (name: string) => Promise<unknown>,

@@ -1,4 +1,4 @@
-// The log level that servers of the older era are told is the lowest that a client wants, and rises again when it leaves.
+// Legacy servers are sent the lowest log level that a client wants; it rises again when that client leaves.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { connect, folder, makeGateway, serve, stdio, until } from '../fixtures/k
 
 const SERVER = fileURLToPath(new URL('../../../../test/support/gateway-server.mjs', import.meta.url))
 
-it('tells servers the lowest level that is wanted, also after a client has left or wants less', async () => {
+it('sends servers the lowest level a client wants, also after a client has left or wants less', async () => {
   const file = join(folder(), 'levels')
   const gateway = await makeGateway([stdio('one', [SERVER], { FILE: file })])
   await gateway.wake(15_000)
@@ -26,7 +26,7 @@ it('tells servers the lowest level that is wanted, also after a client has left 
   await told('error', 'debug', 'error')
   await quiet.setLoggingLevel('warning')
   await told('error', 'debug', 'error', 'warning')
-  // One that just hangs up has left as well, and is back when it is heard of again.
+  // A client that just disconnects has left as well, and counts again with its next request.
   const third = await connect(url)
   await third.setLoggingLevel('info')
   await told('error', 'debug', 'error', 'warning', 'info')

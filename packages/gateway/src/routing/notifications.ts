@@ -1,5 +1,5 @@
-// notifications.ts: what servers tell unasked, led to the clients that asked for it: changed lists, changed resources, log lines.
-// A log line goes to the one client it can be about; where that is not clear it stays in the server's own log.
+// notifications.ts: server notifications on their way to the clients that want them: changed lists, changed resources, log
+// messages. A log message goes to the one client it can be about; where that is not clear it stays in the server's own log.
 import type { Board } from '@plugboard/core'
 import { Cancelled } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
@@ -10,17 +10,17 @@ import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 import type { Shown } from '../views/views.ts'
 import type { ServerRequestRouter } from './server-requests.ts'
 
-/** What a client of 2026-07-28 listens to; one of the older era hears every list change. */
+/** What a client of 2026-07-28 listens to; a legacy client hears every list change. */
 export interface Interest {
   readonly tools: boolean
   readonly resources: boolean
   readonly prompts: boolean
-  /** Resources it follows, by the address it knows them by. */
+  /** Resources it subscribed to, by the URI it knows. */
   readonly uris: ReadonlyMap<string, ResourceUri>
 }
 
 export interface Listener {
-  /** What happens on servers that it is not shown is none of its business. */
+  /** Events on servers that the client does not see are not sent to it. */
   readonly exposure: Exposure
   readonly interest: Interest
   notify(method: string, params: Json): void
@@ -39,7 +39,7 @@ export class NotificationHub {
   readonly #board: Board
   readonly #questions: ServerRequestRouter
   readonly #listeners = new Set<Listener>()
-  /** The resources that are followed; the server is told of the first follower and of the last. */
+  /** The subscribed resources; the server is told of the first subscriber and of the last. */
   readonly #followed = new Map<string, Following>()
   readonly #stops: (() => void)[]
   /** What changed in the last moment, and on which servers; `undefined` stands for any. */
@@ -47,7 +47,7 @@ export class NotificationHub {
   #settling: NodeJS.Timeout | undefined
   /** By client, the level it asked for. */
   readonly #levels = new Map<Client, number>()
-  /** What servers were told last. */
+  /** The level that servers were sent last. */
   #level: number | undefined
 
   constructor(board: Board, questions: ServerRequestRouter) {
@@ -78,7 +78,7 @@ export class NotificationHub {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Follows a resource until the answer is called. */
+  /** Subscribes to a resource until the returned function is called. */
   async follow(address: ResourceUri, signal?: AbortSignal): Promise<() => Promise<void>> {
     const key = keyOf(address)
     const following = this.#followed.get(key) ?? {
@@ -114,13 +114,13 @@ export class NotificationHub {
     this.#changed(shown, server)
   }
 
-  /** A client wants log lines from this level on; servers of the older era send the lowest that a client wants. */
+  /** A client wants log messages from this level on; legacy servers send the lowest level that a client wants. */
   wantLevel(client: Client, level: string): void {
     this.#levels.set(client, LOG_LEVELS.indexOf(level))
     this.#agree()
   }
 
-  /** The client has left: what only it wanted is sent no more. */
+  /** The client has left: what only it wanted is no longer sent. */
   forgetLevel(client: Client): void {
     if (this.#levels.delete(client)) this.#agree()
   }
@@ -143,7 +143,7 @@ export class NotificationHub {
     const { state } = this.#board.connection(server)
     if (state.kind !== 'connected' || state.session.era === 'modern' || !state.session.capabilities.logging)
       return
-    // A server that declares logging and refuses a level goes on as it likes.
+    // A server that declares logging and refuses a level keeps its own.
     this.#board.request(server, 'logging/setLevel', { level: LOG_LEVELS[level] }).catch(() => undefined)
   }
 
@@ -170,17 +170,17 @@ export class NotificationHub {
       }
   }
 
-  /** A server that was configured anew does not know what its predecessor was asked to tell. */
+  /** A server that was configured anew does not know the subscriptions of its predecessor. */
   #followAgain(servers: readonly string[]): void {
     for (const { address } of this.#followed.values()) {
       if (!servers.includes(address.server)) continue
-      // It may not have the resource any more; then there is nothing to tell.
+      // It may not have the resource any more; then there is nothing to subscribe to.
       this.#board.subscribe(address.server, address.uri).catch(() => undefined)
     }
   }
 
   #updated(address: ResourceUri): void {
-    // A rule may have closed the server since it was followed.
+    // A rule may have closed the server since the client subscribed.
     if (!this.#followed.has(keyOf(address)) || !this.#board.isReadable(address.server)) return
     for (const { interest, notify } of [...this.#listeners])
       for (const [uri, { server, uri: own }] of interest.uris)
@@ -191,7 +191,7 @@ export class NotificationHub {
   #notified(server: string, method: string, params: unknown): void {
     if (!isObject(params)) return
     if (method === 'notifications/message') this.#logged(server, params)
-    // The id is the server's own; only the client that was sent to the address knows it.
+    // The id is the server's own; only the client that was sent to the URL knows it.
     else if (method === 'notifications/elicitation/complete')
       this.#questions.clientOf(server)?.notify(method, params)
   }

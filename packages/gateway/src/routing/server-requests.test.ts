@@ -1,5 +1,5 @@
-// Two clients call one server of the older era at the same time, and it asks both. Over Streamable HTTP a question comes on
-// the stream of its call, and a task's question names the task, so each client gets its own; else both are refused.
+// Two clients call one legacy server at the same time, and it asks both. Over Streamable HTTP a question comes on
+// the stream of its call, and a task's question names the task, so each client gets its own; otherwise both are refused.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { connect, firstText, makeGateway, onEnd, serve, stdio } from '../fixture
 
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown>; result?: unknown }
 
-/** Calls the tool for somebody, who answers questions with their name. */
+/** Calls the tool as a named user, who answers questions with that name. */
 function asker(url: string) {
   return async (name: string, signal?: AbortSignal) => {
     const heard: string[] = []
@@ -30,7 +30,7 @@ function asker(url: string) {
 const tasks = (env: Record<string, string> = {}) =>
   stdio('one', [fileURLToPath(new URL('../fixtures/tasks.mjs', import.meta.url))], env)
 
-it('leads the question of a task to the client whose call became it', async () => {
+it('routes the question of a task to the client whose call became the task', async () => {
   const gateway = await makeGateway([tasks()])
   const ask = asker((await serve(gateway)).url)
   expect(await Promise.all([ask('Ada'), ask('Alan')])).toEqual([
@@ -39,7 +39,7 @@ it('leads the question of a task to the client whose call became it', async () =
   ])
 })
 
-it('shows nobody else the question of a task whose caller has left', async () => {
+it('shows the question of a task to no other client when its caller has left', async () => {
   const gateway = await makeGateway([tasks()])
   const left = new AbortController()
   const waiting = new Promise<void>((begun) => {
@@ -53,7 +53,7 @@ it('shows nobody else the question of a task whose caller has left', async () =>
   expect(await ask('Alan')).toEqual({ heard: ['Is it Alan?'], answer: 'Alan said Alan' })
 })
 
-it('asks nobody when nothing tells the call, and says so to the server and in its log', async () => {
+it('asks no client when the call cannot be told, and says so to the server and in its log', async () => {
   const gateway = await makeGateway([tasks({ NAMELESS: '1' })])
   const logged: string[] = []
   onEnd(gateway.board.on('log', ({ line }) => logged.push(line.text)))
@@ -63,7 +63,7 @@ it('asks nobody when nothing tells the call, and says so to the server and in it
   expect(logged.filter((text) => text.includes('(elicitation/create) got no answer'))).toHaveLength(2)
 })
 
-it('leads each question to the client whose call it came with', async () => {
+it('routes each question to the client whose call it came with', async () => {
   const gateway = await makeGateway([await asking('one')])
   const ask = asker((await serve(gateway)).url)
   for (let round = 0; round < 3; round++)

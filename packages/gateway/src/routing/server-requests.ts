@@ -1,5 +1,5 @@
-// server-requests.ts: leads a server's question (elicitation, sampling, roots) to the client whose call it belongs to, and to
-// nobody else. Where that cannot be told, the question is refused: an answer of the wrong person is worse than none.
+// server-requests.ts: routes a server's request (elicitation, sampling, roots) to the client whose call it belongs to, and to no
+// other. Where that cannot be told, the request is refused: an answer of the wrong user is worse than none.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type BoardOptions,
@@ -18,11 +18,11 @@ import { plainQuestion } from '@plugboard/core/text/question-text'
 import { CallEnded, type Client, type ClientRequest } from '../client-request.ts'
 import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from '../json-rpc.ts'
 
-/** What a board must be opened with to stand behind a gateway. */
+/** What a board must be opened with to run behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
 export type AskPolicy = 'client' | 'elicit' | 'deny'
 
-/** More than this is no question that a user reads in a client's form. */
+/** A user does not read more than this in a client's form. */
 const QUESTION_CHARS = 16_000
 
 interface Flight {
@@ -31,7 +31,7 @@ interface Flight {
   over: boolean
   /** Questions of this call that its client has not answered yet. */
   asked: number
-  /** What the server calls the task that the call became. */
+  /** The server's id of the task that the call became. */
   task?: string
 }
 
@@ -39,14 +39,14 @@ type Asker = Pick<ClientRequest, 'client' | 'ask'> & { readonly flight?: Flight 
 
 export class ServerRequestRouter {
   readonly #policy: AskPolicy
-  /** Set by a transport that has one client for good: then everything is its business. */
+  /** Set by a transport with a single client: then every request goes to it. */
   #only: Client | undefined
   #onlyAsk: ClientRequest['ask'] | undefined
   readonly #flights = new Map<string, Set<Flight>>()
   readonly #here = new AsyncLocalStorage<Flight>()
-  /** Servers over Streamable HTTP: even in the older era they ask on the stream of the call they ask for. */
+  /** Servers over Streamable HTTP: even legacy ones ask on the stream of the call they ask for. */
   readonly #streaming = new Set<string>()
-  /** A server of the newer era puts its questions inside answers, so that the call they belong to is known. */
+  /** A modern server puts its questions inside results, so the call they belong to is known. */
   eraOf: (server: string) => Era | undefined = () => undefined
   /** The roots of the board itself, for servers that ask outside any call. */
   readonly #roots: () => Json
@@ -74,7 +74,7 @@ export class ServerRequestRouter {
     return this.#only === client
   }
 
-  /** Runs work for an exchange; questions that come out of it go to its client. */
+  /** Runs work for a client's request; questions that come out of it go to its client. */
   async during<T>(
     server: string,
     exchange: ClientRequest,
@@ -95,12 +95,12 @@ export class ServerRequestRouter {
     }
   }
 
-  /** Whether it matters which call a question comes out of; keeping track makes every promise dearer. */
+  /** Whether it matters which call a question comes from; tracking makes every promise more expensive. */
   #needsPlace(server: string): boolean {
     return this.#policy === 'elicit' || this.eraOf(server) !== 'legacy' || this.#streaming.has(server)
   }
 
-  /** A server that asks inside its answer has stopped working on the call until it is asked again. */
+  /** A server that asks inside its result has stopped working on the call until it is called again. */
   async #resting<T>(server: string, work: () => Promise<T>): Promise<T> {
     const flight = this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
     const flights = this.#flights.get(server)
@@ -114,8 +114,8 @@ export class ServerRequestRouter {
   }
 
   /**
-   * The calls that something a server says can be about. A call whose client was asked and has not answered, or is not
-   * there, is not being worked on: it must not make the questions of others unclear.
+   * The calls that a server's message can be about. A call whose client was asked and has not answered, or is
+   * disconnected, is not being worked on: it must not make the questions of others ambiguous.
    */
   #candidates(server: string): readonly Flight[] {
     const all = [...(this.#flights.get(server) ?? [])]
@@ -123,7 +123,7 @@ export class ServerRequestRouter {
     return running.length > 0 ? running : all
   }
 
-  /** The one client that something a server says can be about. */
+  /** The one client that a server's message can be about. */
   clientOf(server: string): Client | undefined {
     const candidates = this.#candidates(server)
     return candidates.length === 0 ? this.#only : clientOfAll(candidates)
@@ -158,7 +158,7 @@ export class ServerRequestRouter {
   #asker(server: string, params: Json, inCall: boolean): Asker | undefined {
     const task = taskOf(params)
     if (task !== undefined) return asAsker(this.#flightOfTask(server, task)) ?? this.#onlyClient()
-    // In the older era a question may arrive on its own: then only what is under way tells whose it may be.
+    // In the legacy era a question may arrive on its own: then only the running calls tell whose it may be.
     const here = inCall || this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
     return asAsker(here?.server === server ? here : this.#flightOf(server)) ?? this.#onlyClient()
   }
@@ -168,8 +168,8 @@ export class ServerRequestRouter {
   }
 
   /**
-   * A task's question says which task it is of. Nothing else that a question may carry tells the call it is for. Where no call
-   * has that task, it may be that of a call whose task is not known yet; never that of somebody who left.
+   * A task's question names its task. Nothing else that a question may carry tells the call it is for. If no call
+   * has that task, it may belong to a call whose task is not known yet; never to a client that left.
    */
   #flightOfTask(server: string, task: string): Flight | undefined {
     const own = [...(this.#flights.get(server) ?? [])].find((flight) => flight.task === task)
@@ -214,7 +214,7 @@ export class ServerRequestRouter {
   async #rootsFor(server: string, params: Json, asking: ServerRequestContext): Promise<Json> {
     const asker = this.#asker(server, params, asking.inCall)
     if (asker?.client.capabilities.roots) return await this.#ask(asker, 'roots/list', params, asking)
-    // A server of the newer era was told what the client has, and asks for roots all the same.
+    // A modern server was told what the client has, and asks for roots all the same.
     if (asker && this.eraOf(server) === 'modern')
       throw new JsonRpcError(RPC.missingCapability, 'The client has no roots.', {
         requiredCapabilities: { roots: {} },
@@ -273,7 +273,7 @@ function clientOfAll(flights: readonly Flight[]): Client | undefined {
   return more.every(({ exchange }) => exchange.client.id === client?.id) ? client : undefined
 }
 
-/** A client shows the text as it likes, so all of it is sent. What is too long to be read is refused, never cut. */
+/** A client shows the text in its own way, so all of it is sent. A text too long to read is refused, never cut. */
 function wholeQuestion(question: Pick<PermissionQuestion, 'request' | 'reason' | 'arguments'>): string {
   const text = permissionQuestion({ ...question, saves: undefined })
   const message = plainQuestion(text)
@@ -290,8 +290,8 @@ function wholeQuestion(question: Pick<PermissionQuestion, 'request' | 'reason' |
 }
 
 /**
- * Of several calls of one client any may bring it a question of a server of the older era. One that ends first, with its
- * answer, has not brought it: then the next call does.
+ * Of several calls of one client any may carry a question of a legacy server. A call that ends first, with its
+ * response, has not carried it: then the next call does.
  */
 async function untilCarried<T>(put: () => Promise<T>): Promise<T> {
   for (let carriers = 1; ; carriers++) {

@@ -1,5 +1,5 @@
 // key-ring.ts: values that travel through a client and come back unread and unchanged (session ids, requestState): sealed with
-// AES-256-GCM under a ring of keys, of which one seals and all open. Where keys are kept is key-store.ts's business.
+// AES-256-GCM under a ring of keys, of which one seals and all open. key-store.ts knows where keys are kept.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { isObject, type Json } from '../json-rpc.ts'
 
@@ -23,7 +23,7 @@ export class KeyRing {
     this.replace(keys)
   }
 
-  /** A ring that dies with the process: what it sealed is worth nothing afterwards. */
+  /** A ring that dies with the process: what it sealed is worthless afterwards. */
   static ephemeral(): KeyRing {
     return new KeyRing([freshKey()])
   }
@@ -46,7 +46,7 @@ export class KeyRing {
     return `${kid}.${Buffer.concat([body, cipher.getAuthTag()]).toString('base64url')}`
   }
 
-  /** What was sealed; nothing when it was tampered with, is of another kind, or its key is not in the ring. */
+  /** What was sealed; undefined when it was tampered with, is of another kind, or its key is not in the ring. */
   open(purpose: string, text: unknown): Json | undefined {
     const [, kid, data] = typeof text === 'string' ? (SEALED.exec(text) ?? []) : []
     const key = this.#keys.find((one) => one.kid === kid)?.key
@@ -62,7 +62,7 @@ export class KeyRing {
       const value: unknown = JSON.parse(plain.toString('utf8'))
       return isObject(value) ? value : undefined
     } catch {
-      // It was not sealed with this key for this purpose: for us it is no value at all.
+      // It was not sealed with this key for this purpose, so it is not a value of ours.
       return undefined
     }
   }

@@ -1,4 +1,4 @@
-// The gateway on a pair of pipes: one client, which may be a script that says its lines and closes the pipe.
+// The gateway on stdio: one client, which may be a script that writes its lines and closes the pipe.
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { bare, folder, makeGateway, onEnd, seenIn, until, upstream } from '../fixtures/kit.ts'
@@ -26,7 +26,7 @@ function initialize(capabilities: object = {}) {
 }
 
 describe('a pipe', () => {
-  it('answers what was said before it was closed', async () => {
+  it('answers what was sent before it was closed', async () => {
     const gateway = await makeGateway([bare('one')])
     await gateway.wake(15_000)
     const { input, heard, say, closed } = piped(gateway)
@@ -46,7 +46,7 @@ describe('a pipe', () => {
     )
   })
 
-  it('takes many requests at once without a word beside the protocol', async () => {
+  it('takes many requests at once and writes nothing but the protocol', async () => {
     const gateway = await makeGateway([bare('one')])
     await gateway.wake(15_000)
     const warnings: string[] = []
@@ -59,12 +59,12 @@ describe('a pipe', () => {
     for (const id of calls)
       say({ id, method: 'tools/call', params: { name: 'mcp__one__given', arguments: {} } })
     await until(() => calls.every((id) => heard.some((message) => message.id === id)))
-    // Warnings are told a turn later.
+    // Warnings are printed a turn later.
     await new Promise((done) => setImmediate(done))
     expect(warnings).toEqual([])
   })
 
-  it('cancels what takes longer than a goodbye', async () => {
+  it('cancels what takes longer than the closing grace period', async () => {
     const dir = folder()
     const gateway = await makeGateway([upstream('one', 'legacy', dir)])
     await gateway.wake(15_000)
@@ -76,7 +76,7 @@ describe('a pipe', () => {
     await until(() => seenIn(dir).includes('cancelled'))
   })
 
-  it('brings the client’s folders to servers that were up before it, and says so when they change', async () => {
+  it('gives the client’s roots to servers that were up before it, and tells them when the roots change', async () => {
     const dir = folder()
     const gateway = await makeGateway([upstream('one', 'legacy', dir)])
     await gateway.wake(15_000)

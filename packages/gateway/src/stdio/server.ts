@@ -1,4 +1,4 @@
-// server.ts: the gateway on a pair of pipes: one message a line, one client, both eras. What the client sends decides.
+// server.ts: the gateway on stdio: one message a line, one client, both eras. The client's first message decides the era.
 import type { Readable, Writable } from 'node:stream'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { LegacySession } from '../eras/legacy.ts'
@@ -14,7 +14,7 @@ export interface StdioOptions {
 }
 
 export interface StdioHandle {
-  /** Settles when the client is gone. */
+  /** Settles when the client disconnects. */
   readonly closed: Promise<void>
   /** Lets running calls finish within the bound, then ends. The gateway itself stays open. */
   close(): Promise<void>
@@ -29,11 +29,11 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
     output.write(`${written(message)}\n`)
   }
   const session = new LegacySession(gateway, { send })
-  const desk = new ModernEndpoint(gateway)
+  const modern = new ModernEndpoint(gateway)
   gateway.questions.setOnly(session, (method, params, signal) => session.ask(method, params, signal))
   const open = new Map<Id, AbortController>()
   const running = new Set<Promise<unknown>>()
-  /** Requests that have no answer yet. */
+  /** Requests without a response. */
   const unanswered = new Set<Id>()
   const reply = (id: Id, message: object) => {
     if (unanswered.delete(id)) send(message)
@@ -45,7 +45,7 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
     const controller = new AbortController()
     open.set(message.id, controller)
     try {
-      return await desk.request(message, {
+      return await modern.request(message, {
         signal: controller.signal,
         owner: 'stdio',
         exposure: gateway.expose,
@@ -76,12 +76,12 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
       }
       case 'request': {
         const { message } = incoming
-        // A second one with the id of an open one is told so, and the first is answered as well.
+        // A second request with the id of an open one is refused, and the first is still answered.
         if (unanswered.has(message.id))
           return send(errorReply(message.id, RPC.invalidRequest, 'A request with this id is still open.'))
         unanswered.add(message.id)
         const work = serve(message)
-          // What nobody foresaw: this one failed, the others are served on.
+          // An unexpected failure: this request failed, the others are still served.
           .catch(() => reply(message.id, errorReply(message.id, RPC.internal, 'Internal error.')))
           .finally(() => running.delete(work))
         running.add(work)
@@ -94,7 +94,7 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
   })
   const closed = new Promise<void>((done) => {
     const end = () => gone.abort()
-    // Who says all there is to say and closes the pipe, as a script does, still wants the answers.
+    // A script that writes all its requests and closes the pipe still wants the responses.
     const lastWords = () => void within(GATEWAY_LIMITS.goodbyeMs, Promise.allSettled([...running])).then(end)
     gone.signal.addEventListener('abort', () => done(), { once: true })
     input.on('data', (chunk: Buffer | string) =>
@@ -107,13 +107,13 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
   }).then(async () => {
     for (const controller of open.values()) controller.abort()
     await session.close()
-    desk.close()
+    modern.close()
   })
   return {
     closed,
     close: async () => {
       input.pause()
-      desk.close()
+      modern.close()
       await within(gateway.limits.drainMs, Promise.allSettled([...running]))
       for (const id of [...unanswered]) reply(id, outcomeUnknown(id, 'the gateway is shutting down'))
       gone.abort()

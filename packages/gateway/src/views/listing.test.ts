@@ -1,4 +1,4 @@
-// Whatever a server lists, the clients of the official SDK, v1 and v2, accept the list that we make of it.
+// Whatever a server lists, the clients of the official SDK, v1 and v2, accept the list that the gateway makes of it.
 import * as v2 from '@modelcontextprotocol/core'
 import * as v1 from '@modelcontextprotocol/sdk/types.js'
 import fc from 'fast-check'

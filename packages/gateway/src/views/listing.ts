@@ -1,5 +1,5 @@
-// listing.ts: definitions as clients accept them. The clients of the official SDK reject a whole list for one definition
-// that is not what the protocol says, so what a server got wrong is put right, or left out, on the way out.
+// listing.ts: definitions as clients accept them. The clients of the official SDK reject a whole list for one malformed
+// definition, so what a server got wrong is corrected or left out here.
 import { isObject, type Json } from '../json-rpc.ts'
 
 type Check = (value: unknown) => boolean
@@ -128,7 +128,7 @@ function schemasOf(properties: Json): Json {
   return Object.fromEntries(entries)
 }
 
-/** The members that are what they must be, and those that nothing is known about. */
+/** The members that have the right type, and the unknown ones. */
 function fitting(value: Json, kinds: Readonly<Record<string, Check>>): Json {
   const entries = Object.entries(value)
   const isFit = ([key, member]: [string, unknown]) => {
@@ -138,7 +138,7 @@ function fitting(value: Json, kinds: Readonly<Record<string, Check>>): Json {
   return entries.every(isFit) ? value : Object.fromEntries(entries.filter(isFit))
 }
 
-/** Tasks are between us and the server: a client that sees the word would ask for what is not declared here. */
+/** Tasks stay between the gateway and the server: a client that sees the word would ask for what is not declared here. */
 function withoutTasks(execution: unknown): Json {
   if (!isObject(execution)) return {}
   const { taskSupport: _, ...other } = execution

@@ -10,7 +10,7 @@ const vault = { server: 'vault', name: 'save' }
 const evil = { server: 'evil', name: 'save' }
 
 describe('a name', () => {
-  it('belongs to its first owner, and a later claimant is told once', () => {
+  it('belongs to its first owner, and a later claimant is reported once', () => {
     const { claims, told } = made()
     expect(claims.claim('tool', 'save', vault)).toBe(true)
     for (let n = 0; n < 3; n++) expect(claims.claim('tool', 'save', evil)).toBe(false)
@@ -20,7 +20,7 @@ describe('a name', () => {
     expect(claims.refusals()).toEqual(told)
   })
 
-  it('of a tool is another one than that of a prompt', () => {
+  it('of a tool is independent of that of a prompt', () => {
     const { claims } = made()
     expect(claims.claim('tool', 'save', vault)).toBe(true)
     expect(claims.claim('prompt', 'save', evil)).toBe(true)
@@ -44,7 +44,7 @@ describe('a name', () => {
     expect(claims.turnOf('tool', 'save', vault)).toBeUndefined()
   })
 
-  it('of an earlier process is kept for its owner until that has told what it has', () => {
+  it('of an earlier process is kept for its owner until that server has listed what it has', () => {
     const key = JSON.stringify(['tool', 'save'])
     const saved: string[][] = []
     const store = {

@@ -19,14 +19,14 @@ export class NameClaims {
   /** By kind and public name, the first owner; in the order in which names were claimed. */
   readonly #owners = new Map<string, Claimant & { readonly turn: number }>()
   readonly #refused = new Map<string, string>()
-  /** Names of an earlier process, by kind and name: kept for their owner until it has told what it has. */
+  /** Names of an earlier process, by kind and name: kept for their owner until it has listed what it has. */
   readonly #reserved: Map<string, Claimant>
   readonly #store: NameStore | undefined
   readonly #tell: (text: string, server: string) => void
   #turns = 0
   #keeps = false
 
-  /** `tell` hears once of each claimant that is left out. */
+  /** `tell` is called once for each claimant that is left out. */
   constructor(tell: (text: string, server: string) => void, store?: NameStore) {
     this.#tell = tell
     this.#store = store
@@ -77,7 +77,7 @@ export class NameClaims {
     return this.#store?.known.has(JSON.stringify([kind, shown])) ?? false
   }
 
-  /** The server has told what it has of a kind: what it had in an earlier process and has no more is free. */
+  /** The server has listed what it has of a kind: a name it had in an earlier process and no longer lists is free. */
   settled(kind: ClaimKind, server: string): void {
     for (const [key, owner] of this.#reserved)
       if (owner.server === server && (JSON.parse(key) as string[])[0] === kind) this.#reserved.delete(key)
@@ -91,7 +91,7 @@ export class NameClaims {
       if ((JSON.parse(key) as string[])[2] === server) this.#refused.delete(key)
   }
 
-  /** The names that a claimant was refused, in words. */
+  /** The names that a claimant was refused, as sentences. */
   refusals(): readonly string[] {
     return [...this.#refused.values()]
   }

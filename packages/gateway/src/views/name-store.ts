@@ -8,7 +8,7 @@ const FILE_BYTES = 4 * 1024 * 1024
 const NAMES = 20_000
 const GATHER_MS = 100
 
-/** `failed` is told when names cannot be kept; everything else goes on. */
+/** `failed` is called when names cannot be kept; everything else goes on. */
 export async function openNameStore(file: string, failed: (error: unknown) => void): Promise<NameStore> {
   let saving: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
@@ -21,7 +21,7 @@ export async function openNameStore(file: string, failed: (error: unknown) => vo
   return {
     known: await readNames(file),
     save: (...owners) => {
-      // Servers tell many names at once.
+      // Servers claim many names at once.
       saving ??= setTimeout(() => {
         saving = undefined
         running = running.then(() => write(owners)).catch(failed)
@@ -44,7 +44,7 @@ async function readNames(file: string): Promise<ReadonlyMap<string, Claimant>> {
       }),
     )
   } catch {
-    // A broken memory is an empty one; the next write replaces it.
+    // A broken file counts as empty; the next write replaces it.
     return new Map()
   }
 }

@@ -1,5 +1,5 @@
-// resource-uris.ts: resource addresses that stay unique when many servers share one endpoint, and lead back to the server.
-// The server's own address follows a prefix unchanged, so that a template expands to what the server expects.
+// resource-uris.ts: resource URIs that stay unique when many servers share one endpoint, and lead back to the server.
+// The server's own URI follows a prefix unchanged, so a template expands to what the server expects.
 
 const PREFIX = 'plugboard://'
 export const STATUS_URI = 'plugboard://status'
@@ -20,12 +20,12 @@ export function fromPublic(uri: string): ResourceUri | undefined {
   try {
     return { server: decodeURIComponent(uri.slice(PREFIX.length, slash)), uri: uri.slice(slash + 1) }
   } catch {
-    // A stray % is nobody's name.
+    // A stray % is in no server's name.
     return undefined
   }
 }
 
-/** Could the address have been made from the template? Variables stand for any text; nothing else is understood. */
+/** Could the URI have been made from the template? Variables stand for any text; nothing else is understood. */
 export function fitsTemplate(uri: string, template: string): boolean {
   const pieces = template.split(/\{[^{}]*\}/)
   const first = pieces[0] ?? ''

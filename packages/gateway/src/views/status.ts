@@ -1,5 +1,5 @@
-// status.ts: how the servers behind the gateway are, for the client's model (instructions) and as a resource. Clients hear
-// codes and fixed sentences only: what a server wrote when it failed may hold secrets, and stays with the operator.
+// status.ts: the state of the servers behind the gateway, for the client's model (instructions) and as a resource. Clients get
+// codes and fixed sentences only: a server's own error output may hold secrets, and is only for the operator.
 import type { Board, ServerSnapshot } from '@plugboard/core'
 import type { Exposure } from '../access/exposure.ts'
 import type { Client } from '../client-request.ts'

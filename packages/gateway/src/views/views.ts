@@ -1,4 +1,4 @@
-// views.ts: what clients are shown: every server's lists under names and addresses that lead back, for one exposure at a
+// views.ts: what clients see: every server's lists under names and URIs that lead back to it, for one exposure at a
 // time. It follows the board's events and never waits for a server.
 import { isDeepStrictEqual } from 'node:util'
 import type { Board } from '@plugboard/core'
@@ -30,7 +30,7 @@ export interface View {
   readonly templates: readonly Json[]
   tool(name: string): ToolRef | undefined
   prompt(name: string): Ref | undefined
-  /** Where a resource lives, by its public address, or by its own where that is clear. */
+  /** Where a resource lives, by its public URI, or by the server's own where that is unambiguous. */
   resource(uri: string): ResourceUri | undefined
   template(uriTemplate: string): ResourceUri | undefined
   /** How much of a server this exposure shows. */
@@ -109,7 +109,7 @@ export class ViewBuilder {
     this.#claims.keep()
   }
 
-  /** Names that a server wanted and another one has, in words. */
+  /** Names that a server wanted and another one has, as sentences. */
   refusedNames(): readonly string[] {
     return this.#claims.refusals()
   }
@@ -122,7 +122,7 @@ export class ViewBuilder {
     return made
   }
 
-  /** What a server that is gone had shown is gone with it; a new one tells of its lists when it has them. */
+  /** The lists of a server that is gone are gone too; a new one announces its lists when it has them. */
   #reconfigured(removed: readonly string[], rules: boolean): void {
     this.#views = new WeakMap()
     for (const server of removed) {
@@ -132,11 +132,11 @@ export class ViewBuilder {
       if (lists.prompts.length > 0) this.#options.changed('prompts', server)
       if (lists.resources.length + lists.templates.length > 0) this.#options.changed('resources', server)
     }
-    // What is denied is not shown.
+    // Denied tools are not shown.
     if (rules) for (const shown of ['tools', 'resources', 'prompts'] as const) this.#options.changed(shown)
   }
 
-  /** A list is also read again when a server comes back; only one that is different is news. */
+  /** A list is also read again when a server comes back; only a different one is announced. */
   #listed(server: string, list: ListKind): void {
     const before = this.#lists.get(server)?.[list]
     this.#take(server, list)
@@ -147,14 +147,14 @@ export class ViewBuilder {
     this.#options.changed(list === 'templates' ? 'resources' : list, server)
   }
 
-  /** The board may let long lists go; what clients were shown stays. */
+  /** The board may drop long lists from memory; what clients were shown stays. */
   #take(server: string, list: ListKind): void {
     const items = this.#board.connection(server).catalog[list].items as readonly Json[]
     this.#lists.set(server, { ...(this.#lists.get(server) ?? NOTHING), [list]: items })
     this.#claim(server, list, items)
   }
 
-  /** Names are claimed in the order in which servers tell of them, not when somebody looks. */
+  /** Names are claimed in the order in which servers list them, not when a client looks. */
   #claim(server: string, list: ListKind, items: readonly Json[]): void {
     const { naming, expose } = this.#options
     if (naming === 'mcp' || (naming === 'server.tool' && list !== 'tools' && list !== 'prompts')) return
@@ -175,7 +175,7 @@ export class ViewBuilder {
     const connection = this.#board.connection(server)
     const { state } = connection
     if (state.kind !== 'connected' || !state.session.capabilities.resources) return
-    // The list tells by an event when it is there; a server without templates is no news.
+    // An event announces the list when it is there; a server without templates announces nothing.
     connection.list('templates').catch(() => undefined)
   }
 
@@ -255,7 +255,7 @@ export class ViewBuilder {
       const first = naming === 'plain' ? this.#oldest(fitting) : onlyServer(fitting)
       if (first) return { server: first.server, uri }
       if (fitting.length > 0) return undefined
-      // An address of ours that leads nowhere is no address of a server's.
+      // A prefixed URI that leads nowhere is not a server's own URI.
       if (naming !== 'plain' && fromPublic(uri)) return undefined
       const withResources = lists.filter(([server]) => hasResources(this.#board, server))
       const [only] = withResources
@@ -282,7 +282,7 @@ export class ViewBuilder {
     }
   }
 
-  /** A name that an earlier process gave to one of them is no reason not to start: the other is left out, and told. */
+  /** A name that an earlier process gave to one of them does not prevent the start: the other is left out and reported. */
   #collide(kind: ClaimKind, shown: string, server: string, collisions: string[]): void {
     if (this.#claims.isSettled(kind, shown)) return
     collisions.push(`the ${kind} "${shown}" of "${this.#claims.ownerOf(kind, shown)}" and "${server}"`)
@@ -332,7 +332,7 @@ function pair(server: string, name: string): string {
   return JSON.stringify([server, name])
 }
 
-/** A server's own address is taken where it is clear whose it is. */
+/** A server's own URI is accepted where only one server can have it. */
 function onlyServer(addresses: readonly ResourceUri[]): ResourceUri | undefined {
   const [first, ...more] = addresses
   return more.every(({ server }) => server === first?.server) ? first : undefined

@@ -29,7 +29,7 @@ describe.skipIf(folder === undefined)('the encoder', () => {
       expect(Math.abs(ours - published)).toBeLessThan(0.04)
   })
 
-  it('puts what means the same near, and what does not far', () => {
+  it('gives similar vectors to texts of the same meaning, and others to different ones', () => {
     expect(
       near('The weather is sunny in Paris today.', 'It is a nice sunny day in the French capital.'),
     ).toBeGreaterThan(0.6)

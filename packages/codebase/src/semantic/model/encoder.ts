@@ -1,5 +1,5 @@
 // semantic/model/encoder.ts: runs the MiniLM encoder: six layers of attention and feed-forward, then the mean of the words.
-// Products are whole numbers in WebAssembly (weights as they come, activations rounded to 13 bits); the rest is plain code.
+// Products are integers in WebAssembly (weights as they come, activations rounded to 13 bits); the rest is plain code.
 import { MATMUL_WASM } from '../../kernels.ts'
 import { startKernel, WASM_PAGE, type WasmMemory } from '../../wasm.ts'
 import { bertUncased, Tokenizer } from './tokenizer.ts'

@@ -40,7 +40,7 @@ describe.skipIf(weights === undefined)('a model in a folder', () => {
     })
   })
 
-  it('brings its own tokenizer, which cuts as the built-in one does', () => {
+  it('has its own tokenizer, which cuts as the built-in one does', () => {
     const path = join(folder, 'tokenizer.json')
     const theirs = new Tokenizer(wordPieceRules(readFileSync(path, 'utf8'), path))
     const ours = new Tokenizer(bertUncased(readModel(weights ?? '').vocabulary))
@@ -121,7 +121,7 @@ describe.skipIf(weights === undefined)('a model in a folder', () => {
     }, 60_000)
   })
 
-  it('costs its half of an answer when it cannot be used, and every answer says why', async () => {
+  it('costs its half of a result when it cannot be used, and every result says why', async () => {
     const tree = scratch({ 'net.py': 'def open_socket(host, port):\n    return connect((host, port))\n' })
     const cache = scratch()
     for (const [model, reason] of [

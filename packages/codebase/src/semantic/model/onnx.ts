@@ -1,5 +1,5 @@
 // semantic/model/onnx.ts: runs a sentence encoder of a folder with ONNX Runtime, which is not part of this package: it is large,
-// and only who brings a model of their own needs it. One thread each; how many threads there are is the caller's choice.
+// and only users with a model of their own need it. One thread each; the caller chooses how many.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -35,8 +35,8 @@ interface OnnxRuntime {
 const ONNX_RUNTIMES = ['onnxruntime-node', 'onnxruntime-web'] as const
 
 /**
- * Looks beside this package, or in `from` when the user names a folder; never in the folder that is searched, whose
- * node_modules may be anybody's.
+ * Searches beside this package, or in `from` when the user names a folder; never in the searched folder, whose
+ * node_modules is not trusted.
  */
 async function loadRuntime(from: string | undefined): Promise<{ runtime: OnnxRuntime; provider: string }> {
   const problems: string[] = []
@@ -58,7 +58,7 @@ async function loadRuntime(from: string | undefined): Promise<{ runtime: OnnxRun
   )
 }
 
-/** Words a model knows how to be given; anything else it wants is not ours to guess. */
+/** The inputs that we know how to fill; a model with others is refused. */
 const INPUTS = new Set(['input_ids', 'attention_mask', 'token_type_ids'])
 
 export class OnnxEncoder {

