@@ -141,13 +141,16 @@ describe('a file of tokens', () => {
 })
 
 describe('a board that finds its own endpoint in a file', () => {
-  it('does not serve itself without end', async () => {
+  it('does not serve itself in an endless loop', async () => {
     const here = makePlace()
     place = here
     const self = { command: process.execPath, args: [COMMAND, 'serve'] }
     here.write('~/.claude.json', { mcpServers: { self } })
     const ran = await here.run('list', '--json')
     const row = ran.json.servers.find(({ name }: { name: string }) => name === 'self')
-    expect(row).toMatchObject({ state: 'failed', error: expect.stringContaining('serve itself without end') })
+    expect(row).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('serve itself in an endless loop'),
+    })
   })
 })
