@@ -221,7 +221,7 @@ function stderrLines({ tail }: Pick<ErrorPlace, 'tail'>, said = ''): string {
 
 /** A server that was asked whether it is there, and said nothing. */
 export function deaf(server: string, cause: RequestTimedOut): IoError {
-  return new IoError(`"${server}" no longer answers: it did not answer a ping for ${cause.afterMs} ms.`, {
+  return new IoError(`"${server}" no longer answers: it did not answer a health check for ${cause.afterMs} ms.`, {
     server,
     stage: 'call',
     hint: 'It is started again when it is needed.',
