@@ -88,7 +88,7 @@ function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
     // A private file is often the user's own; nothing but a record tells.
     const why =
       row.scope === 'local'
-        ? 'is a file of this project, with no record that you wrote or approved it'
+        ? 'is defined in this project, with no record that you wrote or approved it'
         : 'came with this project'
     return [`${yellow('⏸')} ${row.name}: ${why}; run \`plugboard approve ${row.name}\` to let it start`]
   }
