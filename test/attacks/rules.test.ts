@@ -225,7 +225,7 @@ describe('a repository', () => {
     const client = await served('legacy', '--ask=deny', '--approve-project')
     await expect.poll(() => toolsOf(client), { timeout: 30_000 }).toContain('mcp__github__wipe')
     expect(await outcome(client.callTool({ name: 'mcp__github__wipe', arguments: {} }))).not.toContain('RAN')
-    expect((await place.run('explain', 'github')).stdout).toContain('does not count for this server')
+    expect((await place.run('explain', 'github')).stdout).toContain('has no effect on this server')
     place.write('.mcp.json', { mcpServers: {} })
     const own = await served('legacy', '--ask=deny')
     await expect.poll(() => toolsOf(own), { timeout: 30_000 }).toContain('mcp__github__wipe')

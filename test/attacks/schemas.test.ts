@@ -39,7 +39,7 @@ describe('tool definitions meant to break a client', () => {
     expect(namesOf(ran.json.tools, 'mcp__hostile__')).toEqual(KEPT)
     expect(namesOf(ran.json.tools, 'mcp__other__')).toContain('answer')
     for (const name of LEFT_OUT) expect(ran.stderr).toMatch(new RegExp(`hostile: .*"${name}" .* left out`))
-    expect(ran.stderr).not.toContain('should not have happened')
+    expect(ran.stderr).not.toContain('internal error')
     const of = (tool: string) => ran.json.tools.find((one: { tool: string }) => one.tool === tool)
     expect(of('bare')).toMatchObject({ description: 'Bare.', inputSchema: { type: 'object' } })
     expect(of('wordy').description.length).toBeLessThanOrEqual(2048)
@@ -97,6 +97,6 @@ describe('tool definitions meant to break a client', () => {
       expect(content).toEqual([{ type: 'text', text: 'said x' }])
       await client.close()
     }
-    expect(noted).not.toContain('should not have happened')
+    expect(noted).not.toContain('internal error')
   })
 })

@@ -31,7 +31,9 @@ describe('plugboard add without a name', () => {
   })
 
   it('with a name and nothing else says what else is missing', async () => {
-    expect((await place.run('add', 'mine')).stderr).toContain('What to run or reach is missing')
+    expect((await place.run('add', 'mine')).stderr).toContain(
+      'The URL or the command of the server is missing',
+    )
   })
 })
 
@@ -112,11 +114,13 @@ describe('explain of a bare url', () => {
   it('says what will be tried, and after a connect which transport it was', async () => {
     place.write('~/.plugboard/settings.json', { mcpServers: { bare: { url } } })
     const before = await place.run('explain', 'bare')
-    expect(before.stdout).toContain('Streamable HTTP, and the older SSE transport')
-    expect(before.stdout).not.toContain('it was met as')
+    expect(before.stdout).toContain('Streamable HTTP, and the legacy SSE transport')
+    expect(before.stdout).not.toContain('Its last connection used')
     const { servers } = (await place.run('list', '--json')).json
     expect(servers).toContainEqual(expect.objectContaining({ name: 'bare', state: 'connected', type: 'sse' }))
-    expect((await place.run('explain', 'bare')).stdout).toContain('it was met as the older SSE transport')
+    expect((await place.run('explain', 'bare')).stdout).toContain(
+      'Its last connection used the legacy SSE transport',
+    )
     expect((await place.run('explain', 'bare', '--json')).json.metAs).toBe('sse')
   }, 60_000)
 })

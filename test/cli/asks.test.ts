@@ -62,7 +62,7 @@ describe.skipIf(missing)('in a terminal', () => {
     try {
       place.write('~/.plugboard/settings.json', { mcpServers: { tickets: { type: 'http', url: rs.url } } })
       const { see, press } = await open('login', 'tickets', '--no-browser')
-      await see('paste the address')
+      await see('paste the last address')
       await press('C-d')
       expect(await see('exit 130')).toContain('Nothing was pasted.')
     } finally {
@@ -173,8 +173,8 @@ describe.skipIf(missing)('in a terminal', () => {
       'maxTokens=50',
       '--sample',
     )
-    await see("ev wants a model's answer")
-    expect(await see('What is the answer?')).toContain('answer in its place')
+    await see('ev asks for an answer of the model')
+    expect(await see('What is the answer?')).toContain('answer for the model')
     await press('Enter')
     await see('an empty line ends it')
     await type('Forty-two')
@@ -182,7 +182,7 @@ describe.skipIf(missing)('in a terminal', () => {
     await press('Enter')
     const shown = await see('exit 0')
     expect(shown).toContain('Forty-two')
-    expect(shown).toContain('a person at the terminal')
+    expect(shown).toContain('the user at the terminal')
   })
 
   it('a long call shows its progress, and Ctrl-C reaches the server before the command ends', async () => {
@@ -214,7 +214,7 @@ describe('without a terminal', () => {
     const ran = await place.run('call', 'ev.trigger-elicitation-request', '--json')
     expect(ran.code).toBe(3)
     expect(ran.json.error).toMatchObject({ code: 'TOOL_NOT_FOUND', server: 'ev' })
-    expect(ran.stderr).toContain('nobody is at a terminal')
+    expect(ran.stderr).toContain('there is no terminal')
     expect((await place.run('call', 'ev.echo', 'message=x', '--sample')).code).toBe(2)
   })
 

@@ -278,7 +278,7 @@ describe('the end of the command', () => {
 })
 
 describe('plugboard logs', () => {
-  it('shows what a server wrote beside the protocol, after it is gone', async () => {
+  it('shows show the log messages and stderr of a server, after it is gone', async () => {
     const script = place.write(
       'chatty.mjs',
       `process.stderr.write('a warning on stderr\\n')
@@ -294,7 +294,7 @@ await import(${JSON.stringify(RAW)})`,
     )
     const text = (await place.run('logs', 'chatty')).stdout
     expect(text).toMatch(/stderr\s+a warning on stderr/)
-    expect((await place.run('logs', 'quiet')).stderr).toContain('said nothing')
+    expect((await place.run('logs', 'quiet')).stderr).toContain('has written nothing')
     expect((await place.run('logs', 'nobody')).code).toBe(3)
   })
 

@@ -81,7 +81,7 @@ describe('plugboard chat -p', () => {
     withServer('everything')
     const env = await scripted(echoScript)
     const refused = await place.runWith(env, 'chat', '-p', 'echo')
-    expect(refused.stdout).toContain('nobody to ask')
+    expect(refused.stdout).toContain('no user to ask')
     const granted = await place.runWith(env, 'chat', '-p', 'echo', '--allow', 'mcp__everything__echo')
     expect(granted.stdout).toContain('It said: Echo: ping')
     expect(granted.stderr).toContain('✔ mcp__everything__echo')
@@ -112,7 +112,7 @@ describe('plugboard chat -p', () => {
     place.write('other.jsonl', '{"type":"something"}\n')
     const { code, stderr } = await place.run('chat', '--replay', 'other.jsonl')
     expect(code).toBe(2)
-    expect(stderr).toContain('not a recording')
+    expect(stderr).toContain('cannot be replayed')
   })
 
   it('ends with an error code when the model refuses the key', async () => {

@@ -19,17 +19,17 @@ beforeAll(() => {
 afterAll(() => place.remove())
 
 it.for([
-  [['--status', '--drop'], '--status and --drop do not go together'],
-  [['--reindex', '--http'], '--reindex and --http do not go together'],
+  [['--status', '--drop'], '--status and --drop cannot be used together'],
+  [['--reindex', '--http'], '--reindex and --http cannot be used together'],
   [['--threads', '0'], '--threads 0'],
   [['--threads', '5000'], '--threads 5000'],
   [['--model', ''], '--model is empty'],
   [['--host', '0.0.0.0'], '--host is for HTTP'],
   [['--http', '--no-auth', '--host', '0.0.0.0'], '--no-auth with --host 0.0.0.0'],
-  [['--http', '--no-auth', '--token-file', 'x'], 'exclude each other'],
+  [['--http', '--no-auth', '--token-file', 'x'], 'cannot be used together'],
   [['--http', '--token-file', 'nowhere'], 'cannot be read'],
   [['--http', '--token-file', 'short-token'], 'too short'],
-  [['--http', '--token-file', 'narrow-token'], 'more than a token on a line'],
+  [['--http', '--token-file', 'narrow-token'], 'a line with more than one word'],
 ] as const)('%j is refused', async ([flags, told]) => {
   const ran = await place.run('codebase', ...flags)
   expect(ran).toMatchObject({ code: 2, stdout: '' })

@@ -125,7 +125,7 @@ describe('trust', () => {
       state: 'disabled',
       reason: 'pending approval',
     })
-    expect((await place.run('list')).stdout).toContain('planted: lies in this project, with no record')
+    expect((await place.run('list')).stdout).toContain('planted: is defined in this project, with no record')
     await place.run('approve', 'planted')
     expect(named(await place.run('list', '--json'), 'planted').reason).toBeUndefined()
   })

@@ -279,7 +279,7 @@ describe('all servers together', () => {
       disabledServers: ['codebase'],
     })
     const ran = await place.run('doctor')
-    expect(ran.stdout).toContain('✔ good: well')
+    expect(ran.stdout).toContain('✔ good: ok')
     expect(ran.stdout).toContain('✘ gone: stopped at command')
     expect(ran.stdout).toContain('codebase: switched off')
     expect(ran.code).toBe(4)

@@ -45,7 +45,7 @@ describe('a call', () => {
   it('with an argument that the tool does not know is made, and says so', async () => {
     const ran = await place.run('call', 'everything.echo', 'message=hi', 'mesage=ho')
     expect(ran).toMatchObject({ code: 0, stdout: 'Echo: hi\n' })
-    expect(ran.stderr).toBe('everything.echo does not know mesage; it takes message.\n')
+    expect(ran.stderr).toBe('everything.echo has no argument mesage; it takes message.\n')
   })
 
   it('of a tool with a typo in its name suggests that tool first', async () => {
@@ -57,7 +57,7 @@ describe('a call', () => {
 
   it('of a tool that a server offers only to a user who can be asked says that such tools exist', async () => {
     const { code, stderr } = await place.run('call', 'everything.trigger-elicitation-request')
-    expect([code, stderr]).toEqual([3, expect.stringContaining('Servers keep some tools back')])
+    expect([code, stderr]).toEqual([3, expect.stringContaining('Some servers hide tools')])
   })
 
   it.for([
@@ -75,7 +75,7 @@ describe('a call', () => {
     const { code, stderr } = await place.run('call', 'everything.get-env')
     expect(code).toBe(6)
     expect(stderr).toContain('settings.json')
-    expect(stderr).toContain('What is written there has to change first')
+    expect(stderr).toContain('To allow it, change that rule or entry')
   })
 
   it('to a server that does not start prints its last stderr lines once', async () => {
@@ -126,7 +126,7 @@ describe('a typo on the command line', () => {
     [['list', '--jsn'], 'Did you mean --json?'],
     [['list', '--timeout'], '--timeout needs a value.'],
     [['read'], 'Usage: plugboard read SERVER URI'],
-    [['add', 'x', 'ftp://example.com/mcp'], 'Addresses begin with https://'],
+    [['add', 'x', 'ftp://example.com/mcp'], 'A URL starts with https://'],
     [['add', 'x', 'example.com/mcp'], 'Write https://example.com/mcp'],
     [['add', 'x', 'localhost:3000'], 'Write http://localhost:3000'],
     [['call', 'everything.echo', '--message', 'hi'], 'write message=VALUE'],
@@ -158,7 +158,7 @@ it('serve says when what it is to show fits nothing', async () => {
   )
   expect([code, stderr.match(/^--expose.*/gm)]).toEqual([
     0,
-    ['--expose evrything fits no server that is there now.'],
+    ['--expose evrything matches no server of the current configuration.'],
   ])
 }, 30_000)
 
@@ -207,7 +207,7 @@ describe('explain', () => {
     const text = (await place.run('explain', 'files')).stdout
     expect(text).toMatch(/deny +mcp__files__move +~\/\.plugboard\/settings\.json/)
     expect(text).toContain('{"deniedTools":["delete_*"]}')
-    expect((await place.run('explain', 'other')).stdout).toContain('no rule names it')
+    expect((await place.run('explain', 'other')).stdout).toContain('no rule matches')
   })
 })
 

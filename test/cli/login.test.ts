@@ -120,6 +120,6 @@ it('waits for the browser where nothing can be pasted', async () => {
 it('reports servers without a login', async () => {
   await place.run('add', '-s', 'user', 'local', '--', 'node', '-e', '0')
   const ran = await place.run('login', 'local')
-  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('nothing to log in to')])
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('has no login')])
   expect((await place.run('login', 'nobody')).code).toBe(3)
 })

@@ -379,7 +379,7 @@ describe.skipIf(spawnSync('tmux', ['-V']).status !== 0)('a chat at a terminal', 
       ...size,
       command,
     ])
-    await shows('/help for what can be said')
+    await shows('/help lists the commands')
     say('/mcp')
     await shows(/✔ given[\s\S]*✔ project[\s\S]*✔ user/)
     const before = started()

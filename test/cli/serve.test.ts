@@ -148,6 +148,9 @@ describe('a board that finds its own endpoint in a file', () => {
     here.write('~/.claude.json', { mcpServers: { self } })
     const ran = await here.run('list', '--json')
     const row = ran.json.servers.find(({ name }: { name: string }) => name === 'self')
-    expect(row).toMatchObject({ state: 'failed', error: expect.stringContaining('serve itself without end') })
+    expect(row).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('serve itself in an endless loop'),
+    })
   })
 })

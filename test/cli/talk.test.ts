@@ -111,7 +111,7 @@ describe.skipIf(!hasTmux)('plugboard chat at a terminal', () => {
     expect(screen()).not.toContain('**')
 
     await say('ping')
-    await shows('May it call everything: echo')
+    await shows('Allow calling everything: echo')
     await shows(/\(y\)es, once.*\(s\)ession.*\(a\)lways.*\(n\)o/)
     type('s')
     press('Enter')
@@ -143,7 +143,7 @@ describe.skipIf(!hasTmux)('plugboard chat at a terminal', () => {
 
     await idle()
     press('C-c')
-    await shows('Ctrl-C again to leave.')
+    await shows('Press Ctrl-C again to exit.')
     press('C-c')
     await shows('LEFT 130')
   }, 90_000)

@@ -86,7 +86,7 @@ async function oneAnswer(
         usage: event.usage,
       }
   }
-  throw new ModelFailure('cut', 'The answer of the model broke off.')
+  throw new ModelFailure('cut', "The model's answer ended early.")
 }
 
 /** Parses the arguments; a parse error is reported to the model, and the tool is not called. */
@@ -94,14 +94,14 @@ function readCall(event: Extract<ModelEvent, { type: 'call' }>, before: readonly
   const { name, argumentsText } = event
   const taken = event.id === '' || before.some(({ id }) => id === event.id)
   const id = taken ? `call_${before.length + 1}_${name}`.slice(0, 40) : event.id
-  if (name === '') return { id, name: 'unknown', arguments: {}, problem: 'The call has no name.' }
+  if (name === '') return { id, name: 'unknown', arguments: {}, problem: 'The call names no tool.' }
   if (argumentsText.trim() === '') return { id, name, arguments: {} }
   try {
     const value: unknown = JSON.parse(argumentsText)
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       // Just found to be an object.
       return { id, name, arguments: value as Readonly<Record<string, unknown>> }
-    return { id, name, arguments: {}, problem: 'The arguments have to be a JSON object.' }
+    return { id, name, arguments: {}, problem: 'The arguments must be a JSON object.' }
   } catch (error) {
     const why = error instanceof Error ? error.message : ''
     return { id, name, arguments: {}, problem: `The arguments are not JSON (${why}). Send them again.` }

@@ -133,14 +133,14 @@ export function replay(text: string): Replay {
     .filter((line) => line.trim() !== '')
     .map(readItem)
   const head = items[0]
-  if (head?.type !== 'recording') throw notOne('it does not begin like one')
+  if (head?.type !== 'recording') throw notOne('its first line is not the header of a recording')
   if (head.version !== RECORDING_VERSION) throw notOne(`its version is ${head.version}`)
   const steps = items.filter(({ type }) => type !== 'recording' && type !== 'input')
   let at = 0
   const next = <T extends RecordedItem['type']>(type: T): Extract<RecordedItem, { type: T }> => {
     const item = steps[at++]
     if (item?.type !== type)
-      throw differs(`the conversation wants ${type}, and the recording has ${item?.type ?? 'ended'}`)
+      throw differs(`the conversation needs ${type}, but the recording has ${item?.type ?? 'ended'}`)
     // Its type was just compared.
     return item as Extract<RecordedItem, { type: T }>
   }
@@ -164,7 +164,7 @@ export function replay(text: string): Replay {
       },
       run: async (calls, emit) => {
         const step = next('calls')
-        if (!isDeepStrictEqual(plain(step.calls), plain(calls))) throw differs('other calls are made')
+        if (!isDeepStrictEqual(plain(step.calls), plain(calls))) throw differs('the model makes other calls')
         for (const event of step.events) emit(event)
         return step.batch
       },
@@ -187,17 +187,17 @@ function readItem(line: string, index: number): RecordedItem {
     throw notOne(`line ${index + 1} is not JSON`, error)
   }
   const type = typeof item === 'object' && item !== null && 'type' in item ? item.type : undefined
-  if (!TYPES.has(type)) throw notOne(`line ${index + 1} is of no known kind`)
+  if (!TYPES.has(type)) throw notOne(`line ${index + 1} has an unknown type`)
   // A file of ours; what is inside a line was written by `recorded`.
   return item as RecordedItem
 }
 
 function notOne(why: string, cause?: unknown): InvalidInput {
-  return new InvalidInput(`This is not a recording that can be played: ${why}.`, { cause })
+  return new InvalidInput(`This recording cannot be replayed: ${why}.`, { cause })
 }
 
 function differs(why: string): InvalidInput {
-  return new InvalidInput(`The conversation leaves its recording: ${why}.`, {
-    hint: 'It was made by another version, or the file was changed.',
+  return new InvalidInput(`The conversation differs from the recording: ${why}.`, {
+    hint: 'The recording was made by another version, or the file was changed. Record it again.',
   })
 }

@@ -65,7 +65,7 @@ export class SkillTool {
       concurrencySafe: true,
       call: async ({ skill, file }, { signal }) => {
         const listed = this.#skills.find(({ server, name }) => `${server}/${name}` === skill)
-        if (!listed) return answer(`There is no skill "${String(skill)}". There is ${this.#names()}.`, true)
+        if (!listed) return answer(`There is no skill "${String(skill)}". Available: ${this.#names()}.`, true)
         const wanted = typeof file === 'string' && file !== '' ? { file } : {}
         const read = await readSkill.call(this.#board, listed.server, listed.uri, {
           ...wanted,

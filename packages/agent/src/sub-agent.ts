@@ -119,7 +119,7 @@ async function follow(
     if (event.type !== 'done') continue
     if (event.reason === 'end')
       return { isError: false, content: [{ type: 'text', text: event.text || '(nothing)' }] }
-    const said = event.text === '' ? '' : ` It said last: ${event.text}`
+    const said = event.text === '' ? '' : ` Its last text: ${event.text}`
     return failed(`The agent did not finish (${event.reason})${problem === '' ? '' : `: ${problem}`}.${said}`)
   }
   return failed('The agent ended without an answer.')

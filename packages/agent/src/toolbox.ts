@@ -67,7 +67,7 @@ export async function runCalls(
     }
     await Promise.all(Array.from({ length: Math.min(group.length, AGENT_LIMITS.parallelCalls) }, worker))
   }
-  const tooMany = `Not made: at most ${AGENT_LIMITS.callsPerTurn} calls are made in one turn. Ask again for what is still needed.`
+  const tooMany = `Not called: one turn allows at most ${AGENT_LIMITS.callsPerTurn} calls. Call it again if you still need it.`
   return {
     results: calls.map((call) => results.get(call) ?? textResult(call, tooMany, true)),
     aborted: signal.aborted,

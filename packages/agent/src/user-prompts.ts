@@ -166,7 +166,7 @@ async function sampleWith(
         ...(event.usage && { tokens: event.usage.inputTokens + event.usage.outputTokens }),
       }
   }
-  throw new ModelFailure('cut', 'The answer of the model broke off.')
+  throw new ModelFailure('cut', "The model's answer ended early.")
 }
 
 const SAMPLING_STOPS: Readonly<Record<string, string>> = {
@@ -185,5 +185,5 @@ function sampledBlock(value: unknown): ContentBlock[] {
   if (block.type === 'text') return [{ type: 'text', text: text(block.text) }]
   if (block.type === 'image' && typeof block.data === 'string')
     return [{ type: 'image', data: block.data, mimeType: text(block.mimeType) || 'image/png' }]
-  return [{ type: 'text', text: `[${text(block.type) || 'something'} that this model cannot take]` }]
+  return [{ type: 'text', text: `[${text(block.type) || 'something'}, which this model does not support]` }]
 }

@@ -103,7 +103,7 @@ function explain(
   }
   const [, valueless] = /'(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(error.message) ?? []
   if (valueless) return new InvalidInput(`${valueless} needs a value.`, { hint: `Usage: ${usage}` })
-  const message = error.message.split('\n')[0] ?? 'The command line is wrong.'
+  const message = error.message.split('\n')[0] ?? 'The command line is not valid.'
   return new InvalidInput(message.replace(/\.?$/, '.'), { hint: `Usage: ${usage}` })
 }
 

@@ -129,7 +129,7 @@ export function words(invocation: Invocation, names: readonly string[], optional
       hint: `Usage: ${usage}`,
     })
   if (positionals.length > names.length)
-    throw new InvalidInput(`"${positionals[names.length]}" is one word too many.`, {
+    throw new InvalidInput(`"${positionals[names.length]}" is not expected here.`, {
       hint: `Usage: ${usage}`,
     })
   return positionals

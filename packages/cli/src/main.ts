@@ -36,7 +36,7 @@ export async function main(argv: readonly string[], loadLive: LoadLive): Promise
       return exitCodeOf(error)
     }
     const { message, stack } = error as Error
-    write(2, `plugboard: this should not have happened: ${output.verbose ? stack : message}\n`)
+    write(2, `plugboard: internal error: ${output.verbose ? stack : message}\n`)
     return EXIT.toolError
   }
 }

@@ -42,7 +42,8 @@ const MARK = { connected: '✔', pending: '…', failed: '✘', 'needs-auth': '!
 /** `mayAdd`: advise how to add servers where there are none; policy may forbid that. */
 export function rowsAsText(rows: readonly ServerRow[], color: Colors, mayAdd = true): string {
   const { bold, dim, green, red, yellow } = color
-  if (rows.length === 0 && !mayAdd) return 'No servers: this machine is managed, and its policy brings none.'
+  if (rows.length === 0 && !mayAdd)
+    return 'No servers: an administrator manages this machine, and the policy defines none.'
   if (rows.length === 0)
     return `No servers yet. Add one: ${bold('plugboard add NAME URL')} or ${bold('plugboard add NAME -- COMMAND …')}`
   const paint = {
@@ -87,7 +88,7 @@ function detail(row: ServerRow, { dim, red, yellow }: Colors): string[] {
     // A private file is often the user's own; only a record can tell.
     const why =
       row.scope === 'local'
-        ? 'lies in this project, with no record that you wrote or approved it'
+        ? 'is defined in this project, with no record that you wrote or approved it'
         : 'came with this project'
     return [`${yellow('⏸')} ${row.name}: ${why}; run \`plugboard approve ${row.name}\` to let it start`]
   }

@@ -43,7 +43,7 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   'strict-mcp-config': {
     type: 'boolean',
-    help: 'only the servers of --mcp-config; rules and hooks of other files hold',
+    help: 'only the servers of --mcp-config; rules and hooks of other files still apply',
   },
   timeout: { type: 'string', value: 'MS', help: 'how long a connect or a call may take' },
   'approve-project': { type: 'boolean', help: "trust this project's servers and its folder for this run" },

@@ -10,14 +10,14 @@ const SCOPE_OPTION: OptionSpec = {
   help: 'which file: this project and you (local), everyone in the project (project), everywhere (user)',
 }
 
-const NO_CONNECT: OptionSpec = { type: 'boolean', help: 'only what the files say; start nothing' }
+const NO_CONNECT: OptionSpec = { type: 'boolean', help: 'only read the files; start no server' }
 
 const SAMPLE: OptionSpec = {
   type: 'boolean',
   help: 'servers may ask for a model; you write its answers on the terminal',
 }
 
-const FORCE: OptionSpec = { type: 'boolean', short: 'f', help: 'replace a server that is already there' }
+const FORCE: OptionSpec = { type: 'boolean', short: 'f', help: 'replace a server that already exists' }
 
 export const VERBS: readonly VerbSpec[] = [
   {
@@ -83,7 +83,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'disable',
     group: 'Servers',
-    summary: 'switch a server off for you',
+    summary: 'switch a server off, for you only',
     usage: 'NAME',
     completes: 'server',
     load: () => import('./config-verbs/disable.ts'),
@@ -91,12 +91,12 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'approve',
     group: 'Servers',
-    summary: 'let servers, hooks and allow rules that lie in this project take effect',
+    summary: 'approve servers, hooks and allow rules of this project',
     usage: '[NAME…]',
     options: {
       yes: { type: 'boolean', short: 'y', help: 'approve without asking' },
       settings: { type: 'boolean', help: 'only the hooks and allow rules of your local files' },
-      pin: { type: 'boolean', help: 'also the files an entry names: it asks again when one changes' },
+      pin: { type: 'boolean', help: 'also record the files an entry names, and ask again when one changes' },
       mine: { type: 'boolean', help: 'you wrote the entries: your credentials may be used for them' },
     },
     completes: 'project-server',
@@ -153,7 +153,7 @@ export const VERBS: readonly VerbSpec[] = [
     name: 'list',
     aliases: ['ls'],
     group: 'Look',
-    summary: 'every server, where it comes from and how it is',
+    summary: 'list every server, its source and its state',
     usage: '',
     options: { 'no-connect': NO_CONNECT },
     load: () => import('./config-verbs/list.ts'),
@@ -161,7 +161,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'get',
     group: 'Look',
-    summary: 'one server in full',
+    summary: 'show one server in full',
     usage: 'NAME',
     options: {
       'show-secrets': { type: 'boolean', help: 'do not mask tokens and keys' },
@@ -173,7 +173,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'explain',
     group: 'Look',
-    summary: 'which file won for a name, and why',
+    summary: 'show which file defines a server, and why it wins',
     usage: 'NAME',
     options: { 'show-values': { type: 'boolean', help: 'show the values of variables in full' } },
     completes: 'server',
@@ -182,7 +182,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'doctor',
     group: 'Look',
-    summary: 'how far each server gets, and what to do about it',
+    summary: 'check each server step by step, and say what to do',
     usage: '[NAME]',
     completes: 'server',
     examples: ['plugboard doctor', 'plugboard doctor github --json'],
@@ -191,7 +191,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'reconnect',
     group: 'Look',
-    summary: 'connect a server afresh, and say how that went',
+    summary: 'reconnect a server and report the result',
     usage: 'NAME',
     completes: 'server',
     examples: ['plugboard reconnect github', 'plugboard reconnect github --json'],
@@ -200,10 +200,10 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'logs',
     group: 'Look',
-    summary: 'what a server wrote beside the protocol',
+    summary: 'show the log messages and stderr of a server',
     usage: 'NAME',
     options: {
-      follow: { type: 'boolean', short: 'f', help: 'go on as it writes' },
+      follow: { type: 'boolean', short: 'f', help: 'keep printing new lines' },
       lines: { type: 'string', short: 'n', value: 'N', help: 'the last N lines (200)' },
     },
     completes: 'server',
@@ -214,7 +214,9 @@ export const VERBS: readonly VerbSpec[] = [
     group: 'Servers',
     summary: 'log in to a server that asks for it',
     usage: 'NAME',
-    options: { 'no-browser': { type: 'boolean', help: 'print the address, and paste back where it led' } },
+    options: {
+      'no-browser': { type: 'boolean', help: 'print the URL; you paste back the last URL of the browser' },
+    },
     completes: 'server',
     load: (live) => live('login'),
   },
@@ -229,12 +231,12 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'tools',
     group: 'Use',
-    summary: 'what the servers can do',
+    summary: 'list the tools of the servers',
     usage: '[SERVER]',
     options: {
-      search: { type: 'string', value: 'QUERY', help: 'only the tools that fit, best first' },
-      cost: { type: 'boolean', help: "what the definitions take of a model's context" },
-      changes: { type: 'boolean', help: 'tools that are not what they were when they were last used' },
+      search: { type: 'string', value: 'QUERY', help: 'only the tools that match, best first' },
+      cost: { type: 'boolean', help: "show how many tokens of a model's context the definitions take" },
+      changes: { type: 'boolean', help: 'tools that changed since they were last used' },
       accept: { type: 'boolean', help: 'show the changes and accept them' },
       sample: SAMPLE,
     },
@@ -264,7 +266,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'resources',
     group: 'Use',
-    summary: 'what the servers offer to read',
+    summary: 'list the resources of the servers',
     usage: '[SERVER]',
     completes: 'server',
     load: (live) => live('resources'),
@@ -283,7 +285,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'watch',
     group: 'Use',
-    summary: 'say whenever a resource changes',
+    summary: 'print a line whenever a resource changes',
     usage: 'SERVER URI',
     options: { read: { type: 'boolean', help: 'read it again each time' } },
     completes: 'server',
@@ -292,7 +294,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'prompts',
     group: 'Use',
-    summary: 'the prompts that the servers offer',
+    summary: 'list the prompts of the servers',
     usage: '[SERVER]',
     completes: 'server',
     load: (live) => live('prompts'),
@@ -308,7 +310,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'skills',
     group: 'Use',
-    summary: 'the skills that the servers offer',
+    summary: 'list the skills of the servers',
     usage: '[SERVER]',
     completes: 'server',
     load: (live) => live('skills'),
@@ -316,7 +318,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'skill',
     group: 'Use',
-    summary: 'read a skill, verified',
+    summary: 'read a skill and verify its files',
     usage: 'SERVER NAME [FILE]',
     options: {
       output: { type: 'string', short: 'o', value: 'FILE', help: 'write it to a file; - is stdout' },
@@ -331,10 +333,10 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'audit',
     group: 'Look',
-    summary: 'what was called, and which rule let it',
+    summary: 'list the calls, and the rule that allowed each',
     usage: '',
     options: {
-      verify: { type: 'boolean', help: 'check that nobody changed the record' },
+      verify: { type: 'boolean', help: 'check that the log was not changed' },
       lines: { type: 'string', short: 'n', value: 'N', help: 'the last N lines (50)' },
     },
     load: (live) => live('audit'),
@@ -342,14 +344,18 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'codebase',
     group: 'Use',
-    summary: 'the code search server alone, over stdio or HTTP',
+    summary: 'run the code search server alone, over stdio or HTTP',
     usage: '',
     options: {
       http: { type: 'boolean', help: 'serve HTTP on loopback instead of stdio' },
       port: { type: 'string', value: 'N', help: 'the port (7331 when left out; 0 is any free one)' },
       host: { type: 'string', value: 'ADDRESS', help: 'where to listen (127.0.0.1)' },
-      'token-file': { type: 'string', value: 'FILE', help: 'tokens of other users and machines, one a line' },
-      'no-auth': { type: 'boolean', help: 'no token for anyone, on loopback only' },
+      'token-file': {
+        type: 'string',
+        value: 'FILE',
+        help: 'tokens of other users and machines, one per line',
+      },
+      'no-auth': { type: 'boolean', help: 'require no token, on loopback only' },
       root: { type: 'string', value: 'DIR', help: 'the folder to search' },
       'allow-ignored': {
         type: 'boolean',
@@ -359,8 +365,8 @@ export const VERBS: readonly VerbSpec[] = [
       model: { type: 'string', value: 'DIR', help: 'a folder with an ONNX sentence encoder, or none' },
       'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },
       'allow-host': { type: 'string', multiple: true, value: 'NAME', help: 'another host name to answer to' },
-      status: { type: 'boolean', help: 'say how far the index is' },
-      reindex: { type: 'boolean', help: 'build the index anew' },
+      status: { type: 'boolean', help: 'print the state of the index' },
+      reindex: { type: 'boolean', help: 'build the index again' },
       drop: { type: 'boolean', help: 'remove the index' },
     },
     load: (live) => live('codebase'),
@@ -385,10 +391,15 @@ export const VERBS: readonly VerbSpec[] = [
         choices: ['anthropic', 'openai'],
         help: "the model's wire format, when its name does not say",
       },
-      allow: { type: 'string', multiple: true, value: 'RULE', help: 'tools that need no asking in this run' },
+      allow: {
+        type: 'string',
+        multiple: true,
+        value: 'RULE',
+        help: 'tools that run without a question in this run',
+      },
       'max-turns': { type: 'string', value: 'N', help: 'requests to the model for one message, at most' },
-      record: { type: 'string', value: 'FILE', help: 'write the conversation down' },
-      replay: { type: 'string', value: 'FILE', help: 'play a recording, without model and servers' },
+      record: { type: 'string', value: 'FILE', help: 'record the conversation in a file' },
+      replay: { type: 'string', value: 'FILE', help: 'replay a recording, without model and servers' },
     },
     examples: [
       'ANTHROPIC_API_KEY=… plugboard chat',
@@ -400,7 +411,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'serve',
     group: 'Use',
-    summary: 'every server behind one endpoint',
+    summary: 'serve every server at one endpoint',
     usage: '',
     options: {
       http: { type: 'boolean', help: 'serve HTTP on loopback instead of stdio' },
@@ -410,26 +421,26 @@ export const VERBS: readonly VerbSpec[] = [
         type: 'string',
         value: 'mcp|server.tool|plain',
         choices: ['mcp', 'server.tool', 'plain'],
-        help: 'how tools are called: mcp__server__tool, server.tool or as their server calls them',
+        help: 'how tools are named: mcp__server__tool, server.tool, or the plain name of the tool',
       },
       expose: { type: 'string', multiple: true, value: 'PATTERN', help: 'only this server or server.tool' },
       ask: {
         type: 'string',
         value: 'client|elicit|deny',
         choices: ['client', 'elicit', 'deny'],
-        help: 'who answers for calls that ask: the client in front, its user by a form, or nobody',
+        help: 'calls that ask: the client decides, its user fills in a form, or they are denied',
       },
       'token-file': {
         type: 'string',
         value: 'FILE',
-        help: 'tokens that may come in, one a line; followed while it runs',
+        help: 'accepted tokens, one per line; changes take effect while it runs',
       },
       'drain-ms': {
         type: 'string',
         value: 'N',
         help: 'how long running calls may go on after SIGTERM (10000)',
       },
-      'no-auth': { type: 'boolean', help: 'no token, on loopback only' },
+      'no-auth': { type: 'boolean', help: 'require no token, on loopback only' },
       'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },
       'allow-host': { type: 'string', multiple: true, value: 'NAME', help: 'another host name to answer to' },
     },
@@ -442,14 +453,14 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'config',
     group: 'More',
-    summary: 'the JSON Schema of the settings files',
+    summary: 'print the JSON Schema of the settings files',
     usage: 'schema',
     load: () => import('./config-verbs/config.ts'),
   },
   {
     name: 'completion',
     group: 'More',
-    summary: 'shell completion for bash, zsh or fish',
+    summary: 'print shell completion for bash, zsh or fish',
     usage: 'SHELL',
     completes: 'shell',
     examples: ['source <(plugboard completion bash)'],

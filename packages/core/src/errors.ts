@@ -162,7 +162,7 @@ export class SkillUnverified extends PlugboardError {
   ) {
     super('SKILL_UNVERIFIED', `The skill "${skill}" cannot be used. ${message}.`, {
       stage: 'call',
-      hint: 'Its server lists one thing and sends another; ask who runs it.',
+      hint: 'The files differ from what the server lists; ask the operator of the server.',
       ...details,
       server,
     })
@@ -258,10 +258,10 @@ export class AnswerTooLarge extends PlugboardError {
   constructor(server: string, maxBytes: number, details: ErrorDetails = {}) {
     super(
       'ANSWER_TOO_LARGE',
-      `"${server}" sent an answer of more than ${Math.floor(maxBytes / 1024 / 1024)} MiB, which is not read.`,
+      `"${server}" sent an answer of more than ${Math.floor(maxBytes / 1024 / 1024)} MiB, so it was not read.`,
       {
         stage: 'call',
-        hint: 'Ask for less at a time: a filter, a range or a page, if the tool has one. The call itself was done.',
+        hint: 'Ask for less at a time: a filter, a range or a page, if the tool has one. The server has run the call.',
         ...details,
         server,
       },

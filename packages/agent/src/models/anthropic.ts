@@ -170,7 +170,7 @@ export async function* readAnthropic(events: AsyncIterable<string>): AsyncGenera
         throw failureOf(record(event.error))
     }
   }
-  throw new ModelFailure('cut', 'The answer of the model broke off.')
+  throw new ModelFailure('cut', "The model's answer ended early.")
 }
 
 function stopOf(value: unknown): StopReason | undefined {

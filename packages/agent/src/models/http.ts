@@ -49,9 +49,9 @@ async function send(request: HttpRequest, clock: Silence): Promise<Response> {
     redirect: 'manual',
   })
   if (response.status >= 300 && response.status < 400)
-    throw new ModelFailure('request', `The model's address redirects elsewhere (${response.status}).`, {
+    throw new ModelFailure('request', `The model's URL redirects to another address (${response.status}).`, {
       status: response.status,
-      hint: 'Set the base URL to where it leads, if you trust that.',
+      hint: 'If you trust that address, set the base URL to it.',
     })
   return response
 }
@@ -93,7 +93,7 @@ async function* readEvents(body: ReadableStream<Uint8Array>, clock: Silence): As
 }
 
 function tooLong(): ModelFailure {
-  return new ModelFailure('garbage', 'The answer of the model is longer than any answer should be.')
+  return new ModelFailure('garbage', "The model's answer is larger than the limit.")
 }
 
 async function refusal(request: HttpRequest, response: Response): Promise<ModelFailure> {
@@ -180,7 +180,7 @@ class Silence {
   explain(error: unknown): unknown {
     if (this.#outer?.aborted) return new Cancelled(undefined, { cause: error })
     if (this.#expired)
-      return new ModelFailure('timeout', `The model said nothing for ${Math.round(this.#ms / 1000)} s.`)
+      return new ModelFailure('timeout', `The model sent nothing for ${Math.round(this.#ms / 1000)} s.`)
     if (error instanceof ModelFailure) return error
     // Whatever fetch and its streams throw means a connection that failed or was lost.
     return new ModelFailure('network', 'The model cannot be reached, or the connection broke.', {

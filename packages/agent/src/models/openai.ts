@@ -143,7 +143,7 @@ export async function* readOpenAi(events: AsyncIterable<string>): AsyncGenerator
       reason = Object.hasOwn(STOPS, choice.finish_reason) ? STOPS[choice.finish_reason] : 'end'
   }
   // A stream may end without its last line, but not without its reason.
-  if (reason === undefined) throw new ModelFailure('cut', 'The answer of the model broke off.')
+  if (reason === undefined) throw new ModelFailure('cut', "The model's answer ended early.")
   for (const call of calls.values()) yield { type: 'call', ...call }
   yield {
     type: 'stop',

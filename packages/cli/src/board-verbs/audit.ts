@@ -32,24 +32,26 @@ const KEY_PLACES = {
 
 /** What the check found, what it is based on, and what it cannot show. */
 function verified({ lines, rotatedAway, seals }: Extract<AuditCheck, { ok: true }>): string {
-  const found = [`${lines} lines, none changed, moved or taken out.`]
+  const found = [`${lines} lines, none changed, moved or removed.`]
   if (rotatedAway > 0)
     found.push(
       `Lines 1 to ${rotatedAway} were rotated away and cannot be checked; \`audit.files\` and \`audit.maxBytes\` in the settings say how much is kept.`,
     )
   if (!seals) {
     if (lines > 0)
-      found.push('No line is sealed with a key: a program that made the whole chain anew would not show.')
+      found.push(
+        'No line is sealed with a key, so the check cannot detect a program that rewrote the whole log.',
+      )
     return found.join('\n')
   }
   found.push(`The lines are sealed with a key that is kept in ${KEY_PLACES[seals.key]}.`)
   if (seals.since > 1)
     found.push(
-      `Lines before ${seals.since} were written without the key: a change made before line ${seals.since} was would not show.`,
+      `Lines before ${seals.since} were written without the key: the check cannot detect a change made before line ${seals.since} was written.`,
     )
   if (seals.unsealed > 0) found.push(`The last ${seals.unsealed} lines have no seal yet.`)
   found.push(
-    'It cannot show what a program did that can read the key, nor that the log and the note of its end were both replaced by an older copy.',
+    'The check cannot detect a change by a program that can read the key, or an older copy of both the log and its end mark.',
   )
   return found.join('\n')
 }

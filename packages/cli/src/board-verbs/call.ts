@@ -60,7 +60,7 @@ export async function run(invocation: Invocation): Promise<number> {
           !isSlip(name, board)
         )
           invocation.output.note(
-            'Servers keep some tools back when nobody is at a terminal to answer their questions.',
+            'Some servers hide tools when there is no terminal on which the user can answer their questions.',
           )
         throw error
       }
@@ -101,7 +101,7 @@ function noteStrangers(invocation: Invocation, args: Readonly<Record<string, unk
     invocation.output.note(
       yellow(
         oneLine(
-          `${serverName}.${toolName} does not know ${unknown.join(', ')}; it takes ${known.join(', ')}.`,
+          `${serverName}.${toolName} has no argument ${unknown.join(', ')}; it takes ${known.join(', ')}.`,
           400,
         ),
       ),
@@ -115,7 +115,7 @@ async function noteChange(invocation: Invocation, board: Board, tool: Tool): Pro
   const mine = changes.find((change) => change.kind === 'changed' && change.tool === toolName)
   if (mine?.kind !== 'changed') return
   const { yellow, dim } = invocation.output.errorColor
-  invocation.output.note(yellow(`${serverName}.${toolName} is not what it was when you last used it:`))
+  invocation.output.note(yellow(`${serverName}.${toolName} has changed since you last used it:`))
   for (const line of mine.lines.slice(0, 20)) invocation.output.note(dim(`  ${oneLine(line, 200)}`))
 }
 

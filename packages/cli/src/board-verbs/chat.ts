@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (replayed !== undefined) return await playBack(invocation, resolve(invocation.cwd, replayed))
   const prompt = await promptOf(invocation)
   if (prompt === undefined && (!isTerminal(0) || !isTerminal(1)))
-    throw new InvalidInput('A conversation needs a terminal.', {
+    throw new InvalidInput('`plugboard chat` needs a terminal.', {
       hint: 'Ask one question with `plugboard chat -p "…"`; `-p -` reads it from stdin.',
     })
   const model = chosenModel(invocation)

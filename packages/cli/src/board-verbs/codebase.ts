@@ -38,7 +38,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const http = invocation.flag('http') ? httpOptions(invocation) : undefined
   const cacheDir = join(own, 'cache', 'codebase')
   const verbs = ['status', 'reindex', 'drop', 'http'].filter((name) => invocation.flag(name))
-  if (verbs.length > 1) throw new InvalidInput(`--${verbs.join(' and --')} do not go together.`)
+  if (verbs.length > 1) throw new InvalidInput(`--${verbs.join(' and --')} cannot be used together.`)
   const server = createCodebaseServer({
     root,
     cacheDir,
@@ -121,7 +121,8 @@ interface Http extends HttpOptions {
 function httpOptions(invocation: Invocation): Http {
   const file = invocation.option('token-file')
   const none = invocation.flag('no-auth')
-  if (none && file !== undefined) throw new InvalidInput('--no-auth and --token-file exclude each other.')
+  if (none && file !== undefined)
+    throw new InvalidInput('--no-auth and --token-file cannot be used together.')
   const host = invocation.option('host') ?? '127.0.0.1'
   if (none && !isLoopback(host))
     throw new InvalidInput(`--no-auth with --host ${host} would open the folder to the network.`, {
@@ -143,8 +144,8 @@ function httpOptions(invocation: Invocation): Http {
 function onlyTokens(file: string): string[] {
   return readTokenFile(file).map(({ token, rest }) => {
     if (rest.length > 0)
-      throw new InvalidInput(`--token-file: ${file} has more than a token on a line.`, {
-        hint: 'Here a token opens the whole folder; what follows it on a line is for `plugboard serve`.',
+      throw new InvalidInput(`--token-file: ${file} has a line with more than one word.`, {
+        hint: 'Write one token per line. A token gives access to the whole folder; patterns after a token work only in `plugboard serve`.',
       })
     return token
   })
@@ -181,7 +182,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 function threads(invocation: Invocation): { threads?: number } {
   const count = number(invocation, 'threads')
   if (count !== undefined && (count < 1 || count > THREADS_MAX))
-    throw new InvalidInput(`--threads ${count}: between 1 and ${THREADS_MAX}.`)
+    throw new InvalidInput(`--threads ${count} is not between 1 and ${THREADS_MAX}.`)
   return count === undefined ? {} : { threads: count }
 }
 
@@ -204,6 +205,6 @@ function number(invocation: Invocation, name: string): number | undefined {
   const text = invocation.option(name)
   if (text === undefined) return undefined
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
-    throw new InvalidInput(`--${name} "${text}" is not a number that fits.`)
+    throw new InvalidInput(`--${name} "${text}" is not a valid number.`)
   return Number(text)
 }

@@ -52,7 +52,7 @@ const FINDINGS_SHOWN = 10
 function asText(server: Diagnosis, color: Colors, all: boolean): string {
   const { bold, dim, green, red, yellow } = color
   const { name, stoppedAt, disabled, rungs, findings } = server
-  const verdict = stoppedAt ? red(`stopped at ${stoppedAt}`) : disabled ? dim('switched off') : green('well')
+  const verdict = stoppedAt ? red(`stopped at ${stoppedAt}`) : disabled ? dim('switched off') : green('ok')
   const mark = stoppedAt ? red('✘') : disabled ? dim('⊘') : green('✔')
   const shown = all ? findings : findings.slice(0, FINDINGS_SHOWN)
   return [

@@ -19,7 +19,9 @@ export async function run(invocation: Invocation): Promise<number> {
   const done = await login(server, context, {
     openBrowser: browser,
     onUrl: (url, opened) => {
-      output.note(opened ? 'The browser is open. If it is not, go to:' : 'Open this in a browser:')
+      output.note(
+        opened ? 'Plugboard started a browser. If no page opened, go to:' : 'Open this in a browser:',
+      )
       output.note(`  ${safe(String(url))}`)
     },
     ...(!browser && { readPasted: (signal: AbortSignal) => readPasted(signal) }),
@@ -61,7 +63,7 @@ function remoteServer(configuration: Configuration, name: string) {
   if (server.disabled) throw new Disabled(name, server.disabled.text)
   const { entry } = server
   if (entry.type !== 'http' && entry.type !== 'sse' && entry.type !== 'ws' && entry.type !== 'claudeai-proxy')
-    throw new InvalidInput(`"${name}" is reached by ${entry.type}; there is nothing to log in to.`, {
+    throw new InvalidInput(`"${name}" is a ${entry.type} server, which has no login.`, {
       server: name,
     })
   return { ...server, entry }
@@ -77,7 +79,7 @@ async function readPasted(signal: AbortSignal): Promise<string | undefined> {
       reader.once('close', () =>
         isTerminal(0) ? fail(new Cancelled('Nothing was pasted.')) : done(undefined),
       )
-      reader.setPrompt('After you agreed, paste the address the browser ended on: ')
+      reader.setPrompt('After you agreed, paste the last address that the browser shows: ')
       reader.prompt()
     })
   } finally {

@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<number> {
     output.result({ server: name, lines }, () =>
       lines.map((line) => asText(line, output.color.dim)).join('\n'),
     )
-    if (lines.length === 0 && !output.json) output.note(`${name} has said nothing yet.`)
+    if (lines.length === 0 && !output.json) output.note(`${name} has written nothing yet.`)
     return EXIT.done
   }
   for (const line of lines) print(line)

@@ -3,12 +3,12 @@ import { InvalidInput } from '@plugboard/core/errors'
 
 const PORT: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is taken by another program',
-  EACCES: 'may not be used by you',
+  EACCES: 'needs more rights than you have',
 }
 const HOST: Readonly<Record<string, string>> = {
-  EADDRNOTAVAIL: 'is no address of this machine',
-  ENOTFOUND: 'is no name that anybody knows',
-  EAI_AGAIN: 'is no name that anybody knows now',
+  EADDRNOTAVAIL: 'is not an address of this machine',
+  ENOTFOUND: 'is not a known host name',
+  EAI_AGAIN: 'could not be looked up now',
   EINVAL: 'cannot be listened on',
 }
 
@@ -31,7 +31,7 @@ export async function onPort<T>(start: () => Promise<T>): Promise<T> {
       })
     if (HOST[code])
       throw new InvalidInput(`--host "${hostname ?? address}" ${HOST[code]}.`, {
-        hint: 'Leave --host out to serve this machine only; 0.0.0.0 stands for every address it has.',
+        hint: 'Leave --host out to serve this machine only; 0.0.0.0 means every address of this machine.',
         cause: error,
       })
     throw error

@@ -37,9 +37,9 @@ export async function run(invocation: Invocation): Promise<number> {
   refuseHttpOnly(invocation, ['port', 'host', 'token-file', 'no-auth', 'allow-origin', 'allow-host'])
   if (invocation.host.env['PLUGBOARD_CHILD'])
     throw new InvalidInput(
-      'This `plugboard serve` was started by a board, which would then serve itself without end.',
+      'This `plugboard serve` was started by a board, so the board would serve itself in an endless loop.',
       {
-        hint: 'Leave it out of that board: `plugboard disable NAME`. To nest one on purpose, give it "env": {"PLUGBOARD_CHILD": ""} and other servers.',
+        hint: 'Switch it off in that board: `plugboard disable NAME`. To nest a board on purpose, set "env": {"PLUGBOARD_CHILD": ""} in its entry and give it other servers.',
       },
     )
   const stop = new AbortController()
@@ -94,7 +94,7 @@ async function open(invocation: Invocation, exposure: Exposure, port: number | u
   const patterns = invocation.options('expose')
   for (const pattern of patterns)
     if (!configuration.servers.some(({ name }) => readExposure([pattern]).server(name)))
-      invocation.output.note(`--expose ${pattern} fits no server that is there now.`)
+      invocation.output.note(`--expose ${pattern} matches no server of the current configuration.`)
   const root = configuration.place.root
   return await openGateway(
     (wiring) =>
@@ -127,7 +127,7 @@ async function durable(
   const read = () => gatewayKeys({ stateDir, env: host.env, now: () => host.now() })
   const lost = (error: unknown) =>
     output.note(
-      `Clients cannot go on after a restart of this process, because ${stateDir} cannot be written: ${error instanceof Error ? error.message : error}`,
+      `Sessions of clients end when this process restarts, because ${stateDir} cannot be written: ${error instanceof Error ? error.message : error}`,
     )
   try {
     const keys = new KeyRing(await read())
@@ -240,7 +240,8 @@ async function overHttp(
 function httpOptions(invocation: Invocation, exposure: Exposure): Http {
   const file = invocation.option('token-file')
   const none = invocation.flag('no-auth')
-  if (none && file !== undefined) throw new InvalidInput('--no-auth and --token-file exclude each other.')
+  if (none && file !== undefined)
+    throw new InvalidInput('--no-auth and --token-file cannot be used together.')
   const shared = { port: portOption(invocation), host: invocation.option('host') ?? '127.0.0.1' }
   if (none) return { ...shared, grants: [] }
   if (file !== undefined) {

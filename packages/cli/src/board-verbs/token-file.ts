@@ -29,11 +29,11 @@ export function readTokenFile(file: string): TokenLine[] {
   const short = lines.find(({ token }) => token.length < 16)
   if (lines.length === 0 || short)
     throw new InvalidInput(`--token-file: ${file} ${short ? 'has a token that is too short' : 'is empty'}.`, {
-      hint: 'Write one token of at least 16 characters a line.',
+      hint: 'Write one token of at least 16 characters per line.',
     })
   if (new Set(lines.map(({ token }) => token)).size < lines.length)
     throw new InvalidInput(`--token-file: ${file} has the same token twice.`, {
-      hint: 'Write what one client is shown on one line, after its token.',
+      hint: 'Write all patterns of one client on one line, after its token.',
     })
   return lines
 }

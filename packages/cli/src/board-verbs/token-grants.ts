@@ -51,7 +51,7 @@ export function followTokens(file: string, exposure: Exposure, listener: TokenLi
       if (!(error instanceof InvalidInput)) throw error
       // The same fault is reported once, until the file is good again.
       if (told !== error.message)
-        listener.failed(`${error.message} The tokens that were read last stay valid until it is mended.`)
+        listener.failed(`${error.message} The last good tokens stay valid until the file is repaired.`)
       told = error.message
     }
   }

@@ -80,7 +80,7 @@ function showFound(invocation: Invocation, board: Board, query: string, server: 
       output.color,
     ),
   )
-  if (found.length === 0 && !output.json) output.note('No tool fits; try other words.')
+  if (found.length === 0 && !output.json) output.note('No tool matches; try other words.')
   return EXIT.done
 }
 
@@ -90,7 +90,7 @@ function spelling(tool: Tool): string {
 
 function marks(tool: Tool, { green, red, dim }: Colors): string {
   const said = tool.isReadOnly() ? green('reads') : tool.isDestructive() ? red('may destroy') : 'writes'
-  return tool.available ? said : `${said} ${dim('(away)')}`
+  return tool.available ? said : `${said} ${dim('(not connected)')}`
 }
 
 function brief(tools: readonly Tool[], color: Colors): string {
@@ -116,7 +116,7 @@ function inFull(tools: readonly Tool[], color: Colors): string {
       return [
         [color.bold(spelling(tool)), marks(tool, color), titleOf(tool)].filter(Boolean).join('  '),
         `  ${color.dim(oneLine(tool.description, 300))}`,
-        takes === '' ? `  ${color.dim('takes nothing')}` : `  ${takes}`,
+        takes === '' ? `  ${color.dim('no arguments')}` : `  ${takes}`,
       ].join('\n')
     })
     .join('\n\n')
@@ -149,8 +149,8 @@ function showCosts(invocation: Invocation, board: Board, server: string | undefi
   if (!output.json)
     output.note(
       offer.kind === 'search'
-        ? `A model is given a search tool instead of all of them: ${offer.why}.`
-        : 'A model is given all of them.',
+        ? `A model gets a search tool instead of all definitions: ${offer.why}.`
+        : 'A model gets all definitions.',
     )
   return EXIT.done
 }
@@ -178,7 +178,7 @@ async function reviewChanges(
       )
       .join('\n'),
   )
-  if (shown.length === 0 && !output.json) output.note('Every tool that was used before is as it was.')
+  if (shown.length === 0 && !output.json) output.note('No tool has changed since you last used it.')
   if (!invocation.flag('accept')) return EXIT.done
   for (const { server } of shown) await board.acceptTools(server)
   if (shown.length > 0) output.note(`Accepted: ${shown.map(({ server }) => server).join(', ')}.`)

@@ -33,7 +33,7 @@ async function watch(
   for await (const event of updates) {
     // A server that went down is retried without end, and the subscription with it.
     if (event.type === 'state' && event.server === server && event.state.kind === 'failed')
-      output.note(`${safe(event.state.error.message)}\nIt is tried again until it is back.`)
+      output.note(`${safe(event.state.error.message)}\nThe client tries again until the server is back.`)
     if (event.type !== 'resource-updated' || event.server !== server || event.uri !== uri) continue
     const at = new Date(invocation.host.now()).toISOString()
     const contents = invocation.flag('read')

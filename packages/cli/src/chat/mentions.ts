@@ -70,7 +70,10 @@ export async function fromPrompt(
       calls: [],
     }
   })
-  if (made.at(-1)?.role !== 'user') throw new InvalidInput('That prompt leaves nothing to answer.')
+  if (made.at(-1)?.role !== 'user')
+    throw new InvalidInput(
+      'The prompt does not end with a message of the user, so the model has nothing to answer.',
+    )
   return made
 }
 

@@ -28,12 +28,12 @@ export interface ReplOptions {
 }
 
 const COMMANDS: Readonly<Record<string, string>> = {
-  '/help': 'what can be said here',
-  '/mcp': 'the board: every server and how it is',
-  '/reconnect': 'connect a server afresh: /reconnect NAME',
-  '/tools': 'the tools, and what they cost in the context',
-  '/clear': 'forget the conversation',
-  '/exit': 'leave (Ctrl-D too)',
+  '/help': 'list the commands',
+  '/mcp': 'list every server and its state',
+  '/reconnect': 'reconnect a server: /reconnect NAME',
+  '/tools': 'list the tools and the tokens they take',
+  '/clear': 'clear the conversation',
+  '/exit': 'exit (also Ctrl-D)',
 }
 const BOARD_MS = 5000
 const TOOLS_SHOWN = 200
@@ -71,11 +71,8 @@ export async function runRepl(options: ReplOptions): Promise<number> {
   try {
     const session = options.session({ board, configuration, signal: leave.signal }, userPrompts)
     const { bold, dim } = output.color
-    write(
-      1,
-      `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help for what can be said, Ctrl-D to leave`)}\n`,
-    )
-    // From here on keys are ours: text typed while servers start is the first line.
+    write(1, `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help lists the commands, Ctrl-D exits`)}\n`)
+    // From here on keys are ours: what is typed while servers start is the first line.
     const unwatch = keyboard.watch(onTerm)
     await board.ready({ signal: leave.signal, timeoutMs: START_MS }).catch(() => undefined)
     unwatch()
@@ -146,7 +143,7 @@ class Repl {
         write(1, '\n')
         if (line.empty && warned) return EXIT.interrupted
         warned = line.empty
-        if (line.empty) write(1, `${dim('Ctrl-C again to leave.')}\n`)
+        if (line.empty) write(1, `${dim('Press Ctrl-C again to exit.')}\n`)
         continue
       }
       warned = false
@@ -210,7 +207,7 @@ class Repl {
         return this.#print('Forgotten.')
     }
     if (/^\/[a-z-]+$/.test(command))
-      return this.#print(`There is no ${safe(command)}; /help lists what there is.`)
+      return this.#print(`There is no command ${safe(command)}; /help lists the commands.`)
     await this.#say([await withMentions(board, text, signal)], signal)
   }
 

@@ -54,7 +54,7 @@ async function elicit(asker: Asker, prompt: Prompt, signal: AbortSignal | undefi
   if (prompt.mode === 'url') {
     asker.show(`  The page is at ${bold(exactLine(prompt.url.host))}:`)
     asker.show(`  ${exactLine(prompt.url.href)}`)
-    asker.show(dim('  Open it yourself if you trust it. Enter without a word declines.'))
+    asker.show(dim('  Open it yourself if you trust it. An empty answer declines.'))
     const line = await asker.line('  (d)one, (n)o: ', signal)
     if (line === undefined) return { action: 'cancel' }
     return /^\s*(d|done|y|yes)\s*$/i.test(line) ? { action: 'accept', done: true } : { action: 'decline' }

@@ -20,8 +20,8 @@ function isAddress(word: string): boolean {
 }
 
 function nameHint([first]: readonly string[], rest: readonly string[]): string {
-  if (first !== undefined) return `Say what to call it: plugboard add NAME ${first}`
-  if (rest.length > 0) return `Say what to call it: plugboard add NAME -- ${rest.join(' ')}`
+  if (first !== undefined) return `Give the server a name: plugboard add NAME ${first}`
+  if (rest.length > 0) return `Give the server a name: plugboard add NAME -- ${rest.join(' ')}`
   return 'plugboard add NAME URL, or plugboard add NAME -- COMMAND ARGS…'
 }
 
@@ -56,7 +56,7 @@ function wins(a: Scope, b: Scope): boolean {
 function entryFrom(invocation: Invocation, words: readonly string[]): Record<string, unknown> {
   const [target, ...args] = words
   if (target === undefined)
-    throw new InvalidInput('What to run or reach is missing.', {
+    throw new InvalidInput('The URL or the command of the server is missing.', {
       hint: 'Give a URL, or -- and the command that starts the server.',
     })
   const transport = invocation.option('transport') ?? guessTransport(target, invocation.rest.length > 0)
@@ -68,7 +68,7 @@ function entryFrom(invocation: Invocation, words: readonly string[]): Record<str
     return { type: 'stdio', command: target, args, ...(Object.keys(env).length > 0 && { env }) }
   }
   if (args.length > 0)
-    throw new InvalidInput(`"${args[0]}" is one word too many after the URL.`, {
+    throw new InvalidInput(`"${args[0]}" after the URL is not expected.`, {
       hint: 'For a command, put -- before it.',
     })
   if (Object.keys(env).length > 0)
@@ -90,11 +90,11 @@ function guessTransport(target: string, afterDashes: boolean): string {
   if (afterDashes) return 'stdio'
   if (/^wss?:\/\//i.test(target)) return 'ws'
   if (/^(?!https?:)[a-z][a-z\d+.-]*:\/\//i.test(target))
-    throw new InvalidInput(`"${target}" is not an address of an MCP server.`, {
-      hint: 'Addresses begin with https://, http://, wss:// or ws://. For a command, put -- before it.',
+    throw new InvalidInput(`"${target}" is not the URL of an MCP server.`, {
+      hint: 'A URL starts with https://, http://, wss:// or ws://. For a command, put -- before it.',
     })
   if (/^(?:[\w-]+(?:\.[\w-]+)+|localhost)(?::\d+)?\/|^[\w.-]+:\d+$/i.test(target))
-    throw new InvalidInput(`"${target}" looks like an address without its beginning.`, {
+    throw new InvalidInput(`"${target}" looks like a URL without https://.`, {
       hint: `Write ${/^(localhost|127\.)/i.test(target) ? 'http' : 'https'}://${target}, or put -- before it if it is a command.`,
     })
   if (!/^https?:\/\//i.test(target)) return 'stdio'

@@ -27,8 +27,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const interactive = waits && !invocation.flag('yes') && !output.json && isTerminal(0)
   // There is a user at stdin, but the question would not be seen.
   if (interactive && !isTerminal(2))
-    throw new InvalidInput('You cannot be asked here: stderr is not the terminal.', {
-      hint: 'Give --yes to approve without being asked.',
+    throw new InvalidInput('`plugboard approve` cannot ask you here: stderr is not a terminal.', {
+      hint: 'Use --yes to approve without a question.',
     })
   const agreed = interactive ? await askEach(invocation, asked) : asked
   const files = invocation.flag('pin') ? await pinsOf(configuration, agreed.entries) : undefined
@@ -87,7 +87,7 @@ async function askEach(invocation: Invocation, asked: Asked): Promise<Asked> {
     }
     for (const setting of asked.settings) {
       const body = show(setting.written)
-      if (await ask(titleOf(setting), shortPath(setting.file), body, 'Let it count?')) settings.push(setting)
+      if (await ask(titleOf(setting), shortPath(setting.file), body, 'Approve it?')) settings.push(setting)
     }
   } catch (error) {
     if (!(error instanceof Left)) throw error
@@ -134,7 +134,9 @@ function asText(asked: Asked, { entries, settings }: Asked, files: Pins): string
 }
 
 function titleOf({ kind }: PendingSettings): string {
-  return kind === 'hooks' ? 'hooks (commands around calls)' : 'permissions.allow (tools that run unasked)'
+  return kind === 'hooks'
+    ? 'hooks (commands around calls)'
+    : 'permissions.allow (tools that run without a question)'
 }
 
 /** Variables that name the project's folder. */

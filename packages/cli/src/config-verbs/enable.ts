@@ -13,7 +13,7 @@ export async function switchServer(invocation: Invocation, enabled: boolean): Pr
   const word = enabled ? 'on' : 'off'
   invocation.output.result({ name, enabled, changed }, () =>
     changed.length === 0
-      ? `${name} was switched ${word} already`
+      ? `${name} was already switched ${word}`
       : `Switched ${name} ${word} in ${changed.map(shortPath).join(', ')}`,
   )
   return EXIT.done

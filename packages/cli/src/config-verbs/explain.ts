@@ -40,18 +40,18 @@ async function toldOf({ server }: Resolution, { host }: Invocation, { place }: C
   const folders = roots === undefined ? [...new Set([place.root, ...own])] : own
   const named = roots === undefined ? own.filter((folder) => folder !== place.root) : folders
   const notes = [
-    ...(metAs ? [`When it last connected, it was met as ${TRANSPORT_NAMES[metAs]}.`] : []),
-    ...(roots === false ? ['It is told of no folders ("roots": false).'] : []),
+    ...(metAs ? [`Its last connection used ${TRANSPORT_NAMES[metAs]}.`] : []),
+    ...(roots === false ? ['The server gets no folders ("roots": false).'] : []),
     ...(named.length > 0
       ? [
-          `It is told of these folders (roots): ${folders.map((folder) => safe(shortPath(folder))).join(', ')}.`,
+          `The server gets these folders (roots): ${folders.map((folder) => safe(shortPath(folder))).join(', ')}.`,
         ]
       : []),
   ]
   return { notes, data: { ...(metAs && { metAs }), roots: folders } }
 }
 
-const TRANSPORT_NAMES = { http: 'Streamable HTTP', sse: 'the older SSE transport' } as const
+const TRANSPORT_NAMES = { http: 'Streamable HTTP', sse: 'the legacy SSE transport' } as const
 
 /** For an entry with a `url` and no `type`: the transport that was detected. */
 async function metTransport(server: ConfiguredServer, host: Host): Promise<'http' | 'sse' | undefined> {
@@ -191,7 +191,7 @@ function permissionLines(
   const lines = rules.map((one) => [
     `  ${counts(one, server) ? paint[one.action](one.action) : dim(one.action)}`,
     safe(one.rule),
-    dim(`${shortPath(one.file)}${counts(one, server) ? '' : '; does not count for this server'}`),
+    dim(`${shortPath(one.file)}${counts(one, server) ? '' : '; has no effect on this server'}`),
   ])
   const own = server?.entry.permissions
   return [
@@ -200,8 +200,8 @@ function permissionLines(
     ...(server ? ownEffects(server).map((line) => dim(`  ${line}`)) : []),
     dim(
       server?.entry.type === 'sdk'
-        ? '  what no rule names: its own list of harmless tools is allowed, the rest asks'
-        : `  ${lines.length > 0 || own ? 'what no rule names' : 'no rule names it: every tool'} asks when a model calls it`,
+        ? '  no rule matches: its own list of harmless tools is allowed, every other tool asks'
+        : `  ${lines.length > 0 || own ? 'a tool that no rule matches' : 'no rule matches: every tool'} asks when a model calls it`,
     ),
   ]
 }

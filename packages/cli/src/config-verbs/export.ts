@@ -47,9 +47,12 @@ async function writeNew(file: string, text: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST')
-      throw new InvalidInput(`${file} is there already, and another product's file is not ours to change.`, {
-        hint: 'Print to stdout and merge it by hand, or choose a new file.',
-      })
+      throw new InvalidInput(
+        `${file} already exists, and plugboard does not change files of other products.`,
+        {
+          hint: 'Print to stdout and merge it by hand, or choose a new file.',
+        },
+      )
     throw new InvalidInput(`${file} could not be written (${code}).`, { cause: error })
   }
 }

@@ -145,7 +145,7 @@ function report(
         const where = item.file ? ` → ${shortPath(item.file)}` : ''
         const mark =
           item.outcome === 'kept' || item.outcome === 'refused' ? yellow(item.outcome) : green(item.outcome)
-        const kept = item.outcome === 'kept' ? 'It is there already; --force replaces it.' : undefined
+        const kept = item.outcome === 'kept' ? 'It already exists; --force replaces it.' : undefined
         const waits = item.pending
           ? `It came with the project (${shortPath(item.from)}): pending approval. Run \`plugboard approve ${item.name}\` to let it start.`
           : undefined

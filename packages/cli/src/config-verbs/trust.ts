@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (agreed) await trustFolder(configuration, host, true)
   output.result({ folder: root, trusted: agreed }, () =>
     agreed
-      ? `Your servers and hooks now start in ${shortPath(root)}. What the project brings still waits for \`plugboard approve\`.`
+      ? `Your servers and hooks now start in ${shortPath(root)}. Servers of the project itself still wait for \`plugboard approve\`.`
       : `${shortPath(root)} is not trusted; your servers start in a neutral folder.`,
   )
   return EXIT.done
@@ -79,7 +79,7 @@ async function remove(invocation: Invocation, given: string | undefined): Promis
   output.result({ folder, removed }, () =>
     removed
       ? `Forgot the answer about ${shortPath(folder)}.`
-      : `There is no answer about ${shortPath(folder)}; \`plugboard trust --list\` shows those there are.`,
+      : `No answer is stored for ${shortPath(folder)}; \`plugboard trust --list\` shows the stored answers.`,
   )
   return removed ? EXIT.done : EXIT.notFound
 }

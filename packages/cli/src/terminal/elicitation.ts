@@ -203,7 +203,7 @@ async function visit(
   if (what === 'open' && !(await openBrowser(host, url)))
     write(2, `  ${color.yellow('No browser could be started; open the address yourself.')}\n`)
   if (!prompt.retry) return { action: 'accept' }
-  write(2, '  The call is tried again when you are through with it.\n')
+  write(2, '  The call is tried again when you have finished.\n')
   await askKey([{ key: 'c', means: 'done', label: 'done, try again' }], signal)
   return { action: 'accept', done: true }
 }

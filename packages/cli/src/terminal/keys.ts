@@ -7,7 +7,7 @@ import { columnsOf, editorOutput, screenRows, terminalText, write } from '../str
 /** The user left the question. */
 export class Left extends Error {
   constructor() {
-    super('The question was left.')
+    super('The question was closed without an answer.')
     this.name = 'Left'
   }
 }

@@ -20,8 +20,8 @@ export function userPromptOptions(invocation: Invocation, aside: Aside = ALONE):
   const present = isTerminal(0) && isTerminal(2)
   const wantsSampling = invocation.flag('sample')
   if (wantsSampling && !present)
-    throw new InvalidInput('--sample needs a terminal: you write what the model would.', {
-      hint: 'Without it, servers are told that there is no model here.',
+    throw new InvalidInput('--sample needs a terminal: you write the answers of the model there.', {
+      hint: 'Leave it out, and servers learn that no model is available.',
     })
   if (!present) return {}
   const one = inTurn()
@@ -64,7 +64,7 @@ async function consent(
   try {
     return await askKey(
       [
-        { key: 'a', means: 'once', label: 'answer in its place' },
+        { key: 'a', means: 'once', label: 'answer for the model' },
         { key: 'd', means: 'no', label: 'decline' },
       ] as const,
       signal,
@@ -84,8 +84,8 @@ async function answer(_request: SamplingRequest, signal?: AbortSignal) {
   return {
     role: 'assistant',
     content: { type: 'text', text: lines.join('\n').trim() },
-    // It names who answered.
-    model: 'a person at the terminal',
+    // It says what it was.
+    model: 'the user at the terminal',
     stopReason: 'endTurn',
   } as const
 }

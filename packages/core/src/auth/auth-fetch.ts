@@ -147,7 +147,7 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
       challenge,
       new AuthRequired(server.name, {
         wider: true,
-        hint: `It wants more than was granted${scope && ` (${scope})`}. Run \`plugboard login ${server.name}\`.`,
+        hint: `The server requires more scopes than were granted${scope && ` (${scope})`}. Run \`plugboard login ${server.name}\`.`,
       }),
     )
   }
@@ -161,13 +161,13 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
 
   function refusedHeaders(): AuthRequired {
     return new AuthRequired(server.name, {
-      hint: `The server refuses the Authorization of the entry's \`headers\`. Correct it in ${server.source}.`,
+      hint: `The server refuses the Authorization header of the entry. Correct it in ${server.source}.`,
     })
   }
 
   /** The error after a second rejection. */
   async function stillRefused(response: Response, tried: Attempt): Promise<never> {
-    const hint = `The server refuses the login it was given. Run \`plugboard login ${server.name}\`.`
+    const hint = `The server refuses the stored login. Run \`plugboard login ${server.name}\`.`
     throw await asked(
       authChallenge(response.headers),
       new AuthRequired(server.name, tried.login ? { hint } : {}),

@@ -56,7 +56,7 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
   const cancelTimer = options.host.awaitedTimer(AUTH_LIMITS.callbackMs, () =>
     fail(
       new Timeout(
-        `Nobody finished the login of "${options.server}" within ${AUTH_LIMITS.callbackMs / 60_000} minutes.`,
+        `The login of "${options.server}" was not finished within ${AUTH_LIMITS.callbackMs / 60_000} minutes.`,
         {
           server: options.server,
           stage: 'auth',
@@ -154,10 +154,10 @@ async function listen(
 function portError(options: CallbackOptions, port: number, code: string): AuthRefused {
   return new AuthRefused(
     'callback-port-busy',
-    `The login of "${options.server}" needs port ${port} on this machine, and it cannot be had (${code}).`,
+    `The login of "${options.server}" needs port ${port} on this machine, which cannot be opened (${code}).`,
     {
       server: options.server,
-      hint: 'Stop whatever uses it (another login?), or set another `oauth.callbackPort`; `--no-browser` needs no port.',
+      hint: 'Stop the program that uses it (perhaps another login), or set another `oauth.callbackPort`; `--no-browser` needs no port.',
     },
   )
 }

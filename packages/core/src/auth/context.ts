@@ -69,13 +69,10 @@ export function isRemote(server: ConfiguredServer): server is RemoteServer {
 
 export function remoteServer(server: ConfiguredServer): RemoteServer {
   if (isRemote(server)) return server
-  throw new InvalidInput(
-    `"${server.name}" is a ${server.entry.type} server; there is nothing to log in to.`,
-    {
-      server: server.name,
-      stage: 'auth',
-    },
-  )
+  throw new InvalidInput(`"${server.name}" is a ${server.entry.type} server, which has no login.`, {
+    server: server.name,
+    stage: 'auth',
+  })
 }
 
 /** A repository's entry never gets the user's machine credentials, single sign-on or secrets of the environment. */

@@ -130,7 +130,7 @@ async function discoverIdp(server: RemoteServer, idp: Idp): Promise<Authorizatio
     if (String(json.issuer).replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
       throw new AuthRefused(
         'issuer-mismatch',
-        `${shownUrl(url)} speaks for another issuer than ${shownUrl(issuer)}.`,
+        `${shownUrl(url)} names another issuer than ${shownUrl(issuer)}.`,
         {
           server: server.name,
         },
@@ -191,7 +191,7 @@ async function verifiedLifetime(
     // The details of a bad token are hidden: a verifier's message may quote it.
     throw new AuthRefused(
       'bad-id-token',
-      `The ID token of ${shownUrl(as.issuer)} does not hold (signature, issuer, audience or nonce).`,
+      `The ID token of ${shownUrl(as.issuer)} is not valid (signature, issuer, audience or nonce).`,
       {
         server: server.name,
       },
@@ -275,7 +275,7 @@ export async function renewByXaa(
   if (jag.issuedType !== ID_JAG)
     throw new AuthRefused(
       'bad-response',
-      `${shownUrl(session.as.issuer)} exchanged the ID token for something else than a grant.`,
+      `${shownUrl(session.as.issuer)} answered the exchange of the ID token without a grant.`,
       {
         server: server.name,
       },

@@ -136,7 +136,7 @@ async function metadataOf(
     if (echoed !== issuer && `${String(echoed)}/` !== issuer && echoed !== `${issuer}/`)
       throw new AuthRefused(
         'issuer-mismatch',
-        `${shownUrl(url)} speaks for another issuer (${shownUrl(String(echoed))}) than the one asked (${shownUrl(issuer)}).`,
+        `${shownUrl(url)} names another issuer (${shownUrl(String(echoed))}) than the one requested (${shownUrl(issuer)}).`,
         {
           server: server.name,
           hint: 'The authorization server is misconfigured or hostile; do not log in there.',
@@ -233,7 +233,7 @@ export function checkedAuthorizationUrl(server: string, value: unknown): string 
 function badMetadata(server: { readonly name: string }, what: string | URL, how: string): AuthRefused {
   return new AuthRefused('bad-metadata', `The authorization metadata ${shownUrl(what)} ${how}.`, {
     server: server.name,
-    hint: 'Tell whoever runs the server, or name the right document in `oauth.authServerMetadataUrl`.',
+    hint: 'Report it to the operator of the server, or name the right document in `oauth.authServerMetadataUrl`.',
   })
 }
 

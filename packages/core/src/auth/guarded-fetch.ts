@@ -74,7 +74,7 @@ function checkScheme(url: URL, options: GuardOptions): void {
   throw new AuthRefused(
     'insecure-url',
     `An authorization request to ${shownUrl(url)} was refused: it has to be https (http only on this machine) and carry no password.`,
-    { ...who(options), hint: 'Ask whoever runs the server to offer https.' },
+    { ...who(options), hint: 'Ask the operator of the server to offer https.' },
   )
 }
 
@@ -116,7 +116,7 @@ function refusePrivate(
 ): AuthRefused {
   return new AuthRefused(
     'private-address',
-    `An authorization request to ${shownUrl(url)} was refused: ${address} is a ${zone ?? 'strange'} address, and "${options.serverName}" is not there itself.`,
+    `An authorization request to ${shownUrl(url)} was refused: ${address} is a ${zone ?? 'strange'} address, and "${options.serverName}" itself is not at such an address.`,
     {
       ...who(options),
       hint: 'If that address really is your authorization server, name it in `oauth.authServerMetadataUrl`.',

@@ -225,7 +225,7 @@ async function revoke(
   known: Login,
 ): Promise<{ revoked: boolean; reason?: string }> {
   if (!known.as.revocation_endpoint)
-    return { revoked: false, reason: 'The authorization server offers no way to take tokens back.' }
+    return { revoked: false, reason: 'The authorization server has no revocation endpoint.' }
   const oauth = await import('oauth4webapi')
   const fetch = fetchFor(server, context)
   const auth = await clientAuthentication(known.as, known.client)

@@ -111,7 +111,7 @@ function interpret(
       error: new IoError(`${where} answered ${status}.`, {
         server,
         stage: 'auth',
-        hint: 'The authorization server is in trouble; the login is kept and tried again later.',
+        hint: 'The authorization server failed. The login is kept, and the client tries again later.',
       }),
     }
   if (status !== 200 || !body || typeof body.access_token !== 'string' || body.access_token === '')

@@ -177,7 +177,7 @@ function whyAsked(server: RemoteServer, why: 'no-login' | 'expired' | 'refused')
   const reasons = {
     'no-login': `Run \`plugboard login ${server.name}\`.`,
     expired: `The login has expired and cannot renew itself. Run \`plugboard login ${server.name}\`.`,
-    refused: `The server refuses the login it was given. Run \`plugboard login ${server.name}\`.`,
+    refused: `The server refuses the stored login. Run \`plugboard login ${server.name}\`.`,
   }
   return { hint: reasons[why] }
 }

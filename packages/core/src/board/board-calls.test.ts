@@ -157,7 +157,7 @@ describe('permission', () => {
     const alone = await board({ servers: [], inProcess: { in: serve } })
     await expect(alone.call('in.write')).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',
-      message: expect.stringContaining('nobody to ask'),
+      message: expect.stringContaining('no user to ask'),
     })
     const { ask, asked } = asking(['once', 'session', 'no'])
     const made = await board({ servers: [], inProcess: { in: serve }, ask })

@@ -368,7 +368,7 @@ function toolWithoutServer(name: string, known: readonly string[]): NotFound {
     stage: 'call',
     hint:
       meant === undefined
-        ? 'A tool is called `server.tool` or `mcp__server__tool`, and no server here fits that. Run `plugboard tools` to see them.'
+        ? 'A tool is called `server.tool` or `mcp__server__tool`, and no server here matches that. Run `plugboard tools` to see them.'
         : meant === typed
           ? `That is a server. Run \`plugboard tools ${meant}\` to see its tools.`
           : `There is no server "${typed}". Did you mean ${prefix}${meant}${rest}?`,

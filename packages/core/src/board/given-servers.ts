@@ -19,7 +19,7 @@ async function givenServer(given: Partial<ConfiguredServer>, path: string): Prom
   const { name, entry } = given
   if (typeof name !== 'string' || name === '') throw wrong(`${path}.name`, 'expected the name of the server')
   if (typeof entry !== 'object' || entry === null)
-    throw wrong(`${path}.entry`, 'expected what a file says about a server: {"command": …} or {"url": …}')
+    throw wrong(`${path}.entry`, 'expected a server entry as in a file: {"command": …} or {"url": …}')
   if (isWhole(entry) && given.signature !== undefined && given.scope !== undefined)
     return given as ConfiguredServer
   const whole = isWhole(entry) ? entry : await completed(entry, `${path}.entry`)
@@ -59,7 +59,7 @@ async function completed(entry: object, path: string): Promise<ServerEntry> {
   const fault = outcome.faults.find(({ severity }) => severity === 'error')
   const steps =
     fault?.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('') ?? ''
-  throw wrong(`${path}${steps}`, fault?.message ?? 'is no server entry', fault?.hint)
+  throw wrong(`${path}${steps}`, fault?.message ?? 'is not a server entry', fault?.hint)
 }
 
 function wrong(path: string, message: string, hint?: string): InvalidInput {

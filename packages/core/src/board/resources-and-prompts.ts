@@ -106,7 +106,7 @@ export class ResourcesAndPrompts {
     await this.#on.permit(server, 'resources/subscribe', uri, context)
     const capabilities = await capabilitiesOf(server, connection, context.signal)
     if (capabilities.resources?.subscribe !== true)
-      throw new InvalidInput(`"${server}" does not tell when its resources change.`, {
+      throw new InvalidInput(`"${server}" does not notify clients when its resources change.`, {
         server,
         stage: 'call',
       })

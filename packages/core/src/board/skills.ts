@@ -92,7 +92,7 @@ function wantedFile(server: string, entries: readonly SkillEntry[], name: string
   if (named.length > 1)
     throw new InvalidInput(`"${server}" has more than one skill named "${name}".`, {
       ...details,
-      hint: `Say which by its address: ${some(named.map(({ uri }) => uri))}.`,
+      hint: `Name one by its address: ${some(named.map(({ uri }) => uri))}.`,
     })
   if (skill.files === 'dynamic') return dynamicFile(server, skill, file)
   const listed = skill.files.find(({ path }) => path === file)
@@ -110,7 +110,7 @@ function dynamicFile(server: string, skill: SkillEntry, path: string): WantedFil
   const folder = folderOf(skill.uri) ?? ''
   const uri = `${folder}/${path.split('/').map(encodeURIComponent).join('/')}`
   if (pathBelow(folder, uri) !== path)
-    throw new InvalidInput(`"${path}" is no path below the folder of the skill "${skill.name}".`, {
+    throw new InvalidInput(`"${path}" is not a path below the folder of the skill "${skill.name}".`, {
       server,
       stage: 'call',
     })

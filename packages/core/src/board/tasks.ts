@@ -36,7 +36,7 @@ export async function callAsTask(
   const { taskId, pollInterval } = started.task
   const server = connection.server.name
   if (typeof taskId !== 'string')
-    throw new ToolError(name, 'The server started a task without a name.', { server })
+    throw new ToolError(name, 'The server started a task without an id.', { server })
   onTask?.(taskId)
   const follow = followStatus(connection, host, taskId, pollInterval, onProgress)
   try {

@@ -40,7 +40,7 @@ export class UrlElicitations {
       const done = () => end(resolve)
       const onAbort = () => end(() => reject(new Cancelled(undefined, { server, stage: 'call' })))
       const stopTimer = this.#host.awaitedTimer(ms, () => {
-        const text = `"${server}" did not say within ${ms / 1000} s that the page was finished; the call is tried again. Answer with \`done: true\` once the user is through with it, and nothing waits.`
+        const text = `"${server}" did not confirm within ${ms / 1000} s that the user finished the page; the call is tried again. To skip this wait, answer with \`done: true\` when the user has finished.`
         this.#events.emit('warning', { text, server })
         done()
       })

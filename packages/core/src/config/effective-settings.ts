@@ -139,8 +139,8 @@ export function ignoredSettings({ kind, file, written }: PendingSettings): Diagn
     path: kind === 'hooks' ? 'hooks' : 'permissions.allow',
     message:
       kind === 'hooks'
-        ? 'does not count: the file lies inside the project and you have not approved these hooks'
-        : `${rules === 1 ? 'one rule does' : `${rules} rules do`} not count: the file lies inside the project and you have not approved ${rules === 1 ? 'it' : 'them'}`,
+        ? 'has no effect: the file is in the project and you have not approved these hooks'
+        : `${rules === 1 ? 'one rule has' : `${rules} rules have`} no effect: the file is in the project and you have not approved ${rules === 1 ? 'it' : 'them'}`,
     hint: 'Run `plugboard approve`: it shows them and asks.',
   }
 }

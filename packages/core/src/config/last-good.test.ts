@@ -70,10 +70,10 @@ describe('a file that is read again', () => {
   it('has no last good content when it was broken from the start', async () => {
     write(SETTINGS, '{')
     let now = await load()
-    expect(messages(now)).not.toContain('stays in force')
+    expect(messages(now)).not.toContain('stays in effect')
     write(SETTINGS, '{ "mcpServers": ')
     now = await reloadConfiguration(now)
-    expect(messages(now)).not.toContain('stays in force')
+    expect(messages(now)).not.toContain('stays in effect')
     expect(names(now)).toEqual([])
   })
 
@@ -119,7 +119,7 @@ describe('a part of a file', () => {
     const next = await reloadConfiguration(first)
     expect(next.resolutions.get('a')?.hash).toBe(hash)
     expect(next.servers.map(({ entry }) => entry)).toMatchObject([{ command: 'a' }, { command: 'b2' }])
-    expect(messages(next)).toContain('stays in force')
+    expect(messages(next)).toContain('stays in effect')
   })
 
   it('that broke stays as it was: a settings key, while the others change', async () => {
@@ -160,7 +160,7 @@ describe('a plugin', () => {
     write('plug/.mcp.json', { mcpServers: { c: { command: 'c' } } })
     const broken = await reloadConfiguration(first)
     expect(names(broken)).toEqual(['a', 'b'])
-    expect(messages(broken)).toContain('stays in force')
+    expect(messages(broken)).toContain('stays in effect')
     rmSync(at('plug'), { recursive: true })
     expect(names(await reloadConfiguration(broken))).toEqual(['a', 'b'])
     write('plug/plugin.json', { name: 'plug', mcpServers: { b: { command: 'b' } } })

@@ -5,7 +5,7 @@ import type { Settings } from './settings.ts'
 import type { Source } from './sources.ts'
 import type { Diagnostic } from './types.ts'
 
-const STAYS = 'what it said before stays in force'
+const STAYS = 'the last good content stays in effect'
 
 /** The same row in the table of sources, read at another time. */
 export function sameSource(a: Source, b: Source): boolean {
@@ -35,7 +35,7 @@ export function goneFault(file: string): Diagnostic {
     severity: 'error',
     file,
     message: 'the file is gone; its servers keep running until it is back or the board restarts',
-    hint: 'Put it back. To remove what it said, write {} into it.',
+    hint: 'Restore the file. To remove its settings on purpose, write {} into it.',
   }
 }
 
@@ -44,7 +44,7 @@ export function emptyFault(file: string): Diagnostic {
     severity: 'error',
     file,
     message: `the file is empty; ${STAYS}`,
-    hint: 'Restore it. To remove what it said, write {} into it.',
+    hint: 'Restore its content. To remove its settings on purpose, write {} into it.',
   }
 }
 

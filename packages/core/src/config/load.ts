@@ -212,7 +212,7 @@ function assertOwnHome({ root, home, env }: Place): void {
   const real = realPath(own)
   if (real !== root && isInside(real, root) && !isInside(realPath(home), root))
     throw new InvalidInput(
-      `PLUGBOARD_HOME (${own}) lies inside the project ${root}, which could have brought what is in it.`,
+      `PLUGBOARD_HOME (${own}) is inside the project ${root}, so a repository could have put files into it.`,
       { hint },
     )
 }
@@ -406,7 +406,7 @@ function saysSomething({ approvals, settings, folder }: ProjectRecords): boolean
 const APPROVALS_GONE = (file: string): Diagnostic => ({
   ...goneFault(file),
   message: 'the file is gone; what was approved keeps running until it is back or the board restarts',
-  hint: 'Put it back, or run `plugboard reset-project-choices` to take the approvals back.',
+  hint: 'Restore the file, or run `plugboard reset-project-choices` to withdraw the approvals.',
 })
 
 function isThere(file: string): boolean {

@@ -87,7 +87,7 @@ function assertAddable(name: string, written: unknown, source: Source, configura
       {
         server: name,
         stage: 'config',
-        hint: 'Ask whoever manages this machine.',
+        hint: 'Ask the administrator of this machine.',
       },
     )
   const fault = newNameFault(name)
@@ -163,7 +163,7 @@ export async function setEnabled(
   const foreign = lists.find(({ source }) => !files.has(source.file))
   if (foreign)
     throw new InvalidInput(
-      `"${name}" is switched off in ${foreign.source.file}, which is not only yours to edit.`,
+      `"${name}" is switched off in ${foreign.source.file}, which you share with others.`,
       { server: name, hint: `Remove it from "${foreign.key}" there.` },
     )
   for (const { source, key } of lists)

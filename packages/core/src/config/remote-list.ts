@@ -47,7 +47,7 @@ interface Problem {
 const MAX_REDIRECTS = 3
 const DEAD_CONNECTION = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
 const ONLINE = 'Check the address and the network.'
-const KEEPER = 'Tell whoever keeps the list.'
+const KEEPER = 'Report it to the maintainer of the list.'
 const SHAPE = { keys: ['mcpServers', 'servers'], flat: false } as const
 
 /** Throws only on abort: any failure is a diagnostic. */

@@ -277,7 +277,7 @@ function notesOn(entry: ServerEntry, source: Source, input: ResolveInput): strin
   const notes: string[] = []
   if (entry.type === 'http' && entry.fallbackToSse)
     notes.push(
-      'It has a "url" and no "type": Streamable HTTP, and the older SSE transport if that answers 4xx.',
+      'It has a "url" and no "type": Streamable HTTP, and the legacy SSE transport if that answers 4xx.',
     )
   if (entry.type === 'stdio' && entry.cwd === undefined && !startsInProject(source, input))
     notes.push(

@@ -191,8 +191,9 @@ function kindOf(given: Readonly<Record<string, unknown>>): Kind {
 /** Entries copied from another product are a common mistake, and easy to recognise. */
 function foreignHint(given: Readonly<Record<string, unknown>>): string | undefined {
   if ('serverUrl' in given)
-    return '"serverUrl" is Windsurf\'s word: write "url", or run `plugboard import windsurf`.'
-  if ('httpUrl' in given) return '"httpUrl" is Gemini\'s word: write "url", or run `plugboard import gemini`.'
+    return '"serverUrl" is the key of Windsurf: write "url", or run `plugboard import windsurf`.'
+  if ('httpUrl' in given)
+    return '"httpUrl" is the key of Gemini: write "url", or run `plugboard import gemini`.'
   if ('mcpServers' in given || 'servers' in given)
     return 'This is a list of servers, not one server; put it under "mcpServers" at the top of the file.'
   return undefined

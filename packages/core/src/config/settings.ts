@@ -298,10 +298,10 @@ export function readSettings(
         'error',
         nodeAt(found.value, steps)?.offset ?? found.offset,
         [key, ...steps].join('.'),
-        `"${key}" is not right: ${issue.message}`,
+        `"${key}" is not valid: ${issue.message}`,
         value === undefined
           ? 'The whole key was ignored.'
-          : 'Repair it; what is right in the key still counts.',
+          : 'Correct it; the valid parts of the key still apply.',
       )
     }
   }

@@ -61,7 +61,7 @@ async function refuseLinks(file: string, root: string): Promise<void> {
     path = join(path, step)
     if (!(await lstat(path).catch(() => undefined))?.isSymbolicLink()) continue
     throw new InvalidInput(
-      `${path} is a symbolic link, and plugboard writes through no link inside a project.`,
+      `${path} is a symbolic link, and plugboard does not write through links inside a project.`,
       {
         hint: 'Nothing was changed. Look where it leads, and replace it by a real file or folder.',
       },

@@ -138,7 +138,7 @@ describe('lists of real servers', () => {
     expect(lines.filter((line) => line.startsWith('tools/list:'))).toHaveLength(2)
     const told = events.flatMap((event) => (event.type === 'warning' ? [event.text] : []))
     expect(told).toEqual([
-      'raw: a tool that is no object; it is left out',
+      'raw: a tool that is not an object; it is left out',
       'raw: a tool without a name; it is left out',
     ])
   })

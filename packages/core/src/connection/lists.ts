@@ -294,7 +294,7 @@ export const SKILLS: ListSpec<SkillEntry> = {
 }
 
 function missing(what: string, item: unknown, key: string): string | undefined {
-  if (!isObject(item)) return `a ${what} that is no object`
+  if (!isObject(item)) return `a ${what} that is not an object`
   if (typeof item[key] !== 'string' || item[key] === '') return `a ${what} without a ${key}`
   return undefined
 }

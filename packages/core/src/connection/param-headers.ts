@@ -117,9 +117,9 @@ function mark(
   const header = schema[KEY]
   const where = path.join('.') || 'the root'
   if (!reachable || path.length === 0) return `${KEY} at ${where} cannot be read from the arguments`
-  if (typeof header !== 'string' || !TOKEN.test(header)) return `${KEY} at ${where} is no header name`
+  if (typeof header !== 'string' || !TOKEN.test(header)) return `${KEY} at ${where} is not a header name`
   if (!TYPES.has(schema.type)) return `${KEY} at ${where} is not on a string, integer or boolean`
-  if (names.has(header.toLowerCase())) return `${KEY} "${header}" is there twice`
+  if (names.has(header.toLowerCase())) return `${KEY} "${header}" is used twice`
   names.add(header.toLowerCase())
   marked.push({ header, path })
   return undefined

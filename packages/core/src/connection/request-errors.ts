@@ -221,12 +221,15 @@ function stderrLines({ tail }: Pick<ErrorPlace, 'tail'>, shownText = ''): string
 
 /** A server that was pinged and did not respond. */
 export function deaf(server: string, cause: RequestTimedOut): IoError {
-  return new IoError(`"${server}" no longer answers: it said nothing for ${cause.afterMs} ms when asked.`, {
-    server,
-    stage: 'call',
-    hint: 'It is started again when it is needed.',
-    cause,
-  })
+  return new IoError(
+    `"${server}" no longer answers: it did not answer a health check for ${cause.afterMs} ms.`,
+    {
+      server,
+      stage: 'call',
+      hint: 'It is started again when it is needed.',
+      cause,
+    },
+  )
 }
 
 function reasonOf(error: unknown): string {

@@ -134,7 +134,7 @@ class WireSession implements Session {
   }
 
   get #facts(): ProbeAnswer {
-    if (!this.#answered) throw new BadResponse('the session has not been greeted')
+    if (!this.#answered) throw new BadResponse('the session is not initialized yet')
     return this.#answered
   }
   get era(): Era {
@@ -213,7 +213,7 @@ class WireSession implements Session {
 
   async listen(filter: ListenFilter, options: SessionRequest = {}): Promise<Subscription> {
     if (this.era === 'legacy')
-      throw new JsonRpcError(RPC.methodNotFound, 'subscriptions/listen is not in this era')
+      throw new JsonRpcError(RPC.methodNotFound, 'this protocol version has no subscriptions/listen')
     const id = `listen:${++this.#listens}`
     const stop = new AbortController()
     const over = this.#wire
@@ -300,7 +300,7 @@ class WireSession implements Session {
     const state = result.requestState
     const answer = async ([key, entry]: [string, unknown]): Promise<[string, Json]> => {
       if (!isObject(entry) || typeof entry.method !== 'string')
-        throw new JsonRpcError(RPC.internal, `The server asked for an input "${key}" that is no request`)
+        throw new JsonRpcError(RPC.internal, `The server asked for an input "${key}" that is not a request`)
       const asked = isObject(entry.params) ? entry.params : {}
       const until = signal ?? new AbortController().signal
       return [key, await this.#asks.answer(entry.method, asked, until, { key, requestState: state })]

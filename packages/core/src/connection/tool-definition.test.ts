@@ -23,7 +23,7 @@ describe('a tool on arrival', () => {
   })
 
   it.each([
-    ['no object', 7, 'a tool that is no object'],
+    ['no object', 7, 'a tool that is not an object'],
     ['no name', { inputSchema: {} }, 'a tool without a name'],
     ['an empty name', { name: '', inputSchema: {} }, 'a tool without a name'],
     [

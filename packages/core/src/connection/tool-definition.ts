@@ -9,7 +9,7 @@ export const MISSING_INPUT_SCHEMA: Json = Object.freeze({ type: 'object' })
 
 /** The tool, or a sentence on why it is left out. `note` receives what was changed in one that stays. */
 export function parseTool(item: unknown, note: (text: string) => void): ToolDefinition | string {
-  if (!isObject(item)) return 'a tool that is no object'
+  if (!isObject(item)) return 'a tool that is not an object'
   const { name } = item
   if (typeof name !== 'string' || name === '') return 'a tool without a name'
   if (name.length > DEFINITION_LIMITS.nameChars)

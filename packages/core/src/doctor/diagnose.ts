@@ -75,7 +75,7 @@ function decided({ name, contenders, server, expansions, policy, trust }: Resolu
         failed(
           'policy',
           `${hidden.verdict.by} allows its own servers only.`,
-          'Ask who manages this machine.',
+          'Ask the administrator of this machine.',
         ),
       ]
     const fault = contenders
@@ -122,7 +122,7 @@ function decided({ name, contenders, server, expansions, policy, trust }: Resolu
     return [
       config,
       trusted,
-      failed('policy', `${disabled.text}.`, 'Change the policy in that file, or ask who manages it.'),
+      failed('policy', `${disabled.text}.`, 'Change the policy in that file, or ask its administrator.'),
     ]
   return [config, trusted, passed('policy', policy?.admitted ? policy.by : undefined)]
 }
@@ -146,7 +146,7 @@ function connectedSteps(entry: ServerEntry, { session }: Connected, { catalog }:
       'era',
       `${who} speaks ${protocolVersion} (${era === 'modern' ? 'server/discover' : 'initialize'})`,
     ),
-    ...(entry.type === 'stdio' || entry.type === 'sdk' ? [] : [passed('auth', 'accepted as we are')]),
+    ...(entry.type === 'stdio' || entry.type === 'sdk' ? [] : [passed('auth', 'accepted')]),
     passed('capabilities', Object.keys(capabilities).slice(0, 20).join(', ') || 'none'),
     passed(
       'lists',
@@ -249,15 +249,16 @@ async function httpStep(entry: RemoteEntry, name: string, error: PlugboardError,
   return failed('http', error.message, error.hint)
 }
 
-const STUCK_HINT = 'It takes connections but does not answer: see whether it is stuck, or raise MCP_TIMEOUT.'
+const STUCK_HINT =
+  'The server accepts connections but does not answer: check whether it hangs, or raise MCP_TIMEOUT.'
 
 function statusHint(entry: RemoteEntry, status: number): string {
-  if (status < 400) return 'It points elsewhere: put the address it points to into `url`.'
+  if (status < 400) return 'The server redirects: put the address it redirects to into `url`.'
   if (status === 404) return 'Nothing is at this path: correct it (many servers have theirs at /mcp or /sse).'
   if (status === 405 || status === 406)
     return `This path does not take what a "${entry.type}" client sends: set \`type\` to ${entry.type === 'sse' ? '"http"' : '"sse"'}, or correct the path.`
-  if (status === 429) return 'It is asked too often: wait and try again.'
-  if (status >= 500) return 'The server itself fails, or the gateway before it: look at its own log.'
+  if (status === 429) return 'The server gets too many requests: wait and try again.'
+  if (status >= 500) return 'The server or the gateway in front of it failed: look at its log.'
   return 'Check the URL and the headers of this server.'
 }
 

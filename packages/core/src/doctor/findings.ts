@@ -73,7 +73,7 @@ function* descriptionFindings(description: string | undefined): Generator<Bare> 
   if (description === undefined || description.trim() === '')
     yield {
       kind: 'description-missing',
-      message: 'it has no description; the model is given its name in words',
+      message: 'it has no description; the model gets a description made from its name',
     }
   else if (description.length > TOOL_LIMITS.descriptionChars)
     yield {
@@ -150,6 +150,6 @@ function* referenceFindings(
     yield {
       kind: 'remote-ref',
       where,
-      message: `\`$ref\` to another document ("${shown}"), which nobody fetches`,
+      message: `\`$ref\` to another document ("${shown}"), which is not fetched`,
     }
 }

@@ -90,7 +90,7 @@ export async function reachHost(url: URL, host: Host, signal?: AbortSignal): Pro
     return [
       failed(
         'dns',
-        `${by}the name "${name}" leads nowhere (${found.fault}).`,
+        `${by}the name "${name}" cannot be resolved (${found.fault}).`,
         proxy ? 'Check HTTPS_PROXY and HTTP_PROXY.' : 'Check the spelling of the host, and your network.',
       ),
     ]
@@ -200,7 +200,11 @@ async function tlsHandshake(socket: Socket, name: string, host: Host): Promise<S
     }
     const stop = host.awaitedTimer(DOCTOR_LIMITS.stepMs, () =>
       end(
-        failed('tls', `${name} did not answer the handshake.`, 'Is it https at all? Try the URL with http:.'),
+        failed(
+          'tls',
+          `${name} did not answer the handshake.`,
+          'The port may not be https: try the URL with http:.',
+        ),
       ),
     )
     secured.once('secureConnect', () => {
@@ -209,7 +213,7 @@ async function tlsHandshake(socket: Socket, name: string, host: Host): Promise<S
     })
     secured.on('error', (error: NodeJS.ErrnoException) => {
       const code = tlsCode(error) ?? error.code ?? 'unknown'
-      end(failed('tls', `The certificate or handshake of ${name} does not hold (${code}).`, tlsHint(code)))
+      end(failed('tls', `The certificate or TLS handshake of ${name} failed (${code}).`, tlsHint(code)))
     })
   })
 }
@@ -217,7 +221,7 @@ async function tlsHandshake(socket: Socket, name: string, host: Host): Promise<S
 function tlsHint(code: string): string {
   if (Object.hasOwn(TLS_HINTS, code)) return TLS_HINTS[code] ?? ''
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO' || code === 'ECONNRESET')
-    return 'The port may not speak https at all: try the URL with http:.'
+    return 'The port may not be https: try the URL with http:.'
   return 'If you trust its authority, name the certificate file in NODE_EXTRA_CA_CERTS.'
 }
 

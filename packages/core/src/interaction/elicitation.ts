@@ -114,7 +114,7 @@ async function askOnce(
   }
   const url = request.mode === 'url' ? readUrl(request.url) : undefined
   if (url && !url.ok) {
-    ports.warn?.(`${request.server} asked to open something that is not opened: ${url.problem}.`)
+    ports.warn?.(`${request.server} asked for a page that is not opened: ${url.problem}.`)
     return DECLINE
   }
   const hooked = await ports.hooks?.elicitation(request, signal)

@@ -139,7 +139,7 @@ export function samplingQuestion(request: SamplingRequest, layout: LayoutOptions
   const { server, maxTokens, systemPrompt, messages, temperature, stopSequences } = request
   return questionText(
     {
-      head: `${nameText(server)} wants a model's answer. May it have one?`,
+      head: `${nameText(server)} asks for an answer of the model. Allow it?`,
       notes: [`It gets at most ${maxTokens} tokens back. The model would read:`],
       values: {
         ...(systemPrompt !== undefined && { systemPrompt }),

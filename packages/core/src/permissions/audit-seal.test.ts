@@ -95,9 +95,9 @@ describe('seals of the audit log', () => {
     const lines = await rows()
     await put(lines.slice(0, 2))
     await unlink(`${path}.head`)
-    expect(await verifyAudit(path, keys)).toMatchObject({ ok: false, problem: /note of where/ })
+    expect(await verifyAudit(path, keys)).toMatchObject({ ok: false, problem: /end mark/ })
     await write(1)
-    expect(await verifyAudit(path, keys)).toMatchObject({ ok: false, problem: /taken away/ })
+    expect(await verifyAudit(path, keys)).toMatchObject({ ok: false, problem: /removed/ })
   })
 
   it('show that the whole log is gone', async () => {

@@ -85,7 +85,7 @@ describe('the audit log', () => {
     await write(1)
     expect(await verifyAudit(path)).toMatchObject({
       ok: false,
-      problem: 'follows lines that were taken away',
+      problem: 'follows lines that were removed',
     })
   })
 

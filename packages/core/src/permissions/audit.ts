@@ -391,11 +391,13 @@ export async function verifyAudit(path: string, keys?: AuditKeys): Promise<Audit
   if (head && last < head.seq) return cut('is missing: the end was cut off')
   const rotatedAway = Math.max(0, firstSeq - 1)
   if (!key) return { ok: true, lines, firstSeq, rotatedAway }
-  if (!head) return cut('may be missing: the note of where the log ends was taken away')
+  if (!head) return cut('may be missing: the end mark of the log was removed')
   if (head.seq >= key.since && !isSealed(key, 'head', head.seq, head.hash, head.mac))
-    return cut('may be missing: the note of where the log ends has no seal of this key')
+    return cut('may be missing: the end mark of the log has no seal of this key')
   if (last >= key.since && unsealed > last - key.since)
-    return cut('is not sealed, and neither is any line since the key is in use: the seals were taken away')
+    return cut(
+      'is not sealed, and neither is any other line since the key came into use: the seals were removed',
+    )
   return { ok: true, lines, firstSeq, rotatedAway, seals: { key: key.kept, since: key.since, unsealed } }
 }
 
@@ -414,22 +416,22 @@ function checkRow(
   if (!entry || hash === undefined || typeof entry.seq !== 'number')
     return { problem: 'is not an audit line' }
   if (digest(row.replace(HASH_FIELD, '}')) !== hash) return { problem: 'was changed after it was written' }
-  if (entry.kind === 'gap') return { problem: 'follows lines that were taken away' }
+  if (entry.kind === 'gap') return { problem: 'follows lines that were removed' }
   if (previous && (entry.seq !== previous.seq + 1 || entry.prev !== previous.hash))
     return { problem: 'does not follow the line before it' }
   if (!previous && entry.seq === 1 && entry.prev !== START) return { problem: 'does not start the chain' }
   if (!key)
     return mac === undefined
       ? { entry, hash, isSealed: false }
-      : { problem: 'is sealed with a key that is not here, so nothing can be said about it' }
+      : { problem: 'is sealed with a key that is not here, so it cannot be checked' }
   const mustStart = startsFile && entry.seq >= key.since
   if (mac === undefined)
     return mustStart
-      ? { problem: 'does not start its file: lines before it were taken out' }
+      ? { problem: 'does not start its file: lines before it were removed' }
       : { entry, hash, isSealed: false }
   return isSealed(key, startsFile ? 'first' : 'line', entry.seq, hash, mac)
     ? { entry, hash, isSealed: true }
-    : { problem: 'has a seal that does not fit: it, or a line before it, was changed or taken out' }
+    : { problem: 'has a seal that does not fit: it, or a line before it, was changed or removed' }
 }
 
 /** The latest lines, newest last, for display. */

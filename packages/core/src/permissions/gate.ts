@@ -103,11 +103,11 @@ export class PermissionGate {
     if (caller === 'user')
       return { outcome: 'allow', reason: { ...reason, kind: 'user', text: 'the user called it directly' } }
     if (caller === 'client' && !this.#options.askForClients)
-      return { outcome: 'allow', reason: { ...reason, kind: 'client', text: 'asking is left to the client' } }
+      return { outcome: 'allow', reason: { ...reason, kind: 'client', text: 'the client asks its own user' } }
     if (!this.#options.ask)
       return {
         outcome: 'deny',
-        reason: { ...reason, kind: 'nobody', text: `${reason.text}, and there is nobody to ask` },
+        reason: { ...reason, kind: 'nobody', text: `${reason.text}, and there is no user to ask` },
       }
     return undefined
   }

@@ -22,11 +22,11 @@ export function permissionQuestion(
   const isEmpty = args === undefined || (typeof args === 'object' && Object.keys(args ?? {}).length === 0)
   return questionText(
     {
-      head: `May it ${resource ? 'read' : 'call'} ${nameText(server)}: ${nameText(tool)}?`,
+      head: `Allow ${resource ? 'reading' : 'calling'} ${nameText(server)}: ${nameText(tool)}?`,
       tone: toneOf(request),
       notes: [
         ...(title === undefined || title === tool ? [] : [`title: ${quoted(title.slice(0, 200))}`]),
-        `It asks because ${exactLine(reason.text)}${source}.`,
+        `Asked because ${exactLine(reason.text)}${source}.`,
         ...(saves ? [alwaysNote(saves)] : []),
         ...(changes ? ['Its definition changed since you accepted it:'] : []),
         ...(isEmpty && !resource ? ['no arguments'] : []),

@@ -16,7 +16,7 @@ export async function readSkillText(markdown: string): Promise<SkillText | strin
   if (!open) return 'it does not begin with a line of "---"'
   const head = text.slice(open[0].length, open[0].length + SKILL_LIMITS.frontmatterChars)
   const close = /^---[ \t]*\r?$/m.exec(head)
-  if (!close) return `its head has no end within ${SKILL_LIMITS.frontmatterChars} characters`
+  if (!close) return `its frontmatter has no end within ${SKILL_LIMITS.frontmatterChars} characters`
   const rest = text.slice(open[0].length + close.index + close[0].length)
   const frontmatter = await parseHead(head.slice(0, close.index))
   if (typeof frontmatter === 'string') return frontmatter
@@ -27,13 +27,13 @@ async function parseHead(yaml: string): Promise<Readonly<Record<string, unknown>
   const { parseDocument } = await import('./yaml.ts')
   const document = parseDocument(yaml, { version: '1.2', schema: 'core', uniqueKeys: true, stringKeys: true })
   const [fault] = [...document.errors, ...document.warnings]
-  if (fault) return `its head is not plain YAML: ${fault.message.split('\n', 1)[0]}`
+  if (fault) return `its frontmatter is not plain YAML: ${fault.message.split('\n', 1)[0]}`
   try {
     // An alias may expand without limit.
     const value: unknown = document.toJS({ maxAliasCount: 0 })
-    return isObject(value) ? value : 'its head is not a list of fields'
+    return isObject(value) ? value : 'its frontmatter is not a list of fields'
   } catch {
-    return 'its head uses aliases'
+    return 'its frontmatter uses aliases'
   }
 }
 

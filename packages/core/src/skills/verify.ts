@@ -45,7 +45,7 @@ export async function verifyFile(wanted: WantedFile, sent: readonly SentContent[
   const fault = (reason: SkillFault, what: string, lines?: readonly string[]) =>
     new SkillUnverified(server, skill.name, reason, `${path}: ${what}`, { uri, differences: lines })
   const content = sent.find((one) => sameAddress(one.uri, uri))
-  if (!content) throw fault('missing', 'the server answered with something else')
+  if (!content) throw fault('missing', 'the server answered with another resource')
   const bytes = bytesOf(content)
   if (!bytes) throw fault('encoding', 'the server sent bytes that are not base64')
   if (listed && bytes.length !== listed.size)
@@ -73,7 +73,7 @@ export async function verifyFile(wanted: WantedFile, sent: readonly SentContent[
   if (different.length > 0)
     throw fault(
       'frontmatter',
-      `its head is not what the server listed: ${different.slice(0, 5).join('; ')}`,
+      `its frontmatter differs from what the server listed: ${different.slice(0, 5).join('; ')}`,
       different,
     )
   return { ...file, ...read }

@@ -90,10 +90,10 @@ describe('a permission question', () => {
       saves: { rule: 'mcp__files__write_file', file: '~/s.json' },
     })
     expect(plainQuestion(question).split('\n')).toEqual([
-      'May it call files: write_file?',
+      'Allow calling files: write_file?',
       '  may change or delete: the server does not say that it does neither',
       '  title: "Write File"',
-      '  It asks because the rule "mcp__files" asks (/s.json).',
+      '  Asked because the rule "mcp__files" asks (/s.json).',
       '  "always" adds mcp__files__write_file to permissions.allow in ~/s.json.',
       '  path: "src/a.ts"',
       '  mode: 420',

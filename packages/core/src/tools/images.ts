@@ -72,7 +72,7 @@ async function resize(sharp: Sharp, bytes: Buffer, mimeType: string): Promise<Sh
         height: info.height,
       }
   }
-  return { kind: 'file-only', why: 'it stays too large however it is made smaller' }
+  return { kind: 'file-only', why: 'it stays too large after resizing' }
 }
 
 async function loadSharp(): Promise<Sharp | undefined> {

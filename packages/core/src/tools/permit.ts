@@ -84,8 +84,8 @@ export class Refused extends PermissionDenied {
 
 /** What would allow the call, where there is something. */
 export function wayOut({ reason }: Decision): string | undefined {
-  if (reason.kind === 'rule' || reason.kind === 'channel') return 'What is written there has to change first.'
+  if (reason.kind === 'rule' || reason.kind === 'channel') return 'To allow it, change that rule or entry.'
   if (reason.kind === 'nobody')
-    return 'Allow it beforehand: a rule under `permissions.allow` in your own settings.'
+    return 'Allow it in advance with a rule under `permissions.allow` in your own settings.'
   return undefined
 }

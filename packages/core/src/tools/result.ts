@@ -75,7 +75,7 @@ export async function presentResult(raw: unknown, options: ResultOptions): Promi
     isError,
     content: draft.blocks,
     ...(structured !== undefined && { structuredContent: structured }),
-    ...(unsaid !== undefined && { hasUnsaidData: true as const }),
+    ...(lacking !== undefined && { hasUnsaidData: true as const }),
     savedFiles: draft.saved,
     truncated,
     ...(isRecord(answer._meta) && { meta: answer._meta }),

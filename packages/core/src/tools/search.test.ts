@@ -109,6 +109,9 @@ describe('the budget', () => {
     expect(found.text).toContain('parameters: {"type":"object"')
     expect(search.search({ names: ['mcp__git__git_log', 'nothing'] }).names).toEqual(['mcp__git__git_log'])
     for (const odd of [undefined, null, 7, {}, { query: 7 }, { query: 'zzzzqqq' }])
-      expect(search.search(odd)).toMatchObject({ names: [], text: expect.stringContaining('No tool fits') })
+      expect(search.search(odd)).toMatchObject({
+        names: [],
+        text: expect.stringContaining('No tool matches'),
+      })
   })
 })

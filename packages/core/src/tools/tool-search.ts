@@ -73,5 +73,5 @@ function entry(tool: SearchableTool): string {
 
 function nothing(deferred: readonly SearchableTool[]): string {
   const servers = [...new Set(deferred.map(({ server }) => server))].slice(0, 40).join(', ')
-  return `No tool fits. Try other words, or the name of a server: ${servers}.`
+  return `No tool matches. Try other words, or the name of a server: ${servers}.`
 }

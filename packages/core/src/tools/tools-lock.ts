@@ -146,7 +146,7 @@ export async function readLock(path: string): Promise<LockFile> {
   if (read.kind === 'missing') return EMPTY
   const broken = (why: string) =>
     new ParseError(`The lock of tool definitions ${path} ${why}.`, {
-      hint: 'Restore it, or delete it to accept the tools anew.',
+      hint: 'Restore it, or delete it to accept the tools again.',
     })
   if (read.kind === 'problem') throw broken(read.message)
   let value: unknown
@@ -156,14 +156,14 @@ export async function readLock(path: string): Promise<LockFile> {
     throw new ParseError(`The lock of tool definitions ${path} is not JSON.`, { cause: error })
   }
   if (!isRecord(value) || value.version !== 1 || !isRecord(value.servers))
-    throw broken('is not of a version that is known')
+    throw broken('has an unknown version')
   for (const tools of Object.values(value.servers))
     if (
       !isRecord(tools) ||
       !Object.values(tools).every((tool) => isRecord(tool) && typeof tool.hash === 'string')
     )
-      throw broken('holds an entry that is not one')
-  // Every level was checked above.
+      throw broken('holds an entry that is not valid')
+  // Every level has just been checked.
   return value as unknown as LockFile
 }
 

@@ -7,10 +7,10 @@ import type { TransportContext } from './open.ts'
 export async function openHandedOver(_entry: SdkEntry, context: TransportContext): Promise<Transport> {
   const transport = await context.handOver?.(context.server)
   if (transport === undefined)
-    throw new InitError(`Nobody handed over a server named "${context.server}".`, {
+    throw new InitError(`No in-process server is registered as "${context.server}".`, {
       server: context.server,
       stage: 'transport',
-      hint: 'An entry of type "sdk" works only inside the program that provides the server.',
+      hint: 'An entry of type "sdk" works only in the program that registers the server.',
     })
   return transport
 }

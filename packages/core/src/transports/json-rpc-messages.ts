@@ -29,7 +29,7 @@ function faultText(answer: object): string {
   if (typeof error === 'string' && error !== '') return error
   if (typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string')
     return error.message
-  if (error !== undefined) return 'The server answered with an error that says nothing.'
+  if (error !== undefined) return 'The server answered with an error that has no message.'
   if ('result' in answer) return 'The server answered with a result that is not an object.'
   return 'The server answered with neither a result nor an error.'
 }

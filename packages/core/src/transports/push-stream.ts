@@ -87,7 +87,7 @@ export class PushStream {
   #schedule(): void {
     if (this.#closed) return
     if (this.#failures >= HTTP_LIMITS.resumeAttempts) {
-      this.#options.note('The server does not keep its push stream open; its notifications are not heard.')
+      this.#options.note('The server does not keep its push stream open; its notifications are not received.')
       return
     }
     const grown = HTTP_LIMITS.resumeDelayMs * 2 ** this.#failures

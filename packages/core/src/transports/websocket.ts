@@ -57,7 +57,7 @@ class WebSocketTransport implements Transport {
     const socket = this.#socket
     if (this.#state !== 'open' || socket === undefined) return Promise.reject(this.#error('is closed'))
     if (socket.bufferedAmount > WEBSOCKET_LIMITS.unsentBytes)
-      return Promise.reject(this.#error('does not take what is sent to it'))
+      return Promise.reject(this.#error('does not read what is sent to it'))
     return new Promise((resolve, reject) => {
       socket.send(JSON.stringify(message), (error) => {
         if (error) reject(this.#error('failed while a message was sent', error))
