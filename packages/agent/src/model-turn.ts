@@ -1,5 +1,6 @@
 // model-turn.ts: one answer of a model: asked for, tried again when that can help, and read into a message.
 import type { Host } from '@plugboard/core/host'
+import { isObject } from '@plugboard/core/json'
 import type { Emit } from './events.ts'
 import { MODEL_LIMITS } from './limits.ts'
 import type { Message, ToolCall, Usage } from './messages.ts'
@@ -98,9 +99,7 @@ function readCall(event: Extract<ModelEvent, { type: 'call' }>, before: readonly
   if (argumentsText.trim() === '') return { id, name, arguments: {} }
   try {
     const value: unknown = JSON.parse(argumentsText)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      // Just found to be an object.
-      return { id, name, arguments: value as Readonly<Record<string, unknown>> }
+    if (isObject(value)) return { id, name, arguments: value }
     return { id, name, arguments: {}, problem: 'The arguments have to be a JSON object.' }
   } catch (error) {
     const why = error instanceof Error ? error.message : ''

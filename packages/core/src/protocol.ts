@@ -1,6 +1,5 @@
 // protocol.ts: the words of the protocol that both sides of this house use, towards servers and towards clients: versions,
 // reserved names, error codes. No behaviour beyond looking at a value.
-export type Json = Record<string, unknown>
 export type Era = 'legacy' | 'modern'
 
 /** Newest first: what `initialize` offers, and what an unknown wish is answered with. */
@@ -34,7 +33,3 @@ export const RPC = {
 
 /** The requests whose answer may be "I need something from you first" in 2026-07-28. */
 export const ASKING_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

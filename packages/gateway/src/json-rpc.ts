@@ -1,6 +1,7 @@
 // json-rpc.ts: the words of the protocol that a served board speaks to its clients, in both eras. No behaviour beyond
 // looking at a value.
-import { type Era, isObject, type Json, LEGACY_VERSIONS, META, RPC } from '@plugboard/core/protocol'
+import { isObject, type Json } from '@plugboard/core/json'
+import { type Era, LEGACY_VERSIONS, META, RPC } from '@plugboard/core/protocol'
 
 export { ASKING_METHODS, LEGACY_VERSIONS, META, MODERN_VERSION, RPC } from '@plugboard/core/protocol'
 export { type Era, isObject, type Json }

@@ -1,6 +1,7 @@
 // discovery.ts: from a server's address to its authorization server. Every document on the way is a stranger's:
 // only known fields are taken, every URL is checked, and each fault is refused by name.
 import type { AuthorizationServer } from 'oauth4webapi'
+import { isObject } from '../json.ts'
 import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
 import { type AuthContext, httpUrl, type RemoteServer } from './context.ts'
@@ -243,8 +244,7 @@ async function getJson(url: URL, fetch: GuardedFetch): Promise<{ status: number;
   if (!response.ok) return { status: response.status }
   try {
     const json: unknown = JSON.parse(text)
-    const object = typeof json === 'object' && json !== null && !Array.isArray(json)
-    return { status: response.status, ...(object && { json: json as Json }) }
+    return { status: response.status, ...(isObject(json) && { json }) }
   } catch {
     // The caller tells "not JSON" from "not there" by the status.
     return { status: response.status }

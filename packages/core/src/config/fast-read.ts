@@ -1,6 +1,7 @@
 // fast-read.ts: the quick reader for the ordinary case: strict JSON, known keys, right types, one definition a name.
 // It answers with exactly what document.ts would, or with nothing; then document.ts reads with care and says what is
 // wrong and where. Start-up time is a feature: this path loads neither the tolerant parser nor the schemas.
+import { isObject } from '../json.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
@@ -172,7 +173,3 @@ const CAREFUL = new Set([
   'permissions',
   'hooks',
 ])
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -1,6 +1,7 @@
 // json-schema.ts: the settings files and `.mcp.json` as JSON Schema, for editors and the reference in docs/; made from
 // the very schemas that check them, with a sentence for every key from key-descriptions.ts. It is loaded only when asked for.
 import * as z from 'zod/mini'
+import { isObject } from '../json.ts'
 import { KEY_DESCRIPTIONS } from './key-descriptions.ts'
 import { entryKinds, writtenEntrySchema } from './schema.ts'
 import { HONOURED, settingsSchema } from './settings.ts'
@@ -57,8 +58,4 @@ function described(path: string): string {
   if (words === undefined) throw new Error(`key-descriptions.ts has no sentence for ${path}`)
   const scopes = HONOURED[path as keyof typeof HONOURED]
   return scopes && scopes.length < 4 ? `${words} Counts in ${scopes.join(' and ')} settings only.` : words
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null
 }

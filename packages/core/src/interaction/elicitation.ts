@@ -1,5 +1,7 @@
 // elicitation.ts: a server's question to the user, from its arrival to the answer: read, offered to hooks, asked,
 // held to the schema, offered to hooks again. Both eras end here; how the answer travels back is the connection's.
+
+import { isObject, own } from '../json.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
 import {
   type CheckedAnswer,
@@ -10,7 +12,6 @@ import {
   readForm,
 } from './form.ts'
 import type { Hooks } from './hooks.ts'
-import { isRecord, own } from './json.ts'
 
 export type Elicitation =
   | { readonly mode: 'form'; readonly server: string; readonly message: string; readonly schema: unknown }
@@ -69,7 +70,7 @@ const DECLINE: ElicitationAnswer = { action: 'decline' }
 
 /** Reads the parameters of `elicitation/create`, whatever they are. */
 export function readElicitation(server: string, params: unknown): Elicitation | { readonly problem: string } {
-  if (!isRecord(params)) return { problem: 'the request is not an object' }
+  if (!isObject(params)) return { problem: 'the request is not an object' }
   const message = typeof params.message === 'string' ? params.message : ''
   // A question that cannot be read in full is not asked.
   if (message.length > INTERACTION_LIMITS.messageChars)

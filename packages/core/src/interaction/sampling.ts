@@ -2,10 +2,10 @@
 // The model itself is a function that the agent brings.
 import { Cancelled, InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
+import { isObject } from '../json.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
 import { type LayoutOptions, type QuestionText, questionText } from '../text/question-text.ts'
 import { nameText } from '../text/visible.ts'
-import { isRecord } from './json.ts'
 
 export interface SamplingRequest {
   readonly server: string
@@ -109,10 +109,10 @@ export class Sampling {
 
 /** Reads the request and brings it within bounds: fewer tokens than asked for is fine, more input than allowed is not. */
 export function readSampling(server: string, params: unknown, maxTokens: number): SamplingRequest {
-  if (!isRecord(params) || !Array.isArray(params.messages) || params.messages.length === 0)
+  if (!isObject(params) || !Array.isArray(params.messages) || params.messages.length === 0)
     throw new InvalidInput(`"${server}" asked for a message without giving any.`, { server })
   const messages = params.messages.map((message: unknown) => {
-    if (!isRecord(message) || (message.role !== 'user' && message.role !== 'assistant'))
+    if (!isObject(message) || (message.role !== 'user' && message.role !== 'assistant'))
       throw new InvalidInput(`"${server}" sent a message with no role.`, { server })
     return { role: message.role, content: message.content } as const
   })
@@ -130,7 +130,7 @@ export function readSampling(server: string, params: unknown, maxTokens: number)
     ...(Array.isArray(stopSequences) && {
       stopSequences: stopSequences.filter((one): one is string => typeof one === 'string').slice(0, 16),
     }),
-    ...(isRecord(modelPreferences) && { modelPreferences }),
+    ...(isObject(modelPreferences) && { modelPreferences }),
   }
 }
 
@@ -157,7 +157,7 @@ export function samplingQuestion(request: SamplingRequest, layout: LayoutOptions
 
 /** Nobody reads the bytes of a picture or a sound: their kind and size say as much. */
 function withoutBytes(block: unknown): unknown {
-  if (!isRecord(block) || (block.type !== 'image' && block.type !== 'audio')) return block
+  if (!isObject(block) || (block.type !== 'image' && block.type !== 'audio')) return block
   if (typeof block.data !== 'string') return block
   return { ...block, data: `(${block.data.length} characters of base64)` }
 }

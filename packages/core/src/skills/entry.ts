@@ -1,5 +1,6 @@
 // entry.ts: one skill as its server describes it: what it is called and which files it has, with their sizes and digests.
 // Everything here is a stranger's word, so an entry that is not in order is refused whole. Reading files is read.ts.
+import { isObject } from '../json.ts'
 import { SKILL_LIMITS } from '../limits.ts'
 
 /** A server that has this among its capabilities' `extensions` has skills. */
@@ -127,8 +128,4 @@ function decoded(part: string): string | undefined {
 
 function isPlainName(part: string | undefined): part is string {
   return part !== undefined && part !== '' && part !== '.' && part !== '..' && !UNPLAIN.test(part)
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,12 +1,12 @@
 // gemini-values.ts: what types and values a part of a schema takes, and values as texts that can be told apart.
-import { canonicalJson, isRecord } from '../json.ts'
+import { canonicalJson, isObject } from '../../json.ts'
 import type { Plain } from './portable.ts'
 
 /** The types of a part, as far as its keywords tell; none when it takes anything. */
 export function typesOf(schema: Readonly<Plain>): readonly string[] {
   if (Array.isArray(schema.type)) return schema.type
   if (typeof schema.type === 'string') return [schema.type]
-  if (isRecord(schema.properties)) return ['object']
+  if (isObject(schema.properties)) return ['object']
   if (schema.prefixItems !== undefined || schema.items !== undefined) return ['array']
   return []
 }

@@ -1,8 +1,9 @@
 // compile.ts: a JSON Schema of a stranger (draft 7 or 2020-12) becomes a checker that never throws, never fetches and
 // always ends. keywords.ts knows the keywords; this file walks, resolves references and keeps the bounds.
+
+import { isObject } from '../../json.ts'
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import type { JsonSchema } from '../definition.ts'
-import { isRecord } from '../json.ts'
 import { KEYWORDS } from './keywords.ts'
 import { resolveReference, survey } from './reference.ts'
 import { type Check, type Compiler, enter, fail, GaveUp, type Run, type SchemaIssue } from './run.ts'
@@ -68,7 +69,7 @@ function compileRoot(
     compile(part) {
       if (part === true) return accept
       if (part === false) return refuse
-      if (!isRecord(part)) {
+      if (!isObject(part)) {
         warn('a part of the schema that should be a schema is not one')
         return accept
       }
