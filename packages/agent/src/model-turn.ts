@@ -1,4 +1,5 @@
 // model-turn.ts: one answer of a model: asked for, tried again when that can help, and read into a message.
+import { cancellable, sleep } from '@plugboard/core/async/waits'
 import type { Host } from '@plugboard/core/host'
 import { isObject } from '@plugboard/core/json'
 import type { Emit } from './events.ts'
@@ -11,7 +12,6 @@ import {
   type ModelRequest,
   type StopReason,
 } from './models/model.ts'
-import { pause } from './waits.ts'
 
 export interface TurnRequest {
   readonly host: Host
@@ -62,7 +62,7 @@ export async function requestTurn(
       })
       // Many who were refused together should not come back together.
       const wait = retryAfterMs === undefined ? afterMs * (0.75 + host.random() / 2) : afterMs
-      await (asking.pause ?? ((ms, until) => pause(host, ms, until)))(wait, signal)
+      await (asking.pause ?? ((ms, until) => cancellable(sleep(host, ms, until), until)))(wait, signal)
     }
   }
 }

@@ -1,5 +1,6 @@
 // user-prompts.ts: where questions to the person arrive, one at a time, and are told to whoever follows the run.
 // It asks nobody itself: the program says how a person is asked, and what it leaves out is not offered to servers.
+
 import type {
   BoardOptions,
   PermissionAnswer,
@@ -9,12 +10,12 @@ import type {
   SamplingRequest,
   SamplingResult,
 } from '@plugboard/core'
+import { cancellable } from '@plugboard/core/async/waits'
 import type { SamplingConsent } from '@plugboard/core/interaction'
 import type { AskedQuestion, Emit } from './events.ts'
 import { type ContentBlock, type Message, textOf } from './messages.ts'
 import { record, text } from './models/json.ts'
 import { type Model, ModelFailure } from './models/model.ts'
-import { abortable } from './waits.ts'
 
 /** How a person is asked. */
 export interface UserInterface {
@@ -118,11 +119,11 @@ export class UserPrompts {
       free = resolve
     })
     try {
-      await abortable(before, signal)
+      await cancellable(before, signal)
       this.#tell({ type: 'ask', question })
       // Whoever follows the run reads up to the question before it stands on the screen.
       await new Promise((read) => setImmediate(read))
-      const answer = await abortable(ask(), signal)
+      const answer = await cancellable(ask(), signal)
       this.#tell({ type: 'answer', kind: question.kind, answer: said(answer) })
       return answer
     } finally {

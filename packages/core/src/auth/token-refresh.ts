@@ -1,6 +1,7 @@
 // token-refresh.ts: keeps one login fresh. One renewal at a time in this process, and by a lock one across processes:
 // lock, read again, decide, renew, save. The decisions are in refresh-policy.ts.
-import { AuthRequired, Cancelled, IoError, PlugboardError } from '../errors.ts'
+import { cancellable } from '../async/waits.ts'
+import { AuthRequired, IoError, PlugboardError } from '../errors.ts'
 import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthContext, lockPath, type RemoteServer, serverKey } from './context.ts'
@@ -151,7 +152,7 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
             flight = undefined
           })
         // The flight carries everybody, so nobody's signal may end it; a caller that gives up just stops waiting.
-        const login = await unlessAborted(flight, signal)
+        const login = await cancellable(flight, signal)
         // A flight that began for somebody else may have ended with the very token this caller was refused.
         if (login.tokens.accessToken !== rejected) return login
       }
@@ -179,17 +180,6 @@ function whyAsked(server: RemoteServer, why: 'no-login' | 'expired' | 'refused')
     refused: `The server refuses the login it was given. Run \`plugboard login ${server.name}\`.`,
   }
   return { hint: reasons[why] }
-}
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work
-  if (signal.aborted) throw new Cancelled()
-  let stop: () => void = () => undefined
-  const aborted = new Promise<never>((_, fail) => {
-    stop = () => fail(new Cancelled())
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', stop))
 }
 
 /** A failure of the line or of the server, as the outcome of a renewal. */

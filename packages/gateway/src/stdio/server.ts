@@ -1,5 +1,8 @@
 // server.ts: the gateway on a pair of pipes: one message a line, one client, both eras. What the client sends decides.
+
 import type { Readable, Writable } from 'node:stream'
+import { atMost } from '@plugboard/core/async/waits'
+import { systemHost } from '@plugboard/core/host'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { LegacySession } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
@@ -22,6 +25,7 @@ export interface StdioHandle {
 
 export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioHandle {
   const { input = process.stdin, output = process.stdout } = options
+  const host = systemHost()
   const gone = new AbortController()
   const send = (message: object) => {
     if (gone.signal.aborted) return
@@ -95,7 +99,8 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
   const closed = new Promise<void>((done) => {
     const end = () => gone.abort()
     // Who says all there is to say and closes the pipe, as a script does, still wants the answers.
-    const lastWords = () => void within(GATEWAY_LIMITS.goodbyeMs, Promise.allSettled([...running])).then(end)
+    const lastWords = () =>
+      void atMost(host, GATEWAY_LIMITS.goodbyeMs, Promise.allSettled([...running])).then(end)
     gone.signal.addEventListener('abort', () => done(), { once: true })
     input.on('data', (chunk: Buffer | string) =>
       lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
@@ -114,21 +119,12 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
     close: async () => {
       input.pause()
       desk.close()
-      await within(gateway.limits.drainMs, Promise.allSettled([...running]))
+      await atMost(host, gateway.limits.drainMs, Promise.allSettled([...running]))
       for (const id of [...unanswered]) reply(id, outcomeUnknown(id, 'the gateway is shutting down'))
       gone.abort()
       await closed
     },
   }
-}
-
-export async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const bound = new Promise<void>((done) => {
-    timer = setTimeout(done, ms)
-  })
-  await Promise.race([work, bound])
-  clearTimeout(timer)
 }
 
 /** Splits bytes into lines, in time linear in their number, and drops a line that is too long without keeping it. */
