@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 import { atMost } from '@plugboard/core/async/waits'
 import { systemHost } from '@plugboard/core/host'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { LineSplitter } from '@plugboard/core/text/line-splitter'
 import { LegacySession } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
 import { outcomeUnknown } from '../errors.ts'
@@ -93,8 +94,11 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
     }
   }
 
-  const lines = new Lines(receive, () => {
-    send(errorReply(null, RPC.invalidRequest, `A line may have ${GATEWAY_LIMITS.bodyBytes} bytes.`))
+  const lines = new LineSplitter({
+    maxBytes: GATEWAY_LIMITS.bodyBytes,
+    onLine: receive,
+    onSkipped: () =>
+      send(errorReply(null, RPC.invalidRequest, `A line may have ${GATEWAY_LIMITS.bodyBytes} bytes.`)),
   })
   const closed = new Promise<void>((done) => {
     const end = () => gone.abort()
@@ -124,43 +128,5 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
       gone.abort()
       await closed
     },
-  }
-}
-
-/** Splits bytes into lines, in time linear in their number, and drops a line that is too long without keeping it. */
-class Lines {
-  readonly #line: (text: string) => void
-  readonly #tooLong: () => void
-  #pieces: Buffer[] = []
-  #size = 0
-
-  constructor(line: (text: string) => void, tooLong: () => void) {
-    this.#line = line
-    this.#tooLong = tooLong
-  }
-
-  push(chunk: Buffer): void {
-    let from = 0
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      this.#keep(chunk.subarray(from, at))
-      this.#end()
-      from = at + 1
-    }
-    this.#keep(chunk.subarray(from))
-  }
-
-  #keep(piece: Buffer): void {
-    this.#size += piece.length
-    if (this.#size <= GATEWAY_LIMITS.bodyBytes) this.#pieces.push(piece)
-    else this.#pieces = []
-  }
-
-  #end(): void {
-    const text =
-      this.#size > GATEWAY_LIMITS.bodyBytes ? undefined : Buffer.concat(this.#pieces).toString('utf8')
-    this.#pieces = []
-    this.#size = 0
-    if (text === undefined) this.#tooLong()
-    else this.#line(text)
   }
 }
