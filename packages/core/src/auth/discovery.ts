@@ -133,11 +133,10 @@ async function metadataOf(
     const { status, json } = await getJson(url, fetch)
     if (status >= 500 && status !== 502) throw badMetadata(server, url, `answered ${status}`)
     if (status !== 200 || !json) continue
-    const echoed = json.issuer
-    if (echoed !== issuer && `${String(echoed)}/` !== issuer && echoed !== `${issuer}/`)
+    if (!isIssuer(json.issuer, issuer))
       throw new AuthRefused(
         'issuer-mismatch',
-        `${shownUrl(url)} speaks for another issuer (${shownUrl(String(echoed))}) than the one asked (${shownUrl(issuer)}).`,
+        `${shownUrl(url)} speaks for another issuer (${shownUrl(String(json.issuer))}) than the one asked (${shownUrl(issuer)}).`,
         {
           server: server.name,
           hint: 'The authorization server is misconfigured or hostile; do not log in there.',
@@ -167,6 +166,11 @@ function legacyEndpoints(server: RemoteServer): AuthorizationServer {
     token_endpoint: at('/token'),
     registration_endpoint: at('/register'),
   }
+}
+
+/** RFC 8414, 3.3: the document names the issuer that was asked. A slash at the end may differ, as it does on many servers. */
+export function isIssuer(said: unknown, asked: string): boolean {
+  return typeof said === 'string' && said.replace(/\/$/, '') === asked.replace(/\/$/, '')
 }
 
 export function wellKnownUrls(issuer: URL): readonly URL[] {
