@@ -1,6 +1,5 @@
 // board-tools.ts: a board as a toolbox. Servers start with the first message and join when they are up; past a budget
 // the model gets a search instead of every definition.
-
 import type { Board, Tool } from '@plugboard/core'
 import { atMost } from '@plugboard/core/async/waits'
 import { type Host, systemHost } from '@plugboard/core/host'

@@ -1,6 +1,5 @@
 // user-prompts.ts: where questions to the person arrive, one at a time, and are told to whoever follows the run.
 // It asks nobody itself: the program says how a person is asked, and what it leaves out is not offered to servers.
-
 import type {
   BoardOptions,
   PermissionAnswer,

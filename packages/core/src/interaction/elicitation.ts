@@ -1,6 +1,5 @@
 // elicitation.ts: a server's question to the user, from its arrival to the answer: read, offered to hooks, asked,
 // held to the schema, offered to hooks again. Both eras end here; how the answer travels back is the connection's.
-
 import { isObject, own } from '../json.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
 import {

@@ -1,6 +1,5 @@
 // form.ts: the flat schema of an elicitation as a form that a person can fill in, and answers held to it.
 // It knows no terminal and asks nobody; elicitation.ts does the asking.
-
 import { isObject, own } from '../json.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
 import { formatCheck } from './string-formats.ts'

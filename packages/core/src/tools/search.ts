@@ -1,6 +1,5 @@
 // search.ts: finds the tools that a request in plain words means, by name, title, description and parameters.
 // Ranked by weighted fields (BM25F) over stemmed words and their everyday synonyms; it needs no model and no network.
-
 import { isObject } from '../json.ts'
 import { TOOL_LIMITS } from '../limits.ts'
 import type { JsonSchema } from './definition.ts'

@@ -1,6 +1,5 @@
 // server.ts: the gateway on a port: Streamable HTTP of both eras on /mcp, with /health, /ready and /metrics. It reads and
 // bounds requests and hands them to the era they belong to.
-
 import {
   createServer,
   type IncomingHttpHeaders,

@@ -1,6 +1,5 @@
 // notifications.ts: what servers tell unasked, led to the clients that asked for it: changed lists, changed resources, log lines.
 // A log line goes to the one client it can be about; where that is not clear it stays in the server's own log.
-
 import type { Board } from '@plugboard/core'
 import { cancellable } from '@plugboard/core/async/waits'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'

@@ -1,5 +1,4 @@
 // server.ts: the gateway on a pair of pipes: one message a line, one client, both eras. What the client sends decides.
-
 import type { Readable, Writable } from 'node:stream'
 import { atMost } from '@plugboard/core/async/waits'
 import { systemHost } from '@plugboard/core/host'

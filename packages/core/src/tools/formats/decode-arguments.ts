@@ -1,6 +1,5 @@
 // decode-arguments.ts: the way back from a provider's form. A format notes on its own schema what it changed (a property's name, a
 // value, what may be left out); what the model answers is walked along that schema and becomes what the server asked for.
-
 import { isObject, own, put } from '../../json.ts'
 import type { JsonSchema } from '../definition.ts'
 import { partsOf } from '../schema/compile.ts'

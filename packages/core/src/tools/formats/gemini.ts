@@ -1,6 +1,5 @@
 // gemini.ts: tools as Gemini takes them: a small subset of OpenAPI 3.0 without references, constants, unions of types or
 // free-form objects. What the subset has no form for is asked for as text, and fromGemini() reads it back.
-
 import { isObject, put } from '../../json.ts'
 import type { JsonSchema } from '../definition.ts'
 import { resolveReference, survey } from '../schema/reference.ts'

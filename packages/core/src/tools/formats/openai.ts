@@ -1,6 +1,5 @@
 // openai.ts: tools as OpenAI's APIs take them, Chat Completions and Responses, plain or strict. Strict is a smaller
 // language: every property required, nothing extra; a schema that cannot be said in it is sent as it is, not strict.
-
 import { isObject } from '../../json.ts'
 import type { JsonSchema } from '../definition.ts'
 import { mapSubschemas } from '../schema/positions.ts'

@@ -3,7 +3,6 @@
 //
 // The result is valid 2020-12 with an object at the root. Every reference leads to `#` or to `#/$defs/NAME`, whatever the
 // original used: `definitions`, `components`, anchors, ids, dynamic references, pointers into properties.
-
 import { canonicalJson, isObject, put } from '../../json.ts'
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import { cleanText, cutText } from '../../text/sanitize.ts'

@@ -1,6 +1,5 @@
 // compile.ts: a JSON Schema of a stranger (draft 7 or 2020-12) becomes a checker that never throws, never fetches and
 // always ends. keywords.ts knows the keywords; this file walks, resolves references and keeps the bounds.
-
 import { isObject } from '../../json.ts'
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import type { JsonSchema } from '../definition.ts'

@@ -1,6 +1,5 @@
 // reference.ts: what a `$ref` leads to inside its own document. References to other documents lead nowhere: nothing is
 // ever fetched because a schema asks for it.
-
 import { isObject, own } from '../../json.ts'
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import { positionOf, type Schema } from './positions.ts'
