@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Left to right. Layers in one row may not import each other. */
 const LAYERS: readonly (readonly string[])[] = [
-  ['codebase', 'core/errors', 'core/lazy', 'core/limits', 'core/protocol'],
+  ['codebase', 'core/errors', 'core/json', 'core/lazy', 'core/limits', 'core/protocol', 'core/version'],
   ['core/host', 'core/text'],
   ['core/async'],
   ['core/files'],

@@ -1,6 +1,7 @@
 // board-tools.ts: a board as a toolbox. Servers start with the first message and join when they are up; past a budget
 // the model gets a search instead of every definition.
 import type { Board, Tool } from '@plugboard/core'
+import { atMost } from '@plugboard/core/async/waits'
 import { type Host, systemHost } from '@plugboard/core/host'
 import {
   type CountedTool,
@@ -20,7 +21,6 @@ import { AGENT_LIMITS } from './limits.ts'
 import type { ToolCall } from './messages.ts'
 import { READ_SKILL_NAME, type SkillBoard, SkillTool } from './skill-tool.ts'
 import { type AgentTool, type Batch, type OfferedTools, runCalls, type Toolbox } from './toolbox.ts'
-import { atMost } from './waits.ts'
 
 /** As much of a board as a run needs. */
 export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'> &

@@ -1,5 +1,6 @@
 // loop.ts: the conversation between a model and its tools: ask, call, return results, until the model calls nothing more.
 // It owns the order of steps; what a model, a tool or a question is lives beside it.
+import { linked } from '@plugboard/core/async/waits'
 import { Cancelled, isPlugboardError, PlugboardError } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
 import { BoardTools, type ToolBoard } from './board-tools.ts'
@@ -13,7 +14,6 @@ import type { Model } from './models/model.ts'
 import { type AgentKind, agentTool } from './sub-agent.ts'
 import type { AgentTool, OfferedTools, Toolbox } from './toolbox.ts'
 import type { UserPrompts } from './user-prompts.ts'
-import { linked } from './waits.ts'
 
 export interface RunOptions {
   readonly model: Model

@@ -1,5 +1,7 @@
 // model-turn.ts: one response of a model: requested, retried when that can help, and read into a message.
+import { cancellable, sleep } from '@plugboard/core/async/waits'
 import type { Host } from '@plugboard/core/host'
+import { isObject } from '@plugboard/core/json'
 import type { Emit } from './events.ts'
 import { MODEL_LIMITS } from './limits.ts'
 import type { Message, ToolCall, Usage } from './messages.ts'
@@ -10,7 +12,6 @@ import {
   type ModelRequest,
   type StopReason,
 } from './models/model.ts'
-import { pause } from './waits.ts'
 
 export interface TurnRequest {
   readonly host: Host
@@ -61,7 +62,7 @@ export async function requestTurn(
       })
       // Clients that were refused together should not come back together.
       const wait = retryAfterMs === undefined ? afterMs * (0.75 + host.random() / 2) : afterMs
-      await (asking.pause ?? ((ms, until) => pause(host, ms, until)))(wait, signal)
+      await (asking.pause ?? ((ms, until) => cancellable(sleep(host, ms, until), until)))(wait, signal)
     }
   }
 }
@@ -98,9 +99,7 @@ function readCall(event: Extract<ModelEvent, { type: 'call' }>, before: readonly
   if (argumentsText.trim() === '') return { id, name, arguments: {} }
   try {
     const value: unknown = JSON.parse(argumentsText)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      // Just found to be an object.
-      return { id, name, arguments: value as Readonly<Record<string, unknown>> }
+    if (isObject(value)) return { id, name, arguments: value }
     return { id, name, arguments: {}, problem: 'The arguments must be a JSON object.' }
   } catch (error) {
     const why = error instanceof Error ? error.message : ''

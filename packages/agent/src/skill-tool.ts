@@ -1,11 +1,11 @@
 // skill-tool.ts: the skills of a board's servers, for a model: a list of names and descriptions beside the system prompt, and
 // one tool that reads. Nothing is read before the model asks; what is read was verified, and permitted as reading is.
 import type { Board, BoardSkill } from '@plugboard/core'
+import { atMost } from '@plugboard/core/async/waits'
 import type { Host } from '@plugboard/core/host'
 import { cleanText } from '@plugboard/core/tools'
 import { AGENT_LIMITS } from './limits.ts'
 import type { AgentTool, CallOutcome } from './toolbox.ts'
-import { atMost } from './waits.ts'
 
 export const READ_SKILL_NAME = 'read_skill'
 

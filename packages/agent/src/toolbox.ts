@@ -1,12 +1,12 @@
 // toolbox.ts: the tools of a run: which of them a request offers, and how the calls of one turn are made.
 // The loop knows only the interface, so that a recording can stand in for a board.
+import { cancellable } from '@plugboard/core/async/waits'
 import { isPlugboardError } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
 import type { OfferedTool, Progress } from '@plugboard/core/tools'
 import type { Emit, ToolFigures } from './events.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import { type CallResult, type ContentBlock, type ToolCall, textResult } from './messages.ts'
-import { abortable } from './waits.ts'
 
 export interface OfferedTools {
   readonly tools: readonly OfferedTool[]
@@ -126,7 +126,7 @@ async function outcome(
   if (call.problem !== undefined) return textResult(call, call.problem, true)
   if (!tool) return textResult(call, `There is no tool named "${call.name}".`, true)
   try {
-    const { isError, content } = await abortable(tool.call(call.arguments, context), context.signal)
+    const { isError, content } = await cancellable(tool.call(call.arguments, context), context.signal)
     return { id: call.id, name: call.name, isError, content }
   } catch (error) {
     if (context.signal.aborted) return interrupted(call)

@@ -9,12 +9,12 @@ import type {
   SamplingRequest,
   SamplingResult,
 } from '@plugboard/core'
+import { cancellable } from '@plugboard/core/async/waits'
 import type { SamplingConsent } from '@plugboard/core/interaction'
 import type { AskedQuestion, Emit } from './events.ts'
 import { type ContentBlock, type Message, textOf } from './messages.ts'
 import { record, text } from './models/json.ts'
 import { type Model, ModelFailure } from './models/model.ts'
-import { abortable } from './waits.ts'
 
 /** How the user is asked. */
 export interface UserInterface {
@@ -118,11 +118,11 @@ export class UserPrompts {
       free = resolve
     })
     try {
-      await abortable(before, signal)
+      await cancellable(before, signal)
       this.#tell({ type: 'ask', question })
       // The reader of the run catches up before the question is on the screen.
       await new Promise((read) => setImmediate(read))
-      const answer = await abortable(ask(), signal)
+      const answer = await cancellable(ask(), signal)
       this.#tell({ type: 'answer', kind: question.kind, answer: said(answer) })
       return answer
     } finally {

@@ -1,11 +1,6 @@
 // context.ts: what a verb gets: its arguments, the environment, and the configuration when it asks for it.
-import { join, resolve } from 'node:path'
-import {
-  type Configuration,
-  type Diagnostic,
-  plugboardHome,
-  type WritableScope,
-} from '@plugboard/core/config'
+import { resolve } from 'node:path'
+import type { Configuration, Diagnostic, WritableScope } from '@plugboard/core/config'
 import { type LoadOptions, loadConfiguration } from '@plugboard/core/config/load'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
@@ -104,11 +99,6 @@ function concerns({ verb, positionals }: Parsed, output: Output, fault: Diagnost
   if (subject === 'CLIENT') return severity === 'error'
   if (server === undefined) return true
   return word === server || word.startsWith(`${server}.`) || word.startsWith(`mcp__${server}__`)
-}
-
-/** Where boards keep logs, state and logins. */
-export function stateDirOf(host: Host): string {
-  return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }
 
 function startFolder(wanted: string | undefined): string {

@@ -7,10 +7,8 @@ import { type Configuration, neutralFolder, printable } from '@plugboard/core/co
 import { InvalidInput } from '@plugboard/core/errors'
 import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from './context.ts'
-import { EXIT } from './output.ts'
+import { listenForInterrupt } from './shared/interrupt.ts'
 import { isTerminal } from './streams.ts'
-
-export { stateDirOf } from './context.ts'
 
 export interface OpenedBoard {
   readonly board: Board
@@ -36,19 +34,12 @@ export async function withBoard<T>(
     ...options,
   })
   board.on('warning', ({ text }) => note(text))
-  const interrupt = new AbortController()
-  const onSignal = () => {
-    if (interrupt.signal.aborted) process.exit(EXIT.interrupted)
-    interrupt.abort(new Cancelled('Interrupted.'))
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+  const interrupt = listenForInterrupt(new Cancelled('Interrupted.'))
   try {
     return await work({ board, configuration, signal: interrupt.signal })
   } finally {
     await board.close()
-    process.off('SIGINT', onSignal)
-    process.off('SIGTERM', onSignal)
+    interrupt.release()
   }
 }
 

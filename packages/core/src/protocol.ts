@@ -1,6 +1,5 @@
 // protocol.ts: the terms of the protocol that the server side and the client side share: versions, reserved names,
 // error codes. No behaviour beyond checking a value.
-export type Json = Record<string, unknown>
 export type Era = 'legacy' | 'modern'
 
 /** Newest first: what `initialize` offers, and the response to an unknown version. */
@@ -34,7 +33,3 @@ export const RPC = {
 
 /** The requests whose result may be "input required" in 2026-07-28. */
 export const ASKING_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

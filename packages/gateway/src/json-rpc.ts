@@ -1,6 +1,8 @@
 // json-rpc.ts: the JSON-RPC messages and MCP names that the gateway and its clients exchange, in both eras. No behaviour
 // beyond looking at a value.
-import { type Era, isObject, type Json, LEGACY_VERSIONS, META, RPC } from '@plugboard/core/protocol'
+import { isObject, type Json } from '@plugboard/core/json'
+import { type Era, LEGACY_VERSIONS, META, RPC } from '@plugboard/core/protocol'
+import { VERSION } from '@plugboard/core/version'
 
 export { ASKING_METHODS, LEGACY_VERSIONS, META, MODERN_VERSION, RPC } from '@plugboard/core/protocol'
 export { type Era, isObject, type Json }
@@ -21,7 +23,7 @@ export const LOG_LEVELS: readonly string[] = [
   'emergency',
 ]
 
-export const SERVER_INFO = { name: 'plugboard', title: 'Plugboard', version: '0.1.0' } as const
+export const SERVER_INFO = { name: 'plugboard', title: 'Plugboard', version: VERSION } as const
 
 /** Results that a client of 2026-07-28 may cache; its view is its own, and may change at any time. */
 export const CACHEABLE: ReadonlySet<string> = new Set([

@@ -1,11 +1,8 @@
 // json.ts: reads what a provider sent without trusting its shape.
+import { isObject } from '@plugboard/core/json'
 import { ModelFailure } from './model.ts'
 
 export type Plain = Readonly<Record<string, unknown>>
-
-export function isRecord(value: unknown): value is Plain {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function parseEvent(data: string): Plain {
   let value: unknown
@@ -14,12 +11,12 @@ export function parseEvent(data: string): Plain {
   } catch (error) {
     throw new ModelFailure('garbage', 'The model sent something that is not JSON.', { cause: error })
   }
-  if (!isRecord(value)) throw new ModelFailure('garbage', 'The model sent an event that is not an object.')
+  if (!isObject(value)) throw new ModelFailure('garbage', 'The model sent an event that is not an object.')
   return value
 }
 
 export function record(value: unknown): Plain {
-  return isRecord(value) ? value : {}
+  return isObject(value) ? value : {}
 }
 
 export function text(value: unknown): string {

@@ -1,8 +1,9 @@
 // openai.ts: chat completions of OpenAI and everything compatible with it, streaming.
+import { isObject } from '@plugboard/core/json'
 import { type OfferedTool, toOpenAiChat } from '@plugboard/core/tools'
 import { type CallResult, type ContentBlock, type Message, textOf, type Usage } from '../messages.ts'
 import { eventData } from './http.ts'
-import { count, isRecord, type Plain, parseEvent, record, text } from './json.ts'
+import { count, type Plain, parseEvent, record, text } from './json.ts'
 import {
   type Model,
   type ModelEvent,
@@ -130,7 +131,7 @@ export async function* readOpenAi(events: AsyncIterable<string>): AsyncGenerator
     if (data.trim() === '[DONE]') break
     const chunk = parseEvent(data)
     if (chunk.error !== undefined && chunk.error !== null) throw failureOf(chunk.error)
-    if (isRecord(chunk.usage))
+    if (isObject(chunk.usage))
       usage = {
         inputTokens: count(chunk.usage.prompt_tokens),
         outputTokens: count(chunk.usage.completion_tokens),
@@ -165,7 +166,7 @@ function collect(calls: Map<number, OpenCall>, part: Plain): void {
   calls.set(index, call)
   call.id ||= text(part.id)
   call.name += text(name)
-  call.argumentsText += isRecord(args) ? JSON.stringify(args) : text(args)
+  call.argumentsText += isObject(args) ? JSON.stringify(args) : text(args)
 }
 
 function failureOf(value: unknown): ModelFailure {

@@ -1,18 +1,17 @@
 // audit: the log of what was allowed, refused and done, and whether it was changed since.
 import { auditKeysOf, auditPath } from '@plugboard/core'
-import { printable } from '@plugboard/core/config'
+import { printable, stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type AuditCheck, readAudit, verifyAudit } from '@plugboard/core/permissions'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath, table } from '../output.ts'
-import { stateDirOf } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
   const { host, output } = invocation
-  const path = auditPath(stateDirOf(host))
+  const path = auditPath(stateFolder(host))
   if (invocation.flag('verify')) {
-    const check = await verifyAudit(path, auditKeysOf(host, stateDirOf(host)))
+    const check = await verifyAudit(path, auditKeysOf(host, stateFolder(host)))
     output.result({ path, ...check }, () =>
       check.ok ? verified(check) : `${shortPath(check.file)}:${check.line} ${check.problem}.`,
     )

@@ -15,6 +15,7 @@ import { plugboardHome } from '@plugboard/core/config'
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
+import { listenForInterrupt } from '../shared/interrupt.ts'
 import { onPort } from './port.ts'
 import { readTokenFile } from './token-file.ts'
 
@@ -47,13 +48,7 @@ export async function run(invocation: Invocation): Promise<number> {
     ...threads(invocation),
     ...embeddings(invocation),
   })
-  const stop = new AbortController()
-  const onSignal = () => {
-    if (stop.signal.aborted) process.exit(EXIT.interrupted)
-    stop.abort()
-  }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+  const stop = listenForInterrupt()
   try {
     if (invocation.flag('drop')) {
       await server.drop()
@@ -82,8 +77,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return EXIT.interrupted
   } finally {
     await server.close()
-    process.off('SIGINT', onSignal)
-    process.off('SIGTERM', onSignal)
+    stop.release()
   }
 }
 

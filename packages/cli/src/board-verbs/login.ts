@@ -1,20 +1,20 @@
 // login: logs the user in to a server, once.
 import { createInterface } from 'node:readline'
 import { login, loginsFor } from '@plugboard/core/auth'
-import { type Configuration, findResolution } from '@plugboard/core/config'
+import { type Configuration, findResolution, stateFolder } from '@plugboard/core/config'
 import { Cancelled, Disabled, InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
+import { listenForInterrupt } from '../shared/interrupt.ts'
 import { editorOutput, isTerminal } from '../streams.ts'
-import { stateDirOf, withBoard } from '../with-board.ts'
+import { withBoard } from '../with-board.ts'
 import { snapshotRow } from './list.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const { output } = invocation
   const { server, context } = await loginAt(invocation, name)
-  const stop = new AbortController()
-  process.once('SIGINT', () => stop.abort())
+  const stop = listenForInterrupt()
   const browser = !invocation.flag('no-browser')
   const done = await login(server, context, {
     openBrowser: browser,
@@ -26,7 +26,7 @@ export async function run(invocation: Invocation): Promise<number> {
     },
     ...(!browser && { readPasted: (signal: AbortSignal) => readPasted(signal) }),
     signal: stop.signal,
-  })
+  }).finally(stop.release)
   // Only the server can tell whether a login is good.
   const row = await withBoard(invocation, async ({ board, signal }) => {
     await board.connection(name).settled(signal)
@@ -49,7 +49,7 @@ export async function loginAt(invocation: Invocation, name: string) {
   const { host } = invocation
   const configuration = await invocation.configuration()
   const server = remoteServer(configuration, name)
-  const { context } = loginsFor({ host, stateDir: stateDirOf(host), settings: configuration.logins })
+  const { context } = loginsFor({ host, stateDir: stateFolder(host), settings: configuration.logins })
   return { server, context }
 }
 

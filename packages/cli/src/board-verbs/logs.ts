@@ -1,20 +1,20 @@
 // logs: what a server wrote beside the protocol, from any process that ran it.
 
 import { followLog, type LogLine, readLog } from '@plugboard/core'
-import { findResolution } from '@plugboard/core/config'
+import { findResolution, stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { visible } from '@plugboard/core/text/visible'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, jsonLine } from '../output.ts'
+import { listenForInterrupt } from '../shared/interrupt.ts'
 import { write } from '../streams.ts'
-import { stateDirOf } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const { output, host } = invocation
   const configuration = await invocation.configuration()
   findResolution(configuration, name)
-  const stateDir = stateDirOf(host)
+  const stateDir = stateFolder(host)
   const limit = countOption(invocation)
   const lines = (await readLog(stateDir, name)).slice(-limit)
   const print = (line: LogLine) =>
@@ -27,10 +27,9 @@ export async function run(invocation: Invocation): Promise<number> {
     return EXIT.done
   }
   for (const line of lines) print(line)
-  const stop = new AbortController()
-  process.once('SIGINT', () => stop.abort())
-  process.once('SIGTERM', () => stop.abort())
+  const stop = listenForInterrupt()
   for await (const line of followLog(stateDir, name, stop.signal)) print(line)
+  stop.release()
   return EXIT.interrupted
 }
 

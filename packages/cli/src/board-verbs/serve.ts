@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openBoard, type ServerEntry } from '@plugboard/core'
-import type { Configuration } from '@plugboard/core/config'
+import { type Configuration, stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import {
   type AccessGrant,
@@ -25,8 +25,9 @@ import {
 import { printConfigEvents } from '../config-events.ts'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
+import { listenForInterrupt } from '../shared/interrupt.ts'
 import { write } from '../streams.ts'
-import { stateDirOf, timeoutOption } from '../with-board.ts'
+import { timeoutOption } from '../with-board.ts'
 import { onPort } from './port.ts'
 import { exposureOf, followTokens, readTokens } from './token-grants.ts'
 
@@ -42,11 +43,6 @@ export async function run(invocation: Invocation): Promise<number> {
         hint: 'Switch it off in that board: `plugboard disable NAME`. To nest a board on purpose, set "env": {"PLUGBOARD_CHILD": ""} in its entry and give it other servers.',
       },
     )
-  const stop = new AbortController()
-  const onSignal = () => {
-    if (stop.signal.aborted) process.exit(EXIT.interrupted)
-    stop.abort()
-  }
   // A SIGHUP before there is something to reload does nothing; it must not end the process.
   const reload: Reload = { again: () => undefined }
   const onHangUp = () => reload.again()
@@ -56,8 +52,7 @@ export async function run(invocation: Invocation): Promise<number> {
   process.on('SIGHUP', onHangUp)
   const gateway = await open(invocation, exposure, http?.port)
   const stopTelling = printConfigEvents(gateway.board, invocation.output, (line) => write(2, `${line}\n`))
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+  const stop = listenForInterrupt()
   const reread = rereader(invocation, gateway)
   reload.again = reread
   try {
@@ -73,8 +68,7 @@ export async function run(invocation: Invocation): Promise<number> {
   } finally {
     stopTelling()
     await gateway.close()
-    process.off('SIGINT', onSignal)
-    process.off('SIGTERM', onSignal)
+    stop.release()
     process.off('SIGHUP', onHangUp)
   }
 }
@@ -123,7 +117,7 @@ async function durable(
   root: string,
 ): Promise<Pick<GatewayOptions, 'keys' | 'spent' | 'nameStore'>> {
   const { host, output } = invocation
-  const stateDir = stateDirOf(host)
+  const stateDir = stateFolder(host)
   const read = () => gatewayKeys({ stateDir, env: host.env, now: () => host.now() })
   const lost = (error: unknown) =>
     output.note(

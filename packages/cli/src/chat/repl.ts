@@ -2,6 +2,7 @@
 // running; a second one, or two at an empty line, leaves.
 import { type Message, type Model, UserPrompts } from '@plugboard/agent'
 import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
+import { stateFolder } from '@plugboard/core/config'
 import { isPlugboardError } from '@plugboard/core/errors'
 import { rowsOf } from '../board-verbs/list.ts'
 import { connectedText, reconnect } from '../board-verbs/reconnect.ts'
@@ -10,7 +11,7 @@ import type { Invocation } from '../context.ts'
 import { diagnosticText, EXIT, reportError, safe, table } from '../output.ts'
 import { rowsAsText } from '../servers.ts'
 import { columnsOf, screenRows, write } from '../streams.ts'
-import { configurationToStart, type OpenedBoard, stateDirOf, timeoutOption } from '../with-board.ts'
+import { configurationToStart, type OpenedBoard, timeoutOption } from '../with-board.ts'
 import { History } from './history.ts'
 import { Keyboard } from './keyboard.ts'
 import { completions, fromPrompt, withMentions } from './mentions.ts'
@@ -122,7 +123,7 @@ class Repl {
 
   constructor(options: LoopOptions) {
     this.#on = options
-    this.#history = new History(stateDirOf(options.invocation.host))
+    this.#history = new History(stateFolder(options.invocation.host))
   }
 
   async run(): Promise<number> {

@@ -9,11 +9,12 @@ import {
   maskEntry,
   type PermissionRule,
   type Resolution,
+  stateFolder,
 } from '@plugboard/core/config'
 import type { Host } from '@plugboard/core/host'
 import { isOfUser, reaches, rulesAbout } from '@plugboard/core/permissions'
 import type { Colors } from '../colors.ts'
-import { type Invocation, stateDirOf, words } from '../context.ts'
+import { type Invocation, words } from '../context.ts'
 import { EXIT, safe, shortPath, shortPaths, table } from '../output.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -57,7 +58,7 @@ const TRANSPORT_NAMES = { http: 'Streamable HTTP', sse: 'the legacy SSE transpor
 async function metTransport(server: ConfiguredServer, host: Host): Promise<'http' | 'sse' | undefined> {
   if (server.entry.type !== 'http' || !server.entry.fallbackToSse) return undefined
   const { EraMemory } = await import('@plugboard/core/connection/era-memory')
-  const memory = new EraMemory(stateDirOf(host), host, () => undefined)
+  const memory = new EraMemory(stateFolder(host), host, () => undefined)
   const known = await memory.recall(server.entry, server.signature)
   return known && (known.became ?? 'http')
 }

@@ -1,6 +1,7 @@
 // arguments.ts: turns what the user typed after a tool's name into its arguments: `key=value` is typed by the
 // tool's own schema, `key:=json` is JSON, `--args` takes a whole object. The call validates the result.
 import { InvalidInput } from '@plugboard/core/errors'
+import { isObject, own } from '@plugboard/core/json'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
 
 export type Arguments = Readonly<Record<string, unknown>>
@@ -38,7 +39,7 @@ export function unknownArguments(
   schema: unknown,
 ): { readonly unknown: readonly string[]; readonly known: readonly string[] } {
   const parts = alternatives(schema, schema, 0)
-  const known = parts.flatMap((part) => (isSchema(part['properties']) ? Object.keys(part['properties']) : []))
+  const known = parts.flatMap((part) => (isObject(part['properties']) ? Object.keys(part['properties']) : []))
   const welcome = parts.some(
     (part) => part['additionalProperties'] || part['patternProperties'] || part['unevaluatedProperties'],
   )
@@ -68,7 +69,7 @@ function objectOf(text: string): object {
   if (text.length > TOOL_LIMITS.argumentBytes * 2)
     throw new InvalidInput(`The arguments are larger than ${TOOL_LIMITS.argumentBytes / 1024 / 1024} MiB.`)
   const value = parseJson(text, '--args')
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
+  if (!isObject(value))
     throw new InvalidInput('--args must be a JSON object.', {
       hint: `For example: --args '{"key": "value"}'`,
     })
@@ -87,28 +88,20 @@ function parseJson(text: string, what: string): unknown {
 
 type Schema = Readonly<Record<string, unknown>>
 
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function own(schema: Schema, key: string): unknown {
-  return Object.hasOwn(schema, key) ? schema[key] : undefined
-}
-
 const DEPTH = 8
 
 /** What the schema says about one argument. */
 function schemaOf(root: unknown, key: string): unknown {
   for (const part of alternatives(root, root, 0)) {
     const properties = own(part, 'properties')
-    if (isSchema(properties) && Object.hasOwn(properties, key)) return properties[key]
+    if (isObject(properties) && Object.hasOwn(properties, key)) return properties[key]
   }
   return undefined
 }
 
 /** The schema itself and everything it is put together from, references followed within the document. */
 function alternatives(schema: unknown, root: unknown, depth: number): readonly Schema[] {
-  if (!isSchema(schema) || depth > DEPTH) return []
+  if (!isObject(schema) || depth > DEPTH) return []
   const parts: Schema[] = [schema]
   const ref = own(schema, '$ref')
   if (typeof ref === 'string') parts.push(...alternatives(pointed(root, ref), root, depth + 1))
@@ -122,7 +115,7 @@ function pointed(root: unknown, ref: string): unknown {
   if (!ref.startsWith('#/')) return ref === '#' ? root : undefined
   let at: unknown = root
   for (const step of ref.slice(2).split('/')) {
-    if (!isSchema(at)) return undefined
+    if (!isObject(at)) return undefined
     at = own(at, decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'))
   }
   return at
@@ -150,7 +143,7 @@ function typed(text: string, schema: unknown, root: unknown): unknown {
   if (types.has('object') && text.trimStart().startsWith('{')) return jsonOr(text)
   if (types.has('array')) {
     if (text.trimStart().startsWith('[')) return jsonOr(text)
-    const items = parts.map((part) => own(part, 'items')).find(isSchema)
+    const items = parts.map((part) => own(part, 'items')).find(isObject)
     return [typed(text, items, root)]
   }
   return text

@@ -1,6 +1,7 @@
 // call-output.ts: a tool's result as `call` prints it: for a script with --json, for a pipe, for a user at a terminal.
 // Only the last is shortened.
 import type { Tool, ToolResult } from '@plugboard/core'
+import { isObject } from '@plugboard/core/json'
 import { decodeBase64, linkLine, otherFields } from '@plugboard/core/tools'
 import { jsonText } from '../output.ts'
 import { isTerminal } from '../streams.ts'
@@ -63,10 +64,10 @@ export function pipedText(result: ToolResult): ResultText {
 }
 
 function textOf(part: unknown, notes: string[]): readonly string[] {
-  if (!isRecord(part)) return [jsonText(part)]
+  if (!isObject(part)) return [jsonText(part)]
   if (part.type === 'text' && typeof part.text === 'string') return [part.text]
   if (part.type === 'resource_link') return [linkLine(part)]
-  if (part.type === 'resource' && isRecord(part.resource)) {
+  if (part.type === 'resource' && isObject(part.resource)) {
     const { uri, text, blob } = part.resource
     if (typeof text === 'string') {
       if (typeof uri === 'string') notes.push(`The text of ${uri}.`)
@@ -88,8 +89,4 @@ function notBytes(what: string, data: string, notes: string[]): readonly string[
 
 function listOf(content: unknown): readonly unknown[] {
   return Array.isArray(content) ? content : []
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,21 +1,22 @@
 // signature.ts: a tool's arguments in one readable line: `path: string, limit?: integer = 10`.
+import { isObject } from '@plugboard/core/json'
 import { oneLine } from './sanitize.ts'
 
 export function signatureOf(schema: unknown): string {
-  if (!isRecord(schema) || !isRecord(schema.properties)) return ''
+  if (!isObject(schema) || !isObject(schema.properties)) return ''
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
   return Object.entries(schema.properties)
     .slice(0, 40)
     .map(([name, part]) => {
       const preset =
-        isRecord(part) && part.default !== undefined ? ` = ${oneLine(JSON.stringify(part.default), 30)}` : ''
+        isObject(part) && part.default !== undefined ? ` = ${oneLine(JSON.stringify(part.default), 30)}` : ''
       return `${oneLine(name, 60)}${required.has(name) ? '' : '?'}: ${typeName(part)}${preset}`
     })
     .join(', ')
 }
 
 function typeName(part: unknown): string {
-  if (!isRecord(part)) return 'any'
+  if (!isObject(part)) return 'any'
   if (Array.isArray(part.enum))
     return part.enum
       .slice(0, 6)
@@ -23,13 +24,9 @@ function typeName(part: unknown): string {
       .concat(part.enum.length > 6 ? ['…'] : [])
       .join(' | ')
   if (Array.isArray(part.type)) return part.type.map((one) => oneLine(String(one), 20)).join(' | ')
-  if (part.type === 'array') return `${isRecord(part.items) ? typeName(part.items) : 'any'}[]`
+  if (part.type === 'array') return `${isObject(part.items) ? typeName(part.items) : 'any'}[]`
   if (typeof part.type === 'string') return oneLine(part.type, 20)
   const several = part.anyOf ?? part.oneOf
   if (Array.isArray(several)) return several.slice(0, 4).map(typeName).join(' | ')
   return 'any'
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

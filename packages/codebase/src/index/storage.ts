@@ -1,6 +1,6 @@
 // index/storage.ts: what the rest needs of a place that keeps an index, reading and writing, and nothing about how it keeps it.
-// The embedded default is a folder of files (folder-store.ts); memory (memory-store.ts) or a database can stand in its place.
-// storage.test.ts says what every one of them must do.
+// An implementation detail with two forms: a folder of files (folder-store.ts), and memory (memory-store.ts) where the folder cannot be
+// written. Reading is synchronous. storage.test.ts says what both must do.
 import type { TrigramQuery } from './query.ts'
 import type { FileState } from './segment.ts'
 import type { Postings } from './trigrams.ts'

@@ -1,5 +1,6 @@
 // waits.ts: the few kinds of waits, each with an end: at a time, on a signal, or with the work. What a caller awaits
 // holds the process (`hold`, `held`); what runs without a caller does not.
+import { Cancelled } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { RequestAborted, RequestTimedOut } from './wait-errors.ts'
 
@@ -63,9 +64,22 @@ function rest(timer: Host['awaitedTimer'], ms: number, signal: AbortSignal | und
 
 /** Waits for the work unless the caller gives up; the work itself continues. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return unlessAborted(work, signal, (reason) => new RequestAborted(reason))
+}
+
+/** The same, and giving up is `Cancelled`. */
+export function cancellable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return unlessAborted(work, signal, () => new Cancelled())
+}
+
+function unlessAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  errorFor: (reason: unknown) => Error,
+): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(new RequestAborted(signal.reason))
+    const onAbort = () => reject(errorFor(signal.reason))
     if (signal.aborted) {
       // The work has another owner; this caller has only stopped listening.
       work.catch(() => undefined)
@@ -75,6 +89,23 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined):
     signal.addEventListener('abort', onAbort, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
+}
+
+/** A signal that follows another and can be ended by itself. */
+export function linked(outer: AbortSignal | undefined): {
+  readonly signal: AbortSignal
+  abort(): void
+  release(): void
+} {
+  const controller = new AbortController()
+  const follow = () => controller.abort(outer?.reason)
+  if (outer?.aborted) follow()
+  outer?.addEventListener('abort', follow, { once: true })
+  return {
+    signal: controller.signal,
+    abort: () => controller.abort(new Cancelled()),
+    release: () => outer?.removeEventListener('abort', follow),
+  }
 }
 
 export interface DeadlineOptions {

@@ -9,6 +9,7 @@ import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
 import { authFor } from './auth-fetch.ts'
 import { openBrowser } from './browser.ts'
+import { isIssuer } from './discovery.ts'
 import { type AuthorizationServer, startAuthorizationServer, stop } from './fixtures/authorization-server.ts'
 import {
   type ResourceServer,
@@ -160,6 +161,10 @@ describe('a hostile authorization server', () => {
   it('may not speak for another issuer', async () => {
     const { rs } = await bent({ issuer: 'https://accounts.example' })
     expect(await attempt(rs)).toMatchObject({ refusal: 'issuer-mismatch' })
+    const asked = 'https://as.example/tenant'
+    expect([asked, `${asked}/`].every((said) => isIssuer(said, asked))).toBe(true)
+    const others = [`${asked}//`, 'https://as.example', [asked], undefined, `${asked}#`, asked.toUpperCase()]
+    expect(others.filter((said) => isIssuer(said, asked))).toEqual([])
   })
 
   it('may not do without PKCE', async () => {

@@ -9,7 +9,7 @@ import { AUTH_LIMITS } from '../limits.ts'
 import { AuthRefused, shownUrl } from './auth-refused.ts'
 import { type AuthorizationCodeOptions, prepareAuthorization } from './authorization-code.ts'
 import { type AuthContext, fetchFor, lockPath, type RemoteServer, type XaaSettings } from './context.ts'
-import { challengeOf, checkedMetadata, chooseScope, discover, wellKnownUrls } from './discovery.ts'
+import { challengeOf, checkedMetadata, chooseScope, discover, isIssuer, wellKnownUrls } from './discovery.ts'
 import { newDpopKey } from './dpop.ts'
 import { type GuardedFetch, guardedFetch } from './guarded-fetch.ts'
 import { type ClientIdentity, clientSecret, type Login } from './stored-logins.ts'
@@ -127,7 +127,7 @@ async function discoverIdp(server: RemoteServer, idp: Idp): Promise<Authorizatio
     if (!response.ok) continue
     const json = (await response.json().catch(() => undefined)) as Record<string, unknown> | undefined
     if (!json) continue
-    if (String(json.issuer).replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
+    if (!isIssuer(json.issuer, issuer))
       throw new AuthRefused(
         'issuer-mismatch',
         `${shownUrl(url)} names another issuer than ${shownUrl(issuer)}.`,

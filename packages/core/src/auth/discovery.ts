@@ -1,6 +1,7 @@
 // discovery.ts: from a server's address to its authorization server. Every document on the way is untrusted: only
 // known fields are read, every URL is checked, and each fault has its own error code.
 import type { AuthorizationServer } from 'oauth4webapi'
+import { isObject } from '../json.ts'
 import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
 import { type AuthContext, httpUrl, type RemoteServer } from './context.ts'
@@ -132,11 +133,10 @@ async function metadataOf(
     const { status, json } = await getJson(url, fetch)
     if (status >= 500 && status !== 502) throw badMetadata(server, url, `answered ${status}`)
     if (status !== 200 || !json) continue
-    const echoed = json.issuer
-    if (echoed !== issuer && `${String(echoed)}/` !== issuer && echoed !== `${issuer}/`)
+    if (!isIssuer(json.issuer, issuer))
       throw new AuthRefused(
         'issuer-mismatch',
-        `${shownUrl(url)} names another issuer (${shownUrl(String(echoed))}) than the one requested (${shownUrl(issuer)}).`,
+        `${shownUrl(url)} names another issuer (${shownUrl(String(json.issuer))}) than the one requested (${shownUrl(issuer)}).`,
         {
           server: server.name,
           hint: 'The authorization server is misconfigured or hostile; do not log in there.',
@@ -166,6 +166,11 @@ function legacyEndpoints(server: RemoteServer): AuthorizationServer {
     token_endpoint: at('/token'),
     registration_endpoint: at('/register'),
   }
+}
+
+/** RFC 8414, 3.3: the document names the issuer that was asked. A slash at the end may differ, as it does on many servers. */
+export function isIssuer(said: unknown, asked: string): boolean {
+  return typeof said === 'string' && said.replace(/\/$/, '') === asked.replace(/\/$/, '')
 }
 
 export function wellKnownUrls(issuer: URL): readonly URL[] {
@@ -243,8 +248,7 @@ async function getJson(url: URL, fetch: GuardedFetch): Promise<{ status: number;
   if (!response.ok) return { status: response.status }
   try {
     const json: unknown = JSON.parse(text)
-    const object = typeof json === 'object' && json !== null && !Array.isArray(json)
-    return { status: response.status, ...(object && { json: json as Json }) }
+    return { status: response.status, ...(isObject(json) && { json }) }
   } catch {
     // The caller tells "not JSON" from "not found" by the status.
     return { status: response.status }

@@ -4,6 +4,7 @@ import type { webcrypto } from 'node:crypto'
 import type { JWK } from 'jose'
 import type { AuthorizationServer, ClientAuth, DPoPHandle } from 'oauth4webapi'
 import { IoError, type PlugboardError } from '../errors.ts'
+import { isObject } from '../json.ts'
 import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import type { GuardedFetch } from './guarded-fetch.ts'
 import type { ClientIdentity, Tokens } from './stored-logins.ts'
@@ -77,9 +78,7 @@ export async function requestTokens(request: TokenRequest): Promise<TokenAnswer>
 async function readJson(response: Response): Promise<Record<string, unknown> | undefined> {
   try {
     const body: unknown = JSON.parse(await response.text())
-    return typeof body === 'object' && body !== null && !Array.isArray(body)
-      ? (body as Record<string, unknown>)
-      : undefined
+    return isObject(body) ? body : undefined
   } catch {
     // Not JSON; interpret() reports it without repeating any of it.
     return undefined

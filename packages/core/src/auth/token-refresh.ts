@@ -1,6 +1,7 @@
 // token-refresh.ts: keeps one login fresh. One renewal at a time in this process, and by a lock one across processes:
 // lock, read again, decide, renew, save. refresh-policy.ts decides.
-import { AuthRequired, Cancelled, IoError, PlugboardError } from '../errors.ts'
+import { cancellable } from '../async/waits.ts'
+import { AuthRequired, IoError, PlugboardError } from '../errors.ts'
 import { withFileLock } from '../files/index.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { type AuthContext, lockPath, type RemoteServer, serverKey } from './context.ts'
@@ -151,7 +152,7 @@ export function refreshLogin({ server, context, unattended, renew }: TokenRefres
             flight = undefined
           })
         // All callers share this renewal, so no caller's signal may end it; a caller that gives up just stops waiting.
-        const login = await unlessAborted(flight, signal)
+        const login = await cancellable(flight, signal)
         // A renewal started for another caller may have ended with the very token that this caller's request was
         // rejected with.
         if (login.tokens.accessToken !== rejected) return login
@@ -180,17 +181,6 @@ function whyAsked(server: RemoteServer, why: 'no-login' | 'expired' | 'refused')
     refused: `The server refuses the stored login. Run \`plugboard login ${server.name}\`.`,
   }
   return { hint: reasons[why] }
-}
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work
-  if (signal.aborted) throw new Cancelled()
-  let stop: () => void = () => undefined
-  const aborted = new Promise<never>((_, fail) => {
-    stop = () => fail(new Cancelled())
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', stop))
 }
 
 /** A network or server failure, as the outcome of a renewal. */

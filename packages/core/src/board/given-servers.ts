@@ -4,6 +4,7 @@ import type { ServerEntry } from '../config/entry.ts'
 import { signatureOf } from '../config/fingerprints.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
+import { isObject } from '../json.ts'
 
 /** `path` is the list's name in errors. */
 export async function givenServers(
@@ -66,8 +67,4 @@ function wrong(path: string, message: string, hint?: string): InvalidInput {
   return new InvalidInput(`${path}: ${message}.`.replace(/\.\.$/, '.'), {
     hint: hint ?? 'Entries are as in a settings file; see docs/configuration.md.',
   })
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

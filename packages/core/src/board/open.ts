@@ -4,7 +4,7 @@ import { Board } from '../board.ts'
 import { type Builtins, createBuiltins } from '../builtin/index.ts'
 import type { Configuration } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
-import { plugboardHome } from '../config/sources.ts'
+import { plugboardHome, stateFolder } from '../config/sources.ts'
 import { hostForPrograms } from '../config/start-folder.ts'
 import type { WatchedConfiguration } from '../config/watch.ts'
 import { systemHost } from '../host.ts'
@@ -12,7 +12,6 @@ import { givenServers } from './given-servers.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
 import type { BoardOptions, BoardParts } from './options.ts'
 import { boardSettings } from './settings.ts'
-import { stateFolder } from './state-folder.ts'
 
 /**
  * Opens a board. Nothing connects until it is needed.

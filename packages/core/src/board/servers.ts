@@ -15,6 +15,7 @@ import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from '../limits.ts'
+import { VERSION } from '../version.ts'
 import { linkedTo } from './in-process.ts'
 import type { BoardBehaviour, BoardDefinition } from './options.ts'
 import { type RequestHandlerOptions, requestHandlersFor, rootsFor } from './request-handlers.ts'
@@ -37,7 +38,7 @@ export interface Replacement {
 }
 
 /** The client info, unless the program sets it. */
-export const CLIENT_INFO = { name: 'plugboard', version: '0.1.0' } as const
+export const CLIENT_INFO = { name: 'plugboard', version: VERSION } as const
 
 export class BoardServers {
   readonly #options: BoardServersOptions

@@ -6,6 +6,7 @@ import { InvalidInput, IoError } from '../errors.ts'
 import { withFileLock } from '../files/lock.ts'
 import { readTextFile } from '../files/read.ts'
 import { writeFileAtomic } from '../files/write.ts'
+import { isObject } from '../json.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { type Place, plugboardHome } from './sources.ts'
 
@@ -58,8 +59,6 @@ async function readProjects(file: string): Promise<Projects | undefined> {
 }
 
 function isProjects(value: unknown): value is Projects {
-  const isObject = (one: unknown): one is object =>
-    typeof one === 'object' && one !== null && !Array.isArray(one)
   return (
     isObject(value) &&
     Object.values(value).every(

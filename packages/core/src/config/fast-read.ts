@@ -1,6 +1,7 @@
 // fast-read.ts: the fast reader for the common case: strict JSON, known keys, right types, one definition per name.
 // It returns exactly what document.ts would, or nothing; then document.ts reads the file and reports what is wrong
 // and where. This path loads neither the tolerant parser nor the schemas, which keeps start-up fast.
+import { isObject } from '../json.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import type { ServerEntry } from './entry.ts'
@@ -172,7 +173,3 @@ const CAREFUL = new Set([
   'permissions',
   'hooks',
 ])
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

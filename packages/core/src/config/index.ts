@@ -17,6 +17,6 @@ export {
   pendingApprovals,
   projectEntry,
 } from './resolve.ts'
-export { plugboardHome, type Source, type WritableScope } from './sources.ts'
+export { plugboardHome, type Source, stateFolder, type WritableScope } from './sources.ts'
 export { hostForPrograms, neutralFolder } from './start-folder.ts'
 export { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'

@@ -2,6 +2,7 @@
 // generated from the schemas that check them, with a description for every key from key-descriptions.ts. Loaded only
 // on demand.
 import * as z from 'zod/mini'
+import { isObject } from '../json.ts'
 import { KEY_DESCRIPTIONS } from './key-descriptions.ts'
 import { entryKinds, writtenEntrySchema } from './schema.ts'
 import { HONOURED, settingsSchema } from './settings.ts'
@@ -58,8 +59,4 @@ function described(path: string): string {
   if (words === undefined) throw new Error(`key-descriptions.ts has no sentence for ${path}`)
   const scopes = HONOURED[path as keyof typeof HONOURED]
   return scopes && scopes.length < 4 ? `${words} Counts in ${scopes.join(' and ')} settings only.` : words
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null
 }

@@ -47,6 +47,11 @@ export function plugboardHome(place: Pick<Place, 'home' | 'env'>): string {
   return place.env['PLUGBOARD_HOME'] || join(place.home, '.plugboard')
 }
 
+/** Where boards keep logs, state and logins. */
+export function stateFolder(place: Pick<Place, 'home' | 'env'>): string {
+  return place.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(place), 'state')
+}
+
 /** The system folders for an administrator's policy. They always count; a variable can only add one more. */
 function systemFolders(place: Pick<Place, 'platform'>): readonly string[] {
   switch (place.platform) {

@@ -1,13 +1,13 @@
 // server-info.ts: what a session knows about the protocol: the terms of ../protocol.ts, and the JSON shapes that it
 // accepts in what a server says about itself.
 import type { Transport } from '@modelcontextprotocol/client'
-import { isObject, META } from '../protocol.ts'
+import { isObject } from '../json.ts'
+import { META } from '../protocol.ts'
 
+export { isObject, type Json } from '../json.ts'
 export {
   ASKING_METHODS,
   type Era,
-  isObject,
-  type Json,
   LEGACY_VERSIONS,
   META,
   MODERN_VERSION,

@@ -3,9 +3,10 @@
 import { createHash } from 'node:crypto'
 import { appendFile, type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { sleep } from '../async/waits.ts'
 import type { LogLine } from '../events.ts'
 import { readTextFile } from '../files/index.ts'
-import type { Host } from '../host.ts'
+import { type Host, systemHost } from '../host.ts'
 import { LOG_LIMITS } from '../limits.ts'
 
 const STREAMS: readonly LogLine['stream'][] = ['stderr', 'stdout', 'transport', 'server', 'plugboard']
@@ -122,6 +123,7 @@ export async function* followLog(
   server: string,
   signal: AbortSignal,
 ): AsyncGenerator<LogLine> {
+  const host = systemHost()
   const file = logFile(stateDir, server)
   const info = await stat(file).catch(() => undefined)
   let offset = info?.size ?? 0
@@ -148,7 +150,7 @@ export async function* followLog(
     const cut = rest.lastIndexOf('\n') + 1
     yield* parse(rest.slice(0, cut))
     rest = rest.slice(cut)
-    await pause(LOG_LIMITS.followMs, signal)
+    await sleep(host, LOG_LIMITS.followMs, signal)
   }
 }
 
@@ -170,18 +172,6 @@ async function readFrom(handle: FileHandle, offset: number): Promise<string> {
   const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset)
   // Every write ends with a whole line, so a character is never cut in two.
   return bytes.toString('utf8', 0, bytesRead)
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-  })
 }
 
 function older(file: string): string {

@@ -1,9 +1,9 @@
 // findings.ts: what in a server's tools a provider would reject or the user should review. Plugboard repairs most of
 // it for the model; other clients of the same server do not, and its author may want to know.
 import { MISSING_INPUT_SCHEMA } from '../connection/tool-definition.ts'
+import { isObject, own } from '../json.ts'
 import { DOCTOR_LIMITS, TOOL_LIMITS } from '../limits.ts'
 import { cleanLine, injectionSigns, plainName, readToolList, type ToolDefinition } from '../tools/index.ts'
-import { isRecord, own } from '../tools/json.ts'
 import { compileSchema } from '../tools/schema/index.ts'
 import { subschemas } from '../tools/schema/positions.ts'
 import { resolveReference, type SchemaNames, survey } from '../tools/schema/reference.ts'
@@ -90,7 +90,7 @@ function* schemaFindings(schema: ToolDefinition['inputSchema']): Generator<Bare>
       where,
       message: 'it has no input schema; `{"type": "object"}` is assumed, and its arguments are not checked',
     }
-  if (!isRecord(schema)) return yield { kind: 'root-type', where, message: 'its schema is not an object' }
+  if (!isObject(schema)) return yield { kind: 'root-type', where, message: 'its schema is not an object' }
   const surveyed = survey(schema)
   if (!surveyed.ok) return yield { kind: 'schema', where, message: surveyed.reason }
   if (own(schema, 'type') !== 'object')
@@ -132,7 +132,7 @@ function* partFindings(
     const at = `${where}.${keyword}${step}`
     if (keyword === 'properties' && !PROPERTY_NAME.test(String(key)))
       yield { kind: 'property-name', where: at, message: 'a property whose name some providers refuse' }
-    if (isRecord(schema)) yield* partFindings(schema, names, at)
+    if (isObject(schema)) yield* partFindings(schema, names, at)
   }
 }
 

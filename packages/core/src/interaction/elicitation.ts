@@ -1,5 +1,6 @@
 // elicitation.ts: a server's elicitation from arrival to response: parse, offer to hooks, prompt the user, validate
 // against the schema, offer to hooks again. Both eras end here; the connection sends the response.
+import { isObject, own } from '../json.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
 import {
   type CheckedAnswer,
@@ -10,7 +11,6 @@ import {
   readForm,
 } from './form.ts'
 import type { Hooks } from './hooks.ts'
-import { isRecord, own } from './json.ts'
 
 export type Elicitation =
   | { readonly mode: 'form'; readonly server: string; readonly message: string; readonly schema: unknown }
@@ -69,7 +69,7 @@ const DECLINE: ElicitationAnswer = { action: 'decline' }
 
 /** Parses the parameters of `elicitation/create`, whatever they are. */
 export function readElicitation(server: string, params: unknown): Elicitation | { readonly problem: string } {
-  if (!isRecord(params)) return { problem: 'the request is not an object' }
+  if (!isObject(params)) return { problem: 'the request is not an object' }
   const message = typeof params.message === 'string' ? params.message : ''
   // An elicitation that cannot be read in full is not shown.
   if (message.length > INTERACTION_LIMITS.messageChars)

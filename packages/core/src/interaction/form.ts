@@ -1,7 +1,7 @@
 // form.ts: the flat schema of an elicitation as a form for the user, and validation of the input. It knows no
 // terminal and shows nothing; elicitation.ts does.
+import { isObject, own } from '../json.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
-import { isRecord, own } from './json.ts'
 import { formatCheck } from './string-formats.ts'
 
 export interface Option {
@@ -70,18 +70,18 @@ const SECRET =
 
 /** Parses `requestedSchema`. One field that is not understood makes the form unusable, and is named. */
 export function readForm(schema: unknown): ReadForm {
-  if (!isRecord(schema)) return { ok: false, problem: 'the requested schema is not an object' }
+  if (!isObject(schema)) return { ok: false, problem: 'the requested schema is not an object' }
   if (own(schema, 'type') !== undefined && schema.type !== 'object')
     return { ok: false, problem: 'the requested schema does not describe an object' }
   const properties = own(schema, 'properties') ?? {}
-  if (!isRecord(properties)) return { ok: false, problem: 'its properties are not an object' }
+  if (!isObject(properties)) return { ok: false, problem: 'its properties are not an object' }
   const entries = Object.entries(properties)
   if (entries.length > INTERACTION_LIMITS.formFields)
     return { ok: false, problem: `it asks for ${entries.length} fields` }
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
   const fields: Field[] = []
   for (const [name, property] of entries) {
-    const field = isRecord(property) ? readField(name, property, required.has(name)) : undefined
+    const field = isObject(property) ? readField(name, property, required.has(name)) : undefined
     if (!field)
       return { ok: false, problem: `the field "${clip(name, 80)}" is of a kind that forms do not have` }
     fields.push(field)
@@ -142,7 +142,7 @@ function readField(
         ...(typeof property.default === 'boolean' && { default: property.default }),
       }
     case 'array': {
-      const several = isRecord(property.items) ? optionsOf(property.items) : undefined
+      const several = isObject(property.items) ? optionsOf(property.items) : undefined
       if (!several) return undefined
       const preset = Array.isArray(property.default)
         ? property.default.filter((item) => typeof item === 'string')
@@ -180,7 +180,7 @@ function optionsOf(property: Readonly<Record<string, unknown>>): readonly Option
   }
   const titled = property.oneOf ?? property.anyOf
   if (!Array.isArray(titled)) return undefined
-  return bounded(titled.map((item) => (isRecord(item) ? option(item.const, item.title) : undefined)))
+  return bounded(titled.map((item) => (isObject(item) ? option(item.const, item.title) : undefined)))
 }
 
 function option(value: unknown, label: unknown): Option | undefined {
@@ -195,7 +195,7 @@ function bounded(options: readonly (Option | undefined)[]): readonly Option[] | 
 
 /** Validates the input against the form. Missing fields get their default; unknown fields are rejected. */
 export function checkAnswer(form: Form, answer: unknown): CheckedAnswer {
-  if (!isRecord(answer))
+  if (!isObject(answer))
     return { ok: false, problems: [{ field: '', message: 'the answer is not an object' }] }
   const problems: FieldProblem[] = []
   const content: [string, Value][] = []

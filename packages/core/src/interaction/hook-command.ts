@@ -2,9 +2,9 @@
 // Exit 0 responds, exit 2 refuses with its standard error as the reason, anything else is a fault that stops nothing.
 import type { ChildProcess } from 'node:child_process'
 import type { Host } from '../host.ts'
+import { isObject } from '../json.ts'
 import { HOOK_LIMITS } from '../limits.ts'
 import type { HookResult } from './hooks.ts'
-import { isRecord } from './json.ts'
 
 export interface CommandOptions {
   readonly host: Host
@@ -74,7 +74,7 @@ function outcome(code: number | null, killed: string | null, stdout: string, std
   if (!text.startsWith('{')) return { kind: 'nothing' }
   try {
     const output: unknown = JSON.parse(text)
-    return isRecord(output) ? { kind: 'output', output } : { kind: 'nothing' }
+    return isObject(output) ? { kind: 'output', output } : { kind: 'nothing' }
   } catch {
     return { kind: 'failed', problem: 'answered with something that is not JSON' }
   }

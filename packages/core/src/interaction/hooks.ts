@@ -4,10 +4,10 @@
 import { coversServer, coversTool } from '../config/rule-matcher.ts'
 import { type ParsedRule, parseRule, type RuleUse, ruleSpelling } from '../config/rule-syntax.ts'
 import type { Host } from '../host.ts'
+import { isObject, own } from '../json.ts'
 import { HOOK_LIMITS } from '../limits.ts'
 import type { Elicitation, ElicitationAnswer, RawAnswer } from './elicitation.ts'
 import { runCommandHook } from './hook-command.ts'
-import { isRecord, own } from './json.ts'
 import { compilePattern } from './pattern.ts'
 
 export const HOOK_EVENTS = [
@@ -130,7 +130,7 @@ export class Hooks {
       const verdict = decision.permissionDecision ?? decision.decision
       if (verdict === 'deny' || verdict === 'block' || decision.continue === false)
         return refusal(hook, decision.permissionDecisionReason ?? decision.reason)
-      if (isRecord(decision.updatedInput)) {
+      if (isObject(decision.updatedInput)) {
         args = decision.updatedInput
         changed = true
       }
@@ -241,7 +241,7 @@ export class Hooks {
 async function runFunction(call: HookFunction, input: HookInput, signal?: AbortSignal): Promise<HookResult> {
   try {
     const output = await call(input, signal)
-    return isRecord(output) ? { kind: 'output', output } : { kind: 'nothing' }
+    return isObject(output) ? { kind: 'output', output } : { kind: 'nothing' }
   } catch (error) {
     return { kind: 'failed', problem: `threw: ${error instanceof Error ? error.message : String(error)}` }
   }
@@ -250,7 +250,7 @@ async function runFunction(call: HookFunction, input: HookInput, signal?: AbortS
 /** The output of a hook; `hookSpecificOutput` wins over the fields beside it. */
 function specific(output: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const inner = own(output, 'hookSpecificOutput')
-  return isRecord(inner) ? { ...output, ...inner } : output
+  return isObject(inner) ? { ...output, ...inner } : output
 }
 
 function refusal(hook: Hook, reason: unknown): BeforeCall {
@@ -331,7 +331,7 @@ export function readHooks(
   const hooks: Hook[] = []
   const warnings: string[] = []
   if (raw === undefined) return { hooks, warnings }
-  if (!isRecord(raw)) return { hooks, warnings: [`"hooks" in ${source} is not an object.`] }
+  if (!isObject(raw)) return { hooks, warnings: [`"hooks" in ${source} is not an object.`] }
   for (const event of HOOK_EVENTS) {
     const groups = own(raw, event)
     if (groups === undefined) continue
@@ -340,15 +340,15 @@ export function readHooks(
       continue
     }
     for (const group of groups as unknown[]) {
-      const list = isRecord(group) && Array.isArray(group.hooks) ? (group.hooks as unknown[]) : []
+      const list = isObject(group) && Array.isArray(group.hooks) ? (group.hooks as unknown[]) : []
       if (list.length === 0) warnings.push(`An entry under "hooks.${event}" in ${source} has no hooks.`)
       for (const one of list) {
-        if (!isRecord(one) || one.type !== 'command' || typeof one.command !== 'string') {
+        if (!isObject(one) || one.type !== 'command' || typeof one.command !== 'string') {
           warnings.push(`A hook under "hooks.${event}" in ${source} is not a command.`)
           continue
         }
         const seconds = typeof one.timeout === 'number' && one.timeout > 0 ? one.timeout : undefined
-        const matcher = isRecord(group) && typeof group.matcher === 'string' ? group.matcher : undefined
+        const matcher = isObject(group) && typeof group.matcher === 'string' ? group.matcher : undefined
         hooks.push({
           event,
           source,

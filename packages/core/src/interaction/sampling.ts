@@ -2,10 +2,10 @@
 // agent provides the model as a function.
 import { Cancelled, InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
+import { isObject } from '../json.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
 import { type LayoutOptions, type QuestionText, questionText } from '../text/question-text.ts'
 import { nameText } from '../text/visible.ts'
-import { isRecord } from './json.ts'
 
 export interface SamplingRequest {
   readonly server: string
@@ -109,10 +109,10 @@ export class Sampling {
 
 /** Parses the request and applies limits: fewer tokens than requested is fine, more input than allowed is an error. */
 export function readSampling(server: string, params: unknown, maxTokens: number): SamplingRequest {
-  if (!isRecord(params) || !Array.isArray(params.messages) || params.messages.length === 0)
+  if (!isObject(params) || !Array.isArray(params.messages) || params.messages.length === 0)
     throw new InvalidInput(`"${server}" asked for a message without giving any.`, { server })
   const messages = params.messages.map((message: unknown) => {
-    if (!isRecord(message) || (message.role !== 'user' && message.role !== 'assistant'))
+    if (!isObject(message) || (message.role !== 'user' && message.role !== 'assistant'))
       throw new InvalidInput(`"${server}" sent a message with no role.`, { server })
     return { role: message.role, content: message.content } as const
   })
@@ -130,7 +130,7 @@ export function readSampling(server: string, params: unknown, maxTokens: number)
     ...(Array.isArray(stopSequences) && {
       stopSequences: stopSequences.filter((one): one is string => typeof one === 'string').slice(0, 16),
     }),
-    ...(isRecord(modelPreferences) && { modelPreferences }),
+    ...(isObject(modelPreferences) && { modelPreferences }),
   }
 }
 
@@ -157,7 +157,7 @@ export function samplingQuestion(request: SamplingRequest, layout: LayoutOptions
 
 /** The bytes of an image or audio are not readable: their kind and size are shown. */
 function withoutBytes(block: unknown): unknown {
-  if (!isRecord(block) || (block.type !== 'image' && block.type !== 'audio')) return block
+  if (!isObject(block) || (block.type !== 'image' && block.type !== 'audio')) return block
   if (typeof block.data !== 'string') return block
   return { ...block, data: `(${block.data.length} characters of base64)` }
 }

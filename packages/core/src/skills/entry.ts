@@ -1,5 +1,6 @@
 // entry.ts: one skill as its server describes it: its name and its files, with their sizes and digests. Everything
 // here is untrusted, so an invalid entry is rejected whole. verify.ts checks the files.
+import { isObject } from '../json.ts'
 import { SKILL_LIMITS } from '../limits.ts'
 
 /** A server with this in its capabilities' `extensions` has skills. */
@@ -127,8 +128,4 @@ function decoded(part: string): string | undefined {
 
 function isPlainName(part: string | undefined): part is string {
   return part !== undefined && part !== '' && part !== '.' && part !== '..' && !UNPLAIN.test(part)
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,7 +1,7 @@
 // frontmatter.ts: the front matter of a SKILL.md: where it ends, its content, and how that differs from the server's
 // entry. Untrusted YAML: no aliases, bounded, and only what JSON can express.
+import { isObject, own } from '../json.ts'
 import { SKILL_LIMITS } from '../limits.ts'
-import { isObject } from './entry.ts'
 
 export interface SkillText {
   readonly frontmatter: Readonly<Record<string, unknown>>
@@ -57,10 +57,6 @@ export function differences(
     })
   }
   return entry === read ? [] : [`${field} is ${shown(read)}, not ${shown(entry)}`]
-}
-
-function own(object: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
 function shown(value: unknown): string {

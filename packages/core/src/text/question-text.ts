@@ -1,5 +1,6 @@
 // question-text.ts: a prompt for the user as lines: what would be done, why it needs permission, and every value in
 // full. Pure, so that a terminal, a client's form and a page show the same. The surface adds styling and keys.
+import { isObject } from '../json.ts'
 import { exactLine, nameText, quoted } from './visible.ts'
 
 /** The kind of a line, for surfaces that style it. */
@@ -185,10 +186,6 @@ function inlineText(value: object): string {
   return `{${Object.entries(value)
     .map(([key, one]) => `${quoted(key)}: ${item(one)}`)
     .join(', ')}}`
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null
 }
 
 function leafRows({ path, text, lines, chars }: Leaf, columns: number | undefined): string[] {

@@ -2,7 +2,7 @@
 // result. They see the server's result before any of it is shown, saved or passed on.
 import { Cancelled, type PlugboardError, ToolError } from '../errors.ts'
 import type { AfterCall, Hooks } from '../interaction/index.ts'
-import { isRecord } from './json.ts'
+import { isObject } from '../json.ts'
 import { Refused } from './permit.ts'
 import type { BoundTool } from './tool.ts'
 
@@ -36,13 +36,13 @@ export async function hooksBefore(
 /** The server's result after the hooks. */
 export async function hooksAfter(call: HookedCall, raw: unknown): Promise<unknown> {
   const { hooks, signal } = call
-  const answer: Answer = isRecord(raw) ? raw : {}
+  const answer: Answer = isObject(raw) ? raw : {}
   const failed = answer.isError === true
   if (!hooks?.has(failed ? 'PostToolUseFailure' : 'PostToolUse')) return raw
   const { content, structuredContent } = answer
   const after = failed
     ? await hooks.afterFailure(hooked(call), { code: 'TOOL_ERROR', message: firstText(content) }, signal)
-    : await hooks.after(hooked(call), isRecord(raw) ? { content, structuredContent } : raw, signal)
+    : await hooks.after(hooked(call), isObject(raw) ? { content, structuredContent } : raw, signal)
   if (after.output === undefined && after.context.length === 0) return raw
   const added = after.context.map((text) => ({ type: 'text', text }))
   if (after.output !== undefined) return replaced(answer, after.output, added)
@@ -55,7 +55,7 @@ export async function hooksAfter(call: HookedCall, raw: unknown): Promise<unknow
  */
 function replaced(answer: Answer, output: unknown, added: readonly object[]): Answer {
   const structured =
-    isRecord(output) && isRecord(output.structuredContent) ? output.structuredContent : undefined
+    isObject(output) && isObject(output.structuredContent) ? output.structuredContent : undefined
   return {
     content: [...blocksOf(output), ...added],
     ...(structured && { structuredContent: structured }),
@@ -88,17 +88,17 @@ function blocksOf(output: unknown): { readonly type: 'text'; readonly text: stri
   if (typeof output === 'string') return [{ type: 'text', text: output }]
   const list: unknown[] | undefined = Array.isArray(output)
     ? output
-    : isRecord(output) && Array.isArray(output.content)
+    : isObject(output) && Array.isArray(output.content)
       ? output.content
       : undefined
   const texts = list?.flatMap((block) =>
-    isRecord(block) && typeof block.text === 'string' ? [{ type: 'text', text: block.text } as const] : [],
+    isObject(block) && typeof block.text === 'string' ? [{ type: 'text', text: block.text } as const] : [],
   )
   return texts && texts.length > 0 ? texts : [{ type: 'text', text: JSON.stringify(output) ?? '' }]
 }
 
 function firstText(content: unknown): string {
   const blocks = Array.isArray(content) ? (content as unknown[]) : []
-  const block = blocks.find((one) => isRecord(one) && one.type === 'text' && typeof one.text === 'string')
-  return isRecord(block) ? String(block.text).slice(0, 2000) : ''
+  const block = blocks.find((one) => isObject(one) && one.type === 'text' && typeof one.text === 'string')
+  return isObject(block) ? String(block.text).slice(0, 2000) : ''
 }

@@ -1,8 +1,8 @@
 // definition.ts: one tool as its server describes it, read tolerantly: a bad tool affects only itself, never the list.
 import { readAnnotations, type ToolAnnotations } from '../connection/lists.ts'
 import { excessOf, MISSING_INPUT_SCHEMA } from '../connection/tool-definition.ts'
+import { isObject } from '../json.ts'
 import { DEFINITION_LIMITS } from '../limits.ts'
-import { isRecord } from './json.ts'
 
 export type { ToolAnnotations }
 
@@ -44,7 +44,7 @@ export function readToolList(items: unknown): ReadTools {
 }
 
 function readTool(item: unknown): { tool: ToolDefinition; warnings: string[] } | string {
-  if (!isRecord(item)) return 'it is not an object'
+  if (!isObject(item)) return 'it is not an object'
   const { name, title, description, inputSchema, outputSchema, annotations, _meta } = item
   if (typeof name !== 'string' || name === '') return 'it has no name'
   if (name.length > DEFINITION_LIMITS.nameChars)
@@ -64,11 +64,11 @@ function readTool(item: unknown): { tool: ToolDefinition; warnings: string[] } |
     inputSchema: schema ?? MISSING_INPUT_SCHEMA,
     ...(output !== undefined && { outputSchema: output }),
     ...(hints && { annotations: hints }),
-    ...(isRecord(_meta) && { meta: _meta }),
+    ...(isObject(_meta) && { meta: _meta }),
   }
   return { tool, warnings }
 }
 
 function readSchema(schema: unknown): JsonSchema | undefined {
-  return isRecord(schema) || typeof schema === 'boolean' ? schema : undefined
+  return isObject(schema) || typeof schema === 'boolean' ? schema : undefined
 }

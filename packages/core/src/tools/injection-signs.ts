@@ -1,9 +1,9 @@
 // injection-signs.ts: signs that a tool's text tries to instruct the model without the user's knowledge. They are
 // warnings for the user, found in the original text: text/sanitize.ts has already cleaned what the model sees.
 
+import { isObject } from '../json.ts'
 import { BIDI, INVISIBLE } from '../text/sanitize.ts'
 import type { ToolDefinition } from './definition.ts'
-import { isRecord } from './json.ts'
 import { survey } from './schema/reference.ts'
 
 export interface InjectionSign {
@@ -65,7 +65,7 @@ function* textsOf(tool: ToolDefinition): Generator<readonly [string, string]> {
 function* schemaTexts(schema: unknown, where: string): Generator<readonly [string, string]> {
   if (Array.isArray(schema))
     for (const [index, part] of schema.entries()) yield* schemaTexts(part, `${where}[${index}]`)
-  else if (isRecord(schema))
+  else if (isObject(schema))
     for (const [key, part] of Object.entries(schema)) {
       if (typeof part === 'string') yield [`${where}.${key}`, part.slice(0, TEXT_CHARS)]
       else yield* schemaTexts(part, `${where}.${key}`)

@@ -9,10 +9,10 @@
 // - Text over the limit is cut at the end of a line, and the whole is saved; the last line says where.
 // - An error is a result like any other, with `isError`.
 
+import { isObject, put } from '../json.ts'
 import { RESULT_LIMITS, TOOL_LIMITS } from '../limits.ts'
 import { isHighSurrogate } from '../text/sanitize.ts'
 import { fitForModel, isPicture } from './images.ts'
-import { isRecord, put } from './json.ts'
 import { decodeBase64, identify } from './media.ts'
 import type { ResultFiles, SavedFile } from './result-files.ts'
 import { unsaidPart } from './structured-content.ts'
@@ -49,10 +49,10 @@ export interface ResultOptions {
 
 /** Parses the result of `tools/call`, whatever it is. It throws only when a file cannot be written. */
 export async function presentResult(raw: unknown, options: ResultOptions): Promise<ToolResult> {
-  const answer = isRecord(raw) ? raw : {}
+  const answer = isObject(raw) ? raw : {}
   const draft = new Draft(options)
   const blocks: readonly unknown[] = Array.isArray(answer.content) ? answer.content : []
-  if (!isRecord(raw)) draft.warnings.push('The answer is not an object.')
+  if (!isObject(raw)) draft.warnings.push('The answer is not an object.')
   for (const block of blocks.slice(0, RESULT_LIMITS.blocks)) await addBlock(draft, block)
   if (blocks.length > RESULT_LIMITS.blocks)
     draft.say(`[${blocks.length - RESULT_LIMITS.blocks} more parts were left out]`)
@@ -78,9 +78,9 @@ export async function presentResult(raw: unknown, options: ResultOptions): Promi
     ...(lacking !== undefined && { hasUnsaidData: true as const }),
     savedFiles: draft.saved,
     truncated,
-    ...(isRecord(answer._meta) && { meta: answer._meta }),
+    ...(isObject(answer._meta) && { meta: answer._meta }),
     warnings: draft.warnings,
-    ...(options.keepAnswer && isRecord(raw) && { answer: raw }),
+    ...(options.keepAnswer && isObject(raw) && { answer: raw }),
   }
 }
 
@@ -89,7 +89,7 @@ const KNOWN_FIELDS = new Set(['content', 'structuredContent', 'isError', '_meta'
 
 /** What a result contains outside the protocol's fields: nothing, the value itself, or an object of those fields. */
 export function otherFields(raw: unknown): unknown {
-  if (!isRecord(raw)) return raw === null || (Array.isArray(raw) && raw.length === 0) ? undefined : raw
+  if (!isObject(raw)) return raw === null || (Array.isArray(raw) && raw.length === 0) ? undefined : raw
   const rest: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(raw))
     if (!KNOWN_FIELDS.has(key) || (key === 'content' && !Array.isArray(value))) put(rest, key, value)
@@ -163,7 +163,7 @@ function cutAtLine(text: string, room: number): string {
 }
 
 async function addBlock(draft: Draft, block: unknown): Promise<void> {
-  if (!isRecord(block)) {
+  if (!isObject(block)) {
     draft.warnings.push('A part of the answer is not an object.')
     return
   }
@@ -188,7 +188,7 @@ async function addBlock(draft: Draft, block: unknown): Promise<void> {
 }
 
 async function addResource(draft: Draft, resource: unknown): Promise<void> {
-  if (!isRecord(resource)) {
+  if (!isObject(resource)) {
     draft.warnings.push('A resource of the answer is not an object.')
     return
   }

@@ -1,8 +1,8 @@
 // search.ts: finds tools by a query in plain words, over name, title, description and parameters. Ranked by weighted
 // fields (BM25F) over stemmed terms and their synonyms; it needs no model and no network.
+import { isObject } from '../json.ts'
 import { TOOL_LIMITS } from '../limits.ts'
 import type { JsonSchema } from './definition.ts'
-import { isRecord } from './json.ts'
 import { isFaint, queryWords, synonymsOf, wordsOf } from './search-terms.ts'
 
 export interface SearchableTool {
@@ -162,18 +162,18 @@ function fieldsOf(tool: SearchableTool): Readonly<Record<FieldName, readonly str
 
 /** Names of parameters, and their enum values: they often say what a tool can do. */
 function parameterWords(schema: unknown, depth: number): string[] {
-  if (!isRecord(schema) || depth > 3) return []
+  if (!isObject(schema) || depth > 3) return []
   const words: string[] = []
-  if (isRecord(schema.properties))
+  if (isObject(schema.properties))
     for (const [name, part] of Object.entries(schema.properties).slice(0, 50)) {
       words.push(...wordsOf(name.slice(0, 80)), ...parameterWords(part, depth + 1))
-      if (isRecord(part) && typeof part.description === 'string')
+      if (isObject(part) && typeof part.description === 'string')
         words.push(...wordsOf(part.description.slice(0, 120)))
     }
   if (Array.isArray(schema.enum))
     for (const value of schema.enum.slice(0, 20))
       if (typeof value === 'string') words.push(...wordsOf(value.slice(0, 40)))
-  if (isRecord(schema.items)) words.push(...parameterWords(schema.items, depth + 1))
+  if (isObject(schema.items)) words.push(...parameterWords(schema.items, depth + 1))
   return words
 }
 

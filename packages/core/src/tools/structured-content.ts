@@ -8,7 +8,7 @@
 //    characters.
 // 3. What the text contains in full is not shown again. If anything is missing, the structured content follows as
 //    JSON, without its long members that the text contains.
-import { canonicalJson, isRecord, put } from './json.ts'
+import { canonicalJson, isObject, put } from '../json.ts'
 
 /** Past these limits the comparison would take longer than reading twice. */
 const COMPARED_CHARS = 1_000_000
@@ -40,10 +40,10 @@ function compare(structured: unknown, texts: readonly string[]): unknown {
   if (
     verdict.says(structured) &&
     verdict.substantial &&
-    !parsed.some((json) => isRecord(json) && contradicts(structured, json))
+    !parsed.some((json) => isObject(json) && contradicts(structured, json))
   )
     return undefined
-  return isRecord(structured) ? withoutLongMembers(structured, shown, lengths, parsed) : structured
+  return isObject(structured) ? withoutLongMembers(structured, shown, lengths, parsed) : structured
 }
 
 /**
@@ -51,7 +51,7 @@ function compare(structured: unknown, texts: readonly string[]): unknown {
  * objects.
  */
 function isSame(structured: unknown, parsed: readonly unknown[], texts: readonly string[]): boolean {
-  const members = isRecord(structured) ? Object.values(structured) : []
+  const members = isObject(structured) ? Object.values(structured) : []
   const wanted = [structured, ...(members.length === 1 ? members : [])]
   const [only] = members
   if (members.length === 1 && typeof only === 'string' && texts.join('\n').trim() === only.trim()) return true
@@ -69,7 +69,7 @@ function withoutLongMembers(
   for (const [key, value] of Object.entries(structured)) {
     const search = new Search(shown, lengths)
     const long = (JSON.stringify(value)?.length ?? 0) >= LONG_MEMBER_CHARS
-    const contradicted = parsed.some((json) => isRecord(json) && contradicts({ [key]: value }, json))
+    const contradicted = parsed.some((json) => isObject(json) && contradicts({ [key]: value }, json))
     if (!(long && search.says(value) && search.substantial && !contradicted)) put(kept, key, value)
   }
   return kept
@@ -134,7 +134,7 @@ class Search {
     if (typeof value === 'string') return this.#saysText(value)
     if (typeof value === 'number') return this.#saysNumber(value, key)
     if (Array.isArray(value)) return value.every((item) => this.says(item, key))
-    if (!isRecord(value)) return true
+    if (!isObject(value)) return true
     // A key that is not a field name is data too: a path, an address, a date.
     return Object.entries(value).every(
       ([name, item]) => (isFieldName(name) || this.#saysText(name)) && this.says(item, name),
@@ -178,7 +178,7 @@ function isIdentifier(key: string): boolean {
 function contradicts(structured: unknown, json: unknown): boolean {
   if (Array.isArray(structured) && Array.isArray(json))
     return structured.length !== json.length || structured.some((item, at) => contradicts(item, json[at]))
-  if (isRecord(structured) && isRecord(json))
+  if (isObject(structured) && isObject(json))
     return Object.keys(structured).some(
       (key) => Object.hasOwn(json, key) && contradicts(structured[key], json[key]),
     )

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto'
 import { ParseError } from '../errors.ts'
 import { readTextFile, withFileLock, writeFileAtomic } from '../files/index.ts'
+import { canonicalJson, isObject, put } from '../json.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import type { ToolDefinition } from './definition.ts'
-import { canonicalJson, isRecord, put } from './json.ts'
 
 /** What is stored of one accepted tool: enough to explain later what changed. */
 export interface LockedTool {
@@ -155,12 +155,12 @@ export async function readLock(path: string): Promise<LockFile> {
   } catch (error) {
     throw new ParseError(`The lock of tool definitions ${path} is not JSON.`, { cause: error })
   }
-  if (!isRecord(value) || value.version !== 1 || !isRecord(value.servers))
+  if (!isObject(value) || value.version !== 1 || !isObject(value.servers))
     throw broken('has an unknown version')
   for (const tools of Object.values(value.servers))
     if (
-      !isRecord(tools) ||
-      !Object.values(tools).every((tool) => isRecord(tool) && typeof tool.hash === 'string')
+      !isObject(tools) ||
+      !Object.values(tools).every((tool) => isObject(tool) && typeof tool.hash === 'string')
     )
       throw broken('holds an entry that is not valid')
   // Every level has just been checked.

@@ -2,8 +2,8 @@
 // the call is retried.
 import { PermissionDenied } from '../errors.ts'
 import { type ElicitationPorts, elicit } from '../interaction/index.ts'
+import { isObject } from '../json.ts'
 import { TOOL_LIMITS } from '../limits.ts'
-import { isRecord } from './json.ts'
 import type { BoundTool } from './tool.ts'
 
 export interface UrlElicitationPorts {
@@ -45,9 +45,9 @@ function urlElicitations(error: unknown): readonly RequiredUrl[] {
   let at: unknown = error
   for (let depth = 0; depth < 4 && typeof at === 'object' && at !== null; depth++) {
     const { code, data, cause } = at as { code?: unknown; data?: unknown; cause?: unknown }
-    if (code === URL_ELICITATION_REQUIRED && isRecord(data) && Array.isArray(data.elicitations))
+    if (code === URL_ELICITATION_REQUIRED && isObject(data) && Array.isArray(data.elicitations))
       return data.elicitations.slice(0, 10).flatMap((item: unknown) =>
-        isRecord(item) && typeof item.url === 'string'
+        isObject(item) && typeof item.url === 'string'
           ? [
               {
                 url: item.url,

@@ -9,6 +9,8 @@ import {
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { InvalidInput, JsonRpcError } from '@plugboard/core'
+import { atMost } from '@plugboard/core/async/waits'
+import { systemHost } from '@plugboard/core/host'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { AccessControl, type AccessGrant, type AuthorizedClient, isLoopback } from '../access/access.ts'
 import { Quota } from '../access/quota.ts'
@@ -28,7 +30,6 @@ import {
   SERVER_INFO,
 } from '../json-rpc.ts'
 import { parseMessage } from '../parse-message.ts'
-import { within } from '../stdio/server.ts'
 import { withTraceHeaders } from '../telemetry.ts'
 import { eraOf, paramFault } from './era-headers.ts'
 import { isTooLongToStart, readBody } from './request-body.ts'
@@ -181,7 +182,7 @@ class Endpoint {
   async drain(): Promise<void> {
     this.#draining = true
     this.#modern.close()
-    await within(this.#gateway.limits.drainMs, Promise.allSettled([...this.#running]))
+    await atMost(systemHost(), this.#gateway.limits.drainMs, Promise.allSettled([...this.#running]))
     for (const one of [...this.#open]) one.end(outcomeUnknown(one.id, 'the gateway is shutting down'))
     await Promise.allSettled([...this.#running])
     // The responses are written in the turn after.

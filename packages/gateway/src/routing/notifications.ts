@@ -1,7 +1,7 @@
 // notifications.ts: server notifications on their way to the clients that want them: changed lists, changed resources, log
 // messages. A log message goes to the one client it can be about; where that is not clear it stays in the server's own log.
 import type { Board } from '@plugboard/core'
-import { Cancelled } from '@plugboard/core/errors'
+import { cancellable } from '@plugboard/core/async/waits'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { Exposure } from '../access/exposure.ts'
 import type { Client } from '../client-request.ts'
@@ -102,7 +102,7 @@ export class NotificationHub {
       }
     }
     try {
-      await unless(signal, following.ready)
+      await cancellable(following.ready, signal)
     } catch (error) {
       void stop()
       throw error
@@ -213,22 +213,6 @@ export function tooMany(uris: ReadonlyMap<string, unknown>): boolean {
 
 function wants(least: string | undefined, level: unknown): boolean {
   return least !== undefined && LOG_LEVELS.indexOf(String(level)) >= LOG_LEVELS.indexOf(least)
-}
-
-/** The answer, or the end of the wait for it. */
-async function unless<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
-  if (!signal) return await work
-  const stop = new AbortController()
-  const gone = new Promise<never>((_, fail) => {
-    const end = () => fail(new Cancelled())
-    if (signal.aborted) return end()
-    signal.addEventListener('abort', end, { once: true, signal: stop.signal })
-  })
-  try {
-    return await Promise.race([work, gone])
-  } finally {
-    stop.abort()
-  }
 }
 
 function keyOf({ server, uri }: ResourceUri): string {

@@ -1,6 +1,9 @@
 // server.ts: the gateway on stdio: one message a line, one client, both eras. The client's first message decides the era.
 import type { Readable, Writable } from 'node:stream'
+import { atMost } from '@plugboard/core/async/waits'
+import { systemHost } from '@plugboard/core/host'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import { LineSplitter } from '@plugboard/core/text/line-splitter'
 import { LegacySession } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
 import { outcomeUnknown } from '../errors.ts'
@@ -22,6 +25,7 @@ export interface StdioHandle {
 
 export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioHandle {
   const { input = process.stdin, output = process.stdout } = options
+  const host = systemHost()
   const gone = new AbortController()
   const send = (message: object) => {
     if (gone.signal.aborted) return
@@ -89,13 +93,17 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
     }
   }
 
-  const lines = new Lines(receive, () => {
-    send(errorReply(null, RPC.invalidRequest, `A line may have ${GATEWAY_LIMITS.bodyBytes} bytes.`))
+  const lines = new LineSplitter({
+    maxBytes: GATEWAY_LIMITS.bodyBytes,
+    onLine: receive,
+    onSkipped: () =>
+      send(errorReply(null, RPC.invalidRequest, `A line may have ${GATEWAY_LIMITS.bodyBytes} bytes.`)),
   })
   const closed = new Promise<void>((done) => {
     const end = () => gone.abort()
     // A script that writes all its requests and closes the pipe still wants the responses.
-    const lastWords = () => void within(GATEWAY_LIMITS.goodbyeMs, Promise.allSettled([...running])).then(end)
+    const lastWords = () =>
+      void atMost(host, GATEWAY_LIMITS.goodbyeMs, Promise.allSettled([...running])).then(end)
     gone.signal.addEventListener('abort', () => done(), { once: true })
     input.on('data', (chunk: Buffer | string) =>
       lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
@@ -114,57 +122,10 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
     close: async () => {
       input.pause()
       modern.close()
-      await within(gateway.limits.drainMs, Promise.allSettled([...running]))
+      await atMost(host, gateway.limits.drainMs, Promise.allSettled([...running]))
       for (const id of [...unanswered]) reply(id, outcomeUnknown(id, 'the gateway is shutting down'))
       gone.abort()
       await closed
     },
-  }
-}
-
-export async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const bound = new Promise<void>((done) => {
-    timer = setTimeout(done, ms)
-  })
-  await Promise.race([work, bound])
-  clearTimeout(timer)
-}
-
-/** Splits bytes into lines, in time linear in their number, and drops a line that is too long without keeping it. */
-class Lines {
-  readonly #line: (text: string) => void
-  readonly #tooLong: () => void
-  #pieces: Buffer[] = []
-  #size = 0
-
-  constructor(line: (text: string) => void, tooLong: () => void) {
-    this.#line = line
-    this.#tooLong = tooLong
-  }
-
-  push(chunk: Buffer): void {
-    let from = 0
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      this.#keep(chunk.subarray(from, at))
-      this.#end()
-      from = at + 1
-    }
-    this.#keep(chunk.subarray(from))
-  }
-
-  #keep(piece: Buffer): void {
-    this.#size += piece.length
-    if (this.#size <= GATEWAY_LIMITS.bodyBytes) this.#pieces.push(piece)
-    else this.#pieces = []
-  }
-
-  #end(): void {
-    const text =
-      this.#size > GATEWAY_LIMITS.bodyBytes ? undefined : Buffer.concat(this.#pieces).toString('utf8')
-    this.#pieces = []
-    this.#size = 0
-    if (text === undefined) this.#tooLong()
-    else this.#line(text)
   }
 }

@@ -1,21 +1,19 @@
 // codex.ts: Codex's config.toml. It expands no variables inside a string; it has fields that name a variable instead
 // (`env_vars`, `bearer_token_env_var`, `env_http_headers`), and our variables map to those.
 import { stringify } from 'smol-toml'
+import { clientFormat } from './client-format.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
 import {
   type Ability,
   CLIENT_SECRET,
-  convertEach,
   oauthOf,
   permissionsOf,
-  readOurs,
   requireOne,
   serverMap,
   UNKNOWN,
 } from './servers.ts'
 import { isObject, parseToml } from './tree.ts'
-import type { ClientFormat, ImportNote } from './types.ts'
 import { hasVariable, soleVariable, variable, variableStyle } from './variables.ts'
 
 const title = 'Codex'
@@ -35,9 +33,13 @@ const CAN: readonly Ability[] = [
 const style = variableStyle({ title, spell: undefined })
 const BEARER = /^Bearer\s+(\S+)$/
 
-export const codex: ClientFormat = {
+export const codex = clientFormat({
   id: 'codex',
   title,
+  can: CAN,
+  style,
+  rawMaps: true,
+  syntax: { parse: parseToml, print: stringify },
 
   files(place) {
     const path = pathOf(place)
@@ -50,44 +52,35 @@ export const codex: ClientFormat = {
     ]
   },
 
-  parse(text) {
-    const notes: ImportNote[] = []
-    const document = parseToml(text)
+  servers(document, notes) {
     if (document.mcp_oauth_callback_port !== undefined)
       notes.push({
         field: 'mcp_oauth_callback_port',
         message: 'The callback port is set for each server here: oauth.callbackPort.',
       })
-    const found = serverMap(document.mcp_servers, 'mcp_servers', notes)
-    return { servers: convertEach(found, notes, style.read, readEntry), notes }
+    return serverMap(document.mcp_servers, 'mcp_servers', notes)
   },
 
-  print(servers) {
-    const notes: ImportNote[] = []
-    const out = convertEach(servers, notes, style.print, (fields) => {
-      const ours = readOurs(fields, {
-        title,
-        rawMaps: true,
-        can: CAN,
-      })
-      if (!ours) return undefined
-      const { command, args, cwd, url, timeout, scopes, clientId, callbackPort } = ours
-      return compact({
-        ...{ command, args, cwd, url, scopes },
-        ...(ours.kind === 'stdio'
-          ? printEnv(ours.env ?? {}, fields)
-          : printHeaders(ours.headers ?? {}, fields)),
-        http_headers_helper: ours.headersHelper,
-        oauth: compact({ client_id: clientId, callback_port: callbackPort }),
-        tool_timeout_sec: timeout === undefined ? undefined : timeout / 1000,
-        enabled: ours.disabled ? false : undefined,
-        enabled_tools: ours.allowedTools,
-        disabled_tools: ours.deniedTools,
-      })
+  readEntry,
+
+  printEntry(ours, fields) {
+    const { command, args, cwd, url, timeout, scopes, clientId, callbackPort } = ours
+    return compact({
+      ...{ command, args, cwd, url, scopes },
+      ...(ours.kind === 'stdio'
+        ? printEnv(ours.env ?? {}, fields)
+        : printHeaders(ours.headers ?? {}, fields)),
+      http_headers_helper: ours.headersHelper,
+      oauth: compact({ client_id: clientId, callback_port: callbackPort }),
+      tool_timeout_sec: timeout === undefined ? undefined : timeout / 1000,
+      enabled: ours.disabled ? false : undefined,
+      enabled_tools: ours.allowedTools,
+      disabled_tools: ours.deniedTools,
     })
-    return { text: stringify({ mcp_servers: Object.fromEntries(out) }), notes }
   },
-}
+
+  document: (servers) => ({ mcp_servers: servers }),
+})
 
 function readEntry(fields: Fields): Record<string, unknown> {
   const command = fields.text('command')

@@ -1,5 +1,6 @@
 // cursor.ts: .cursor/mcp.json. A `url` without a type is tried as HTTP and then as SSE, as in our format.
 
+import { clientFormat, onlyMcpServers } from './client-format.ts'
 import {
   ENV_FILE,
   editorSpelling,
@@ -9,30 +10,18 @@ import {
   readWorkspaceCwd,
 } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
-import {
-  type Ability,
-  CLIENT_SECRET,
-  convertEach,
-  noteOthers,
-  oauthOf,
-  printJson,
-  readOurs,
-  readType,
-  requireOne,
-  serverMap,
-  UNKNOWN,
-} from './servers.ts'
-import { parseJson } from './tree.ts'
-import type { ClientFormat, ImportNote } from './types.ts'
+import { type Ability, CLIENT_SECRET, oauthOf, readType, requireOne, UNKNOWN } from './servers.ts'
 import { variableStyle } from './variables.ts'
 
 const title = 'Cursor'
 const CAN: readonly Ability[] = ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId', 'oauth.scopes']
 const style = variableStyle({ title, spell: editorSpelling, special: editorVariable })
 
-export const cursor: ClientFormat = {
+export const cursor = clientFormat({
   id: 'cursor',
   title,
+  can: CAN,
+  style,
 
   files(place) {
     const path = pathOf(place)
@@ -42,32 +31,18 @@ export const cursor: ClientFormat = {
     ]
   },
 
-  parse(text) {
-    const notes: ImportNote[] = []
-    const document = parseJson(text)
-    noteOthers(document, ['mcpServers'], notes)
-    const found = serverMap(document.mcpServers, 'mcpServers', notes)
-    return { servers: convertEach(found, notes, style.read, readEntry), notes }
-  },
+  servers: onlyMcpServers,
+  readEntry,
 
-  print(servers) {
-    const notes: ImportNote[] = []
-    const out = convertEach(servers, notes, style.print, (fields) => {
-      const ours = readOurs(fields, {
-        title,
-        can: CAN,
-      })
-      if (!ours) return undefined
-      const { kind, command, args, env, url, headers, clientId, scopes } = ours
-      return compact({
-        type: kind === 'url' ? undefined : kind,
-        ...{ command, args, env, cwd: printWorkspaceCwd(ours.cwd), url, headers },
-        auth: compact({ CLIENT_ID: clientId, scopes }),
-      })
+  printEntry(ours) {
+    const { kind, command, args, env, url, headers, clientId, scopes } = ours
+    return compact({
+      type: kind === 'url' ? undefined : kind,
+      ...{ command, args, env, cwd: printWorkspaceCwd(ours.cwd), url, headers },
+      auth: compact({ CLIENT_ID: clientId, scopes }),
     })
-    return { text: printJson({ mcpServers: Object.fromEntries(out) }), notes }
   },
-}
+})
 
 function readEntry(fields: Fields): Record<string, unknown> {
   const type = readType(fields)

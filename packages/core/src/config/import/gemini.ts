@@ -1,25 +1,23 @@
 // gemini.ts: Gemini CLI's settings.json. `httpUrl` is HTTP; a bare `url` was SSE in old versions and is tried as HTTP
 // first today. A list of names beside the servers disables a server, not a key in its entry.
 
+import { clientFormat } from './client-format.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields } from './fields.ts'
 import {
   type Ability,
   CLIENT_SECRET,
-  convertEach,
   oauthOf,
   permissionsOf,
-  printJson,
   type RemoteType,
-  readOurs,
   readStdio,
   readType,
   requireOne,
   serverMap,
   UNKNOWN,
 } from './servers.ts'
-import { isObject, type JsonObject, parseJson } from './tree.ts'
-import type { ClientFormat, ImportNote } from './types.ts'
+import { isObject, type JsonObject } from './tree.ts'
+import type { ImportNote } from './types.ts'
 import { NAME, variable, variableStyle } from './variables.ts'
 
 const title = 'Gemini CLI'
@@ -45,9 +43,11 @@ const style = variableStyle({
   also: [`\\$(${NAME})`, `%(?![0-9A-Fa-f]{2}%)(${NAME})%`],
 })
 
-export const gemini: ClientFormat = {
+export const gemini = clientFormat({
   id: 'gemini',
   title,
+  can: CAN,
+  style,
 
   files(place) {
     const path = pathOf(place)
@@ -60,46 +60,35 @@ export const gemini: ClientFormat = {
     ]
   },
 
-  parse(text) {
-    const notes: ImportNote[] = []
-    const document = parseJson(text)
+  servers(document, notes) {
     const isOff = switchedOff(document, notes)
-    const found = serverMap(document.mcpServers, 'mcpServers', notes).map(([name, value]) =>
+    return serverMap(document.mcpServers, 'mcpServers', notes).map(([name, value]) =>
       isOff(name) && isObject(value)
         ? ([name, { ...value, disabled: true }] as const)
         : ([name, value] as const),
     )
-    return { servers: convertEach(found, notes, style.read, readEntry), notes }
   },
 
-  print(servers) {
-    const notes: ImportNote[] = []
-    const excluded: string[] = []
-    const out = convertEach(servers, notes, style.print, (fields) => {
-      const ours = readOurs(fields, {
-        title,
-        can: CAN,
-      })
-      if (!ours) return undefined
-      if (ours.disabled) excluded.push(fields.server)
-      const { kind, command, args, env, cwd, url, headers, timeout, description, clientId, scopes } = ours
-      return compact({
-        ...{ command, args, env, cwd, timeout, description },
-        // Every version understands these: the older ones ignore `type`, the newer ones still read `httpUrl`.
-        ...(kind === 'http' ? { httpUrl: url } : { url, type: kind === 'sse' ? 'sse' : undefined }),
-        headers,
-        includeTools: ours.allowedTools,
-        excludeTools: ours.deniedTools,
-        oauth: compact({ clientId, scopes }),
-      })
+  readEntry,
+
+  printEntry(ours) {
+    const { kind, command, args, env, cwd, url, headers, timeout, description, clientId, scopes } = ours
+    return compact({
+      ...{ command, args, env, cwd, timeout, description },
+      // Every version understands these: the older ones ignore `type`, the newer ones still read `httpUrl`.
+      ...(kind === 'http' ? { httpUrl: url } : { url, type: kind === 'sse' ? 'sse' : undefined }),
+      headers,
+      includeTools: ours.allowedTools,
+      excludeTools: ours.deniedTools,
+      oauth: compact({ clientId, scopes }),
     })
-    const settings = {
-      ...(excluded.length > 0 && { mcp: { excluded } }),
-      mcpServers: Object.fromEntries(out),
-    }
-    return { text: printJson(settings), notes }
   },
-}
+
+  document: (servers, disabled) => ({
+    ...(disabled.length > 0 && { mcp: { excluded: disabled } }),
+    mcpServers: servers,
+  }),
+})
 
 /** The names that `mcp.excluded`, or absence from `mcp.allowed`, disable. */
 function switchedOff(document: JsonObject, notes: ImportNote[]): (name: string) => boolean {

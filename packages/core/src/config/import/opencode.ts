@@ -1,20 +1,12 @@
 // opencode.ts: opencode.json(c), servers under `mcp` (version 2: under `mcp.servers`). Command and arguments are one
 // list; a remote server is tried as HTTP and then as SSE.
 
+import { clientFormat } from './client-format.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
-import {
-  type Ability,
-  CLIENT_SECRET,
-  convertEach,
-  oauthOf,
-  printJson,
-  readOurs,
-  serverMap,
-  UNKNOWN,
-} from './servers.ts'
-import { isObject, type JsonObject, parseJson } from './tree.ts'
-import type { ClientFormat, ImportNote } from './types.ts'
+import { type Ability, CLIENT_SECRET, oauthOf, serverMap, UNKNOWN } from './servers.ts'
+import { isObject, type JsonObject } from './tree.ts'
+import type { ImportNote } from './types.ts'
 import { variableStyle } from './variables.ts'
 
 const title = 'opencode'
@@ -30,9 +22,11 @@ const CAN: readonly Ability[] = [
 ]
 const style = variableStyle({ title, spell: (name) => `{env:${name}}`, foreign: '\\{file:[^{}]*\\}' })
 
-export const opencode: ClientFormat = {
+export const opencode = clientFormat({
   id: 'opencode',
   title,
+  can: CAN,
+  style,
 
   files(place) {
     const path = pathOf(place)
@@ -48,40 +42,27 @@ export const opencode: ClientFormat = {
     ]
   },
 
-  parse(text) {
-    const notes: ImportNote[] = []
-    const servers = convertEach(entriesOf(parseJson(text), notes), notes, style.read, readEntry)
-    return { servers, notes }
+  servers: entriesOf,
+  readEntry,
+
+  printEntry(ours) {
+    const { command, args = [], env, cwd, url, headers, timeout, clientId, callbackPort } = ours
+    return compact({
+      ...(ours.kind === 'stdio'
+        ? { type: 'local', command: [command, ...args], environment: env, cwd }
+        : {
+            type: 'remote',
+            url,
+            headers,
+            oauth: compact({ clientId, scope: ours.scopes?.join(' '), callbackPort }),
+          }),
+      enabled: ours.disabled ? false : undefined,
+      timeout,
+    })
   },
 
-  print(servers) {
-    const notes: ImportNote[] = []
-    const out = convertEach(servers, notes, style.print, (fields) => {
-      const ours = readOurs(fields, {
-        title,
-        can: CAN,
-      })
-      if (!ours) return undefined
-      const { command, args = [], env, cwd, url, headers, timeout, clientId, callbackPort } = ours
-      return compact({
-        ...(ours.kind === 'stdio'
-          ? { type: 'local', command: [command, ...args], environment: env, cwd }
-          : {
-              type: 'remote',
-              url,
-              headers,
-              oauth: compact({ clientId, scope: ours.scopes?.join(' '), callbackPort }),
-            }),
-        enabled: ours.disabled ? false : undefined,
-        timeout,
-      })
-    })
-    return {
-      text: printJson({ $schema: 'https://opencode.ai/config.json', mcp: Object.fromEntries(out) }),
-      notes,
-    }
-  },
-}
+  document: (servers) => ({ $schema: 'https://opencode.ai/config.json', mcp: servers }),
+})
 
 function entriesOf(document: JsonObject, notes: ImportNote[]) {
   const mcp = document.mcp

@@ -9,13 +9,15 @@ import {
 } from 'jsonc-parser'
 import { parse as parseTomlText, TomlError } from 'smol-toml'
 import { ParseError } from '../../errors.ts'
+import { isObject as isJsonObject } from '../../json.ts'
 import { CONFIG_LIMITS } from '../../limits.ts'
 
 /** No prototype, so that a key such as `__proto__` is an ordinary key. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
+/** TOML has dates, which are objects of JavaScript but none of the file. */
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+  return isJsonObject(value) && !(value instanceof Date)
 }
 
 export interface Position {

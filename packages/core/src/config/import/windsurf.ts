@@ -1,31 +1,21 @@
 // windsurf.ts: ~/.codeium/windsurf/mcp_config.json. Remote servers have `serverUrl` (older: `url`); their transport
 // is found by trying.
 
+import { clientFormat, onlyMcpServers } from './client-format.ts'
 import { pathOf } from './editors.ts'
 import { compact, type Fields, WrongShape } from './fields.ts'
-import {
-  type Ability,
-  convertEach,
-  noteOthers,
-  permissionsOf,
-  printJson,
-  readOurs,
-  readStdio,
-  readType,
-  serverMap,
-  UNKNOWN,
-} from './servers.ts'
-import { parseJson } from './tree.ts'
-import type { ClientFormat, ImportNote } from './types.ts'
+import { type Ability, permissionsOf, readStdio, readType, UNKNOWN } from './servers.ts'
 import { variable, variableStyle } from './variables.ts'
 
 const title = 'Windsurf'
 const CAN: readonly Ability[] = ['stdio', 'url', 'disabled', 'permissions.deniedTools']
 const style = variableStyle({ title, spell: (name) => variable(`env:${name}`) })
 
-export const windsurf: ClientFormat = {
+export const windsurf = clientFormat({
   id: 'windsurf',
   title,
+  can: CAN,
+  style,
 
   files(place) {
     const path = pathOf(place)
@@ -35,29 +25,18 @@ export const windsurf: ClientFormat = {
     ]
   },
 
-  parse(text) {
-    const notes: ImportNote[] = []
-    const document = parseJson(text)
-    noteOthers(document, ['mcpServers'], notes)
-    const found = serverMap(document.mcpServers, 'mcpServers', notes)
-    return { servers: convertEach(found, notes, style.read, readEntry), notes }
-  },
+  servers: onlyMcpServers,
+  readEntry,
 
-  print(servers) {
-    const notes: ImportNote[] = []
-    const out = convertEach(servers, notes, style.print, (fields) => {
-      const ours = readOurs(fields, { title, can: CAN })
-      if (!ours) return undefined
-      const { command, args, env, url, headers, deniedTools } = ours
-      return compact({
-        ...{ command, args, env, serverUrl: url, headers },
-        disabled: ours.disabled || undefined,
-        disabledTools: deniedTools,
-      })
+  printEntry(ours) {
+    const { command, args, env, url, headers, deniedTools } = ours
+    return compact({
+      ...{ command, args, env, serverUrl: url, headers },
+      disabled: ours.disabled || undefined,
+      disabledTools: deniedTools,
     })
-    return { text: printJson({ mcpServers: Object.fromEntries(out) }), notes }
   },
-}
+})
 
 function readEntry(fields: Fields): Record<string, unknown> {
   const type = readType(fields)

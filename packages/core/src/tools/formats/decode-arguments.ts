@@ -1,8 +1,8 @@
 // decode-arguments.ts: decodes arguments from a provider's form. A format records on its own schema what it changed
 // (a property's name, a value, what is optional); the model's arguments are walked along that schema and become what
 // the server expects.
+import { isObject, own, put } from '../../json.ts'
 import type { JsonSchema } from '../definition.ts'
-import { isRecord, own, put } from '../json.ts'
 import { partsOf } from '../schema/compile.ts'
 import { resolveReference, survey } from '../schema/reference.ts'
 import type { Plain } from './portable.ts'
@@ -33,7 +33,7 @@ const DEPTH = 128
 /** The arguments as the original schema expects them. */
 export function decodeArguments(args: unknown, { schema, changes }: Encoded): Record<string, unknown> {
   // A provider's arguments are an object; the later check rejects anything else.
-  if (changes.none || !isRecord(args)) return args as Record<string, unknown>
+  if (changes.none || !isObject(args)) return args as Record<string, unknown>
   return new Decoder(schema, changes).decode(args, schema, 0) as Record<string, unknown>
 }
 
@@ -51,7 +51,7 @@ class Decoder {
   }
 
   decode(value: unknown, schema: unknown, depth: number): unknown {
-    if (depth > DEPTH || !isRecord(schema)) return value
+    if (depth > DEPTH || !isObject(schema)) return value
     const parts = this.#partsFor(value, schema, depth)
     let decoded = value
     if (typeof value === 'string') {
@@ -61,7 +61,7 @@ class Decoder {
         if (this.#changes.json.has(part)) return readJson(value)
       }
     } else if (Array.isArray(value)) decoded = value.map((item, at) => this.#item(item, at, parts, depth))
-    else if (isRecord(value)) decoded = this.#object(value, parts, depth)
+    else if (isObject(value)) decoded = this.#object(value, parts, depth)
     return decoded
   }
 
@@ -70,7 +70,7 @@ class Decoder {
     if (depth > DEPTH) return []
     const parts: Readonly<Plain>[] = [schema]
     const add = (part: unknown) => {
-      if (isRecord(part)) parts.push(...this.#partsFor(value, part, depth + 1))
+      if (isObject(part)) parts.push(...this.#partsFor(value, part, depth + 1))
     }
     if (typeof schema.$ref === 'string') add(this.#resolve(schema.$ref))
     for (const part of Array.isArray(schema.allOf) ? schema.allOf : []) add(part)
@@ -86,7 +86,7 @@ class Decoder {
     for (const part of parts) {
       const listed = Array.isArray(part.prefixItems) ? part.prefixItems : []
       const schema = at < listed.length ? listed[at] : part.items
-      if (isRecord(schema)) return this.decode(item, schema, depth + 1)
+      if (isObject(schema)) return this.decode(item, schema, depth + 1)
     }
     return item
   }
@@ -94,9 +94,9 @@ class Decoder {
   #object(value: Readonly<Plain>, parts: readonly Readonly<Plain>[], depth: number): Plain {
     const decoded: Plain = {}
     for (const [key, item] of Object.entries(value)) {
-      const holder = parts.find((part) => isRecord(part.properties) && Object.hasOwn(part.properties, key))
+      const holder = parts.find((part) => isObject(part.properties) && Object.hasOwn(part.properties, key))
       if (!holder) {
-        const rest = parts.find((part) => isRecord(part.additionalProperties))?.additionalProperties
+        const rest = parts.find((part) => isObject(part.additionalProperties))?.additionalProperties
         put(decoded, key, this.decode(item, rest, depth + 1))
         continue
       }

@@ -1,6 +1,6 @@
 // describe-limits.ts: adds to a description what a provider's subset cannot express, so that the model at least reads
 // it. The server's own check still decides.
-import { isRecord } from '../json.ts'
+import { isObject } from '../../json.ts'
 import type { Plain } from './portable.ts'
 
 const SENTENCES: Readonly<Record<string, (value: unknown) => string | undefined>> = {
@@ -43,7 +43,7 @@ export function describeDropped(part: Plain, schema: Readonly<Plain>, dropped: r
 
 /** A free-form part in short: the names of what it may hold. */
 export function describeShape(schema: Readonly<Plain>): string {
-  const names = isRecord(schema.properties) ? Object.keys(schema.properties) : []
+  const names = isObject(schema.properties) ? Object.keys(schema.properties) : []
   return names.length === 0 ? '' : ` Its properties: ${names.slice(0, 20).join(', ')}.`
 }
 

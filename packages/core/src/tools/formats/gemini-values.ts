@@ -1,12 +1,12 @@
 // gemini-values.ts: the types and values that a part of a schema accepts, and values as strings that can be told apart.
-import { canonicalJson, isRecord } from '../json.ts'
+import { canonicalJson, isObject } from '../../json.ts'
 import type { Plain } from './portable.ts'
 
 /** The types of a part, as far as its keywords tell; none when it accepts anything. */
 export function typesOf(schema: Readonly<Plain>): readonly string[] {
   if (Array.isArray(schema.type)) return schema.type
   if (typeof schema.type === 'string') return [schema.type]
-  if (isRecord(schema.properties)) return ['object']
+  if (isObject(schema.properties)) return ['object']
   if (schema.prefixItems !== undefined || schema.items !== undefined) return ['array']
   return []
 }

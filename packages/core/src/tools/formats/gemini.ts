@@ -1,7 +1,7 @@
 // gemini.ts: tools in the form of Gemini: a small subset of OpenAPI 3.0 without references, constants, unions of
 // types or free-form objects. What the subset cannot express becomes a string, and fromGemini() decodes it.
+import { isObject, put } from '../../json.ts'
 import type { JsonSchema } from '../definition.ts'
-import { isRecord, put } from '../json.ts'
 import { resolveReference, survey } from '../schema/reference.ts'
 import type { OfferedTool } from '../tool.ts'
 import { Changes, decodeArguments, type Encoded } from './decode-arguments.ts'
@@ -48,7 +48,7 @@ const SPARE_CHARS = 4000
 
 export function toGemini(tool: OfferedTool): GeminiFunction {
   const [{ schema }] = encode(tool.inputJsonSchema)
-  const empty = !isRecord(schema.properties) || Object.keys(schema.properties).length === 0
+  const empty = !isObject(schema.properties) || Object.keys(schema.properties).length === 0
   return { name: tool.name, description: tool.description, ...(!empty && { parameters: schema }) }
 }
 
@@ -84,13 +84,13 @@ class Subset {
 
   /** `open` are the references being inlined. */
   #part(raw: unknown, depth: number, open: readonly unknown[]): Plain {
-    if (!isRecord(raw)) return this.#anything({})
+    if (!isObject(raw)) return this.#anything({})
     if (depth > DEPTH) return this.#anything(raw)
     const { $ref, allOf, ...rest } = raw
     const target = typeof $ref === 'string' ? this.#resolve($ref) : undefined
     if (target !== undefined && (open.includes(target) || !this.#pays(target)))
       return this.#anything({ ...(target as Plain), ...rest })
-    const parts = [target, ...(Array.isArray(allOf) ? allOf : [])].filter(isRecord)
+    const parts = [target, ...(Array.isArray(allOf) ? allOf : [])].filter(isObject)
     if (parts.length > 0) {
       const merged = mergeParts([...parts, rest])
       const next = target === undefined ? open : [...open, target]
@@ -123,7 +123,7 @@ class Subset {
   }
 
   #typed(schema: Readonly<Plain>, type: string, depth: number, open: readonly unknown[]): Plain {
-    const properties = isRecord(schema.properties) ? schema.properties : {}
+    const properties = isObject(schema.properties) ? schema.properties : {}
     const isEmpty = Object.keys(properties).length === 0
     if (type === 'object' && isEmpty && depth > 0) return this.#anything({ ...schema, type })
     const result: Plain = { type, ...described(schema) }
@@ -165,7 +165,7 @@ class Subset {
     open: readonly unknown[],
   ): Plain {
     const { anyOf: _any, oneOf: _one, description: _words, ...siblings } = schema
-    const others = choices.filter((form) => !(isRecord(form) && form.type === 'null'))
+    const others = choices.filter((form) => !(isObject(form) && form.type === 'null'))
     const nullable = others.length < choices.length ? { nullable: true } : {}
     if (others.length > 0 && others.every(onlyRequires)) {
       const names = others.map((form) => (form as { required: unknown[] }).required.join(' and '))
@@ -173,7 +173,7 @@ class Subset {
       return describe(part, `Needs one of: ${names.join('; ')}.`)
     }
     const forms = others.map((form) => {
-      const whole = isRecord(form) ? this.#withSiblings(form, siblings) : form
+      const whole = isObject(form) ? this.#withSiblings(form, siblings) : form
       return this.#part(whole, depth + 1, open)
     })
     const [only] = forms
@@ -187,7 +187,7 @@ class Subset {
     if (Object.keys(siblings).length === 0) return form
     const target = typeof form.$ref === 'string' ? this.#resolve(form.$ref) : undefined
     const { $ref: _, ...rest } = form
-    const parts = isRecord(target) ? [target, rest] : [form]
+    const parts = isObject(target) ? [target, rest] : [form]
     return mergeParts([...parts, siblings]) ?? form
   }
 
@@ -195,7 +195,7 @@ class Subset {
   #constants(schema: Readonly<Plain>, forms: readonly unknown[], nullable: Plain): Plain | undefined {
     const values: unknown[] = []
     for (const form of forms) {
-      const own = isRecord(form) && !('$ref' in form) ? valuesOf(form) : undefined
+      const own = isObject(form) && !('$ref' in form) ? valuesOf(form) : undefined
       if (own === undefined) return undefined
       values.push(...own)
     }
@@ -213,7 +213,7 @@ class Subset {
 }
 
 function onlyRequires(form: unknown): boolean {
-  return isRecord(form) && Array.isArray(form.required) && Object.keys(form).length === 1
+  return isObject(form) && Array.isArray(form.required) && Object.keys(form).length === 1
 }
 
 /** Integers have a next value, so that an exclusive bound can be expressed as an inclusive one. */
@@ -232,7 +232,7 @@ function inclusive(result: Plain, { exclusiveMinimum, exclusiveMaximum }: Readon
 function itemsOf(schema: Readonly<Plain>): unknown {
   const listed = Array.isArray(schema.prefixItems) ? schema.prefixItems : []
   if (listed.length === 0) return schema.items
-  const isOpen = isRecord(schema.items) && Object.keys(schema.items).length > 0
+  const isOpen = isObject(schema.items) && Object.keys(schema.items).length > 0
   const forms = isOpen ? [...listed, schema.items] : listed
   return forms.length === 1 ? forms[0] : { anyOf: forms }
 }

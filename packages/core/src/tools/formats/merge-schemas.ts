@@ -1,6 +1,6 @@
 // merge-schemas.ts: merges several schemas that all apply into one: the meaning of `allOf` and of a `$ref` with
 // sibling keywords. Only where that can be expressed without `allOf`.
-import { canonicalJson, isRecord, put } from '../json.ts'
+import { canonicalJson, isObject, put } from '../../json.ts'
 import type { Plain } from './portable.ts'
 
 const SAID_ONCE = new Set(['title', 'description', 'default', 'examples', 'deprecated'])
@@ -28,9 +28,9 @@ export function mergeParts(parts: readonly Readonly<Plain>[]): Plain | undefined
 function closedOverOthers(parts: readonly Readonly<Plain>[]): boolean {
   return parts.some((part) => {
     if (part.additionalProperties === undefined || part.additionalProperties === true) return false
-    const own = new Set(isRecord(part.properties) ? Object.keys(part.properties) : [])
+    const own = new Set(isObject(part.properties) ? Object.keys(part.properties) : [])
     return parts.some(
-      (other) => isRecord(other.properties) && Object.keys(other.properties).some((name) => !own.has(name)),
+      (other) => isObject(other.properties) && Object.keys(other.properties).some((name) => !own.has(name)),
     )
   })
 }
@@ -48,7 +48,7 @@ function mergeKeyword(key: string, a: unknown, b: unknown): unknown {
     const both = b.filter((value) => known.has(canonicalJson(value)))
     return both.length > 0 ? both : undefined
   }
-  if (key === 'properties' && isRecord(a) && isRecord(b)) return mergeProperties(a, b)
+  if (key === 'properties' && isObject(a) && isObject(b)) return mergeProperties(a, b)
   return undefined
 }
 
@@ -68,7 +68,7 @@ function mergeProperties(a: Readonly<Plain>, b: Readonly<Plain>): Plain | undefi
     const both =
       known === undefined
         ? part
-        : isRecord(known) && isRecord(part) && !('$ref' in known) && !('$ref' in part)
+        : isObject(known) && isObject(part) && !('$ref' in known) && !('$ref' in part)
           ? mergeParts([known, part])
           : undefined
     if (both === undefined) return undefined

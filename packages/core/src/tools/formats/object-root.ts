@@ -1,6 +1,6 @@
 // object-root.ts: providers require `type: "object"` at the root and no choice, condition or reference beside it.
 // What such keywords say about properties moves into one object; the server's own check covers the rest.
-import { canonicalJson, isRecord, put } from '../json.ts'
+import { canonicalJson, isObject, put } from '../../json.ts'
 import type { Plain } from './portable.ts'
 
 /** Keywords that providers reject at the root. */
@@ -12,7 +12,7 @@ type Definition = (reference: string) => Plain | undefined
 
 /** Whether references may still lead to the root. */
 export function isPlainRoot(root: unknown): boolean {
-  if (!isRecord(root)) return false
+  if (!isObject(root)) return false
   const type = root.type
   return (type === undefined || type === 'object') && !REFUSED.some((key) => Object.hasOwn(root, key))
 }
@@ -28,9 +28,9 @@ export function asObject(root: Plain, definition: Definition): Plain {
   for (const name of required) if (!draft.properties.has(name)) put(merged.properties as Plain, name, {})
   if (required.length > 0) merged.required = required
   // One closed branch means nothing once the properties of all are here.
-  if (closed && draft.properties.size > Object.keys(isRecord(root.properties) ? root.properties : {}).length)
+  if (closed && draft.properties.size > Object.keys(isObject(root.properties) ? root.properties : {}).length)
     delete merged.additionalProperties
-  if (isRecord(root.dependentSchemas)) merged.dependentSchemas = root.dependentSchemas
+  if (isObject(root.dependentSchemas)) merged.dependentSchemas = root.dependentSchemas
   return merged
 }
 
@@ -42,7 +42,7 @@ interface Draft {
 
 function merge(draft: Draft, part: Plain, definition: Definition, holds: boolean, depth: number): void {
   if (depth > DEPTH) return
-  if (isRecord(part.properties))
+  if (isObject(part.properties))
     for (const [name, form] of Object.entries(part.properties)) {
       const forms = draft.properties.get(name) ?? { all: [], any: [] }
       draft.properties.set(name, forms)
@@ -50,7 +50,7 @@ function merge(draft: Draft, part: Plain, definition: Definition, holds: boolean
     }
   if (holds) for (const name of namesOf(part.required)) draft.required.add(name)
   const next = (inner: unknown, isHeld: boolean) => {
-    if (isRecord(inner)) merge(draft, inner as Plain, definition, isHeld, depth + 1)
+    if (isObject(inner)) merge(draft, inner as Plain, definition, isHeld, depth + 1)
   }
   if (typeof part.$ref === 'string') next(definition(part.$ref), holds)
   for (const inner of listOf(part.allOf)) next(inner, holds)
@@ -60,7 +60,7 @@ function merge(draft: Draft, part: Plain, definition: Definition, holds: boolean
   }
   // The condition itself only tests; it promises nothing.
   for (const key of ['then', 'else']) next(part[key], false)
-  if (isRecord(part.dependentSchemas))
+  if (isObject(part.dependentSchemas))
     for (const inner of Object.values(part.dependentSchemas)) next(inner, false)
 }
 
@@ -92,7 +92,7 @@ function requiredByAll(list: readonly unknown[], definition: Definition, depth =
 }
 
 function requiredBy(part: unknown, definition: Definition, depth: number): ReadonlySet<string> {
-  if (!isRecord(part) || depth > DEPTH) return new Set()
+  if (!isObject(part) || depth > DEPTH) return new Set()
   const inner = [
     ...(typeof part.$ref === 'string' ? [definition(part.$ref)] : []),
     ...listOf(part.allOf),

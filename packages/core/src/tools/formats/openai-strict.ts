@@ -1,7 +1,7 @@
 // openai-strict.ts: OpenAI's strict subset. What was optional is required and may be null; references stand alone;
 // everything has a type. Beyond the documented limits, or where the subset cannot express a schema, there is no
 // strict form.
-import { isRecord, put } from '../json.ts'
+import { isObject, put } from '../../json.ts'
 import { resolveReference, survey } from '../schema/reference.ts'
 import { Changes, type Encoded } from './decode-arguments.ts'
 import { describeDropped } from './describe-limits.ts'
@@ -92,7 +92,7 @@ export class Strict {
   encode(): Encoded | undefined {
     try {
       const schema = this.#object(this.#root, 'object', 0)
-      const definitions = isRecord(this.#root.$defs) ? this.#root.$defs : {}
+      const definitions = isObject(this.#root.$defs) ? this.#root.$defs : {}
       const strict: Plain = {}
       for (const [name, part] of Object.entries(definitions)) {
         this.#count(name.length)
@@ -107,7 +107,7 @@ export class Strict {
   }
 
   #part(raw: unknown, depth: number): Plain {
-    if (!isRecord(raw) || depth > LIMITS.depth) throw new NotStrict()
+    if (!isObject(raw) || depth > LIMITS.depth) throw new NotStrict()
     const schema = this.#merged(raw, 0)
     for (const key of Object.keys(schema)) if (!UNDERSTOOD.has(key)) throw new NotStrict()
     if (typeof schema.$ref === 'string') return { $ref: schema.$ref }
@@ -135,11 +135,11 @@ export class Strict {
     if (typeof $ref === 'string' && list.length === 0 && !says) return { $ref }
     const parts = [...(typeof $ref === 'string' ? [this.#resolve($ref)] : []), ...list]
     if (parts.length === 0) return schema
-    if (parts.length === 1 && $ref === undefined && !says && isRecord(parts[0])) {
+    if (parts.length === 1 && $ref === undefined && !says && isObject(parts[0])) {
       const only = this.#merged(parts[0], depth + 1)
       return typeof only.$ref === 'string' ? only : { ...only, ...described(rest) }
     }
-    const flat = parts.map((part) => (isRecord(part) ? this.#written(part, depth + 1) : {}))
+    const flat = parts.map((part) => (isObject(part) ? this.#written(part, depth + 1) : {}))
     const merged = mergeParts([...flat, rest])
     if (merged === undefined) throw new NotStrict()
     return merged
@@ -150,7 +150,7 @@ export class Strict {
     const merged = this.#merged(schema, depth)
     if (typeof merged.$ref !== 'string') return merged
     const target = this.#resolve(merged.$ref)
-    return isRecord(target) ? this.#written(target, depth + 1) : {}
+    return isObject(target) ? this.#written(target, depth + 1) : {}
   }
 
   #choice(schema: Readonly<Plain>, choices: readonly unknown[], depth: number): Plain {
@@ -159,7 +159,7 @@ export class Strict {
     const says = Object.keys(siblings).some((key) => !IGNORED.has(key))
     const forms = choices.map((choice) => {
       if (!says) return this.#part(choice, depth + 1)
-      const merged = isRecord(choice) ? mergeParts([this.#written(choice, 0), siblings]) : undefined
+      const merged = isObject(choice) ? mergeParts([this.#written(choice, 0), siblings]) : undefined
       if (merged === undefined) throw new NotStrict()
       return this.#part(merged, depth + 1)
     })
@@ -197,11 +197,11 @@ export class Strict {
   #object(schema: Readonly<Plain>, type: string, depth: number): Plain {
     for (const key of Object.keys(schema)) if (!UNDERSTOOD.has(key)) throw new NotStrict()
     const { additionalProperties: rest } = schema
-    const properties = isRecord(schema.properties) ? schema.properties : {}
+    const properties = isObject(schema.properties) ? schema.properties : {}
     const names = Object.keys(properties)
     // An object with arbitrary keys has no strict form; at the root it is a tool without parameters.
-    if (isRecord(rest) && Object.keys(rest).length > 0) throw new NotStrict()
-    if (names.length === 0 && (rest === true || isRecord(rest) || (depth > 0 && rest === undefined)))
+    if (isObject(rest) && Object.keys(rest).length > 0) throw new NotStrict()
+    if (names.length === 0 && (rest === true || isObject(rest) || (depth > 0 && rest === undefined)))
       throw new NotStrict()
     this.#properties += names.length
     if (this.#properties > LIMITS.properties) throw new NotStrict()
@@ -223,10 +223,10 @@ export class Strict {
 
   /** Whether null already had its own meaning there. */
   #takesNull(part: unknown, depth: number): boolean {
-    if (!isRecord(part) || depth > LIMITS.depth) return false
+    if (!isObject(part) || depth > LIMITS.depth) return false
     if (typeof part.$ref === 'string') {
       const target = this.#resolve(part.$ref)
-      return isRecord(target) && this.#takesNull(this.#written(target, 0), depth + 1)
+      return isObject(target) && this.#takesNull(this.#written(target, 0), depth + 1)
     }
     if (Array.isArray(part.enum)) return part.enum.includes(null)
     if (Object.hasOwn(part, 'const')) return part.const === null
@@ -259,7 +259,7 @@ function orNull(part: Plain): Plain {
 function typesOf(schema: Readonly<Plain>): readonly string[] {
   if (Array.isArray(schema.type)) return schema.type
   if (typeof schema.type === 'string') return [schema.type]
-  return isRecord(schema.properties) ? ['object'] : []
+  return isObject(schema.properties) ? ['object'] : []
 }
 
 function described(schema: Readonly<Plain>): Plain {

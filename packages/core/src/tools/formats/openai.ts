@@ -1,7 +1,7 @@
 // openai.ts: tools in the form of OpenAI's APIs, Chat Completions and Responses, plain or strict. Strict is a subset:
 // every property required, nothing extra; a schema that it cannot express is sent unchanged, not strict.
+import { isObject } from '../../json.ts'
 import type { JsonSchema } from '../definition.ts'
-import { isRecord } from '../json.ts'
 import { mapSubschemas } from '../schema/positions.ts'
 import type { OfferedTool } from '../tool.ts'
 import { Changes, decodeArguments, type Encoded } from './decode-arguments.ts'
@@ -65,13 +65,13 @@ function strictForm(schema: Plain): Encoded | undefined {
 }
 
 function plainForm(schema: unknown): Plain {
-  if (!isRecord(schema)) return schema as Plain
+  if (!isObject(schema)) return schema as Plain
   const part = mapSubschemas(schema, plainForm)
   if (typeof part.pattern === 'string' && !isPlainPattern(part.pattern)) {
     delete part.pattern
     describeDropped(part, schema, ['pattern'])
   }
-  if (isRecord(part.patternProperties))
+  if (isObject(part.patternProperties))
     part.patternProperties = Object.fromEntries(
       Object.entries(mapValues(part.patternProperties, (one) => one)).filter(([name]) =>
         isPlainPattern(name),

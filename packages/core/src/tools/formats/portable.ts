@@ -3,10 +3,10 @@
 //
 // The result is valid 2020-12 with an object at the root. Every reference leads to `#` or to `#/$defs/NAME`, whatever the
 // original used: `definitions`, `components`, anchors, ids, dynamic references, pointers into properties.
+import { canonicalJson, isObject, put } from '../../json.ts'
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import { cleanText, cutText } from '../../text/sanitize.ts'
 import type { JsonSchema } from '../definition.ts'
-import { canonicalJson, isRecord, put } from '../json.ts'
 import { resolveReference, type SchemaNames, survey } from '../schema/reference.ts'
 import { asObject, isPlainRoot } from './object-root.ts'
 
@@ -52,7 +52,7 @@ const KEPT: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 export function portable(schema: JsonSchema): Plain {
   const surveyed = survey(schema)
-  if (!isRecord(schema) || !surveyed.ok) return { type: 'object', properties: {} }
+  if (!isObject(schema) || !surveyed.ok) return { type: 'object', properties: {} }
   const tidier = new Tidier(surveyed.names)
   const root = asObject(tidier.tidy(schema), (reference) => tidier.definition(reference))
   const definitions = tidier.definitions()
@@ -86,7 +86,7 @@ class Tidier {
   }
 
   tidy(schema: unknown): Plain {
-    if (!isRecord(schema)) return schema === false ? { not: {} } : {}
+    if (!isObject(schema)) return schema === false ? { not: {} } : {}
     if (++this.#written > 2 * SCHEMA_LIMITS.nodes) return {}
     const plain: Plain = {}
     for (const [key, value] of Object.entries(schema)) this.#keyword(plain, key, value, schema)
@@ -99,14 +99,14 @@ class Tidier {
     if (key === '$ref' || key === '$dynamicRef' || key === '$recursiveRef')
       this.#reference(plain, value, schema)
     else if (key === 'properties') {
-      if (isRecord(value)) plain.properties = this.#map(value, true)
+      if (isObject(value)) plain.properties = this.#map(value, true)
     } else if (key === 'items') this.#items(plain, value, schema)
     else if (key === 'dependencies') this.#dependencies(plain, value)
     else if (ONE.has(key)) plain[key] = typeof value === 'boolean' ? value : this.tidy(value)
     else if (LIST.has(key)) {
       if (Array.isArray(value) && value.length > 0) plain[key] = value.map((part) => this.tidy(part))
     } else if (MAP.has(key)) {
-      if (isRecord(value)) {
+      if (isObject(value)) {
         const usable = Object.entries(value).filter(
           ([name]) => key !== 'patternProperties' || isPattern(name),
         )
@@ -138,7 +138,7 @@ class Tidier {
   }
 
   #dependencies(plain: Plain, value: unknown): void {
-    if (!isRecord(value)) return
+    if (!isObject(value)) return
     const names: Plain = {}
     const schemas: Plain = {}
     for (const [key, rule] of Object.entries(value))
@@ -153,7 +153,7 @@ class Tidier {
     if (typeof value !== 'string') return
     const target = this.#follow(value, schema)
     if (target === false) plain.not = {}
-    if (!isRecord(target)) return
+    if (!isObject(target)) return
     plain.$ref = target === this.#names.root && this.#rootStays ? '#' : `#/$defs/${this.#name(target, value)}`
   }
 
@@ -161,12 +161,12 @@ class Tidier {
   #follow(reference: string, from: Readonly<Plain>): unknown {
     const seen = new Set<unknown>([from])
     let target = resolveReference(reference, this.#names, from)
-    while (isRecord(target) && typeof target.$ref === 'string' && Object.keys(target).every(isIdle)) {
+    while (isObject(target) && typeof target.$ref === 'string' && Object.keys(target).every(isIdle)) {
       if (seen.has(target)) return undefined
       seen.add(target)
       target = resolveReference(target.$ref, this.#names, target)
     }
-    return seen.has(target) && isRecord(target) && Object.keys(target).every(isIdle) ? undefined : target
+    return seen.has(target) && isObject(target) && Object.keys(target).every(isIdle) ? undefined : target
   }
 
   #name(target: object, reference: string): string {
@@ -220,7 +220,7 @@ function keepValue(plain: Plain, key: string, value: unknown, schema: Readonly<P
     const names = texts(value)
     if (names.length > 0) plain.required = names
   } else if (key === 'dependentRequired') {
-    if (isRecord(value)) plain[key] = mapValues(value, texts)
+    if (isObject(value)) plain[key] = mapValues(value, texts)
   } else if (key === 'pattern') {
     if (typeof value === 'string' && isPattern(value)) plain.pattern = value
   } else if (key === 'exclusiveMinimum' && value === true) {
@@ -246,12 +246,12 @@ function completeArray(plain: Plain): void {
 
 /** Some providers reject a required name that is no property; it becomes one that accepts what any other key accepts. */
 function completeRequired(plain: Plain): void {
-  if (!Array.isArray(plain.required) || (plain.type !== 'object' && !isRecord(plain.properties))) return
-  const properties: Plain = isRecord(plain.properties) ? { ...plain.properties } : {}
+  if (!Array.isArray(plain.required) || (plain.type !== 'object' && !isObject(plain.properties))) return
+  const properties: Plain = isObject(plain.properties) ? { ...plain.properties } : {}
   const rest = plain.additionalProperties
   for (const name of plain.required)
     if (!Object.hasOwn(properties, name) && rest !== false)
-      put(properties, name, isRecord(rest) ? { ...rest } : {})
+      put(properties, name, isObject(rest) ? { ...rest } : {})
   plain.required = plain.required.filter((name) => Object.hasOwn(properties, name))
   if ((plain.required as string[]).length === 0) delete plain.required
   plain.properties = properties

@@ -1,6 +1,6 @@
 // property-names.ts: renames properties to names that a provider accepts. One original name has one other name
 // throughout a schema, and it never collides with an existing name.
-import { isRecord, put } from '../json.ts'
+import { isObject, put } from '../../json.ts'
 import { mapSubschemas, subschemas } from '../schema/positions.ts'
 import { Changes, type Encoded } from './decode-arguments.ts'
 import { describe } from './describe-limits.ts'
@@ -22,8 +22,8 @@ export function renamed(schema: Plain, allowed: RegExp): Encoded {
 
 /** portable() has bounded how deep this goes. */
 function collect(schema: unknown, names: Set<string>): void {
-  if (!isRecord(schema)) return
-  if (isRecord(schema.properties)) for (const name of Object.keys(schema.properties)) names.add(name)
+  if (!isObject(schema)) return
+  if (isObject(schema.properties)) for (const name of Object.keys(schema.properties)) names.add(name)
   for (const part of subschemas(schema)) collect(part.schema, names)
 }
 
@@ -37,10 +37,10 @@ function freeName(name: string, allowed: RegExp, names: Set<string>): string {
 }
 
 function rename(schema: unknown, aliases: ReadonlyMap<string, string>, changes: Changes): Plain {
-  if (!isRecord(schema)) return schema as Plain
+  if (!isObject(schema)) return schema as Plain
   const plain = mapSubschemas(schema, (part) => rename(part, aliases, changes))
   const alias = (name: string) => aliases.get(name) ?? name
-  if (isRecord(plain.properties)) {
+  if (isObject(plain.properties)) {
     const originals = new Map<string, string>()
     const properties: Plain = {}
     for (const [name, part] of Object.entries(plain.properties)) {
@@ -53,7 +53,7 @@ function rename(schema: unknown, aliases: ReadonlyMap<string, string>, changes: 
   }
   if (Array.isArray(plain.required)) plain.required = plain.required.map((name) => alias(String(name)))
   for (const key of ['dependentRequired', 'dependentSchemas'])
-    if (isRecord(plain[key])) {
+    if (isObject(plain[key])) {
       const renamedKeys: Plain = {}
       for (const [name, rule] of Object.entries(plain[key]))
         put(renamedKeys, alias(name), Array.isArray(rule) ? rule.map((one) => alias(String(one))) : rule)

@@ -1,8 +1,8 @@
 // compile.ts: compiles an untrusted JSON Schema (draft 7 or 2020-12) to a checker that never throws, never fetches
 // and always ends. keywords.ts knows the keywords; this file walks, resolves references and enforces the limits.
+import { isObject } from '../../json.ts'
 import { SCHEMA_LIMITS } from '../../limits.ts'
 import type { JsonSchema } from '../definition.ts'
-import { isRecord } from '../json.ts'
 import { KEYWORDS } from './keywords.ts'
 import { resolveReference, survey } from './reference.ts'
 import { type Check, type Compiler, enter, fail, GaveUp, type Run, type SchemaIssue } from './run.ts'
@@ -68,7 +68,7 @@ function compileRoot(
     compile(part) {
       if (part === true) return accept
       if (part === false) return refuse
-      if (!isRecord(part)) {
+      if (!isObject(part)) {
         warn('a part of the schema that should be a schema is not one')
         return accept
       }

@@ -1,6 +1,6 @@
 // positions.ts: where in a JSON Schema the schemas are. A property may be named `properties`, `enum` or `$ref`, and
 // data may look like a schema; code that walks a schema uses this instead of guessing by the name of a key.
-import { isRecord, put } from '../json.ts'
+import { isObject, put } from '../../json.ts'
 
 /** What the value of a keyword is: one schema, a list or a map of them, or either a schema or a list. */
 type Position = 'schema' | 'list' | 'map' | 'schema-or-list'
@@ -53,7 +53,7 @@ export function* subschemas(schema: Schema): Generator<Subschema> {
       if (position === 'list' || position === 'schema-or-list')
         for (const [key, part] of value.entries()) yield { keyword, key, schema: part }
     } else if (position === 'map') {
-      if (isRecord(value))
+      if (isObject(value))
         for (const [key, part] of Object.entries(value))
           if (!(keyword === 'dependencies' && Array.isArray(part))) yield { keyword, key, schema: part }
     } else if (position !== 'list') yield { keyword, schema: value }
@@ -74,7 +74,7 @@ export function mapSubschemas(
         position === 'list' || position === 'schema-or-list'
           ? value.map((part) => change(part, keyword))
           : value
-    else if (position === 'map') copy[keyword] = isRecord(value) ? mapNamed(value, keyword, change) : value
+    else if (position === 'map') copy[keyword] = isObject(value) ? mapNamed(value, keyword, change) : value
     else copy[keyword] = position === 'list' ? value : change(value, keyword)
   }
   return copy

@@ -1,7 +1,7 @@
 // reference.ts: resolves a `$ref` inside its own document. References to other documents do not resolve: a schema
 // never triggers a fetch.
+import { isObject, own } from '../../json.ts'
 import { SCHEMA_LIMITS } from '../../limits.ts'
-import { isRecord, own } from '../json.ts'
 import { positionOf, type Schema } from './positions.ts'
 
 /** The named places of one document. */
@@ -43,8 +43,8 @@ export function survey(schema: unknown): Surveyed {
       return { ok: false, reason: `the schema has more than ${SCHEMA_LIMITS.nodes} parts` }
     if (depth > SCHEMA_LIMITS.depth)
       return { ok: false, reason: `the schema is nested deeper than ${SCHEMA_LIMITS.depth} levels` }
-    const base = kind !== 'members' && isRecord(part) ? noteNames(part, next.base, named) : next.base
-    if (base !== NO_ADDRESS && isRecord(part)) bases.set(part, base)
+    const base = kind !== 'members' && isObject(part) ? noteNames(part, next.base, named) : next.base
+    if (base !== NO_ADDRESS && isObject(part)) bases.set(part, base)
     for (const [key, child] of Object.entries(part)) {
       const inside = kindOf(kind, key, part)
       if (inside) todo.push({ part: child, depth: depth + 1, base, kind: inside })
@@ -113,7 +113,7 @@ function follow(base: unknown, pointer: string): unknown {
   for (const raw of pointer.slice(1).split('/')) {
     const key = decode(raw)
     if (Array.isArray(at)) at = /^\d+$/.test(key) ? at[Number(key)] : undefined
-    else if (isRecord(at)) at = own(at, key)
+    else if (isObject(at)) at = own(at, key)
     else return undefined
   }
   return at

@@ -3,8 +3,8 @@
 // loading it costs tens of milliseconds, and a connection has it loaded anyway.
 import { createRequire } from 'node:module'
 import type { ZodType } from 'zod'
+import { isObject, put } from '../../json.ts'
 import type { JsonSchema } from '../definition.ts'
-import { isRecord, put } from '../json.ts'
 import type { CompiledSchema } from './compile.ts'
 
 export type Zod = typeof import('zod')
@@ -48,13 +48,13 @@ function shapeOf(z: Zod, schema: JsonSchema): ZodType {
 
 /** The structural part of the schema, without what Zod reads differently or would apply by itself. */
 function plainShape(schema: unknown, depth: number): Record<string, unknown> | undefined {
-  if (!isRecord(schema) || typeof schema.type !== 'string' || depth > DEEPEST_SHAPE) return undefined
+  if (!isObject(schema) || typeof schema.type !== 'string' || depth > DEEPEST_SHAPE) return undefined
   if (schema.nullable === true || Object.hasOwn(schema, 'const')) return undefined
   const shape: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(schema)) {
     if (DESCRIPTIVE.has(key) && typeof value === 'string') shape[key] = value
     if (!SHAPE.has(key)) continue
-    if (key === 'properties' && isRecord(value)) shape[key] = mapShapes(value, depth)
+    if (key === 'properties' && isObject(value)) shape[key] = mapShapes(value, depth)
     else if (key === 'items') {
       // Beside a tuple, `items` means the rest only.
       if (!Object.hasOwn(schema, 'prefixItems')) shape[key] = plainShape(value, depth + 1) ?? {}

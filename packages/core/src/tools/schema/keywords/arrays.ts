@@ -1,5 +1,5 @@
 // arrays.ts: the keywords for arrays.
-import { canonicalJson } from '../../json.ts'
+import { canonicalJson } from '../../../json.ts'
 import { asks, at, type Check, type Compiler, charge, clip, every, fail, type Schema } from '../run.ts'
 import { isNumber } from './values.ts'
 

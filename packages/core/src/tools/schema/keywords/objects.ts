@@ -1,12 +1,12 @@
 // objects.ts: the keywords for objects.
-import { isRecord } from '../../json.ts'
+import { isObject } from '../../../json.ts'
 import { at, type Check, type Compiler, every, fail, matches, type Run, type Schema, usable } from '../run.ts'
 import { isString } from './values.ts'
 
 export function required(names: unknown): Check | undefined {
   if (!Array.isArray(names)) return undefined
   const wanted = names.filter(isString)
-  return (value, run) => !isRecord(value) || hasAll(value, wanted, run, 'is required')
+  return (value, run) => !isObject(value) || hasAll(value, wanted, run, 'is required')
 }
 
 function hasAll(value: Schema, names: readonly string[], run: Run, message: string): boolean {
@@ -20,10 +20,10 @@ function hasAll(value: Schema, names: readonly string[], run: Run, message: stri
 }
 
 export function properties(map: unknown, _schema: Schema, compiler: Compiler): Check | undefined {
-  if (!isRecord(map)) return undefined
+  if (!isObject(map)) return undefined
   const checks = Object.entries(map).map(([name, schema]) => [name, compiler.compile(schema)] as const)
   return (value, run) => {
-    if (!isRecord(value)) return true
+    if (!isObject(value)) return true
     let fits = true
     for (const [name, check] of checks) {
       if (!Object.hasOwn(value, name)) continue
@@ -40,13 +40,13 @@ export function properties(map: unknown, _schema: Schema, compiler: Compiler): C
 }
 
 export function patternProperties(map: unknown, _schema: Schema, compiler: Compiler): Check | undefined {
-  if (!isRecord(map)) return undefined
+  if (!isObject(map)) return undefined
   const checks = Object.entries(map).flatMap(([source, schema]) => {
     const matcher = usable(source, compiler)
     return matcher ? [{ matcher, check: compiler.compile(schema) }] : []
   })
   return (value, run) => {
-    if (!isRecord(value)) return true
+    if (!isObject(value)) return true
     let fits = true
     for (const key of Object.keys(value))
       for (const { matcher, check } of checks)
@@ -58,12 +58,12 @@ export function patternProperties(map: unknown, _schema: Schema, compiler: Compi
 export function additionalProperties(rest: unknown, schema: Schema, compiler: Compiler): Check | undefined {
   if (rest === true) return undefined
   const check = compiler.compile(rest)
-  const known = new Set(isRecord(schema.properties) ? Object.keys(schema.properties) : [])
-  const patterns = Object.keys(isRecord(schema.patternProperties) ? schema.patternProperties : {})
+  const known = new Set(isObject(schema.properties) ? Object.keys(schema.properties) : [])
+  const patterns = Object.keys(isObject(schema.patternProperties) ? schema.patternProperties : {})
     .map((source) => usable(source, compiler))
     .filter((matcher) => matcher !== undefined)
   return (value, run) => {
-    if (!isRecord(value)) return true
+    if (!isObject(value)) return true
     let fits = true
     for (const key of Object.keys(value)) {
       if (known.has(key) || patterns.some((matcher) => matches(matcher, key, compiler))) continue
@@ -93,17 +93,17 @@ function squashed(name: string): string {
 export function propertyNames(schema: unknown, _all: Schema, compiler: Compiler): Check | undefined {
   const check = compiler.compile(schema)
   return (value, run) =>
-    !isRecord(value) || every(Object.keys(value), run, (key) => at(run, key, () => check(key, run)))
+    !isObject(value) || every(Object.keys(value), run, (key) => at(run, key, () => check(key, run)))
 }
 
 export function dependentRequired(map: unknown): Check | undefined {
-  if (!isRecord(map)) return undefined
+  if (!isObject(map)) return undefined
   const rules = Object.entries(map).map(([key, names]) => ({
     key,
     names: Array.isArray(names) ? names.filter(isString) : [],
   }))
   return (value, run) =>
-    !isRecord(value) ||
+    !isObject(value) ||
     every(
       rules,
       run,
@@ -113,15 +113,15 @@ export function dependentRequired(map: unknown): Check | undefined {
 }
 
 export function dependentSchemas(map: unknown, _schema: Schema, compiler: Compiler): Check | undefined {
-  if (!isRecord(map)) return undefined
+  if (!isObject(map)) return undefined
   const rules = Object.entries(map).map(([key, schema]) => ({ key, check: compiler.compile(schema) }))
   return (value, run) =>
-    !isRecord(value) || every(rules, run, ({ key, check }) => !Object.hasOwn(value, key) || check(value, run))
+    !isObject(value) || every(rules, run, ({ key, check }) => !Object.hasOwn(value, key) || check(value, run))
 }
 
 /** Draft 7 has both kinds under one keyword. */
 export function dependencies(map: unknown, schema: Schema, compiler: Compiler): Check | undefined {
-  if (!isRecord(map)) return undefined
+  if (!isObject(map)) return undefined
   const entries = Object.entries(map)
   const names = dependentRequired(Object.fromEntries(entries.filter(([, rule]) => Array.isArray(rule))))
   const schemas = dependentSchemas(

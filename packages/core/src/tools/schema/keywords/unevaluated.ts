@@ -1,6 +1,6 @@
 // unevaluated.ts: `unevaluatedProperties` and `unevaluatedItems`: what no other keyword of the same schema has
 // checked. Computed on demand, by walking the schema again along the value.
-import { isRecord } from '../../json.ts'
+import { isObject } from '../../../json.ts'
 import {
   asks,
   at,
@@ -17,7 +17,7 @@ import {
 export const unevaluatedProperties: Build = (rule, schema, compiler) => {
   const check = compiler.compile(rule)
   return (value, run) => {
-    if (!isRecord(value)) return true
+    if (!isObject(value)) return true
     const seen = evaluatedBy(schema, value, run, compiler)
     const rest = Object.keys(value).filter((key) => !seen.has(key))
     return every(rest, run, (key) => at(run, key, () => check(value[key], run)))
@@ -50,9 +50,9 @@ function evaluated(
   seen: Seen,
   outermost = false,
 ): void {
-  if (!isRecord(schema)) return
+  if (!isObject(schema)) return
   charge(run, 1)
-  if (isRecord(value)) evaluatedKeys(schema, value, compiler, seen, outermost)
+  if (isObject(value)) evaluatedKeys(schema, value, compiler, seen, outermost)
   if (Array.isArray(value)) evaluatedIndexes(schema, value, run, compiler, seen, outermost)
   const follow = (part: unknown) => {
     if (asks(compiler.compile(part), value, run)) evaluated(part, value, run, compiler, seen)
@@ -65,7 +65,7 @@ function evaluated(
     const target = schema[key]
     if (typeof target === 'string') follow(compiler.resolve(target, schema) ?? true)
   }
-  if (isRecord(schema.dependentSchemas) && isRecord(value))
+  if (isObject(schema.dependentSchemas) && isObject(value))
     for (const [key, part] of Object.entries(schema.dependentSchemas))
       if (Object.hasOwn(value, key)) follow(part)
   if (Object.hasOwn(schema, 'if')) {
@@ -84,8 +84,8 @@ function evaluatedKeys(
   outermost: boolean,
 ): void {
   const all = 'additionalProperties' in schema || (!outermost && 'unevaluatedProperties' in schema)
-  const known = isRecord(schema.properties) ? schema.properties : {}
-  const sources = isRecord(schema.patternProperties) ? Object.keys(schema.patternProperties) : []
+  const known = isObject(schema.properties) ? schema.properties : {}
+  const sources = isObject(schema.patternProperties) ? Object.keys(schema.patternProperties) : []
   const patterns = sources
     .map((source) => usable(source, compiler))
     .filter((matcher) => matcher !== undefined)

@@ -1,6 +1,6 @@
 // values.ts: the keywords for the value itself: its type, what it equals, its length or size.
 import { formatCheck } from '../../../interaction/string-formats.ts'
-import { canonicalJson, isRecord } from '../../json.ts'
+import { canonicalJson, isObject } from '../../../json.ts'
 import { type Check, type Compiler, charge, clip, fail, matches, type Schema, usable } from '../run.ts'
 
 const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -10,7 +10,7 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   boolean: (value) => typeof value === 'boolean',
   null: (value) => value === null,
   array: Array.isArray,
-  object: isRecord,
+  object: isObject,
 }
 
 export function type(wanted: unknown, schema: Schema, { warn }: Compiler): Check | undefined {
@@ -128,7 +128,7 @@ function codePoints(text: string): number {
 
 /** What is counted in a value, if it is of a countable kind. */
 const COUNTS = {
-  properties: (value: unknown) => (isRecord(value) ? Object.keys(value).length : undefined),
+  properties: (value: unknown) => (isObject(value) ? Object.keys(value).length : undefined),
   items: (value: unknown) => (Array.isArray(value) ? value.length : undefined),
   characters: (value: unknown) => (isString(value) ? codePoints(value) : undefined),
 } as const
