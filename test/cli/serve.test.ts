@@ -110,9 +110,16 @@ describe('plugboard serve', () => {
 
   it('says what is wrong with an address that cannot be used', async () => {
     surroundings()
-    for (const host of ['no-such-host.invalid', '192.0.2.1']) {
+    // Without a name server the look-up fails for now; with one the name is unknown.
+    for (const [host, why] of [
+      [
+        'no-such-host.invalid',
+        /--host "no-such-host\.invalid" (is not a known host name|could not be looked up now)/,
+      ],
+      ['192.0.2.1', /--host "192\.0\.2\.1" is not an address of this machine/],
+    ] as const) {
       const ran = await place?.run('serve', '--http', '--strict-mcp-config', '--host', host)
-      expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(`--host "${host}" is no `) })
+      expect(ran).toMatchObject({ code: 2, stderr: expect.stringMatching(why) })
     }
   }, 60_000)
 })

@@ -152,7 +152,7 @@ describe.skipIf(!hasTmux)('plugboard chat at a terminal', () => {
     start()
     await shows('plugboard')
     await say('first')
-    await shows('May it call')
+    await shows('Allow calling')
     type('n')
     press('Enter')
     await shows('RESULT true')
