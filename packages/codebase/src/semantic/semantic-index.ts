@@ -22,12 +22,12 @@ import { VectorsOnDemand, type WantedChunk } from './on-demand.ts'
 import { rankChunks } from './ranking.ts'
 import { Results } from './results.ts'
 import type { Coverage, SemanticQuery, SemanticSearch } from './semantic-query.ts'
-import type { MeaningReply, MeaningRequest, PendingChunk } from './worker.ts'
+import type { PendingChunk, SemanticReply, SemanticRequest } from './worker.ts'
 
 /** Chunks that a thread is given at once; it takes its model's batch size, and those whose vectors are known. */
 const SHOWN = 64
 
-export interface MeaningOptions {
+export interface SemanticOptions {
   readonly root: Root
   readonly realRoot: string
   readonly store: IndexStore
@@ -41,16 +41,16 @@ export interface MeaningOptions {
   readonly list: (signal: AbortSignal) => Promise<string[]>
 }
 
-type MeaningThread = Thread<MeaningRequest, MeaningReply>
+type SemanticThread = Thread<SemanticRequest, SemanticReply>
 
 export class SemanticIndex {
-  readonly #options: MeaningOptions
+  readonly #options: SemanticOptions
   readonly model: string | undefined
   readonly #stop = new AbortController()
   readonly #dimensions: number
   readonly #kept: ChunkStore
   readonly #parsers = new Parsers()
-  #threads: MeaningThread[] = []
+  #threads: SemanticThread[] = []
   #collection = new ChunkCollection([])
   /** What the collection is made of. */
   #segments: readonly ChunkSegment[] = []
@@ -67,7 +67,7 @@ export class SemanticIndex {
   /** Running searches and refreshes: they may be reading segments that were replaced since. */
   #readers = 0
 
-  constructor(options: MeaningOptions) {
+  constructor(options: SemanticOptions) {
     this.#options = options
     this.model = options.model?.name
     this.#dimensions = options.model?.dimensions ?? 0
@@ -215,15 +215,15 @@ export class SemanticIndex {
     await Promise.all(threads.map((thread) => thread.close()))
   }
 
-  #thread(n: number): MeaningThread {
+  #thread(n: number): SemanticThread {
     // A thread made while the others are being ended would never be ended.
     this.#stop.signal.throwIfAborted()
     while (this.#threads.length <= n) this.#threads.push(new Thread('meaning/worker'))
-    return this.#threads[n] as MeaningThread
+    return this.#threads[n] as SemanticThread
   }
 
   /** Work of this size waits while the text index is at work; a remote model costs no processor here. */
-  #inTurn(ask: () => Promise<MeaningReply>, isServed = false): Promise<MeaningReply> {
+  #inTurn(ask: () => Promise<SemanticReply>, isServed = false): Promise<SemanticReply> {
     return isServed ? ask() : this.#options.turns.beside(ask, this.#stop.signal)
   }
 
@@ -360,7 +360,7 @@ export class SemanticIndex {
 
   /** The next few chunks of a segment. A batch is stored before the next is requested, so a crash costs one at most. */
   async #embed(
-    thread: MeaningThread,
+    thread: SemanticThread,
     job: EmbeddingJob,
     known: ReadonlyMap<string, Uint8Array>,
     goOn: AbortSignal,
@@ -388,9 +388,9 @@ export class SemanticIndex {
 
   /** Of as many of these chunks, from the first on, as the model makes at once. */
   async #vectorsOf(
-    thread: MeaningThread,
+    thread: SemanticThread,
     chunks: readonly PendingChunk[],
-    when: (ask: () => Promise<MeaningReply>) => Promise<MeaningReply>,
+    when: (ask: () => Promise<SemanticReply>) => Promise<SemanticReply>,
   ): Promise<Uint8Array[]> {
     const { realRoot: root, choice } = this.#options
     const dimensions = this.#dimensions
