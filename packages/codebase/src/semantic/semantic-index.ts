@@ -41,7 +41,7 @@ export interface SemanticOptions {
   readonly list: (signal: AbortSignal) => Promise<string[]>
 }
 
-type SemanticThread = Thread<SemanticRequest, SemanticReply>
+type MeaningThread = Thread<SemanticRequest, SemanticReply>
 
 export class SemanticIndex {
   readonly #options: SemanticOptions
@@ -50,7 +50,7 @@ export class SemanticIndex {
   readonly #dimensions: number
   readonly #kept: ChunkStore
   readonly #parsers = new Parsers()
-  #threads: SemanticThread[] = []
+  #threads: MeaningThread[] = []
   #collection = new ChunkCollection([])
   /** What the collection is made of. */
   #segments: readonly ChunkSegment[] = []
@@ -215,11 +215,11 @@ export class SemanticIndex {
     await Promise.all(threads.map((thread) => thread.close()))
   }
 
-  #thread(n: number): SemanticThread {
+  #thread(n: number): MeaningThread {
     // A thread made while the others are being ended would never be ended.
     this.#stop.signal.throwIfAborted()
     while (this.#threads.length <= n) this.#threads.push(new Thread('meaning/worker'))
-    return this.#threads[n] as SemanticThread
+    return this.#threads[n] as MeaningThread
   }
 
   /** Work of this size waits while the text index is at work; a remote model costs no processor here. */
@@ -360,7 +360,7 @@ export class SemanticIndex {
 
   /** The next few chunks of a segment. A batch is stored before the next is requested, so a crash costs one at most. */
   async #embed(
-    thread: SemanticThread,
+    thread: MeaningThread,
     job: EmbeddingJob,
     known: ReadonlyMap<string, Uint8Array>,
     goOn: AbortSignal,
@@ -388,7 +388,7 @@ export class SemanticIndex {
 
   /** Of as many of these chunks, from the first on, as the model makes at once. */
   async #vectorsOf(
-    thread: SemanticThread,
+    thread: MeaningThread,
     chunks: readonly PendingChunk[],
     when: (ask: () => Promise<SemanticReply>) => Promise<SemanticReply>,
   ): Promise<Uint8Array[]> {
