@@ -1,4 +1,4 @@
-// waits.ts: the few ways of waiting that have to end: by the work, by a signal, or by a time.
+// waits.ts: the few ways of waiting that have to end: by the work, by a signal, or by a timeout.
 import { Cancelled } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
 
@@ -8,7 +8,7 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined):
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(new Cancelled())
     if (signal.aborted) {
-      // The work has another owner; this caller is only no longer listening.
+      // The work has another owner; this caller only no longer listens.
       work.catch(() => undefined)
       onAbort()
       return

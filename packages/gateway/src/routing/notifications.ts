@@ -170,7 +170,7 @@ export class NotificationHub {
       }
   }
 
-  /** A server that was configured anew does not know what its predecessor was asked to tell. */
+  /** A server that was configured anew does not know the subscriptions of its predecessor. */
   #followAgain(servers: readonly string[]): void {
     for (const { address } of this.#followed.values()) {
       if (!servers.includes(address.server)) continue
