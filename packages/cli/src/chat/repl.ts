@@ -71,7 +71,10 @@ export async function runRepl(options: ReplOptions): Promise<number> {
   try {
     const session = options.session({ board, configuration, signal: leave.signal }, userPrompts)
     const { bold, dim } = output.color
-    write(1, `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help lists the commands, Ctrl-D exits`)}\n`)
+    write(
+      1,
+      `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help for what can be said, Ctrl-D to leave`)}\n`,
+    )
     // From here on keys are ours: what is typed while servers start is the first line.
     const unwatch = keyboard.watch(onTerm)
     await board.ready({ signal: leave.signal, timeoutMs: START_MS }).catch(() => undefined)

@@ -85,7 +85,7 @@ async function answer(_request: SamplingRequest, signal?: AbortSignal) {
     role: 'assistant',
     content: { type: 'text', text: lines.join('\n').trim() },
     // It says what it was.
-    model: 'the user at the terminal',
+    model: 'a person at the terminal',
     stopReason: 'endTurn',
   } as const
 }
