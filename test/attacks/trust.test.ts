@@ -423,7 +423,7 @@ describe('an approval', () => {
     expect((await place.run('explain', 'docs')).stdout).toContain('a pinned file changed')
   })
 
-  it('of a variable’s value shows its beginning and its length, for whoever chose the variable', async () => {
+  it('of a variable’s value shows its beginning and its length, whoever chose the variable', async () => {
     const { place } = clone
     place.write('.mcp.json', {
       mcpServers: { a: { command: 'x', args: ['${MYTOK}', '${NONE:-${MYTOK}}', '${ALSO:-plain}'] } },

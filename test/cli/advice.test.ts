@@ -109,7 +109,7 @@ describe('explain of a bare url', () => {
     await new Promise((done) => server.close(done))
   })
 
-  it('says what will be tried, and after a connect what it was met as', async () => {
+  it('says what will be tried, and after a connect which transport it was', async () => {
     place.write('~/.plugboard/settings.json', { mcpServers: { bare: { url } } })
     const before = await place.run('explain', 'bare')
     expect(before.stdout).toContain('Streamable HTTP, and the older SSE transport')

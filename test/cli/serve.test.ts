@@ -98,7 +98,7 @@ describe('plugboard serve', () => {
     await client.close()
   }, 60_000)
 
-  it('refuses names that collide, and strangers without a token', async () => {
+  it('refuses names that collide, and clients without a token', async () => {
     surroundings()
     const plain = ['--names=plain', '--strict-mcp-config', '--mcp-config', config('one', 'two')]
     const collided = await place?.run('serve', '--http', ...plain)
@@ -141,7 +141,7 @@ describe('a file of tokens', () => {
 })
 
 describe('a board that finds its own endpoint in a file', () => {
-  it('does not serve itself without end', async () => {
+  it('does not serve itself in a loop', async () => {
     const here = makePlace()
     place = here
     const self = { command: process.execPath, args: [COMMAND, 'serve'] }

@@ -1,5 +1,5 @@
-// loop.ts: the conversation between a model and its tools: ask, call, give back, until the model has nothing to call.
-// It owns the order of things; what a model, a tool or a question is lives beside it.
+// loop.ts: the conversation between a model and its tools: ask, call, return results, until the model calls nothing more.
+// It owns the order of steps; what a model, a tool or a question is lives beside it.
 import { Cancelled, isPlugboardError, PlugboardError } from '@plugboard/core/errors'
 import { type Host, systemHost } from '@plugboard/core/host'
 import { BoardTools, type ToolBoard } from './board-tools.ts'

@@ -1,4 +1,4 @@
-// model-turn.ts: one answer of a model: asked for, tried again when that can help, and read into a message.
+// model-turn.ts: one response of a model: requested, retried when that can help, and read into a message.
 import type { Host } from '@plugboard/core/host'
 import type { Emit } from './events.ts'
 import { MODEL_LIMITS } from './limits.ts'

@@ -1,4 +1,4 @@
-// context.ts: what a verb gets: its words, the surroundings, and the configuration when it asks for it.
+// context.ts: what a verb gets: its arguments, the environment, and the configuration when it asks for it.
 import { join, resolve } from 'node:path'
 import {
   type Configuration,
@@ -106,7 +106,7 @@ function concerns({ verb, positionals }: Parsed, output: Output, fault: Diagnost
   return word === server || word.startsWith(`${server}.`) || word.startsWith(`mcp__${server}__`)
 }
 
-/** Where boards keep logs, memories and logins. */
+/** Where boards keep logs, state and logins. */
 export function stateDirOf(host: Host): string {
   return host.env['PLUGBOARD_STATE_DIR'] ?? join(plugboardHome(host), 'state')
 }

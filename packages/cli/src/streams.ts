@@ -51,7 +51,7 @@ function put(fd: Fd, given: Buffer): void {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'EAGAIN') return void enqueue(fd, bytes)
-      // A reader that went away (`| head`) ends us quietly, as it does other commands.
+      // A reader that closed the pipe (`| head`) ends the command quietly, as it does others.
       if (code === 'EPIPE') process.exit(0)
       throw error
     }

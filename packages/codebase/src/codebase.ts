@@ -267,7 +267,7 @@ export class Codebase {
     return (await this.files()).sort()
   }
 
-  /** Every file that search shows, up to a bound: what the ignore rules leave, without credentials. */
+  /** Every file that search may show, up to a bound: what the ignore rules leave, without credentials. */
   async files(signal?: AbortSignal, most: number = FILE_LIMITS.listed): Promise<string[]> {
     const names: string[] = []
     const cwd = await this.root.real()

@@ -1,5 +1,5 @@
-// json-rpc.ts: the words of the protocol that a served board speaks to its clients, in both eras. No behaviour beyond
-// looking at a value.
+// json-rpc.ts: the JSON-RPC messages and MCP names that the gateway and its clients exchange, in both eras. No behaviour
+// beyond looking at a value.
 import { type Era, isObject, type Json, LEGACY_VERSIONS, META, RPC } from '@plugboard/core/protocol'
 
 export { ASKING_METHODS, LEGACY_VERSIONS, META, MODERN_VERSION, RPC } from '@plugboard/core/protocol'

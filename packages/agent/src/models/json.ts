@@ -1,4 +1,4 @@
-// json.ts: looks into what a provider sent without trusting its shape.
+// json.ts: reads what a provider sent without trusting its shape.
 import { ModelFailure } from './model.ts'
 
 export type Plain = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-// openai.ts: chat completions as OpenAI and everything compatible with it speaks them, streaming.
+// openai.ts: chat completions of OpenAI and everything compatible with it, streaming.
 import { type OfferedTool, toOpenAiChat } from '@plugboard/core/tools'
 import { type CallResult, type ContentBlock, type Message, textOf, type Usage } from '../messages.ts'
 import { eventData } from './http.ts'

@@ -1,4 +1,4 @@
-// login: brings a person and a server's authorization together, once.
+// login: logs the user in to a server, once.
 import { createInterface } from 'node:readline'
 import { login, loginsFor } from '@plugboard/core/auth'
 import { type Configuration, findResolution } from '@plugboard/core/config'
@@ -25,7 +25,7 @@ export async function run(invocation: Invocation): Promise<number> {
     ...(!browser && { readPasted: (signal: AbortSignal) => readPasted(signal) }),
     signal: stop.signal,
   })
-  // A login is worth what the server makes of it.
+  // Only the server can tell whether a login is good.
   const row = await withBoard(invocation, async ({ board, signal }) => {
     await board.connection(name).settled(signal)
     return board

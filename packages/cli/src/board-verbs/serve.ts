@@ -1,4 +1,4 @@
-// serve: every server of the board behind one endpoint, over stdio or HTTP, until the client leaves or a signal comes.
+// serve: every server of the board behind one endpoint, over stdio or HTTP, until the client leaves or a signal arrives.
 import { createHash, randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -47,7 +47,7 @@ export async function run(invocation: Invocation): Promise<number> {
     if (stop.signal.aborted) process.exit(EXIT.interrupted)
     stop.abort()
   }
-  // A signal that comes before there is something to read again does nothing; it must not end the process.
+  // A SIGHUP before there is something to reload does nothing; it must not end the process.
   const reload: Reload = { again: () => undefined }
   const onHangUp = () => reload.again()
   const exposure = exposureOf(invocation.options('expose'), '--expose')

@@ -37,7 +37,7 @@ export interface FollowedTokens {
   stop(): void
 }
 
-/** Looks at the file a few times a second: that sees every way in which a file can be replaced. */
+/** Polls the file a few times a second: that sees every way of replacing a file. */
 export function followTokens(file: string, exposure: Exposure, listener: TokenListener): FollowedTokens {
   let seen = lookOf(file)
   let told: string | undefined
@@ -49,7 +49,7 @@ export function followTokens(file: string, exposure: Exposure, listener: TokenLi
       listener.changed(grants)
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error
-      // The same fault is told once, until the file is good again.
+      // The same fault is reported once, until the file is good again.
       if (told !== error.message)
         listener.failed(`${error.message} The tokens that were read last stay valid until it is mended.`)
       told = error.message

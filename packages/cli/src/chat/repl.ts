@@ -75,7 +75,7 @@ export async function runRepl(options: ReplOptions): Promise<number> {
       1,
       `${bold('plugboard')} ${dim(`· ${safe(model.id)} · /help for what can be said, Ctrl-D to leave`)}\n`,
     )
-    // From here on keys are ours: what is typed while servers start is the first line.
+    // From here on keys are ours: text typed while servers start is the first line.
     const unwatch = keyboard.watch(onTerm)
     await board.ready({ signal: leave.signal, timeoutMs: START_MS }).catch(() => undefined)
     unwatch()

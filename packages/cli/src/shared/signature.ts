@@ -1,4 +1,4 @@
-// signature.ts: what a tool takes, in one line that a person can read: `path: string, limit?: integer = 10`.
+// signature.ts: a tool's arguments in one readable line: `path: string, limit?: integer = 10`.
 import { oneLine } from './sanitize.ts'
 
 export function signatureOf(schema: unknown): string {

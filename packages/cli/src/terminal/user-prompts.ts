@@ -84,7 +84,7 @@ async function answer(_request: SamplingRequest, signal?: AbortSignal) {
   return {
     role: 'assistant',
     content: { type: 'text', text: lines.join('\n').trim() },
-    // It says what it was.
+    // It names who answered.
     model: 'a person at the terminal',
     stopReason: 'endTurn',
   } as const

@@ -141,7 +141,7 @@ export class ModernEndpoint {
     const call = this.#unpark(state.id)?.call
     if (!call && state.ours) throw noSuchState()
     if (!call && (!state.resumption || (await this.#gateway.spent.has(state.id)))) throw lostCall()
-    // Noted before it is passed on: whatever happens now, no other process passes the same answer on again.
+    // Recorded before it is passed on: from here on no other process passes the same answer on again.
     if (state.resumption) await this.#gateway.spent.add(state.id, state.until)
     if (call) settle(call, params.inputResponses)
     const resumed = call ?? this.#start({ id, method, params }, client, channel, state.resumption)

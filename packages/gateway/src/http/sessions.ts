@@ -129,7 +129,7 @@ export class Sessions {
   readonly #streams: Quota
   readonly #open = new Map<string, HttpSession>()
   readonly #byOwner = new Map<string, Set<HttpSession>>()
-  /** Rebuilding looks into a file: two requests of one session wait for the same. */
+  /** Rebuilding reads a file: two requests of one session wait for the same read. */
   readonly #restoring = new Map<string, Promise<HttpSession | undefined>>()
   readonly #sweep: NodeJS.Timeout
 

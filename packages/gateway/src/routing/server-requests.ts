@@ -1,5 +1,5 @@
-// server-requests.ts: leads a server's question (elicitation, sampling, roots) to the client whose call it belongs to, and to
-// nobody else. Where that cannot be told, the question is refused: an answer of the wrong person is worse than none.
+// server-requests.ts: routes a server's request (elicitation, sampling, roots) to the client whose call it belongs to, and to no
+// other. Where that cannot be told, the request is refused: an answer of the wrong user is worse than none.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type BoardOptions,

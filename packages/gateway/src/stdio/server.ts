@@ -94,7 +94,7 @@ export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioH
   })
   const closed = new Promise<void>((done) => {
     const end = () => gone.abort()
-    // Who says all there is to say and closes the pipe, as a script does, still wants the answers.
+    // A script that writes all its requests and closes the pipe still wants the responses.
     const lastWords = () => void within(GATEWAY_LIMITS.goodbyeMs, Promise.allSettled([...running])).then(end)
     gone.signal.addEventListener('abort', () => done(), { once: true })
     input.on('data', (chunk: Buffer | string) =>
