@@ -3,12 +3,12 @@
 import { realpathSync } from 'node:fs'
 import { Parsers } from '../packages/codebase/dist/chunks/parsers.js'
 import { FolderStore } from '../packages/codebase/dist/index/folder-store.js'
-import { ChunkCollection } from '../packages/codebase/dist/meaning/collection.js'
-import { makeEmbedder } from '../packages/codebase/dist/meaning/embedders.js'
-import { MODEL } from '../packages/codebase/dist/meaning/model/weights.js'
-import { rankChunks } from '../packages/codebase/dist/meaning/ranking.js'
-import { Results } from '../packages/codebase/dist/meaning/results.js'
 import { Root } from '../packages/codebase/dist/root.js'
+import { ChunkCollection } from '../packages/codebase/dist/semantic/collection.js'
+import { makeEmbedder } from '../packages/codebase/dist/semantic/embedders.js'
+import { MODEL } from '../packages/codebase/dist/semantic/model/weights.js'
+import { rankChunks } from '../packages/codebase/dist/semantic/ranking.js'
+import { Results } from '../packages/codebase/dist/semantic/results.js'
 
 export const SHARES = [0, 0.1, 0.45, 0.65, 0.85, 1]
 /** Chunks that get a vector for the question: none, what a busy machine makes in 1.5 seconds, and what two idle cores do. */

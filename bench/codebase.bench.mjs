@@ -6,8 +6,8 @@ import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { Codebase } from '../packages/codebase/dist/codebase.js'
 import { FolderStore } from '../packages/codebase/dist/index/folder-store.js'
-import { MODEL } from '../packages/codebase/dist/meaning/model/weights.js'
-import { packVector, unit } from '../packages/codebase/dist/meaning/vectors.js'
+import { MODEL } from '../packages/codebase/dist/semantic/model/weights.js'
+import { packVector, unit } from '../packages/codebase/dist/semantic/vectors.js'
 import { benchDir, documentedFunctions, REPOSITORIES } from './codebase-corpora.mjs'
 import { coverageScores, ON_DEMAND, SHARES } from './codebase-coverage.mjs'
 import { benchText } from './codebase-text.mjs'
@@ -43,7 +43,7 @@ async function scoreQueries(code, pairs) {
   const score = Object.fromEntries(MODES.map((mode) => [mode, { mrr: 0, recall: 0 }]))
   for (const { query, file, line } of pairs)
     for (const mode of MODES) {
-      const { results } = await code.searchByMeaning({
+      const { results } = await code.semanticSearch({
         query,
         mode,
         language: undefined,
@@ -143,7 +143,7 @@ async function queryTime() {
   const code = new Codebase({ root: source.folder, cacheDir, threads: 2 })
   try {
     const ask = (query) =>
-      code.searchByMeaning({ query, mode: 'hybrid', language: undefined, path: undefined, maxResults: 10 })
+      code.semanticSearch({ query, mode: 'hybrid', language: undefined, path: undefined, maxResults: 10 })
     await ask('warm up')
     const times = []
     for (const { query } of source.pairs) {

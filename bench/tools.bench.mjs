@@ -17,7 +17,7 @@ import {
   ToolIndex,
   toZod,
 } from '../packages/core/dist/tools/index.js'
-import { linkedPair } from '../packages/core/dist/transports/linked.js'
+import { linkedPair } from '../packages/core/dist/transports/linked-pair.js'
 import { report } from './lib/report.mjs'
 import { pairs } from './lib/schemas.mjs'
 import { listAllTools } from './lib/servers.mjs'

@@ -49,7 +49,7 @@ it.each([
   [{ mcpServers: { a: { type: 'stdoi', command: 'x' } } }, false],
   [{ mcpServers: { a: { comand: 'x' } } }, false],
   [{ mcpServers: { a: { url: 'https://x', command: 'x' } } }, false],
-])('an editor is told of a wrong entry: %j is %s', (document, good) => {
+])('the schema lets an editor check an entry: %j is %s', (document, good) => {
   expect(fitsMcpJson(document)).toBe(good)
   expect(fitsSettings(document)).toBe(good)
 })

@@ -112,7 +112,7 @@ it.each([
   ['@plugboard/core', CLIENT_INFO.version],
   ['@plugboard/gateway', SERVER_INFO.version],
   ['@plugboard/codebase', VERSION],
-])('%s tells servers and clients the version that it is', (name, told) => {
+])('%s reports its own version to servers and clients', (name, told) => {
   expect(told).toBe(packed(name).manifest.version)
 })
 

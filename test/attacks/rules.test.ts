@@ -347,7 +347,7 @@ describe('a hook that removes a secret from a result', () => {
   })
 
   it.each(['legacy', 'auto'] as const)(
-    'takes it out of what clients get (%s)',
+    'removes it from what clients get (%s)',
     { timeout: 120_000 },
     async (era) => {
       const client = await served(era)

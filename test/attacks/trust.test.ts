@@ -247,7 +247,7 @@ describe('a private file that another user made', () => {
   }
 
   it.each(Object.keys(ways))(
-    'asks when it came by %s, and an edit of ours changes nothing about that',
+    'needs approval when it came by %s, and an edit of ours does not change that',
     async (way) => {
       const folder = ways[way]?.() ?? clone.place.project
       const run = (...args: string[]) => clone.place.run(...args, '--cwd', folder)

@@ -9,5 +9,5 @@ process.once('message', async ({ name, program, mark, withSdk }) => {
   const sdk = withSdk ? { sdk: await checkWithSdk(server, program, mark) } : {}
   process.send({ ...outcome, ...sdk }, () => process.disconnect())
 })
-// The parent is gone: no one reads the answer.
+// The parent is gone: the answer would not be read.
 process.once('disconnect', () => process.exit())

@@ -74,7 +74,7 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s while a server starts', (signa
     ['list', ['list']],
     ['tools', ['tools', 's']],
     ['reconnect', ['reconnect', 's']],
-  ])('ends %s with a plain sentence', async (_name, args) => {
+  ])('ends %s with a one-line message', async (_name, args) => {
     home.servers({ s: stdioPeer(home, 'never-starts') })
     const when = () => existsSync(home.path('pids'))
     const { code, stderr } = await home.command(args, { interrupt: { signal, when } })

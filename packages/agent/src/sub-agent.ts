@@ -71,17 +71,17 @@ export function agentTool(options: AgentToolOptions): AgentTool {
       const asked = Array.isArray(args.tools)
         ? args.tools.filter((name): name is string => typeof name === 'string')
         : []
-      const brought = await kind.openBoard?.()
+      const opened = await kind.openBoard?.()
       try {
         // It waits for the servers that were opened for this task: it was given them to use them.
-        await brought?.ready({ signal, timeoutMs: AGENT_LIMITS.searchWaitMs })
-        const board = brought ? joined(options.board, brought) : options.board
+        await opened?.ready({ signal, timeoutMs: AGENT_LIMITS.searchWaitMs })
+        const board = opened ? joined(options.board, opened) : options.board
         return await follow(options, kind, board, asked, task, {
           signal,
           emit: (event) => emit({ type: 'sub', id, event: withoutMessages(event) }),
         })
       } finally {
-        await brought?.close()
+        await opened?.close()
       }
     },
   }

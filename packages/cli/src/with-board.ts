@@ -19,7 +19,7 @@ export interface OpenedBoard {
 
 export async function withBoard<T>(
   invocation: Invocation,
-  work: (plugged: OpenedBoard) => Promise<T>,
+  work: (opened: OpenedBoard) => Promise<T>,
   options: BoardBehaviour = {},
 ): Promise<T> {
   const configuration = await configurationToStart(invocation)

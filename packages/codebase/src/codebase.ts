@@ -283,7 +283,7 @@ export class Codebase {
     return names
   }
 
-  async searchByMeaning(query: SemanticQuery, signal?: AbortSignal): Promise<SemanticAnswer> {
+  async semanticSearch(query: SemanticQuery, signal?: AbortSignal): Promise<SemanticAnswer> {
     checkQuery(query.query)
     await this.root.real()
     if (query.path !== undefined) await this.#admit(query.path)

@@ -32,7 +32,7 @@ export const FILE_LIMITS = {
   answerChars: 1 * MIB,
   chunkBytes: 4 * MIB,
   /** Larger files are left out of the semantic index. */
-  meaningBytes: 512 * KIB,
+  semanticBytes: 512 * KIB,
   filesPerCall: 100,
   entries: 5000,
   /** Names in the list of all files. */

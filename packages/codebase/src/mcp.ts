@@ -86,7 +86,7 @@ const TOOLS: { readonly [Name in ToolName]: ToolSpec<Name> } = {
     description:
       'Finds the functions, classes and sections that fit a question in plain words, by words and by meaning together. Use it when you do not know what the code calls a thing.',
     run: (code, input, signal) =>
-      code.searchByMeaning(
+      code.semanticSearch(
         {
           query: input.query,
           mode: input.mode,

@@ -108,7 +108,7 @@ describe.skipIf(isWindows)('a path', () => {
     await expect(code.list(path, { depth: 1, glob: [] })).rejects.toMatchObject(refusal)
     await expect(code.searchCode(textQuery(SECRET, { path }))).rejects.toMatchObject(refusal)
     await expect(
-      code.searchByMeaning({ query: SECRET, mode: 'text', language: undefined, path, maxResults: 5 }),
+      code.semanticSearch({ query: SECRET, mode: 'text', language: undefined, path, maxResults: 5 }),
     ).rejects.toMatchObject(refusal)
     await expect(code.readUngated(path)).rejects.toMatchObject(refusal)
     await expect(codebase('gated').readUngated(path)).rejects.toMatchObject(refusal)
@@ -189,7 +189,7 @@ describe('a search without a path', () => {
         path: undefined,
         maxResults: 50,
       } as const
-      const { results } = await code.searchByMeaning(meaning)
+      const { results } = await code.semanticSearch(meaning)
       expect(
         results.filter(({ text, file_path }) => text.includes(SECRET) && file_path !== 'vault/state.json'),
       ).toEqual([])

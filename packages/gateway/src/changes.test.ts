@@ -30,7 +30,7 @@ async function silence(...heard: string[][]): Promise<void> {
 
 describe('a configuration that changes', () => {
   it.each(['legacy', 'modern'] as const)(
-    'is told to who sees the difference (%s)',
+    'is announced to the clients that see the difference (%s)',
     async (era) => {
       const gateway = await makeGateway([upstream('one', 'legacy'), bare('two')])
       await gateway.wake(15_000)

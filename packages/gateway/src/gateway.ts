@@ -22,7 +22,7 @@ import { type Naming, type Ref, type View, ViewBuilder } from './views/views.ts'
 export interface GatewayOptions {
   /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
   readonly names?: Naming
-  /** Who confirms calls under an `ask` rule: the client by its own means, the user by elicitation, or no one (deny). */
+  /** Who confirms calls under an `ask` rule: the client by its own means, the user by elicitation, or none (deny). */
   readonly ask?: AskPolicy
   /** What clients without an exposure of their own see. */
   readonly expose?: Exposure

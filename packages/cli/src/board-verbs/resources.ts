@@ -8,9 +8,9 @@ import { withBoard } from '../with-board.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const [server] = words(invocation, ['SERVER'], 1)
   const { output } = invocation
-  return withBoard(invocation, async (plugged) => {
-    const { board, signal } = plugged
-    if (server === undefined) await allServers(invocation, plugged)
+  return withBoard(invocation, async (opened) => {
+    const { board, signal } = opened
+    if (server === undefined) await allServers(invocation, opened)
     const [resources, templates] = await Promise.all([
       board.resources({ server, signal }),
       board.templates({ server, signal }),

@@ -13,24 +13,24 @@ export async function run(invocation: Invocation): Promise<number> {
   const [server] = words(invocation, ['SERVER'], 1)
   return withBoard(
     invocation,
-    async (plugged) => {
-      await connect(invocation, plugged, server)
+    async (opened) => {
+      await connect(invocation, opened, server)
       if (invocation.flag('changes') || invocation.flag('accept'))
-        return reviewChanges(invocation, plugged, server)
-      if (invocation.flag('cost')) return showCosts(invocation, plugged.board, server)
+        return reviewChanges(invocation, opened, server)
+      if (invocation.flag('cost')) return showCosts(invocation, opened.board, server)
       const query = invocation.option('search')
       return query === undefined
-        ? showTools(invocation, plugged.board, server)
-        : showFound(invocation, plugged.board, query, server)
+        ? showTools(invocation, opened.board, server)
+        : showFound(invocation, opened.board, query, server)
     },
     userPromptOptions(invocation),
   )
 }
 
 /** A server that is named must connect; of all of them, those that do are shown. */
-async function connect(invocation: Invocation, plugged: OpenedBoard, server: string | undefined) {
-  if (server === undefined) await allServers(invocation, plugged)
-  else await plugged.board.connection(server).list('tools', plugged.signal)
+async function connect(invocation: Invocation, opened: OpenedBoard, server: string | undefined) {
+  if (server === undefined) await allServers(invocation, opened)
+  else await opened.board.connection(server).list('tools', opened.signal)
 }
 
 function toolsOf(board: Board, server: string | undefined): readonly Tool[] {

@@ -7,11 +7,11 @@ import { type OpenedBoard, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server = '', uri = ''] = words(invocation, ['SERVER', 'URI'])
-  return withBoard(invocation, async (plugged) => {
+  return withBoard(invocation, async (opened) => {
     // While its server is down nothing else keeps the command alive.
     const keep = setInterval(() => undefined, KEEP_MS)
     try {
-      return await watch(invocation, plugged, server, uri)
+      return await watch(invocation, opened, server, uri)
     } finally {
       clearInterval(keep)
     }

@@ -19,7 +19,7 @@ describe('a folder for the index', () => {
   })
 
   it.skipIf(process.platform !== 'linux')(
-    'is done without where the system has none made and does not say why',
+    'is not needed where the system refuses to make one without a reason',
     () => {
       const tree = scratch({ 'a.txt': 'walrus\n' })
       // In a process of its own: the risk is a system call that is repeated for ever.

@@ -8,7 +8,7 @@ import { packVector, unit } from './vectors.ts'
 type Direction = readonly [number, number]
 
 /** One file a list of directions, one chunk a direction; the store is a real one. */
-async function shelf(files: readonly (readonly Direction[])[]) {
+async function stored(files: readonly (readonly Direction[])[]) {
   const chunks = new MemoryStore().chunks({ id: 'test', dimensions: 2 })
   const name = await chunks.add(
     batchOf(
@@ -55,7 +55,7 @@ const QUESTION = unit(Float32Array.from([1, 0.2]))
 describe('similarity among many chunks', () => {
   it('is measured from their mean, which counts more the more chunks there are', async () => {
     const directions = Array.from({ length: 300 }, (_, n): Direction => [1, Math.sin(n)])
-    const { give, collection } = await shelf([directions])
+    const { give, collection } = await stored([directions])
     await give(directions)
     const all = collection()
     const scores = all.byVectors(QUESTION, all.accepted(undefined, undefined))
@@ -70,7 +70,7 @@ describe('similarity among many chunks', () => {
   })
 
   it('is plain cosine similarity among few, whose common part is not known', async () => {
-    const { give, collection } = await shelf([[COMMON, SPECIAL]])
+    const { give, collection } = await stored([[COMMON, SPECIAL]])
     await give([COMMON, SPECIAL])
     const few = collection()
     expect(best(few.byVectors(QUESTION, few.accepted(undefined, undefined)))[0]?.id).toBe(0)
@@ -78,7 +78,7 @@ describe('similarity among many chunks', () => {
 
   it('takes in vectors that are added later, as if they had always been there', async () => {
     const directions = [...Array<Direction>(600).fill(COMMON), SPECIAL]
-    const { give, collection } = await shelf([directions])
+    const { give, collection } = await stored([directions])
     const growing = collection()
     const accepted = growing.accepted(undefined, undefined)
     await give([COMMON])
@@ -92,19 +92,19 @@ describe('similarity among many chunks', () => {
 
 describe('chunks of one file', () => {
   it('get a share of the best one’s score, and stay behind it', async () => {
-    const { collection } = await shelf([[COMMON, COMMON], [COMMON]])
+    const { collection } = await stored([[COMMON, COMMON], [COMMON]])
     const all = collection()
     all.accepted(undefined, undefined)
-    const [good, neighbour, stranger] = all.leanOnFiles(Float64Array.from([3, 1, 1.2]))
-    expect(neighbour).toBeGreaterThan(stranger as number)
+    const [good, neighbour, otherFile] = all.boostSameFile(Float64Array.from([3, 1, 1.2]))
+    expect(neighbour).toBeGreaterThan(otherFile as number)
     expect(good).toBeGreaterThan(neighbour as number)
   })
 
   it('are not changed by one that was left out', async () => {
-    const { collection } = await shelf([[COMMON, COMMON]])
+    const { collection } = await stored([[COMMON, COMMON]])
     const all = collection()
     all.accepted(undefined, undefined)
-    const lent = all.leanOnFiles(Float64Array.from([Number.NaN, 1]))
+    const lent = all.boostSameFile(Float64Array.from([Number.NaN, 1]))
     expect(lent[0]).toBeNaN()
     expect(Number.isFinite(lent[1])).toBe(true)
   })

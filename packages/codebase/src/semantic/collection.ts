@@ -126,7 +126,7 @@ export class ChunkCollection {
   }
 
   /** A good chunk is evidence for its file, so the others of that file get a share of the best one's score. */
-  leanOnFiles(scores: Scores): Scores {
+  boostSameFile(scores: Scores): Scores {
     const lent = scores.slice()
     for (const { segment, base, fileOf } of this.opens) {
       const best = new Float64Array(segment.files.length).fill(Number.NEGATIVE_INFINITY)

@@ -137,7 +137,7 @@ describe('an embeddings endpoint', () => {
     ['https://user:word@example.com/v1', {}, 'password'],
     ['http://example.com/v1', { apiKey: 'k' }, 'in the clear'],
     ['http://127.0.0.1/v1', { dimensions: 0 }, 'dimensions'],
-  ])('must be an address that is safe to use: %s', (url, extra, reason) => {
+  ])('must be a safe URL: %s', (url, extra, reason) => {
     expect(() => endpointAddress(choice(url, extra))).toThrow(reason)
   })
 })

@@ -79,7 +79,7 @@ describe('edits without end', () => {
         path: undefined,
         maxResults: 1,
       } as const
-      const { results } = await opened.searchByMeaning(query)
+      const { results } = await opened.semanticSearch(query)
       expect(results).toMatchObject([
         { file_path: `f${n}.ts`, text: readFileSync(join(tree.folder, `f${n}.ts`), 'utf8') },
       ])

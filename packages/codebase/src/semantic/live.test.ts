@@ -50,24 +50,24 @@ describe('semantic search', () => {
   })
 
   it('answers by words at once, before anything is indexed, and says that it did', async () => {
-    const answer = await code.searchByMeaning(ask('verify the password of a user'))
+    const answer = await code.semanticSearch(ask('verify the password of a user'))
     expect(answer.mode).toBe('text')
     expect(answer.results[0]).toMatchObject({ file_path: 'src/auth.py', name: 'verify_password' })
     expect(answer.notes.join()).toContain('Nothing is indexed yet')
   })
 
   it.skipIf(modelFolder() === undefined)(
-    'finds by meaning what shares no word with the question, and tells its coverage',
+    'finds code that shares no word with the question, and reports its coverage',
     async () => {
       code.warmUp()
       await whole()
-      const answer = await code.searchByMeaning(ask('credential checking at login', { mode: 'vector' }))
+      const answer = await code.semanticSearch(ask('credential checking at login', { mode: 'vector' }))
       expect(answer.results[0]).toMatchObject({
         file_path: 'src/auth.py',
         language: 'python',
         kind: 'function',
       })
-      const { coverage, model } = await code.searchByMeaning(ask('socket'))
+      const { coverage, model } = await code.semanticSearch(ask('socket'))
       expect(model).toContain('MiniLM')
       expect(coverage.chunks_with_vectors).toBe(coverage.chunks)
     },
@@ -77,17 +77,15 @@ describe('semantic search', () => {
     code.warmUp()
     await whole()
     for (const mode of ['text', 'hybrid'] as const) {
-      const python = await code.searchByMeaning(
-        ask('password container socket', { mode, language: 'python' }),
-      )
+      const python = await code.semanticSearch(ask('password container socket', { mode, language: 'python' }))
       expect(new Set(python.results.map(({ language }) => language))).toEqual(new Set(['python']))
-      const docs = await code.searchByMeaning(ask('password container socket', { mode, path: 'docs' }))
+      const docs = await code.semanticSearch(ask('password container socket', { mode, path: 'docs' }))
       expect(new Set(docs.results.map(({ file_path }) => file_path))).toEqual(new Set(['docs/guide.md']))
     }
-    const { results, notes } = await code.searchByMeaning(ask('password', { language: 'py' }))
+    const { results, notes } = await code.semanticSearch(ask('password', { language: 'py' }))
     expect(results).toEqual([])
     expect(notes.join()).toMatch(/No language goes by the name "py" here; there are .*python/)
-    await expect(code.searchByMeaning(ask('x', { path: '../' }))).rejects.toMatchObject({
+    await expect(code.semanticSearch(ask('x', { path: '../' }))).rejects.toMatchObject({
       code: 'OUTSIDE_ROOT',
     })
   })
@@ -97,11 +95,11 @@ describe('semantic search', () => {
     await whole()
     tree.write('src/auth.py', 'def nothing():\n    return None\n')
     rmSync(join(tree.folder, 'docs'), { recursive: true })
-    const stale = await code.searchByMeaning(ask('verify_password', { mode: 'text' }))
+    const stale = await code.semanticSearch(ask('verify_password', { mode: 'text' }))
     expect(stale.results.map(({ file_path }) => file_path)).not.toContain('src/auth.py')
     tree.write('src/later.ts', `export function renewCertificate() {\n${pad}}\n`)
     await code.reindex()
-    const fresh = await code.searchByMeaning(ask('renewCertificate'))
+    const fresh = await code.semanticSearch(ask('renewCertificate'))
     expect(fresh.results[0]).toMatchObject({ file_path: 'src/later.ts', name: 'renewCertificate' })
   })
 
@@ -118,7 +116,7 @@ describe('semantic search', () => {
         ['zebra700', 'data.json'],
         ['paintGiraffe', 'app.js'],
       ] as const) {
-        const { results, coverage } = await code.searchByMeaning(ask(query))
+        const { results, coverage } = await code.semanticSearch(ask(query))
         expect(results[0]).toMatchObject({ file_path: path, text: expect.stringContaining(query) })
         expect(coverage).toMatchObject({ files: 5, files_indexed: 5 })
       }
@@ -134,7 +132,7 @@ describe('semantic search', () => {
       chunks: before.chunks,
       chunks_with_vectors: before.chunks_with_vectors,
     })
-    const answer = await code.searchByMeaning(ask('openSocket'))
+    const answer = await code.semanticSearch(ask('openSocket'))
     expect(answer.results[0]).toMatchObject({
       file_path: 'src/net.ts',
       name: expect.stringContaining('openSocket'),
@@ -179,7 +177,7 @@ describe('semantic search', () => {
     code = open({ embeddings: { kind: 'none' } })
     code.warmUp()
     await whole()
-    const answer = await code.searchByMeaning(ask('openSocket'))
+    const answer = await code.semanticSearch(ask('openSocket'))
     expect(answer).toMatchObject({ mode: 'text', model: null })
     expect(answer.results[0]).toMatchObject({ file_path: 'src/net.ts' })
     expect(answer.notes.join()).toContain('No model')
@@ -191,7 +189,7 @@ describe('semantic search', () => {
     code = open({ cacheDir: join(cache.folder, 'file', 'below') })
     code.warmUp()
     await whole()
-    const answer = await code.searchByMeaning(ask('openSocket'))
+    const answer = await code.semanticSearch(ask('openSocket'))
     expect(answer.results[0]).toMatchObject({ file_path: 'src/net.ts' })
     expect(answer.coverage.chunks_with_vectors).toBe(modelFolder() ? answer.coverage.chunks : 0)
     expect(answer.notes.join()).toMatch(/in memory only: .*(ENOTDIR|EEXIST)/)
@@ -221,10 +219,10 @@ describe('semantic search', () => {
     code = open({ embeddings: { kind: 'endpoint', url, model: 'tiny', dimensions: 2 } })
     code.warmUp()
     await whole()
-    const answer = await code.searchByMeaning(ask('secret', { mode: 'vector' }))
+    const answer = await code.semanticSearch(ask('secret', { mode: 'vector' }))
     expect(answer.results[0]).toMatchObject({ file_path: 'src/auth.py' })
     isBroken = true
-    const without = await code.searchByMeaning(ask('openSocket'))
+    const without = await code.semanticSearch(ask('openSocket'))
     expect(without.mode).toBe('text')
     expect(without.results[0]).toMatchObject({ file_path: 'src/net.ts' })
     expect(without.notes.join()).toContain('could not be asked')

@@ -44,7 +44,7 @@ export async function rankChunks(results: Results, question: RankedQuestion): Pr
   if (!byWords) return { ranked: best(byVectors), embedded }
   const both = fuse(byWords.scores, byVectors, accepted)
   const ranked = await results.lookCloser(
-    best(collection.leanOnFiles(both)),
+    best(collection.boostSameFile(both)),
     raritiesOf(byWords.terms, collection.size),
   )
   return { ranked, embedded }

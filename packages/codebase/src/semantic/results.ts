@@ -20,7 +20,7 @@ interface Read {
 }
 
 /** Files with lines longer than a chunk that one search cuts again, and their characters together: this blocks the main thread. */
-const CUT_AGAIN = { files: 10, chars: 2 * FILE_LIMITS.meaningBytes } as const
+const CUT_AGAIN = { files: 10, chars: 2 * FILE_LIMITS.semanticBytes } as const
 
 /** Its text is there, is not, or was not checked. */
 type Check = { readonly is: 'there'; readonly text: string } | { readonly is: 'gone' | 'unknown' }
@@ -117,7 +117,7 @@ export class Results {
 
   async #textOf(path: string): Promise<string | undefined> {
     try {
-      const { bytes } = await readBytes(this.#root, path, FILE_LIMITS.meaningBytes)
+      const { bytes } = await readBytes(this.#root, path, FILE_LIMITS.semanticBytes)
       return decodeText(bytes, path).text
     } catch (error) {
       if (error instanceof CodebaseError) return undefined

@@ -22,12 +22,12 @@ import { VectorsOnDemand, type WantedChunk } from './on-demand.ts'
 import { rankChunks } from './ranking.ts'
 import { Results } from './results.ts'
 import type { Coverage, SemanticQuery, SemanticSearch } from './semantic-query.ts'
-import type { MeaningReply, MeaningRequest, PendingChunk } from './worker.ts'
+import type { PendingChunk, SemanticReply, SemanticRequest } from './worker.ts'
 
 /** Chunks that a thread is given at once; it takes its model's batch size, and those whose vectors are known. */
 const SHOWN = 64
 
-export interface MeaningOptions {
+export interface SemanticOptions {
   readonly root: Root
   readonly realRoot: string
   readonly store: IndexStore
@@ -41,10 +41,10 @@ export interface MeaningOptions {
   readonly list: (signal: AbortSignal) => Promise<string[]>
 }
 
-type MeaningThread = Thread<MeaningRequest, MeaningReply>
+type MeaningThread = Thread<SemanticRequest, SemanticReply>
 
 export class SemanticIndex {
-  readonly #options: MeaningOptions
+  readonly #options: SemanticOptions
   readonly model: string | undefined
   readonly #stop = new AbortController()
   readonly #dimensions: number
@@ -67,7 +67,7 @@ export class SemanticIndex {
   /** Running searches and refreshes: they may be reading segments that were replaced since. */
   #readers = 0
 
-  constructor(options: MeaningOptions) {
+  constructor(options: SemanticOptions) {
     this.#options = options
     this.model = options.model?.name
     this.#dimensions = options.model?.dimensions ?? 0
@@ -223,7 +223,7 @@ export class SemanticIndex {
   }
 
   /** Work of this size waits while the text index is at work; a remote model costs no processor here. */
-  #inTurn(ask: () => Promise<MeaningReply>, isServed = false): Promise<MeaningReply> {
+  #inTurn(ask: () => Promise<SemanticReply>, isServed = false): Promise<SemanticReply> {
     return isServed ? ask() : this.#options.turns.beside(ask, this.#stop.signal)
   }
 
@@ -390,7 +390,7 @@ export class SemanticIndex {
   async #vectorsOf(
     thread: MeaningThread,
     chunks: readonly PendingChunk[],
-    when: (ask: () => Promise<MeaningReply>) => Promise<MeaningReply>,
+    when: (ask: () => Promise<SemanticReply>) => Promise<SemanticReply>,
   ): Promise<Uint8Array[]> {
     const { realRoot: root, choice } = this.#options
     const dimensions = this.#dimensions

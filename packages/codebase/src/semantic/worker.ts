@@ -21,7 +21,7 @@ export interface PendingChunk {
   readonly known: Uint8Array | undefined
 }
 
-export type MeaningRequest =
+export type SemanticRequest =
   | {
       readonly do: 'chunk'
       readonly id: number
@@ -39,7 +39,7 @@ export type MeaningRequest =
   | { readonly do: 'query'; readonly id: number; readonly text: string; readonly choice: EmbeddingChoice }
   | { readonly do: 'stat'; readonly id: number; readonly root: string; readonly paths: readonly string[] }
 
-export type MeaningReply =
+export type SemanticReply =
   | { readonly type: 'chunked'; readonly id: number; readonly batch: ChunkBatch }
   /** The vectors of as many of the chunks, from the first on, as are embedded at once. */
   | { readonly type: 'embedded'; readonly id: number; readonly records: Uint8Array }
@@ -47,13 +47,13 @@ export type MeaningReply =
   | { readonly type: 'stats'; readonly id: number; readonly numbers: Float64Array }
   | { readonly type: 'failed'; readonly id: number; readonly code: string; readonly message: string }
 
-type EmbedRequest = MeaningRequest & { readonly do: 'embed' }
+type EmbedRequest = SemanticRequest & { readonly do: 'embed' }
 
 const turn = () => new Promise<void>((done) => setImmediate(done))
 
 const NOTHING: Passage = { names: '', opening: '', text: '' }
 
-class MeaningThread {
+class SemanticThread {
   readonly #port: MessagePort
   readonly #parsers = new Parsers()
   #embedder: Promise<Embedder> | undefined
@@ -61,7 +61,7 @@ class MeaningThread {
 
   constructor(port: MessagePort) {
     this.#port = port
-    port.on('message', (request: MeaningRequest) => {
+    port.on('message', (request: SemanticRequest) => {
       this.#answer(request).then(
         (reply) => this.#port.postMessage(reply),
         (error: NodeJS.ErrnoException) => {
@@ -70,13 +70,13 @@ class MeaningThread {
             id: request.id,
             code: error.code ?? 'UNKNOWN',
             message: error.message,
-          } satisfies MeaningReply)
+          } satisfies SemanticReply)
         },
       )
     })
   }
 
-  async #answer(request: MeaningRequest): Promise<MeaningReply> {
+  async #answer(request: SemanticRequest): Promise<SemanticReply> {
     const { id } = request
     switch (request.do) {
       case 'chunk':
@@ -116,7 +116,7 @@ class MeaningThread {
   async #chunksOf(root: string, path: string) {
     try {
       const found = lstatSync(join(root, path))
-      if (!found.isFile() || found.size > FILE_LIMITS.meaningBytes) return []
+      if (!found.isFile() || found.size > FILE_LIMITS.semanticBytes) return []
       return await chunkText(path, decodeText(readFileSync(join(root, path)), path).text, this.#parsers)
     } catch {
       // Not text, or gone meanwhile.
@@ -164,4 +164,4 @@ async function statPairs(root: string, paths: readonly string[]): Promise<Float6
   return numbers
 }
 
-if (parentPort) new MeaningThread(parentPort)
+if (parentPort) new SemanticThread(parentPort)

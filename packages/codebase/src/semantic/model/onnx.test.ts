@@ -104,7 +104,7 @@ describe.skipIf(weights === undefined)('a model in a folder', () => {
           50_000,
         )
         const query = 'credential checking at login'
-        const { results, model } = await code.searchByMeaning({
+        const { results, model } = await code.semanticSearch({
           query,
           mode: 'vector',
           language: undefined,
@@ -139,7 +139,7 @@ describe.skipIf(weights === undefined)('a model in a folder', () => {
           const { meaning } = await code.status()
           return !meaning.working && meaning.files_indexed === 1
         }, 'the words')
-        const answer = await code.searchByMeaning({
+        const answer = await code.semanticSearch({
           query: 'socket',
           mode: 'hybrid',
           language: undefined,
