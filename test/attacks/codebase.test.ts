@@ -110,6 +110,35 @@ describe('a model that names secrets', () => {
     expect(texts).toEqual(globs.map(() => 'No match.'))
   }, 60_000)
 
+  it('finds none by a search when an ignore file of the clone calls hidden files back', async () => {
+    const hostile = makePlace()
+    try {
+      hostile.write('.gitignore', '!.git\n')
+      hostile.write('.ignore', '!.ssh\n!.env\n!.aws\n')
+      hostile.write('.rgignore', '!.git\n!.*\n')
+      hostile.write('.git/config', `url = https://x:${SECRET}@example.com\n`)
+      hostile.write('.aws/config', SECRET)
+      hostile.write('.npmrc', `//registry/:_authToken=${SECRET}\n`)
+      hostile.write('src/.cache/a.txt', SECRET)
+      hostile.write('src/a.ts', 'export const open = 1\n')
+      const calls = [
+        ['search_code', 'query=hunter2'],
+        ['search_code', 'query=hunter2', 'path=src'],
+        ['search_code', 'query=hunter2', 'glob=.*'],
+        ['search_by_embedding', 'query=hunter2secret'],
+      ] as const
+      for (const [tool, ...args] of calls) {
+        const ran = await hostile.run('call', `codebase.${tool}`, ...args)
+        expect(ran.stdout + ran.stderr, args.join(' ')).not.toMatch(
+          /hunter2secret@|\.git\/|\.aws|\.npmrc|\.cache/,
+        )
+      }
+      expect((await hostile.run('call', 'codebase.search_code', 'query=open')).stdout).toContain('src/a.ts')
+    } finally {
+      hostile.remove()
+    }
+  }, 60_000)
+
   it('finds none among the resources', async () => {
     for (const path of ['.env', 'dist/out.js', 'certs/server.pem', 'src/notes.txt', '%2Eenv']) {
       const ran = await place.run('read', 'codebase', `codebase://file/${path}`)

@@ -423,6 +423,24 @@ describe('an approval', () => {
     expect((await place.run('explain', 'docs')).stdout).toContain('a pinned file changed')
   })
 
+  it.each([
+    ['a shell line', { command: 'sh', args: ['-c', 'cd . && node ./tools/run.js --x; true'] }],
+    ['an option', { command: 'node', args: ['--import=./tools/run.js', 'README.md'] }],
+    [
+      'a variable',
+      { command: 'node', args: ['README.md'], env: { NODE_OPTIONS: '--require ./tools/run.js' } },
+    ],
+  ])('with --pin covers a script that %s names', async (_, entry) => {
+    const { place } = clone
+    place.write('tools/run.js', '1\n')
+    place.write('README.md', 'hello\n')
+    place.write('.mcp.json', { mcpServers: { docs: entry } })
+    const pinned = await place.run('approve', 'docs', '--pin', '--json')
+    expect(Object.keys(pinned.json.approved[0].pinned)).toContain('tools/run.js')
+    place.write('tools/run.js', '2\n')
+    expect(row(await place.run('list', '--json', '--no-connect'), 'docs')).toMatchObject(PENDING)
+  })
+
   it('of a variable’s value shows its beginning and its length, whoever chose the variable', async () => {
     const { place } = clone
     place.write('.mcp.json', {

@@ -20,7 +20,7 @@ import { MemoryStore } from './index/memory-store.ts'
 import type { IndexStore } from './index/storage.ts'
 import { type IndexPhase, TextIndex } from './index/text-index.ts'
 import { FILE_LIMITS, INDEX_LIMITS } from './limits.ts'
-import { holdsCredentials, namedPaths, Protection, refused } from './protected-files.ts'
+import { isShown, namedPaths, Protection, refused } from './protected-files.ts'
 import { ripgrepNames, ripgrepPath } from './ripgrep.ts'
 import { quote, Root } from './root.ts'
 import { identify, type ModelIdentity } from './semantic/embedders.ts'
@@ -68,7 +68,7 @@ export class Codebase {
   async searchCode(query: TextQuery, signal?: AbortSignal): Promise<TextAnswer> {
     const isProtected = query.path !== undefined && (await this.#admit(query.path))
     const [ripgrep, live] = await Promise.all([this.ripgrep(), this.#live()])
-    const shows = isProtected ? undefined : (path: string) => !holdsCredentials(path)
+    const shows = isProtected ? undefined : isShown
     const [answer, large] = await Promise.all([
       searchText({ binary: ripgrep, root: this.root, index: live, shows, signal }, query),
       live?.phase.kind === 'ready' ? live.largeFiles : this.#large.count(),
@@ -267,7 +267,7 @@ export class Codebase {
     return (await this.files()).sort()
   }
 
-  /** Every file that search may show, up to a bound: what the ignore rules leave, without credentials. */
+  /** Every file that search shows, up to a bound: what the ignore rules leave, without hidden files and credentials. */
   async files(signal?: AbortSignal, most: number = FILE_LIMITS.listed): Promise<string[]> {
     const names: string[] = []
     const cwd = await this.root.real()
@@ -276,7 +276,7 @@ export class Codebase {
       ['--files', '--', './'],
       { cwd, signal },
       (name) => {
-        if (!holdsCredentials(name)) names.push(name)
+        if (isShown(name)) names.push(name)
       },
       () => names.length < most,
     )

@@ -44,6 +44,12 @@ function plainName(name: string): string {
 export const isHidden = (path: string) =>
   path.split('/').some((name) => name.startsWith('.') && name !== '.' && name !== '..')
 
+/**
+ * May a search show this file unasked? Ignore files lie in the project, and a line such as `!.git` in one of them makes
+ * ripgrep show what is hidden, so hidden names are judged here.
+ */
+export const isShown = (path: string) => !isHidden(path) && !holdsCredentials(path)
+
 export class Protection {
   readonly #options: ProtectionOptions
 

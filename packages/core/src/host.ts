@@ -1,7 +1,8 @@
 // host.ts: the outside world as one object, so that tests are exact and two boards share nothing. Everything the
 // library reads from its environment (time, randomness, variables, network, processes) enters here.
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
-import { homedir } from 'node:os'
+import { homedir, userInfo } from 'node:os'
+import { isAbsolute, parse } from 'node:path'
 import { lazyModule } from './lazy.ts'
 
 export interface Host {
@@ -30,7 +31,7 @@ export function systemHost(overrides: Partial<Host> = {}): Host {
   return {
     env,
     platform: process.platform,
-    home: env.HOME || homedir(),
+    home: homeOf(env),
     now: Date.now,
     random: Math.random,
     awaitedTimer: (ms, callback) => {
@@ -46,4 +47,20 @@ export function systemHost(overrides: Partial<Host> = {}): Host {
     spawn: (command, args, options) => lazyModule('node:child_process').spawn(command, args, options),
     ...overrides,
   }
+}
+
+/**
+ * An empty or relative HOME would make the current folder, and so any clone, the user's own. Then the account's home
+ * folder counts, as the system knows it.
+ */
+function homeOf(env: Host['env']): string {
+  const said = env['HOME'] || homedir()
+  if (isAbsolute(said)) return said
+  try {
+    const { homedir: known } = userInfo()
+    if (isAbsolute(known)) return known
+  } catch {
+    // An account that the system does not know has no home folder.
+  }
+  return parse(process.cwd()).root
 }

@@ -5,7 +5,7 @@ import { languageOf } from '../chunks/languages.ts'
 import { CodebaseError } from '../errors.ts'
 import type { TermHit } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
-import { holdsCredentials } from '../protected-files.ts'
+import { isShown } from '../protected-files.ts'
 import { ripgrepNames } from '../ripgrep.ts'
 import { chunkTerms } from './chunk-batch.ts'
 import { best, bm25 } from './rank.ts'
@@ -104,7 +104,9 @@ async function filesWith(
   ]
   const cwd = await code.real()
   await ripgrepNames(await code.ripgrep(), args, { cwd, signal }, (name) => {
-    if (name === path || !holdsCredentials(name)) names.push(name)
+    // What was named itself has been admitted.
+    const below = path !== undefined && name.startsWith(`${path}/`) ? name.slice(path.length + 1) : name
+    if (name === path || isShown(below)) names.push(name)
   })
   return names
 }

@@ -9,13 +9,19 @@ import type { ServerEntry } from './entry.ts'
 import { isInside, realPath } from './project.ts'
 import type { Approvals } from './trust.ts'
 
-/** The command, each argument, and each value behind `=`, where it is a file inside the project. */
+/** Also the words of a shell line and of an option such as `--require=./x.js`. */
+const wordsOf = (text: string) => [text, ...text.split(/[\s"'`;|&<>()$={},:]+/)]
+
+/** The command, each argument and variable, and each word in them, where it is a file inside the project. */
 export async function filesOf(entry: ServerEntry, root: string): Promise<Readonly<Record<string, string>>> {
   const words =
     entry.type === 'stdio'
-      ? [entry.command, ...entry.args.flatMap((arg) => [arg, arg.slice(arg.indexOf('=') + 1)])]
+      ? [entry.command, ...entry.args, ...Object.values(entry.env)].flatMap((text) => [
+          ...wordsOf(text),
+          text.slice(text.indexOf('=') + 1),
+        ])
       : 'headersHelper' in entry
-        ? (entry.headersHelper ?? '').split(/[\s"';|&<>()]+/)
+        ? wordsOf(entry.headersHelper ?? '')
         : []
   const base = entry.type === 'stdio' && entry.cwd !== undefined ? resolve(root, entry.cwd) : root
   const files = new Map<string, string>()

@@ -62,6 +62,16 @@ describe('what an allowed server may do besides', () => {
     expect(admitted('a', dodging, deny(command))).toBe(false)
     expect(admitted('a', helped, deny(url))).toBe(false)
   })
+
+  it('a ban covers the program by its path and the name in other letters; an allow list admits neither', () => {
+    for (const word of ['/usr/bin/node', './node', 'C:\\node\\node.exe', 'node.cmd']) {
+      expect(admitted('a', stdio(word, 'x.js'), deny(command))).toBe(false)
+      expect(admitted('a', stdio(word, 'x.js'), allow(command))).toBe(false)
+    }
+    expect(admitted('a', stdio('/usr/bin/nodejs', 'x.js'), deny(command))).toBe(true)
+    expect(admitted('GitHub', stdio('x'), deny({ serverName: 'github' }))).toBe(false)
+    expect(admitted('GitHub', stdio('x'), allow({ serverName: 'github' }))).toBe(false)
+  })
 })
 
 describe('the lists', () => {

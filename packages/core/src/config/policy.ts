@@ -94,17 +94,30 @@ const HARMLESS =
   /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|NO_COLOR|FORCE_COLOR|LOG_LEVEL|[A-Z][A-Z0-9_]*_(?:TOKEN|API_KEY))$/
 
 function names(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpose: Purpose): boolean {
-  if (matcher.serverName !== undefined) return matcher.serverName === name
+  if (matcher.serverName !== undefined)
+    return matcher.serverName === name || (purpose === 'deny' && sameLetters(matcher.serverName, name))
   if (matcher.serverCommand) {
     if (entry.type !== 'stdio') return false
     const words = [entry.command, ...entry.args]
     return (
       words.length === matcher.serverCommand.length &&
-      words.every((word, at) => word === matcher.serverCommand?.[at])
+      words.every((word, at) => {
+        const wanted = matcher.serverCommand?.[at] ?? ''
+        return word === wanted || (at === 0 && purpose === 'deny' && wanted === programName(word))
+      })
     )
   }
   if (matcher.serverUrl === undefined || entry.type === 'stdio' || entry.type === 'sdk') return false
   return entry.url !== undefined && urlMatches(matcher.serverUrl, entry.url, purpose)
+}
+
+const sameLetters = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+
+/** What a ban calls `npx` is the same program by its path, and with the endings that Windows adds. */
+function programName(command: string): string {
+  return command
+    .slice(Math.max(command.lastIndexOf('/'), command.lastIndexOf('\\')) + 1)
+    .replace(/\.(?:exe|cmd|bat|ps1)$/i, '')
 }
 
 /** An allow list admits exactly its text; a denial also covers other spellings of the same place. */

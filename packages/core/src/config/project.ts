@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { lazyModule } from '../lazy.ts'
 
 /** A folder with one of these is a project's top. */
-const MARKERS = ['.mcp.json', '.plugboard', '.claude', '.git']
+export const PROJECT_MARKERS: readonly string[] = ['.mcp.json', '.plugboard', '.claude', '.git']
 /** Folders above this many levels are not searched. */
 const MAX_LEVELS = 64
 
@@ -17,12 +17,13 @@ export function findProjectRoot(cwd: string, home: string): string {
   for (const folder of upwards(start)) {
     // The home folder has .claude and .plugboard of its own; they do not make everything below it one project.
     if (folder === homeReal) break
-    if (MARKERS.some((marker) => exists(join(folder, marker)))) return folder
+    if (PROJECT_MARKERS.some((marker) => exists(join(folder, marker)))) return folder
   }
   return start
 }
 
-function* upwards(start: string): Generator<string> {
+/** The folder itself, then each one above it. */
+export function* upwards(start: string): Generator<string> {
   let folder = start
   for (let level = 0; level < MAX_LEVELS; level++) {
     yield folder

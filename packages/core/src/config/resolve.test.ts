@@ -391,14 +391,20 @@ describe('variables', () => {
     expect(warnings({ disabled: true })).toEqual([])
   })
 
-  it('know the project folder, and paths are meant from there', () => {
-    const { servers } = resolve([
-      doc('user', { a: cmd('${PLUGBOARD_PROJECT_DIR}/run', { cwd: 'sub' }), b: cmd('x') }),
-    ])
-    expect(servers).toMatchObject([
-      { entry: { command: '/p/run', cwd: '/p/sub' } },
+  it('know the project folder, and a relative cwd is meant from where the entry starts', () => {
+    const documents = [
+      doc('user', {
+        a: cmd('${PLUGBOARD_PROJECT_DIR}/run', { cwd: 'sub' }),
+        b: cmd('x'),
+        c: cmd('y', { cwd: '${PLUGBOARD_PROJECT_DIR}/sub' }),
+      }),
+    ]
+    expect(resolve(documents).servers).toMatchObject([
+      { entry: { command: '/p/run', cwd: '/home/me/.plugboard/run/a/sub' } },
       { entry: { cwd: '/home/me/.plugboard/run/b' } },
+      { entry: { cwd: '/p/sub' } },
     ])
+    expect(resolve(documents, { folderTrusted: true }).servers[0]).toMatchObject({ entry: { cwd: '/p/sub' } })
   })
 
   it('a bare url says what it became', () => {

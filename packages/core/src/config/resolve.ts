@@ -256,16 +256,15 @@ function replacedBy(contenders: readonly Contender[]): string | undefined {
 }
 
 /**
- * Paths in an entry are relative to the project's top folder. Without a `cwd`, only an entry of the project itself
- * starts there: package runners load code from the folder they start in, so the others need the user's trust in the
- * folder.
+ * Only an entry of the project itself starts in the project's top folder: package runners take code from the folder they
+ * start in, so the others need the user's trust in the folder. A relative `cwd` is meant from where the entry would start.
  */
 function withStartFolder(name: string, entry: ServerEntry, source: Source, input: ResolveInput): ServerEntry {
   const folder = startsInProject(source, input) ? input.root : join(input.neutralFolder, folderName(name))
   if ('headersHelper' in entry && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
   if (entry.type !== 'stdio') return entry
   if (entry.cwd === undefined) return { ...entry, cwd: folder }
-  return isAbsolute(entry.cwd) ? entry : { ...entry, cwd: resolvePath(input.root, entry.cwd) }
+  return isAbsolute(entry.cwd) ? entry : { ...entry, cwd: resolvePath(folder, entry.cwd) }
 }
 
 /** Names of configured servers are plain, except one that means something to a package runner. */
@@ -279,9 +278,10 @@ function notesOn(entry: ServerEntry, source: Source, input: ResolveInput): strin
     notes.push(
       'It has a "url" and no "type": Streamable HTTP, and the legacy SSE transport if that answers 4xx.',
     )
-  if (entry.type === 'stdio' && entry.cwd === undefined && !startsInProject(source, input))
+  const chosen = entry.type === 'stdio' && entry.cwd !== undefined && isAbsolute(entry.cwd)
+  if (entry.type === 'stdio' && !chosen && !startsInProject(source, input))
     notes.push(
-      'It starts in a neutral folder, because it is not an entry of this project. `plugboard trust` lets your servers start in the project folder; `cwd` in the entry decides for this one.',
+      'It starts in a neutral folder, because it is not an entry of this project. `plugboard trust` lets your servers start in the project folder; a full path as `cwd` in the entry decides for this one.',
     )
   return notes
 }

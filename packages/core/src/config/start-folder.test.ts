@@ -42,9 +42,24 @@ describe('the PATH', () => {
     expect(pathOf(['.'], false)).toBe('/usr/bin:/bin')
   })
 
-  it('keeps everything when the project contains the home folder, as `/` does in a container', () => {
-    const wide = { ...place(), root: base }
+  it('keeps everything when the project is the root of the disk, as in a container', () => {
+    const wide = { ...place(), root: '/' }
     expect(childHostEnvironment({ PATH: at('tools') }, wide, false)['PATH']).toBe(at('tools'))
+  })
+
+  it('keeps what lies in the home folder, when that lies in the project', () => {
+    const wide = { ...place(), root: base }
+    const PATH = `${at('tools')}:${at('home/bin')}`
+    expect(childHostEnvironment({ PATH }, wide, false)['PATH']).toBe(at('home/bin'))
+  })
+
+  it('has no folders of the projects around a submodule or a package, and keeps those of plain folders', () => {
+    mkdirSync(at('p/sub/deep'), { recursive: true })
+    const inner = { ...place(), root: at('p/sub/deep') }
+    const pathIn = () => childHostEnvironment({ PATH: `${at('p/bin')}:${at('tools')}` }, inner, false)['PATH']
+    expect(pathIn()).toBe(`${at('p/bin')}:${at('tools')}`)
+    writeFileSync(at('p/package.json'), '{}')
+    expect(pathIn()).toBe(at('tools'))
   })
 
   it('goes without what `npm run` says of the project', () => {

@@ -5,7 +5,7 @@ import { isAbsolute, join, parse, resolve } from 'node:path'
 import { InitError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { lazyModule } from '../lazy.ts'
-import { isInside, realPath } from './project.ts'
+import { isInside, PROJECT_MARKERS, realPath, upwards } from './project.ts'
 import { type Place, plugboardHome } from './sources.ts'
 
 /** Our folder in which each such server has its own folder. */
@@ -67,9 +67,11 @@ function safePath(
   folderTrusted: boolean,
 ): string {
   const separator = platform === 'win32' ? ';' : ':'
-  // A project that contains the home folder (a container's `/`) contains every program too; those are not part of it.
+  const own = realPath(home)
+  const projects = enclosingProjects(root, own)
   const ofProject = (entry: string) =>
-    !isInside(realPath(home), root) && (isInside(entry, root) || isInside(realPath(entry), root))
+    [entry, realPath(entry)].some((path) => projects.some((folder) => isInside(path, folder))) &&
+    !(isInside(own, root) && isInside(realPath(entry), own))
   const kept = path
     .split(separator)
     .filter((entry) => isAbsolute(entry) && (folderTrusted || !ofProject(entry)))
@@ -78,7 +80,23 @@ function safePath(
   return kept === '' && separator === ':' ? DEFAULT_PATH : kept
 }
 
-/** The same host for starting programs: the safe environment, a safe default folder, a safe PATH look-up. */
+/** `npm run` puts the folder of programs of each of these on the PATH. */
+const PACKAGE_MARKERS = [...PROJECT_MARKERS, 'package.json', 'node_modules']
+
+/**
+ * The project and those around it: a submodule or a package of a monorepo came with them. None is the root of the disk
+ * (a container's `/`), which contains every program, and none but the project itself contains the home folder.
+ */
+function enclosingProjects(root: string, home: string): readonly string[] {
+  const { existsSync } = lazyModule('node:fs')
+  const around = [...upwards(root)].slice(1).filter((folder) => !isInside(home, folder))
+  return [
+    root,
+    ...around.filter((folder) => PACKAGE_MARKERS.some((name) => existsSync(join(folder, name)))),
+  ].filter((folder) => folder !== parse(folder).root)
+}
+
+/** The same host, for starting programs: the safe environment, a safe folder where none is given, a safe look-up. */
 export function hostForPrograms(host: Host, place: Place, folderTrusted: boolean): Host {
   const neutral = neutralFolder(place)
   return {
@@ -88,13 +106,21 @@ export function hostForPrograms(host: Host, place: Place, folderTrusted: boolean
       const cwd = options.cwd === undefined ? neutral : String(options.cwd)
       return host.spawn(command, args, {
         ...options,
-        cwd: isInside(cwd, neutral) ? prepared(cwd, neutral) : cwd,
+        cwd: isInside(cwd, neutral) ? outsideProject(prepared(cwd, neutral), place) : cwd,
       })
     },
   }
 }
 
-/** Creates the folder, or says why nothing may start in it. Where nothing can be written, the disk root is used. */
+/**
+ * Where the home folder lies inside the project, the neutral folder does too, and package runners look for code in every
+ * folder above the one they start in. Then the root of the disk serves.
+ */
+function outsideProject(folder: string, { root, home }: Pick<Place, 'root' | 'home'>): string {
+  return root !== home && isInside(realPath(folder), root) ? parse(folder).root : folder
+}
+
+/** Makes the folder, or says why nothing may start in it. Where nothing can be written, the root of the disk serves. */
 function prepared(folder: string, neutral: string): string {
   const { mkdirSync } = lazyModule('node:fs')
   try {

@@ -1,9 +1,10 @@
 // lock.ts: one holder at a time, across processes, for whatever `path` names. A dead holder is noticed at once (its
 // pid is gone) or, on another machine or after pid reuse, when its heartbeat stops.
-import { mkdir, open, readFile, stat, unlink, utimes } from 'node:fs/promises'
+import { lstat, mkdir, open, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { Cancelled, IoError, Timeout } from '../errors.ts'
+import { readTextFile } from './read.ts'
 import { uniqueName } from './unique.ts'
 
 export interface LockOptions {
@@ -23,6 +24,9 @@ export interface FileLock {
 
 /** Breaking takes a few file operations; a breaker older than this died in the middle. */
 const BREAKER_STALE_MS = 2000
+
+/** A lock file holds a pid, a host name and a token. */
+const OWNER_BYTES = 4096
 
 interface Owner {
   readonly pid: number
@@ -57,8 +61,12 @@ async function acquire(file: string, owner: Owner, options: LockOptions): Promis
   for (let attempt = 0; ; attempt++) {
     if (options.signal?.aborted) throw new Cancelled('Waiting for a lock was cancelled.')
     if (await create(file, owner, options.dirMode)) return
-    if (await isAbandoned(file, options.staleMs)) await breakLock(file, options.staleMs)
-    else if (Date.now() >= deadline) {
+    await assertLockFile(file)
+    const late = Date.now() - deadline
+    // An abandoned lock is taken however little time there is, unless it cannot be removed.
+    if (late < 2 * BREAKER_STALE_MS && (await isAbandoned(file, options.staleMs)))
+      await breakLock(file, options.staleMs)
+    else if (late >= 0) {
       const holder = await readOwner(file)
       throw new Timeout(
         `${file} is held by ${holder ? `process ${holder.pid} on ${holder.host}` : 'another process'}.`,
@@ -68,6 +76,16 @@ async function acquire(file: string, owner: Owner, options: LockOptions): Promis
       )
     } else await pause(Math.min(4 + attempt * 2, 25) * (0.5 + Math.random()))
   }
+}
+
+/** A clone can bring something in the place of the lock that no process of ours has made and that cannot be removed. */
+async function assertLockFile(file: string): Promise<void> {
+  const info = await lstat(file).catch(() => undefined)
+  if (!info || info.isFile()) return
+  const what = info.isDirectory() ? 'a folder' : info.isSymbolicLink() ? 'a link' : 'no regular file'
+  throw new IoError(`${file}, where a lock belongs, is ${what}.`, {
+    hint: 'Look at it and remove it; the lock is made again.',
+  })
 }
 
 async function create(file: string, owner: Owner, dirMode: number | undefined): Promise<boolean> {
@@ -101,7 +119,7 @@ async function create(file: string, owner: Owner, dirMode: number | undefined): 
 }
 
 async function isAbandoned(file: string, staleMs: number): Promise<boolean> {
-  const info = await stat(file).catch(() => undefined)
+  const info = await lstat(file).catch(() => undefined)
   if (!info) return false
   if (Date.now() - info.mtimeMs > staleMs) return true
   const owner = await readOwner(file)
@@ -119,7 +137,7 @@ async function breakLock(file: string, staleMs: number): Promise<void> {
   const breaker = `${file}.break`
   const handle = await open(breaker, 'wx', 0o600).catch(() => undefined)
   if (!handle) {
-    const info = await stat(breaker).catch(() => undefined)
+    const info = await lstat(breaker).catch(() => undefined)
     if (info && Date.now() - info.mtimeMs > BREAKER_STALE_MS) await unlink(breaker).catch(() => undefined)
     await pause(5)
     return
@@ -133,12 +151,21 @@ async function breakLock(file: string, staleMs: number): Promise<void> {
 }
 
 async function readOwner(file: string): Promise<Owner | undefined> {
+  const outcome = await readTextFile(file, OWNER_BYTES)
+  if (outcome.kind !== 'text') return undefined
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Owner
+    const owner: unknown = JSON.parse(outcome.text)
+    return isOwner(owner) ? owner : undefined
   } catch {
     // Missing, or not written yet: no owner for now.
     return undefined
   }
+}
+
+function isOwner(value: unknown): value is Owner {
+  if (typeof value !== 'object' || value === null) return false
+  const { pid, host, token } = value as Record<string, unknown>
+  return Number.isInteger(pid) && typeof host === 'string' && typeof token === 'string'
 }
 
 function isAlive(pid: number): boolean {
