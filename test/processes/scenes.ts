@@ -40,6 +40,13 @@ export const SCENES: readonly ProcessScene[] = [
     open: local('exits-in-call', { reconnect: { delayMs: 1 } }),
     tool: 'look',
   },
+  { name: 'exits once at initialize', open: local('exits-at:initialize'), tool: 'write' },
+  { name: 'exits once at tools/list', open: local('exits-at:tools/list'), tool: 'write' },
+  {
+    name: 'ends its last answer without a newline, and exits',
+    open: local('leaves-out-newline'),
+    tool: 'write',
+  },
   {
     name: 'exits once inside a writing call',
     open: local('exits-in-call'),

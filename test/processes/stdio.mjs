@@ -45,7 +45,12 @@ createInterface({ input: process.stdin })
       more()
       return
     }
+    if (method === FAULT.match(/^exits-at:(.*)$/)?.[1] && once()) exit()
     const said = answer(message)
+    if (method === 'tools/call' && FAULT === 'leaves-out-newline') {
+      process.stdout.write(JSON.stringify(said), () => process.exit(0))
+      return
+    }
     if (said) say(said)
     if (method === 'tools/list' && FAULT === 'exits-after-list' && once()) setTimeout(exit, 20)
   })

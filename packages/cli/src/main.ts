@@ -3,7 +3,7 @@
 import { isPlugboardError } from '@plugboard/core/errors'
 import { parseCommandLine } from './args.ts'
 import { createInvocation } from './context.ts'
-import { createOutput, EXIT, exitCodeOf, type Output, reportError } from './output.ts'
+import { createOutput, EXIT, exitCodeOf, jsonText, type Output, reportError } from './output.ts'
 import type { LoadLive } from './spec.ts'
 import { write } from './streams.ts'
 import { VERBS } from './verbs.ts'
@@ -35,8 +35,11 @@ export async function main(argv: readonly string[], loadLive: LoadLive): Promise
       reportError(output, error)
       return exitCodeOf(error)
     }
-    const { message, stack } = error as Error
-    write(2, `plugboard: internal error: ${output.verbose ? stack : message}\n`)
+    const { message, stack } = error instanceof Error ? error : new Error(String(error))
+    const text = `internal error: ${message}`
+    if (output.json) write(1, `${jsonText({ error: { code: 'INTERNAL_ERROR', message: text } })}\n`)
+    if (!output.json || output.verbose)
+      write(2, `plugboard: ${output.verbose ? `internal error: ${stack}` : text}\n`)
     return EXIT.toolError
   }
 }

@@ -51,11 +51,19 @@ function put(fd: Fd, given: Buffer): void {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'EAGAIN') return void enqueue(fd, bytes)
-      // A reader that closed the pipe (`| head`) ends the command quietly, as it does others.
-      if (code === 'EPIPE') process.exit(0)
-      throw error
+      failed(fd, error as NodeJS.ErrnoException)
+      return
     }
   }
+}
+
+/** A descriptor that takes nothing any more. What is meant for stderr is not worth a result or an exit code. */
+function failed(fd: Fd, error: NodeJS.ErrnoException): void {
+  if (fd === 2) return
+  // A reader that went away (`| head`) ends us quietly, as it does other commands.
+  if (error.code === 'EPIPE') process.exit(0)
+  write(2, `plugboard: the result could not be written: ${error.message}\n`)
+  process.exit(1)
 }
 
 /** Node keeps the process alive until the reader has taken it all. */
@@ -63,10 +71,7 @@ function enqueue(fd: Fd, bytes: Buffer): void {
   const stream = fd === 1 ? process.stdout : process.stderr
   if (!queued.has(fd)) {
     queued.add(fd)
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(0)
-      throw error
-    })
+    stream.on('error', (error: NodeJS.ErrnoException) => failed(fd, error))
   }
   stream.write(bytes)
 }

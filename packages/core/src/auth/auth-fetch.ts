@@ -28,9 +28,10 @@ export interface BoardAuth {
   tryAgain(): void
 }
 
-/** `undefined` for servers that are not reached over HTTP. */
+/** `undefined` for servers that are not reached over HTTP, or cannot be. */
 export function authFor(server: ConfiguredServer, context: AuthContext): BoardAuth | undefined {
-  return isRemote(server) ? boardAuth(server, context) : undefined
+  // With an address that cannot be one, the transport says what is wrong.
+  return isRemote(server) && URL.canParse(server.entry.url) ? boardAuth(server, context) : undefined
 }
 
 interface Attempt {

@@ -68,7 +68,14 @@ export function isRemote(server: ConfiguredServer): server is RemoteServer {
 }
 
 export function remoteServer(server: ConfiguredServer): RemoteServer {
-  if (isRemote(server)) return server
+  if (isRemote(server)) {
+    if (URL.canParse(server.entry.url)) return server
+    throw new InvalidInput(`The url of "${server.name}" is not a URL with its variables filled in.`, {
+      server: server.name,
+      stage: 'auth',
+      hint: `Run \`plugboard explain ${server.name}\` to see where they come from.`,
+    })
+  }
   throw new InvalidInput(`"${server.name}" is a ${server.entry.type} server, which has no login.`, {
     server: server.name,
     stage: 'auth',

@@ -379,7 +379,7 @@ export function disabledError(server: string, reason: DisabledReason): Disabled 
   const hints: Readonly<Partial<Record<DisabledReason['kind'], string>>> = {
     trust: `It came with this project: run \`plugboard approve ${server}\` to let it start.`,
     user: `Run \`plugboard enable ${server}\` to switch it on.`,
-    config: `Run \`plugboard enable ${server}\` to switch it on.`,
+    config: `Give it what it lacks, or run \`plugboard enable ${server}\` if its entry switches it off.`,
   }
   return new Disabled(server, reason.text, { hint: hints[reason.kind] })
 }

@@ -11,6 +11,8 @@ export async function givenServers(
   servers: readonly ConfiguredServer[],
   path: string,
 ): Promise<readonly ConfiguredServer[]> {
+  if (!Array.isArray(servers))
+    throw wrong(path, 'expected a list of servers: [{"name": …, "entry": {"command": …}}]')
   return await Promise.all(servers.map((server, index) => givenServer(server, `${path}[${index}]`)))
 }
 

@@ -188,15 +188,9 @@ function resolveOne(
   const replaces = author === 'repository' ? replacedBy(contenders) : undefined
   const { entry, expansions } = expandEntry(winner.entry, input.env)
   const verdict = admit(name, entry, policy, isHandedOver(winner))
-  const disabled = whyDisabled(
-    name,
-    winner.entry,
-    source.id,
-    verdict,
-    trusted,
-    input.documents,
-    winner.offBecause,
-  )
+  const disabled =
+    whyDisabled(name, winner.entry, source.id, verdict, trusted, input.documents, winner.offBecause) ??
+    unusableUrl(entry, expansions)
   return {
     name,
     contenders,
@@ -239,6 +233,17 @@ function whyDisabled(
   if (entry.disabled) return { kind: 'config', text: offBecause }
   if (!trusted.trusted) return { kind: 'trust', text: 'pending approval' }
   return undefined
+}
+
+/** What stands in the file is checked there; what its variables make of it is only known now. */
+function unusableUrl(entry: ServerEntry, expansions: readonly Expansion[]): DisabledReason | undefined {
+  if (!('url' in entry) || entry.url === undefined || URL.canParse(entry.url)) return undefined
+  const inUrl = expansions.filter(({ path }) => path === 'url')
+  if (inUrl.length === 0) return undefined
+  const missing = inUrl.filter(({ from }) => from === 'missing').map(({ variable }) => variable)
+  const names = (missing.length > 0 ? missing : inUrl.map(({ variable }) => variable)).join(', ')
+  const why = missing.length > 0 ? `${names} is not set` : `check ${names}`
+  return { kind: 'config', text: `its url is not a URL with its variables filled in (${why})` }
 }
 
 function authorIn(winner: Definition, hash: string, input: ResolveInput): 'user' | 'repository' {

@@ -8,10 +8,10 @@ import type { Stage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { openTransport, type TransportAuth } from '../transports/open.ts'
-import { httpStatus } from '../transports/transport-errors.ts'
+import { httpStatus, UnreadableAnswer } from '../transports/transport-errors.ts'
 import type { EraMemory, KnownEra } from './era-memory.ts'
 import { ClosedOnProbe } from './handshake.ts'
-import { BadResponse, ChannelClosed, JsonRpcError } from './request-errors.ts'
+import { BadResponse, ChannelClosed, isDrop, JsonRpcError } from './request-errors.ts'
 import type { Discovery, Json, Transport } from './server-info.ts'
 import type { ServerLog } from './server-log.ts'
 import type { RequestHandlers } from './server-requests.ts'
@@ -70,7 +70,7 @@ async function attempt(
   deadline: Deadline,
 ): Promise<Session> {
   const { server, eras } = options
-  const entry = known?.became ? asSse(server.entry) : server.entry
+  let entry = known?.became ? asSse(server.entry) : server.entry
   let session: Session
   let became = known?.became
   try {
@@ -80,21 +80,23 @@ async function attempt(
       eras.remember(server.entry, server.signature, { era: 'legacy' })
       session = await startSession(options, entry, 'legacy', deadline)
     } else if (entry.type === 'http' && entry.fallbackToSse && wantsSse(error)) {
-      session = await startSession(options, asSse(entry), 'legacy', deadline)
+      entry = asSse(entry)
+      session = await startSession(options, entry, 'legacy', deadline)
       became = 'sse'
+    } else if (isDrop(error) && !deadline.signal.aborted) {
+      session = await startSession(options, entry, known?.era, deadline)
     } else throw error
   }
+  const finish = (greeted: Session) =>
+    readFirstLists(options, greeted, establish, deadline, known?.stale === true && greeted.era === 'modern')
   try {
-    options.stage('capabilities')
-    await Promise.all([
-      establish(session, deadline),
-      known?.stale &&
-        session.era === 'modern' &&
-        deadline.within(session.rediscover({ signal: deadline.signal })),
-    ])
+    await finish(session)
   } catch (error) {
-    await session.close().catch(options.trouble)
-    throw error
+    if (!isDrop(error) || deadline.signal.aborted) throw error
+    // Everything so far was reading: a server that went away in the middle of it is met once more.
+    const met = session.era === 'legacy' ? 'legacy' : session.discovery
+    session = await startSession(options, entry, met, deadline)
+    await finish(session)
   }
   if (became) options.became(became)
   const { discovery } = session
@@ -107,6 +109,26 @@ async function attempt(
       ...(became && { became }),
     })
   return session
+}
+
+/** Reads the lists of a server after the handshake; the session is closed if that fails. */
+async function readFirstLists(
+  options: ConnectAttempt,
+  session: Session,
+  establish: Establish,
+  deadline: Deadline,
+  rediscovers: boolean,
+): Promise<void> {
+  try {
+    options.stage('capabilities')
+    await Promise.all([
+      establish(session, deadline),
+      rediscovers && deadline.within(session.rediscover({ signal: deadline.signal })),
+    ])
+  } catch (error) {
+    await session.close().catch(options.trouble)
+    throw error
+  }
 }
 
 async function startSession(
@@ -186,7 +208,8 @@ function wantsSse(error: unknown): boolean {
 }
 
 function mayBeMisremembered(error: unknown, known: KnownEra): boolean {
-  if (error instanceof JsonRpcError || error instanceof BadResponse) return true
+  if (error instanceof JsonRpcError || error instanceof BadResponse || error instanceof UnreadableAnswer)
+    return true
   if (error instanceof ChannelClosed) return known.era !== 'legacy'
   const status = httpStatus(error)
   return status !== undefined && status >= 400 && status < 500 && status !== 401 && status !== 403

@@ -3,7 +3,7 @@
 // caller awaits here holds the process; what runs without a caller does not.
 
 import { RequestTimedOut } from '../async/wait-errors.ts'
-import { abortable, atMost, type Deadline, held } from '../async/waits.ts'
+import { abortable, atMost, type Deadline, held, sleep } from '../async/waits.ts'
 import { isLocal, type TransportType } from '../config/entry.ts'
 import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { ListKind, LogLine } from '../events.ts'
@@ -23,6 +23,7 @@ import {
   ChannelClosed,
   deaf,
   type ErrorPlace,
+  isInterruption,
   isLoggedOut,
   isSessionExpired,
   isTooLarge,
@@ -445,7 +446,15 @@ export class Connection {
   }
 
   async #subscribing(way: 'subscribe' | 'unsubscribe', uri: string): Promise<void> {
-    const working = async () => this.#subscriptions[way](await this.#ready(), uri)
+    const working = async () => {
+      const session = await this.#ready()
+      // Asking twice is the same as asking once, so a server that went away over it is asked again.
+      await this.#subscriptions[way](session, uri).catch(async (error) => {
+        if (!isInterruption(error)) throw error
+        if (this.#session === session) await sleep(this.#options.host, CONNECT_LIMITS.noticeMs)
+        await this.#subscriptions[way](await this.#ready(), uri)
+      })
+    }
     try {
       await held(this.#options.host, working())
     } catch (error) {

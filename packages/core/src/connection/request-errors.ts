@@ -16,7 +16,7 @@ import {
 } from '../errors.ts'
 import { CALL_LIMITS } from '../limits.ts'
 import { hideInError } from '../text/known-secrets.ts'
-import { httpStatus, isTerminalError } from '../transports/transport-errors.ts'
+import { httpStatus, isTerminalError, tlsCode, UnreadableAnswer } from '../transports/transport-errors.ts'
 import { isObject, RPC } from './server-info.ts'
 
 /** The server responded with a JSON-RPC error. Reachable as the `cause` of the error a caller gets. */
@@ -70,7 +70,20 @@ export function unwrapHttp(error: unknown): unknown {
 /** True when the request may have been sent and no response came: a retry may run it twice. */
 export function isInterruption(error: unknown): boolean {
   if (error instanceof ChannelClosed) return error.sent
-  return (error instanceof IoError || isTerminalError(error)) && !wasNeverSent(error)
+  return isUnsaid(error) || ((error instanceof IoError || isTerminalError(error)) && !wasNeverSent(error))
+}
+
+/** Somebody answered, but not with how the request ended: a body that is not MCP, or a proxy that lost its server. */
+export function isUnsaid(error: unknown): boolean {
+  const status = httpStatus(error)
+  return error instanceof UnreadableAnswer || status === 502 || status === 504
+}
+
+/** The line broke while it was in use, which may not happen again; not one that could not be had at all. */
+export function isDrop(error: unknown): boolean {
+  if (error instanceof ChannelClosed) return !isTooLarge(error)
+  if (httpStatus(error) !== undefined || tlsCode(error) !== undefined) return false
+  return hasCode(error, ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ERR_STREAM_PREMATURE_CLOSE'])
 }
 
 /** True when the request certainly did not reach the server. */
@@ -187,11 +200,19 @@ function refused(status: number, error: unknown, place: ErrorPlace): PlugboardEr
       hint: 'Check that your account or token may use this server.',
     })
   const text = `"${place.server}" answered HTTP ${status}${place.stage === 'call' ? '' : ` at stage "${place.stage}"`}.`
-  if (place.stage === 'call') return new IoError(text, details)
-  return new InitError(text, {
-    ...details,
-    hint: status === 404 ? 'Check the path of the URL.' : 'Check the URL, or try again later.',
-  })
+  const hint = statusHint(status, place)
+  return place.stage === 'call'
+    ? new IoError(text, { ...details, hint })
+    : new InitError(text, { ...details, hint })
+}
+
+function statusHint(status: number, { server }: ErrorPlace): string {
+  if (status === 404) return 'Check the path of the URL.'
+  if (status === 429)
+    return `The server limits how often it is used. Try again later; \`plugboard logs ${server}\` says if it named a time.`
+  if (status >= 500) return 'The server, or a proxy before it, is in trouble. Try again later.'
+  if (status >= 300 && status < 400) return 'The server is somewhere else. Write its new URL into the entry.'
+  return 'Check the URL, or try again later.'
 }
 
 function closed(error: ChannelClosed, place: ErrorPlace): PlugboardError {

@@ -10,6 +10,7 @@ import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
 import type { Events, Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
+import { httpStatus } from '../transports/transport-errors.ts'
 import type { Catalog } from './catalog.ts'
 import { isConcurrencySafe, readAnnotations } from './lists.ts'
 import {
@@ -17,6 +18,7 @@ import {
   isInterruption,
   isLoggedOut,
   isSessionExpired,
+  isUnsaid,
   JsonRpcError,
   toPlugboardError,
   wasNeverSent,
@@ -193,11 +195,18 @@ export class Requests {
 
   #unknown({ method, name }: Asked, cause: unknown): PlugboardError {
     const { server } = this.#on
-    const how = howItEnded(cause, this.#on.stderrTail())
-    return new OutcomeUnknown(
-      `The connection to "${server}" was lost while ${name ?? method} was running; whether it was done is unknown.${how}`,
-      { server, hint: 'Check what happened before you call it again.', cause },
-    )
+    const what = name ?? method
+    const status = httpStatus(cause)
+    const how =
+      status === undefined ? howItEnded(cause, this.#on.stderrTail()) : ` It answered HTTP ${status}.`
+    const start = isUnsaid(cause)
+      ? `"${server}" did not say how ${what} ended;`
+      : `The connection to "${server}" was lost while ${what} was running;`
+    return new OutcomeUnknown(`${start} whether it was done is unknown.${how}`, {
+      server,
+      hint: 'Check what happened before you call it again.',
+      cause,
+    })
   }
 
   #progress(

@@ -61,7 +61,7 @@ export class ServerLog {
 
   #line(stream: LogLine['stream'], text: string): void {
     const line: LogLine = { at: this.#host.now(), stream, text: clip(text) }
-    if (stream !== 'plugboard' && !isScaffolding(text)) {
+    if ((stream === 'stderr' || stream === 'stdout') && !isScaffolding(text)) {
       this.#tail.push(line)
       if (this.#tail.length > LOG_LIMITS.linesInError) this.#tail.shift()
     }

@@ -1,13 +1,14 @@
 // http-call.ts: one message over HTTP, from sending until its response or failure. It reads responses; http.ts sends,
 // retries and resumes.
 import type { JSONRPCMessage, TransportSendOptions } from '@modelcontextprotocol/client'
-import { AnswerTooLarge, IoError, ParseError, PlugboardError } from '../errors.ts'
+import { AnswerTooLarge, IoError, PlugboardError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { META } from '../protocol.ts'
 import { EventStream } from './event-stream.ts'
 import { BodyTooLarge, type HttpResponse } from './http-exchange.ts'
 import { answeredId, messagesIn, requestId } from './json-rpc-messages.ts'
+import { UnreadableAnswer } from './transport-errors.ts'
 
 export interface CallSink {
   readonly server: string
@@ -57,8 +58,13 @@ export class HttpCall {
     const text = await answer.text(HTTP_LIMITS.messageBytes).catch((cause: unknown) => {
       throw this.aborted ?? this.#cut(sink, cause)
     })
-    const messages = messagesIn(parseJson(text, sink))
-    if (messages === undefined) throw unusable(sink)
+    // A parser's message would quote the body; ours does not.
+    const messages = messagesIn(tryJson(text))
+    if (messages === undefined)
+      throw new UnreadableAnswer(
+        sink.server,
+        text.trim() === '' ? 'an empty body' : 'a body that is not JSON-RPC',
+      )
     for (const message of messages) this.#deliver(message, sink)
     if (!this.answered) throw this.#cut(sink)
   }
@@ -153,24 +159,4 @@ function tryJson(text: string): unknown {
     // The caller tells messages from other JSON.
     return undefined
   }
-}
-
-function parseJson(text: string, sink: CallSink): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The parser's message quotes the body; ours does not.
-    throw unusable(sink)
-  }
-}
-
-/** A SyntaxError, because it tells the SDK's era probe that a server responded, but not in this protocol. */
-function unusable(sink: CallSink): SyntaxError {
-  return new SyntaxError(`"${sink.server}" answered with something that is not JSON-RPC.`, {
-    cause: new ParseError(`"${sink.server}" answered with something that is not JSON-RPC.`, {
-      server: sink.server,
-      stage: 'call',
-      hint: 'The URL may be that of a web page and not of an MCP endpoint.',
-    }),
-  })
 }

@@ -88,12 +88,15 @@ describe('an answer over HTTP', () => {
       response.writeHead(200, { 'content-type': 'text/html' })
       response.end('<html>')
     })
-    expect(await failure(page.call())).toMatchObject({ data: { contentType: 'text/html' } })
+    expect(await failure(page.call())).toMatchObject({
+      name: 'UnreadableAnswer',
+      message: expect.stringContaining('text/html'),
+    })
     const empty = await connected(({ response }) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end('')
     })
-    expect(await failure(empty.call())).toMatchObject({ name: 'SyntaxError', cause: { code: 'PARSE_ERROR' } })
+    expect(await failure(empty.call())).toMatchObject({ name: 'UnreadableAnswer', code: 'IO_ERROR' })
   })
 
   it('goes to the caller that asked, whatever the order', async () => {

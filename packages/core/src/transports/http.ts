@@ -21,7 +21,7 @@ import type { TransportContext } from './open.ts'
 import { PushStream } from './push-stream.ts'
 import { fullResponse, plainFetch, shortResponse } from './response.ts'
 import { retryAfterMs } from './retry-after.ts'
-import { errorCode, tlsCode } from './transport-errors.ts'
+import { errorCode, tlsCode, UnreadableAnswer } from './transport-errors.ts'
 
 /** Carries the number of a call from our send() through the SDK to our fetch(); it never leaves the process. */
 const MARK = 'x-plugboard-call'
@@ -156,7 +156,8 @@ class HttpTransport implements Transport {
       deliver: (message: JSONRPCMessage) => this.#deliver(message),
       note: (text: string) => this.#note(text),
     }
-    if (first.mediaType === 'application/json') return call.readJson(first, sink)
+    // A body of no declared type is taken for what most answers are.
+    if (first.mediaType !== 'text/event-stream') return call.readJson(first, sink)
     const stream = { ...sink, deliver: withinCall(sink.deliver) }
     let answer = first
     for (let attempt = 0; ; attempt++) {
@@ -245,6 +246,8 @@ class HttpTransport implements Transport {
       answer = await this.#roundTrip(parts(await this.#headers.renew()), call)
     }
     const wait = retryAfterMs(answer, this.#context.host.now())
+    if (wait !== undefined && wait > HTTP_LIMITS.retryAfterMs)
+      this.#note(`The server asked to wait ${Math.ceil(wait / 1000)} s, which is too long to hold a request.`)
     if (wait !== undefined && wait <= HTTP_LIMITS.retryAfterMs) {
       answer.discard()
       this.#note(`The server asked to wait ${wait} ms.`)
@@ -289,8 +292,10 @@ class HttpTransport implements Transport {
       return shortResponse(answer, answer.status)
     }
     const { mediaType } = answer
-    if (mediaType !== 'application/json' && mediaType !== 'text/event-stream')
-      return fullResponse(answer, this.#context.host)
+    if (mediaType !== '' && mediaType !== 'application/json' && mediaType !== 'text/event-stream') {
+      answer.discard()
+      throw new UnreadableAnswer(this.#context.server, `${mediaType.slice(0, 80)}, which is not MCP`)
+    }
     call.answer = answer
     return shortResponse(answer, 202)
   }

@@ -153,7 +153,11 @@ export class StdioTransport implements Transport {
     child.stdout?.on('data', (chunk: Buffer) => {
       if (this.#state === 'open') lines.push(chunk)
     })
-    child.stdout?.once('end', () => this.#outputEnded(child))
+    child.stdout?.once('end', () => {
+      // A server that ends right after its last answer may leave out the newline.
+      if (this.#state === 'open') lines.end()
+      this.#outputEnded(child)
+    })
     child.stderr?.on('data', (chunk: Buffer) => words.push(chunk))
     child.stderr?.once('end', () => words.end())
     // A pipe that fails ends; the end handler decides what follows.

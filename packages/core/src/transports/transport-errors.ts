@@ -1,6 +1,20 @@
 // transport-errors.ts: classifies an error by codes and types along its cause chain. It decides nothing; the
 // connection counts and acts.
 
+import { IoError } from '../errors.ts'
+
+/** A server answered, and what it sent cannot be read as MCP: whether it did what was asked is not known. */
+export class UnreadableAnswer extends IoError {
+  constructor(server: string, what: string) {
+    super(`"${server}" answered with ${what}.`, {
+      server,
+      stage: 'call',
+      hint: 'Check that the URL is an MCP endpoint, and that no proxy or login page answers instead of it.',
+    })
+    this.name = 'UnreadableAnswer'
+  }
+}
+
 /** The peer, or the route to it, is gone: retrying on the same socket is pointless. */
 const TERMINAL_CODES: ReadonlySet<string> = new Set([
   'ECONNRESET',
