@@ -223,7 +223,7 @@ async function overHttp(
       ? undefined
       : followTokens(http.tokenFile, http.exposure, {
           changed: (grants) => handle.setGrants(grants),
-          failed: (text) => {
+          tell: (text) => {
             if (!output.quiet) write(2, `${text}\n`)
           },
         })

@@ -13,7 +13,8 @@ export function readTokenFile(file: string): TokenLine[] {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new InvalidInput(`--token-file: ${file} cannot be read.`, {
+    const { code } = error as NodeJS.ErrnoException
+    throw new InvalidInput(`--token-file: ${file} cannot be read${code ? ` (${code})` : ''}.`, {
       hint: 'Check that the file is there and that you may read it.',
       cause: error,
     })
