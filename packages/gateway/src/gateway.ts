@@ -66,6 +66,8 @@ export class Gateway {
   readonly spent: SpentIds
   readonly #names: Naming
   readonly #offers: ViewBuilder
+  /** An earlier process settled which server has which name. */
+  readonly knowsNames: boolean
   readonly #exposures = new WeakMap<Client, Exposure>()
   /** The first look at the servers, which lists wait for, but not for long. */
   #waking: { readonly until: number; readonly done: Promise<void> } | undefined
@@ -80,6 +82,7 @@ export class Gateway {
     this.keys = options.keys ?? KeyRing.ephemeral()
     this.spent = options.spent ?? new SpentIds()
     this.#names = options.names ?? 'mcp'
+    this.knowsNames = (options.nameStore?.known.size ?? 0) > 0
     questions.eraOf = (server) => {
       const { state } = board.connection(server)
       return state.kind === 'connected' ? state.session.era : undefined
