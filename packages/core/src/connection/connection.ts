@@ -298,6 +298,7 @@ export class Connection {
     })
     // What runs in this process is as alive as we are.
     this.#health = entry.type === 'sdk' ? undefined : health
+    const targets = { ...this.#options, log: this.#log, catalog: this.catalog }
     return connectOnce(
       {
         ...this.#options,
@@ -309,8 +310,7 @@ export class Connection {
         became: (type) => {
           this.#became = type
         },
-        notification: (method, params) =>
-          notified({ ...this.#options, log: this.#log, catalog: this.catalog }, method, params),
+        notification: (method, params) => notified(targets, method, params),
         closed: (session, why) => this.#onClosed(session, why),
         trouble: (error) => {
           this.#health?.bad(error)
