@@ -87,13 +87,13 @@ export class Gateway {
       const { state } = board.connection(server)
       return state.kind === 'connected' ? state.session.era : undefined
     }
-    this.feed = new NotificationHub(board, questions)
+    this.feed = new NotificationHub(board, questions, (exposure) => this.#isWhole(exposure))
     this.#offers = new ViewBuilder({
       board,
       naming: this.#names,
       expose: this.expose,
       store: options.nameStore,
-      changed: (shown, server) => this.feed.listChanged(shown, server),
+      changed: (shown, server, tools) => this.feed.listChanged(shown, server, tools),
     })
   }
 
@@ -124,8 +124,11 @@ export class Gateway {
 
   /** It is shown less than what is served: it learns nothing about the rest. */
   isNarrow(client: Client): boolean {
-    const exposure = this.exposureOf(client)
-    return exposure !== this.expose && exposure !== EVERYTHING
+    return !this.#isWhole(this.exposureOf(client))
+  }
+
+  #isWhole(exposure: Exposure): boolean {
+    return exposure === this.expose || exposure === EVERYTHING
   }
 
   /** Names that a server wanted while another one had them, in words. */
