@@ -9,6 +9,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, describe, expect, it } from 'vitest'
 import { COMMAND, makePlace, type Place } from '../support/cli.ts'
+import { SERVER } from '../support/gateway.ts'
 
 const FIXTURE = fileURLToPath(new URL('../../packages/gateway/src/fixtures/server.mjs', import.meta.url))
 const config = (...names: string[]) =>
@@ -98,15 +99,17 @@ describe('plugboard serve', () => {
     await client.close()
   }, 60_000)
 
-  it('refuses names that collide, and clients without a token', async () => {
+  it('refuses names that collide, however long the servers take, and clients without a token', async () => {
     surroundings()
-    const plain = ['--names=plain', '--strict-mcp-config', '--mcp-config', config('one', 'two')]
+    const slow = (ms: number) => ({ command: process.execPath, args: [SERVER], env: { DELAY: String(ms) } })
+    const servers = JSON.stringify({ mcpServers: { one: slow(0), two: slow(5000) } })
+    const plain = ['--names=plain', '--strict-mcp-config', '--mcp-config', servers]
     const collided = await place?.run('serve', '--http', ...plain)
     expect(collided).toMatchObject({ code: 2 })
     expect(collided?.stderr).toContain('collide')
     const open = await place?.run('serve', '--http', '--no-auth', '--host', '0.0.0.0')
     expect(open).toMatchObject({ code: 2 })
-  }, 60_000)
+  }, 120_000)
 
   it('says what is wrong with an address that cannot be used', async () => {
     surroundings()

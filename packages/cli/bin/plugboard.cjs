@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // Newer Node versions keep compiled code between runs; older ones have no such function.
 require('node:module').enableCompileCache?.()
+// To `serve` this signal means "read everything again"; before it can, the signal must not end it.
+if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
 const { main } = require('../dist/main.cjs')
 
 main(process.argv.slice(2), (name) => import(`../dist/board-verbs/${name}.js`)).then((code) => {

@@ -11,7 +11,33 @@ export type Fd = 1 | 2
 const queued = new Set<Fd>()
 
 export function write(fd: Fd, text: string): void {
-  put(fd, Buffer.from(shownOn(fd, text)))
+  const bytes = Buffer.from(shownOn(fd, text))
+  if (fd === 2 && isService) log(bytes)
+  else put(fd, bytes)
+}
+
+let isService = false
+
+/**
+ * From now on stderr is the log of a service, which must neither end nor wait because of it: what cannot be written (the
+ * reader is gone, the disk is full) or is not read in time is dropped.
+ */
+export function serviceLog(): void {
+  if (isService) return
+  isService = true
+  process.stderr.on('error', () => undefined)
+}
+
+/** What the reader of a log may leave unread. */
+const UNREAD_LOG_BYTES = 1024 * 1024
+
+function log(bytes: Buffer): void {
+  if (process.stderr.writableLength > UNREAD_LOG_BYTES) return
+  try {
+    process.stderr.write(bytes)
+  } catch {
+    // A file on a full disk says so by throwing; there is no better place to tell it.
+  }
 }
 
 /** A result that is bytes. On a terminal it is shown as text, because its bytes would act on the terminal. */

@@ -343,6 +343,8 @@ export const GATEWAY_LIMITS = {
   idleConnectionMs: MINUTE,
   /** How long a list waits for servers that are still coming up. */
   listWaitMs: 3 * SECOND,
+  /** How long the start waits for them where names can collide (`--names=plain`, `server.tool`). */
+  namesWaitMs: 20 * SECOND,
   /** How long a call of an unknown name waits for them. */
   callWaitMs: 15 * SECOND,
   /** A call without output for this long gets a stream, kept alive at the same pace. */

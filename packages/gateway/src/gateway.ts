@@ -66,6 +66,8 @@ export class Gateway {
   readonly spent: SpentIds
   readonly #names: Naming
   readonly #offers: ViewBuilder
+  /** An earlier process settled which server has which name. */
+  readonly knowsNames: boolean
   readonly #exposures = new WeakMap<Client, Exposure>()
   /** The first wait for the servers, which lists wait for, but not for long. */
   #waking: { readonly until: number; readonly done: Promise<void> } | undefined
@@ -80,17 +82,18 @@ export class Gateway {
     this.keys = options.keys ?? KeyRing.ephemeral()
     this.spent = options.spent ?? new SpentIds()
     this.#names = options.names ?? 'mcp'
+    this.knowsNames = (options.nameStore?.known.size ?? 0) > 0
     questions.eraOf = (server) => {
       const { state } = board.connection(server)
       return state.kind === 'connected' ? state.session.era : undefined
     }
-    this.feed = new NotificationHub(board, questions)
+    this.feed = new NotificationHub(board, questions, (exposure) => this.#isWhole(exposure))
     this.#offers = new ViewBuilder({
       board,
       naming: this.#names,
       expose: this.expose,
       store: options.nameStore,
-      changed: (shown, server) => this.feed.listChanged(shown, server),
+      changed: (shown, server, tools) => this.feed.listChanged(shown, server, tools),
     })
   }
 
@@ -121,8 +124,11 @@ export class Gateway {
 
   /** It sees only a part of what is served, and learns nothing about the rest. */
   isNarrow(client: Client): boolean {
-    const exposure = this.exposureOf(client)
-    return exposure !== this.expose && exposure !== EVERYTHING
+    return !this.#isWhole(this.exposureOf(client))
+  }
+
+  #isWhole(exposure: Exposure): boolean {
+    return exposure === this.expose || exposure === EVERYTHING
   }
 
   /** Names that a server wanted while another one had them, as sentences. */

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { openBoard, type ServerEntry } from '@plugboard/core'
 import { type Configuration, stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
+import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import {
   type AccessGrant,
   type AskPolicy,
@@ -26,11 +27,12 @@ import { printConfigEvents } from '../config-events.ts'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
-import { write } from '../streams.ts'
+import { serviceLog, write } from '../streams.ts'
 import { timeoutOption } from '../with-board.ts'
 import { onPort } from './port.ts'
 import { exposureOf, followTokens, readTokens } from './token-grants.ts'
 
+const LEAVE_MS = 1000
 const KEYS_REFRESH_MS = 60 * 60 * 1000
 
 export async function run(invocation: Invocation): Promise<number> {
@@ -43,25 +45,22 @@ export async function run(invocation: Invocation): Promise<number> {
         hint: 'Switch it off in that board: `plugboard disable NAME`. To nest a board on purpose, set "env": {"PLUGBOARD_CHILD": ""} in its entry and give it other servers.',
       },
     )
+  serviceLog()
   // A SIGHUP before there is something to reload does nothing; it must not end the process.
   const reload: Reload = { again: () => undefined }
-  const onHangUp = () => reload.again()
+  process.on('SIGHUP', () => reload.again())
   const exposure = exposureOf(invocation.options('expose'), '--expose')
   // The grants are read first: a wrong file is reported before any server starts.
   const http = invocation.flag('http') ? httpOptions(invocation, exposure) : undefined
-  process.on('SIGHUP', onHangUp)
   const gateway = await open(invocation, exposure, http?.port)
   const stopTelling = printConfigEvents(gateway.board, invocation.output, (line) => write(2, `${line}\n`))
   const stop = listenForInterrupt()
   const reread = rereader(invocation, gateway)
   reload.again = reread
   try {
-    const waking = gateway.wake()
-    if (invocation.option('names') === 'plain' || invocation.option('names') === 'server.tool') {
-      await waking
-      refuseCollisions(gateway)
-      gateway.keepNames()
-    }
+    const names = invocation.option('names') ?? 'mcp'
+    if (names === 'mcp') void gateway.wake()
+    else if (!(await settleNames(gateway, stop.signal))) return EXIT.done
     if (http) await overHttp(invocation, gateway, { ...http, exposure }, stop.signal, reload)
     else await overStdio(gateway, stop.signal)
     return EXIT.done
@@ -69,7 +68,8 @@ export async function run(invocation: Invocation): Promise<number> {
     stopTelling()
     await gateway.close()
     stop.release()
-    process.off('SIGHUP', onHangUp)
+    // A log that is not read would hold the process.
+    setTimeout(() => process.exit(), LEAVE_MS).unref()
   }
 }
 
@@ -118,24 +118,33 @@ async function durable(
 ): Promise<Pick<GatewayOptions, 'keys' | 'spent' | 'nameStore'>> {
   const { host, output } = invocation
   const stateDir = stateFolder(host)
-  const read = () => gatewayKeys({ stateDir, env: host.env, now: () => host.now() })
   const lost = (error: unknown) =>
     output.note(
-      `Sessions of clients end when this process restarts, because ${stateDir} cannot be written: ${error instanceof Error ? error.message : error}`,
+      `Sessions of clients may end when this process restarts, because ${stateDir} cannot be written: ${error instanceof Error ? error.message : error}`,
     )
+  const keys = await openKeys(invocation, stateDir, lost)
+  const spent = await new SpentIds(join(stateDir, 'gateway-spent'), () => host.now(), lost).open()
+  const place = createHash('sha256').update(root).digest('hex').slice(0, 16)
+  const names = invocation.option('names') ?? 'mcp'
+  const file = join(stateDir, `gateway-names-${names}-${place}.json`)
+  return { keys, spent, ...(names !== 'mcp' && { nameStore: await openNameStore(file, lost) }) }
+}
+
+/** Keys that can neither be read nor made are made for this process alone. */
+async function openKeys(
+  { host }: Invocation,
+  stateDir: string,
+  lost: (error: unknown) => void,
+): Promise<KeyRing> {
+  const read = () => gatewayKeys({ stateDir, env: host.env, now: () => host.now() })
   try {
     const keys = new KeyRing(await read())
-    const spent = await new SpentIds(join(stateDir, 'gateway-spent')).open()
-    const refresh = () => read().then((next) => keys.replace(next), lost)
-    setInterval(refresh, KEYS_REFRESH_MS).unref()
-    const place = createHash('sha256').update(root).digest('hex').slice(0, 16)
-    const names = invocation.option('names') ?? 'mcp'
-    const file = join(stateDir, `gateway-names-${names}-${place}.json`)
-    return { keys, spent, ...(names !== 'mcp' && { nameStore: await openNameStore(file, lost) }) }
+    setInterval(() => read().then((next) => keys.replace(next), lost), KEYS_REFRESH_MS).unref()
+    return keys
   } catch (error) {
     if (error instanceof InvalidInput) throw error
     lost(error)
-    return { keys: KeyRing.ephemeral(), spent: new SpentIds() }
+    return KeyRing.ephemeral()
   }
 }
 
@@ -168,6 +177,19 @@ function isOwnAddress(entry: ServerEntry, port: number | undefined): boolean {
   if (!port || !('url' in entry) || !entry.url || !URL.canParse(entry.url)) return false
   const url = new URL(entry.url)
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) && url.port === String(port)
+}
+
+/**
+ * Waits for what every server has, because a collision is refused at the start only; not for long when an earlier process
+ * settled the names. False when a signal came first.
+ */
+async function settleNames(gateway: Gateway, signal: AbortSignal): Promise<boolean> {
+  const waitMs = gateway.knowsNames ? GATEWAY_LIMITS.listWaitMs : GATEWAY_LIMITS.namesWaitMs
+  await Promise.race([gateway.wake(waitMs), aborted(signal)])
+  if (signal.aborted) return false
+  refuseCollisions(gateway)
+  gateway.keepNames()
+  return true
 }
 
 function refuseCollisions(gateway: Gateway): void {
@@ -217,7 +239,7 @@ async function overHttp(
       ? undefined
       : followTokens(http.tokenFile, http.exposure, {
           changed: (grants) => handle.setGrants(grants),
-          failed: (text) => {
+          tell: (text) => {
             if (!output.quiet) write(2, `${text}\n`)
           },
         })

@@ -8,12 +8,16 @@ export interface TokenLine {
   readonly rest: readonly string[]
 }
 
+/** What a header can carry. */
+const SENDABLE = /^[\x21-\x7e]{1,1024}$/
+
 export function readTokenFile(file: string): TokenLine[] {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new InvalidInput(`--token-file: ${file} cannot be read.`, {
+    const { code } = error as NodeJS.ErrnoException
+    throw new InvalidInput(`--token-file: ${file} cannot be read${code ? ` (${code})` : ''}.`, {
       hint: 'Check that the file is there and that you may read it.',
       cause: error,
     })
@@ -25,6 +29,10 @@ export function readTokenFile(file: string): TokenLine[] {
     .map((line) => {
       const [token = '', ...rest] = line.split(/\s+/)
       return { token, rest }
+    })
+  if (lines.some(({ token }) => !SENDABLE.test(token)))
+    throw new InvalidInput(`--token-file: ${file} has a token that no client can send.`, {
+      hint: 'Write tokens of printable ASCII characters, at most 1024 each.',
     })
   const short = lines.find(({ token }) => token.length < 16)
   if (lines.length === 0 || short)

@@ -109,6 +109,14 @@ describe('a glance', () => {
   })
 
   it.each([
+    ['plain', 'x'],
+    ['escaped', '\\"\\\\'],
+  ])('answers for a file with one %s string of many megabytes', (_, part) => {
+    const text = JSON.stringify({ mcpServers: { a: { command: 'x' } }, pasted: part.repeat(8_000_000) })
+    expect(readPlain(text, source('claude-json', 'claude'), '/root')?.definitions).toHaveLength(1)
+  })
+
+  it.each([
     ['comments', '{ /* c */ "mcpServers": {} }'],
     ['a repeated key', '{ "mcpServers": {}, "mcpServers": {} }'],
     ['a repeated key in disguise', '{ "mcpServers": {}, "mcpServer\\u0073": {} }'],

@@ -302,6 +302,7 @@ export class Connection {
     })
     // A server in this process lives as long as we do.
     this.#health = entry.type === 'sdk' ? undefined : health
+    const targets = { ...this.#options, log: this.#log, catalog: this.catalog }
     return connectOnce(
       {
         ...this.#options,
@@ -313,8 +314,7 @@ export class Connection {
         became: (type) => {
           this.#became = type
         },
-        notification: (method, params) =>
-          notified({ ...this.#options, log: this.#log, catalog: this.catalog }, method, params),
+        notification: (method, params) => notified(targets, method, params),
         closed: (session, why) => this.#onClosed(session, why),
         trouble: (error) => {
           this.#health?.bad(error)

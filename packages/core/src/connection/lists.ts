@@ -44,7 +44,8 @@ export class CachedList<T> {
   #error: unknown
   #faults: readonly string[] = []
   #reading: Promise<readonly T[]> | undefined
-  #stop = new AbortController()
+  /** Ends what is being read; made when there is something to end, because a server may say "changed" without end. */
+  #stop: AbortController | undefined
   #staleSince: number | undefined
   #stopTimer: (() => void) | undefined
 
@@ -98,8 +99,8 @@ export class CachedList<T> {
     this.#fresh = false
     this.#staleSince = undefined
     this.#stopTimer?.()
-    this.#stop.abort()
-    this.#stop = new AbortController()
+    this.#stop?.abort()
+    this.#stop = undefined
     this.#reading = undefined
   }
 
@@ -109,11 +110,16 @@ export class CachedList<T> {
     this.#fresh = false
   }
 
+  #stoppable(): AbortSignal {
+    this.#stop ??= new AbortController()
+    return this.#stop.signal
+  }
+
   async #refresh(): Promise<void> {
-    const stop = this.#stop
+    const stop = this.#stoppable()
     // A running read may have begun before the change.
     await this.#reading?.catch(() => undefined)
-    if (stop.signal.aborted) return
+    if (stop.aborted) return
     this.#staleSince = undefined
     this.#fresh = false
     // The error is kept as state, and reported by #read.
@@ -121,7 +127,7 @@ export class CachedList<T> {
   }
 
   async #read(): Promise<readonly T[]> {
-    const { signal } = this.#stop
+    const signal = this.#stoppable()
     const staleBefore = this.#staleSince
     try {
       const items = await this.#pages(signal)

@@ -142,7 +142,10 @@ export class ModernEndpoint {
     if (!call && state.ours) throw noSuchState()
     if (!call && (!state.resumption || (await this.#gateway.spent.has(state.id)))) throw lostCall()
     // Recorded before it is passed on: from here on no other process passes the same answer on again.
-    if (state.resumption) await this.#gateway.spent.add(state.id, state.until)
+    if (state.resumption && !(await this.#gateway.spent.add(state.id, state.until))) {
+      call?.stop.abort()
+      throw notRecorded()
+    }
     if (call) settle(call, params.inputResponses)
     const resumed = call ?? this.#start({ id, method, params }, client, channel, state.resumption)
     return await this.#wait(resumed, channel)
@@ -237,7 +240,9 @@ export class ModernEndpoint {
   }
 
   #park(call: Call): Json {
-    const { id, token } = this.#states.seal(call, resumptionOf(call.questions))
+    // While used-up answers cannot be recorded, none may be passed on by another process.
+    const resumption = this.#gateway.spent.isDurable ? resumptionOf(call.questions) : undefined
+    const { id, token } = this.#states.seal(call, resumption)
     const giveUp = () => {
       this.#unpark(id)
       call.stop.abort()
@@ -374,6 +379,14 @@ function lostCall(): JsonRpcError {
     RPC.internal,
     'OUTCOME_UNKNOWN: this call waited for an answer in a gateway process that has ended; what it had done by then is unknown. Check, then make the call again.',
     { code: 'OUTCOME_UNKNOWN' },
+  )
+}
+
+/** The answer was not passed on, because the next process could pass it on a second time. */
+function notRecorded(): JsonRpcError {
+  return new JsonRpcError(
+    RPC.internal,
+    'The answer was not passed on: the gateway cannot write to its state folder. Make the call again.',
   )
 }
 

@@ -47,6 +47,15 @@ describe('a place for a session', () => {
     expect(open('d')).toBeDefined()
   })
 
+  it('that is not there is told to every request of a session that cannot be rebuilt for now', async () => {
+    const { id = '' } = (await opened({})).open('ada') ?? {}
+    const { sessions, open } = await opened({ sessions: 1 })
+    const busy = open('ada')
+    if (busy) Object.defineProperty(busy.session, 'busy', { value: true })
+    const tries = [1, 2, 3].map(() => sessions.find(id, visitor('ada')))
+    expect(await Promise.all(tries)).toEqual(['full', 'full', 'full'])
+  })
+
   it('is not taken from a session that works on a call', async () => {
     const { open } = await opened({ sessions: 2, sessionsPerOwner: 2 })
     for (const one of [open('a'), open('a')])

@@ -130,7 +130,7 @@ export class Sessions {
   readonly #open = new Map<string, HttpSession>()
   readonly #byOwner = new Map<string, Set<HttpSession>>()
   /** Rebuilding reads a file: two requests of one session wait for the same read. */
-  readonly #restoring = new Map<string, Promise<HttpSession | undefined>>()
+  readonly #restoring = new Map<string, Promise<HttpSession | 'full' | undefined>>()
   readonly #sweep: NodeJS.Timeout
 
   constructor(gateway: Gateway, streams: Quota) {
@@ -188,12 +188,12 @@ export class Sessions {
     if (running) return await running
     const restoring = this.#restore(id, visitor, read).finally(() => this.#restoring.delete(id))
     this.#restoring.set(id, restoring)
-    return (await restoring) ?? ((await this.#gateway.spent.has(read.sid)) ? undefined : 'full')
+    return await restoring
   }
 
-  async #restore(id: string, visitor: AuthorizedClient, read: ReadPass): Promise<HttpSession | undefined> {
+  async #restore(id: string, visitor: AuthorizedClient, read: ReadPass) {
     if (await this.#gateway.spent.has(read.sid)) return undefined
-    if (!this.#makeRoom(visitor.owner)) return undefined
+    if (!this.#makeRoom(visitor.owner)) return 'full'
     const session = new HttpSession(this.#gateway, visitor, id, read, read.handshake)
     this.keep(session)
     return session

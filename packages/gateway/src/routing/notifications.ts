@@ -32,6 +32,9 @@ interface Following {
   count: number
 }
 
+/** By server (`undefined`: any, or none in particular), the tools that are different; `undefined` stands for any. */
+type Changes = Map<string | undefined, ReadonlySet<string> | undefined>
+
 /** A list that changes in many small steps is announced once. */
 const SETTLE_MS = 50
 
@@ -42,15 +45,18 @@ export class NotificationHub {
   /** The subscribed resources; the server is told of the first subscriber and of the last. */
   readonly #followed = new Map<string, Following>()
   readonly #stops: (() => void)[]
-  /** What changed in the last moment, and on which servers; `undefined` stands for any. */
-  readonly #changes = new Map<Shown | 'status', Set<string | undefined>>()
+  readonly #isWhole: (exposure: Exposure) => boolean
+  /** What changed in the last moment. */
+  readonly #changes = new Map<Shown | 'status', Changes>()
   #settling: NodeJS.Timeout | undefined
   /** By client, the level it asked for. */
   readonly #levels = new Map<Client, number>()
   /** The level that servers were sent last. */
   #level: number | undefined
 
-  constructor(board: Board, questions: ServerRequestRouter) {
+  /** `isWhole`: the exposure shows everything that is served. */
+  constructor(board: Board, questions: ServerRequestRouter, isWhole: (exposure: Exposure) => boolean) {
+    this.#isWhole = isWhole
     this.#board = board
     this.#questions = questions
     this.#stops = [
@@ -64,7 +70,7 @@ export class NotificationHub {
         for (const server of [...added, ...removed]) this.#changed('status', server)
         this.#followAgain(added)
       }),
-      board.on('configuration-fault', ({ server }) => this.#changed('status', server)),
+      board.on('configuration-fault', () => this.#changed('status', undefined)),
       board.on('configuration-mended', () => this.#changed('status', undefined)),
     ]
   }
@@ -110,8 +116,9 @@ export class NotificationHub {
     return stop
   }
 
-  listChanged(shown: Shown, server?: string): void {
-    this.#changed(shown, server)
+  /** `tools` are the names of those that are different; without them any may be. */
+  listChanged(shown: Shown, server?: string, tools?: readonly string[]): void {
+    this.#changed(shown, server, tools)
   }
 
   /** A client wants log messages from this level on; legacy servers send the lowest level that a client wants. */
@@ -147,9 +154,11 @@ export class NotificationHub {
     this.#board.request(server, 'logging/setLevel', { level: LOG_LEVELS[level] }).catch(() => undefined)
   }
 
-  #changed(what: Shown | 'status', server: string | undefined): void {
-    const servers = this.#changes.get(what) ?? new Set()
-    this.#changes.set(what, servers.add(server))
+  #changed(what: Shown | 'status', server: string | undefined, tools?: readonly string[]): void {
+    const servers: Changes = this.#changes.get(what) ?? new Map()
+    const known = servers.has(server) ? servers.get(server) : new Set<string>()
+    servers.set(server, known && tools && new Set([...known, ...tools]))
+    this.#changes.set(what, servers)
     if (this.#settling) return
     this.#settling = setTimeout(() => this.#announce(), SETTLE_MS)
     this.#settling.unref()
@@ -162,12 +171,28 @@ export class NotificationHub {
     for (const listener of [...this.#listeners])
       for (const [what, servers] of changes) {
         const { interest, exposure } = listener
-        if (![...servers].some((server) => server === undefined || exposure.server(server))) continue
+        if (![...servers].some((change) => this.#concerns(exposure, what, ...change))) continue
         if (what !== 'status') {
           if (interest[what]) listener.notify(`notifications/${what}/list_changed`, {})
         } else if (interest.uris.has(STATUS_URI))
           listener.notify('notifications/resources/updated', { uri: STATUS_URI })
       }
+  }
+
+  /** What a client is not shown does not change for it: it must not learn from the moment that something else did. */
+  #concerns(
+    exposure: Exposure,
+    what: Shown | 'status',
+    server: string | undefined,
+    tools: ReadonlySet<string> | undefined,
+  ): boolean {
+    if (this.#isWhole(exposure)) return true
+    if (server === undefined) return what !== 'status'
+    if (what === 'status') return exposure.server(server)
+    if (exposure.whole(server)) return true
+    if (what !== 'tools' || !exposure.server(server)) return false
+    // A name that is written differently for clients may fit a pattern as they see it.
+    return !tools || [...tools].some((tool) => exposure.tool(server, tool) || !/^[\w-]+$/.test(tool))
   }
 
   /** A server that was configured anew does not know the subscriptions of its predecessor. */

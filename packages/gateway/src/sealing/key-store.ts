@@ -29,8 +29,17 @@ export async function gatewayKeys(options: KeyStoreOptions): Promise<readonly Se
   const file = join(options.stateDir, 'gateway-keys.json')
   const known = await readKeys(file)
   if (!isDue(known, options.now())) return inOrder(known, options.now())
-  return await withFileLock(file, LOCK, async () => {
-    const now = options.now()
+  try {
+    return await rotate(file, options.now())
+  } catch (error) {
+    // A folder that cannot be written for now: the keys of before still seal and open.
+    if (known.length > 0) return inOrder(known, options.now())
+    throw error
+  }
+}
+
+function rotate(file: string, now: number): Promise<readonly SealKey[]> {
+  return withFileLock(file, LOCK, async () => {
     const current = await readKeys(file)
     // Another process may have been quicker.
     const keys = isDue(current, now) ? [{ ...freshKey(), made: now }, ...current] : current

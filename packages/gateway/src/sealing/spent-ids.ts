@@ -13,28 +13,52 @@ export class SpentIds {
   /** By id, when it would have expired anyway. */
   readonly #until = new Map<string, number>()
   #seen = ''
+  readonly #failed: (error: unknown) => void
+  #isDurable = true
 
-  constructor(file?: string, now: () => number = Date.now) {
+  /** `failed` is told when the file can no longer be written, once until it can again. */
+  constructor(
+    file?: string,
+    now: () => number = Date.now,
+    failed: (error: unknown) => void = () => undefined,
+  ) {
     this.#file = file
     this.#now = now
+    this.#failed = failed
+  }
+
+  /** False while the file cannot be written: what is added is then unknown to the next process. */
+  get isDurable(): boolean {
+    return this.#isDurable
   }
 
   /** Reads what earlier processes left, and writes it anew without what has expired. */
   async open(): Promise<this> {
     await this.#read()
-    if (this.#file !== undefined && this.#until.size > 0) {
-      const lines = [...this.#until].map(([id, until]) => `${id} ${until}\n`)
-      await writeFileAtomic(this.#file, lines.join(''), { mode: 0o600, dirMode: 0o700 })
-    }
+    const lines = [...this.#until].map(([id, until]) => `${id} ${until}\n`)
+    await this.#write(async (file) => {
+      if (lines.length > 0) await writeFileAtomic(file, lines.join(''), { mode: 0o600, dirMode: 0o700 })
+      else await append(file, '')
+    })
     return this
   }
 
-  /** Resolves when the next process would know it too. */
-  async add(id: string, until: number): Promise<void> {
+  /** True when the next process will know it too. */
+  async add(id: string, until: number): Promise<boolean> {
     this.#keep(id, until)
-    if (this.#file === undefined) return
-    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 })
-    await appendFile(this.#file, `${id} ${until}\n`, { mode: 0o600 })
+    return await this.#write((file) => append(file, `${id} ${until}\n`))
+  }
+
+  async #write(work: (file: string) => Promise<void>): Promise<boolean> {
+    if (this.#file === undefined) return true
+    try {
+      await work(this.#file)
+      this.#isDurable = true
+    } catch (error) {
+      if (this.#isDurable) this.#failed(error)
+      this.#isDurable = false
+    }
+    return this.#isDurable
   }
 
   /** Another process on the same folder may have written since. */
@@ -66,4 +90,9 @@ export class SpentIds {
     const [oldest] = this.#until.keys()
     if (oldest !== undefined) this.#until.delete(oldest)
   }
+}
+
+async function append(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  await appendFile(file, text, { mode: 0o600 })
 }

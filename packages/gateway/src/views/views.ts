@@ -60,8 +60,8 @@ export interface ViewBuilderOptions {
   readonly store?: NameStore | undefined
   /** What is served at all; the rest claims no names. */
   readonly expose: Exposure
-  /** A list is different now because of one server, or maybe because of any. */
-  changed(shown: Shown, server?: string): void
+  /** A list is different now because of one server, or maybe because of any; `tools` are those that are different. */
+  changed(shown: Shown, server?: string, tools?: readonly string[]): void
 }
 
 export class ViewBuilder {
@@ -128,7 +128,7 @@ export class ViewBuilder {
     for (const server of removed) {
       const lists = this.#lists.get(server) ?? NOTHING
       this.#lists.delete(server)
-      if (lists.tools.length > 0) this.#options.changed('tools', server)
+      if (lists.tools.length > 0) this.#options.changed('tools', server, lists.tools.map(nameOf))
       if (lists.prompts.length > 0) this.#options.changed('prompts', server)
       if (lists.resources.length + lists.templates.length > 0) this.#options.changed('resources', server)
     }
@@ -142,9 +142,11 @@ export class ViewBuilder {
     this.#take(server, list)
     this.#claims.settled(KINDS[list], server)
     if (list === 'resources') this.#readTemplates(server)
-    if (isDeepStrictEqual(before ?? [], this.#lists.get(server)?.[list])) return
+    const now = this.#lists.get(server)?.[list] ?? []
+    if (isDeepStrictEqual(before ?? [], now)) return
     this.#views = new WeakMap()
-    this.#options.changed(list === 'templates' ? 'resources' : list, server)
+    if (list === 'tools') this.#options.changed('tools', server, differing(before ?? [], now))
+    else this.#options.changed(list === 'templates' ? 'resources' : list, server)
   }
 
   /** The board may drop long lists from memory; what clients were shown stays. */
@@ -341,4 +343,14 @@ function onlyServer(addresses: readonly ResourceUri[]): ResourceUri | undefined 
 function hasResources(board: Board, server: string): boolean {
   const { state } = board.connection(server)
   return state.kind === 'connected' && isObject(state.session.capabilities.resources)
+}
+
+const nameOf = ({ name }: Json): string => String(name)
+
+/** The names of tools that came, went or are defined differently. */
+function differing(before: readonly Json[], now: readonly Json[]): readonly string[] {
+  const known = new Map(before.map((tool) => [nameOf(tool), tool]))
+  const names = now.filter((tool) => !isDeepStrictEqual(known.get(nameOf(tool)), tool)).map(nameOf)
+  const kept = new Set(now.map(nameOf))
+  return [...names, ...[...known.keys()].filter((name) => !kept.has(name))]
 }
