@@ -65,8 +65,7 @@ export function followTokens(file: string, exposure: Exposure, listener: TokenLi
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error)
       // The same fault is reported once, until the file is good again.
-      if (told !== text)
-        listener.tell(`${text} The last good tokens stay valid until the file is repaired.`)
+      if (told !== text) listener.tell(`${text} The last good tokens stay valid until the file is repaired.`)
       told = text
     }
   }
