@@ -79,7 +79,7 @@ describe('a token file that cannot be used', () => {
       const told = () => gateway.stderr().slice(before)
       breaks(file)
       const why = () => `${way}: ${gateway.stderr()}`
-      await until(() => told().includes('The tokens that were read last stay valid'), 30_000, why)
+      await until(() => told().includes('The last good tokens stay valid'), 30_000, why)
       expect(await readText(ada)).toBe(pid)
       good()
       await until(() => told().includes('is good again'), 30_000, why)

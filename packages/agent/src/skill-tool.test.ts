@@ -73,7 +73,7 @@ describe('an agent with skills', () => {
     const forms = await talk({ skill: 'docs/pdf-processing', file: 'references/FORMS.md' }, 'once')
     expect(forms.text).toBe('READ Forms have fields.\n')
     const wrong = await talk({ skill: 'docs/nope' }, 'once')
-    expect(wrong.text).toContain('There is docs/pdf-processing, docs/wide-tables.')
+    expect(wrong.text).toContain('Available: docs/pdf-processing, docs/wide-tables.')
   })
 
   it('reads nothing when the user says no', async () => {
