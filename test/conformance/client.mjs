@@ -153,6 +153,8 @@ function authSettings() {
   if (!isMachine) return { clientMetadataUrl: 'https://conformance-test.local/client-metadata.json' }
   const { client_id: clientId = '', client_secret, private_key_pem, signing_algorithm, valid_jwt } = given
   const machine = {
+    // Credentials belong to an address.
+    url,
     clientId,
     ...(client_secret && { clientSecret: client_secret }),
     ...(private_key_pem && { privateKey: private_key_pem }),
