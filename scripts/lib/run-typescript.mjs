@@ -1,7 +1,8 @@
 // run-typescript.mjs: runs a TypeScript program of the tests in a plain Node process against the built packages.
 import { spawn } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build as bundle } from 'esbuild'
 import { build } from '../build.mjs'
 import { ensureInstalled, root } from '../ensure-install.mjs'
@@ -25,6 +26,7 @@ export async function runTypeScript(entry, args, nodeFlags = []) {
       packages: 'external',
       sourcemap: 'inline',
       logLevel: 'warning',
+      plugins: [{ name: 'own-urls', setup: keepOwnUrls }],
     })
     const flags = ['--enable-source-maps', ...nodeFlags]
     const child = spawn(process.execPath, [...flags, file, ...args], { cwd: root, stdio: 'inherit' })
@@ -33,4 +35,15 @@ export async function runTypeScript(entry, args, nodeFlags = []) {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Files find their neighbours by `import.meta.url`, which in a bundle would be the bundle's. */
+function keepOwnUrls(build) {
+  build.onLoad({ filter: /\.ts$/ }, ({ path }) => ({
+    contents: readFileSync(path, 'utf8').replaceAll(
+      'import.meta.url',
+      JSON.stringify(pathToFileURL(path).href),
+    ),
+    loader: 'ts',
+  }))
 }
