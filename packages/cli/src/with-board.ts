@@ -4,6 +4,7 @@
 import { join, sep } from 'node:path'
 import { type Board, type BoardBehaviour, Cancelled, openBoard } from '@plugboard/core'
 import { type Configuration, neutralFolder, printable } from '@plugboard/core/config'
+import { startsCommand } from '@plugboard/core/config/transport-traits'
 import { InvalidInput } from '@plugboard/core/errors'
 import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from './context.ts'
@@ -53,7 +54,7 @@ export async function configurationToStart(invocation: Invocation): Promise<Conf
   const { folder, place, servers } = configuration
   const concerned = servers.some(
     ({ disabled, entry }) =>
-      !disabled && entry.type === 'stdio' && entry.cwd?.startsWith(join(neutralFolder(place), sep)),
+      !disabled && startsCommand(entry) && entry.cwd?.startsWith(join(neutralFolder(place), sep)),
   )
   if (folder.trusted || folder.asked || !concerned || output.json || output.quiet) return configuration
   if (!isTerminal(0) || !isTerminal(2)) return configuration

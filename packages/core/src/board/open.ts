@@ -6,6 +6,7 @@ import type { Configuration } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import { plugboardHome, stateFolder } from '../config/sources.ts'
 import { hostForPrograms } from '../config/start-folder.ts'
+import { urlOf } from '../config/transport-traits.ts'
 import type { WatchedConfiguration } from '../config/watch.ts'
 import { systemHost } from '../host.ts'
 import { givenServers } from './given-servers.ts'
@@ -32,7 +33,8 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   const builtins = createBuiltins({ root: place.root, host, home: own, cacheDir: join(own, 'cache') })
   // Logins are loaded only where a server may need one.
   const remote =
-    options.auth === undefined && (options.watch || configuration.servers.some(({ entry }) => 'url' in entry))
+    options.auth === undefined &&
+    (options.watch || configuration.servers.some(({ entry }) => urlOf(entry) !== undefined))
   const logins = remote
     ? (await import('../auth/index.ts')).loginsFor({ host, stateDir, settings: configuration.logins })
     : undefined
