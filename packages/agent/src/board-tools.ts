@@ -25,7 +25,7 @@ import { type AgentTool, type Batch, type OfferedTools, runCalls, type Toolbox }
 
 /** As much of a board as a run needs. */
 export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'> &
-  Partial<Pick<Board, 'connection'>> &
+  Partial<Pick<Board, 'connect'>> &
   SkillBoard
 
 export interface BoardToolsOptions {
@@ -136,7 +136,7 @@ export class BoardTools implements Toolbox {
     const near = board
       .servers()
       .filter(({ type, state }) => kindOfType(type) === 'in-process' && state === 'pending')
-      .map(({ name }) => board.connection?.(name).settled(signal))
+      .map(({ name }) => board.connect?.(name, { signal }))
     if (near.length === 0) return
     await atMost(this.#host, graceMs, Promise.allSettled(near))
   }

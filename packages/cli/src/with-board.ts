@@ -2,7 +2,7 @@
 // at once by Ctrl-C. A second Ctrl-C does not wait.
 
 import { join, sep } from 'node:path'
-import { type Board, type BoardBehaviour, Cancelled, openBoard } from '@plugboard/core'
+import { type BoardBehaviour, Cancelled, type LocalBoard, openBoard } from '@plugboard/core'
 import { type Configuration, neutralFolder, printable } from '@plugboard/core/config'
 import { startsCommand } from '@plugboard/core/config/transport-traits'
 import { InvalidInput } from '@plugboard/core/errors'
@@ -12,7 +12,7 @@ import { listenForInterrupt } from './shared/interrupt.ts'
 import { isTerminal } from './streams.ts'
 
 export interface OpenedBoard {
-  readonly board: Board
+  readonly board: LocalBoard
   readonly configuration: Configuration
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal

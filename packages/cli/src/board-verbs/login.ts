@@ -30,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }).finally(stop.release)
   // Only the server can tell whether a login is good.
   const row = await withBoard(invocation, async ({ board, signal }) => {
-    await board.connection(name).settled(signal)
+    await board.connect(name, { signal })
     return board
       .servers()
       .map(snapshotRow)
