@@ -23,6 +23,7 @@ import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
 import type { AuditSettings, GatewaySettings, LoginSettings, Settings } from './settings.ts'
 import type { Source } from './sources.ts'
 import { startsIn, withStartFolder } from './start-folder.ts'
+import { fallsBackToSse, isInProcess, startsCommand, urlOf } from './transport-traits.ts'
 import { authorOf, type ProjectRecords, type TrustVerdict, trust } from './trust.ts'
 import { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'
 
@@ -162,7 +163,7 @@ function rankContenders(definitions: readonly Definition[], exclusiveFile: strin
 
 /** Only servers from the embedding program bypass the files: a repository could also write `"type": "sdk"`. */
 function isHandedOver({ entry, source }: Definition): boolean {
-  return entry?.type === 'sdk' && source.scope === 'dynamic'
+  return entry !== undefined && isInProcess(entry) && source.scope === 'dynamic'
 }
 
 function resolveOne(
@@ -237,7 +238,8 @@ function whyDisabled(
 
 /** What stands in the file is checked there; what its variables make of it is only known now. */
 function unusableUrl(entry: ServerEntry, expansions: readonly Expansion[]): DisabledReason | undefined {
-  if (!('url' in entry) || entry.url === undefined || URL.canParse(entry.url)) return undefined
+  const url = urlOf(entry)
+  if (url === undefined || URL.canParse(url)) return undefined
   const inUrl = expansions.filter(({ path }) => path === 'url')
   if (inUrl.length === 0) return undefined
   const missing = inUrl.filter(({ from }) => from === 'missing').map(({ variable }) => variable)
@@ -267,13 +269,13 @@ function notesOn(
   input: ResolveInput,
 ): string[] {
   const notes: string[] = []
-  if (entry.type === 'http' && entry.fallbackToSse)
+  if (fallsBackToSse(entry))
     notes.push(
       'It has a "url" and no "type": Streamable HTTP, and the legacy SSE transport if that answers 4xx.',
     )
   const added = source.authorship === 'repository' && author === 'user'
-  const chosen = entry.type === 'stdio' && entry.cwd !== undefined && (added || isAbsolute(entry.cwd))
-  if (entry.type === 'stdio' && !chosen && !startsIn(entry, source, author, input))
+  const chosen = startsCommand(entry) && entry.cwd !== undefined && (added || isAbsolute(entry.cwd))
+  if (startsCommand(entry) && !chosen && !startsIn(entry, source, author, input))
     notes.push(
       'It starts in a neutral folder, because you have not trusted this one and programs such as npx take code from the folder they start in. `plugboard trust` lets your servers start in the project folder; `cwd` in the entry decides for this one.',
     )
@@ -311,7 +313,7 @@ function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution>
 
 /** Servers found by name or by lock file have no content to compare. */
 function isComparable(entry: ServerEntry): boolean {
-  return entry.type === 'stdio' || ('url' in entry && entry.url !== undefined)
+  return startsCommand(entry) || urlOf(entry) !== undefined
 }
 
 function suppress(draft: Resolution, by: string | undefined): Resolution {

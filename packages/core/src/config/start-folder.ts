@@ -9,6 +9,7 @@ import type { ServerEntry } from './entry.ts'
 import { hashOf } from './fingerprints.ts'
 import { isInside, PROJECT_MARKERS, realPath, upwards } from './project.ts'
 import { type Place, plugboardHome, type Source } from './sources.ts'
+import { isRemoteEntry, startsCommand } from './transport-traits.ts'
 
 /** Our folder in which each such server has its own folder. */
 export function neutralFolder(place: Pick<Place, 'home' | 'env'>): string {
@@ -220,8 +221,8 @@ export function withStartFolder(
   const added = source.authorship === 'repository' && author === 'user'
   const inProject = startsIn(entry, source, author, input)
   const folder = inProject ? input.root : join(input.neutralFolder, folderName(name))
-  if ('headersHelper' in entry && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
-  if (entry.type !== 'stdio') return entry
+  if (isRemoteEntry(entry) && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
+  if (!startsCommand(entry)) return entry
   // A folder that the user typed into an entry of the project is the project's.
   if (entry.cwd !== undefined) return { ...entry, cwd: resolve(added ? input.root : folder, entry.cwd) }
   if (added && !inProject) return { ...entry, cwd: folder, args: argsFrom(input.root, entry.args) }
@@ -237,11 +238,11 @@ export function startsIn(
 ): boolean {
   if (author === 'repository' || source.authorship === 'user') return startsInProject(source, input)
   if (input.folderTrusted) return true
-  if ('headersHelper' in entry && entry.headersHelper !== undefined) {
+  if (isRemoteEntry(entry) && entry.headersHelper !== undefined) {
     const [command = '', ...args] = entry.headersHelper.trim().split(/\s+/)
     return namesOwnScript({ command, args })
   }
-  return entry.type === 'stdio' && namesOwnScript(entry)
+  return startsCommand(entry) && namesOwnScript(entry)
 }
 
 /** Names of configured servers are plain, except one that means something to a package runner. */
