@@ -139,6 +139,19 @@ export const VERBS: readonly VerbSpec[] = [
     load: () => import('./config-verbs/import.ts'),
   },
   {
+    name: 'adopt',
+    group: 'Servers',
+    summary: 'let another client use this board in place of its own servers',
+    usage: 'CLIENT',
+    options: {
+      'dry-run': { type: 'boolean', short: 'n', help: 'show what would change' },
+      undo: { type: 'boolean', help: "put the client's file back" },
+    },
+    completes: 'client',
+    examples: ['plugboard adopt cursor --dry-run', 'plugboard adopt cursor --undo'],
+    load: () => import('./config-verbs/adopt.ts'),
+  },
+  {
     name: 'export',
     group: 'Servers',
     summary: "print the servers in another client's format",

@@ -1,6 +1,8 @@
 // document.ts: one file's text → the definitions and settings it holds. Pure; load.ts reads the text.
+import { isObject } from '../json.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { printable } from '../text/printable.ts'
+import { isOwnEntry, OWN_NAME } from './adopt/own-entry.ts'
 import type { ServerEntry } from './entry.ts'
 import { nameFault } from './names.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, parseDocument, toValue } from './parse.ts'
@@ -97,6 +99,8 @@ export function defineServer(
     source.scope === 'dynamic' && kindOfType((written as { type?: unknown } | null)?.type) === 'in-process'
   const base = { name, source, written, path: prefix, ...(at.line !== undefined && { line: at.line }) }
   const where = { file: source.file, server: name }
+  // An adopted client's entry under our own name: it is meant for the client, and no fault.
+  if (name === OWN_NAME && isObject(written) && isOwnEntry(written)) return { ...base, faults: [] }
   if (fault && !isSdk)
     return {
       ...base,
@@ -122,7 +126,15 @@ export function defineServer(
       ...(schemaFault.hint && { hint: schemaFault.hint }),
     }),
   )
-  return outcome.ok ? { ...base, entry: outcome.entry, faults } : { ...base, faults }
+  if (!outcome.ok) return { ...base, faults }
+  if (isOwnEntry(outcome.entry))
+    return {
+      ...base,
+      entry: { ...outcome.entry, disabled: true },
+      offBecause: 'it is this board itself',
+      faults,
+    }
+  return { ...base, entry: outcome.entry, faults }
 }
 
 /** Only these parts of another product's large files are read. */
