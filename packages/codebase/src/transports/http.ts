@@ -57,11 +57,7 @@ export async function serveHttp(factory: McpServerFactory, options: HttpOptions 
       if (path === '/') return answerPlain(plain, body.value, req, res)
       return toMcp(req as Arrived, res, body.value)
     }
-    const allowed = path === '/mcp' ? ['GET', 'DELETE'] : []
-    if (!allowed.includes(req.method ?? '')) {
-      res.setHeader('Allow', ['POST', ...allowed, 'OPTIONS'].join(', '))
-      return refuse(res, 405, 'POST a JSON-RPC message.')
-    }
+    if (!allowsMethod(path, req, res)) return refuse(res, 405, 'POST a JSON-RPC message.')
     return toMcp(req as Arrived, atOnce(res))
   }
   const server = createServer((req, res) => {
@@ -87,6 +83,13 @@ export async function serveHttp(factory: McpServerFactory, options: HttpOptions 
       clearTimeout(force)
     },
   }
+}
+
+function allowsMethod(path: string, { method = '' }: IncomingMessage, res: ServerResponse): boolean {
+  const allowed = path === '/mcp' ? ['GET', 'DELETE'] : []
+  if (allowed.includes(method)) return true
+  res.setHeader('Allow', ['POST', ...allowed, 'OPTIONS'].join(', '))
+  return false
 }
 
 /** Node types an absent method as undefined; a request that arrived has one. */
