@@ -26,7 +26,7 @@ export interface Invocation {
   options(name: string): readonly string[]
   /** Reads every source; faults in files are reported on stderr, once. */
   configuration(
-    options?: Pick<LoadOptions, 'withLines' | 'refuse'> & { readonly again?: boolean },
+    options?: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> & { readonly again?: boolean },
   ): Promise<Configuration>
 }
 
@@ -50,7 +50,8 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
   const host = systemHost()
   const cwd = startFolder(option('cwd'))
   let loaded: Promise<Configuration> | undefined
-  const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse'>) => {
+  const reported = new Set<string>()
+  const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'>) => {
     const configuration = await loadConfiguration({
       host,
       cwd,
@@ -59,10 +60,11 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
       approveProject: flag('approve-project'),
       ...more,
     })
-    reportDiagnostics(
-      output,
-      configuration.diagnostics.filter((one) => concerns(parsed, output, one)),
-    )
+    const fresh = configuration.diagnostics.filter((one) => {
+      const key = JSON.stringify([one.file, one.line, one.path, one.message])
+      return concerns(parsed, output, one) && !reported.has(key) && reported.add(key)
+    })
+    reportDiagnostics(output, fresh)
     return configuration
   }
   return {

@@ -25,8 +25,12 @@ export interface VerbSpec {
   /** What follows the verb. */
   readonly usage: string
   readonly options?: Readonly<Record<string, OptionSpec>>
+  /** Options that the verb does not know are arguments of what it calls: `--key value` is `key=value`. */
+  readonly takesArguments?: 'tool' | 'prompt'
   /** What a positional is, for completion. */
   readonly completes?: 'server' | 'client' | 'shell' | 'project-server'
+  /** The forms that a word of `usage` may have, each with its meaning. */
+  readonly forms?: readonly (readonly [form: string, meaning: string])[]
   /** A line or two of example. */
   readonly examples?: readonly string[]
   readonly load: (live: LoadLive) => Promise<VerbModule>

@@ -17,6 +17,12 @@ const SAMPLE: OptionSpec = {
   help: 'servers may ask for a model; you write its answers on the terminal',
 }
 
+const USE_AD_HOC: OptionSpec = {
+  type: 'boolean',
+  short: 'y',
+  help: 'use a server given by its URL or command without asking',
+}
+
 const FORCE: OptionSpec = { type: 'boolean', short: 'f', help: 'replace a server that already exists' }
 
 export const VERBS: readonly VerbSpec[] = [
@@ -231,35 +237,63 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'tools',
     group: 'Use',
-    summary: 'list the tools of the servers',
-    usage: '[SERVER]',
+    summary: 'list the tools of the servers, or show one in full',
+    usage: '[SERVER] [TOOL]',
+    forms: [
+      ['SERVER', 'its tools'],
+      ['SERVER.TOOL, SERVER TOOL', 'one tool in full: arguments, result, an example to copy'],
+      ['URL, "COMMAND"', 'in place of SERVER: a server that is in no file; you are asked first'],
+    ],
     options: {
       search: { type: 'string', value: 'QUERY', help: 'only the tools that match, best first' },
       cost: { type: 'boolean', help: "show how many tokens of a model's context the definitions take" },
       changes: { type: 'boolean', help: 'tools that changed since they were last used' },
       accept: { type: 'boolean', help: 'show the changes and accept them' },
+      yes: USE_AD_HOC,
       sample: SAMPLE,
     },
     completes: 'server',
-    examples: ['plugboard tools --search "read a file"'],
+    examples: [
+      'plugboard tools --search "read a file"',
+      'plugboard tools memory.create_entities',
+      'plugboard tools https://example.com/mcp',
+    ],
     load: (live) => live('tools'),
   },
   {
     name: 'call',
     group: 'Use',
     summary: 'call a tool',
-    usage: 'TOOL [KEY=VALUE | KEY:=JSON …]',
+    usage: 'TOOL [KEY=VALUE …]',
+    forms: [
+      ['SERVER.TOOL, SERVER TOOL', 'a tool of a server; mcp__server__tool is the same'],
+      ['TOOL', 'a name that only one server has'],
+      ['URL TOOL, "COMMAND" TOOL', 'a tool of a server that is in no file; you are asked first'],
+      [
+        'KEY=VALUE, --KEY VALUE',
+        "an argument, typed by the tool's schema; the same key again adds to a list",
+      ],
+      ['KEY=@FILE', 'the text of a file; @- is stdin'],
+      ['KEY:=JSON', 'a value in JSON'],
+      ['JSON', 'a JSON object with several arguments'],
+    ],
+    takesArguments: 'tool',
     options: {
       args: { type: 'string', value: 'JSON', help: 'the arguments as a JSON object; - reads it from stdin' },
       full: {
         type: 'boolean',
         help: 'all of a long text on a terminal; a pipe and --json always get all of it',
       },
+      yes: USE_AD_HOC,
       sample: SAMPLE,
     },
     examples: [
       'plugboard call codebase.search_code query=openBoard max_results=5',
-      `plugboard call mcp__files__read_file --args '{"path": "README.md"}'`,
+      'plugboard call codebase search_code --query openBoard --max-results 5',
+      `plugboard call files.write_file path=notes.md content=@draft.md`,
+      `plugboard call get-sum '{"a": 1, "b": 2}'`,
+      'plugboard call https://example.com/mcp search query=looms',
+      'plugboard call "npx -y @modelcontextprotocol/server-everything" echo message=hi --yes',
     ],
     load: (live) => live('call'),
   },
@@ -304,6 +338,11 @@ export const VERBS: readonly VerbSpec[] = [
     group: 'Use',
     summary: 'fill in a prompt',
     usage: 'SERVER NAME [KEY=VALUE …]',
+    forms: [
+      ['KEY=VALUE, --KEY VALUE', 'an argument'],
+      ['KEY=@FILE', 'the text of a file; @- is stdin'],
+    ],
+    takesArguments: 'prompt',
     completes: 'server',
     load: (live) => live('prompt'),
   },
