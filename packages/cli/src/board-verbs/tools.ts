@@ -17,15 +17,16 @@ import { type OpenedBoard, withBoard } from '../with-board.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const given = words(invocation, ['SERVER', 'TOOL'], 2)
   const { servers } = await invocation.configuration()
-  const { server, tool } = await askedFor(
+  const asked = await askedFor(
     invocation,
     given,
     servers.map(({ name }) => name),
   )
+  const { server, tool } = asked
   return withBoard(
     invocation,
     async (opened) => {
-      if (tool !== undefined) return showOne(invocation, opened, tool, server)
+      if (tool !== undefined) return showOne(invocation, opened, asked)
       await connect(invocation, opened, server)
       if (invocation.flag('changes') || invocation.flag('accept'))
         return reviewChanges(invocation, opened, server)
@@ -39,12 +40,19 @@ export async function run(invocation: Invocation): Promise<number> {
   )
 }
 
+interface Asked {
+  readonly server?: string | undefined
+  readonly tool?: string
+  /** The name of a tool alone, without its server. */
+  readonly bare?: boolean
+}
+
 /** All tools, those of one server, or one tool: `server.tool`, `server tool` or a bare name. */
 async function askedFor(
   invocation: Invocation,
   [first, second]: readonly string[],
   servers: readonly string[],
-): Promise<{ readonly server?: string | undefined; readonly tool?: string }> {
+): Promise<Asked> {
   if (first === undefined) return {}
   const isTool = first.startsWith('mcp__') || servers.some((server) => first.startsWith(`${server}.`))
   if (isTool && second === undefined) return { tool: first }
@@ -56,22 +64,20 @@ async function askedFor(
   // A word that is close to a server's name is more likely a slip than a tool.
   if (servers.includes(first) || first.includes('.') || nearest(first, servers) !== undefined)
     return { server: first }
-  return { tool: first }
+  return { tool: first, bare: true }
 }
 
 async function showOne(
   invocation: Invocation,
   opened: OpenedBoard,
-  name: string,
-  server: string | undefined,
+  { server, tool: name = '', bare = false }: Asked,
 ): Promise<number> {
   const { output } = invocation
   const { board, signal } = opened
-  const isBare = server === undefined && !name.startsWith('mcp__') && board.serversMeant(name).length === 0
-  if (isBare) await allServers(invocation, opened)
+  if (bare) await allServers(invocation, opened)
   // A server that does not exist is the error, not a tool of it.
-  if (server !== undefined) board.connection(server)
-  const tool = isBare
+  if (server !== undefined) await board.toolsOf(server, { signal })
+  const tool = bare
     ? onlyToolNamed(board, name)
     : await board.tool(server === undefined ? name : `${server}.${name}`, { signal })
   output.result({ tools: [toolRow(tool)] }, () => {

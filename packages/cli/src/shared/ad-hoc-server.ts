@@ -22,7 +22,7 @@ type AdHocEntry =
 export async function addAdHocServer(invocation: Invocation, target: string): Promise<string> {
   const entry = adHocEntry(target, invocation.cwd)
   const { servers } = await invocation.configuration()
-  const signature = signatureOf(entry.type === 'stdio' ? { ...entry, env: {} } : { ...entry, headers: {} })
+  const signature = signatureOf('command' in entry ? { ...entry, env: {} } : { ...entry, headers: {} })
   // A server of the files keeps its name, and with it its headers, its login and the rules about it.
   const known = servers.find((server) => !server.disabled && server.signature === signature)
   if (known) return known.name
@@ -83,16 +83,16 @@ export function splitCommand(line: string): readonly string[] {
 async function requireConsent(invocation: Invocation, entry: AdHocEntry): Promise<void> {
   if (invocation.flag('yes')) return
   const { output } = invocation
-  const shown = entry.type === 'stdio' ? [entry.command, ...entry.args].map(shellWord).join(' ') : entry.url
+  const shown = 'command' in entry ? [entry.command, ...entry.args].map(shellWord).join(' ') : entry.url
   const safe = oneLine(shown, 2000)
-  const way = `plugboard add NAME ${entry.type === 'stdio' ? `-- ${safe}` : safe}`
+  const way = `plugboard add NAME ${'command' in entry ? `-- ${safe}` : safe}`
   if (output.json || !isTerminal(0) || !isTerminal(2))
     throw new PermissionDenied(`"${oneLine(shown, 100)}" is not one of your servers.`, {
       hint: `Add --yes to use it for this command, or keep it: ${way}`,
     })
   const { asksYes } = await import('../config-verbs/trust.ts')
   const question =
-    entry.type === 'stdio'
+    'command' in entry
       ? `Start \`${safe}\`${entry.cwd === undefined ? '' : ` in ${shortPath(entry.cwd)}`}, a program with all your rights, for this command?`
       : `Connect to ${safe} for this command?`
   if (!(await asksYes(question)))
@@ -102,7 +102,7 @@ async function requireConsent(invocation: Invocation, entry: AdHocEntry): Promis
 /** `mcp.example.com` → `mcp-example-com`; `npx -y @scope/server-x@1` → `server-x`. */
 function nameOf(entry: AdHocEntry): string {
   const raw =
-    entry.type === 'stdio'
+    'command' in entry
       ? packageName(entry.command, entry.args)
       : new URL(entry.url).host.replace(/^www\./, '')
   const name = raw
