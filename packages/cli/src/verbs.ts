@@ -1,5 +1,6 @@
 // verbs.ts: the table of everything the command can do. Help, completion and parsing are made from it; a verb's
 // code is loaded only when it runs, because start-up time is a feature. The verbs of the group Use are in use-verbs.ts.
+import { OFFERED_TRANSPORTS } from '@plugboard/core/config/transport-traits'
 import type { OptionSpec, VerbSpec } from './spec.ts'
 import { USE_VERBS } from './use-verbs.ts'
 

@@ -13,11 +13,12 @@ import { type CallTarget, callTarget, onlyToolNamed } from '../shared/call-targe
 import { noteAbsent } from '../shared/missing-servers.ts'
 import { forStdout, oneLine } from '../shared/sanitize.ts'
 import { argumentFiles, readStdin } from '../shared/stdin.ts'
+import { connectTimeout, timeoutOption } from '../shared/timeouts.ts'
 import { GLOBAL_OPTIONS } from '../spec.ts'
 import { isTerminal } from '../streams.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
-import { connectTimeout, type OpenedBoard, timeoutOption, withBoard } from '../with-board.ts'
+import { type OpenedBoard, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const words = [...invocation.positionals, ...invocation.rest]

@@ -6,8 +6,9 @@ import { EXIT } from '../output.ts'
 import { readTexts } from '../shared/arguments.ts'
 import { forStdout, oneLine } from '../shared/sanitize.ts'
 import { argumentFiles } from '../shared/stdin.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
+import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server, name, ...typed] = [...invocation.positionals, ...invocation.rest]
