@@ -2,8 +2,7 @@
 import { parseArgs } from 'node:util'
 import { InvalidInput } from '@plugboard/core/errors'
 import { nearest } from '@plugboard/core/text/nearest'
-import { isTopic } from './help-topics.ts'
-import { GLOBAL_OPTIONS, type OptionSpec, type Parsed, type VerbSpec } from './spec.ts'
+import { GLOBAL_OPTIONS, isTopic, type OptionSpec, type Parsed, type VerbSpec } from './spec.ts'
 import { findVerb, SPELLINGS, VERBS } from './verbs.ts'
 
 export function parseCommandLine(argv: readonly string[]): Parsed {

@@ -35,6 +35,7 @@ export function createInvocation(
   const host = systemHost()
   const cwd = startFolder(option('cwd'))
   let loaded: Promise<Configuration> | undefined
+  let asked: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> = {}
   const reported = new Set<string>()
   const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'>) => {
     const configuration = await loadConfiguration({
@@ -65,7 +66,9 @@ export function createInvocation(
     option,
     options,
     configuration: ({ again = false, ...more } = {}) => {
-      if (again || !loaded) loaded = load(more)
+      // What an earlier read was told stays true of a later one.
+      asked = { ...asked, ...more }
+      if (again || !loaded) loaded = load(asked)
       return loaded
     },
   }

@@ -1,9 +1,8 @@
 // help.ts: help text, made from the table of verbs.
 import { type Colors, withoutCodes } from './colors.ts'
 import { EXIT_CODES } from './exit-codes.ts'
-import { isTopic } from './help-topics.ts'
 import { textColumns, wrapped } from './shared/wrap.ts'
-import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
+import { GLOBAL_OPTIONS, isTopic, type OptionSpec, type VerbSpec } from './spec.ts'
 import { VERBS } from './verbs.ts'
 
 /** About one verb, about a topic, or about everything. */

@@ -91,3 +91,11 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   help: { type: 'boolean', short: 'h', help: 'show this help' },
   version: { type: 'boolean', short: 'V', help: 'print the version' },
 }
+
+/** What `plugboard help` explains besides verbs. */
+export const TOPICS = ['exit-codes'] as const
+export type Topic = (typeof TOPICS)[number]
+
+export function isTopic(word: unknown): word is Topic {
+  return TOPICS.some((topic) => topic === word)
+}

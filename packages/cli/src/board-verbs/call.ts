@@ -6,7 +6,6 @@ import { TOOL_LIMITS } from '@plugboard/core/limits'
 import { nearest } from '@plugboard/core/text/nearest'
 import type { Invocation } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
-import { addAdHocServer } from '../shared/ad-hoc-server.ts'
 import { readArguments, unknownArguments } from '../shared/arguments.ts'
 import { callJson, pipedText, shownText } from '../shared/call-output.ts'
 import { type CallTarget, callTarget, onlyToolNamed } from '../shared/call-target.ts'
@@ -19,6 +18,7 @@ import { isTerminal } from '../streams.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
+import { addAdHocServer } from './ad-hoc-server.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const words = [...invocation.positionals, ...invocation.rest]

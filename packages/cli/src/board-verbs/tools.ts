@@ -4,7 +4,6 @@ import { nearest } from '@plugboard/core/text/nearest'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
-import { addAdHocServer } from '../shared/ad-hoc-server.ts'
 import { isAdHoc, onlyToolNamed } from '../shared/call-target.ts'
 import { allServers } from '../shared/missing-servers.ts'
 import { oneLine } from '../shared/sanitize.ts'
@@ -13,6 +12,7 @@ import { toolView } from '../shared/tool-view.ts'
 import { textColumns } from '../shared/wrap.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
+import { addAdHocServer } from './ad-hoc-server.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const given = words(invocation, ['SERVER', 'TOOL'], 2)

@@ -5,9 +5,9 @@ import { signatureOf } from '@plugboard/core/config'
 import { InvalidInput, PermissionDenied } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { shortPath } from '../output.ts'
+import { shellWord } from '../shared/call-target.ts'
+import { oneLine } from '../shared/sanitize.ts'
 import { isTerminal } from '../streams.ts'
-import { shellWord } from './call-target.ts'
-import { oneLine } from './sanitize.ts'
 
 type AdHocEntry =
   | { readonly type: 'http' | 'sse' | 'ws'; readonly url: string }
