@@ -35,7 +35,9 @@ export function createInvocation(
   const host = systemHost()
   const cwd = startFolder(option('cwd'))
   let loaded: Promise<Configuration> | undefined
-  const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse'>) => {
+  let asked: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> = {}
+  const reported = new Set<string>()
+  const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'>) => {
     const configuration = await loadConfiguration({
       host,
       cwd,
@@ -44,10 +46,11 @@ export function createInvocation(
       approveProject: flag('approve-project'),
       ...more,
     })
-    reportDiagnostics(
-      output,
-      configuration.diagnostics.filter((one) => concerns(parsed, output, one)),
-    )
+    const fresh = configuration.diagnostics.filter((one) => {
+      const key = JSON.stringify([one.file, one.line, one.path, one.message])
+      return concerns(parsed, output, one) && !reported.has(key) && reported.add(key)
+    })
+    reportDiagnostics(output, fresh)
     return configuration
   }
   return {
@@ -63,7 +66,9 @@ export function createInvocation(
     option,
     options,
     configuration: ({ again = false, ...more } = {}) => {
-      if (again || !loaded) loaded = load(more)
+      // What an earlier read was told stays true of a later one.
+      asked = { ...asked, ...more }
+      if (again || !loaded) loaded = load(asked)
       return loaded
     },
   }

@@ -84,7 +84,7 @@ export function isInterruption(error: unknown): boolean {
   return isUnsaid(error) || ((error instanceof IoError || isTerminalError(error)) && !wasNeverSent(error))
 }
 
-/** Somebody answered, but not with how the request ended: a body that is not MCP, or a proxy that lost its server. */
+/** A response came, but not one that says how the request ended: a body that is not MCP, or a proxy that lost its server. */
 export function isUnsaid(error: unknown): boolean {
   const status = httpStatus(error)
   return error instanceof UnreadableAnswer || status === 502 || status === 504

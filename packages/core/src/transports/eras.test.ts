@@ -51,14 +51,14 @@ async function serve(args: string[], env: Record<string, string> = {}): Promise<
   const port = Number(/port (\d+)/i.exec(said)?.[1])
   // Some report it a moment before they do it.
   let listens = false
-  const knock = () =>
+  const tryConnect = () =>
     connect(port, '127.0.0.1')
       .once('connect', function (this: Socket) {
         listens = true
         this.destroy()
       })
-      .once('error', () => setTimeout(knock, 20))
-  knock()
+      .once('error', () => setTimeout(tryConnect, 20))
+  tryConnect()
   await until(() => listens, `port ${port} is open`)
   return { port, said: () => said }
 }
