@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { encodeHeader, paramHeaders, scanHeaders } from './param-headers.ts'
+import { encodeHeader } from '../transports/mcp-headers.ts'
+import { paramHeaders, scanHeaders } from './param-headers.ts'
 
 const marked = (extra: object) => ({ type: 'object', properties: { a: { type: 'string', ...extra } } })
 
