@@ -12,7 +12,7 @@ import { ensureInstalled, root } from './ensure-install.mjs'
 import { compileCheck } from './lib/compile-check.mjs'
 import { importGraph, typescriptIn } from './lib/import-graph.mjs'
 import { mutantsOf, withMutant } from './lib/mutants.mjs'
-import { copyOfTree, mutationRunner, replaceFile } from './lib/mutation-run.mjs'
+import { copyOfTree, endHosts, mutationRunner, replaceFile } from './lib/mutation-run.mjs'
 import { sampleOf } from './lib/sample.mjs'
 import { markdownTable, plainTable } from './lib/table.mjs'
 
@@ -74,6 +74,7 @@ const until = started + Number(options.minutes) * 60_000
 const clean = copyOfTree()
 const copies = Array.from({ length: Number(options.workers) }, copyOfTree)
 process.on('exit', () => {
+  endHosts()
   for (const dir of [clean, ...copies]) rmSync(dir, { recursive: true, force: true })
 })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
@@ -86,19 +87,23 @@ async function tryMutant(dir, mutant) {
   const accepted = reasonToAccept(mutant)
   if (accepted) return { result: 'equivalent', by: accepted }
   replaceFile(dir, mutant.file, withMutant(mutant.text, mutant))
+  const edited = [mutant.file]
   try {
-    if (!compiles(dir)) return { result: 'no code', by: 'the compiler' }
     const { beside, beyond } = mutant.area
-    const inProcess = await notice(dir, graph.testsFor(mutant.file, beside), { built: true })
-    if (inProcess.noticed || options.quick) return resultOf(inProcess)
+    // A quick run asks the compiler last: most edits are noticed, and the tests are faster.
+    if (!options.quick && !compiles(dir)) return NO_CODE
+    const inProcess = await notice(dir, graph.testsFor(mutant.file, beside), { built: true, edited })
+    if (inProcess.noticed) return resultOf(inProcess)
+    if (options.quick) return compiles(dir) ? resultOf(inProcess) : NO_CODE
     const commandTests = beyond.flatMap((path) => [...typescriptIn(join(root, path))])
     const files = commandTests.filter((path) => path.endsWith('.test.ts')).map((path) => relative(root, path))
-    return resultOf(await notice(dir, files, { built: false }))
+    return resultOf(await notice(dir, files, { built: false, edited }))
   } finally {
     replaceFile(dir, mutant.file, mutant.text)
   }
 }
 
+const NO_CODE = { result: 'no code', by: 'the compiler' }
 const resultOf = ({ noticed, by }) => ({ result: noticed ? 'noticed' : 'UNNOTICED', by })
 
 const ran = []
@@ -119,6 +124,7 @@ await Promise.all(
   }),
 )
 
+endHosts()
 const rows = areas.map((area) => {
   const mine = ran.filter((one) => one.area === area)
   const noticed = mine.filter(({ result }) => result === 'noticed').length

@@ -16,6 +16,7 @@ import { root } from '../ensure-install.mjs'
 
 /** A first run gives a test less time than the project does; a second run, alone, gives the project's time. */
 const FIRST_TEST_MS = 20_000
+const TEST_MS = 60_000
 /** A runner that reports nothing for this long is blocked: no test and no hook may take so long. */
 const SILENT_MS = 200_000
 
@@ -40,24 +41,88 @@ export function replaceFile(dir, file, text) {
   writeFileSync(join(dir, file), text)
 }
 
+/** One long-lived vitest for each copy, started when it is first needed and again after it was blocked. */
+const hosts = new Map()
+
+function hostOf(dir) {
+  const known = hosts.get(dir)
+  if (known) return known
+  const script = join(dir, 'scripts/lib/test-host.mjs')
+  const env = { ...process.env, PLUGBOARD_TEST_BUILT: '1', NODE_ENV: 'test', VITEST: 'true' }
+  const child = spawn(process.execPath, [script], {
+    cwd: dir,
+    env,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    detached: true,
+  })
+  const host = { child, onMessage: () => {}, ready: undefined }
+  host.ready = new Promise((resolve, reject) => {
+    child.once('message', resolve)
+    child.once('exit', () => {
+      hosts.delete(dir)
+      reject(new Error('the test host ended'))
+    })
+  })
+  host.ready.catch(() => {})
+  child.on('message', (message) => host.onMessage(message))
+  child.on('exit', () => host.onMessage({ done: true, failure: { by: 'the test host ended', timed: true } }))
+  hosts.set(dir, host)
+  return host
+}
+
+function endHost(dir) {
+  const host = hosts.get(dir)
+  hosts.delete(dir)
+  try {
+    if (host) process.kill(-host.child.pid, 'SIGKILL')
+  } catch {}
+}
+
+/** Ends the runners of all copies. */
+export function endHosts() {
+  for (const dir of [...hosts.keys()]) endHost(dir)
+}
+
 /**
- * Runs test files in the given order until the first failure. `{ result: 'passed' }`, or `failed` with the test file, the
+ * Runs test files in the given order until the first failure: `{ result: 'passed' }`, or `failed` with the test file, the
  * name of the test and whether time was involved; `file` is undefined when no test failed but the run did.
  */
-function runOnce(dir, tests, { built, testMs }) {
+async function runInHost(dir, tests, { testMs, edited }) {
+  const host = hostOf(dir)
+  await host.ready
+  return await new Promise((resolve) => {
+    const blocked = () => {
+      endHost(dir)
+      resolve({
+        result: 'failed',
+        file: tests.length === 1 ? tests[0] : undefined,
+        by: 'the runner was blocked',
+        timed: true,
+      })
+    }
+    let timer = setTimeout(blocked, SILENT_MS)
+    host.onMessage = ({ done, failure }) => {
+      clearTimeout(timer)
+      if (!done) timer = setTimeout(blocked, SILENT_MS)
+      else resolve(failure ? { result: 'failed', ...failure } : { result: 'passed' })
+    }
+    host.child.send({ edited, tests, testMs })
+  })
+}
+
+/** The same in a vitest of its own, which builds the command first. */
+function runWithCommand(dir, tests) {
   const vitest = join(dir, 'node_modules/vitest/vitest.mjs')
   const report = join(dir, 'node_modules/.mutation-report.json')
   rmSync(report, { force: true })
-  const limits = testMs ? [`--testTimeout=${testMs}`] : []
   const reporters = ['--reporter=verbose', '--reporter=json', `--outputFile.json=${report}`]
   const config = ['--config', 'test/mutation/vitest.config.ts', '--root', '.']
-  const args = [vitest, 'run', '--bail=1', '--maxWorkers=1', '--no-color', ...config, ...limits, ...reporters]
+  const args = [vitest, 'run', '--bail=1', '--maxWorkers=1', '--no-color', ...config, ...reporters]
   const child = spawn(process.execPath, [...args, ...tests], {
     cwd: dir,
     env: {
       ...process.env,
       PLUGBOARD_TEST_ORDER: JSON.stringify(tests),
-      ...(built && { PLUGBOARD_TEST_BUILT: '1' }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -86,7 +151,7 @@ function runOnce(dir, tests, { built, testMs }) {
       clearTimeout(timer)
       process.removeListener('exit', endAll)
       if (code === 0) resolve({ result: 'passed' })
-      else resolve({ result: 'failed', output, ...firstFailure(dir, report, { output, blocked, tests }) })
+      else resolve({ result: 'failed', ...firstFailure(dir, report, { output, blocked, tests }) })
     })
   })
 }
@@ -122,40 +187,40 @@ function firstFailure(dir, report, { output, blocked, tests }) {
 
 /** Runs tests against edits; `clean` is a copy of the tree that is never edited. */
 export function mutationRunner(clean) {
+  const run = (dir, tests, { built, testMs = TEST_MS, edited = [] }) =>
+    built ? runInHost(dir, tests, { testMs, edited }) : runWithCommand(dir, tests)
   const passesClean = new Map()
-  /** One clean run for each test file that failed somewhere; a file that fails clean too is not asked again. */
+  /** One clean run for each test file that failed somewhere; a file that fails clean too is not run again. */
   const isSound = (file, built) => {
     if (!passesClean.has(file)) {
       const before = [...passesClean.values()].at(-1)
-      const run = async () => {
+      const check = async () => {
         await before
         for (let attempt = 0; attempt < 2; attempt++)
-          if ((await runOnce(clean, [file], { built })).result === 'passed') return true
+          if ((await run(clean, [file], { built })).result === 'passed') return true
         console.log(`ignored: ${file} fails without any edit`)
         return false
       }
-      passesClean.set(file, run())
+      passesClean.set(file, check())
     }
     return passesClean.get(file)
   }
 
   /** `{ noticed, by }` for the edit that the copy has now. `built`: these tests do not run the command. */
-  return async function notice(dir, tests, { built }) {
+  return async function notice(dir, tests, { built, edited }) {
     let left = tests
     while (left.length > 0) {
-      const ran = await runOnce(dir, left, { built, testMs: built ? FIRST_TEST_MS : undefined })
+      const ran = await run(dir, left, { built, edited, testMs: FIRST_TEST_MS })
       if (ran.result === 'passed') return { noticed: false }
-      const suspects = ran.file ? [ran.file] : left
       if (ran.timed || !built) {
-        const again = await runOnce(dir, suspects, { built })
+        const again = await run(dir, ran.file ? [ran.file] : left, { built, edited })
         if (again.result === 'passed') {
           console.log(`not repeated: ${ran.by}`)
           left = ran.file ? left.slice(left.indexOf(ran.file) + 1) : []
           continue
         }
       }
-      if (!ran.file || (await isSound(ran.file, built)))
-        return { noticed: true, by: ran.by, output: ran.output }
+      if (!ran.file || (await isSound(ran.file, built))) return { noticed: true, by: ran.by }
       left = left.filter((test) => test !== ran.file)
     }
     return { noticed: false }

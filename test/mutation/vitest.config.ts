@@ -4,11 +4,13 @@ import { mergeConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import base from '../../vitest.config.ts'
 
-const order: readonly string[] = JSON.parse(process.env['PLUGBOARD_TEST_ORDER'] ?? '[]')
+/** Read at each run: one runner serves many edits. */
+const order = (): readonly string[] => JSON.parse(process.env['PLUGBOARD_TEST_ORDER'] ?? '[]')
 
 class Ordered extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) => order.indexOf(relative(process.cwd(), moduleId))
+    const wanted = order()
+    const place = ({ moduleId }: TestSpecification) => wanted.indexOf(relative(process.cwd(), moduleId))
     return files.toSorted((a, b) => place(a) - place(b))
   }
 }
