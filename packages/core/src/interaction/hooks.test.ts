@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { heldHost, until } from '../connection/fixtures/kit.ts'
 import { type Host, systemHost } from '../host.ts'
-import { type Hook, Hooks, readHooks } from './hooks.ts'
+import { type Hook, type HookInput, Hooks, readHooks } from './hooks.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -206,7 +206,7 @@ describe('what a hook after a call returns', () => {
 
   it('replaces what a failure says, and the next hook reads that', async () => {
     const seen: unknown[] = []
-    const failing = (run: (input: { readonly error?: unknown }) => unknown): Hook => ({
+    const failing = (run: (input: HookInput) => unknown): Hook => ({
       event: 'PostToolUseFailure',
       run: { kind: 'function', call: (input) => run(input) },
     })
