@@ -125,7 +125,7 @@ describe('permission for a call', () => {
   it.each([
     ['rule', /change that rule/],
     ['channel', /change that rule/],
-    ['nobody', /permissions\.allow/],
+    ['no-user', /permissions\.allow/],
   ] as const)('by %s has a way out', (kind, hint) => {
     expect(wayOut({ outcome: 'deny', reason: { kind, text: '' } })).toMatch(hint)
   })
