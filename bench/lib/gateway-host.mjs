@@ -52,8 +52,9 @@ const url =
       : await gateway({ servers: [stdio] })
 process.stdout.write(`${url}\n`)
 process.stdin.on('end', () => process.exit(0)).resume()
-process.on('message', () => {
-  globalThis.gc?.()
+process.on('message', (what) => {
+  if (what === 'memory') globalThis.gc?.()
   const { rss, heapUsed } = process.memoryUsage()
-  process.send?.({ rss, heapUsed })
+  const { user, system } = process.cpuUsage()
+  process.send?.({ rss, heapUsed, cpuMs: (user + system) / 1000 })
 })

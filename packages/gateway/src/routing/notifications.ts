@@ -40,7 +40,7 @@ const SETTLE_MS = 50
 
 export class NotificationHub {
   readonly #board: Board
-  readonly #questions: ServerRequestRouter
+  readonly #router: ServerRequestRouter
   readonly #listeners = new Set<Listener>()
   /** The subscribed resources; the server is told of the first subscriber and of the last. */
   readonly #followed = new Map<string, Following>()
@@ -55,10 +55,10 @@ export class NotificationHub {
   #level: number | undefined
 
   /** `isWhole`: the exposure shows everything that is served. */
-  constructor(board: Board, questions: ServerRequestRouter, isWhole: (exposure: Exposure) => boolean) {
+  constructor(board: Board, router: ServerRequestRouter, isWhole: (exposure: Exposure) => boolean) {
     this.#isWhole = isWhole
     this.#board = board
-    this.#questions = questions
+    this.#router = router
     this.#stops = [
       board.on('resource-updated', ({ server, uri }) => this.#updated({ server, uri })),
       board.on('notification', ({ server, method, params }) => this.#notified(server, method, params)),
@@ -218,16 +218,16 @@ export class NotificationHub {
     if (method === 'notifications/message') this.#logged(server, params)
     // The id is the server's own; only the client that was sent to the URL knows it.
     else if (method === 'notifications/elicitation/complete')
-      this.#questions.clientOf(server)?.notify(method, params)
+      this.#router.clientOf(server)?.notify(method, params)
   }
 
   #logged(server: string, params: Json): void {
-    const exchange = this.#questions.exchangeOf(server)
-    const client: Client | undefined = exchange?.client ?? this.#questions.clientOf(server)
+    const request = this.#router.requestOf(server)
+    const client: Client | undefined = request?.client ?? this.#router.clientOf(server)
     if (!client || !wants(client.logLevel, params.level)) return
     const logger = typeof params.logger === 'string' ? `${server}/${params.logger}` : server
     const line = { ...params, logger }
-    if (exchange) exchange.notify('notifications/message', line)
+    if (request) request.notify('notifications/message', line)
     else if (client.era === 'legacy') client.notify('notifications/message', line)
   }
 }

@@ -2,7 +2,6 @@
 // codes and fixed sentences only: a server's own error output may hold secrets, and is only for the operator.
 import type { Board, ServerSnapshot } from '@plugboard/core'
 import type { Exposure } from '../access/exposure.ts'
-import type { Client } from '../client-request.ts'
 import { SENTENCES } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Json } from '../json-rpc.ts'
@@ -26,9 +25,8 @@ export function instructions(board: Board, exposure: Exposure): string {
   return lines.join('\n')
 }
 
-export function statusOf(gateway: Gateway, client: Client): Json {
-  const exposure = gateway.exposureOf(client)
-  const view = gateway.view(client)
+export function statusOf(gateway: Gateway, exposure: Exposure): Json {
+  const view = gateway.view(exposure)
   const servers = gateway.board
     .servers()
     .filter(({ name }) => exposure.server(name))
@@ -43,8 +41,8 @@ export function statusOf(gateway: Gateway, client: Client): Json {
       }
     })
   // Both are about everything that is served.
-  const names = gateway.isNarrow(client) ? [] : gateway.refusedNames()
-  const configuration = gateway.isNarrow(client) ? [] : gateway.board.configurationFaults()
+  const names = gateway.isNarrow(exposure) ? [] : gateway.refusedNames()
+  const configuration = gateway.isNarrow(exposure) ? [] : gateway.board.configurationFaults()
   const status = {
     servers,
     ...(names.length > 0 && { names }),
