@@ -22,7 +22,7 @@ export async function forwardCall(
   const sent = serverParams(gateway, server, params, request)
   // The client decides what runs in parallel, as it would with the server itself.
   const result = await gateway.serverRequests.during(server, request, (onTask) =>
-    gateway.board.pass(server, tool.name, sent, context, { concurrent: true, onTask }),
+    gateway.board.link.pass(tool.tool, sent, context, { concurrent: true, onTask }),
   )
   return withPublicUris(gateway, server, result, 'content')
 }
@@ -40,7 +40,7 @@ export async function forwardRequest(
   const onProgress = progressOf(params, request)
   const sent = serverParams(gateway, server, params, request)
   return await gateway.serverRequests.during(server, request, () =>
-    gateway.board.request(server, method, sent, { signal, onProgress }),
+    gateway.board.link.request(server, method, sent, { signal, onProgress }),
   )
 }
 

@@ -1,6 +1,6 @@
 // gateway.ts: the board as one server: what each client sees of it, and where a name that a client uses leads. It knows no
 // transport and no era; methods.ts says what a method does, forward.ts passes requests on, views/ owns the names.
-import type { Board } from '@plugboard/core'
+import type { LocalBoard } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { EVERYTHING, type Exposure } from './access/exposure.ts'
 import type { Client, ClientRequest } from './client-request.ts'
@@ -44,7 +44,7 @@ export interface GatewayOptions {
  * const { url } = await serveHttp(gateway, { grants: [] }) // loopback, no token
  */
 export async function openGateway(
-  open: (wiring: Wiring) => Promise<Board>,
+  open: (wiring: Wiring) => Promise<LocalBoard>,
   options: GatewayOptions = {},
 ): Promise<Gateway> {
   const router = new ServerRequestRouter(options.ask ?? 'client', options.roots ?? (() => ({ roots: [] })))
@@ -54,7 +54,7 @@ export async function openGateway(
 type Asker = Pick<ClientRequest, 'client' | 'signal'>
 
 export class Gateway {
-  readonly board: Board
+  readonly board: LocalBoard
   readonly serverRequests: ServerRequestRouter
   readonly metrics = new Metrics()
   readonly notifications: NotificationHub
@@ -71,7 +71,7 @@ export class Gateway {
   #closing: Promise<void> | undefined
   #isAwake = false
 
-  constructor(board: Board, router: ServerRequestRouter, options: GatewayOptions) {
+  constructor(board: LocalBoard, router: ServerRequestRouter, options: GatewayOptions) {
     this.board = board
     this.serverRequests = router
     this.expose = options.expose ?? EVERYTHING
@@ -81,7 +81,7 @@ export class Gateway {
     this.#names = options.names ?? 'mcp'
     this.knowsNames = (options.nameStore?.known.size ?? 0) > 0
     router.bind((server) => {
-      const { state } = board.connection(server)
+      const { state } = board.link.connection(server)
       return state.kind === 'connected' ? state.session.era : undefined
     })
     this.notifications = new NotificationHub(board, router, (exposure) => !this.isNarrow(exposure))
@@ -175,7 +175,7 @@ export class Gateway {
 
   /** The servers that a name may belong to; undefined when the name does not tell. */
   #serversOf(name: string): readonly string[] | undefined {
-    return this.#names === 'plain' ? undefined : this.board.serversMeant(name)
+    return this.#names === 'plain' ? undefined : this.board.link.serversMeant(name)
   }
 
   #find<T>(
@@ -201,7 +201,7 @@ export class Gateway {
   rootsChanged(client: Client): void {
     if (!this.serverRequests.isOnly(client)) return
     for (const { name } of this.board.servers()) {
-      const connection = this.board.connection(name)
+      const connection = this.board.link.connection(name)
       if (connection.state.kind === 'connected' && connection.state.session.era === 'legacy')
         // A server that goes down at this moment asks when it is back.
         connection.notify('notifications/roots/list_changed').catch(() => undefined)

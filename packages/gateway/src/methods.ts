@@ -59,7 +59,7 @@ async function getPrompt(gateway: Gateway, params: Json, request: ClientRequest)
   if (!prompt) throw new NotFound('prompt', name)
   const { client, signal } = request
   await gateway.serverRequests.during(prompt.server, request, () =>
-    gateway.board.permitPrompt(prompt.server, prompt.name, { caller: 'client', client: client.id, signal }),
+    gateway.board.link.permitPrompt(prompt.server, prompt.name, { caller: 'client', client: client.id, signal }),
   )
   const sent = { ...params, name: prompt.name }
   const result = await forwardRequest(gateway, prompt.server, 'prompts/get', sent, request)
@@ -74,7 +74,7 @@ async function readResource(gateway: Gateway, params: Json, request: ClientReque
   if (!resource) throw new NotFound('resource', uri)
   const { server, uri: own } = resource
   await gateway.serverRequests.during(server, request, () =>
-    gateway.board.permitRead(server, own, { caller: 'client', client: client.id, signal }),
+    gateway.board.link.permitRead(server, own, { caller: 'client', client: client.id, signal }),
   )
   const result = await forwardRequest(gateway, server, 'resources/read', { ...params, uri: own }, request)
   return withPublicUris(gateway, server, result, 'contents')
@@ -92,7 +92,7 @@ async function complete(gateway: Gateway, params: Json, request: ClientRequest):
   if (!prompt && !template)
     throw new NotFound(ref.type === 'ref/prompt' ? 'prompt' : 'resource', String(ref.name ?? ref.uri))
   const server = prompt?.server ?? template?.server ?? ''
-  const { state } = gateway.board.connection(server)
+  const { state } = gateway.board.link.connection(server)
   if (state.kind === 'connected' && !state.session.capabilities.completions)
     return { completion: { values: [], total: 0, hasMore: false } }
   const inner = prompt ? { ...ref, name: prompt.name } : { ...ref, uri: template?.uri }

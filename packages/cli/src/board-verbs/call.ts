@@ -10,10 +10,11 @@ import { readArguments, unknownArguments } from '../shared/arguments.ts'
 import { callJson, pipedText, shownText } from '../shared/call-output.ts'
 import { forStdout, oneLine } from '../shared/sanitize.ts'
 import { readStdin } from '../shared/stdin.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
 import { isTerminal } from '../streams.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
+import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name, ...typed] = [...invocation.positionals, ...invocation.rest]
@@ -125,5 +126,5 @@ const SEEN_MS = 300
 async function flushCancellation(board: Board, tool: Tool | undefined): Promise<void> {
   if (!tool?.available) return
   // Whatever it answers, it has read; a server that does not answer is not waited for.
-  await board.request(tool.mcpInfo.serverName, 'ping', {}, { timeoutMs: SEEN_MS }).catch(() => undefined)
+  await board.ping(tool.mcpInfo.serverName, { timeoutMs: SEEN_MS }).catch(() => undefined)
 }
