@@ -14,7 +14,7 @@ import { KeyRing } from './sealing/key-ring.ts'
 import { SpentIds } from './sealing/spent-ids.ts'
 import type { NameStore } from './views/name-claims.ts'
 import { fromPublic, type ResourceUri } from './views/resource-uris.ts'
-import { instructions } from './views/status.ts'
+import { instructions, statusOf } from './views/status.ts'
 import { type Naming, type Ref, type ToolRef, type View, ViewBuilder } from './views/views.ts'
 
 export interface GatewayOptions {
@@ -140,6 +140,12 @@ export class Gateway {
 
   instructions(exposure: Exposure): string {
     return instructions(this.board, exposure)
+  }
+
+  /** The resource `plugboard://status`, as far as this exposure may know it. */
+  status(exposure: Exposure): Json {
+    const view = this.view(exposure)
+    return statusOf(this.board, exposure, view, this.refusedNames(), this.isNarrow(exposure))
   }
 
   capabilities(): Json {

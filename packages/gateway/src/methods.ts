@@ -8,7 +8,6 @@ import type { Gateway } from './gateway.ts'
 import { isObject, type Json, RPC } from './json-rpc.ts'
 import { startServerSpan } from './telemetry.ts'
 import { STATUS_URI } from './views/resource-uris.ts'
-import { statusOf } from './views/status.ts'
 import type { View } from './views/views.ts'
 
 type Handler = (gateway: Gateway, params: Json, request: ClientRequest) => Promise<Json>
@@ -59,7 +58,11 @@ async function getPrompt(gateway: Gateway, params: Json, request: ClientRequest)
   if (!prompt) throw new NotFound('prompt', name)
   const { client, signal } = request
   await gateway.serverRequests.during(prompt.server, request, () =>
-    gateway.board.link.permitPrompt(prompt.server, prompt.name, { caller: 'client', client: client.id, signal }),
+    gateway.board.link.permitPrompt(prompt.server, prompt.name, {
+      caller: 'client',
+      client: client.id,
+      signal,
+    }),
   )
   const sent = { ...params, name: prompt.name }
   const result = await forwardRequest(gateway, prompt.server, 'prompts/get', sent, request)
@@ -69,7 +72,7 @@ async function getPrompt(gateway: Gateway, params: Json, request: ClientRequest)
 async function readResource(gateway: Gateway, params: Json, request: ClientRequest): Promise<Json> {
   const uri = text(params, 'uri')
   const { client, signal } = request
-  if (uri === STATUS_URI) return statusOf(gateway, client.exposure)
+  if (uri === STATUS_URI) return gateway.status(client.exposure)
   const resource = await gateway.findResource(uri, request)
   if (!resource) throw new NotFound('resource', uri)
   const { server, uri: own } = resource

@@ -139,9 +139,11 @@ export class ServerRequestRouter {
     return candidates.length === 0 ? this.#only : clientOfAll(candidates)
   }
 
-  /** The request a server's notification can be about: the only one it is working on. */
-  requestOf(server: string): ClientRequest | undefined {
-    return this.#callOf(server)?.request
+  /** The client, and where there is only one the request, that a server's notification can be about. */
+  aboutCall(server: string): { readonly client?: Client; readonly request?: ClientRequest } {
+    if (!this.#calls.get(server)?.size) return this.#only ? { client: this.#only } : {}
+    const request = this.#callOf(server)?.request
+    return request ? { client: request.client, request } : {}
   }
 
   #callOf(server: string): RunningCall | undefined {

@@ -3,9 +3,9 @@
 import type { LocalBoard, ServerSnapshot } from '@plugboard/core'
 import type { Exposure } from '../access/exposure.ts'
 import { SENTENCES } from '../errors.ts'
-import type { Gateway } from '../gateway.ts'
 import type { Json } from '../json-rpc.ts'
 import { STATUS_URI } from './resource-uris.ts'
+import type { View } from './views.ts'
 
 const INSTRUCTIONS_CHARS = 2000
 
@@ -25,9 +25,15 @@ export function instructions(board: LocalBoard, exposure: Exposure): string {
   return lines.join('\n')
 }
 
-export function statusOf(gateway: Gateway, exposure: Exposure): Json {
-  const view = gateway.view(exposure)
-  const servers = gateway.board
+/** `narrow`: the exposure shows a part of what is served, so what is about all of it is left out. */
+export function statusOf(
+  board: LocalBoard,
+  exposure: Exposure,
+  view: View,
+  refusedNames: readonly string[],
+  narrow: boolean,
+): Json {
+  const servers = board
     .servers()
     .filter(({ name }) => exposure.server(name))
     .map((server) => {
@@ -40,9 +46,8 @@ export function statusOf(gateway: Gateway, exposure: Exposure): Json {
         ...(error && { error }),
       }
     })
-  // Both are about everything that is served.
-  const names = gateway.isNarrow(exposure) ? [] : gateway.refusedNames()
-  const configuration = gateway.isNarrow(exposure) ? [] : gateway.board.configurationFaults()
+  const names = narrow ? [] : refusedNames
+  const configuration = narrow ? [] : board.configurationFaults()
   const status = {
     servers,
     ...(names.length > 0 && { names }),

@@ -251,19 +251,6 @@ export class ViewBuilder {
     const spread = this.#addresses(lists, 'resources', 'uri', collisions)
     const templates = this.#addresses(lists, 'templates', 'uriTemplate', collisions)
     const served = new Set(lists.map(([server]) => server))
-    const plain = (uri: string): ResourceUri | undefined => {
-      const exact = spread.own.get(uri)
-      if (exact) return onlyServer(exact)
-      const fitting = [...templates.own.values()].flat().filter((one) => fitsTemplate(uri, one.uri))
-      const first = naming === 'plain' ? this.#oldest(fitting) : onlyServer(fitting)
-      if (first) return { server: first.server, uri }
-      if (fitting.length > 0) return undefined
-      // A prefixed URI that leads nowhere is not a server's own URI.
-      if (naming !== 'plain' && fromPublic(uri)) return undefined
-      const withResources = lists.filter(([server]) => hasResources(this.#board, server))
-      const [only] = withResources
-      return withResources.length === 1 && only ? { server: only[0], uri } : undefined
-    }
     return {
       counts: (server) => ({
         resources: [...spread.own.values()].flat().filter((one) => one.server === server).length,
@@ -275,7 +262,9 @@ export class ViewBuilder {
       prompt: (name) => prompts.get(name),
       resource: (uri) => {
         const address = fromPublic(uri)
-        return address && served.has(address.server) ? address : plain(uri)
+        return address && served.has(address.server)
+          ? address
+          : this.#byOwnUri(uri, lists, spread.own, templates.own)
       },
       template: (uriTemplate) => {
         const address = fromPublic(uriTemplate)
@@ -283,6 +272,27 @@ export class ViewBuilder {
         return templates.own.get(uriTemplate)?.[0]
       },
     }
+  }
+
+  /** Where a server's own URI leads: to the server that lists it, whose template it fits, or that alone has resources. */
+  #byOwnUri(
+    uri: string,
+    lists: readonly (readonly [string, Lists])[],
+    resources: ReadonlyMap<string, readonly ResourceUri[]>,
+    templates: ReadonlyMap<string, readonly ResourceUri[]>,
+  ): ResourceUri | undefined {
+    const isPlain = this.#options.naming === 'plain'
+    const exact = resources.get(uri)
+    if (exact) return onlyServer(exact)
+    const fitting = [...templates.values()].flat().filter((one) => fitsTemplate(uri, one.uri))
+    const first = isPlain ? this.#oldest(fitting) : onlyServer(fitting)
+    if (first) return { server: first.server, uri }
+    if (fitting.length > 0) return undefined
+    // A prefixed URI that leads nowhere is not a server's own URI.
+    if (!isPlain && fromPublic(uri)) return undefined
+    const withResources = lists.filter(([server]) => hasResources(this.#board, server))
+    const [only] = withResources
+    return withResources.length === 1 && only ? { server: only[0], uri } : undefined
   }
 
   /** A name that an earlier process gave to one of them does not prevent the start: the other is left out and reported. */
