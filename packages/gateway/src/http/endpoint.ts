@@ -85,9 +85,9 @@ export class Endpoint {
   #streamOrEnd(req: IncomingMessage, res: ServerResponse, client: AuthorizedClient) {
     switch (req.method) {
       case 'GET':
-        return this.#guarded(res, this.#stream(req, res, client))
+        return void this.#guarded(res, this.#stream(req, res, client))
       case 'DELETE':
-        return this.#guarded(res, this.#delete(req, res, client))
+        return void this.#guarded(res, this.#delete(req, res, client))
       default:
         res.setHeader('Allow', 'GET, POST, DELETE, OPTIONS')
         return this.#refuse(res, 405, 'POST a JSON-RPC message.')
@@ -95,8 +95,8 @@ export class Endpoint {
   }
 
   /** An unexpected failure: this client is told, the others are still served. */
-  #guarded(res: ServerResponse, work: Promise<void> | undefined): void {
-    work?.catch(() => {
+  #guarded(res: ServerResponse, work: Promise<void>): Promise<void> {
+    return work.catch(() => {
       if (!res.headersSent) json(res, 500, errorReply(null, RPC.internal, 'Internal error.'))
       else res.destroy()
     })
