@@ -28,8 +28,12 @@ export interface VerbSpec {
   /** What follows the verb. */
   readonly usage: string
   readonly options?: Readonly<Record<string, OptionSpec>>
+  /** Options that the verb does not know are arguments of what it calls: `--key value` is `key=value`. */
+  readonly takesArguments?: 'tool' | 'prompt'
   /** What a positional is, for completion. */
   readonly completes?: 'server' | 'client' | 'shell' | 'project-server'
+  /** The forms that a word of `usage` may have, each with its meaning. */
+  readonly forms?: readonly (readonly [form: string, meaning: string])[]
   /** A line or two of example. */
   readonly examples?: readonly string[]
   readonly load: (loadBoardVerb: LoadBoardVerb) => Promise<VerbModule>
@@ -62,7 +66,7 @@ export interface Invocation {
   options(name: string): readonly string[]
   /** Reads every source; faults in files are reported on stderr, once. */
   configuration(
-    options?: Pick<LoadOptions, 'withLines' | 'refuse'> & { readonly again?: boolean },
+    options?: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> & { readonly again?: boolean },
   ): Promise<Configuration>
 }
 
@@ -86,4 +90,12 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   'no-color': { type: 'boolean', help: 'plain text' },
   help: { type: 'boolean', short: 'h', help: 'show this help' },
   version: { type: 'boolean', short: 'V', help: 'print the version' },
+}
+
+/** What `plugboard help` explains besides verbs. */
+export const TOPICS = ['exit-codes'] as const
+export type Topic = (typeof TOPICS)[number]
+
+export function isTopic(word: unknown): word is Topic {
+  return TOPICS.some((topic) => topic === word)
 }
