@@ -18,7 +18,7 @@ export const AREAS = [
       'packages/core/src/board.test.ts',
       'packages/core/src/tools/call.test.ts',
     ],
-    beyond: ['test/attacks/rules.test.ts', 'test/cli/asks.test.ts', 'test/cli/tools.test.ts'],
+    beyond: ['test/attacks/rules.test.ts', 'test/cli/server-requests.test.ts', 'test/cli/tools.test.ts'],
   },
   {
     name: 'trust',
