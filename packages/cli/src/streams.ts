@@ -102,6 +102,11 @@ function enqueue(fd: Fd, bytes: Buffer): void {
   stream.write(bytes)
 }
 
+/** Tells a user who looks elsewhere that something waits. Only a terminal gets it. */
+export function ring(): void {
+  if (isTerminal(1)) put(1, Buffer.from('\x07'))
+}
+
 /** How wide the screen is. */
 export function columnsOf(fd: Fd): number {
   return (fd === 1 ? process.stdout : process.stderr).columns || 80
