@@ -174,6 +174,11 @@ const HOPELESS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 }
+/** fetch gives these no code. */
+const BY_MESSAGE: Readonly<Record<string, string>> = {
+  'bad port': 'that port belongs to another protocol, so no request is sent to it',
+  'unknown scheme': 'the address is not a web address',
+}
 const BROKEN: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'its name cannot be resolved now',
   ECONNRESET: 'the connection was reset',
@@ -188,7 +193,7 @@ const BROKEN: Readonly<Record<string, string>> = {
 /** Whatever fetch and its streams throw means a connection that failed or was lost. */
 function connectionFailure(url: string, error: unknown): ModelFailure {
   const code = codeOf(error)
-  const hopeless = code === undefined ? undefined : HOPELESS[code]
+  const hopeless = code === undefined ? BY_MESSAGE[lastMessage(error)] : HOPELESS[code]
   const why = hopeless ?? (code === undefined ? undefined : BROKEN[code]) ?? lastMessage(error)
   return new ModelFailure(
     hopeless === undefined ? 'network' : 'unreachable',
