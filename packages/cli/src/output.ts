@@ -4,7 +4,10 @@ import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
 import { printable } from '@plugboard/core/text/printable'
 import { visibleJson } from '@plugboard/core/text/visible'
 import { type Colors, createColors, withoutCodes } from './colors.ts'
+import { EXIT } from './exit-codes.ts'
 import { isTerminal, write } from './streams.ts'
+
+export { EXIT } from './exit-codes.ts'
 
 export interface Output {
   readonly json: boolean
@@ -46,19 +49,6 @@ export function createOutput(flags: OutputFlags): Output {
     },
   }
 }
-
-/** Exit codes, as scripts rely on them. */
-export const EXIT = {
-  done: 0,
-  toolError: 1,
-  usage: 2,
-  notFound: 3,
-  connect: 4,
-  login: 5,
-  denied: 6,
-  timeout: 7,
-  interrupted: 130,
-} as const
 
 const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   SERVER_NOT_FOUND: EXIT.notFound,

@@ -142,6 +142,8 @@ export const HTTP_LIMITS = {
   retryAfterMs: 10 * SECOND,
   /** The DELETE that ends a session. */
   goodbyeMs: SECOND,
+  /** Redirects of one request that are followed, all within the origin. */
+  redirects: 5,
   resumeAttempts: 3,
   resumeDelayMs: SECOND,
   resumeMaxDelayMs: 30 * SECOND,

@@ -21,7 +21,7 @@ import {
 } from '../chat/instructions.ts'
 import type { PlanReview } from '../chat/plan-mode.ts'
 import { ServerNotices } from '../chat/server-notices.ts'
-import { Session } from '../chat/session.ts'
+import { type OpenedChat, Session } from '../chat/session.ts'
 import {
   messagesOfRecording,
   type SessionFile,
@@ -30,7 +30,7 @@ import {
 } from '../chat/session-store.ts'
 import type { Invocation } from '../context.ts'
 import { isTerminal } from '../streams.ts'
-import { type OpenedBoard, withBoard } from '../with-board.ts'
+import { withBoard } from '../with-board.ts'
 
 /** How long one question waits for servers that are starting. */
 const WAIT_MS = 5000
@@ -209,7 +209,7 @@ interface SessionParts {
 function sessionOf(
   invocation: Invocation,
   model: Model,
-  { board, configuration }: OpenedBoard,
+  { board, configuration }: OpenedChat,
   userPrompts: UserPrompts,
   { before, instructions, review, waitMs }: SessionParts,
 ): Session {

@@ -3,15 +3,15 @@ import { findResolution, maskEntry } from '@plugboard/core/config'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { getAsText } from '../servers.ts'
+import { snapshotRow } from '../shared/server-rows.ts'
 import { withBoard } from '../with-board.ts'
-import { snapshotRow } from './list.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const { output } = invocation
   return withBoard(invocation, async ({ board, configuration, signal }) => {
     const resolution = findResolution(configuration, name)
-    await board.connection(name).settled(signal)
+    await board.connect(name, { signal })
     const snapshot = board.servers().find((server) => server.name === name)
     const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
     const entry = invocation.flag('show-secrets') ? winner?.written : maskEntry(winner?.written)

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openBoard, type ServerEntry } from '@plugboard/core'
 import { type Configuration, stateFolder } from '@plugboard/core/config'
+import { urlOf } from '@plugboard/core/config/transport-traits'
 import { InvalidInput } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import {
@@ -27,8 +28,8 @@ import { printConfigEvents } from '../config-events.ts'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
 import { serviceLog, write } from '../streams.ts'
-import { timeoutOption } from '../with-board.ts'
 import { onPort } from './port.ts'
 import { exposureOf, followTokens, readTokens } from './token-grants.ts'
 
@@ -174,8 +175,9 @@ function rereader({ output }: Invocation, gateway: Gateway): () => void {
 }
 
 function isOwnAddress(entry: ServerEntry, port: number | undefined): boolean {
-  if (!port || !('url' in entry) || !entry.url || !URL.canParse(entry.url)) return false
-  const url = new URL(entry.url)
+  const address = urlOf(entry)
+  if (!port || !address || !URL.canParse(address)) return false
+  const url = new URL(address)
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) && url.port === String(port)
 }
 

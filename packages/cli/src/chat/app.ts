@@ -7,9 +7,10 @@ import { isPlugboardError } from '@plugboard/core/errors'
 import { printConfigEvents } from '../config-events.ts'
 import type { Invocation } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
 import { ring } from '../streams.ts'
 import { shownText, wrap, wrapText } from '../terminal/layout.ts'
-import { configurationToStart, type OpenedBoard, timeoutOption } from '../with-board.ts'
+import { configurationToStart } from '../with-board.ts'
 import { COMMANDS, type CommandContext, commandWords, runCommand } from './commands.ts'
 import { completions } from './completions.ts'
 import { History } from './history.ts'
@@ -17,7 +18,7 @@ import { fromPrompt, withMentions } from './mentions.ts'
 import type { PlanReview } from './plan-mode.ts'
 import { Screen } from './screen.ts'
 import { ServerNotices } from './server-notices.ts'
-import type { Session } from './session.ts'
+import type { OpenedChat, Session } from './session.ts'
 import { runShell } from './shell-command.ts'
 import { statusLine } from './status.ts'
 import { Transcript } from './transcript.ts'
@@ -34,7 +35,7 @@ export interface AppOptions {
   readonly question?: string | undefined
   /** Lines to show at the start. */
   readonly notes: readonly string[]
-  session(opened: OpenedBoard, userPrompts: UserPrompts, review: PlanReview): Session
+  session(opened: OpenedChat, userPrompts: UserPrompts, review: PlanReview): Session
 }
 
 /** A user who has waited this long may look elsewhere. */
@@ -72,7 +73,7 @@ class App {
   readonly #leave = new AbortController()
   readonly userPrompts: UserPrompts
   #transcript: Transcript | undefined
-  #opened: OpenedBoard | undefined
+  #opened: OpenedChat | undefined
   #session: Session | undefined
   #queue: string[] = []
   #running: AbortController | undefined
@@ -123,7 +124,7 @@ class App {
     this.#screen.start()
   }
 
-  async run(opened: OpenedBoard): Promise<number> {
+  async run(opened: OpenedChat): Promise<number> {
     const { invocation, notes, question } = this.#options
     const { board, configuration } = opened
     const { color } = invocation.output

@@ -5,20 +5,19 @@ import { readLog } from '@plugboard/core'
 import { stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { lazyModule } from '@plugboard/core/lazy'
-import { rowsOf } from '../board-verbs/list.ts'
-import { connectedText, reconnect } from '../board-verbs/reconnect.ts'
 import type { Invocation } from '../context.ts'
 import { diagnosticText, shortPath, table } from '../output.ts'
 import { rowsAsText } from '../servers.ts'
+import { connectedText, reconnect } from '../shared/reconnect.ts'
+import { rowsOf } from '../shared/server-rows.ts'
 import { fit } from '../terminal/layout.ts'
-import type { OpenedBoard } from '../with-board.ts'
 import { asMarkdown } from './export.ts'
-import type { Session } from './session.ts'
+import type { OpenedChat, Session } from './session.ts'
 import { SessionStore } from './session-store.ts'
 import { costText, percentOf, short } from './status.ts'
 import type { Transcript } from './transcript.ts'
 
-export interface CommandContext extends OpenedBoard {
+export interface CommandContext extends OpenedChat {
   readonly invocation: Invocation
   readonly session: Session
   readonly transcript: Transcript
@@ -143,14 +142,12 @@ async function mcp(context: CommandContext, words: readonly string[], signal: Ab
 
 /** The verb itself asks: it shows the whole entry before a yes. */
 async function approve(context: CommandContext, name: string | undefined): Promise<void> {
-  const { run } = await import('../config-verbs/approve.ts')
-  await context.ask(() => run(inChat(context, name === undefined ? [] : [name])))
-  await context.board.reload?.()
+  await runVerb(context, 'approve', name === undefined ? [] : [name])
+  await context.board.reload()
 }
 
 async function login(context: CommandContext, name: string, signal: AbortSignal): Promise<void> {
-  const { run } = await import('../board-verbs/login.ts')
-  await context.ask(() => run(inChat(context, [name])))
+  await runVerb(context, 'login', [name])
   context.printRows([
     connectedText(await reconnect(context.board, name, signal), context.invocation.output.color),
   ])
@@ -163,6 +160,13 @@ async function logs({ board, invocation, print }: CommandContext, name: string):
   if (lines.length === 0) return print(`${name} has written nothing yet.`)
   for (const { at, stream, text } of lines)
     print(`${new Date(at).toISOString().slice(11, 19)} ${stream} ${text}`)
+}
+
+/** Runs a verb of the command as if the user had typed it at the shell. */
+async function runVerb(context: CommandContext, name: string, words: readonly string[]): Promise<void> {
+  const { verbs, loadBoardVerb } = context.invocation
+  const verb = await verbs.find((one) => one.name === name)?.load(loadBoardVerb)
+  if (verb) await context.ask(() => verb.run(inChat(context, words)))
 }
 
 /** The invocation of a verb that the user starts from the chat. */

@@ -17,12 +17,21 @@ import {
   type UserPrompts,
 } from '@plugboard/agent'
 import type { Board } from '@plugboard/core'
+import type { Configuration } from '@plugboard/core/config'
 import { IoError } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
 import { lazyModule } from '@plugboard/core/lazy'
 import { PlanMode, type PlanReview } from './plan-mode.ts'
 import type { SessionFile, StoredChat } from './session-store.ts'
 import type { Price } from './status.ts'
+
+/** What a conversation works on. */
+export interface OpenedChat {
+  readonly board: Board
+  readonly configuration: Configuration
+  /** Aborted when the user leaves. */
+  readonly signal: AbortSignal
+}
 
 export interface SessionOptions {
   readonly board: Board

@@ -148,7 +148,7 @@ describe('the home folder as the project', () => {
   it.each([
     ['under its name', 'home'],
     ['through a link', 'link'],
-  ])('has only the person’s own files (%s)', async (_, home) => {
+  ])('has only the user’s own files (%s)', async (_, home) => {
     symlinkSync(at('home'), at('link'))
     put('home/.plugboard/settings.json', servers('u1'))
     put('home/.claude/settings.json', servers('u2'))

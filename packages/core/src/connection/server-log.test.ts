@@ -27,7 +27,7 @@ describe('the log of a server', () => {
     const stateDir = folder()
     const made = await board({ servers: [fixture('raw', 'raw').server], stateDir })
     const events = recorded(made)
-    await made.request('raw', 'tools/call', { name: 'log' })
+    await made.link.request('raw', 'tools/call', { name: 'log' })
     await until('standard error has arrived', () =>
       events.some((event) => event.type === 'log' && event.line.stream === 'stderr'),
     )
@@ -83,7 +83,7 @@ describe('the log of a server', () => {
       for await (const line of followLog(stateDir, 's', stop.signal)) got.push(line)
     })()
     await until('it has begun', async () => {
-      log.add('stderr', 'is anybody there?')
+      log.add('stderr', 'is a client there?')
       await log.flush()
       return got.length > 0
     })
@@ -101,7 +101,7 @@ describe('the log of a server', () => {
     stop.abort()
     await following
     expect(got.filter(({ text }) => /^\d+ w/.test(text))).toHaveLength(700)
-    expect(got[0]?.text).toBe('is anybody there?')
+    expect(got[0]?.text).toBe('is a client there?')
   })
 
   it.skipIf(process.platform !== 'linux')('is not left open when following it fails', async () => {
@@ -114,7 +114,7 @@ describe('the log of a server', () => {
     })()
     const failed = expect(following).rejects.toMatchObject({ code: 'EISDIR' })
     await until('it has begun', async () => {
-      log.add('stderr', 'is anybody there?')
+      log.add('stderr', 'is a client there?')
       await log.flush()
       return got.length > 0
     })

@@ -148,7 +148,7 @@ function badArguments(tool: BoundTool, problem: string): InvalidInput {
     {
       server: tool.server,
       stage: 'call',
-      hint: `Run \`plugboard tools ${tool.server}\` to see what it takes.`,
+      hint: `Run \`plugboard tools ${tool.server}.${tool.definition.name}\` to see what it takes.`,
     },
   )
 }
