@@ -112,6 +112,12 @@ export function columnsOf(fd: Fd): number {
   return (fd === 1 ? process.stdout : process.stderr).columns || 80
 }
 
+/** Calls back when the screen has another size, until the returned function is called. */
+export function onResize(changed: () => void): () => void {
+  process.stdout.on('resize', changed)
+  return () => process.stdout.off('resize', changed)
+}
+
 /** How many rows the screen has. */
 export function screenRows(fd: Fd): number {
   return (fd === 1 ? process.stdout : process.stderr).rows || 24

@@ -2,7 +2,7 @@
 // status line. It owns the keyboard; what a submitted text or an interrupt means is the app's.
 import { StringDecoder } from 'node:string_decoder'
 import { type Colors, cursor } from '../colors.ts'
-import { columnsOf, screenRows, write } from '../streams.ts'
+import { columnsOf, onResize, screenRows, write } from '../streams.ts'
 import { type Input, type Key, KeyDecoder } from '../terminal/key-decoder.ts'
 import { fit, shownText, width } from '../terminal/layout.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
@@ -57,7 +57,7 @@ export class Screen {
   #editorTop = 0
   readonly #onData = (bytes: Buffer | string) => this.#arrived(bytes)
   readonly #onEnd = () => this.#options.onEnd()
-  readonly #onResize = () => this.invalidate()
+  #stopResize: () => void = () => undefined
 
   constructor(options: ScreenOptions) {
     this.#options = options
@@ -78,7 +78,7 @@ export class Screen {
     if (this.#open) return
     this.#open = true
     this.#listen()
-    process.stdout.on('resize', this.#onResize)
+    this.#stopResize = onResize(() => this.invalidate())
     this.invalidate()
   }
 
@@ -116,7 +116,7 @@ export class Screen {
     if (!this.#open) return
     if (this.#suspended === 0) this.#giveAway()
     this.#open = false
-    process.stdout.off('resize', this.#onResize)
+    this.#stopResize()
   }
 
   #giveAway(): void {

@@ -145,7 +145,7 @@ class AppendFile implements SessionFile {
     const fs = lazyModule('node:fs')
     try {
       const lines = this.#fd === undefined ? this.#open() : ''
-      fs.writeSync(this.#fd ?? -1, `${lines}${JSON.stringify(item)}\n`)
+      fs.appendFileSync(this.#fd ?? -1, `${lines}${JSON.stringify(item)}\n`)
     } catch (error) {
       throw new IoError(`The conversation cannot be saved in ${this.#path}.`, {
         stage: 'config',
