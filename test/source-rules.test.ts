@@ -82,7 +82,6 @@ describe('files and functions stay short', () => {
   /** What is longer for now, with its size: it may shrink and not grow. */
   const LONGER: Readonly<Record<string, number>> = {
     'packages/cli/src/chat/renderer.ts show': 70,
-    'packages/cli/src/verbs.ts': 479,
     'packages/core/src/auth/auth-fetch.ts boardAuth': 190,
     'packages/core/src/connection/connection.ts': 484,
     'packages/core/src/connection/json-rpc.ts request': 67,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { CodebaseError } from '../errors.ts'
 import { FILE_LIMITS, INDEX_LIMITS, SEARCH_LIMITS } from '../limits.ts'
 import { listFiles, runRipgrep } from '../ripgrep.ts'
-import { isInside, type Place, quote, type Root } from '../root.ts'
+import { isInside, type PathInRoot, quote, type Root } from '../root.ts'
 import { searchLiteral } from './literal.ts'
 import { MatchCollector, type TextMatch } from './matches.ts'
 
@@ -157,7 +157,7 @@ async function seenFiles(
 }
 
 /** ripgrep reads whatever it is named: a pipe without a writer, a device without end, a file of any size. */
-async function searchable(root: Root, path: string): Promise<Place> {
+async function searchable(root: Root, path: string): Promise<PathInRoot> {
   const place = await root.find(path)
   const found = await lstat(place.absolute)
   if (found.isDirectory()) return place

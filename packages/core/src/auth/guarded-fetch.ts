@@ -33,7 +33,7 @@ export interface GuardedInit {
 
 export type GuardedFetch = (url: string | URL, init?: GuardedInit) => Promise<Response>
 
-interface Answer {
+interface GuardedAnswer {
   readonly status: number
   readonly headers: Headers
   readonly body: Buffer
@@ -131,7 +131,7 @@ async function send(
   options: GuardOptions,
   home: ReadonlySet<Zone>,
   resolve: Resolve,
-): Promise<Answer> {
+): Promise<GuardedAnswer> {
   const open = (options.trusted ?? []).includes(url.origin) || url.host === options.server.host
   const judge = (address: string): AuthRefused | undefined => {
     const zone = zoneOf(address)
@@ -182,7 +182,7 @@ interface PreparedRequest {
   readonly options: GuardOptions
 }
 
-async function sendRequest(what: PreparedRequest): Promise<Answer> {
+async function sendRequest(what: PreparedRequest): Promise<GuardedAnswer> {
   const { url, options } = what
   const abort = new AbortController()
   const forward = () => abort.abort(new Cancelled('The authorization request was cancelled.'))
@@ -214,7 +214,7 @@ async function sendRequest(what: PreparedRequest): Promise<Answer> {
   }
 }
 
-async function direct(what: PreparedRequest, signal: AbortSignal): Promise<Answer> {
+async function direct(what: PreparedRequest, signal: AbortSignal): Promise<GuardedAnswer> {
   const { request } = what.url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const message = await new Promise<IncomingMessage>((done, fail) => {
     const sent = request(
@@ -235,7 +235,7 @@ async function direct(what: PreparedRequest, signal: AbortSignal): Promise<Answe
   }
 }
 
-async function viaProxy(what: PreparedRequest, proxy: string, signal: AbortSignal): Promise<Answer> {
+async function viaProxy(what: PreparedRequest, proxy: string, signal: AbortSignal): Promise<GuardedAnswer> {
   const { ProxyAgent, request } = await import('undici')
   const dispatcher = new ProxyAgent(proxy)
   try {
@@ -278,7 +278,7 @@ async function bounded(
   return Buffer.concat(chunks)
 }
 
-function toResponse({ status, headers, body }: Answer): Response {
+function toResponse({ status, headers, body }: GuardedAnswer): Response {
   const empty = status === 204 || status === 205 || status === 304
   return new Response(empty ? null : new Uint8Array(body), { status, headers })
 }

@@ -96,7 +96,9 @@ class SseTransport implements Transport {
     this.#abandon?.(lost)
     for (const abort of this.#aborts) abort.abort(lost)
     this.#stream?.abort(new Cancelled())
-    // At once: later requests must not use this connection.
+    // The caller's own steps come first: it may be in the middle of replacing this connection.
+    await Promise.resolve()
+    // Before the sockets are gone: later requests must not use this connection.
     this.onclose?.()
     await this.#http.close()
   }

@@ -15,7 +15,7 @@ import { excerpt } from './excerpt.ts'
 import { compact, type Fields } from './fields.ts'
 import { type Ability, noteOthers, oauthOf, readType, requireOne, serverMap, UNKNOWN } from './servers.ts'
 import { isObject, type JsonObject } from './tree.ts'
-import type { ClientFile, ImportNote, Place, Tell } from './types.ts'
+import type { ClientFile, ClientMachine, ImportNote, Tell } from './types.ts'
 import { variable, variableName, variableStyle } from './variables.ts'
 
 const title = 'VS Code'
@@ -57,7 +57,7 @@ export const vscode = clientFormat({
   document: (servers) => ({ servers }),
 })
 
-function files(place: Place): readonly ClientFile[] {
+function files(place: ClientMachine): readonly ClientFile[] {
   const path = pathOf(place)
   const inFolder = (folder: string, scope: ClientFile['scope']) =>
     ['mcp.json', 'settings.json'].map((name) => ({ path: path.join(folder, name), scope }))
