@@ -16,16 +16,7 @@ export function createInvocation(
   verbs: readonly VerbSpec[],
   loadBoardVerb: LoadBoardVerb,
 ): Invocation {
-  const { values } = parsed
-  const flag = (name: string) => values[name] === true
-  const option = (name: string) => {
-    const value = values[name]
-    return typeof value === 'string' ? value : undefined
-  }
-  const options = (name: string) => {
-    const value = values[name]
-    return Array.isArray(value) ? (value as readonly string[]) : []
-  }
+  const { flag, option, options } = readersOf(parsed)
   const output = createOutput({
     json: flag('json'),
     quiet: flag('quiet'),
@@ -70,6 +61,21 @@ export function createInvocation(
       asked = { ...asked, ...more }
       if (again || !loaded) loaded = load(asked)
       return loaded
+    },
+  }
+}
+
+/** Options by name, each in the form that its verb expects. */
+function readersOf({ values }: Parsed): Pick<Invocation, 'flag' | 'option' | 'options'> {
+  return {
+    flag: (name) => values[name] === true,
+    option: (name) => {
+      const value = values[name]
+      return typeof value === 'string' ? value : undefined
+    },
+    options: (name) => {
+      const value = values[name]
+      return Array.isArray(value) ? (value as readonly string[]) : []
     },
   }
 }

@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Cancelled, Timeout } from '../errors.ts'
 import { retimed } from '../fixtures/timers.ts'
 import { systemHost } from '../host.ts'
-import { authFor } from './auth-fetch.ts'
 import { openBrowser } from './browser.ts'
 import { isIssuer } from './discovery.ts'
 import { type AuthorizationServer, startAuthorizationServer, stop } from './fixtures/authorization-server.ts'
@@ -18,6 +17,7 @@ import {
 } from './fixtures/resource-server.ts'
 import { type Bench, bench, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
+import { authFor } from './request-auth.ts'
 import { loadLogin } from './stored-logins.ts'
 
 let as: AuthorizationServer

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AuthRequired, InvalidInput } from '../errors.ts'
-import { authFor } from './auth-fetch.ts'
 import { type AuthorizationServer, startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
 import { type Bench, bench, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
+import { authFor } from './request-auth.ts'
 
 let idp: AuthorizationServer
 let as: AuthorizationServer

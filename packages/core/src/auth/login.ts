@@ -82,12 +82,7 @@ export async function login(
       as: found.as,
       client,
       grant: 'authorization_code',
-      params: {
-        code: grant.code,
-        code_verifier: grant.verifier,
-        redirect_uri: visit.redirectUri,
-        resource: found.sendResource ? found.resource : undefined,
-      },
+      params: codeParams(grant, visit.redirectUri, found),
       fetch,
       now: () => context.host.now(),
       dpopKey,
@@ -103,6 +98,19 @@ export async function login(
     throw error
   } finally {
     await visit.close()
+  }
+}
+
+function codeParams(
+  { code, verifier }: { readonly code: string; readonly verifier: string },
+  redirectUri: string,
+  { sendResource, resource }: Discovered,
+) {
+  return {
+    code,
+    code_verifier: verifier,
+    redirect_uri: redirectUri,
+    resource: sendResource ? resource : undefined,
   }
 }
 

@@ -1,10 +1,10 @@
 import * as jose from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'
 import { AuthRequired } from '../errors.ts'
-import { authFor } from './auth-fetch.ts'
 import { startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { startResourceServer } from './fixtures/resource-server.ts'
 import { bench, cleanUp, ping, remote } from './fixtures/setup.ts'
+import { authFor } from './request-auth.ts'
 import { clientSecret, loadLogin, saveClientSecret } from './stored-logins.ts'
 
 const open: { close(): Promise<void> }[] = []

@@ -8,9 +8,9 @@ import type { ConfiguredServer, Diagnostic } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { RequestOptions } from '../connection/requests.ts'
 import type { Json } from '../connection/server-info.ts'
-import { IoError, NotFound } from '../errors.ts'
+import { IoError } from '../errors.ts'
 import type { Hook } from '../interaction/index.ts'
-import type { CallContext, Tool } from '../tools/index.ts'
+import type { BoundTool, CallContext, Tool } from '../tools/index.ts'
 import { inProcessEntries } from './in-process.ts'
 import { type BoardInternals, setRules } from './internals.ts'
 import type { BoardDefinition } from './options.ts'
@@ -53,20 +53,22 @@ export class BoardLink {
     await this.connection(server).notify(method, params)
   }
 
+  /** Every tool of every server that is, or was, connected, as `pass` takes it. */
+  tools(): readonly BoundTool[] {
+    return this.#board.tools.tools()
+  }
+
   /**
    * Calls a tool for a client that reads the result itself: permissions, hooks and the audit log apply, and the
    * result is passed on whole. `params` are those of `tools/call`, without the name.
    */
-  async pass(
-    server: string,
-    tool: string,
+  pass(
+    tool: BoundTool,
     params: Json,
     context: CallContext = {},
     options: Pick<RequestOptions, 'concurrent' | 'totalMs'> & TaskOptions = {},
   ): Promise<Readonly<Record<string, unknown>>> {
-    const known = this.#board.tools.find(server, tool)
-    if (!known) throw new NotFound('tool', tool, { server, stage: 'call' })
-    return await this.#board.calls.pass(known, params, context, options)
+    return this.#board.calls.pass(tool, params, context, options)
   }
 
   /** Rejects when the permissions do not allow reading the resource. */

@@ -83,7 +83,7 @@ describe('the log of a server', () => {
       for await (const line of followLog(stateDir, 's', stop.signal)) got.push(line)
     })()
     await until('it has begun', async () => {
-      log.add('stderr', 'is anybody there?')
+      log.add('stderr', 'is a client there?')
       await log.flush()
       return got.length > 0
     })
@@ -101,7 +101,7 @@ describe('the log of a server', () => {
     stop.abort()
     await following
     expect(got.filter(({ text }) => /^\d+ w/.test(text))).toHaveLength(700)
-    expect(got[0]?.text).toBe('is anybody there?')
+    expect(got[0]?.text).toBe('is a client there?')
   })
 
   it.skipIf(process.platform !== 'linux')('is not left open when following it fails', async () => {
@@ -114,7 +114,7 @@ describe('the log of a server', () => {
     })()
     const failed = expect(following).rejects.toMatchObject({ code: 'EISDIR' })
     await until('it has begun', async () => {
-      log.add('stderr', 'is anybody there?')
+      log.add('stderr', 'is a client there?')
       await log.flush()
       return got.length > 0
     })

@@ -107,7 +107,7 @@ export class PermissionGate {
     if (!this.#options.ask)
       return {
         outcome: 'deny',
-        reason: { ...reason, kind: 'nobody', text: `${reason.text}, and there is no user to ask` },
+        reason: { ...reason, kind: 'no-user', text: `${reason.text}, and there is no user to ask` },
       }
     return undefined
   }

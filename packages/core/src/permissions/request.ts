@@ -48,7 +48,7 @@ export interface Reason {
     | 'grant'
     | 'user'
     | 'client'
-    | 'nobody'
+    | 'no-user'
     | 'hook'
     | 'changed'
   /** One sentence without the final stop, e.g. `the rule "mcp__git__*" denies it`. */

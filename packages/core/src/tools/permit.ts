@@ -93,7 +93,7 @@ const NO_USER =
 /** What would allow the call, where there is something. */
 export function wayOut({ reason }: Decision): string | undefined {
   if (reason.kind === 'rule' || reason.kind === 'channel') return 'To allow it, change that rule or entry.'
-  if (reason.kind === 'nobody')
+  if (reason.kind === 'no-user')
     return 'Allow it in advance with a rule under `permissions.allow` in your own settings.'
   return undefined
 }

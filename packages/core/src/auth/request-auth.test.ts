@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AuthRequired } from '../errors.ts'
-import { authFor, causedBy } from './auth-fetch.ts'
 import { serverKey } from './context.ts'
 import { type AuthorizationServer, startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
 import { type Bench, bench, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
 import { needsAuth, watchLogins } from './needs-auth.ts'
+import { authFor, causedBy } from './request-auth.ts'
 import { loadLogin, saveLogin } from './stored-logins.ts'
 
 let as: AuthorizationServer
@@ -38,7 +38,6 @@ describe('an Authorization that the user wrote down', () => {
     await login(remote('fixed', rs.url), desk.context, pasting(as))
     const server = remote('fixed', rs.url, { headers: { Authorization: 'Bearer PLANTED' } })
     const auth = authFor(server, desk.context)
-    expect(await auth?.token()).toBeUndefined()
     const error = await ping(auth, rs.url).catch((caught) => caught)
     expect(error).toBeInstanceOf(AuthRequired)
     expect(error.hint).toContain('settings.json')
@@ -190,26 +189,6 @@ describe('with the client of the SDK', () => {
     const client = await connect(rs.url, { fetch: auth.fetch(fetch) }, mode)
     const result = await client.callTool({ name: 'whoami' })
     expect(result.content).toEqual([{ type: 'text', text: 'ada' }])
-    await client.close()
-  })
-
-  it('it also serves as a plain auth provider', async () => {
-    const rs = await serve({ as })
-    const server = remote('real', rs.url)
-    const auth = authFor(server, desk.context)
-    if (!auth) throw new Error('a remote server has an auth')
-    const error = await connect(rs.url, { authProvider: auth }, 'legacy').catch((caught) => caught)
-    expect(error).toBeInstanceOf(AuthRequired)
-    await login(server, desk.context, pasting(as))
-    const known = await loadLogin(server, desk.context)
-    if (known)
-      await saveLogin(server, desk.context, {
-        ...known,
-        tokens: { ...known.tokens, accessToken: 'refused', obtainedAt: 1 },
-      })
-    const later = authFor(server, desk.context)
-    const client = await connect(rs.url, later ? { authProvider: later } : {}, 'legacy')
-    expect(as.counts.refresh).toBe(1)
     await client.close()
   })
 
