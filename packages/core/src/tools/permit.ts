@@ -81,7 +81,7 @@ export class Refused extends PermissionDenied {
       server,
       stage: 'call',
       hint: wayOut(verdict),
-      ...(verdict.reason.kind === 'nobody' && { programHint: NO_USER }),
+      ...(verdict.reason.kind === 'no-user' && { programHint: NO_USER }),
     })
     this.verdict = verdict
   }
