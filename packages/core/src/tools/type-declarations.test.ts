@@ -47,6 +47,10 @@ describe('a schema as a type', () => {
       { allOf: [{ properties: { a: {} } }, { properties: { b: {} } }] },
       '{ readonly a?: unknown } & { readonly b?: unknown }',
     ],
+    [
+      { type: 'array', items: { anyOf: [{ properties: { a: {} } }, { properties: { b: {} } }] } },
+      'readonly ({ readonly a?: unknown } | { readonly b?: unknown })[]',
+    ],
     [{ $ref: '#/$defs/x', $defs: { x: { type: 'string' } } }, 'string'],
     [{ $ref: 'https://example.com/x.json' }, 'unknown'],
     [{ type: 'string', nullable: true }, 'string | null'],

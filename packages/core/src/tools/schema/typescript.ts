@@ -154,7 +154,18 @@ function union(types: readonly string[]): string {
 
 /** In brackets where it could be taken for something else. */
 function grouped(type: string): string {
-  return /^(readonly )|[|&]/.test(type.replaceAll(/\{[\s\S]*\}|"(?:[^"\\]|\\.)*"/g, '')) ? `(${type})` : type
+  return type.startsWith('readonly ') || hasOperator(type) ? `(${type})` : type
+}
+
+/** Whether a `|` or `&` stands outside of brackets, strings and comments. */
+function hasOperator(type: string): boolean {
+  let depth = 0
+  for (const [token] of type.matchAll(/"(?:[^"\\]|\\.)*"|\/\*[\s\S]*?\*\/|[[\](){}<>|&]/g)) {
+    if ('[({<'.includes(token)) depth++
+    else if ('])}>'.includes(token)) depth--
+    else if (depth === 0 && (token === '|' || token === '&')) return true
+  }
+  return false
 }
 
 function literal(value: unknown): string {
