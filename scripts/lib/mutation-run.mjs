@@ -20,12 +20,16 @@ const TEST_MS = 60_000
 /** A runner that reports nothing for this long is blocked: no test and no hook may take so long. */
 const SILENT_MS = 200_000
 
-/** A copy of the tree by hard links: an edit replaces the link, so the original is never written. */
+/** A copy of the tree; only the installed packages are links. Work in the tree goes on without touching the copy. */
 export function copyOfTree() {
   const dir = mkdtempSync(join(tmpdir(), 'plugboard-mutation-'))
-  const names = readdirSync(root).filter((name) => name !== '.git')
-  const done = spawnSync('cp', ['-al', ...names, dir], { cwd: root, stdio: 'inherit' })
-  if (done.status !== 0) throw new Error('the tree could not be copied')
+  const own = readdirSync(root).filter((name) => name !== '.git' && name !== 'node_modules')
+  for (const [how, names] of [
+    ['-al', ['node_modules']],
+    ['-a', own],
+  ])
+    if (spawnSync('cp', [how, ...names, dir], { cwd: root, stdio: 'inherit' }).status !== 0)
+      throw new Error('the tree could not be copied')
   for (const name of ['.plugboard-build', '.plugboard-install']) {
     const stamp = join(dir, 'node_modules', name)
     rmSync(stamp, { force: true })
@@ -35,7 +39,7 @@ export function copyOfTree() {
   return dir
 }
 
-/** Replaces a file of a copy without writing through the hard link. */
+/** Replaces a file of a copy. */
 export function replaceFile(dir, file, text) {
   rmSync(join(dir, file))
   writeFileSync(join(dir, file), text)
