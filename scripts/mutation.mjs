@@ -186,7 +186,9 @@ function keep(table, took) {
   const file = join(root, 'docs/reliability.md')
   const page = readFileSync(file, 'utf8')
   const [open, close] = ['<!-- mutation -->', '<!-- /mutation -->']
-  const text = `\`npm run mutation -- --seed ${seed}\` on ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, ${took} minutes:\n\n${markdownTable(table)}`
+  const chosen = ['--seed', seed, '--count', options.count, ...(options.quick ? ['--quick'] : [])].join(' ')
+  const on = `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, ${took} minutes`
+  const text = `\`npm run mutation -- ${chosen}\` on ${on}, ${ran.length} of ${sample.length} edits:\n\n${markdownTable(table)}`
   const from = page.indexOf(open) + open.length
   writeFileSync(file, `${page.slice(0, from)}\n\n${text}\n\n${page.slice(page.indexOf(close))}`)
 }
