@@ -11,6 +11,8 @@ export interface OptionSpec {
   readonly value?: string
   readonly choices?: readonly string[]
   readonly help: string
+  /** The value may be left out, and is empty then. */
+  readonly optional?: boolean
 }
 
 export interface VerbModule {

@@ -35,7 +35,7 @@ export class BoardLink {
   }
 
   /** The servers that a spelling of a tool can mean, before any of them has listed its tools. */
-  serversMeant(spelling: string): readonly string[] {
+  candidateServers(spelling: string): readonly string[] {
     return candidateServers(spelling, this.#board.servers.names)
   }
 
