@@ -93,14 +93,12 @@ export function reportError(output: Output, error: PlugboardError): void {
 }
 
 /**
- * Faults in files, most serious first; a file's fault never stops the command. An invalid permission rule is always
- * reported: the user may believe that it protects something.
+ * Faults in files, most serious first; a file's fault never stops the command. An error is always reported, also with
+ * `--json` and `--quiet`: without it a program would take a shorter list of servers for the whole one.
  */
 export function reportDiagnostics(output: Output, diagnostics: readonly Diagnostic[], limit = 20): void {
   const muted = output.quiet || output.json
-  const told = muted
-    ? diagnostics.filter(({ severity, topic }) => severity === 'error' && topic === 'rules')
-    : diagnostics
+  const told = muted ? diagnostics.filter(({ severity }) => severity === 'error') : diagnostics
   if (told.length === 0) return
   const { dim } = output.errorColor
   const sorted = [...told].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
