@@ -2,14 +2,20 @@
 // Code is here too: its file has our own format, so it needs no import, but it can be adopted.
 import { stringify } from 'smol-toml'
 import { pathOf } from '../import/editors.ts'
-import { CLIENTS, type ClientFile, type ImportNote, type Place, type WrittenEntry } from '../import/index.ts'
+import {
+  CLIENTS,
+  type ClientFile,
+  type ClientMachine,
+  type ImportNote,
+  type WrittenEntry,
+} from '../import/index.ts'
 import { isObject, type JsonObject, parseJson, parseToml } from '../import/tree.ts'
 
 export interface AdoptableClient {
   readonly id: string
   readonly title: string
   readonly syntax: 'json' | 'toml'
-  files(place: Place): readonly ClientFile[]
+  files(machine: ClientMachine): readonly ClientFile[]
   /** The path of the object that holds the servers. */
   serversAt(document: JsonObject): readonly string[]
   /** A document of the client with one server, as one of ours; `undefined` with notes when it cannot be converted. */
@@ -63,7 +69,7 @@ export const ADOPTABLE: readonly AdoptableClient[] = [
       id: client.id,
       title: client.title,
       syntax,
-      files: (place) => client.files(place),
+      files: (machine) => client.files(machine),
       serversAt,
       convert(document) {
         const { servers, notes } = client.parse(
