@@ -98,7 +98,7 @@ describe('a board and a server behind a login', () => {
     fixture.advance(60_000)
     await expect(board.link.request('guarded', 'tools/list')).rejects.toMatchObject({
       code: 'AUTH_REQUIRED',
-      hint: expect.stringContaining('plugboard login guarded'),
+      shellHint: expect.stringContaining('plugboard login guarded'),
     })
   })
 

@@ -79,7 +79,8 @@ export function exitCodeOf(error: PlugboardError): number {
 
 export function reportError(output: Output, error: PlugboardError): void {
   if (output.json) {
-    write(1, `${jsonText({ error: error.toJSON() })}\n`)
+    const { shellHint: hint } = error
+    write(1, `${jsonText({ error: { ...error.toJSON(), ...(hint !== undefined && { hint }) } })}\n`)
     return
   }
   const { red, dim } = output.errorColor
@@ -88,7 +89,7 @@ export function reportError(output: Output, error: PlugboardError): void {
     2,
     `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${shortPaths(error.message)}\n`,
   )
-  if (error.hint) write(2, `  ${dim(shortPaths(error.hint))}\n`)
+  if (error.shellHint) write(2, `  ${dim(shortPaths(error.shellHint))}\n`)
 }
 
 /**
