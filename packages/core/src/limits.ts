@@ -122,6 +122,9 @@ export const LOG_LIMITS = {
 /** `plugboard doctor`: one look-up, handshake or request, and how much it reports about one server. */
 export const DOCTOR_LIMITS = { stepMs: 10 * SECOND, findings: 200 } as const
 
+/** Connections that several boards share. */
+export const POOL_LIMITS = { idleMs: 10 * MINUTE, lists: 1000 } as const
+
 export const EVENT_LIMITS = { buffered: 10_000 } as const
 
 /** Streamable HTTP and legacy SSE. */

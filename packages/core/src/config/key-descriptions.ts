@@ -37,6 +37,8 @@ const SERVER: Readonly<Record<string, string>> = {
   description: 'What the server is for, as free text.',
   roots:
     'The folders that the server gets as roots: `false` for none, or a list. Left out: the project folder, and folders named in `args`.',
+  share:
+    'In the resident process: one instance of the server for all your projects (`user`), for one project, or for one session. Left out: `plugboard explain NAME` shows which.',
 }
 
 const MATCHER: Readonly<Record<string, string>> = {

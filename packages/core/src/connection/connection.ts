@@ -13,6 +13,7 @@ import { printable } from '../text/printable.ts'
 import { Catalog } from './catalog.ts'
 import { connectOnce, retire } from './connect.ts'
 import { ConnectAttempts } from './connect-attempts.ts'
+import type { Connection } from './connection-interface.ts'
 import { entrySecrets, rememberTokens } from './entry-secrets.ts'
 import { Health } from './health.ts'
 import { notified } from './notifications.ts'
@@ -37,12 +38,13 @@ import type { AfterLoss, Connected, ServerState } from './states.ts'
 import * as states from './states.ts'
 import { Subscriptions } from './subscriptions.ts'
 
-export class Connection {
+export type { Connection } from './connection-interface.ts'
+
+export class ServerConnection implements Connection {
   readonly catalog: Catalog
   readonly #options: ConnectionOptions
   readonly #policy: ReconnectPolicy
   readonly #log: ServerLog
-  /** Secrets used with the server, which logs, errors and events must not repeat. */
   readonly secrets: KnownSecrets
   readonly #requests: Requests
   readonly #subscriptions: Subscriptions
@@ -111,7 +113,6 @@ export class Connection {
   get state(): ServerState {
     return this.#state
   }
-  /** The transport in use, which for a plain `url` is only known after the first connect. */
   get type(): TransportType {
     return this.#became ?? this.server.entry.type
   }
@@ -119,38 +120,26 @@ export class Connection {
     return this.#log
   }
 
-  /**
-   * Connects if not done yet, retries a failed server if its last attempt is old enough, and waits until the state is
-   * settled. Never rejects because of the server.
-   */
   settled(signal?: AbortSignal): Promise<ServerState> {
     return this.#awaited(this.#settled(signal))
   }
 
-  /**
-   * The same for a caller that cannot continue without the server: it waits a moment for a fresh verdict on a failed
-   * one.
-   */
   needed(signal?: AbortSignal): Promise<ServerState> {
     return this.#awaited(this.#settled(signal, true))
   }
 
-  /** The same for the board itself, or a reconnect: no caller waits, so the process is not held. */
   wake(afresh = false): void {
     void (afresh ? this.#reconnect() : this.#settled())
   }
 
-  /** The user asked for a retry at once, whatever the state: after a login, or when the server is back. */
   reconnect(signal?: AbortSignal): Promise<ServerState> {
     return this.#awaited(this.#reconnect(signal))
   }
 
-  /** Sends one request, connecting first if needed. Rejects with a `PlugboardError`. */
   request(method: string, params?: Json, options: RequestOptions = {}): Promise<Json> {
     return this.#requests.send(method, params, options)
   }
 
-  /** One of the server's lists, connecting first if needed; read again only when it is not fresh. */
   async list<K extends ListKind>(kind: K, signal?: AbortSignal): Promise<Catalog[K]['items']> {
     const { host } = this.#options
     try {
@@ -178,7 +167,6 @@ export class Connection {
     return this.#subscribing('unsubscribe', uri)
   }
 
-  /** Ends everything this connection owns; idempotent and bounded in time. */
   close(): Promise<void> {
     this.#closed ??= this.#end()
     return this.#closed

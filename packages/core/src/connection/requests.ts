@@ -36,6 +36,8 @@ export interface RequestOptions {
   readonly concurrent?: boolean
   /** May run twice without harm; by default what the tool's own hints say. */
   readonly replayable?: boolean
+  /** On a shared connection: the board that sends it, which alone gets the events of the request. */
+  readonly sender?: Pick<RequestHost, 'events' | 'nextCall'>
 }
 
 /** What a request needs from its connection. */
@@ -100,9 +102,11 @@ export class Requests {
     params: Json | undefined,
     options: RequestOptions,
   ): Promise<Json> {
-    const { events, host, server } = this.#on
+    const { host, server } = this.#on
+    const sender = options.sender ?? this.#on
+    const { events } = sender
     const name = nameOf(params)
-    const facts = { server, call: this.#on.nextCall(), method, ...(name !== undefined && { name }) }
+    const facts = { server, call: sender.nextCall(), method, ...(name !== undefined && { name }) }
     const started = host.now()
     const trace = Trace.start(this.#traceFacts(method, name), params)
     if (events.wanted('call-started')) events.emit('call-started', facts)
@@ -218,7 +222,7 @@ export class Requests {
     },
     options: RequestOptions,
   ): RequestOptions['onProgress'] {
-    const { events } = this.#on
+    const { events } = options.sender ?? this.#on
     if (facts.method !== 'tools/call') return options.onProgress
     // A token is sent with every call, used or not: without one a server reports no progress, and a long call that is
     // alive would run into its timeout.
