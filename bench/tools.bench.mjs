@@ -214,7 +214,7 @@ async function wholeWay() {
   const params = { name: 'echo', arguments: { message: 'hi' } }
   const ways = {
     sdk: () => client.callTool(params),
-    request: () => board.request('echo', 'tools/call', params),
+    request: () => board.link.request('echo', 'tools/call', params),
     call: () => board.call('mcp__echo__echo', params.arguments),
   }
   const times = { sdk: [], request: [], call: [] }

@@ -11,13 +11,13 @@ import {
 import { type Bench, bench, cleanUp, pasting, remote } from '../packages/core/src/auth/fixtures/setup.ts'
 import { authFor, login, serverKey, watchLogins } from '../packages/core/src/auth/index.ts'
 import { loadLogin, saveLogin } from '../packages/core/src/auth/stored-logins.ts'
+import type { LocalBoard } from '../packages/core/src/board/local-board.ts'
 import { openBoard } from '../packages/core/src/board/open.ts'
-import type { Board } from '../packages/core/src/board.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer
 let fixture: Bench
-let board: Board | undefined
+let board: LocalBoard | undefined
 
 beforeEach(async () => {
   as = await startAuthorizationServer()
@@ -53,7 +53,7 @@ describe('a board and a server behind a login', () => {
     await login(server, fixture.context, pasting(as))
     await expect.poll(() => board.servers()[0]?.state, { timeout: 10_000 }).toBe('connected')
     stop()
-    const result = await board.request('guarded', 'tools/call', { name: 'whoami', arguments: {} })
+    const result = await board.link.request('guarded', 'tools/call', { name: 'whoami', arguments: {} })
     expect(result).toMatchObject({ content: [{ text: 'ada' }] })
   })
 
@@ -69,7 +69,7 @@ describe('a board and a server behind a login', () => {
     }
     fixture.advance(60_000)
     const calls = Array.from({ length: 8 }, () =>
-      board.request('guarded', 'tools/call', { name: 'whoami', arguments: {} }),
+      board.link.request('guarded', 'tools/call', { name: 'whoami', arguments: {} }),
     )
     expect(await Promise.all(calls)).toHaveLength(8)
     expect(as.counts).toMatchObject({ refresh: 1, refreshFailed: 0 })
@@ -90,7 +90,7 @@ describe('a board and a server behind a login', () => {
       return true
     }
     fixture.advance(60_000)
-    await expect(board.request('guarded', 'tools/list')).rejects.toMatchObject({
+    await expect(board.link.request('guarded', 'tools/list')).rejects.toMatchObject({
       code: 'AUTH_REQUIRED',
       hint: expect.stringContaining('plugboard login guarded'),
     })
@@ -100,7 +100,7 @@ describe('a board and a server behind a login', () => {
     rs = await startResourceServer({ as, toolScope: 'tools:write' })
     await login(remote('guarded', rs.url), fixture.context, pasting(as))
     const { board, server } = await open()
-    const call = () => board.request('guarded', 'tools/call', { name: 'whoami', arguments: {} })
+    const call = () => board.link.request('guarded', 'tools/call', { name: 'whoami', arguments: {} })
     await expect(call()).rejects.toMatchObject({
       code: 'AUTH_REQUIRED',
       hint: expect.stringContaining('tools:write'),

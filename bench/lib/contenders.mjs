@@ -19,9 +19,9 @@ async function throughTheBoard(options, server) {
   return {
     call: (text) => board.call(`mcp__${server}__echo`, { text }),
     /** The connection alone, to see where the time goes. */
-    bare: (text) => board.request(server, 'tools/call', { name: 'echo', arguments: { text } }),
+    bare: (text) => board.link.request(server, 'tools/call', { name: 'echo', arguments: { text } }),
     /** Without the cutting and saving of large results: only the transport is measured. */
-    big: (bytes) => board.request(server, 'tools/call', { name: 'big', arguments: { bytes } }),
+    big: (bytes) => board.link.request(server, 'tools/call', { name: 'big', arguments: { bytes } }),
     close,
   }
 }

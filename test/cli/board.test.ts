@@ -220,7 +220,7 @@ note('up')`,
     const ready = board.ready({ timeoutMs: 60_000 })
     const answers = await Promise.all(
       Array.from({ length: 5 }, (_, n) =>
-        board.request(`well-${n}`, 'tools/call', { name: 'echo', arguments: { n } }),
+        board.link.request(`well-${n}`, 'tools/call', { name: 'echo', arguments: { n } }),
       ),
     )
     expect(answers.map(({ content }) => content)).toEqual(

@@ -86,7 +86,7 @@ async function lists(board, problem) {
     }
   }
   const tools = board.tools()
-  const listed = await board.request(NAME, 'tools/list', {}, { signal })
+  const listed = await board.link.request(NAME, 'tools/list', {}, { signal })
   for (const { name } of listed.tools)
     if (!tools.some(({ mcpInfo }) => mcpInfo.toolName === name))
       problem(`its tool ${name} is not on the board`)

@@ -87,7 +87,7 @@ async function useSkills() {
 async function useTools() {
   // Some of the suite's arguments do not fit the tool's own schema; `request` sends them all the same.
   for (const { name, arguments: args } of given.toolCalls ?? [])
-    await patiently(() => board.request(SERVER, 'tools/call', { name, arguments: args }))
+    await patiently(() => board.link.request(SERVER, 'tools/call', { name, arguments: args }))
   if (given.toolCalls) return
   const tools = board.tools()
   for (const tool of tools) {
@@ -120,7 +120,7 @@ async function patiently(work) {
 /** The suite's "browser" is a request whose redirect is not followed. */
 async function logIn() {
   const { promise: shown, resolve: show } = withResolvers()
-  await login(board.connection(SERVER).server, auth, {
+  await login(board.link.connection(SERVER).server, auth, {
     openBrowser: false,
     onUrl: show,
     readPasted: async () => {

@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
-  type Board,
   type ConfiguredServer,
   isPlugboardError,
+  type LocalBoard,
   openBoard,
   type ServerEntry,
   type ServerSnapshot,
@@ -52,7 +52,7 @@ export interface Verdict {
 /** What a fault's own check can look at. */
 export interface Scene {
   readonly kind: Kind
-  readonly board: Board
+  readonly board: LocalBoard
   readonly peer: RemotePeer | undefined
   readonly dir: string
   server(): ServerSnapshot
@@ -147,7 +147,7 @@ function openOn(
   stage: Stage,
   dir: string,
   timers: Set<object>,
-): Promise<Board> {
+): Promise<LocalBoard> {
   const real = systemHost()
   const quicker = fault.quicker ?? 1
   const born = real.now()
@@ -173,7 +173,7 @@ function openOn(
 }
 
 function sceneOn(
-  board: Board,
+  board: LocalBoard,
   kind: Kind,
   peer: RemotePeer | undefined,
   dir: string,
@@ -271,7 +271,7 @@ function checkUp(up: Up, { server, check }: Scene): void {
 }
 
 /** Calls the two healthy servers all the while; each response must arrive and be its own. */
-function keepCalling(board: Board, problems: string[]): { stop(): Promise<void> } {
+function keepCalling(board: LocalBoard, problems: string[]): { stop(): Promise<void> } {
   let over = false
   let count = 0
   const one = async (server: string) => {

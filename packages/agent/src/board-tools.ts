@@ -2,6 +2,7 @@
 // the model gets a search instead of every definition.
 import type { Board, Tool } from '@plugboard/core'
 import { atMost } from '@plugboard/core/async/waits'
+import { kindOfType } from '@plugboard/core/config/transport-traits'
 import { type Host, systemHost } from '@plugboard/core/host'
 import {
   type CountedTool,
@@ -24,7 +25,7 @@ import { type AgentTool, type Batch, type OfferedTools, runCalls, type Toolbox }
 
 /** As much of a board as a run needs. */
 export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'> &
-  Partial<Pick<Board, 'connection'>> &
+  Partial<Pick<Board, 'connect'>> &
   SkillBoard
 
 export interface BoardToolsOptions {
@@ -134,8 +135,8 @@ export class BoardTools implements Toolbox {
     this.#host.backgroundTimer(AGENT_LIMITS.wakeAfterMs, this.#wakeAll)
     const near = board
       .servers()
-      .filter(({ type, state }) => type === 'sdk' && state === 'pending')
-      .map(({ name }) => board.connection?.(name).settled(signal))
+      .filter(({ type, state }) => kindOfType(type) === 'in-process' && state === 'pending')
+      .map(({ name }) => board.connect?.(name, { signal }))
     if (near.length === 0) return
     await atMost(this.#host, graceMs, Promise.allSettled(near))
   }

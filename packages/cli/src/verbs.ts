@@ -1,5 +1,6 @@
 // verbs.ts: the table of everything the command can do. Help, completion and parsing are made from it; a verb's
 // code is loaded only when it runs, because start-up time is a feature.
+import { OFFERED_TRANSPORTS } from '@plugboard/core/config/transport-traits'
 import type { OptionSpec, VerbSpec } from './spec.ts'
 
 const SCOPE_OPTION: OptionSpec = {
@@ -31,7 +32,7 @@ export const VERBS: readonly VerbSpec[] = [
         type: 'string',
         short: 't',
         value: 'stdio|http|sse|ws',
-        choices: ['stdio', 'http', 'sse', 'ws'],
+        choices: OFFERED_TRANSPORTS,
         help: 'how to reach it; guessed when left out',
       },
       env: {

@@ -2,8 +2,9 @@
 // at once by Ctrl-C. A second Ctrl-C does not wait.
 
 import { join, sep } from 'node:path'
-import { type Board, type BoardBehaviour, Cancelled, openBoard } from '@plugboard/core'
+import { type BoardBehaviour, Cancelled, type LocalBoard, openBoard } from '@plugboard/core'
 import { type Configuration, neutralFolder, printable } from '@plugboard/core/config'
+import { startsCommand } from '@plugboard/core/config/transport-traits'
 import { InvalidInput } from '@plugboard/core/errors'
 import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from './context.ts'
@@ -11,7 +12,7 @@ import { listenForInterrupt } from './shared/interrupt.ts'
 import { isTerminal } from './streams.ts'
 
 export interface OpenedBoard {
-  readonly board: Board
+  readonly board: LocalBoard
   readonly configuration: Configuration
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal
@@ -53,7 +54,7 @@ export async function configurationToStart(invocation: Invocation): Promise<Conf
   const { folder, place, servers } = configuration
   const concerned = servers.some(
     ({ disabled, entry }) =>
-      !disabled && entry.type === 'stdio' && entry.cwd?.startsWith(join(neutralFolder(place), sep)),
+      !disabled && startsCommand(entry) && entry.cwd?.startsWith(join(neutralFolder(place), sep)),
   )
   if (folder.trusted || folder.asked || !concerned || output.json || output.quiet) return configuration
   if (!isTerminal(0) || !isTerminal(2)) return configuration

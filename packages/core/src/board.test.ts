@@ -31,10 +31,37 @@ describe('a board', () => {
   it('says what is not there', async () => {
     const made = await board({})
     await made.ready()
-    await expect(made.request('ghost', 'tools/list')).rejects.toMatchObject({
+    await expect(made.link.request('ghost', 'tools/list')).rejects.toMatchObject({
       code: 'SERVER_NOT_FOUND',
       server: 'ghost',
     })
+  })
+
+  it('connects one server on demand, and says what came of it', async () => {
+    const raw = fixture('raw', 'raw')
+    const other = fixture('other', 'raw')
+    const dead = fixture('dead', 'raw', { entry: { command: '/no/such/program' } })
+    const made = await board({ servers: [raw.server, other.server, dead.server] })
+    expect(await made.connect('raw')).toMatchObject({ name: 'raw', state: 'connected' })
+    expect((await made.connect('dead')).state).not.toBe('connected')
+    expect(other.pids()).toEqual([])
+    expect((await made.toolsOf('raw')).map(({ mcpInfo }) => mcpInfo.serverName)).toContain('raw')
+    await expect(made.toolsOf('dead')).rejects.toMatchObject({ server: 'dead' })
+    await expect(made.connect('ghost')).rejects.toMatchObject({ code: 'SERVER_NOT_FOUND' })
+  })
+
+  it.each(['raw', 'modern'] as const)('pings a server of either era: %s', async (kind) => {
+    const made = await board({ servers: [fixture('one', kind).server] })
+    await made.ping('one', { timeoutMs: 5000 })
+    expect(stateOf(made)).toEqual({ one: 'connected' })
+  })
+
+  it('fails a ping that gets no answer', async () => {
+    const made = await board({
+      servers: [fixture('one', 'raw', { fault: 'hang:connect' }).server],
+      timeoutMs: 300,
+    })
+    await expect(made.ping('one', { timeoutMs: 200 })).rejects.toMatchObject({ server: 'one' })
   })
 
   it('gives a call up that is cancelled while its server is still coming up', async () => {
@@ -52,7 +79,7 @@ describe('a board', () => {
     })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'disabled', reason: 'pending approval' })
-    await expect(made.request('raw', 'tools/list')).rejects.toMatchObject({ code: 'DISABLED' })
+    await expect(made.link.request('raw', 'tools/list')).rejects.toMatchObject({ code: 'DISABLED' })
     expect(raw.pids()).toEqual([])
   })
 
@@ -77,7 +104,7 @@ describe('a board', () => {
     expect(events).toEqual([])
     await two.ready()
     await one.close()
-    expect(textOf(await two.request('raw', 'tools/call', { name: 'echo', arguments: {} }))).toBe('{}')
+    expect(textOf(await two.link.request('raw', 'tools/call', { name: 'echo', arguments: {} }))).toBe('{}')
   })
 
   it('can be used with `await using`', async () => {
@@ -130,7 +157,7 @@ describe('a change of configuration', () => {
     const changed = { ...change.server, entry: { ...change.server.entry, timeout: 5000 } }
     const told: unknown[] = []
     made.on('configuration-changed', (event) => told.push(event))
-    await made.apply([{ ...keep.server, source: 'moved' }, changed, add.server])
+    await made.link.apply([{ ...keep.server, source: 'moved' }, changed, add.server])
     expect(told).toEqual([{ added: ['change', 'add'], removed: ['change', 'drop'], rules: false }])
     await until('all are up', () => Object.values(stateOf(made)).every((state) => state === 'connected'))
     expect(made.servers().map(({ name, source }) => [name, source])).toEqual([
@@ -146,17 +173,17 @@ describe('a change of configuration', () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
     await made.ready()
-    await made.apply([{ ...raw.server, disabled: { kind: 'user', text: 'switched off' } }])
+    await made.link.apply([{ ...raw.server, disabled: { kind: 'user', text: 'switched off' } }])
     expect(stateOf(made)).toEqual({ raw: 'disabled' })
     expect(made.tools()).toEqual([])
-    await made.apply([raw.server])
+    await made.link.apply([raw.server])
     await until('it is up again', () => stateOf(made).raw === 'connected')
   })
 
   it('connects nothing on a board that nobody has used yet', async () => {
     const raw = fixture('raw', 'raw')
     const made = await board({})
-    await made.apply([raw.server])
+    await made.link.apply([raw.server])
     await pause(100)
     expect(raw.pids()).toEqual([])
   })

@@ -1,6 +1,8 @@
 // The public API of @plugboard/core, and nothing else.
 
 export { auditKeysOf, auditPath } from './board/calls.ts'
+export type { BoardLink } from './board/link.ts'
+export { LocalBoard } from './board/local-board.ts'
 export { openBoard } from './board/open.ts'
 export type {
   BoardPrompt,
@@ -16,12 +18,13 @@ export { boardSettings, saveRule } from './board/settings.ts'
 export type { BoardSkill, ReadSkillOptions } from './board/skills.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
 export type { FoundTool, RegisteredTool } from './board/tool-registry.ts'
-export {
+export type {
   Board,
-  type BoardBehaviour,
-  type BoardDefinition,
-  type BoardOptions,
-  type InProcessServer,
+  BoardBehaviour,
+  BoardDefinition,
+  BoardOptions,
+  InProcessServer,
+  WaitOptions,
 } from './board.ts'
 export type { ServerEntry, TransportType } from './config/entry.ts'
 export type {

@@ -68,7 +68,7 @@ describe('a configuration that changes', () => {
       expect(await names(all)).toContain('mcp__one__echo')
       await silence(heard.all, heard.second)
 
-      await gateway.board.apply([bare('two')])
+      await gateway.board.link.apply([bare('two')])
       await until(() =>
         ['tools', 'resources', 'prompts', 'plugboard://status'].every((one) => heard.all.includes(one)),
       )
@@ -76,13 +76,13 @@ describe('a configuration that changes', () => {
       expect(heard.second).toEqual([])
 
       await silence(heard.all)
-      await gateway.board.apply([bare('two'), bare('three')])
+      await gateway.board.link.apply([bare('two'), bare('three')])
       await until(() => heard.all.includes('tools'))
       expect(await names(all)).toEqual(['mcp__two__given', 'mcp__three__given'])
       expect(heard.second).toEqual([])
 
       const deny = { action: 'deny', rule: 'mcp__two__given', file: 'test', scope: 'user' } as const
-      await gateway.board.apply([bare('two'), bare('three')], [deny])
+      await gateway.board.link.apply([bare('two'), bare('three')], [deny])
       await until(() => heard.second.includes('tools'))
       expect(await names(second)).toEqual([])
     },
@@ -105,12 +105,12 @@ describe('a configuration that changes', () => {
     const uri = 'plugboard://one/test://note'
     await Promise.all([client.subscribeResource({ uri }), client.subscribeResource({ uri })])
     // The same name with another command line: a new server, which has no subscription yet.
-    await gateway.board.apply([upstream('one', 'legacy', dir)])
+    await gateway.board.link.apply([upstream('one', 'legacy', dir)])
     await gateway.board.ready()
     await until(() => seenIn(dir).includes('subscribed test://note'))
     await client.callTool({ name: 'mcp__one__touch', arguments: {} })
     await until(() => heard.includes(uri))
-    await gateway.board.apply([])
+    await gateway.board.link.apply([])
     await client.unsubscribeResource({ uri })
     expect(await names(client)).toEqual([])
   }, 30_000)
@@ -123,11 +123,11 @@ describe('an unknown name', () => {
       bare('late', 600_000),
       stdio('dead', ['-e', 'process.exit(1)']),
     ])
-    await gateway.board.connection('one').settled()
-    await gateway.board.connection('dead').settled()
+    await gateway.board.link.connection('one').settled()
+    await gateway.board.link.connection('dead').settled()
     const { url } = await serve(gateway)
     const client = await connect(url)
-    expect(gateway.board.connection('late').state.kind).toBe('pending')
+    expect(gateway.board.link.connection('late').state.kind).toBe('pending')
     const patience = { timeout: 20_000 }
     const call = (name: string) => client.callTool({ name, arguments: {} }, patience)
     await expect(call('mcp__one__nothing')).rejects.toMatchObject({ code: -32602 })

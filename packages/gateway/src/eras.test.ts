@@ -17,7 +17,7 @@ describe.each(COMBINATIONS)('a $client client in front of a $server server', ({ 
 
   it('lists and calls tools, reads resources and prompts, and completes', async () => {
     const { client, gateway } = await setUp()
-    expect(gateway.board.connection('one').state).toMatchObject({ session: { era: server } })
+    expect(gateway.board.link.connection('one').state).toMatchObject({ session: { era: server } })
     expect(client.getProtocolEra()).toBe(era)
     const { tools } = await client.listTools()
     const echo = tools.find(({ name }) => name === 'mcp__one__echo')

@@ -1,6 +1,6 @@
 // gateway.ts: the board as one server: what each client sees of it, and the way of its requests to the servers and
 // back. It knows no transport and no era; methods.ts says what a method does, views/views.ts owns the names.
-import { type Board, JsonRpcError } from '@plugboard/core'
+import { JsonRpcError, type LocalBoard } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { EVERYTHING, type Exposure } from './access/exposure.ts'
 import type { Client, ClientRequest } from './client-request.ts'
@@ -46,7 +46,7 @@ export interface GatewayOptions {
  * const { url } = await serveHttp(gateway, { grants: [] }) // loopback, no token
  */
 export async function openGateway(
-  open: (wiring: Wiring) => Promise<Board>,
+  open: (wiring: Wiring) => Promise<LocalBoard>,
   options: GatewayOptions = {},
 ): Promise<Gateway> {
   const questions = new ServerRequestRouter(options.ask ?? 'client', options.roots ?? (() => ({ roots: [] })))
@@ -56,7 +56,7 @@ export async function openGateway(
 type Asker = Pick<ClientRequest, 'client' | 'signal'>
 
 export class Gateway {
-  readonly board: Board
+  readonly board: LocalBoard
   readonly questions: ServerRequestRouter
   readonly metrics = new Metrics()
   readonly feed: NotificationHub
@@ -74,7 +74,7 @@ export class Gateway {
   #closing: Promise<void> | undefined
   #isAwake = false
 
-  constructor(board: Board, questions: ServerRequestRouter, options: GatewayOptions) {
+  constructor(board: LocalBoard, questions: ServerRequestRouter, options: GatewayOptions) {
     this.board = board
     this.questions = questions
     this.expose = options.expose ?? EVERYTHING
@@ -84,7 +84,7 @@ export class Gateway {
     this.#names = options.names ?? 'mcp'
     this.knowsNames = (options.nameStore?.known.size ?? 0) > 0
     questions.eraOf = (server) => {
-      const { state } = board.connection(server)
+      const { state } = board.link.connection(server)
       return state.kind === 'connected' ? state.session.era : undefined
     }
     this.feed = new NotificationHub(board, questions, (exposure) => this.#isWhole(exposure))
@@ -217,7 +217,7 @@ export class Gateway {
 
   /** The servers that a name may belong to; undefined when the name does not tell. */
   #meant(name: string): readonly string[] | undefined {
-    return this.#names === 'plain' ? undefined : this.board.serversMeant(name)
+    return this.#names === 'plain' ? undefined : this.board.link.serversMeant(name)
   }
 
   #sought<T>(look: (view: View) => T | undefined, meant: readonly string[] | undefined, who: Asker) {
@@ -235,7 +235,7 @@ export class Gateway {
   rootsChanged(client: Client): void {
     if (!this.questions.isOnly(client)) return
     for (const { name } of this.board.servers()) {
-      const connection = this.board.connection(name)
+      const connection = this.board.link.connection(name)
       if (connection.state.kind === 'connected' && connection.state.session.era === 'legacy')
         // A server that goes down at this moment asks when it is back.
         connection.notify('notifications/roots/list_changed').catch(() => undefined)
@@ -253,7 +253,7 @@ export class Gateway {
     const onProgress = progressOf(params, exchange)
     this.#mustResume(ref.server, exchange)
     return await this.questions.during(ref.server, exchange, () =>
-      this.board.request(
+      this.board.link.request(
         ref.server,
         method,
         { ...params, _meta: this.#meta(ref.server, params, exchange) },
@@ -284,7 +284,7 @@ export class Gateway {
     const { task: _, ...asked } = params
     // The client decides what runs in parallel, as it would with the server itself.
     const result = await this.questions.during(ref.server, exchange, (onTask) =>
-      this.board.pass(
+      this.board.link.pass(
         ref.server,
         ref.name,
         { ...asked, _meta: this.#meta(ref.server, params, exchange) },

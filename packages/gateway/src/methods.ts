@@ -46,7 +46,7 @@ export const METHODS: Readonly<Record<string, Answerer>> = {
     if (!ref) throw new NotFound('prompt', name)
     const { client, signal } = exchange
     await gateway.questions.during(ref.server, exchange, () =>
-      gateway.board.permitPrompt(ref.server, ref.name, { caller: 'client', client: client.id, signal }),
+      gateway.board.link.permitPrompt(ref.server, ref.name, { caller: 'client', client: client.id, signal }),
     )
     const result = await gateway.forward(ref, 'prompts/get', { ...params, name: ref.name }, exchange)
     return gateway.withAddresses(ref.server, result, 'messages')
@@ -58,7 +58,11 @@ export const METHODS: Readonly<Record<string, Answerer>> = {
     if (!address) throw new NotFound('resource', uri)
     const { client, signal } = exchange
     await gateway.questions.during(address.server, exchange, () =>
-      gateway.board.permitRead(address.server, address.uri, { caller: 'client', client: client.id, signal }),
+      gateway.board.link.permitRead(address.server, address.uri, {
+        caller: 'client',
+        client: client.id,
+        signal,
+      }),
     )
     const result = await gateway.forward(address, 'resources/read', { ...params, uri: address.uri }, exchange)
     return gateway.withAddresses(address.server, result, 'contents')
@@ -75,7 +79,7 @@ export const METHODS: Readonly<Record<string, Answerer>> = {
     if (!prompt && !template)
       throw new NotFound(ref.type === 'ref/prompt' ? 'prompt' : 'resource', String(ref.name ?? ref.uri))
     const server = prompt?.server ?? template?.server ?? ''
-    const { state } = gateway.board.connection(server)
+    const { state } = gateway.board.link.connection(server)
     if (state.kind === 'connected' && !state.session.capabilities.completions)
       return { completion: { values: [], total: 0, hasMore: false } }
     const inner = prompt ? { ...ref, name: prompt.name } : { ...ref, uri: template?.uri }

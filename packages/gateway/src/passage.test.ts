@@ -110,7 +110,7 @@ async function setUp(era: Scene['era'], server: Scene['era']): Promise<Scene> {
   const dir = folder()
   const gateway = await makeGateway([upstream('one', server, dir)])
   await gateway.wake(15_000)
-  expect(gateway.board.connection('one').state).toMatchObject({ session: { era: server } })
+  expect(gateway.board.link.connection('one').state).toMatchObject({ session: { era: server } })
   const { url } = await serve(gateway, [{ token: BEARER, exposure: gateway.expose }])
   const heard: string[] = []
   const client = await connect(url, {

@@ -1,7 +1,7 @@
 // load.ts: what is done to the board and its servers: calls by many callers, and one fault after the other.
 // Every choice is drawn from the seed, by generators of their own, so that a seed makes the same choices in the same order.
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Board, isPlugboardError } from '@plugboard/core'
+import { isPlugboardError, type LocalBoard } from '@plugboard/core'
 import { withinMs } from '../kit.ts'
 import type { LinePlan } from '../lab.ts'
 import type { Ledger } from './ledger.ts'
@@ -16,7 +16,7 @@ const EXPECTED = new Set(
 )
 
 export interface Soak {
-  readonly board: Board
+  readonly board: LocalBoard
   readonly servers: Servers
   readonly ledger: Ledger
   readonly watch: Watch
@@ -151,7 +151,7 @@ function toggle(set: Set<string>, name: string): void {
 
 async function applied({ board, servers, watch }: Soak, name: string): Promise<void> {
   watch.forget(name)
-  await board.apply(servers.configured())
+  await board.link.apply(servers.configured())
   watch.forget(name)
 }
 

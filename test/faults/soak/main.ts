@@ -135,7 +135,7 @@ async function observe(): Promise<void> {
 async function recovered(): Promise<void> {
   servers.off.clear()
   servers.away.clear()
-  await board.apply(servers.configured())
+  await board.link.apply(servers.configured())
   for (const { name } of servers.members) {
     soak.watch.forget(name)
     const state = board.servers().find((one) => one.name === name)?.state

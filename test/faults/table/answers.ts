@@ -128,7 +128,7 @@ export const ANSWERS: readonly Fault[] = [
       'the cap on the whole ends it',
       async ({ board, check }) => {
         const options = { timeoutMs: 300, totalMs: 1000 }
-        const error = await board
+        const error = await board.link
           .request('odd', 'tools/call', { name: 'odd' }, options)
           .catch((fault) => fault)
         check(error.code === 'TIMEOUT', `it ended with ${error.code}`)

@@ -125,5 +125,5 @@ const SEEN_MS = 300
 async function flushCancellation(board: Board, tool: Tool | undefined): Promise<void> {
   if (!tool?.available) return
   // Whatever it answers, it has read; a server that does not answer is not waited for.
-  await board.request(tool.mcpInfo.serverName, 'ping', {}, { timeoutMs: SEEN_MS }).catch(() => undefined)
+  await board.ping(tool.mcpInfo.serverName, { timeoutMs: SEEN_MS }).catch(() => undefined)
 }

@@ -18,7 +18,7 @@ export async function run(invocation: Invocation): Promise<number> {
           resolution,
           host: programs,
           signal,
-          connection: () => board.connection(resolution.name),
+          connection: () => board.link.connection(resolution.name),
         }),
       ),
     )

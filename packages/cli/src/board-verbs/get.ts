@@ -11,7 +11,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { output } = invocation
   return withBoard(invocation, async ({ board, configuration, signal }) => {
     const resolution = findResolution(configuration, name)
-    await board.connection(name).settled(signal)
+    await board.connect(name, { signal })
     const snapshot = board.servers().find((server) => server.name === name)
     const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
     const entry = invocation.flag('show-secrets') ? winner?.written : maskEntry(winner?.written)

@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline'
 import { login, loginsFor } from '@plugboard/core/auth'
 import { type Configuration, findResolution, stateFolder } from '@plugboard/core/config'
+import { isRemoteEntry } from '@plugboard/core/config/transport-traits'
 import { Cancelled, Disabled, InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
@@ -29,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
   }).finally(stop.release)
   // Only the server can tell whether a login is good.
   const row = await withBoard(invocation, async ({ board, signal }) => {
-    await board.connection(name).settled(signal)
+    await board.connect(name, { signal })
     return board
       .servers()
       .map(snapshotRow)
@@ -62,7 +63,7 @@ function remoteServer(configuration: Configuration, name: string) {
     })
   if (server.disabled) throw new Disabled(name, server.disabled.text)
   const { entry } = server
-  if (entry.type !== 'http' && entry.type !== 'sse' && entry.type !== 'ws' && entry.type !== 'claudeai-proxy')
+  if (!isRemoteEntry(entry))
     throw new InvalidInput(`"${name}" is a ${entry.type} server, which has no login.`, {
       server: name,
     })

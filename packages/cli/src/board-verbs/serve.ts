@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openBoard, type ServerEntry } from '@plugboard/core'
 import { type Configuration, stateFolder } from '@plugboard/core/config'
+import { urlOf } from '@plugboard/core/config/transport-traits'
 import { InvalidInput } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import {
@@ -174,8 +175,9 @@ function rereader({ output }: Invocation, gateway: Gateway): () => void {
 }
 
 function isOwnAddress(entry: ServerEntry, port: number | undefined): boolean {
-  if (!port || !('url' in entry) || !entry.url || !URL.canParse(entry.url)) return false
-  const url = new URL(entry.url)
+  const address = urlOf(entry)
+  if (!port || !address || !URL.canParse(address)) return false
+  const url = new URL(address)
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) && url.port === String(port)
 }
 

@@ -30,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
 /** A server that is named must connect; of all of them, those that do are shown. */
 async function connect(invocation: Invocation, opened: OpenedBoard, server: string | undefined) {
   if (server === undefined) await allServers(invocation, opened)
-  else await opened.board.connection(server).list('tools', opened.signal)
+  else await opened.board.toolsOf(server, { signal: opened.signal })
 }
 
 function toolsOf(board: Board, server: string | undefined): readonly Tool[] {

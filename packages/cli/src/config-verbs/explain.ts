@@ -11,6 +11,7 @@ import {
   type Resolution,
   stateFolder,
 } from '@plugboard/core/config'
+import { fallsBackToSse, isInProcess, TRANSPORTS } from '@plugboard/core/config/transport-traits'
 import type { Host } from '@plugboard/core/host'
 import { isOfUser, reaches, rulesAbout } from '@plugboard/core/permissions'
 import type { Colors } from '../colors.ts'
@@ -41,7 +42,7 @@ async function toldOf({ server }: Resolution, { host }: Invocation, { place }: C
   const folders = roots === undefined ? [...new Set([place.root, ...own])] : own
   const named = roots === undefined ? own.filter((folder) => folder !== place.root) : folders
   const notes = [
-    ...(metAs ? [`Its last connection used ${TRANSPORT_NAMES[metAs]}.`] : []),
+    ...(metAs ? [`Its last connection used ${TRANSPORTS[metAs].label}.`] : []),
     ...(roots === false ? ['The server gets no folders ("roots": false).'] : []),
     ...(named.length > 0
       ? [
@@ -52,11 +53,9 @@ async function toldOf({ server }: Resolution, { host }: Invocation, { place }: C
   return { notes, data: { ...(metAs && { metAs }), roots: folders } }
 }
 
-const TRANSPORT_NAMES = { http: 'Streamable HTTP', sse: 'the legacy SSE transport' } as const
-
 /** For an entry with a `url` and no `type`: the transport that was detected. */
 async function metTransport(server: ConfiguredServer, host: Host): Promise<'http' | 'sse' | undefined> {
-  if (server.entry.type !== 'http' || !server.entry.fallbackToSse) return undefined
+  if (!fallsBackToSse(server.entry)) return undefined
   const { EraMemory } = await import('@plugboard/core/connection/era-memory')
   const memory = new EraMemory(stateFolder(host), host, () => undefined)
   const known = await memory.recall(server.entry, server.signature)
@@ -200,7 +199,7 @@ function permissionLines(
     ...(own ? [`  its own  ${safe(JSON.stringify(own))}`] : []),
     ...(server ? ownEffects(server).map((line) => dim(`  ${line}`)) : []),
     dim(
-      server?.entry.type === 'sdk'
+      server && isInProcess(server.entry)
         ? '  no rule matches: its own list of harmless tools is allowed, every other tool asks'
         : `  ${lines.length > 0 || own ? 'a tool that no rule matches' : 'no rule matches: every tool'} asks when a model calls it`,
     ),

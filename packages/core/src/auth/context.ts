@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { RemoteEntry } from '../config/entry.ts'
+import { isRemoteEntry } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
 import type { Host } from '../host.ts'
@@ -64,7 +65,7 @@ export interface AuthNotice {
 export type RemoteServer = ConfiguredServer & { readonly entry: RemoteEntry }
 
 export function isRemote(server: ConfiguredServer): server is RemoteServer {
-  return ['http', 'sse', 'ws', 'claudeai-proxy'].includes(server.entry.type)
+  return isRemoteEntry(server.entry)
 }
 
 export function remoteServer(server: ConfiguredServer): RemoteServer {

@@ -1,6 +1,7 @@
 // discovery.ts: from a server's address to its authorization server. Every document on the way is untrusted: only
 // known fields are read, every URL is checked, and each fault has its own error code.
 import type { AuthorizationServer } from 'oauth4webapi'
+import { traitsOf } from '../config/transport-traits.ts'
 import { isObject } from '../json.ts'
 import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
@@ -32,7 +33,7 @@ export async function challengeOf(
 
 /** Sends a request without any credential: the server's 401 says where its metadata is. */
 async function probe(server: RemoteServer, fetch: GuardedFetch): Promise<AuthChallenge> {
-  const sse = server.entry.type === 'sse'
+  const sse = traitsOf(server.entry).opensWith === 'event-stream'
   const headers: Record<string, string> = {
     ...server.entry.headers,
     accept: sse ? 'text/event-stream' : 'application/json, text/event-stream',

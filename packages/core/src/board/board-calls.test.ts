@@ -193,9 +193,9 @@ describe('permission', () => {
     const { serve } = inside([tool('write')])
     const made = await board({ servers: [], inProcess: { in: serve } })
     await expect(made.call('in.write')).rejects.toMatchObject({ code: 'PERMISSION_DENIED' })
-    await made.apply([], [allow('mcp__in')])
+    await made.link.apply([], [allow('mcp__in')])
     await made.call('in.write')
-    await made.apply([], [allow('mcp__in'), { ...allow('mcp__in__wr*'), action: 'deny' }])
+    await made.link.apply([], [allow('mcp__in'), { ...allow('mcp__in__wr*'), action: 'deny' }])
     await expect(made.call('in.write', {}, { caller: 'user' })).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',
     })

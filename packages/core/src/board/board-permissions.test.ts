@@ -109,9 +109,9 @@ describe('a server that is denied', () => {
         expect(servers).not.toContain('s')
         if (list !== 'skills') expect(servers).toContain('other')
       }
-      await expect(made.permitRead('s', 'a:1')).rejects.toMatchObject(denied)
-      await expect(made.permitPrompt('s', 'p')).rejects.toMatchObject(denied)
-      expect([made.isReadable('s'), made.isReadable('other')]).toEqual([false, true])
+      await expect(made.link.permitRead('s', 'a:1')).rejects.toMatchObject(denied)
+      await expect(made.link.permitPrompt('s', 'p')).rejects.toMatchObject(denied)
+      expect([made.link.isReadable('s'), made.link.isReadable('other')]).toEqual([false, true])
       expect(asked.slice(before)).toEqual([])
       expect(await made.read('other', 'a:1')).toMatchObject([{ text: 'read' }])
       expect(await made.prompt('other', 'p')).toMatchObject({ messages: [{ role: 'user' }] })
@@ -193,9 +193,12 @@ describe('an allow rule of the user', () => {
     const { serve } = whole()
     const made = await board({ servers: [server('s')], rules: [allow], inProcess: { s: serve } })
     await made.call('s.wipe')
-    await made.apply([server('s', undefined, { author: 'repository', replaces: 'settings.json' })], [allow])
+    await made.link.apply(
+      [server('s', undefined, { author: 'repository', replaces: 'settings.json' })],
+      [allow],
+    )
     await expect(made.call('s.wipe')).rejects.toMatchObject({ code: 'PERMISSION_DENIED' })
-    await made.apply(
+    await made.link.apply(
       [server('s', undefined, { author: 'repository' })],
       [allow, rule('allow', 's.wipe', { scope: 'dynamic', file: '--allow' })],
     )

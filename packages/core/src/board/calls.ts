@@ -186,6 +186,10 @@ export class Calls implements ToolActions {
     return decide(offerRequest(server, 'prompt', ''), this.#standing(server))
   }
 
+  isReadable(server: string): boolean {
+    return this.decideRead(server).outcome !== 'deny'
+  }
+
   /** Rejects when nothing may be read from the server. */
   requireReadable(server: string): void {
     const decision = this.decideRead(server)

@@ -2,6 +2,7 @@
 // in a file; a fault is an error that names its path, before anything starts.
 import type { ServerEntry } from '../config/entry.ts'
 import { signatureOf } from '../config/fingerprints.ts'
+import { isEditorEntry, isRemoteEntry, kindOfType, startsCommand } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
 import { isObject } from '../json.ts'
@@ -37,22 +38,11 @@ async function givenServer(given: Partial<ConfiguredServer>, path: string): Prom
 }
 
 function isWhole(entry: ServerEntry): boolean {
-  switch (entry.type) {
-    case 'stdio':
-      return typeof entry.command === 'string' && Array.isArray(entry.args) && isObject(entry.env)
-    case 'sdk':
-      return true
-    case 'sse-ide':
-    case 'ws-ide':
-      return isObject(entry.headers)
-    case 'http':
-    case 'sse':
-    case 'ws':
-    case 'claudeai-proxy':
-      return typeof entry.url === 'string' && isObject(entry.headers)
-    default:
-      return false
-  }
+  if (kindOfType(entry.type) === undefined) return false
+  if (startsCommand(entry))
+    return typeof entry.command === 'string' && Array.isArray(entry.args) && isObject(entry.env)
+  if (isRemoteEntry(entry)) return typeof entry.url === 'string' && isObject(entry.headers)
+  return isEditorEntry(entry) ? isObject(entry.headers) : true
 }
 
 async function completed(entry: object, path: string): Promise<ServerEntry> {

@@ -1,15 +1,17 @@
 // open.ts: from options to a board: reads the configuration, adds logins and built-ins, and watches the files on request.
 import { join } from 'node:path'
-import { Board } from '../board.ts'
 import { type Builtins, createBuiltins } from '../builtin/index.ts'
 import type { Configuration } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import { plugboardHome, stateFolder } from '../config/sources.ts'
 import { hostForPrograms } from '../config/start-folder.ts'
+import { urlOf } from '../config/transport-traits.ts'
 import type { WatchedConfiguration } from '../config/watch.ts'
 import { systemHost } from '../host.ts'
 import { givenServers } from './given-servers.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
+import type { BoardLink } from './link.ts'
+import { LocalBoard } from './local-board.ts'
 import type { BoardOptions, BoardParts } from './options.ts'
 import { boardSettings } from './settings.ts'
 
@@ -21,7 +23,7 @@ import { boardSettings } from './settings.ts'
  * await board.ready()
  * for (const tool of board.tools()) console.log(tool.name)
  */
-export async function openBoard(options: BoardOptions = {}): Promise<Board> {
+export async function openBoard(options: BoardOptions = {}): Promise<LocalBoard> {
   if (options.servers || options.load) return boardOf(options)
   const { configuration: given, config, ...behaviour } = options
   const configuration = given ?? (await loadedFrom(options))
@@ -32,7 +34,8 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
   const builtins = createBuiltins({ root: place.root, host, home: own, cacheDir: join(own, 'cache') })
   // Logins are loaded only where a server may need one.
   const remote =
-    options.auth === undefined && (options.watch || configuration.servers.some(({ entry }) => 'url' in entry))
+    options.auth === undefined &&
+    (options.watch || configuration.servers.some(({ entry }) => urlOf(entry) !== undefined))
   const logins = remote
     ? (await import('../auth/index.ts')).loginsFor({ host, stateDir, settings: configuration.logins })
     : undefined
@@ -50,14 +53,15 @@ export async function openBoard(options: BoardOptions = {}): Promise<Board> {
     handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
     builtinAsks: (...call) => builtins.asks(...call),
   })
-  board.beforeClose(() => builtins.close())
-  for (const text of warnings) board.warn(text)
-  board.setConfigurationFaults(configuration.diagnostics)
+  const { link } = board
+  link.beforeClose(() => builtins.close())
+  for (const text of warnings) link.warn(text)
+  link.setConfigurationFaults(configuration.diagnostics)
   if (options.watch) {
-    const files = await follow(board, configuration, options, builtins)
-    board.reloadWith(() => files.reload())
-    board.beforeClose(() => files.stop())
-    if (logins) board.beforeClose(await logins.watch((server) => board.reconnectSame(server)))
+    const files = await follow(link, configuration, options, builtins)
+    link.reloadWith(() => files.reload())
+    link.beforeClose(() => files.stop())
+    if (logins) link.beforeClose(await logins.watch((server) => link.reconnectSame(server)))
   }
   return board
 }
@@ -69,7 +73,7 @@ async function loadedFrom({ host, cwd, config }: BoardOptions): Promise<Configur
 
 /** Applies every new configuration until it is stopped. */
 async function follow(
-  board: Board,
+  link: BoardLink,
   first: Configuration,
   options: BoardOptions,
   builtins: Builtins,
@@ -79,16 +83,16 @@ async function follow(
   return watchConfiguration(first, {
     changed: (next) => {
       const { servers, rules, hooks, warnings } = boardSettings(next)
-      for (const text of warnings) if (!warned.has(text)) board.warn(text)
+      for (const text of warnings) if (!warned.has(text)) link.warn(text)
       warned = new Set(warnings)
-      board.setConfigurationFaults(next.diagnostics)
-      return board.apply(builtins.fitting(servers), rulesAfter(first, rules, options.rules), [
+      link.setConfigurationFaults(next.diagnostics)
+      return link.apply(builtins.fitting(servers), rulesAfter(first, rules, options.rules), [
         ...hooks,
         ...(options.hooks ?? []),
       ])
     },
     failed: (error) =>
-      board.warn(`The configuration could not be read again, and the last one stays: ${textOf(error)}`),
+      link.warn(`The configuration could not be read again, and the last one stays: ${textOf(error)}`),
   })
 }
 
@@ -107,9 +111,9 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-async function boardOf(options: BoardParts): Promise<Board> {
+async function boardOf(options: BoardParts): Promise<LocalBoard> {
   const given = [...(await givenServers(options.servers ?? [], 'servers')), ...inProcessEntries(options)]
   const names = new Set(given.map(({ name }) => name))
   const loaded = await givenServers((await options.load?.()) ?? [], 'load()')
-  return new Board(options, [...given, ...loaded.filter(({ name }) => !names.has(name))])
+  return new LocalBoard(options, [...given, ...loaded.filter(({ name }) => !names.has(name))])
 }

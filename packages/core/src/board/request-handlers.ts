@@ -1,5 +1,6 @@
 // request-handlers.ts: handlers for servers' requests, from what the program gave the board: a user for forms, a
 // model, the workspace, hooks. What is not given is not offered to any server.
+import { startsCommand } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { JsonRpcError } from '../connection/request-errors.ts'
 import { RPC } from '../connection/server-info.ts'
@@ -48,7 +49,7 @@ export function rootsFor(
   if (!handler || entry.roots === false) return undefined
   const own = () => rootsOf(entryFolders(entry, place), place.cwd)
   if (entry.roots) return () => ({ roots: own() })
-  if (entry.type !== 'stdio') return handler
+  if (!startsCommand(entry)) return handler
   return async (params, asking) => {
     const answer = await handler(params, asking)
     const known = Array.isArray(answer.roots) ? (answer.roots as readonly Partial<Root>[]) : []

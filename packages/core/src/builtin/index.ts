@@ -1,6 +1,7 @@
 // builtin: the servers that are built in and run in this process, each loaded when it is first needed and closed with
 // its board. A package that is not installed disables only its own server.
 import { join } from 'node:path'
+import { isInProcess } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Transport } from '../connection/server-info.ts'
 import { InitError } from '../errors.ts'
@@ -49,7 +50,7 @@ export interface Builtins {
 
 /** Is this entry a built-in, rather than another server of the same name? */
 export function isBuiltin({ name, entry, scope }: ConfiguredServer): boolean {
-  return scope === 'dynamic' && entry.type === 'sdk' && Object.hasOwn(BUILTIN_ALLOWS, name)
+  return scope === 'dynamic' && isInProcess(entry) && Object.hasOwn(BUILTIN_ALLOWS, name)
 }
 
 export function createBuiltins(context: BuiltinContext): Builtins {

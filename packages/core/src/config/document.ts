@@ -8,6 +8,7 @@ import { LOCKED } from './policy.ts'
 import { readEntry } from './schema.ts'
 import { readSettings, type Settings } from './settings.ts'
 import type { Source } from './sources.ts'
+import { kindOfType } from './transport-traits.ts'
 import type { Diagnostic } from './types.ts'
 
 /** One definition of one name in one place, valid or not. */
@@ -92,7 +93,8 @@ export function defineServer(
   const prefix = at.path ?? `mcpServers.${name}`
   const fault = nameFault(name)
   // An embedding program may name its servers freely; a file may not.
-  const isSdk = source.scope === 'dynamic' && (written as { type?: unknown } | null)?.type === 'sdk'
+  const isSdk =
+    source.scope === 'dynamic' && kindOfType((written as { type?: unknown } | null)?.type) === 'in-process'
   const base = { name, source, written, path: prefix, ...(at.line !== undefined && { line: at.line }) }
   const where = { file: source.file, server: name }
   if (fault && !isSdk)

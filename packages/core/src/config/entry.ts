@@ -97,8 +97,3 @@ export interface ProxyEntry extends Remote {
 
 export type RemoteEntry = HttpEntry | SseEntry | WsEntry | ProxyEntry
 export type ServerEntry = StdioEntry | RemoteEntry | IdeEntry | SdkEntry
-
-/** Servers that run as a process on this machine take a local slot, the others a remote one. */
-export function isLocal(entry: ServerEntry): boolean {
-  return entry.type === 'stdio' || entry.type === 'sdk'
-}

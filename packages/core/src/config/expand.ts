@@ -1,6 +1,7 @@
 // expand.ts: `${VAR}` and `${VAR:-default}` in an entry, from a given environment, in one pass: a variable's value is
 // never expanded again, so nothing can loop and only variables named in the entry are used.
 import type { ServerEntry } from './entry.ts'
+import { isInProcess, startsCommand } from './transport-traits.ts'
 
 export interface Expansion {
   /** Where in the entry, e.g. `args[1]`. */
@@ -25,9 +26,9 @@ export function expandEntry(entry: ServerEntry, env: Readonly<Record<string, str
   const map = (values: Readonly<Record<string, string>>, path: string) =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [key, text(value, `${path}.${key}`)]))
 
-  if (entry.type === 'sdk') return { entry, expansions }
+  if (isInProcess(entry)) return { entry, expansions }
   const roots = entry.roots && { roots: entry.roots.map((folder, index) => text(folder, `roots[${index}]`)) }
-  if (entry.type === 'stdio')
+  if (startsCommand(entry))
     return {
       entry: {
         ...entry,

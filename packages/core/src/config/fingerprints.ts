@@ -2,10 +2,11 @@
 // under two names); the hash says what exactly was written (an approval is bound to it).
 import { lazyModule } from '../lazy.ts'
 import type { ServerEntry } from './entry.ts'
+import { isInProcess, startsCommand } from './transport-traits.ts'
 
 export function signatureOf(entry: ServerEntry): string {
-  if (entry.type === 'stdio') return digest(['stdio', entry.command, entry.args, entry.env])
-  if (entry.type === 'sdk') return digest(['sdk', entry])
+  if (startsCommand(entry)) return digest(['stdio', entry.command, entry.args, entry.env])
+  if (isInProcess(entry)) return digest(['sdk', entry])
   return digest(['url', normalUrl(entry.url ?? entry.type)])
 }
 

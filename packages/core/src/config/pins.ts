@@ -7,6 +7,7 @@ import { lazyModule } from '../lazy.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import type { ServerEntry } from './entry.ts'
 import { isInside, realPath } from './project.ts'
+import { headersHelperOf, startsCommand } from './transport-traits.ts'
 import type { Approvals } from './trust.ts'
 
 /** Also the words of a shell line and of an option such as `--require=./x.js`. */
@@ -14,16 +15,13 @@ const wordsOf = (text: string) => [text, ...text.split(/[\s"'`;|&<>()$={},:]+/)]
 
 /** The command, each argument and variable, and each word in them, where it is a file inside the project. */
 export async function filesOf(entry: ServerEntry, root: string): Promise<Readonly<Record<string, string>>> {
-  const words =
-    entry.type === 'stdio'
-      ? [entry.command, ...entry.args, ...Object.values(entry.env)].flatMap((text) => [
-          ...wordsOf(text),
-          text.slice(text.indexOf('=') + 1),
-        ])
-      : 'headersHelper' in entry
-        ? wordsOf(entry.headersHelper ?? '')
-        : []
-  const base = entry.type === 'stdio' && entry.cwd !== undefined ? resolve(root, entry.cwd) : root
+  const words = startsCommand(entry)
+    ? [entry.command, ...entry.args, ...Object.values(entry.env)].flatMap((text) => [
+        ...wordsOf(text),
+        text.slice(text.indexOf('=') + 1),
+      ])
+    : wordsOf(headersHelperOf(entry) ?? '')
+  const base = startsCommand(entry) && entry.cwd !== undefined ? resolve(root, entry.cwd) : root
   const files = new Map<string, string>()
   for (const word of new Set(words)) {
     const path = resolve(base, word)

@@ -2,6 +2,7 @@
 import { domainToASCII } from 'node:url'
 import type { ServerEntry } from './entry.ts'
 import type { PolicyMatcher, Settings } from './settings.ts'
+import { headersHelperOf, startsCommand, urlOf } from './transport-traits.ts'
 import type { Scope } from './types.ts'
 
 /** One file's part of the policy. */
@@ -65,7 +66,7 @@ export function admit(
 }
 
 function bindsKind(matcher: PolicyMatcher, entry: ServerEntry): boolean {
-  return entry.type === 'stdio' ? matcher.serverCommand !== undefined : matcher.serverUrl !== undefined
+  return startsCommand(entry) ? matcher.serverCommand !== undefined : matcher.serverUrl !== undefined
 }
 
 function matches(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpose: Purpose): boolean {
@@ -78,10 +79,8 @@ function matches(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpo
  */
 function beyond(matcher: PolicyMatcher, entry: ServerEntry): string | undefined {
   if (matcher.serverUrl !== undefined)
-    return 'headersHelper' in entry && entry.headersHelper !== undefined && !matcher.headersHelper
-      ? '"headersHelper"'
-      : undefined
-  if (!matcher.serverCommand || entry.type !== 'stdio') return undefined
+    return headersHelperOf(entry) !== undefined && !matcher.headersHelper ? '"headersHelper"' : undefined
+  if (!matcher.serverCommand || !startsCommand(entry)) return undefined
   if (entry.cwd !== undefined && !matcher.cwd) return '"cwd"'
   if (matcher.env === '*') return undefined
   if (entry.inheritEnv) return '"inheritEnv"'
@@ -97,7 +96,7 @@ function names(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpose
   if (matcher.serverName !== undefined)
     return matcher.serverName === name || (purpose === 'deny' && sameLetters(matcher.serverName, name))
   if (matcher.serverCommand) {
-    if (entry.type !== 'stdio') return false
+    if (!startsCommand(entry)) return false
     const words = [entry.command, ...entry.args]
     return (
       words.length === matcher.serverCommand.length &&
@@ -107,8 +106,8 @@ function names(matcher: PolicyMatcher, name: string, entry: ServerEntry, purpose
       })
     )
   }
-  if (matcher.serverUrl === undefined || entry.type === 'stdio' || entry.type === 'sdk') return false
-  return entry.url !== undefined && urlMatches(matcher.serverUrl, entry.url, purpose)
+  const url = urlOf(entry)
+  return matcher.serverUrl !== undefined && url !== undefined && urlMatches(matcher.serverUrl, url, purpose)
 }
 
 const sameLetters = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()

@@ -23,6 +23,7 @@ import { hashOf, signatureOf } from './fingerprints.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
 import type { AuditSettings, GatewaySettings, LoginSettings, Settings } from './settings.ts'
 import type { Source } from './sources.ts'
+import { fallsBackToSse, isInProcess, isRemoteEntry, startsCommand, urlOf } from './transport-traits.ts'
 import { authorOf, type ProjectRecords, type TrustVerdict, trust } from './trust.ts'
 import { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'
 
@@ -162,7 +163,7 @@ function rankContenders(definitions: readonly Definition[], exclusiveFile: strin
 
 /** Only servers from the embedding program bypass the files: a repository could also write `"type": "sdk"`. */
 function isHandedOver({ entry, source }: Definition): boolean {
-  return entry?.type === 'sdk' && source.scope === 'dynamic'
+  return entry !== undefined && isInProcess(entry) && source.scope === 'dynamic'
 }
 
 function resolveOne(
@@ -237,7 +238,8 @@ function whyDisabled(
 
 /** What stands in the file is checked there; what its variables make of it is only known now. */
 function unusableUrl(entry: ServerEntry, expansions: readonly Expansion[]): DisabledReason | undefined {
-  if (!('url' in entry) || entry.url === undefined || URL.canParse(entry.url)) return undefined
+  const url = urlOf(entry)
+  if (url === undefined || URL.canParse(url)) return undefined
   const inUrl = expansions.filter(({ path }) => path === 'url')
   if (inUrl.length === 0) return undefined
   const missing = inUrl.filter(({ from }) => from === 'missing').map(({ variable }) => variable)
@@ -266,8 +268,8 @@ function replacedBy(contenders: readonly Contender[]): string | undefined {
  */
 function withStartFolder(name: string, entry: ServerEntry, source: Source, input: ResolveInput): ServerEntry {
   const folder = startsInProject(source, input) ? input.root : join(input.neutralFolder, folderName(name))
-  if ('headersHelper' in entry && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
-  if (entry.type !== 'stdio') return entry
+  if (isRemoteEntry(entry) && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
+  if (!startsCommand(entry)) return entry
   if (entry.cwd === undefined) return { ...entry, cwd: folder }
   return isAbsolute(entry.cwd) ? entry : { ...entry, cwd: resolvePath(folder, entry.cwd) }
 }
@@ -279,12 +281,12 @@ function folderName(name: string): string {
 
 function notesOn(entry: ServerEntry, source: Source, input: ResolveInput): string[] {
   const notes: string[] = []
-  if (entry.type === 'http' && entry.fallbackToSse)
+  if (fallsBackToSse(entry))
     notes.push(
       'It has a "url" and no "type": Streamable HTTP, and the legacy SSE transport if that answers 4xx.',
     )
-  const chosen = entry.type === 'stdio' && entry.cwd !== undefined && isAbsolute(entry.cwd)
-  if (entry.type === 'stdio' && !chosen && !startsInProject(source, input))
+  const chosen = startsCommand(entry) && entry.cwd !== undefined && isAbsolute(entry.cwd)
+  if (startsCommand(entry) && !chosen && !startsInProject(source, input))
     notes.push(
       'It starts in a neutral folder, because it is not an entry of this project. `plugboard trust` lets your servers start in the project folder; a full path as `cwd` in the entry decides for this one.',
     )
@@ -322,7 +324,7 @@ function suppressRepeats(drafts: readonly Resolution[]): Map<string, Resolution>
 
 /** Servers found by name or by lock file have no content to compare. */
 function isComparable(entry: ServerEntry): boolean {
-  return entry.type === 'stdio' || ('url' in entry && entry.url !== undefined)
+  return startsCommand(entry) || urlOf(entry) !== undefined
 }
 
 function suppress(draft: Resolution, by: string | undefined): Resolution {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readEntry, WRITTEN_TYPES } from './schema.ts'
+import { readEntry } from './schema.ts'
+import { WRITTEN_TYPES } from './transport-traits.ts'
 
 const local = { command: 'node' }
 const remote = { type: 'http', url: 'https://example.com/mcp' }
@@ -37,7 +38,7 @@ describe('the kind of a server', () => {
   })
 
   it('covers every written type', () => {
-    expect(WRITTEN_TYPES).toEqual([
+    expect([...WRITTEN_TYPES.keys()]).toEqual([
       'stdio',
       'http',
       'streamable-http',

@@ -4,6 +4,7 @@ import * as z from 'zod/mini'
 import { nearest } from '../text/nearest.ts'
 import type { ServerEntry, TransportType } from './entry.ts'
 import { maskUrl, maskValue } from './mask.ts'
+import { type EntryKind, TRANSPORTS, WRITTEN_TYPES } from './transport-traits.ts'
 
 export interface SchemaFault {
   readonly severity: 'error' | 'warning'
@@ -79,8 +80,9 @@ const remote = {
   headersHelper: z.optional(filled),
   oauth: z.optional(oauth),
 }
+/** The keys that an entry of each kind may have. */
 const shapes = {
-  stdio: z.object({
+  command: z.object({
     ...common,
     type: z.optional(text),
     command: filled,
@@ -95,39 +97,14 @@ const shapes = {
     inheritEnv: z.optional(flag),
   }),
   remote: z.object({ ...common, ...remote, type: z.optional(text) }),
-  ide: z.object({
+  editor: z.object({
     ...common,
     type: text,
     url: z.optional(filled),
     ideName: z.optional(text),
     headers: z.optional(stringMap),
   }),
-  sdk: z.object({ ...common, type: text }),
-}
-
-/** The values of `type`, and the shape that each requires. */
-const TYPES: Readonly<Record<string, { readonly type: TransportType; readonly shape: keyof typeof shapes }>> =
-  {
-    stdio: { type: 'stdio', shape: 'stdio' },
-    http: { type: 'http', shape: 'remote' },
-    'streamable-http': { type: 'http', shape: 'remote' },
-    sse: { type: 'sse', shape: 'remote' },
-    ws: { type: 'ws', shape: 'remote' },
-    'claudeai-proxy': { type: 'claudeai-proxy', shape: 'remote' },
-    'sse-ide': { type: 'sse-ide', shape: 'ide' },
-    'ws-ide': { type: 'ws-ide', shape: 'ide' },
-    sdk: { type: 'sdk', shape: 'sdk' },
-  }
-export const WRITTEN_TYPES = Object.keys(TYPES)
-
-/** Schemes that fit a type; a leading variable is checked later. */
-const SCHEMES: Readonly<Record<string, readonly string[]>> = {
-  http: ['http:', 'https:'],
-  sse: ['http:', 'https:'],
-  'claudeai-proxy': ['http:', 'https:'],
-  ws: ['ws:', 'wss:', 'http:', 'https:'],
-  'sse-ide': ['http:', 'https:'],
-  'ws-ide': ['ws:', 'wss:', 'http:', 'https:'],
+  'in-process': z.object({ ...common, type: text }),
 }
 
 export function readEntry(written: unknown): EntryOutcome {
@@ -160,13 +137,13 @@ export function readEntry(written: unknown): EntryOutcome {
 }
 
 type Kind =
-  | { readonly type: TransportType; readonly shape: keyof typeof shapes; readonly guessed: boolean }
+  | { readonly type: TransportType; readonly shape: EntryKind; readonly guessed: boolean }
   | { readonly fault: SchemaFault }
 
 function kindOf(given: Readonly<Record<string, unknown>>): Kind {
   const { type } = given
   if (type === undefined) {
-    if (given['command'] !== undefined) return { type: 'stdio', shape: 'stdio', guessed: false }
+    if (given['command'] !== undefined) return { type: 'stdio', shape: 'command', guessed: false }
     if (given['url'] !== undefined) return { type: 'http', shape: 'remote', guessed: true }
     return {
       fault: {
@@ -177,14 +154,14 @@ function kindOf(given: Readonly<Record<string, unknown>>): Kind {
       },
     }
   }
-  const known = typeof type === 'string' && Object.hasOwn(TYPES, type) ? TYPES[type] : undefined
-  if (known) return { ...known, guessed: false }
+  const known = typeof type === 'string' ? WRITTEN_TYPES.get(type) : undefined
+  if (known) return { type: known, shape: TRANSPORTS[known].kind, guessed: false }
   return {
     fault: {
       severity: 'error',
       path: ['type'],
       message: `unknown type ${JSON.stringify(type)}`,
-      hint: `Expected one of ${WRITTEN_TYPES.join(', ')}.`,
+      hint: `Expected one of ${[...WRITTEN_TYPES.keys()].join(', ')}.`,
     },
   }
 }
@@ -200,7 +177,7 @@ function foreignHint(given: Readonly<Record<string, unknown>>): string | undefin
   return undefined
 }
 
-function unknownKeys(given: Readonly<Record<string, unknown>>, shape: keyof typeof shapes): SchemaFault[] {
+function unknownKeys(given: Readonly<Record<string, unknown>>, shape: EntryKind): SchemaFault[] {
   const inside = Object.entries({ permissions, oauth, reconnect }).flatMap(([field, { shape: fields }]) =>
     Object.hasOwn(shapes[shape].shape, field)
       ? unknownKeysIn(given[field], Object.keys(fields), [field], shape)
@@ -213,7 +190,7 @@ function unknownKeysIn(
   given: unknown,
   known: readonly string[],
   path: readonly string[],
-  shape: keyof typeof shapes,
+  shape: EntryKind,
 ): SchemaFault[] {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return []
   return Object.keys(given)
@@ -226,12 +203,12 @@ function unknownKeysIn(
     }))
 }
 
-function keyHint(key: string, known: readonly string[], shape: keyof typeof shapes): string {
+function keyHint(key: string, known: readonly string[], shape: EntryKind): string {
   const close = nearest(key, known)
   if (close) return `Did you mean "${close}"?`
-  if (shape === 'stdio' && key === 'url')
+  if (shape === 'command' && key === 'url')
     return 'The entry has a "command", so its "url" is ignored; keep one of them.'
-  if (shape !== 'stdio' && ['command', 'args', 'env', 'cwd'].includes(key))
+  if (shape !== 'command' && ['command', 'args', 'env', 'cwd'].includes(key))
     return `"${key}" belongs to a local server (type "stdio"); it is ignored here.`
   return 'It is ignored.'
 }
@@ -269,8 +246,8 @@ function describe(value: unknown, name = ''): string {
 }
 
 function checkUrl(url: unknown, type: TransportType): SchemaFault | undefined {
-  const schemes = SCHEMES[type]
-  if (typeof url !== 'string' || !schemes || url.includes('${')) return undefined
+  const schemes: readonly string[] = TRANSPORTS[type].schemes
+  if (typeof url !== 'string' || schemes.length === 0 || url.includes('${')) return undefined
   const fault = (message: string, hint: string): SchemaFault => ({
     severity: 'error',
     path: ['url'],
@@ -316,10 +293,11 @@ function normalise(
   const strings = (value: unknown) =>
     Object.fromEntries(Object.entries((value ?? {}) as object).map(([key, item]) => [key, String(item)]))
   const entry: Record<string, unknown> = { ...data, type }
-  if (type === 'stdio') {
+  const { kind } = TRANSPORTS[type]
+  if (kind === 'command') {
     entry['args'] = ((data['args'] ?? []) as unknown[]).map(String)
     entry['env'] = strings(data['env'])
-  } else if (type !== 'sdk') entry['headers'] = strings(data['headers'])
+  } else if (kind !== 'in-process') entry['headers'] = strings(data['headers'])
   const settings = data['oauth'] as { scopes?: string | string[] } | undefined
   if (typeof settings?.scopes === 'string')
     entry['oauth'] = { ...settings, scopes: settings.scopes.split(/\s+/).filter(Boolean) }
@@ -333,13 +311,21 @@ function refuse(path: readonly (string | number)[], message: string, hint: strin
 }
 
 /** One server as JSON Schema describes it, for editors. */
-export const writtenEntrySchema = z.union([shapes.stdio, shapes.remote, shapes.ide, shapes.sdk])
+export const writtenEntrySchema = z.union([
+  shapes.command,
+  shapes.remote,
+  shapes.editor,
+  shapes['in-process'],
+])
 /** The kinds of that union in its order, and the value of `type` for each. */
 export const entryKinds = (
   [
-    ['a local server', 'stdio'],
+    ['a local server', 'command'],
     ['a remote server', 'remote'],
-    ["an editor's server", 'ide'],
-    ['a server of the embedding program', 'sdk'],
+    ["an editor's server", 'editor'],
+    ['a server of the embedding program', 'in-process'],
   ] as const
-).map(([title, shape]) => ({ title, types: WRITTEN_TYPES.filter((type) => TYPES[type]?.shape === shape) }))
+).map(([title, kind]) => ({
+  title,
+  types: [...WRITTEN_TYPES].flatMap(([written, type]) => (TRANSPORTS[type].kind === kind ? [written] : [])),
+}))

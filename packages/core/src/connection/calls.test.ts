@@ -11,7 +11,7 @@ describe('the time a call may take', () => {
     const made = await board({ servers: [raw.server] })
     await made.ready()
     await expect(
-      made.request('raw', 'tools/call', { name: 'slow', arguments: { ms: 5000 } }),
+      made.link.request('raw', 'tools/call', { name: 'slow', arguments: { ms: 5000 } }),
     ).rejects.toMatchObject({
       code: 'TIMEOUT',
       stage: 'call',
@@ -27,7 +27,7 @@ describe('the time a call may take', () => {
       host: { ...real, now: () => real.now() - setBack },
     })
     await made.ready()
-    const call = made.request('raw', 'tools/call', { name: 'slow', arguments: { ms: 15_000 } })
+    const call = made.link.request('raw', 'tools/call', { name: 'slow', arguments: { ms: 15_000 } })
     setBack = 3_600_000
     await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
@@ -35,7 +35,7 @@ describe('the time a call may take', () => {
   it('is MCP_TOOL_TIMEOUT without one', async () => {
     const made = await board({ servers: [fixture('raw', 'raw').server], env: { MCP_TOOL_TIMEOUT: '400' } })
     await made.ready()
-    const call = made.request('raw', 'tools/call', { name: 'slow', arguments: { ms: 5000 } })
+    const call = made.link.request('raw', 'tools/call', { name: 'slow', arguments: { ms: 5000 } })
     await expect(call).rejects.toMatchObject({ code: 'TIMEOUT' })
   })
 
@@ -43,7 +43,7 @@ describe('the time a call may take', () => {
     const made = await board({ servers: [fixture('raw', 'raw').server] })
     const events = recorded(made)
     const steps: number[] = []
-    const result = await made.request(
+    const result = await made.link.request(
       'raw',
       'tools/call',
       { name: 'slow', arguments: { ms: 3000, progress: true, everyMs: 50 } },
@@ -57,7 +57,7 @@ describe('the time a call may take', () => {
   it('is not extended past its cap, however much progress there is', async () => {
     const made = await board({ servers: [fixture('raw', 'raw').server] })
     await made.ready()
-    const call = made.request(
+    const call = made.link.request(
       'raw',
       'tools/call',
       { name: 'slow', arguments: { ms: 8000, progress: true } },
@@ -73,7 +73,7 @@ describe('cancelling', () => {
     const made = await board({ servers: [raw.server] })
     await made.ready()
     const stop = new AbortController()
-    const call = made.request(
+    const call = made.link.request(
       'raw',
       'tools/call',
       { name: 'slow', arguments: { ms: 5000 } },
@@ -90,7 +90,7 @@ describe('cancelling', () => {
   it('is free before the call was sent', async () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
-    const call = made.request('raw', 'tools/call', { name: 'echo' }, { signal: AbortSignal.abort() })
+    const call = made.link.request('raw', 'tools/call', { name: 'echo' }, { signal: AbortSignal.abort() })
     await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
   })
 })
@@ -100,9 +100,9 @@ describe('calls to one server', () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
     await made.ready()
-    const slow = made.request('raw', 'tools/call', { name: 'slow', arguments: { ms: 3000 } })
+    const slow = made.link.request('raw', 'tools/call', { name: 'slow', arguments: { ms: 3000 } })
     slow.catch(() => undefined)
-    expect(textOf(await made.request('raw', 'tools/call', { name: 'echo', arguments: {} }))).toBe('{}')
+    expect(textOf(await made.link.request('raw', 'tools/call', { name: 'echo', arguments: {} }))).toBe('{}')
     await made.close()
   })
 
@@ -113,7 +113,7 @@ describe('calls to one server', () => {
     const ends: string[] = []
     await Promise.all(
       [write(1, 80), write(2, 0), write(3, 20)].map(async (params) =>
-        ends.push(textOf(await made.request('raw', 'tools/call', params))),
+        ends.push(textOf(await made.link.request('raw', 'tools/call', params))),
       ),
     )
     expect(ends).toEqual(['wrote 1', 'wrote 2', 'wrote 3'])
@@ -124,8 +124,8 @@ describe('calls to one server', () => {
     const made = await board({ servers: [raw.server] })
     await made.ready()
     const stop = new AbortController()
-    const stuck = made.request('raw', 'tools/call', write(1, 60_000), { signal: stop.signal })
-    const queued = made.request('raw', 'tools/call', write(2, 0))
+    const stuck = made.link.request('raw', 'tools/call', write(1, 60_000), { signal: stop.signal })
+    const queued = made.link.request('raw', 'tools/call', write(2, 0))
     await pause(50)
     stop.abort()
     await expect(stuck).rejects.toMatchObject({ code: 'CANCELLED' })
@@ -135,9 +135,9 @@ describe('calls to one server', () => {
   it('to different servers do not wait for each other', async () => {
     const made = await board({ servers: [fixture('a', 'raw').server, fixture('b', 'raw').server] })
     await made.ready()
-    const stuck = made.request('a', 'tools/call', write(1, 60_000))
+    const stuck = made.link.request('a', 'tools/call', write(1, 60_000))
     stuck.catch(() => undefined)
-    expect(textOf(await made.request('b', 'tools/call', write(2, 0)))).toBe('wrote 2')
+    expect(textOf(await made.link.request('b', 'tools/call', write(2, 0)))).toBe('wrote 2')
     await made.close()
     await expect(stuck).rejects.toMatchObject({ server: 'a' })
   })
@@ -148,8 +148,8 @@ describe('events of calls', () => {
     const made = await board({ servers: [fixture('raw', 'raw').server] })
     await made.ready()
     const events = recorded(made)
-    await made.request('raw', 'tools/call', { name: 'echo', arguments: {} })
-    await made.request('raw', 'nonsense').catch(() => undefined)
+    await made.link.request('raw', 'tools/call', { name: 'echo', arguments: {} })
+    await made.link.request('raw', 'nonsense').catch(() => undefined)
     const calls = events.filter(({ type }) => type.startsWith('call-'))
     expect(calls).toMatchObject([
       { type: 'call-started', server: 'raw', method: 'tools/call', name: 'echo' },

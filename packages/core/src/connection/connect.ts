@@ -2,7 +2,8 @@
 // deadline. It holds no state between attempts; what it learns about the server goes to the era memory.
 
 import { atMost, Deadline } from '../async/waits.ts'
-import type { HttpEntry, ServerEntry } from '../config/entry.ts'
+import type { ServerEntry } from '../config/entry.ts'
+import { asSse, fallsBackToSse, traitsOf } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Stage } from '../errors.ts'
 import type { Host } from '../host.ts'
@@ -79,7 +80,7 @@ async function attempt(
     if (error instanceof ClosedOnProbe) {
       eras.remember(server.entry, server.signature, { era: 'legacy' })
       session = await startSession(options, entry, 'legacy', deadline)
-    } else if (entry.type === 'http' && entry.fallbackToSse && wantsSse(error)) {
+    } else if (fallsBackToSse(entry) && wantsSse(error)) {
       entry = asSse(entry)
       session = await startSession(options, entry, 'legacy', deadline)
       became = 'sse'
@@ -188,17 +189,9 @@ export function retire(host: Host, session: Session): void {
   else host.backgroundTimer(CONNECT_LIMITS.closeMs, end)
 }
 
-function asSse(entry: ServerEntry): ServerEntry {
-  if (entry.type !== 'http') return entry
-  const { fallbackToSse: _, ...rest }: HttpEntry = entry
-  return { ...rest, type: 'sse' }
-}
-
 /** These decide the verdict by themselves, not the memory. */
 function learned(entry: ServerEntry): boolean {
-  return (
-    entry.type === 'stdio' || entry.type === 'http' || entry.type === 'ws' || entry.type === 'claudeai-proxy'
-  )
+  return traitsOf(entry).era === 'remembered'
 }
 
 function wantsSse(error: unknown): boolean {

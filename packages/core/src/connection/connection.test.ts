@@ -9,8 +9,8 @@ describe('bringing a server up', () => {
     expect(raw.pids()).toEqual([])
 
     const [a, b] = await Promise.all([
-      made.request('raw', 'tools/call', { name: 'echo', arguments: { n: 1 } }),
-      made.request('raw', 'tools/call', { name: 'echo', arguments: { n: 2 } }),
+      made.link.request('raw', 'tools/call', { name: 'echo', arguments: { n: 1 } }),
+      made.link.request('raw', 'tools/call', { name: 'echo', arguments: { n: 2 } }),
       made.ready(),
     ])
     expect([textOf(a), textOf(b)]).toEqual(['{"n":1}', '{"n":2}'])
@@ -35,7 +35,7 @@ describe('bringing a server up', () => {
       },
     ])
     expect(
-      made.definitions().map(({ server, tool, available }) => [server, tool.name, available])[0],
+      made.link.definitions().map(({ server, tool, available }) => [server, tool.name, available])[0],
     ).toEqual(['raw', 'echo', true])
     const states = events.flatMap((event) => (event.type === 'state' ? [event.state] : []))
     expect(states.map((state) => (state.kind === 'pending' ? state.stage : state.kind))).toEqual([
@@ -64,7 +64,7 @@ describe('closing', () => {
     await made.ready()
     await Promise.all([made.close(), made.close()])
     await until('the process is gone', () => raw.pids().every((pid) => !isAlive(pid)))
-    await expect(made.request('raw', 'tools/list')).rejects.toMatchObject({ code: 'IO_ERROR' })
+    await expect(made.link.request('raw', 'tools/list')).rejects.toMatchObject({ code: 'IO_ERROR' })
     expect(raw.pids()).toHaveLength(1)
   })
 })

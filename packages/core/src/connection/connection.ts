@@ -4,7 +4,8 @@
 
 import { RequestTimedOut } from '../async/wait-errors.ts'
 import { abortable, atMost, type Deadline, held, sleep } from '../async/waits.ts'
-import { isLocal, type TransportType } from '../config/entry.ts'
+import type { TransportType } from '../config/entry.ts'
+import { isInProcess, isLocal, postsMessages } from '../config/transport-traits.ts'
 import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { ListKind, LogLine } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
@@ -18,7 +19,6 @@ import { entrySecrets, rememberTokens } from './entry-secrets.ts'
 import { Health } from './health.ts'
 import { notified } from './notifications.ts'
 import type { ConnectionOptions } from './options.ts'
-import { isHttp } from './param-headers.ts'
 import { probeWait, type ReconnectPolicy, reconnectPolicy } from './reconnect.ts'
 import {
   ChannelClosed,
@@ -83,7 +83,7 @@ export class ServerConnection implements Connection {
       warn: (text) => this.#log.add('plugboard', text),
       leftOut: (text) =>
         events.emit('warning', { server: server.name, text: printable(`${server.name}: ${text}`) }),
-      wantsHeaders: () => this.#session?.era === 'modern' && isHttp(server.entry),
+      wantsHeaders: () => this.#session?.era === 'modern' && postsMessages(server.entry),
     })
     this.#requests = new Requests({
       ...options,
@@ -289,7 +289,7 @@ export class ServerConnection implements Connection {
       onDead: (error) => this.#onDead(error),
     })
     // A server in this process lives as long as we do.
-    this.#health = entry.type === 'sdk' ? undefined : health
+    this.#health = isInProcess(entry) ? undefined : health
     const targets = { ...this.#options, log: this.#log, catalog: this.catalog }
     return connectOnce(
       {

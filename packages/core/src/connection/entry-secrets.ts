@@ -1,6 +1,7 @@
 // entry-secrets.ts: which values of an entry are secrets, by their names and by their form.
 import type { ServerEntry } from '../config/entry.ts'
 import { isSecret } from '../config/mask.ts'
+import { isEditorEntry, isRemoteEntry, startsCommand, urlOf } from '../config/transport-traits.ts'
 import { KnownSecrets } from '../text/known-secrets.ts'
 import type { TransportAuth } from '../transports/open.ts'
 
@@ -15,13 +16,14 @@ export function entrySecrets(entry: ServerEntry): KnownSecrets {
     for (const [name, value] of Object.entries(values))
       if (isSecret(name, value) || RANDOM.test(value)) secrets.learn(value)
   }
-  if (entry.type === 'stdio') {
+  if (startsCommand(entry)) {
     named(entry.env)
     for (const value of flagged(entry.args)) secrets.learn(value)
   }
-  if ('headers' in entry) named(entry.headers)
-  if ('url' in entry && entry.url !== undefined && URL.canParse(entry.url)) {
-    const { password, searchParams } = new URL(entry.url)
+  if (isRemoteEntry(entry) || isEditorEntry(entry)) named(entry.headers)
+  const url = urlOf(entry)
+  if (url !== undefined && URL.canParse(url)) {
+    const { password, searchParams } = new URL(url)
     secrets.learn(decoded(password))
     named(Object.fromEntries(searchParams))
   }

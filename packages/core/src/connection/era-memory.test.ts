@@ -104,7 +104,7 @@ describe('finding the era of a server', () => {
       tools: 4,
     })
     expect(
-      textOf(await made.request('modern', 'tools/call', { name: 'echo', arguments: { text: 'hi' } })),
+      textOf(await made.link.request('modern', 'tools/call', { name: 'echo', arguments: { text: 'hi' } })),
     ).toBe('hi')
     expect(modern.pids()).toHaveLength(1)
   })
@@ -166,7 +166,7 @@ describe('finding the era of a server', () => {
       timeoutMs: 240_000,
       requestHandlers: { elicitForm: () => ({ action: 'accept', content: { name: 'Ada' } }) },
     })
-    const result = await made.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
+    const result = await made.link.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
     expect(textOf(result)).toBe('Hello Ada')
   })
 
@@ -270,14 +270,14 @@ describe('a session of 2026-07-28', () => {
         },
       },
     })
-    const result = await made.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
+    const result = await made.link.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
     expect(textOf(result)).toBe('Hello Ada')
     expect(asked).toEqual([['modern', 'Your name?']])
   })
 
   it('has no way to be asked what is not advertised', async () => {
     const made = await board({ servers: [fixture('modern', 'modern').server] })
-    const call = made.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
+    const call = made.link.request('modern', 'tools/call', { name: 'ask-name', arguments: {} })
     await expect(call).rejects.toMatchObject({ code: 'TOOL_ERROR' })
   })
 
@@ -286,11 +286,13 @@ describe('a session of 2026-07-28', () => {
     const events = recorded(made)
     await made.ready()
     await until('the subscription is open', async () => {
-      await made.request('modern', 'tools/call', { name: 'echo', arguments: { text: '' } })
+      await made.link.request('modern', 'tools/call', { name: 'echo', arguments: { text: '' } })
       return true
     })
-    await made.request('modern', 'tools/call', { name: 'grow', arguments: {} })
-    await until('the new tool is listed', () => made.definitions().some(({ tool }) => tool.name === 'grown'))
+    await made.link.request('modern', 'tools/call', { name: 'grow', arguments: {} })
+    await until('the new tool is listed', () =>
+      made.link.definitions().some(({ tool }) => tool.name === 'grown'),
+    )
     expect(
       events.filter((event) => event.type === 'list-changed' && event.list === 'tools').length,
     ).toBeGreaterThan(1)
@@ -301,7 +303,7 @@ describe('a session of 2026-07-28', () => {
     const made = await board({ servers: [modern.server] })
     await made.ready()
     const stop = new AbortController()
-    const call = made.request(
+    const call = made.link.request(
       'modern',
       'tools/call',
       { name: 'slow', arguments: { ms: 20_000 } },
@@ -321,7 +323,7 @@ describe('an in-process server', () => {
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ name: 'inside', type: 'sdk', state: 'connected', tools: 4 })
     expect(
-      textOf(await made.request('inside', 'tools/call', { name: 'echo', arguments: { text: 'in' } })),
+      textOf(await made.link.request('inside', 'tools/call', { name: 'echo', arguments: { text: 'in' } })),
     ).toBe('in')
   })
 

@@ -2,7 +2,8 @@
 // One file per state folder, shared by processes. session.ts finds the era out.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type { ServerEntry, TransportType } from '../config/entry.ts'
+import type { ServerEntry } from '../config/entry.ts'
+import { traitsOf } from '../config/transport-traits.ts'
 import { readTextFile, withFileLock, writeFileAtomic } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { CONFIG_LIMITS, CONNECT_LIMITS } from '../limits.ts'
@@ -31,9 +32,6 @@ export interface KnownEra {
   readonly became?: 'sse'
 }
 
-/** Transports that only ever carried the legacy protocol. */
-const LEGACY_ONLY: ReadonlySet<TransportType> = new Set(['sse', 'sse-ide', 'ws-ide'])
-
 export class EraMemory {
   readonly #file: string
   readonly #host: Host
@@ -51,7 +49,7 @@ export class EraMemory {
   }
 
   async recall(entry: ServerEntry, signature: string): Promise<KnownEra | undefined> {
-    if (LEGACY_ONLY.has(entry.type)) return { era: 'legacy', stale: false }
+    if (traitsOf(entry).era === 'legacy') return { era: 'legacy', stale: false }
     const record = (await this.#load()).get(keyOf(entry, signature))
     const age = record ? this.#host.now() - record.at : Number.POSITIVE_INFINITY
     if (!record || age < 0 || age >= CONNECT_LIMITS.eraMemoryMs) return undefined
@@ -63,8 +61,7 @@ export class EraMemory {
 
   /** Takes effect at once for this process, and is written to disk later. */
   remember(entry: ServerEntry, signature: string, record: Omit<EraRecord, 'at'>): void {
-    // A server passed in by name has no signature that stays valid across runs.
-    if (entry.type === 'sdk' || LEGACY_ONLY.has(entry.type)) return
+    if (traitsOf(entry).era !== 'remembered') return
     this.#set(keyOf(entry, signature), { ...record, at: this.#host.now() })
   }
 

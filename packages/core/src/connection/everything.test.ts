@@ -22,7 +22,7 @@ describe('the reference server', () => {
     expect(shown?.tools).toBeGreaterThan(10)
     expect(shown?.resources).toBeGreaterThan(0)
     expect(shown?.prompts).toBeGreaterThan(0)
-    expect(await made.connection('everything').list('templates')).not.toHaveLength(0)
+    expect(await made.link.connection('everything').list('templates')).not.toHaveLength(0)
   })
 
   it.each([
@@ -35,7 +35,7 @@ describe('the reference server', () => {
     })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'connected', type })
-    const echoed = await made.request('everything', 'tools/call', {
+    const echoed = await made.link.request('everything', 'tools/call', {
       name: 'echo',
       arguments: { message: 'hi' },
     })
@@ -62,7 +62,7 @@ describe('the reference server', () => {
       },
     })
     const call = (name: string, args = {}) =>
-      made.request('everything', 'tools/call', { name, arguments: args })
+      made.link.request('everything', 'tools/call', { name, arguments: args })
     expect(textOf(await call('trigger-elicitation-request'))).toContain('Ada')
     expect(textOf(await call('trigger-sampling-request', { prompt: 'Write', maxTokens: 10 }))).toContain(
       'a poem',
@@ -74,7 +74,7 @@ describe('the reference server', () => {
   it('does not offer what needs a capability that we do not advertise', async () => {
     const made = await board({ servers: [stdio] })
     await made.ready()
-    const names = made.definitions().map(({ tool }) => tool.name)
+    const names = made.link.definitions().map(({ tool }) => tool.name)
     expect(names).not.toContain('trigger-sampling-request')
     expect(names).not.toContain('trigger-elicitation-request')
   })
@@ -82,7 +82,7 @@ describe('the reference server', () => {
   it('reports the progress of a long operation', async () => {
     const made = await board({ servers: [stdio] })
     const steps: number[] = []
-    await made.request(
+    await made.link.request(
       'everything',
       'tools/call',
       { name: 'trigger-long-running-operation', arguments: { duration: 1, steps: 4 } },
@@ -94,9 +94,9 @@ describe('the reference server', () => {
   it('tells of a resource that was subscribed to', async () => {
     const made = await board({ servers: [stdio] })
     const events = recorded(made)
-    const [resource] = await made.connection('everything').list('resources')
-    await made.connection('everything').subscribe(resource?.uri ?? '')
-    await made.request('everything', 'tools/call', { name: 'toggle-subscriber-updates', arguments: {} })
+    const [resource] = await made.link.connection('everything').list('resources')
+    await made.link.connection('everything').subscribe(resource?.uri ?? '')
+    await made.link.request('everything', 'tools/call', { name: 'toggle-subscriber-updates', arguments: {} })
     await until('an update arrives', () => events.some(({ type }) => type === 'resource-updated'))
   })
 })

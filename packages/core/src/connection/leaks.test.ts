@@ -18,7 +18,7 @@ describe('connecting and closing over and over', () => {
     const cycle = async () => {
       const board = await openBoard({ servers: [raw.server], stateDir })
       await board.ready()
-      await board.request('raw', 'tools/call', { name: 'echo', arguments: {} })
+      await board.link.request('raw', 'tools/call', { name: 'echo', arguments: {} })
       await board.close()
     }
     const before = handles()
@@ -45,7 +45,8 @@ describe('connecting and closing over and over', () => {
       removeEventListener.apply(stop.signal, args)
     }
     const call = { name: 'echo', arguments: { text: 'x' } }
-    for (let i = 0; i < 500; i++) await board.request('inside', 'tools/call', call, { signal: stop.signal })
+    for (let i = 0; i < 500; i++)
+      await board.link.request('inside', 'tools/call', call, { signal: stop.signal })
     expect(listening).toBe(0)
     await board.close()
   })

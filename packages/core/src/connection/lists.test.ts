@@ -118,7 +118,7 @@ describe('lists of real servers', () => {
     const made = await board({ servers: [fixture('raw', 'raw', { fault: 'many-pages' }).server] })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'connected', tools: 10_000 })
-    expect(made.definitions().at(-1)?.tool.name).toBe('tool-9999')
+    expect(made.link.definitions().at(-1)?.tool.name).toBe('tool-9999')
   })
 
   it('stops at a cursor that repeats', async () => {
@@ -133,7 +133,7 @@ describe('lists of real servers', () => {
     const made = await board({ servers: [fixture('raw', 'raw', { fault: 'bad-tool' }).server] })
     const events = recorded(made)
     await made.ready()
-    expect(made.definitions().map(({ tool: { name } }) => name)).toEqual(['good', 'no-schema'])
+    expect(made.link.definitions().map(({ tool: { name } }) => name)).toEqual(['good', 'no-schema'])
     const lines = events.flatMap((event) => (event.type === 'log' ? [event.line.text] : []))
     expect(lines.filter((line) => line.startsWith('tools/list:'))).toHaveLength(2)
     const told = events.flatMap((event) => (event.type === 'warning' ? [event.text] : []))
@@ -147,15 +147,15 @@ describe('lists of real servers', () => {
     const raw = fixture('raw', 'raw', { fault: 'flood' })
     const made = await board({ servers: [raw.server] })
     await made.ready()
-    expect(made.definitions().map(({ tool: { name } }) => name)).toEqual(['v1'])
-    await made.request('raw', 'tools/call', { name: 'flood' })
-    await until('the new list is there', () => made.definitions()[0]?.tool.name === 'v2')
+    expect(made.link.definitions().map(({ tool: { name } }) => name)).toEqual(['v1'])
+    await made.link.request('raw', 'tools/call', { name: 'flood' })
+    await until('the new list is there', () => made.link.definitions()[0]?.tool.name === 'v2')
     expect(raw.seen().filter(({ method }) => method === 'tools/list').length).toBeLessThan(10)
   })
 
   it('takes a list the server does not know for an empty one', async () => {
     const made = await board({ servers: [fixture('raw', 'raw').server] })
     await made.ready()
-    expect(await made.connection('raw').list('templates')).toEqual([])
+    expect(await made.link.connection('raw').list('templates')).toEqual([])
   })
 })

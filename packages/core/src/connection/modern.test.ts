@@ -9,7 +9,7 @@ describe('a tool that wants a header beside its arguments', () => {
   it('gets it over the wire, with every other header of 2026-07-28', async () => {
     const server = await modernHttp()
     const made = await board({ servers: [remote(server.url)] })
-    expect(textOf(await made.request('modern', 'tools/call', weather('eu-west')))).toBe(
+    expect(textOf(await made.link.request('modern', 'tools/call', weather('eu-west')))).toBe(
       'it is nice in eu-west',
     )
     const call = server.heard.find(({ method }) => method === 'tools/call')
@@ -26,7 +26,7 @@ describe('a tool that wants a header beside its arguments', () => {
     const made = await board({ servers: [remote(server.url)] })
     await made.ready()
     server.headerName = 'Zone'
-    expect(textOf(await made.request('modern', 'tools/call', weather('eu')))).toBe('it is nice in eu')
+    expect(textOf(await made.link.request('modern', 'tools/call', weather('eu')))).toBe('it is nice in eu')
     expect(server.heard.filter(({ method }) => method === 'tools/call')).toHaveLength(2)
     expect(server.heard.filter(({ method }) => method === 'tools/list')).toHaveLength(2)
   })
@@ -62,7 +62,7 @@ describe('a subscription of 2026-07-28', () => {
     const made = await board({ servers: [remote(server.url)] })
     const events = recorded(made)
     await made.ready()
-    await made.connection('modern').subscribe('test://one')
+    await made.link.connection('modern').subscribe('test://one')
     const last = () => server.listening.at(-1)
     await until('only the wider one is open', () => server.listening.length === 1)
     expect(last()?.asked.params['notifications']).toEqual({
@@ -73,7 +73,7 @@ describe('a subscription of 2026-07-28', () => {
     await until('the update is an event', () =>
       events.some((event) => event.type === 'resource-updated' && event.uri === 'test://one'),
     )
-    await made.connection('modern').unsubscribe('test://one')
+    await made.link.connection('modern').unsubscribe('test://one')
     await until(
       'only the narrower one is open',
       () =>

@@ -1,6 +1,5 @@
 // param-headers.ts: the HTTP headers that a 2026-07-28 tool requires besides its arguments (`x-mcp-header` in its
 // schema). A schema with misplaced or wrong annotations makes the tool unusable over HTTP.
-import type { ServerEntry } from '../config/entry.ts'
 import { isObject, type Json } from './server-info.ts'
 
 interface Marked {
@@ -123,9 +122,4 @@ function mark(
   names.add(header.toLowerCase())
   marked.push({ header, path })
   return undefined
-}
-
-/** Whether requests to it are HTTP requests, which may carry extra headers. */
-export function isHttp(entry: ServerEntry): boolean {
-  return entry.type === 'http' || entry.type === 'claudeai-proxy'
 }

@@ -45,13 +45,13 @@ describe('a server that crashed', () => {
   it('is started again by the next call, without waiting out the backoff', async () => {
     const one = fixture('raw', 'raw', { entry: { reconnect: { delayMs: 600_000 } } })
     const made = await board({ servers: [one.server] })
-    const died = made.request('raw', 'tools/call', { name: 'die-writing' })
+    const died = made.link.request('raw', 'tools/call', { name: 'die-writing' })
     await expect(died).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       stage: 'call',
       message: expect.stringContaining('"raw" exited with code 1.'),
     })
-    expect(textOf(await made.request('raw', 'tools/call', echo))).toBe('{"n":1}')
+    expect(textOf(await made.link.request('raw', 'tools/call', echo))).toBe('{"n":1}')
     expect(one.pids()).toHaveLength(2)
   })
 
@@ -76,10 +76,10 @@ describe('a server that failed', () => {
     const { server, install } = late()
     const made = await board({ servers: [server] })
     const events = recorded(made)
-    await expect(made.request('late', 'tools/call', echo)).rejects.toMatchObject({ code: 'INIT_ERROR' })
+    await expect(made.link.request('late', 'tools/call', echo)).rejects.toMatchObject({ code: 'INIT_ERROR' })
     install()
-    expect(textOf(await made.request('late', 'tools/call', echo))).toBe('{"n":1}')
-    expect(made.definitions().every(({ available }) => available)).toBe(true)
+    expect(textOf(await made.link.request('late', 'tools/call', echo))).toBe('{"n":1}')
+    expect(made.link.definitions().every(({ available }) => available)).toBe(true)
     await until('events have come', () => kinds(statesOf(events)).at(-1) === 'connected')
     expect(kinds(statesOf(events))).toEqual(['pending', 'failed', 'pending', 'connected'])
   })
@@ -97,7 +97,9 @@ describe('a server that failed', () => {
     const made = await board({ servers: [one.server] })
     await made.ready()
     expect(made.servers()[0]?.state).toBe('failed')
-    const calls = Array.from({ length: 20 }, () => made.request('raw', 'tools/list').catch((error) => error))
+    const calls = Array.from({ length: 20 }, () =>
+      made.link.request('raw', 'tools/list').catch((error) => error),
+    )
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'INIT_ERROR' })
     expect(one.pids()).toHaveLength(2)
   })
@@ -177,7 +179,7 @@ describe('servers that hang while they start', () => {
     const hung = ['a', 'b', 'c'].map((name) => fixture(name, 'raw', { fault: 'hang:connect' }).server)
     const made = await board({ servers: [...hung, fixture('well', 'raw').server], timeoutMs: 20_000 })
     void made.ready()
-    expect(textOf(await made.request('well', 'tools/call', echo))).toBe('{"n":1}')
+    expect(textOf(await made.link.request('well', 'tools/call', echo))).toBe('{"n":1}')
     expect(made.servers().filter(({ state }) => state === 'pending')).toHaveLength(3)
   })
 })
@@ -193,7 +195,7 @@ describe('a legacy server', () => {
       [META.logLevel]: 'debug',
       'com.example/own': 1,
     }
-    await made.request('raw', 'tools/call', { ...echo, _meta })
+    await made.link.request('raw', 'tools/call', { ...echo, _meta })
     const seen = one.seen().find(({ method }) => method === 'tools/call')
     expect(seen?.params?._meta).toEqual({ 'com.example/own': 1, progressToken: expect.anything() })
   })

@@ -41,7 +41,7 @@ describe('a remote server of the older era', () => {
     const made = await board({ servers: [remote(http.url)] })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2025-11-25', tools: 2 })
-    expect(textOf(await made.request(...call('read')))).toBe('called read')
+    expect(textOf(await made.link.request(...call('read')))).toBe('called read')
   })
 
   it.each([
@@ -80,12 +80,12 @@ describe('a session that expired', () => {
     const made = await board({ servers: [remote(http.url)] })
     await made.ready()
     http.sessions.clear()
-    const results = await Promise.all([...'12345'].map(() => made.request(...call('read'))))
+    const results = await Promise.all([...'12345'].map(() => made.link.request(...call('read'))))
     expect(results.map(textOf)).toEqual(Array(5).fill('called read'))
     expect(count(http.seen, 'initialize')).toBe(2)
     // A 404 says that nothing was done, so a write is safe to repeat as well.
     http.sessions.clear()
-    expect(textOf(await made.request(...call('write')))).toBe('called write')
+    expect(textOf(await made.link.request(...call('write')))).toBe('called write')
     expect(made.servers()[0]?.state).toBe('connected')
   })
 
@@ -102,7 +102,7 @@ describe('a session that expired', () => {
       )
       return true
     }
-    expect(textOf(await made.request(...call('read')))).toBe('called read')
+    expect(textOf(await made.link.request(...call('read')))).toBe('called read')
     expect(count(http.seen, 'initialize')).toBe(2)
   })
 
@@ -115,7 +115,7 @@ describe('a session that expired', () => {
       response.writeHead(404).end()
       return true
     }
-    await expect(made.request(...call('read'))).rejects.toMatchObject({ code: 'IO_ERROR' })
+    await expect(made.link.request(...call('read'))).rejects.toMatchObject({ code: 'IO_ERROR' })
     expect(count(http.seen, 'tools/call')).toBe(2)
   })
 })
@@ -130,7 +130,7 @@ describe('a remote server that wants a login', () => {
     const made = await board({ servers: [remote(http.url)] })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'needs-auth', error: { code: 'AUTH_REQUIRED' } })
-    await expect(made.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
+    await expect(made.link.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
     expect(http.seen).toHaveLength(1)
     http.intercept = () => false
     expect(await made.reconnect('remote')).toMatchObject({ state: 'connected' })
@@ -156,7 +156,7 @@ describe('a remote server that wants a login', () => {
       response.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
       return true
     }
-    await expect(made.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
+    await expect(made.link.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
     expect(made.servers()[0]?.state).toBe('needs-auth')
   })
 
@@ -170,9 +170,9 @@ describe('a remote server that wants a login', () => {
       response.writeHead(403, { 'www-authenticate': wanted }).end()
       return true
     }
-    await expect(made.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
+    await expect(made.link.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
     expect(made.servers()[0]?.state).toBe('connected')
-    expect(await made.request('remote', 'tools/list')).toMatchObject({ tools: expect.any(Array) })
+    expect(await made.link.request('remote', 'tools/list')).toMatchObject({ tools: expect.any(Array) })
   })
 
   it('is shown as such when the token ends in the middle', async () => {
@@ -183,7 +183,7 @@ describe('a remote server that wants a login', () => {
       response.writeHead(401).end()
       return true
     }
-    await expect(made.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
+    await expect(made.link.request(...call('read'))).rejects.toMatchObject({ code: 'AUTH_REQUIRED' })
     expect(made.servers()[0]?.state).toBe('needs-auth')
   })
 
@@ -211,9 +211,9 @@ describe('a remote server that is lost', () => {
       return true
     }
     for (let i = 0; i < 3; i++)
-      await expect(made.request(...call('write'))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+      await expect(made.link.request(...call('write'))).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
     http.intercept = () => false
-    expect(textOf(await made.request(...call('write')))).toBe('called write')
+    expect(textOf(await made.link.request(...call('write')))).toBe('called write')
     const states = events.flatMap((event) => (event.type === 'state' ? [event.state.kind] : []))
     expect(states.filter((kind) => kind === 'connected')).toHaveLength(2)
   })
@@ -228,14 +228,14 @@ describe('a remote server that is lost', () => {
       request.socket.destroy()
       return true
     }
-    expect(textOf(await made.request(...call('read')))).toBe('called read')
+    expect(textOf(await made.link.request(...call('read')))).toBe('called read')
   })
 
   it('is noticed by pings that nobody answers', async () => {
     const http = await httpFixture()
     const made = await board({ servers: [remote(http.url)], host: hastyHost(60), timeoutMs: 200_000 })
     const events = recorded(made)
-    await made.connection('remote').settled()
+    await made.link.connection('remote').settled()
     http.intercept = (message) => message.method === 'ping'
     await until('three pings were missed', () =>
       events.some((event) => event.type === 'log' && event.line.text === 'The connection was lost.'),
@@ -279,12 +279,12 @@ describe('a remote server of 2026-07-28', () => {
     })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'connected', protocolVersion: '2026-07-28', tools: 4 })
-    expect(textOf(await made.request('remote', 'tools/call', { name: 'ask-name', arguments: {} }))).toBe(
+    expect(textOf(await made.link.request('remote', 'tools/call', { name: 'ask-name', arguments: {} }))).toBe(
       'Hello Ada',
     )
     const stop = new AbortController()
     const slow = { name: 'slow', arguments: { ms: 20_000 } }
-    const cancelled = made.request('remote', 'tools/call', slow, { signal: stop.signal })
+    const cancelled = made.link.request('remote', 'tools/call', slow, { signal: stop.signal })
     setTimeout(() => stop.abort(), 100)
     await expect(cancelled).rejects.toMatchObject({ code: 'CANCELLED' })
     expect(methods).toContain('tools/call')

@@ -66,7 +66,7 @@ describe('a server that does not come up', () => {
       { state: 'failed', stage: 'tools', error: { code: 'INIT_ERROR' } },
       { state: 'connected', tools: 6, prompts: 0 },
     ])
-    expect(made.connection('b').catalog.prompts.error).toMatchObject({ code: -32603 })
+    expect(made.link.connection('b').catalog.prompts.error).toMatchObject({ code: -32603 })
   })
 
   it('fails at stage "transport" or "connect" when its command does not exist', async () => {
@@ -96,7 +96,7 @@ describe('a server that does not come up', () => {
         .every(({ name, state }) => name === 'hangs' || state === (name === 'dead' ? 'failed' : 'connected')),
     )
     expect(made.servers()[0]?.state).toBe('pending')
-    expect(textOf(await made.request('ok0', 'tools/call', { name: 'echo', arguments: {} }))).toBe('{}')
+    expect(textOf(await made.link.request('ok0', 'tools/call', { name: 'echo', arguments: {} }))).toBe('{}')
     pass()
     await ready
     expect(
@@ -117,9 +117,9 @@ describe('a server that is lost', () => {
     process.kill(raw.pids().at(-1) ?? 0, 'SIGKILL')
     await until('the loss is noticed', () => only(made)?.state === 'pending')
     expect(only(made)).toMatchObject({ attempt: 1, of: 3 })
-    expect(made.definitions()[0]).toMatchObject({ tool: { name: 'echo' }, available: false })
+    expect(made.link.definitions()[0]).toMatchObject({ tool: { name: 'echo' }, available: false })
     await until('it is back', () => only(made)?.state === 'connected')
-    expect(made.definitions()[0]).toMatchObject({ tool: { name: 'echo' }, available: true })
+    expect(made.link.definitions()[0]).toMatchObject({ tool: { name: 'echo' }, available: true })
     expect(raw.pids()).toHaveLength(2)
   })
 
@@ -149,7 +149,7 @@ describe('a server that is lost', () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
     await made.ready()
-    const echo = () => made.request('raw', 'tools/call', { name: 'echo', arguments: {} })
+    const echo = () => made.link.request('raw', 'tools/call', { name: 'echo', arguments: {} })
     const again = [made.reconnect('raw'), echo(), made.reconnect('raw'), echo()]
     await Promise.all(again)
     expect(raw.pids()).toHaveLength(2)
@@ -175,7 +175,7 @@ describe('a call that was under way when the server was lost', () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
     await made.ready()
-    expect(textOf(await made.request('raw', 'tools/call', { name: 'die' }))).toBe('survived')
+    expect(textOf(await made.link.request('raw', 'tools/call', { name: 'die' }))).toBe('survived')
     expect(raw.pids()).toHaveLength(2)
   })
 
@@ -183,7 +183,7 @@ describe('a call that was under way when the server was lost', () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
     await made.ready()
-    await expect(made.request('raw', 'tools/call', { name: 'die-writing' })).rejects.toMatchObject({
+    await expect(made.link.request('raw', 'tools/call', { name: 'die-writing' })).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
       server: 'raw',
       stage: 'call',
@@ -197,8 +197,8 @@ describe('a server that misbehaves', () => {
   it('may answer twice or answer nobody: the first answer counts and the rest is logged', async () => {
     const made = await board({ servers: [fixture('raw', 'raw').server] })
     const events = recorded(made)
-    expect(textOf(await made.request('raw', 'tools/call', { name: 'twice' }))).toBe('first')
-    expect(textOf(await made.request('raw', 'tools/call', { name: 'stray' }))).toBe('ok')
+    expect(textOf(await made.link.request('raw', 'tools/call', { name: 'twice' }))).toBe('first')
+    expect(textOf(await made.link.request('raw', 'tools/call', { name: 'stray' }))).toBe('ok')
     const odd = events.flatMap((event) => (event.type === 'log' ? [event.line.text] : []))
     expect(odd.filter((text) => text.includes('not open'))).toHaveLength(2)
     expect(only(made)?.state).toBe('connected')
@@ -209,7 +209,7 @@ describe('a server that misbehaves', () => {
     const made = await board({ servers: [raw.server] })
     await made.ready()
     const stop = new AbortController()
-    const call = made.request('raw', 'tools/call', { name: 'ask' }, { signal: stop.signal })
+    const call = made.link.request('raw', 'tools/call', { name: 'ask' }, { signal: stop.signal })
     await until('both questions are answered', () => raw.seen().filter(({ error }) => error).length === 2)
     stop.abort()
     await expect(call).rejects.toMatchObject({ code: 'CANCELLED' })

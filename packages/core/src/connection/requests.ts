@@ -6,6 +6,7 @@ import { RequestAborted, RequestTimedOut } from '../async/wait-errors.ts'
 import { hold, sleep } from '../async/waits.ts'
 import type { ServerEntry } from '../config/entry.ts'
 import { matchesGlob } from '../config/rule-syntax.ts'
+import { traitsOf } from '../config/transport-traits.ts'
 import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
 import type { Events, Progress } from '../events.ts'
 import type { Host } from '../host.ts'
@@ -234,7 +235,7 @@ export class Requests {
 
   #traceFacts(method: string, name: string | undefined) {
     const { entry, server } = this.#on
-    const transport = entry.type === 'stdio' ? 'pipe' : entry.type === 'sdk' ? undefined : 'tcp'
+    const transport = traitsOf(entry).network
     return { server, method, name, protocolVersion: this.#on.current()?.protocolVersion, transport } as const
   }
 }

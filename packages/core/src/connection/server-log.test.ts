@@ -27,7 +27,7 @@ describe('the log of a server', () => {
     const stateDir = folder()
     const made = await board({ servers: [fixture('raw', 'raw').server], stateDir })
     const events = recorded(made)
-    await made.request('raw', 'tools/call', { name: 'log' })
+    await made.link.request('raw', 'tools/call', { name: 'log' })
     await until('standard error has arrived', () =>
       events.some((event) => event.type === 'log' && event.line.stream === 'stderr'),
     )

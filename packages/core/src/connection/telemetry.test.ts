@@ -52,8 +52,8 @@ describe('traces', () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
     await made.ready()
-    await made.request('raw', 'tools/call', { name: 'echo', arguments: {} })
-    await made.request('raw', 'nonsense').catch(() => undefined)
+    await made.link.request('raw', 'tools/call', { name: 'echo', arguments: {} })
+    await made.link.request('raw', 'nonsense').catch(() => undefined)
     expect(spans).toMatchObject([
       {
         name: 'tools/call echo',
@@ -89,7 +89,7 @@ describe('traces', () => {
     const made = await board({ servers: [raw.server] })
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const _meta = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, own: 'kept' }
-    await made.request('raw', 'tools/call', { name: 'echo', arguments: {}, _meta })
+    await made.link.request('raw', 'tools/call', { name: 'echo', arguments: {}, _meta })
     const span = exporter.getFinishedSpans().find(({ name }) => name === 'tools/call echo')
     expect(span?.parentSpanContext).toMatchObject({ traceId, spanId: 'b7ad6b7169203331' })
     const call = raw.seen().find(({ method }) => method === 'tools/call')
@@ -108,7 +108,7 @@ describe('traces', () => {
     const made = await board({ servers: [raw.server] })
     for (const traceparent of ['nonsense', `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`, 7]) {
       exporter.reset()
-      await made.request('raw', 'tools/call', { name: 'echo', arguments: {}, _meta: { traceparent } })
+      await made.link.request('raw', 'tools/call', { name: 'echo', arguments: {}, _meta: { traceparent } })
       const [span] = exporter.getFinishedSpans()
       expect(span?.parentSpanContext).toBeUndefined()
     }
@@ -117,7 +117,7 @@ describe('traces', () => {
   it('add nothing to a request when nobody is tracing', async () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
-    await made.request('raw', 'prompts/get', { name: 'greet' }).catch(() => undefined)
+    await made.link.request('raw', 'prompts/get', { name: 'greet' }).catch(() => undefined)
     expect(raw.seen().find(({ method }) => method === 'prompts/get')?.params).toEqual({ name: 'greet' })
   })
 })

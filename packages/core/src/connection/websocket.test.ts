@@ -61,7 +61,7 @@ describe('a server over WebSocket', () => {
     const made = await board({ servers: [server] })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'connected', type: 'ws', tools: 1 })
-    expect(textOf(await made.request('socket', 'tools/call', read()))).toBe('answer of socket 1')
+    expect(textOf(await made.link.request('socket', 'tools/call', read()))).toBe('answer of socket 1')
     await made.close()
     await until('the socket is closed', () => sockets[0]?.readyState === 3)
   })
@@ -78,7 +78,7 @@ describe('a server over WebSocket', () => {
     const { server } = await socketServer()
     const made = await board({ servers: [server] })
     await made.ready()
-    expect(textOf(await made.request('socket', 'tools/call', read({ vanish: true })))).toBe(
+    expect(textOf(await made.link.request('socket', 'tools/call', read({ vanish: true })))).toBe(
       'answer of socket 2',
     )
   })

@@ -3,6 +3,14 @@
 import type { RemoteEntry, ServerEntry } from '../config/entry.ts'
 import { maskUrl } from '../config/mask.ts'
 import type { Resolution } from '../config/resolve.ts'
+import {
+  isEditorEntry,
+  isLocal,
+  isRemoteEntry,
+  startsCommand,
+  traitsOf,
+  urlOf,
+} from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
 import { BadResponse, ChannelClosed, JsonRpcError } from '../connection/request-errors.ts'
@@ -128,11 +136,12 @@ function decided({ name, contenders, server, expansions, policy, trust }: Resolu
 }
 
 async function reachSteps({ entry }: ConfiguredServer, { host, signal }: Subject): Promise<readonly Step[]> {
-  if (entry.type === 'stdio') return [findCommand(entry, host)]
-  if (!('url' in entry) || entry.url === undefined) return []
-  if (!URL.canParse(entry.url))
-    return [failed('dns', `"${maskUrl(entry.url)}" is not a URL.`, 'Correct `url` of this server.')]
-  return reachHost(new URL(entry.url), host, signal)
+  if (startsCommand(entry)) return [findCommand(entry, host)]
+  const url = urlOf(entry)
+  if (url === undefined) return []
+  if (!URL.canParse(url))
+    return [failed('dns', `"${maskUrl(url)}" is not a URL.`, 'Correct `url` of this server.')]
+  return reachHost(new URL(url), host, signal)
 }
 
 /** The steps of a server that came up. */
@@ -146,7 +155,7 @@ function connectedSteps(entry: ServerEntry, { session }: Connected, { catalog }:
       'era',
       `${who} speaks ${protocolVersion} (${era === 'modern' ? 'server/discover' : 'initialize'})`,
     ),
-    ...(entry.type === 'stdio' || entry.type === 'sdk' ? [] : [passed('auth', 'accepted')]),
+    ...(isLocal(entry) ? [] : [passed('auth', 'accepted')]),
     passed('capabilities', Object.keys(capabilities).slice(0, 20).join(', ') || 'none'),
     passed(
       'lists',
@@ -163,7 +172,7 @@ function firstStep(entry: ServerEntry, detail: string): Step[] {
 }
 
 function firstStepName(entry: ServerEntry): StepName {
-  return entry.type === 'stdio' || entry.type === 'sdk' || entry.type.endsWith('-ide') ? 'start' : 'http'
+  return isRemoteEntry(entry) ? 'http' : 'start'
 }
 
 /** A failed list other than the tools affects only itself, so it is reported and not counted. */
@@ -212,7 +221,8 @@ const SILENT_HINT =
   'It runs but does not answer: check that its arguments make it an MCP server on stdio, or raise MCP_TIMEOUT.'
 
 function authHint(entry: ServerEntry, error: PlugboardError): string | undefined {
-  const given = 'headers' in entry && Object.keys(entry.headers).some((name) => /^authorization$/i.test(name))
+  const headers = isRemoteEntry(entry) || isEditorEntry(entry) ? Object.keys(entry.headers) : []
+  const given = headers.some((name) => /^authorization$/i.test(name))
   if (error.code !== 'AUTH_REQUIRED' || !given) return error.hint
   return `${error.hint ?? ''} Or renew the token in its \`Authorization\` header, which was refused.`.trim()
 }
@@ -256,7 +266,7 @@ function statusHint(entry: RemoteEntry, status: number): string {
   if (status < 400) return 'The server redirects: put the address it redirects to into `url`.'
   if (status === 404) return 'Nothing is at this path: correct it (many servers have theirs at /mcp or /sse).'
   if (status === 405 || status === 406)
-    return `This path does not take what a "${entry.type}" client sends: set \`type\` to ${entry.type === 'sse' ? '"http"' : '"sse"'}, or correct the path.`
+    return `This path does not take what a "${entry.type}" client sends: set \`type\` to ${traitsOf(entry).opensWith === 'event-stream' ? '"http"' : '"sse"'}, or correct the path.`
   if (status === 429) return 'The server gets too many requests: wait and try again.'
   if (status >= 500) return 'The server or the gateway in front of it failed: look at its log.'
   return 'Check the URL and the headers of this server.'

@@ -6,6 +6,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import type { RemoteEntry, StdioEntry } from '../config/entry.ts'
 import { isInside } from '../config/project.ts'
 import { neutralFolder } from '../config/start-folder.ts'
+import { postsMessages } from '../config/transport-traits.ts'
 import type { Host } from '../host.ts'
 import { DOCTOR_LIMITS } from '../limits.ts'
 import { EntryHeaders } from '../transports/entry-headers.ts'
@@ -271,8 +272,7 @@ function firstRequest(entry: RemoteEntry): {
   headers: Record<string, string>
   request: Pick<RequestInit, 'method' | 'body'>
 } {
-  if (entry.type === 'sse' || entry.type === 'ws')
-    return { headers: { accept: 'text/event-stream' }, request: { method: 'GET' } }
+  if (!postsMessages(entry)) return { headers: { accept: 'text/event-stream' }, request: { method: 'GET' } }
   const params = {
     protocolVersion: '2025-11-25',
     capabilities: {},

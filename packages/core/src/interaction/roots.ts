@@ -2,6 +2,7 @@
 import { basename, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ServerEntry } from '../config/entry.ts'
+import { startsCommand } from '../config/transport-traits.ts'
 import { lazyModule } from '../lazy.ts'
 
 export interface Root {
@@ -34,7 +35,7 @@ export function entryFolders(entry: ServerEntry, place: RootsPlace): readonly st
   if (entry.roots === false) return []
   const locate = (from: string) => (folder: string) => resolve(from, withHome(folder, place.home))
   if (entry.roots) return entry.roots.map(locate(place.cwd))
-  if (entry.type !== 'stdio') return []
+  if (!startsCommand(entry)) return []
   // As the server itself will resolve them.
   const located = locate(entry.cwd ?? place.cwd)
   const named = entry.args.map((word) => (word.startsWith('-') ? word.replace(/^[^=]*=?/, '') : word))

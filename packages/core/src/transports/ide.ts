@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import type { Transport } from '@modelcontextprotocol/client'
 import type { IdeEntry } from '../config/entry.ts'
+import { traitsOf } from '../config/transport-traits.ts'
 import { InitError } from '../errors.ts'
 import { readTextFile } from '../files/index.ts'
 import { IDE_LIMITS } from '../limits.ts'
@@ -23,7 +24,7 @@ export interface IdeLock {
 
 export async function openIde(entry: IdeEntry, context: TransportContext): Promise<Transport> {
   const locks = await readLocks(lockFolder(context), isAlive)
-  const transport = entry.type === 'ws-ide' ? 'ws' : 'sse'
+  const transport = traitsOf(entry).opensWith === 'websocket' ? 'ws' : 'sse'
   const url = entry.url === undefined ? undefined : loopbackUrl(entry.url, context.server)
   const lock =
     url === undefined

@@ -55,7 +55,7 @@ describe('a stream that breaks', () => {
     // To another session the same id means nothing: it gets a stream of its own.
     const otherSession = await open(url)
     const foreign = await get(url, otherSession, firstId)
-    await gateway.board.apply([])
+    await gateway.board.link.apply([])
     expect(await read(foreign, 'list_changed')).not.toContain('step')
   }, 30_000)
 
@@ -83,10 +83,10 @@ describe('a stream that breaks', () => {
     const headers = await open(url)
     const gone = new AbortController()
     const stream = await fetch(url, { headers, signal: gone.signal })
-    await gateway.board.apply([])
+    await gateway.board.link.apply([])
     const seen = await read(stream, 'tools/list_changed')
     gone.abort()
-    await gateway.board.apply([upstream('two', 'legacy')])
+    await gateway.board.link.apply([upstream('two', 'legacy')])
     await gateway.board.ready()
     const rest = await read(await get(url, headers, lastId(seen)), 'tools/list_changed')
     expect(lastId(rest)).not.toBe('')

@@ -252,8 +252,8 @@ describe('a server that is down', () => {
       stdio('dead', ['-e', 'process.exit(1)']),
       stdio('mute', ['-e', 'setInterval(() => {}, 1000)']),
     ])
-    await gateway.board.connection('one').settled()
-    await gateway.board.connection('dead').settled()
+    await gateway.board.link.connection('one').settled()
+    await gateway.board.link.connection('dead').settled()
     const { url } = await serve(gateway)
     const client = await connect(url)
     expect((await client.listTools()).tools.length).toBeGreaterThan(5)

@@ -1,6 +1,6 @@
 // find-when-up.ts: finds what a client asked for by name. If needed it first waits for the servers that may have it to come
 // up, and for no others.
-import type { Board } from '@plugboard/core'
+import type { LocalBoard } from '@plugboard/core'
 
 export interface FindOptions {
   /** May this server have it, and may the client see it? */
@@ -14,7 +14,7 @@ export interface FindOptions {
 
 /** Rejects when the one server that must have it is down: that is different from not having it. */
 export async function findWhenUp<T>(
-  board: Board,
+  board: LocalBoard,
   look: () => T | undefined,
   { may, named, waitMs, signal }: FindOptions,
 ): Promise<T | undefined> {
@@ -25,13 +25,13 @@ export async function findWhenUp<T>(
   const coming = asked
     .filter(({ state }) => state === 'pending' || (named && state === 'failed'))
     .map(({ name }) => name)
-  for await (const _ of arrivals(coming, (name) => board.connection(name).needed(signal), waitMs)) {
+  for await (const _ of arrivals(coming, (name) => board.link.connection(name).needed(signal), waitMs)) {
     const now = look()
     if (now) return now
   }
   const [only, ...more] = asked
   if (!named || !only || more.length > 0) return undefined
-  const { state } = board.connection(only.name)
+  const { state } = board.link.connection(only.name)
   if (state.kind === 'failed' || state.kind === 'needs-auth') throw state.error
   return undefined
 }

@@ -1,6 +1,6 @@
 // notifications.ts: server notifications on their way to the clients that want them: changed lists, changed resources, log
 // messages. A log message goes to the one client it can be about; where that is not clear it stays in the server's own log.
-import type { Board } from '@plugboard/core'
+import type { LocalBoard } from '@plugboard/core'
 import { cancellable } from '@plugboard/core/async/waits'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { Exposure } from '../access/exposure.ts'
@@ -39,7 +39,7 @@ type Changes = Map<string | undefined, ReadonlySet<string> | undefined>
 const SETTLE_MS = 50
 
 export class NotificationHub {
-  readonly #board: Board
+  readonly #board: LocalBoard
   readonly #questions: ServerRequestRouter
   readonly #listeners = new Set<Listener>()
   /** The subscribed resources; the server is told of the first subscriber and of the last. */
@@ -55,7 +55,7 @@ export class NotificationHub {
   #level: number | undefined
 
   /** `isWhole`: the exposure shows everything that is served. */
-  constructor(board: Board, questions: ServerRequestRouter, isWhole: (exposure: Exposure) => boolean) {
+  constructor(board: LocalBoard, questions: ServerRequestRouter, isWhole: (exposure: Exposure) => boolean) {
     this.#isWhole = isWhole
     this.#board = board
     this.#questions = questions
@@ -147,11 +147,11 @@ export class NotificationHub {
   }
 
   #tellLevel(server: string, level: number): void {
-    const { state } = this.#board.connection(server)
+    const { state } = this.#board.link.connection(server)
     if (state.kind !== 'connected' || state.session.era === 'modern' || !state.session.capabilities.logging)
       return
     // A server that declares logging and refuses a level keeps its own.
-    this.#board.request(server, 'logging/setLevel', { level: LOG_LEVELS[level] }).catch(() => undefined)
+    this.#board.link.request(server, 'logging/setLevel', { level: LOG_LEVELS[level] }).catch(() => undefined)
   }
 
   #changed(what: Shown | 'status', server: string | undefined, tools?: readonly string[]): void {
@@ -206,7 +206,7 @@ export class NotificationHub {
 
   #updated(address: ResourceUri): void {
     // A rule may have closed the server since the client subscribed.
-    if (!this.#followed.has(keyOf(address)) || !this.#board.isReadable(address.server)) return
+    if (!this.#followed.has(keyOf(address)) || !this.#board.link.isReadable(address.server)) return
     for (const { interest, notify } of [...this.#listeners])
       for (const [uri, { server, uri: own }] of interest.uris)
         if (server === address.server && own === address.uri)

@@ -11,6 +11,7 @@ import {
   type RequestHandlers,
   type ServerRequestContext,
 } from '@plugboard/core'
+import { postsMessages } from '@plugboard/core/config/transport-traits'
 import { PermissionDenied } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { permissionQuestion } from '@plugboard/core/permissions'
@@ -140,7 +141,7 @@ export class ServerRequestRouter {
   }
 
   #handlers({ name, entry }: ConfiguredServer): RequestHandlers {
-    if (entry.type === 'http' || entry.type === 'claudeai-proxy') this.#streaming.add(name)
+    if (postsMessages(entry)) this.#streaming.add(name)
     const pass =
       (method: string): RequestHandler =>
       (params, asking) =>

@@ -1,6 +1,6 @@
 // status.ts: the state of the servers behind the gateway, for the client's model (instructions) and as a resource. Clients get
 // codes and fixed sentences only: a server's own error output may hold secrets, and is only for the operator.
-import type { Board, ServerSnapshot } from '@plugboard/core'
+import type { LocalBoard, ServerSnapshot } from '@plugboard/core'
 import type { Exposure } from '../access/exposure.ts'
 import type { Client } from '../client-request.ts'
 import { SENTENCES } from '../errors.ts'
@@ -10,7 +10,7 @@ import { STATUS_URI } from './resource-uris.ts'
 
 const INSTRUCTIONS_CHARS = 2000
 
-export function instructions(board: Board, exposure: Exposure): string {
+export function instructions(board: LocalBoard, exposure: Exposure): string {
   const servers = board.servers().filter(({ name }) => exposure.server(name))
   const away = servers.filter(({ state }) => state === 'failed' || state === 'needs-auth')
   const lines = [
@@ -18,7 +18,7 @@ export function instructions(board: Board, exposure: Exposure): string {
     `Read the resource ${STATUS_URI} to see which servers are up.`,
     ...away.map((server) => `- ${server.name} is away: ${faultOf(server)?.message ?? server.state}`),
     ...servers.flatMap(({ name, instructions: own, state }) =>
-      state === 'connected' && own && board.isReadable(name)
+      state === 'connected' && own && board.link.isReadable(name)
         ? [`\n# ${name}\n${own.slice(0, INSTRUCTIONS_CHARS)}`]
         : [],
     ),

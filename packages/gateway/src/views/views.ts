@@ -1,7 +1,7 @@
 // views.ts: what clients see: every server's lists under names and URIs that lead back to it, for one exposure at a
 // time. It follows the board's events and never waits for a server.
 import { isDeepStrictEqual } from 'node:util'
-import type { Board } from '@plugboard/core'
+import type { LocalBoard } from '@plugboard/core'
 import { type HeaderScan, NameRegistry, scanHeaders } from '@plugboard/core/tools'
 import type { Exposure } from '../access/exposure.ts'
 import { isObject, type Json } from '../json-rpc.ts'
@@ -54,7 +54,7 @@ interface Lists {
 const NOTHING: Lists = { tools: [], resources: [], templates: [], prompts: [] }
 
 export interface ViewBuilderOptions {
-  readonly board: Board
+  readonly board: LocalBoard
   readonly naming: Naming
   /** Where names are kept for the next process. */
   readonly store?: NameStore | undefined
@@ -65,7 +65,7 @@ export interface ViewBuilderOptions {
 }
 
 export class ViewBuilder {
-  readonly #board: Board
+  readonly #board: LocalBoard
   readonly #options: ViewBuilderOptions
   readonly #lists = new Map<string, Lists>()
   readonly #promptNames = new NameRegistry()
@@ -76,7 +76,7 @@ export class ViewBuilder {
   constructor(options: ViewBuilderOptions) {
     this.#options = options
     this.#board = options.board
-    this.#claims = new NameClaims((text, server) => this.#board.warn(text, server), options.store)
+    this.#claims = new NameClaims((text, server) => this.#board.link.warn(text, server), options.store)
     const configured = new Set(this.#board.servers().map(({ name }) => name))
     for (const { server } of options.store?.known.values() ?? [])
       if (!configured.has(server)) this.#claims.release(server)
@@ -151,7 +151,7 @@ export class ViewBuilder {
 
   /** The board may drop long lists from memory; what clients were shown stays. */
   #take(server: string, list: ListKind): void {
-    const items = this.#board.connection(server).catalog[list].items as readonly Json[]
+    const items = this.#board.link.connection(server).catalog[list].items as readonly Json[]
     this.#lists.set(server, { ...(this.#lists.get(server) ?? NOTHING), [list]: items })
     this.#claim(server, list, items)
   }
@@ -174,7 +174,7 @@ export class ViewBuilder {
   }
 
   #readTemplates(server: string): void {
-    const connection = this.#board.connection(server)
+    const connection = this.#board.link.connection(server)
     const { state } = connection
     if (state.kind !== 'connected' || !state.session.capabilities.resources) return
     // An event announces the list when it is there; a server without templates announces nothing.
@@ -187,7 +187,7 @@ export class ViewBuilder {
     const tools = new Map<string, ToolRef>()
     const toolList: Json[] = []
     const definitions = new Map(
-      this.#board.definitions().map(({ server, tool }) => [pair(server, tool.name), tool]),
+      this.#board.link.definitions().map(({ server, tool }) => [pair(server, tool.name), tool]),
     )
     for (const tool of this.#board.tools()) {
       const { serverName: server, toolName: name } = tool.mcpInfo
@@ -205,7 +205,7 @@ export class ViewBuilder {
       const { outputSchema, ...rest } = listedTool(definition)
       // Clients refuse an answer without what the schema promises, and a hook may have taken it out.
       const promise =
-        outputSchema !== undefined && !this.#board.mayReplaceOutput(tool) ? { outputSchema } : {}
+        outputSchema !== undefined && !this.#board.link.mayReplaceOutput(tool) ? { outputSchema } : {}
       toolList.push({ ...rest, ...promise, name: shown })
     }
     const rest = this.#buildRest(exposure, collisions)
@@ -230,7 +230,7 @@ export class ViewBuilder {
         .map(({ name }) => name),
     )
     const lists = [...this.#lists].filter(
-      ([server]) => open.has(server) && exposure.whole(server) && this.#board.isReadable(server),
+      ([server]) => open.has(server) && exposure.whole(server) && this.#board.link.isReadable(server),
     )
     const refs = lists.flatMap(([server, { prompts }]) =>
       prompts.map((prompt) => ({ server, tool: String(prompt.name), prompt })),
@@ -340,8 +340,8 @@ function onlyServer(addresses: readonly ResourceUri[]): ResourceUri | undefined 
   return more.every(({ server }) => server === first?.server) ? first : undefined
 }
 
-function hasResources(board: Board, server: string): boolean {
-  const { state } = board.connection(server)
+function hasResources(board: LocalBoard, server: string): boolean {
+  const { state } = board.link.connection(server)
   return state.kind === 'connected' && isObject(state.session.capabilities.resources)
 }
 
