@@ -39,7 +39,7 @@ function run(script, args) {
 }
 
 /** The libraries in the order they depend on each other. */
-const libraries = ['codebase', 'core', 'agent', 'gateway'].filter((name) =>
+const libraries = ['codebase', 'core', 'agent', 'gateway', 'resident'].filter((name) =>
   existsSync(join(root, 'packages', name, 'tsconfig.json')),
 )
 

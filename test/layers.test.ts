@@ -23,6 +23,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['core/doctor', 'core/board'],
   ['core/index'],
   ['agent', 'gateway'],
+  ['resident'],
   ['cli'],
 ]
 

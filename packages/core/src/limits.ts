@@ -122,6 +122,26 @@ export const LOG_LIMITS = {
 /** `plugboard doctor`: one look-up, handshake or request, and how much it reports about one server. */
 export const DOCTOR_LIMITS = { stepMs: 10 * SECOND, findings: 200 } as const
 
+/** The resident process and its clients. */
+export const RESIDENT_LIMITS = {
+  /** Without a client for this long, it leaves. */
+  idleMs: 10 * MINUTE,
+  /** How long a command waits for a process that starts. */
+  startMs: 10 * SECOND,
+  /** How long a running process may take to answer the first message. */
+  helloMs: 3 * SECOND,
+  /** How long running calls may go on after it was told to leave. */
+  drainMs: 5 * SECOND,
+  clients: 512,
+  openRequests: 128,
+  messageBytes: 256 * MIB,
+  /** A client that leaves this much unread is disconnected. */
+  unreadBytes: 256 * MIB,
+  /** Events and progress are dropped while this much is unread. */
+  unreadEventBytes: MIB,
+  logBytes: MIB,
+} as const
+
 /** Connections that several boards share. */
 export const POOL_LIMITS = { idleMs: 10 * MINUTE, lists: 1000 } as const
 

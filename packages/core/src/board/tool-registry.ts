@@ -2,6 +2,10 @@
 // server's list changed. calls.ts makes calls; tools/ defines a tool.
 import { TOOL_LIMITS } from '../limits.ts'
 import { matchesGlob, ruleSpelling } from '../permissions/glob.ts'
+import { type FoundTool, foundTools, offeredTools, type RegisteredTool, searchable } from './tool-offer.ts'
+
+export type { FoundTool, RegisteredTool } from './tool-offer.ts'
+
 import {
   BoundTool,
   type LoadingOptions,
@@ -36,24 +40,6 @@ export interface ToolRegistryOptions {
   readonly actions: ToolActions
   sources(): readonly ToolSource[]
   warn(server: string, text: string): void
-}
-
-/** What to give to a model: everything, or a search tool and those that are always loaded. */
-export type RegisteredTool =
-  | { readonly kind: 'all'; readonly tools: readonly Tool[]; readonly ledger: TokenCosts }
-  | {
-      readonly kind: 'search'
-      /** Sent to the model besides `search.definition`. */
-      readonly tools: readonly Tool[]
-      readonly search: ToolSearch
-      readonly deferred: readonly Tool[]
-      readonly why: string
-      readonly ledger: TokenCosts
-    }
-
-export interface FoundTool {
-  readonly tool: Tool
-  readonly score: number
 }
 
 interface ToolSet {
@@ -98,10 +84,7 @@ export class ToolRegistry {
   search(query: string, limit?: number): readonly FoundTool[] {
     const tools = this.tools()
     this.#index ??= new ToolIndex(tools.map(searchable))
-    return this.#index.search(query, limit).flatMap(({ name, score }) => {
-      const tool = this.#byName.get(name)
-      return tool ? [{ tool, score }] : []
-    })
+    return foundTools(this.#index, query, limit, (name) => this.#byName.get(name))
   }
 
   ledger(): TokenCosts {
@@ -109,20 +92,7 @@ export class ToolRegistry {
   }
 
   offer(options: LoadingOptions): RegisteredTool {
-    const usable = this.tools().filter(({ available }) => available)
-    const mode = options.mode ?? this.#options.env.ENABLE_TOOL_SEARCH
-    const plan = planLoading(usable, { ...options, ...(mode !== undefined && { mode }) })
-    const ledger = tokenCosts(usable)
-    if (plan.kind === 'all') return { kind: 'all', tools: plan.tools, ledger }
-    const { loaded, deferred, why } = plan
-    return {
-      kind: 'search',
-      tools: loaded,
-      search: toolSearch(deferred.map(searchable)),
-      deferred,
-      why,
-      ledger,
-    }
+    return offeredTools(this.tools(), options, this.#options.env)
   }
 
   #refresh(): void {
@@ -186,17 +156,6 @@ function same(a: ToolSource, b: ToolSource | undefined): boolean {
     a.alwaysLoad === b.alwaysLoad &&
     a.concurrentTools === b.concurrentTools
   )
-}
-
-function searchable(tool: BoundTool): SearchableTool {
-  return {
-    name: tool.name,
-    server: tool.server,
-    tool: tool.definition.name,
-    title: tool.userFacingName(),
-    description: tool.description,
-    inputJsonSchema: tool.inputJsonSchema,
-  }
 }
 
 const HASH_CHARS = 9

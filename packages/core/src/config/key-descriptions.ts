@@ -117,6 +117,9 @@ export const KEY_DESCRIPTIONS: Readonly<Record<string, string>> = {
   audit: 'How much of the audit log is kept.',
   'audit.maxBytes': 'The size at which a file is rotated (4194304).',
   'audit.files': 'How many files are kept, the current one included (8).',
+  resident:
+    'Commands use one resident process that keeps the servers running (`true`), or never do (`false`). Left out: they use one that runs.',
+  'resident.idleMs': 'The milliseconds without a client after which it leaves (600000).',
   'logins.clientMetadataUrl': 'An https address where this client describes itself, instead of registering.',
 }
 

@@ -87,6 +87,8 @@ export interface Resolved {
   /** How `plugboard serve` serves, and what it accepts from its clients. */
   readonly gateway: GatewaySettings
   readonly audit: AuditSettings
+  /** Whether the settings ask for the resident process; undefined when they say nothing. */
+  readonly resident: { readonly enabled?: boolean; readonly idleMs?: number }
   readonly hooks: readonly WrittenHooks[]
   readonly pendingSettings: readonly PendingSettings[]
   readonly diagnostics: readonly Diagnostic[]
@@ -122,6 +124,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     logins: loginSettings(input.documents),
     gateway: gatewaySettings(input.documents),
     audit: Object.assign({}, ...weakestFirst(input.documents, 'audit')),
+    resident: residentSettings(input.documents),
     hooks: writtenHooks(input),
     pendingSettings: waiting,
     diagnostics,
@@ -372,8 +375,17 @@ function gatewaySettings(documents: readonly ConfigDocument[]): GatewaySettings 
   return { ...Object.assign({}, ...parts), limits: Object.assign({}, ...parts.map(({ limits }) => limits)) }
 }
 
+function residentSettings(documents: readonly ConfigDocument[]): Resolved['resident'] {
+  const parts = weakestFirst(documents, 'resident').map((said) =>
+    typeof said === 'boolean'
+      ? { enabled: said }
+      : { enabled: true, ...(said.idleMs !== undefined && { idleMs: said.idleMs }) },
+  )
+  return Object.assign({}, ...parts)
+}
+
 /** One key of every settings file that has it, the administrator's last. */
-function weakestFirst<K extends 'gateway' | 'audit'>(
+function weakestFirst<K extends 'gateway' | 'audit' | 'resident'>(
   documents: readonly ConfigDocument[],
   key: K,
 ): NonNullable<Settings[K]>[] {

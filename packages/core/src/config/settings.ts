@@ -87,6 +87,9 @@ export interface AuditSettings {
   readonly files?: number | undefined
 }
 
+/** Whether commands use the resident process, and after how many idle milliseconds it leaves. */
+export type ResidentSettings = boolean | { readonly idleMs?: number | undefined }
+
 export interface Settings {
   readonly allowedMcpServers?: readonly PolicyMatcher[]
   readonly deniedMcpServers?: readonly PolicyMatcher[]
@@ -104,6 +107,7 @@ export interface Settings {
   readonly logins?: LoginSettings
   readonly gateway?: GatewaySettings
   readonly audit?: AuditSettings
+  readonly resident?: ResidentSettings
   /** Commands around calls and prompts, by event. The hook runner reads the content. */
   readonly hooks?: Readonly<Record<string, unknown>>
 }
@@ -187,10 +191,15 @@ const audit = z.strictObject(
   },
   'expected {"maxBytes"?: …, "files"?: …}',
 )
+const resident = z.union(
+  [z.boolean(), z.strictObject({ idleMs: milliseconds })],
+  'expected true, false or {"idleMs": …}',
+)
 const keys = {
   logins,
   gateway,
   audit,
+  resident,
   allowedMcpServers: z.array(matcher, 'expected a list'),
   deniedMcpServers: z.array(matcher, 'expected a list'),
   allowManagedMcpServersOnly: z.boolean('expected true or false'),
@@ -218,6 +227,7 @@ export const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
   logins: ['enterprise', 'user'],
   gateway: ['enterprise', 'user'],
   audit: ['enterprise', 'user'],
+  resident: ['enterprise', 'user'],
   allowedMcpServers: ['enterprise', 'user'],
   deniedMcpServers: ['enterprise', 'user'],
   allowManagedMcpServersOnly: ['enterprise'],
