@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Clone, exists, hostileTree, makeClone } from './clone.ts'
+import { type Clone, exists, hostileTree, makeClone, userProgram } from './clone.ts'
 
 let clone: Clone
 beforeEach(() => {
@@ -47,6 +47,49 @@ describe('the home folder', () => {
     await place.runWith({ HOME, PATH }, 'list')
     expect(clone.marks()).toEqual([])
     expect(readFileSync(join(place.home, 'where'), 'utf8')).toBe('/\n')
+  })
+})
+
+describe('a server that the user adds in the clone', () => {
+  beforeEach(() => hostileTree(clone))
+
+  it.each([
+    ['local', ['npx', '-y', '@modelcontextprotocol/server-memory']],
+    ['project', ['npx', '-y', '@modelcontextprotocol/server-memory']],
+    ['local', ['npx', '-y', '@modelcontextprotocol/server-memory', './data']],
+    ['local', ['npm', 'exec', '--', '@modelcontextprotocol/server-memory']],
+    ['local', ['python3', '-m', 'mcp_server_git']],
+    ['local', ['uvx', 'mcp-server-fetch']],
+  ])('takes no code of it before `trust` (%s): %j', async (scope, words) => {
+    userProgram(clone, 'uvx', '#!/bin/sh\n[ -x ./uv-tool ] && exec ./uv-tool\nexit 1\n')
+    const added = await clone.run('add', 'mine', '-s', scope, '--', ...words)
+    expect(added.stderr).toContain('mine starts in a neutral folder')
+    await clone.run('list')
+    await clone.run('tools', 'mine')
+    await clone.run('doctor', 'mine')
+    expect(clone.marks()).toEqual([])
+    // The same entry takes it once the user trusts the folder: the code is there to be taken.
+    await clone.run('trust', '--yes')
+    await clone.run('list')
+    expect(clone.marks()).not.toEqual([])
+  })
+
+  it('runs the script of the project that it names, in the project', async () => {
+    const { place } = clone
+    place.write('tell.cjs', `require('node:fs').writeFileSync('told', process.cwd())\n`)
+    const added = await clone.run('add', 'mine', '--', 'node', 'tell.cjs')
+    expect(added.stderr).not.toContain('neutral')
+    await clone.run('list')
+    expect(readFileSync(join(place.project, 'told'), 'utf8')).toBe(place.project)
+    expect(clone.marks()).toEqual([])
+  })
+
+  it('keeps the meaning of the paths in its arguments', async () => {
+    const { place } = clone
+    userProgram(clone, 'show', `#!/bin/sh\necho "$1" > '${join(place.home, 'shown')}'\n`)
+    await clone.run('add', 'mine', '--', 'show', './data')
+    await clone.run('list')
+    expect(readFileSync(join(place.home, 'shown'), 'utf8')).toBe(`${join(place.project, 'data')}\n`)
   })
 })
 

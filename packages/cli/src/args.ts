@@ -2,17 +2,8 @@
 import { parseArgs } from 'node:util'
 import { InvalidInput } from '@plugboard/core/errors'
 import { nearest } from '@plugboard/core/text/nearest'
-import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
+import { GLOBAL_OPTIONS, type OptionSpec, type Parsed, type VerbSpec } from './spec.ts'
 import { findVerb, SPELLINGS, VERBS } from './verbs.ts'
-
-export interface Parsed {
-  /** Undefined for the bare command: the board. */
-  readonly verb: VerbSpec | undefined
-  readonly positionals: readonly string[]
-  /** What followed `--`, word by word. */
-  readonly rest: readonly string[]
-  readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
-}
 
 export function parseCommandLine(argv: readonly string[]): Parsed {
   const at = verbIndex(argv)

@@ -1,36 +1,21 @@
-// context.ts: what a verb gets: its arguments, the environment, and the configuration when it asks for it.
+// context.ts: makes what a verb gets from the command line: its arguments, the environment, and the configuration when it
+// asks for it.
 import { resolve } from 'node:path'
 import type { Configuration, Diagnostic, WritableScope } from '@plugboard/core/config'
 import { type LoadOptions, loadConfiguration } from '@plugboard/core/config/load'
 import { InvalidInput } from '@plugboard/core/errors'
-import { type Host, systemHost } from '@plugboard/core/host'
+import { systemHost } from '@plugboard/core/host'
 import { lazyModule } from '@plugboard/core/lazy'
-import type { Parsed } from './args.ts'
 import { createOutput, type Output, reportDiagnostics } from './output.ts'
-import type { LoadLive, VerbSpec } from './spec.ts'
+import type { Invocation, LoadBoardVerb, Parsed, VerbSpec } from './spec.ts'
 
-export interface Invocation {
-  /** The table, for verbs that print about verbs. */
-  readonly verbs: readonly VerbSpec[]
-  /** Loads a verb that opens the board. */
-  readonly loadLive: LoadLive
-  readonly host: Host
-  readonly cwd: string
-  readonly output: Output
-  /** The verb and what follows it. */
-  readonly usage: string
-  readonly positionals: readonly string[]
-  readonly rest: readonly string[]
-  flag(name: string): boolean
-  option(name: string): string | undefined
-  options(name: string): readonly string[]
-  /** Reads every source; faults in files are reported on stderr, once. */
-  configuration(
-    options?: Pick<LoadOptions, 'withLines' | 'refuse'> & { readonly again?: boolean },
-  ): Promise<Configuration>
-}
+export type { Invocation } from './spec.ts'
 
-export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loadLive: LoadLive): Invocation {
+export function createInvocation(
+  parsed: Parsed,
+  verbs: readonly VerbSpec[],
+  loadBoardVerb: LoadBoardVerb,
+): Invocation {
   const { values } = parsed
   const flag = (name: string) => values[name] === true
   const option = (name: string) => {
@@ -67,7 +52,7 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
   }
   return {
     verbs,
-    loadLive,
+    loadBoardVerb,
     host,
     cwd,
     output,

@@ -1,5 +1,8 @@
-// spec.ts: the types that describe a verb, and the options that every verb has.
-import type { Invocation } from './context.ts'
+// spec.ts: the types that describe a verb and what it gets, and the options that every verb has.
+import type { Configuration } from '@plugboard/core/config'
+import type { LoadOptions } from '@plugboard/core/config/load'
+import type { Host } from '@plugboard/core/host'
+import type { Output } from './output.ts'
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean'
@@ -15,7 +18,7 @@ export interface VerbModule {
 }
 
 /** Loads a verb of src/board-verbs/, which opens the board and everything that comes with it. */
-export type LoadLive = (name: string) => Promise<VerbModule>
+export type LoadBoardVerb = (name: string) => Promise<VerbModule>
 
 export interface VerbSpec {
   readonly name: string
@@ -29,7 +32,38 @@ export interface VerbSpec {
   readonly completes?: 'server' | 'client' | 'shell' | 'project-server'
   /** A line or two of example. */
   readonly examples?: readonly string[]
-  readonly load: (live: LoadLive) => Promise<VerbModule>
+  readonly load: (loadBoardVerb: LoadBoardVerb) => Promise<VerbModule>
+}
+
+/** A command line after parsing. */
+export interface Parsed {
+  /** Undefined for the bare command: the board. */
+  readonly verb: VerbSpec | undefined
+  readonly positionals: readonly string[]
+  /** What followed `--`, word by word. */
+  readonly rest: readonly string[]
+  readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+}
+
+export interface Invocation {
+  /** The table, for verbs that print about verbs. */
+  readonly verbs: readonly VerbSpec[]
+  /** Loads a verb that opens the board. */
+  readonly loadBoardVerb: LoadBoardVerb
+  readonly host: Host
+  readonly cwd: string
+  readonly output: Output
+  /** The verb and what follows it. */
+  readonly usage: string
+  readonly positionals: readonly string[]
+  readonly rest: readonly string[]
+  flag(name: string): boolean
+  option(name: string): string | undefined
+  options(name: string): readonly string[]
+  /** Reads every source; faults in files are reported on stderr, once. */
+  configuration(
+    options?: Pick<LoadOptions, 'withLines' | 'refuse'> & { readonly again?: boolean },
+  ): Promise<Configuration>
 }
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Scratch, scratch } from './fixtures/test-folders.ts'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from './index.ts'
-import { type Scratch, scratch } from './test-support.ts'
 
 const built = new URL('../dist/index.js', import.meta.url).href
 const TOOLS = [

@@ -10,10 +10,11 @@ import { readArguments, unknownArguments } from '../shared/arguments.ts'
 import { callJson, pipedText, shownText } from '../shared/call-output.ts'
 import { forStdout, oneLine } from '../shared/sanitize.ts'
 import { readStdin } from '../shared/stdin.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
 import { isTerminal } from '../streams.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
+import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name, ...typed] = [...invocation.positionals, ...invocation.rest]

@@ -4,8 +4,9 @@ import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { readTexts } from '../shared/arguments.ts'
 import { forStdout, oneLine } from '../shared/sanitize.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
+import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server, name, ...typed] = [...invocation.positionals, ...invocation.rest]

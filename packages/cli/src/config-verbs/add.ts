@@ -1,6 +1,8 @@
 // add: one server, from the command line.
-import { SCOPES, type Scope, type WritableScope } from '@plugboard/core/config'
+import { join, sep } from 'node:path'
+import { neutralFolder, SCOPES, type Scope, type WritableScope } from '@plugboard/core/config'
 import { addServer } from '@plugboard/core/config/manage'
+import { startsCommand } from '@plugboard/core/config/transport-traits'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, scopeOption } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
@@ -46,7 +48,18 @@ export async function finishAdd(invocation: Invocation, name: string, written: u
     )
   if (scope === 'project')
     output.note('Approved for you; everyone else who opens this project is asked first.')
+  if (scope !== 'user') await noteStartFolder(invocation, name, added.file)
   return EXIT.done
+}
+
+async function noteStartFolder(invocation: Invocation, name: string, file: string): Promise<void> {
+  const { servers, place } = await invocation.configuration({ again: true })
+  const server = servers.find((each) => each.name === name && each.source === file)
+  const cwd = server && startsCommand(server.entry) ? server.entry.cwd : undefined
+  if (cwd?.startsWith(join(neutralFolder(place), sep)))
+    invocation.output.note(
+      `${name} starts in a neutral folder: programs such as npx take code from the folder they start in. If you trust this one, run \`plugboard trust\`.`,
+    )
 }
 
 function wins(a: Scope, b: Scope): boolean {

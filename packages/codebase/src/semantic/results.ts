@@ -9,8 +9,8 @@ import { CHUNK_LIMITS, FILE_LIMITS, SEMANTIC_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import { hashOf } from './chunk-batch.ts'
 import type { ChunkCollection } from './collection.ts'
-import type { Ranked } from './rank.ts'
 import { type Rarities, rerankScore } from './rerank.ts'
+import type { Ranked } from './score-fusion.ts'
 import type { SemanticHit } from './semantic-query.ts'
 
 interface Read {

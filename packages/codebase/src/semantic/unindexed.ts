@@ -8,7 +8,7 @@ import { SEMANTIC_LIMITS } from '../limits.ts'
 import { isShown } from '../protected-files.ts'
 import { ripgrepNames } from '../ripgrep.ts'
 import { chunkTerms } from './chunk-batch.ts'
-import { best, bm25 } from './rank.ts'
+import { best, bm25 } from './score-fusion.ts'
 import type { SemanticHit, SemanticQuery } from './semantic-query.ts'
 import { termsOf } from './terms.ts'
 

@@ -1,8 +1,8 @@
 // Wrong arguments on every transport: -32602 with a message that names the argument, and a misspelled one is never ignored.
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Scratch, scratch } from '../fixtures/test-folders.ts'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from '../index.ts'
-import { type Scratch, scratch } from '../test-support.ts'
 
 const HELLO = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
 const META = {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { McpServerFactory } from '@modelcontextprotocol/server'
 import { HTTP_LIMITS } from '../limits.ts'
 import { SERVICE, VERSION } from '../version.ts'
-import { Access, type AccessOptions, REFUSED } from './access.ts'
+import { Access, type AccessOptions, REFUSED } from './authentication.ts'
 import { RPC, type RpcError, rpcError } from './handshake-gate.ts'
 import { PlainEndpoint } from './plain.ts'
 

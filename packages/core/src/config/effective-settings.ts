@@ -6,6 +6,7 @@ import type { ConfigDocument } from './document.ts'
 import { hashOf } from './fingerprints.ts'
 import { isEffective, isOurs, rulesWithoutServer } from './rule-errors.ts'
 import type { Source } from './sources.ts'
+import { startsInProject } from './start-folder.ts'
 import type { ProjectRecords } from './trust.ts'
 import type { Diagnostic, Scope } from './types.ts'
 
@@ -168,8 +169,4 @@ export function writtenHooks(input: SettingsInput): WrittenHooks[] {
     const cwd = startsInProject(source, input) ? input.root : input.neutralFolder
     return [{ file: source.file, hooks: settings.hooks, cwd }]
   })
-}
-
-export function startsInProject(source: Source, input: Pick<SettingsInput, 'folderTrusted'>): boolean {
-  return source.authorship === 'repository' || input.folderTrusted
 }

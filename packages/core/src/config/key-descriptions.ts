@@ -6,7 +6,7 @@ const SERVER: Readonly<Record<string, string>> = {
   command: 'The program to start; found on the PATH.',
   args: 'Its arguments.',
   env: 'Environment variables for it, besides the short list that every server gets.',
-  cwd: 'The folder it is started in; a relative one is meant from where it starts without one. Left out: the project folder for an entry of the project or a trusted folder, a neutral one otherwise.',
+  cwd: 'The folder it is started in; a relative one is meant from where it starts without one. Left out: the project folder if you trust it, for an approved entry of the project, and for one you added that names a script of the project; a neutral one otherwise.',
   inheritEnv: 'Give it the whole environment instead of the short list.',
   url: 'The URL of the server.',
   headers: 'HTTP headers to send; take secrets from a `${VARIABLE}`.',

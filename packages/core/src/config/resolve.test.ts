@@ -310,6 +310,77 @@ describe('the folder a program starts in', () => {
     expect(cwdOf(doc(scope, { a: cmd('npx') }))).toBe('/p')
   })
 
+  const added = (scope: Scope, written: Record<string, unknown>, more: Partial<ResolveInput> = {}) => {
+    const record = { hash: hashOf(written), source: '', approvedAt: '', kind: 'written' as const }
+    const records = { ...NO_RECORDS, approvals: new Map([['a', record]]) }
+    const { servers, resolutions } = resolve([doc(scope, { a: written })], { records, ...more })
+    const entry = servers[0]?.entry
+    return {
+      cwd: entry && 'cwd' in entry ? entry.cwd : undefined,
+      args: entry && 'args' in entry ? entry.args : undefined,
+      notes: resolutions.get('a')?.notes,
+    }
+  }
+
+  it.each<[string, string[], string]>([
+    ['npx', ['-y', 'server-memory'], neutral],
+    ['npx', ['-y', '@scope/server.js'], neutral],
+    ['npx', ['chart.js'], neutral],
+    ['npm', ['exec', '--', 'chart.js'], neutral],
+    ['pnpm', ['dlx', 'chart.js'], neutral],
+    ['/usr/bin/npx', ['chart.js'], neutral],
+    ['npx', ['-y', 'server-filesystem', './data'], neutral],
+    ['uvx', ['mcp-server.py'], neutral],
+    ['uv', ['tool', 'run', 'mcp-server.py'], neutral],
+    ['python3', ['-m', 'mcp_server_git'], neutral],
+    ['deno', ['run', 'npm:server.js'], neutral],
+    ['node', ['/opt/server.js'], neutral],
+    ['docker', ['run', 'image'], neutral],
+    ['node', ['server.js'], '/p'],
+    ['node', ['--enable-source-maps', 'dist/server.mjs', '--root', '.'], '/p'],
+    ['npx', ['tsx', 'src/server.ts'], '/p'],
+    ['uv', ['run', 'python', 'server.py'], '/p'],
+    ['python3', ['server.py'], '/p'],
+    ['./run', [], '/p'],
+    ['bin/run', [], '/p'],
+  ])(
+    'of what the user added to the project is neutral unless it names a script of it: %s %j',
+    (command, args, folder) => {
+      for (const scope of ['local', 'project'] as const) {
+        const { cwd, notes } = added(scope, { command, args })
+        expect(cwd).toBe(folder)
+        expect(notes?.join() ?? '').toMatch(folder === neutral ? /neutral folder/ : /^$/)
+        expect(added(scope, { command, args }, { folderTrusted: true }).cwd).toBe('/p')
+      }
+    },
+  )
+
+  it('of what the user added may be named in the entry, and paths in arguments keep their meaning', () => {
+    const args = ['-y', 'x', './data', '--root=../up', '.', 'data', 'https://x.test/./y', '...']
+    expect(added('local', { command: 'npx', args })).toMatchObject({
+      cwd: neutral,
+      args: ['-y', 'x', '/p/data', '--root=/up', '/p', 'data', 'https://x.test/./y', '...'],
+    })
+    expect(added('local', { command: 'npx', args: ['./x'], cwd: 'sub' })).toMatchObject({
+      cwd: '/p/sub',
+      args: ['./x'],
+    })
+    expect(added('local', { command: 'npx', args: ['./x'] }, { folderTrusted: true }).args).toEqual(['./x'])
+  })
+
+  it.each([
+    ['gcloud auth print-access-token', neutral],
+    ['./token.sh', '/p'],
+    ['sh scripts/token.sh', '/p'],
+  ])('of a helper the user added: %s', (headersHelper, helperCwd) => {
+    const written = { url: 'https://x.test/', headersHelper }
+    const record = { hash: hashOf(written), source: '', approvedAt: '', kind: 'written' as const }
+    const records = { ...NO_RECORDS, approvals: new Map([['a', record]]) }
+    expect(resolve([doc('local', { a: written })], { records }).servers[0]?.entry).toMatchObject({
+      helperCwd,
+    })
+  })
+
   it('holds for helpers and hooks too', () => {
     const url = { url: 'https://x.test/', headersHelper: 'id' }
     const helper = (document: ConfigDocument) => resolve([document]).servers[0]?.entry

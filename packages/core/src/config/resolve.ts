@@ -1,6 +1,6 @@
 // resolve.ts: from every definition found to one verdict per name. Each step is a pure function over data, and its
 // decision is kept, so that `explain` reports exactly what happened.
-import { isAbsolute, join, resolve as resolvePath } from 'node:path'
+import { isAbsolute } from 'node:path'
 import { ServerNotFound } from '../errors.ts'
 import { nearest } from '../text/nearest.ts'
 import type { AlwaysRules } from './always-rules.ts'
@@ -11,7 +11,6 @@ import {
   type PermissionRule,
   pendingIn,
   permissionRules,
-  startsInProject,
   strayRules,
   unboundMachines,
   type WrittenHooks,
@@ -23,7 +22,8 @@ import { hashOf, signatureOf } from './fingerprints.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
 import type { AuditSettings, GatewaySettings, LoginSettings, Settings } from './settings.ts'
 import type { Source } from './sources.ts'
-import { fallsBackToSse, isInProcess, isRemoteEntry, startsCommand, urlOf } from './transport-traits.ts'
+import { startsIn, withStartFolder } from './start-folder.ts'
+import { fallsBackToSse, isInProcess, startsCommand, urlOf } from './transport-traits.ts'
 import { authorOf, type ProjectRecords, type TrustVerdict, trust } from './trust.ts'
 import { type ConfiguredServer, type Diagnostic, type DisabledReason, SCOPES, type Scope } from './types.ts'
 
@@ -202,12 +202,12 @@ function resolveOne(
     expansions,
     policy: verdict,
     trust: trusted,
-    notes: notesOn(entry, source, input),
+    notes: notesOn(entry, source, author, input),
     server: {
       name,
       scope: source.scope,
       source: source.file,
-      entry: withStartFolder(name, entry, source, input),
+      entry: withStartFolder(name, entry, source, author, input),
       author,
       ...(replaces !== undefined && { replaces }),
       get signature() {
@@ -265,33 +265,22 @@ function replacedBy(contenders: readonly Contender[]): string | undefined {
   return own?.definition.source.file
 }
 
-/**
- * Only an entry of the project itself starts in the project's top folder: package runners take code from the folder they
- * start in, so the others need the user's trust in the folder. A relative `cwd` is meant from where the entry would start.
- */
-function withStartFolder(name: string, entry: ServerEntry, source: Source, input: ResolveInput): ServerEntry {
-  const folder = startsInProject(source, input) ? input.root : join(input.neutralFolder, folderName(name))
-  if (isRemoteEntry(entry) && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
-  if (!startsCommand(entry)) return entry
-  if (entry.cwd === undefined) return { ...entry, cwd: folder }
-  return isAbsolute(entry.cwd) ? entry : { ...entry, cwd: resolvePath(folder, entry.cwd) }
-}
-
-/** Names of configured servers are plain, except one that means something to a package runner. */
-function folderName(name: string): string {
-  return /^(?!node_modules$)[A-Za-z0-9_-]{1,64}$/i.test(name) ? name : `server-${hashOf(name).slice(0, 16)}`
-}
-
-function notesOn(entry: ServerEntry, source: Source, input: ResolveInput): string[] {
+function notesOn(
+  entry: ServerEntry,
+  source: Source,
+  author: 'user' | 'repository',
+  input: ResolveInput,
+): string[] {
   const notes: string[] = []
   if (fallsBackToSse(entry))
     notes.push(
       'It has a "url" and no "type": Streamable HTTP, and the legacy SSE transport if that answers 4xx.',
     )
-  const chosen = startsCommand(entry) && entry.cwd !== undefined && isAbsolute(entry.cwd)
-  if (startsCommand(entry) && !chosen && !startsInProject(source, input))
+  const added = source.authorship === 'repository' && author === 'user'
+  const chosen = startsCommand(entry) && entry.cwd !== undefined && (added || isAbsolute(entry.cwd))
+  if (startsCommand(entry) && !chosen && !startsIn(entry, source, author, input))
     notes.push(
-      'It starts in a neutral folder, because it is not an entry of this project. `plugboard trust` lets your servers start in the project folder; a full path as `cwd` in the entry decides for this one.',
+      'It starts in a neutral folder, because you have not trusted this one and programs such as npx take code from the folder they start in. `plugboard trust` lets your servers start in the project folder; `cwd` in the entry decides for this one.',
     )
   return notes
 }

@@ -5,8 +5,11 @@ import { isAbsolute, join, parse, resolve } from 'node:path'
 import { InitError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { lazyModule } from '../lazy.ts'
+import type { ServerEntry } from './entry.ts'
+import { hashOf } from './fingerprints.ts'
 import { isInside, PROJECT_MARKERS, realPath, upwards } from './project.ts'
-import { type Place, plugboardHome } from './sources.ts'
+import { type Place, plugboardHome, type Source } from './sources.ts'
+import { isRemoteEntry, startsCommand } from './transport-traits.ts'
 
 /** Our folder in which each such server has its own folder. */
 export function neutralFolder(place: Pick<Place, 'home' | 'env'>): string {
@@ -155,6 +158,96 @@ function check(folder: string): void {
       `holds ${JSON.stringify(code.slice(0, 64))}, from which programs would take code`,
       `Look at ${join(folder, code)} and remove it.`,
     )
+}
+
+/** Their first plain argument is a package, not a file, even if its name ends like one (`chart.js`). */
+const PACKAGE_RUNNERS = /^(?:npx|bunx|pnpx|uvx|pipx|npm|pnpm|yarn|bun|uv|deno)(?:\.(?:cmd|exe))?$/i
+/** What the longer forms say before the package. */
+const RUNNER_WORDS: ReadonlySet<string> = new Set(['exec', 'x', 'dlx', 'run', 'tool', 'create', 'init'])
+const SCRIPT = /\.(?:[cm]?[jt]sx?|pyw?|rb|pl|php|lua|sh|bash|zsh|fish|ps1|bat|cmd|exe|jar|wasm)$/i
+const FROM_HERE = /^\.\.?(?:[/\\]|$)/
+
+/**
+ * Does the command line itself name a script by a path from the project, as in `node server.js` or `./run`? Then the user
+ * has chosen code of the project. It looks at what was typed only: files in the folder cannot change the answer.
+ */
+export function namesOwnScript({
+  command,
+  args,
+}: {
+  readonly command: string
+  readonly args: readonly string[]
+}): boolean {
+  if (FROM_HERE.test(command) || (/[/\\]/.test(command) && !isAbsolute(command))) return true
+  const plain = args.filter((arg) => !arg.startsWith('-'))
+  const runner = PACKAGE_RUNNERS.test(command.split(/[/\\]/).at(-1) ?? '')
+  const words = runner ? plain.slice(plain.findIndex((arg) => !RUNNER_WORDS.has(arg)) + 1) : plain
+  return words.some(
+    (arg) => SCRIPT.test(arg) && !isAbsolute(arg) && !arg.startsWith('@') && !arg.includes(':'),
+  )
+}
+
+/** The same arguments for a program that starts elsewhere: `./data` and `--root=./data` still mean the project's. */
+export function argsFrom(root: string, args: readonly string[]): string[] {
+  return args.map((arg) => {
+    const [, option = '', path = ''] = /^(--?[\w-]+=)?(.*)$/s.exec(arg) ?? []
+    return FROM_HERE.test(path) ? option + resolve(root, path) : arg
+  })
+}
+
+interface StartInput {
+  /** The project's top folder. */
+  readonly root: string
+  readonly neutralFolder: string
+  readonly folderTrusted: boolean
+}
+
+export function startsInProject(source: Source, input: Pick<StartInput, 'folderTrusted'>): boolean {
+  return source.authorship === 'repository' || input.folderTrusted
+}
+
+/**
+ * Only what the user approved as the project's starts in the project's top folder: package runners take code from the
+ * folder they start in, so everything else needs the user's trust in the folder, also an entry that the user added to the
+ * project. A relative `cwd` is meant from where the entry would start.
+ */
+export function withStartFolder(
+  name: string,
+  entry: ServerEntry,
+  source: Source,
+  author: 'user' | 'repository',
+  input: StartInput,
+): ServerEntry {
+  const added = source.authorship === 'repository' && author === 'user'
+  const inProject = startsIn(entry, source, author, input)
+  const folder = inProject ? input.root : join(input.neutralFolder, folderName(name))
+  if (isRemoteEntry(entry) && entry.headersHelper !== undefined) return { ...entry, helperCwd: folder }
+  if (!startsCommand(entry)) return entry
+  // A folder that the user typed into an entry of the project is the project's.
+  if (entry.cwd !== undefined) return { ...entry, cwd: resolve(added ? input.root : folder, entry.cwd) }
+  if (added && !inProject) return { ...entry, cwd: folder, args: argsFrom(input.root, entry.args) }
+  return { ...entry, cwd: folder }
+}
+
+/** Does the entry start in the project folder? */
+export function startsIn(
+  entry: ServerEntry,
+  source: Source,
+  author: 'user' | 'repository',
+  input: StartInput,
+): boolean {
+  if (author === 'repository' || source.authorship === 'user') return startsInProject(source, input)
+  if (input.folderTrusted) return true
+  if (isRemoteEntry(entry) && entry.headersHelper !== undefined) {
+    const [command = '', ...args] = entry.headersHelper.trim().split(/\s+/)
+    return namesOwnScript({ command, args })
+  }
+  return startsCommand(entry) && namesOwnScript(entry)
+}
+
+/** Names of configured servers are plain, except one that means something to a package runner. */
+function folderName(name: string): string {
+  return /^(?!node_modules$)[A-Za-z0-9_-]{1,64}$/i.test(name) ? name : `server-${hashOf(name).slice(0, 16)}`
 }
 
 /** A path that exists on no system: a missing command must not be looked up again in the start folder. */

@@ -1,7 +1,7 @@
 // The fusion while vectors are missing, on questions drawn with a seed: at no share of vectors may it be worse than terms alone.
 import { describe, expect, it } from 'vitest'
-import { seeded } from '../test-support.ts'
-import { best, fuse, type Scores } from './rank.ts'
+import { seeded } from '../fixtures/test-folders.ts'
+import { best, fuse, type Scores } from './score-fusion.ts'
 
 const CHUNKS = 400
 const QUESTIONS = 150

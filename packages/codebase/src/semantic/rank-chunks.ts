@@ -1,10 +1,10 @@
-// semantic/ranking.ts: one question against one collection: by terms, by vectors, or both, also while many chunks have no vector yet.
+// semantic/rank-chunks.ts: one question against one collection: by terms, by vectors, or both, also while many chunks have no vector yet.
 // It is given the vectors that were made for the question, and does not make any.
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import type { WantedChunk } from './on-demand.ts'
-import { best, fuse, type Ranked, type Scores } from './rank.ts'
 import { raritiesOf } from './rerank.ts'
 import type { Results } from './results.ts'
+import { best, fuse, type Ranked, type Scores } from './score-fusion.ts'
 import type { SemanticMode } from './semantic-query.ts'
 
 export interface Ranking {

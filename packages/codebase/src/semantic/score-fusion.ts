@@ -1,4 +1,4 @@
-// semantic/rank.ts: ranking by terms (BM25) and by vectors, and the two together. Every chunk has a score, by its number, so
+// semantic/score-fusion.ts: ranking by terms (BM25) and by vectors, and the two together. Every chunk has a score, by its number, so
 // that each is ranked by both.
 import type { TermHit } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'

@@ -1,4 +1,4 @@
-// transports/access.ts: who may call over HTTP: the user this server runs as, from this machine, and callers with a token. It checks
+// transports/authentication.ts: who may call over HTTP: the user this server runs as, from this machine, and callers with a token. It checks
 // the connection and the headers only, before any byte of the body is read.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
