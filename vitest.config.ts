@@ -19,6 +19,10 @@ export default defineConfig({
         find: /^@plugboard\/resident\/client$/,
         replacement: source('./packages/resident/src/client/index.ts'),
       },
+      {
+        find: /^@plugboard\/resident\/start$/,
+        replacement: source('./packages/resident/src/client/start.ts'),
+      },
       { find: /^@plugboard\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },
     ],
   },

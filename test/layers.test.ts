@@ -49,7 +49,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['context'],
     ['shared'],
     ['terminal'],
-    ['config-verbs'],
+    ['config-verbs', 'resident'],
     ['verbs', 'with-board'],
     ['args', 'help', 'chat'],
     ['main', 'board-verbs'],

@@ -35,6 +35,15 @@ export function createInvocation(
   const host = systemHost()
   const cwd = startFolder(option('cwd'))
   let loaded: Promise<Configuration> | undefined
+  let wereReported = false
+  const reportFaults = (faults: readonly Diagnostic[]) => {
+    if (wereReported) return
+    wereReported = true
+    reportDiagnostics(
+      output,
+      faults.filter((one) => concerns(parsed, output, one)),
+    )
+  }
   const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse'>) => {
     const configuration = await loadConfiguration({
       host,
@@ -44,10 +53,7 @@ export function createInvocation(
       approveProject: flag('approve-project'),
       ...more,
     })
-    reportDiagnostics(
-      output,
-      configuration.diagnostics.filter((one) => concerns(parsed, output, one)),
-    )
+    reportFaults(configuration.diagnostics)
     return configuration
   }
   return {
@@ -63,9 +69,11 @@ export function createInvocation(
     option,
     options,
     configuration: ({ again = false, ...more } = {}) => {
+      if (again) wereReported = false
       if (again || !loaded) loaded = load(more)
       return loaded
     },
+    reportFaults,
   }
 }
 

@@ -452,6 +452,37 @@ export const VERBS: readonly VerbSpec[] = [
     load: (live) => live('serve'),
   },
   {
+    name: 'up',
+    group: 'More',
+    summary: 'start the resident board, which keeps servers running for every terminal',
+    usage: '',
+    options: {
+      foreground: { type: 'boolean', help: 'be the resident board, for a service manager' },
+      install: { type: 'boolean', help: 'write a unit for systemd or launchd that runs it' },
+      'idle-ms': {
+        type: 'string',
+        value: 'N',
+        help: 'with --foreground: leave after so long without a client (600000; 0 stays)',
+      },
+    },
+    examples: ['plugboard up', 'plugboard up --install'],
+    load: (live) => live('up'),
+  },
+  {
+    name: 'down',
+    group: 'More',
+    summary: 'end the resident board and the servers it keeps',
+    usage: '',
+    load: (live) => live('down'),
+  },
+  {
+    name: 'status',
+    group: 'Look',
+    summary: 'show the resident board: its servers, clients and memory',
+    usage: '',
+    load: (live) => live('status'),
+  },
+  {
     name: 'config',
     group: 'More',
     summary: 'print the JSON Schema of the settings files',

@@ -1,30 +1,49 @@
-// with-board.ts: a board for the duration of one verb: opened from the configuration, closed whatever happens, and closed
-// at once by Ctrl-C. A second Ctrl-C does not wait.
+// with-board.ts: a board for the duration of one verb: that of the resident process where there is one, else one in this
+// process. Closed whatever happens, and at once by Ctrl-C. A second Ctrl-C does not wait.
 
 import { join, sep } from 'node:path'
-import { type BoardBehaviour, Cancelled, type LocalBoard, openBoard } from '@plugboard/core'
+import type { Board, BoardBehaviour, LocalBoard } from '@plugboard/core'
 import { type Configuration, neutralFolder, printable } from '@plugboard/core/config'
 import { startsCommand } from '@plugboard/core/config/transport-traits'
+import { Cancelled } from '@plugboard/core/errors'
 import type { Invocation } from './context.ts'
+import { openResidentBoard } from './resident/open-board.ts'
 import { listenForInterrupt } from './shared/interrupt.ts'
 import { timeoutOption } from './shared/timeouts.ts'
+import type { BoardModule } from './spec.ts'
 import { isTerminal } from './streams.ts'
 
 export interface OpenedBoard {
-  readonly board: LocalBoard
-  readonly configuration: Configuration
+  readonly board: Board
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal
+}
+
+export interface OpenedLocalBoard extends OpenedBoard {
+  readonly board: LocalBoard
+  readonly configuration: Configuration
 }
 
 export async function withBoard<T>(
   invocation: Invocation,
   work: (opened: OpenedBoard) => Promise<T>,
+  options: Pick<BoardBehaviour, 'elicit' | 'sample'> = {},
+): Promise<T> {
+  // A user at a terminal may have to be asked about the folder first.
+  if (isTerminal(0) && isTerminal(2)) await configurationToStart(invocation)
+  const remote = await openResidentBoard(invocation, options)
+  return remote ? await during(invocation, { board: remote }, work) : withLocalBoard(invocation, work, options)
+}
+
+/** For verbs that need more than the interface of a board: it is opened in this process. */
+export async function withLocalBoard<T>(
+  invocation: Invocation,
+  work: (opened: OpenedLocalBoard) => Promise<T>,
   options: BoardBehaviour = {},
 ): Promise<T> {
   const configuration = await configurationToStart(invocation)
   const timeoutMs = timeoutOption(invocation)
-  const note = (text: string) => invocation.output.note(printable(text))
+  const { openBoard } = await invocation.loadBoardVerb<BoardModule>('open-board')
   const board = await openBoard({
     host: invocation.host,
     configuration,
@@ -33,12 +52,20 @@ export async function withBoard<T>(
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...options,
   })
-  board.on('warning', ({ text }) => note(text))
+  return await during(invocation, { board, configuration }, work)
+}
+
+async function during<B extends { readonly board: Board }, T>(
+  { output }: Invocation,
+  opened: B,
+  work: (opened: B & { readonly signal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  opened.board.on('warning', ({ text }) => output.note(printable(text)))
   const interrupt = listenForInterrupt(new Cancelled('Interrupted.'))
   try {
-    return await work({ board, configuration, signal: interrupt.signal })
+    return await work({ ...opened, signal: interrupt.signal })
   } finally {
-    await board.close()
+    await opened.board.close()
     interrupt.release()
   }
 }
@@ -57,8 +84,7 @@ export async function configurationToStart(invocation: Invocation): Promise<Conf
   )
   if (folder.trusted || folder.asked || !concerned || output.json || output.quiet) return configuration
   if (!isTerminal(0) || !isTerminal(2)) return configuration
-  const { asksYes, meaning } = await import('./config-verbs/trust.ts')
-  const { trustFolder } = await import('@plugboard/core/config/manage')
+  const { asksYes, meaning, trustFolder } = await import('./config-verbs/trust.ts')
   output.note(meaning(place.root))
   const trusted = await asksYes(
     'Trust this folder? You are asked once; `plugboard trust` changes the answer.',

@@ -43,7 +43,12 @@ export interface OpenParams {
 }
 
 export type OpenResult =
-  | { readonly kind: 'opened'; readonly stateDir: string; readonly diagnostics: readonly Diagnostic[] }
+  | { readonly kind: 'opened'
+      readonly stateDir: string
+      readonly diagnostics: readonly Diagnostic[]
+      /** Every server, as `board/state` has them. */
+      readonly servers: readonly unknown[]
+    }
   /** The client has to open its own board. */
   | { readonly kind: 'refused'; readonly why: string }
 

@@ -89,6 +89,7 @@ class RunningResident implements Resident {
       if (!first) return this.#restIfAlone()
       if (first.method === 'board/mcp') return void this.#mcp(socket, first.params)
       this.#sessions.add(new Session(this.#sessionHost(), socket))
+      socket.resume()
     })
   }
 

@@ -66,7 +66,8 @@ export class Session {
       case 'board/status':
         return await this.#host.status()
       case 'board/leave':
-        this.#host.leave((params as { readonly why: string }).why)
+        // The answer goes out first.
+        setImmediate(() => this.#host.leave((params as { readonly why: string }).why))
         return {}
       case 'board/events':
         return this.#events(params as { readonly types: readonly string[] })
@@ -99,7 +100,12 @@ export class Session {
     }
     this.#board = board
     board.on('warning', (event) => this.#peer.notifyIfRead('board/event', { event: { type: 'warning', ...event } }))
-    return { kind: 'opened', stateDir: board.stateDir, diagnostics: board.configurationFaults() }
+    return {
+      kind: 'opened',
+      stateDir: board.stateDir,
+      diagnostics: board.configurationFaults(),
+      servers: board.servers().map(encodeErrors),
+    }
   }
 
   /** Questions go to the terminal of this client, and to no other. */
@@ -144,7 +150,7 @@ export class Session {
       })
       this.#stops.set(type, stop)
     }
-    return { servers: board.servers().map(encodeErrors) }
+    return {}
   }
 
   async #ended(): Promise<void> {

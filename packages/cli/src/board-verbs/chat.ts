@@ -15,7 +15,7 @@ import { ServerNotices } from '../chat/server-notices.ts'
 import { Session } from '../chat/session.ts'
 import { type Invocation, words } from '../context.ts'
 import { isTerminal } from '../streams.ts'
-import { type OpenedBoard, withBoard } from '../with-board.ts'
+import { type OpenedLocalBoard, withLocalBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
@@ -39,7 +39,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const { printRun } = await import('../chat/print.ts')
   const user = await userFor(invocation)
   const userPrompts = new UserPrompts(user)
-  return await withBoard(
+  return await withLocalBoard(
     invocation,
     async (opened) => {
       const troubles = new ServerNotices(opened.board)
@@ -83,7 +83,7 @@ function chosenModel(invocation: Invocation): Model {
 function sessionOf(
   invocation: Invocation,
   model: Model,
-  { board, configuration }: OpenedBoard,
+  { board, configuration }: OpenedLocalBoard,
   userPrompts: UserPrompts,
 ): Session {
   const maxTurns = maxTurnsOf(invocation)

@@ -11,7 +11,8 @@ import { withBoard } from '../with-board.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const { output } = invocation
   const growing = !output.json && !output.quiet && canRedraw(1)
-  return withBoard(invocation, async ({ board, configuration, signal }) => {
+  return withBoard(invocation, async ({ board, signal }) => {
+    const configuration = await invocation.configuration()
     const screen = growing
       ? new Screen(() => rowsAsText(rowsOf(board), output.color, mayAdd(configuration)))
       : undefined

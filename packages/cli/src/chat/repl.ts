@@ -12,7 +12,7 @@ import { connectedText, reconnect } from '../shared/reconnect.ts'
 import { rowsOf } from '../shared/server-rows.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
 import { columnsOf, screenRows, write } from '../streams.ts'
-import { configurationToStart, type OpenedBoard } from '../with-board.ts'
+import { configurationToStart, type OpenedLocalBoard } from '../with-board.ts'
 import { History } from './history.ts'
 import { Keyboard } from './keyboard.ts'
 import { completions, fromPrompt, withMentions } from './mentions.ts'
@@ -26,7 +26,7 @@ export interface ReplOptions {
   readonly model: Model
   /** Rules for this run. */
   readonly rules: Partial<Pick<BoardOptions, 'rules'>>
-  session(opened: OpenedBoard, userPrompts: UserPrompts): Session
+  session(opened: OpenedLocalBoard, userPrompts: UserPrompts): Session
 }
 
 const COMMANDS: Readonly<Record<string, string>> = {

@@ -89,7 +89,10 @@ export class ConnectionPool {
 
   /** Every server that is or was connected and has not been stopped. */
   status(): readonly PooledServer[] {
-    const shared = [...this.#servers.values()].flat().map((server) => server.status())
+    const shared = [...this.#servers.values()]
+      .flat()
+      .map((server) => server.status())
+      .filter(({ state, users }) => state !== 'pending' || users > 0)
     const own = [...this.#own].map(([connection, { root }]) => ({
       name: connection.server.name,
       state: connection.state.kind,
@@ -136,8 +139,8 @@ export class ConnectionPool {
     place: PoolPlace,
   ): SharedServer {
     const known = this.#servers.get(key) ?? []
-    const fit =
-      known.find((server) => server.root === place.root) ?? known.find((server) => server.fitsAll())
+    const own = known.find((server) => server.root === place.root)
+    const fit = own?.isStarted ? own : (known.find((server) => server.fitsAll()) ?? own)
     const server = fit ?? this.#start(key, options, place)
     server.join(lease)
     return server

@@ -83,6 +83,9 @@ export class SharedConnection implements Connection {
   }
 
   async request(method: string, params?: Json, options: RequestOptions = {}): Promise<Json> {
+    const { name } = this.server
+    if (this.#closing.signal.aborted)
+      throw new IoError(`The connection to "${name}" is closed.`, { server: name })
     await this.#triedAgain(options.signal)
     const shared = this.#joined()
     const level = params?.['level']
@@ -111,8 +114,15 @@ export class SharedConnection implements Connection {
   }
 
   async subscribe(uri: string): Promise<void> {
-    await this.#current.subscribe(uri)
+    const isNew = !this.#followed.has(uri)
+    // A server may report a change before it answers.
     this.#followed.add(uri)
+    try {
+      await this.#current.subscribe(uri)
+    } catch (error) {
+      if (isNew) this.#followed.delete(uri)
+      throw error
+    }
   }
 
   async unsubscribe(uri: string): Promise<void> {
@@ -139,11 +149,9 @@ export class SharedConnection implements Connection {
 
   /** The server, or another one when this one stopped or turned out to belong to another project. */
   #joined(): SharedServer {
-    if (this.#shared.fits(this)) return this.#shared
-    if (this.#closing.signal.aborted) {
-      if (this.#shared.isClosed) return this.#shared
-      throw new IoError(`The connection to "${this.server.name}" is closed.`, { server: this.server.name })
-    }
+    if (this.#closing.signal.aborted) return this.#shared
+    // Until it starts, another project's may be up by now.
+    if (this.#shared.fits(this) && this.#shared.isStarted) return this.#shared
     this.#shared.leave(this)
     this.#shared = this.#find(this)
     return this.#shared

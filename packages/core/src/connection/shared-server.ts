@@ -79,6 +79,11 @@ export class SharedServer {
     return this.#closed !== undefined
   }
 
+  get isStarted(): boolean {
+    const { state } = this.connection
+    return state.kind !== 'pending' || state.attempt > 0
+  }
+
   /**
    * Whether boards of other projects may use it too. A server that asked for roots, in the era where it keeps them,
    * belongs to the project that answered; while it starts, that is not known yet.

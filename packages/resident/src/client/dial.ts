@@ -16,8 +16,24 @@ export type Dialed =
   /** Something is there that cannot be trusted or understood. */
   | { readonly kind: 'unusable'; readonly why: string }
 
-/** The command's own version, from its bundle. */
+/** A process that this version of the command may use; an older one is asked to make room. */
 export async function dial(place: ResidentPlace, version: string, hooks: PeerHooks): Promise<Dialed> {
+  const dialed = await dialAny(place, version, hooks)
+  if (dialed.kind !== 'connected') return dialed
+  const { peer, hello } = dialed
+  if (!isOlder(hello.version, version)) {
+    if (hello.protocol === PROTOCOL) return dialed
+    peer.close()
+    return { kind: 'unusable', why: `the running process is of the newer version ${hello.version}` }
+  }
+  // Its other clients may finish.
+  await inTime(peer.request('board/leave', { why: `version ${version} takes over` }), RESIDENT_LIMITS.helloMs)
+  peer.close()
+  return { kind: 'replaced' }
+}
+
+/** Whatever process runs, of any version. */
+export async function dialAny(place: ResidentPlace, version: string, hooks: PeerHooks): Promise<Dialed> {
   const fault = placeFault(place)
   if (fault === 'missing') return { kind: 'absent' }
   if (fault !== undefined) return { kind: 'unusable', why: fault }
@@ -34,15 +50,7 @@ export async function dial(place: ResidentPlace, version: string, hooks: PeerHoo
     peer.close()
     return { kind: 'unusable', why: 'the running process did not answer' }
   }
-  if (hello.protocol === PROTOCOL && !isOlder(hello.version, version)) return { kind: 'connected', peer, hello }
-  if (!isOlder(hello.version, version)) {
-    peer.close()
-    return { kind: 'unusable', why: `the running process is of the newer version ${hello.version}` }
-  }
-  // It makes room for this version; its other clients may finish.
-  await inTime(peer.request('board/leave', { why: `version ${version} takes over` }), RESIDENT_LIMITS.helloMs)
-  peer.close()
-  return { kind: 'replaced' }
+  return { kind: 'connected', peer, hello }
 }
 
 /** The token as the running process wrote it. */

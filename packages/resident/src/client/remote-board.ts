@@ -46,6 +46,7 @@ export class RemoteBoard implements Board {
     this.#options = options
     this.#peer = options.peer
     this.#faults = options.opened.diagnostics
+    this.#servers = decodeSnapshots(options.opened.servers)
   }
 
   get stateDir(): string {
@@ -245,7 +246,7 @@ export class RemoteBoard implements Board {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    this.#peer.close()
+    await this.#peer.end()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -260,10 +261,6 @@ export class RemoteBoard implements Board {
     // A process that ended has no more events; the next request says so.
     void this.#peer
       .request('board/events', { types: more })
-      .then((answer) => {
-        const { servers } = answer as { readonly servers: readonly unknown[] }
-        if (this.#servers.length === 0) this.#servers = decodeSnapshots(servers)
-      })
       .catch(() => undefined)
   }
 
