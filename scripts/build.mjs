@@ -103,7 +103,9 @@ async function bundleCommand() {
   const light = lightVerbs()
   await bundle({
     entryPoints: readdirSync(boardVerbs)
-      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !light.has(basename(file, '.ts')))
+      .filter(
+        (file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !light.has(basename(file, '.ts')),
+      )
       .map((file) => join(boardVerbs, file)),
     outdir: join(outdir, 'board-verbs'),
     format: 'esm',

@@ -4,7 +4,18 @@ require('node:module').enableCompileCache?.()
 // To `serve` this signal means "read everything again"; before it can, the signal must not end it.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
 // Verbs that load no board when the resident process has one.
-const LIGHT = new Set(['call', 'down', 'list', 'prompt', 'prompts', 'read', 'reconnect', 'resources', 'status', 'tools'])
+const LIGHT = new Set([
+  'call',
+  'down',
+  'list',
+  'prompt',
+  'prompts',
+  'read',
+  'reconnect',
+  'resources',
+  'status',
+  'tools',
+])
 const { main } = require('../dist/main.cjs')
 
 main(process.argv.slice(2), async (name) =>

@@ -32,7 +32,9 @@ export async function withBoard<T>(
   // A user at a terminal may have to be asked about the folder first.
   if (isTerminal(0) && isTerminal(2)) await configurationToStart(invocation)
   const remote = await openResidentBoard(invocation, options)
-  return remote ? await during(invocation, { board: remote }, work) : withLocalBoard(invocation, work, options)
+  return remote
+    ? await during(invocation, { board: remote }, work)
+    : withLocalBoard(invocation, work, options)
 }
 
 /** For verbs that need more than the interface of a board: it is opened in this process. */

@@ -81,7 +81,9 @@ describe.each([
 
   it('lists its servers before any is connected, and their states after', () =>
     using(async (board) => {
-      expect(board.servers().map(({ name }) => name)).toEqual(expect.arrayContaining(['ev', 'raw', 'bad', 'off']))
+      expect(board.servers().map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['ev', 'raw', 'bad', 'off']),
+      )
       await board.ready({ timeoutMs: 30_000 })
       const states = Object.fromEntries(board.servers().map((server) => [server.name, server]))
       expect(states).toMatchObject({
@@ -147,7 +149,9 @@ describe.each([
       expect((await board.templates({ server: 'ev' })).length).toBeGreaterThan(0)
       const [first] = resources
       expect(await board.read('ev', first?.resource.uri ?? '')).toHaveLength(1)
-      expect((await board.prompts({ server: 'ev' })).map(({ prompt }) => prompt.name)).toContain('args-prompt')
+      expect((await board.prompts({ server: 'ev' })).map(({ prompt }) => prompt.name)).toContain(
+        'args-prompt',
+      )
       const prompt = await board.prompt('ev', 'args-prompt', { city: 'Paris' })
       expect(JSON.stringify(prompt.messages)).toContain('Paris')
       expect(await board.skills({ server: 'ev' })).toEqual([])
@@ -180,10 +184,7 @@ describe.each([
       asked.push(prompt.server)
       return { action: 'decline' }
     }
-    await using(
-      (board) => board.call('ev.trigger-elicitation-request', {}, { caller: 'user' }),
-      { elicit },
-    )
+    await using((board) => board.call('ev.trigger-elicitation-request', {}, { caller: 'user' }), { elicit })
     expect(asked).toEqual(['ev'])
     await using(async (board) => {
       await expect(board.tool('ev.trigger-elicitation-request')).rejects.toMatchObject({

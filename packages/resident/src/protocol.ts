@@ -43,7 +43,8 @@ export interface OpenParams {
 }
 
 export type OpenResult =
-  | { readonly kind: 'opened'
+  | {
+      readonly kind: 'opened'
       readonly stateDir: string
       readonly diagnostics: readonly Diagnostic[]
       /** Every server, as `board/state` has them. */

@@ -14,13 +14,13 @@ import { atMost } from '@plugboard/core/async/waits'
 import { type Configuration, loadConfiguration } from '@plugboard/core/config/load'
 import { IoError } from '@plugboard/core/errors'
 import { RESIDENT_LIMITS } from '@plugboard/core/limits'
+import { takeFirstLine } from './first-line.ts'
 import { listen } from './listen.ts'
 import { type Log, openLog } from './log.ts'
 import type { ResidentPlace } from './place.ts'
 import { NODE_VARIABLES, type OpenParams, type StatusResult } from './protocol.ts'
 import { serveMcp } from './serve-mcp.ts'
 import { Session } from './session.ts'
-import { takeFirstLine } from './first-line.ts'
 
 export interface ResidentOptions {
   readonly place: ResidentPlace

@@ -99,7 +99,9 @@ export class Session {
       return { kind: 'refused', why: 'the client left' }
     }
     this.#board = board
-    board.on('warning', (event) => this.#peer.notifyIfRead('board/event', { event: { type: 'warning', ...event } }))
+    board.on('warning', (event) =>
+      this.#peer.notifyIfRead('board/event', { event: { type: 'warning', ...event } }),
+    )
     return {
       kind: 'opened',
       stateDir: board.stateDir,

@@ -64,7 +64,7 @@ export class Peer {
 
   request(method: string, params: unknown, { signal, onProgress }: SendOptions = {}): Promise<unknown> {
     if (signal?.aborted) return Promise.reject(abortError(signal))
-    if (this.#closed) return Promise.reject(new PeerClosed('The resident board is gone.'))
+    if (this.#closed) return Promise.reject(gone())
     const id = this.#nextId++
     return new Promise((resolve, reject) => {
       const onAbort = () => {
@@ -103,7 +103,7 @@ export class Peer {
     this.#closed = true
     this.#stream.destroy()
     for (const controller of this.#running.values()) controller.abort()
-    for (const { reject } of this.#sent.values()) reject(new PeerClosed('The resident board is gone.'))
+    for (const { reject } of this.#sent.values()) reject(gone())
     this.#sent.clear()
     this.#hooks.closed?.()
   }
@@ -125,7 +125,10 @@ export class Peer {
   #receive(line: string): void {
     if (this.#closed || line === '') return
     const message = parsed(line)
-    if (!message) return this.close()
+    if (!message) {
+      this.close()
+      return
+    }
     const { id, method, params } = message
     if (typeof method === 'string') {
       if (typeof id === 'number' || typeof id === 'string') void this.#serve(id, method, params)
@@ -170,6 +173,12 @@ export class Peer {
     if (this.#running.size >= RESIDENT_LIMITS.openRequests) this.#stream.pause()
     else if (this.#stream.isPaused()) this.#stream.resume()
   }
+}
+
+function gone(): PeerClosed {
+  return new PeerClosed('The resident board ended before it answered.', {
+    hint: 'Run the command again; it starts or finds another.',
+  })
 }
 
 /** A request for a method that this side does not have. */

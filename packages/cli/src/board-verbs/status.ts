@@ -46,7 +46,9 @@ function text(status: StatusResult, uptimeMs: number, { bold, dim }: Colors): st
     duration(server.idleMs),
     dim(server.share === 'user' ? '' : shortPath(server.root)),
   ])
-  const header = ['NAME', 'STATE', 'PID', 'SHARE', 'USERS', 'CALLS', 'IDLE', 'PROJECT'].map((title) => dim(title))
+  const header = ['NAME', 'STATE', 'PID', 'SHARE', 'USERS', 'CALLS', 'IDLE', 'PROJECT'].map((title) =>
+    dim(title),
+  )
   return [
     `Running: ${facts.join(', ')}.`,
     servers.length === 0 ? 'No server is running.' : table([header, ...rows]),

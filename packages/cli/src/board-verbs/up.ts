@@ -26,9 +26,12 @@ export async function run(invocation: Invocation): Promise<number> {
   const running = await dial(placeOf(host), VERSION, hooks)
   const dialed = running.kind === 'connected' ? running : await startDetached(host, hooks)
   if (dialed.kind !== 'connected')
-    throw new InvalidInput(`The resident board did not start: ${dialed.kind === 'unusable' ? dialed.why : dialed.kind}.`, {
-      hint: `Run \`plugboard up --foreground\` to see what happens, or look at ${placeOf(host).log}.`,
-    })
+    throw new InvalidInput(
+      `The resident board did not start: ${dialed.kind === 'unusable' ? dialed.why : dialed.kind}.`,
+      {
+        hint: `Run \`plugboard up --foreground\` to see what happens, or look at ${placeOf(host).log}.`,
+      },
+    )
   const { pid, version } = dialed.hello
   await dialed.peer.end()
   const wasRunning = running.kind === 'connected'

@@ -1,7 +1,7 @@
 // control.ts: a connection to the running process for verbs about the process itself, not about a board.
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
-import { dialAny, type Dialed } from '@plugboard/resident/client'
+import { type Dialed, dialAny } from '@plugboard/resident/client'
 import { placeOf, VERSION } from './process.ts'
 
 /** Undefined when none runs. */

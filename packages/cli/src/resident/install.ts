@@ -11,7 +11,14 @@ export interface InstalledUnit {
 }
 
 export function installUnit(host: Pick<Host, 'home' | 'platform' | 'env'>): InstalledUnit {
-  const unit = unitFor(host, [process.execPath, realpathSync(process.argv[1] ?? ''), 'up', '--foreground', '--idle-ms', '0'])
+  const unit = unitFor(host, [
+    process.execPath,
+    realpathSync(process.argv[1] ?? ''),
+    'up',
+    '--foreground',
+    '--idle-ms',
+    '0',
+  ])
   mkdirSync(dirname(unit.file), { recursive: true })
   writeFileSync(unit.file, unit.text)
   return { file: unit.file, next: unit.next }
@@ -39,7 +46,9 @@ export function unitFor(
 
 function systemd(command: readonly string[]): string {
   // In a unit, % and $ have meanings of their own.
-  const words = command.map((word) => `"${word.replaceAll(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`)
+  const words = command.map(
+    (word) => `"${word.replaceAll(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`,
+  )
   return `[Unit]
 Description=Plugboard: MCP servers for every terminal
 

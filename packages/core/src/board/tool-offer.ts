@@ -55,7 +55,14 @@ export function offeredTools(
   const ledger = tokenCosts(usable)
   if (plan.kind === 'all') return { kind: 'all', tools: plan.tools, ledger }
   const { loaded, deferred, why } = plan
-  return { kind: 'search', tools: loaded, search: toolSearch(deferred.map(searchable)), deferred, why, ledger }
+  return {
+    kind: 'search',
+    tools: loaded,
+    search: toolSearch(deferred.map(searchable)),
+    deferred,
+    why,
+    ledger,
+  }
 }
 
 export function searchable(tool: BoundTool): SearchableTool {

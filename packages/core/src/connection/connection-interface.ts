@@ -44,4 +44,3 @@ export interface Connection {
   /** Ends everything this connection owns; idempotent and bounded in time. */
   close(): Promise<void>
 }
-

@@ -139,7 +139,12 @@ describe('a server that asks', () => {
     await first.ready()
     await second.ping('roots')
     expect(raw.pids()).toHaveLength(1)
-    const asked = first.link.request('roots', 'tools/call', { name: 'ask', arguments: {} }, { timeoutMs: 500 })
+    const asked = first.link.request(
+      'roots',
+      'tools/call',
+      { name: 'ask', arguments: {} },
+      { timeoutMs: 500 },
+    )
     await expect(asked).rejects.toMatchObject({ code: 'TIMEOUT' })
     await until('the roots were answered', () => raw.seenText().includes(`${dir}/a`))
     // The other project gets a server of its own from now on.

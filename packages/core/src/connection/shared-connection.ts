@@ -25,11 +25,7 @@ export class SharedConnection implements Connection {
   /** What is remembered as failed was found out for an earlier board: this one has it tried again, once. */
   #isFirstUse = true
 
-  constructor(
-    options: ConnectionOptions,
-    root: string,
-    find: (lease: SharedConnection) => SharedServer,
-  ) {
+  constructor(options: ConnectionOptions, root: string, find: (lease: SharedConnection) => SharedServer) {
     this.#options = options
     this.root = root
     this.#find = find

@@ -2,7 +2,7 @@
 // to, and when it has been idle for long enough. shared-connection.ts is one board's part in it.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Share } from '../config/entry.ts'
-import { type EventType, Events } from '../events.ts'
+import { Events, type EventType } from '../events.ts'
 import type { Host } from '../host.ts'
 import { ServerConnection } from './connection.ts'
 import type { ConnectionOptions } from './options.ts'
@@ -41,6 +41,7 @@ export class SharedServer {
   readonly #running = new Map<SharedConnection, number>()
   readonly #levels = new Map<SharedConnection, string>()
   readonly #sending = new AsyncLocalStorage<SharedConnection>()
+  #isStarted = false
   #askedForRoots = false
   #calls = 0
   #lastUse: number
@@ -57,17 +58,22 @@ export class SharedServer {
       events: this.#events,
       handlers: this.#handlers(first.handlers),
     })
+    this.#events.on('state', () => {
+      this.#isStarted = true
+    })
+    // Copies: a listener may make its board leave or join.
     for (const type of COMMON_EVENTS)
       this.#events.on(type, (event) => {
-        for (const lease of this.#leases) lease.events.emit(type, event)
+        for (const lease of [...this.#leases]) lease.events.emit(type, event)
       })
     this.#events.on('notification', (event) => {
-      for (const lease of this.#leases)
+      for (const lease of [...this.#leases])
         if (event.method !== 'notifications/message' || this.#wants(lease, event.params))
           lease.events.emit('notification', event)
     })
     this.#events.on('resource-updated', (event) => {
-      for (const lease of this.#leases) if (lease.follows(event.uri)) lease.events.emit('resource-updated', event)
+      for (const lease of [...this.#leases])
+        if (lease.follows(event.uri)) lease.events.emit('resource-updated', event)
     })
   }
 
@@ -79,9 +85,9 @@ export class SharedServer {
     return this.#closed !== undefined
   }
 
+  /** Whether it was ever connected or tried. */
   get isStarted(): boolean {
-    const { state } = this.connection
-    return state.kind !== 'pending' || state.attempt > 0
+    return this.#isStarted
   }
 
   /**

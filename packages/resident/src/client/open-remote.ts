@@ -1,8 +1,8 @@
 // open-remote.ts: a board of the resident process for one command: connect or start, open, and answer its questions at this
 // terminal.
 import type { BoardBehaviour, Prompt, SamplingRequest } from '@plugboard/core'
-import type { PermissionQuestion } from '@plugboard/core/permissions'
 import { isObject } from '@plugboard/core/json'
+import type { PermissionQuestion } from '@plugboard/core/permissions'
 import type { ResidentPlace } from '../place.ts'
 import type { OpenParams, OpenResult } from '../protocol.ts'
 import { noSuchMethod, type Peer, type PeerHooks, type RequestContext } from '../wire.ts'
@@ -90,8 +90,7 @@ async function answered(
   const params = isObject(given) ? given : {}
   // The process sends what these types describe: it is the same program.
   if (method === 'client/elicit' && elicit) return await elicit(promptOf(params.prompt as Prompt), signal)
-  if (method === 'client/ask' && ask)
-    return await ask({ ...(params.question as PermissionQuestion), signal })
+  if (method === 'client/ask' && ask) return await ask({ ...(params.question as PermissionQuestion), signal })
   if (method === 'client/consent' && sample)
     return await sample.consent(params.request as SamplingRequest, signal)
   if (method === 'client/sample' && sample)

@@ -10,7 +10,13 @@ import type {
   Tool,
   ToolResult,
 } from '@plugboard/core'
-import { type FoundTool, foundTools, offeredTools, type RegisteredTool, searchable } from '@plugboard/core/board/tool-offer'
+import {
+  type FoundTool,
+  foundTools,
+  offeredTools,
+  type RegisteredTool,
+  searchable,
+} from '@plugboard/core/board/tool-offer'
 import { OutcomeUnknown } from '@plugboard/core/errors'
 import { Events } from '@plugboard/core/events'
 import { BoundTool, type LoadingOptions, type TokenCosts, ToolIndex, tokenCosts } from '@plugboard/core/tools'
@@ -122,8 +128,7 @@ export class RemoteBoard implements Board {
     const options = { signal, ...(onProgress && { onProgress }) }
     const tool = this.#wireTools.get(name)
     const { readOnlyHint, idempotentHint } = tool?.definition.annotations ?? {}
-    if (readOnlyHint || idempotentHint)
-      return (await this.#read('board/call', sent, options)) as ToolResult
+    if (readOnlyHint || idempotentHint) return (await this.#read('board/call', sent, options)) as ToolResult
     try {
       return (await this.#send('board/call', sent, options)) as ToolResult
     } catch (error) {
@@ -259,9 +264,7 @@ export class RemoteBoard implements Board {
     if (more.length === 0) return
     for (const type of more) this.#heard.add(type)
     // A process that ended has no more events; the next request says so.
-    void this.#peer
-      .request('board/events', { types: more })
-      .catch(() => undefined)
+    void this.#peer.request('board/events', { types: more }).catch(() => undefined)
   }
 
   #list(kind: string, { server, signal }: { readonly server?: string | undefined } & SendOptions) {
