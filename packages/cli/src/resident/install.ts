@@ -62,9 +62,9 @@ WantedBy=default.target
 }
 
 function launchd(command: readonly string[]): string {
-  const escape = (text: string) =>
+  const escaped = (text: string) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  const words = command.map((word) => `    <string>${escape(word)}</string>`).join('\n')
+  const words = command.map((word) => `    <string>${escaped(word)}</string>`).join('\n')
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">

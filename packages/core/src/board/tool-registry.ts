@@ -10,17 +10,12 @@ import {
   BoundTool,
   type LoadingOptions,
   NameRegistry,
-  planLoading,
   type Resolution,
   readToolList,
-  type SearchableTool,
   type TokenCosts,
-  type Tool,
   type ToolActions,
   ToolIndex,
-  type ToolSearch,
   tokenCosts,
-  toolSearch,
 } from '../tools/index.ts'
 
 /** The part of a server that concerns its tools. */
