@@ -20,8 +20,8 @@ export default defineConfig({
         replacement: source('./packages/resident/src/client/index.ts'),
       },
       {
-        find: /^@plugboard\/resident\/start$/,
-        replacement: source('./packages/resident/src/client/start.ts'),
+        find: /^@plugboard\/resident\/(start|connect)$/,
+        replacement: source('./packages/resident/src/client/$1.ts'),
       },
       { find: /^@plugboard\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },
     ],

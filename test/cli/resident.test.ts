@@ -234,7 +234,9 @@ describe('a fault', () => {
     expect(existsSync(join(at.folder, 'board.sock'))).toBe(true)
     expect((await at.run('status', '--json')).json).toEqual({ running: false })
     expect((await at.run('up', '--json')).json).toMatchObject({ running: true, started: true })
-    const nowhere = { ...ON, PLUGBOARD_STATE_DIR: '/proc/nowhere/state' }
+    // No folder can be made below a file; to the command that is the same as a disk that cannot be written.
+    const file = at.write('~/file', 'a file')
+    const nowhere = { ...ON, PLUGBOARD_STATE_DIR: join(file, 'state') }
     const ran = await at.runWith(nowhere, 'call', 'raw.echo', '-v')
     expect(ran.code).toBe(0)
     expect(ran.stderr).toContain('No resident board is used')

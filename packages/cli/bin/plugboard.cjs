@@ -6,6 +6,7 @@ if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
 // Verbs that load no board when the resident process has one.
 const LIGHT = new Set([
   'call',
+  'connect',
   'down',
   'list',
   'prompt',

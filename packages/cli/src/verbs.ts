@@ -452,6 +452,14 @@ export const VERBS: readonly VerbSpec[] = [
     load: (live) => live('serve'),
   },
   {
+    name: 'connect',
+    group: 'Use',
+    summary: 'the resident board for another MCP client, over stdio',
+    usage: '',
+    examples: ['claude mcp add board -- plugboard connect'],
+    load: (live) => live('connect'),
+  },
+  {
     name: 'up',
     group: 'More',
     summary: 'start the resident board, which keeps servers running for every terminal',

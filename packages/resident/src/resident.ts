@@ -107,6 +107,7 @@ class RunningResident implements Resident {
       version,
       startedAt: this.#startedAt,
       open: (params, behaviour) => this.#open(params, behaviour),
+      refusal: async (params) => this.#refusal(params, await this.#configuration(params)),
       status: async () => this.#status(),
       leave: (why) => this.leave(why),
       ended: (session) => {
@@ -117,12 +118,17 @@ class RunningResident implements Resident {
   }
 
   async #open(params: OpenParams, behaviour: BoardBehaviour): Promise<LocalBoard | string> {
+    const configuration = await this.#configuration(params)
+    const why = this.#refusal(params, configuration)
+    if (why !== undefined) return why
+    return await openBoard({ host: this.#hostOf(params), configuration, pool: this.#pool, ...behaviour })
+  }
+
+  #refusal(params: OpenParams, { resident }: Configuration): string | undefined {
     if (this.#leaving !== undefined) return `the process is leaving: ${this.#leaving}`
     const other = NODE_VARIABLES.find((name) => (params.env[name] ?? '') !== (process.env[name] ?? ''))
     if (other !== undefined) return `${other} differs from that of the running process`
-    const configuration = await this.#configuration(params)
-    if (configuration.resident.enabled === false) return 'the settings say "resident": false'
-    return await openBoard({ host: this.#hostOf(params), configuration, pool: this.#pool, ...behaviour })
+    return resident.enabled === false ? 'the settings say "resident": false' : undefined
   }
 
   #hostOf({ env }: OpenParams): Host {

@@ -23,6 +23,8 @@ export interface SessionHost {
   readonly startedAt: number
   /** Opens a board for the client; a text says why the client has to open its own. */
   open(params: OpenParams, behaviour: BoardBehaviour): Promise<LocalBoard | string>
+  /** Why such a client has to open its own board; undefined when it need not. */
+  refusal(params: OpenParams): Promise<string | undefined>
   status(): Promise<StatusResult>
   /** Ends the process, for this reason. */
   leave(why: string): void
@@ -63,6 +65,8 @@ export class Session {
     switch (method) {
       case 'board/open':
         return await this.#open(params as OpenParams)
+      case 'board/fits':
+        return { why: await this.#host.refusal(params as OpenParams) }
       case 'board/status':
         return await this.#host.status()
       case 'board/leave':

@@ -4,7 +4,7 @@ import type { Board, BoardBehaviour } from '@plugboard/core'
 import { openRemote } from '@plugboard/resident/client'
 import type { Invocation } from '../context.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
-import { placeOf, useOf, VERSION } from './process.ts'
+import { definedOnly, placeOf, useOf, VERSION } from './process.ts'
 
 export async function openResidentBoard(
   invocation: Invocation,
@@ -38,10 +38,4 @@ export async function openResidentBoard(
   }
   invocation.reportFaults(opened.board.configurationFaults())
   return opened.board
-}
-
-export function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  )
 }

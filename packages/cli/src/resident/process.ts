@@ -25,3 +25,10 @@ export async function useOf(invocation: Invocation): Promise<ResidentUse> {
   const wanted = residentUse({ ...facts, setting: resident.enabled })
   return wanted === 'start' ? 'start' : 'never'
 }
+
+/** The environment as it is sent. */
+export function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}

@@ -91,8 +91,8 @@ export class ConnectionPool {
   status(): readonly PooledServer[] {
     const shared = [...this.#servers.values()]
       .flat()
+      .filter(({ isStarted }) => isStarted)
       .map((server) => server.status())
-      .filter(({ state, users }) => state !== 'pending' || users > 0)
     const own = [...this.#own].map(([connection, { root }]) => ({
       name: connection.server.name,
       state: connection.state.kind,
