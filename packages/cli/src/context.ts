@@ -16,16 +16,7 @@ export function createInvocation(
   verbs: readonly VerbSpec[],
   loadBoardVerb: LoadBoardVerb,
 ): Invocation {
-  const { values } = parsed
-  const flag = (name: string) => values[name] === true
-  const option = (name: string) => {
-    const value = values[name]
-    return typeof value === 'string' ? value : undefined
-  }
-  const options = (name: string) => {
-    const value = values[name]
-    return Array.isArray(value) ? (value as readonly string[]) : []
-  }
+  const { flag, option, options } = readersOf(parsed)
   const output = createOutput({
     json: flag('json'),
     quiet: flag('quiet'),
@@ -35,16 +26,16 @@ export function createInvocation(
   const host = systemHost()
   const cwd = startFolder(option('cwd'))
   let loaded: Promise<Configuration> | undefined
-  let wereReported = false
+  let asked: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> = {}
+  const reported = new Set<string>()
   const reportFaults = (faults: readonly Diagnostic[]) => {
-    if (wereReported) return
-    wereReported = true
-    reportDiagnostics(
-      output,
-      faults.filter((one) => concerns(parsed, output, one)),
-    )
+    const fresh = faults.filter((one) => {
+      const key = JSON.stringify([one.file, one.line, one.path, one.message])
+      return concerns(parsed, output, one) && !reported.has(key) && reported.add(key)
+    })
+    reportDiagnostics(output, fresh)
   }
-  const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse'>) => {
+  const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'>) => {
     const configuration = await loadConfiguration({
       host,
       cwd,
@@ -69,11 +60,28 @@ export function createInvocation(
     option,
     options,
     configuration: ({ again = false, ...more } = {}) => {
-      if (again) wereReported = false
-      if (again || !loaded) loaded = load(more)
+      // What an earlier read was told stays true of a later one.
+      asked = { ...asked, ...more }
+      if (again || !loaded) loaded = load(asked)
       return loaded
     },
+    givenServers: () => asked.servers,
     reportFaults,
+  }
+}
+
+/** Options by name, each in the form that its verb expects. */
+function readersOf({ values }: Parsed): Pick<Invocation, 'flag' | 'option' | 'options'> {
+  return {
+    flag: (name) => values[name] === true,
+    option: (name) => {
+      const value = values[name]
+      return typeof value === 'string' ? value : undefined
+    },
+    options: (name) => {
+      const value = values[name]
+      return Array.isArray(value) ? (value as readonly string[]) : []
+    },
   }
 }
 

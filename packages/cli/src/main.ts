@@ -23,7 +23,7 @@ export async function main(argv: readonly string[], loadBoardVerb: LoadBoardVerb
     }
     if (parsed.values['help']) {
       const { helpText } = await import('./help.ts')
-      write(1, helpText(parsed.verb, output.color))
+      write(1, helpText(parsed.verb ?? parsed.values['help'], output.color))
       return EXIT.done
     }
     const invocation = createInvocation(parsed, VERBS, loadBoardVerb)

@@ -12,6 +12,8 @@ export interface OptionSpec {
   readonly value?: string
   readonly choices?: readonly string[]
   readonly help: string
+  /** The value may be left out, and is empty then. */
+  readonly optional?: boolean
 }
 
 export interface VerbModule {
@@ -34,8 +36,12 @@ export interface VerbSpec {
   /** What follows the verb. */
   readonly usage: string
   readonly options?: Readonly<Record<string, OptionSpec>>
+  /** Options that the verb does not know are arguments of what it calls: `--key value` is `key=value`. */
+  readonly takesArguments?: 'tool' | 'prompt'
   /** What a positional is, for completion. */
   readonly completes?: 'server' | 'client' | 'shell' | 'project-server'
+  /** The forms that a word of `usage` may have, each with its meaning. */
+  readonly forms?: readonly (readonly [form: string, meaning: string])[]
   /** A line or two of example. */
   readonly examples?: readonly string[]
   readonly load: (loadBoardVerb: LoadBoardVerb) => Promise<VerbModule>
@@ -68,8 +74,10 @@ export interface Invocation {
   options(name: string): readonly string[]
   /** Reads every source; faults in files are reported on stderr, once. */
   configuration(
-    options?: Pick<LoadOptions, 'withLines' | 'refuse'> & { readonly again?: boolean },
+    options?: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> & { readonly again?: boolean },
   ): Promise<Configuration>
+  /** Servers that are in no file and were given for this command. */
+  givenServers(): LoadOptions['servers'] | undefined
   /** Reports faults in files that another process found; those of a configuration are reported once. */
   reportFaults(faults: readonly Diagnostic[]): void
 }
@@ -90,9 +98,17 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   timeout: { type: 'string', value: 'MS', help: 'how long a connect or a call may take' },
   'approve-project': { type: 'boolean', help: "trust this project's servers and its folder for this run" },
   'no-resident': { type: 'boolean', help: 'start the servers for this command alone' },
-  quiet: { type: 'boolean', short: 'q', help: 'no notes on stderr' },
+  quiet: { type: 'boolean', short: 'q', help: 'only errors on stderr' },
   verbose: { type: 'boolean', short: 'v', help: 'more notes on stderr' },
   'no-color': { type: 'boolean', help: 'plain text' },
   help: { type: 'boolean', short: 'h', help: 'show this help' },
   version: { type: 'boolean', short: 'V', help: 'print the version' },
+}
+
+/** What `plugboard help` explains besides verbs. */
+export const TOPICS = ['exit-codes'] as const
+export type Topic = (typeof TOPICS)[number]
+
+export function isTopic(word: unknown): word is Topic {
+  return TOPICS.some((topic) => topic === word)
 }

@@ -25,6 +25,7 @@ type Method = (board: LocalBoard, params: any, context: RequestContext) => unkno
 
 type Of = { readonly server?: string }
 type Named = { readonly server: string; readonly name: string }
+type Entry = { readonly name: string; readonly entry: Parameters<LocalBoard['add']>[1] }
 type Context = { readonly context: Readonly<Record<string, unknown>> }
 
 /** JSON has no infinity: `null` stands for no limit. */
@@ -70,6 +71,18 @@ export const BOARD_METHODS: Readonly<Record<string, Method>> = {
     params: Context & { readonly name: string; readonly args: Readonly<Record<string, unknown>> },
     context,
   ) => board.call(params.name, params.args, callContext(params, context)),
+  'board/add': async (board, { name, entry }: Entry) => {
+    const snapshot = await board.add(name, entry)
+    return { snapshot: encodeErrors(snapshot), state: boardState(board) }
+  },
+  'board/update': async (board, { name, entry }: Entry) => {
+    const snapshot = await board.update(name, entry)
+    return { snapshot: encodeErrors(snapshot), state: boardState(board) }
+  },
+  'board/remove': async (board, { name }: { readonly name: string }) => {
+    await board.remove(name)
+    return boardState(board)
+  },
   'board/changedTools': (board, { server }: { readonly server: string }, { signal }) =>
     board.changedTools(server, { signal }),
   'board/acceptTools': (

@@ -35,6 +35,8 @@ export interface OpenParams {
   readonly mcpConfig?: readonly string[]
   readonly strict?: boolean
   readonly approveProject?: boolean
+  /** Servers of this client alone, in file syntax. */
+  readonly servers?: Readonly<Record<string, unknown>>
   readonly timeoutMs?: number
   readonly caller: 'user' | 'agent'
   /** Follow the files: for a client that stays. */

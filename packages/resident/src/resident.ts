@@ -137,11 +137,12 @@ class RunningResident implements Resident {
 
   /** Read for every client, with its environment: what it trusts and approves is decided now. */
   async #configuration(params: OpenParams): Promise<Configuration> {
-    const { cwd, mcpConfig, strict, approveProject } = params
+    const { cwd, mcpConfig, strict, approveProject, servers } = params
     return await loadConfiguration({
       host: this.#hostOf(params),
       cwd,
       ...(mcpConfig && { mcpConfig }),
+      ...(servers && { servers }),
       ...(strict !== undefined && { strict }),
       ...(approveProject !== undefined && { approveProject }),
     })

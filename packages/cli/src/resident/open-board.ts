@@ -14,6 +14,7 @@ export async function openResidentBoard(
   if (use === 'never') return undefined
   const { host, output, cwd } = invocation
   const timeoutMs = timeoutOption(invocation)
+  const servers = invocation.givenServers()
   const opened = await openRemote({
     place: placeOf(host),
     version: VERSION,
@@ -23,6 +24,7 @@ export async function openResidentBoard(
       mcpConfig: invocation.options('mcp-config'),
       strict: invocation.flag('strict-mcp-config'),
       approveProject: invocation.flag('approve-project'),
+      ...(servers && { servers }),
       // The user typed the command: that is consent wherever a rule says `ask`.
       caller: 'user',
       ...(timeoutMs !== undefined && { timeoutMs }),

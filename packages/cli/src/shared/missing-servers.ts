@@ -15,7 +15,7 @@ export async function allServers(invocation: Invocation, { board, signal }: Wait
   noteAbsent(invocation, board)
 }
 
-function noteAbsent(invocation: Invocation, board: Board): void {
+export function noteAbsent(invocation: Invocation, board: Board): void {
   const { output } = invocation
   const { yellow } = output.errorColor
   for (const { name, state, error, reason } of board.servers()) {

@@ -62,13 +62,13 @@ beforeAll(async () => {
     for (const line of lines) answers.shift()?.(JSON.parse(line))
   })
   await server.serveStdio({ input, output })
-  const exchange = (message: object) =>
+  const sendLine = (message: object) =>
     new Promise<Answer>((done) => {
       answers.push(done)
       input.write(`${JSON.stringify(message)}\n`)
     })
-  await exchange(hello)
-  wires['stdio'] = (params) => exchange(call(params))
+  await sendLine(hello)
+  wires['stdio'] = (params) => sendLine(call(params))
 })
 afterAll(async () => {
   await server.close()

@@ -479,7 +479,7 @@ describe('a URL the user has to visit first', () => {
     expect(prompts).toMatchObject([{ mode: 'url', message: 'Consent' }])
   })
 
-  it('ends the call when the user declines, when nobody is there, and when it never ends', async () => {
+  it('ends the call when the user declines, when no user is there, and when it never ends', async () => {
     const send = () => Promise.reject(required)
     await expect(
       board({ send, ask: async () => ({ action: 'decline' }) }).call('everything.echo', { message: 'x' }),

@@ -25,6 +25,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly timeoutMs?: number | undefined
+  readonly totalMs?: number | undefined
 }
 
 /** What the board provides. */
@@ -148,7 +149,7 @@ function badArguments(tool: BoundTool, problem: string): InvalidInput {
     {
       server: tool.server,
       stage: 'call',
-      hint: `Run \`plugboard tools ${tool.server}\` to see what it takes.`,
+      hint: `Run \`plugboard tools ${tool.server}.${tool.definition.name}\` to see what it takes.`,
     },
   )
 }

@@ -20,10 +20,12 @@ export {
   type ToolAnnotations,
   type ToolDefinition,
 } from './definition.ts'
+export { errorResult, textErrorResult } from './error-result.ts'
 export * from './formats/index.ts'
 export { type InjectionSign, injectionSigns } from './injection-signs.ts'
 export { decodeBase64, identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
+export { parsedArguments } from './parsed-arguments.ts'
 export { type AcceptedTools, permissionRequest, wayOut } from './permit.ts'
 export {
   linkLine,
@@ -76,3 +78,5 @@ export {
   toolHash,
   updateLock,
 } from './tools-lock.ts'
+export { typeDeclarations } from './type-declarations.ts'
+export type { CallRest, ResultOf, ToolFunctions, ToolName, ToolTypes } from './typed-tools.ts'

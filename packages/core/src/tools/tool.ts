@@ -1,6 +1,7 @@
 // tool.ts: one interface for every tool, built-in or remote, and the class for a tool of a server. call.ts has the
 // steps of a call.
 import type { ZodType } from 'zod'
+import type { Progress } from '../events.ts'
 import type { Decision } from '../permissions/index.ts'
 import { describeTool } from '../text/sanitize.ts'
 import { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
@@ -23,11 +24,7 @@ export interface OfferedTool {
   readonly inputJsonSchema: JsonSchema
 }
 
-export interface Progress {
-  readonly progress: number
-  readonly total?: number | undefined
-  readonly message?: string | undefined
-}
+export type { Progress }
 
 /** The caller, and how to follow the call. */
 export interface CallContext {
@@ -39,6 +36,8 @@ export interface CallContext {
   readonly onProgress?: (progress: Progress) => void
   /** Milliseconds for this call, instead of the server's. */
   readonly timeoutMs?: number
+  /** Milliseconds for the whole call, however much progress it reports; ten minutes, when left out. */
+  readonly totalMs?: number
   /** The limit on returned text, instead of the tool's own. */
   readonly maxResultChars?: number
   /** Keeps the server's result as it came, in `answer` of the result, beside what a model receives. */

@@ -6,10 +6,13 @@ import type {
   BoardEvents,
   CallContext,
   EventType,
+  ModelCallContext,
+  ServerInput,
   ServerSnapshot,
   Tool,
   ToolResult,
 } from '@plugboard/core'
+import { type ServerHandle, serverHandle } from '@plugboard/core/board/server-handle'
 import {
   type FoundTool,
   foundTools,
@@ -17,9 +20,20 @@ import {
   type RegisteredTool,
   searchable,
 } from '@plugboard/core/board/tool-offer'
-import { OutcomeUnknown } from '@plugboard/core/errors'
+import { isPlugboardError, OutcomeUnknown, ServerNotFound } from '@plugboard/core/errors'
 import { Events } from '@plugboard/core/events'
-import { BoundTool, type LoadingOptions, type TokenCosts, ToolIndex, tokenCosts } from '@plugboard/core/tools'
+import {
+  BoundTool,
+  type CallRest,
+  errorResult,
+  type LoadingOptions,
+  parsedArguments,
+  type ResultOf,
+  type TokenCosts,
+  ToolIndex,
+  type ToolName,
+  tokenCosts,
+} from '@plugboard/core/tools'
 import type { BoardState } from '../board-methods.ts'
 import { decodeErrors, decodeEvent, decodeSnapshots, type WireTool } from '../encoding.ts'
 import type { OpenParams, OpenResult } from '../protocol.ts'
@@ -112,7 +126,61 @@ export class RemoteBoard implements Board {
     }
   }
 
-  async call(name: string, args: Params = {}, context: CallContext = {}): Promise<ToolResult> {
+  async call<const N extends ToolName>(name: N, ...rest: CallRest<N>): Promise<ResultOf<N>> {
+    // The types of a known tool are narrower than these; nothing else can be in the tuple.
+    const [args = {}, context = {}] = rest as readonly [Params?, CallContext?]
+    return (await this.#call(name, args, context)) as ResultOf<N>
+  }
+
+  async callForModel(
+    name: string,
+    args: unknown = {},
+    { decode, ...context }: ModelCallContext = {},
+  ): Promise<ToolResult> {
+    try {
+      const tool = await this.tool(name, { signal: context.signal })
+      const given = typeof args === 'string' ? parsedArguments(args) : args
+      const decoded = decode ? decode(given, tool.inputJsonSchema) : given
+      return await this.#call(tool.name, decoded as Params, context)
+    } catch (error) {
+      if (this.#closed || context.signal?.aborted) throw error
+      if (!isPlugboardError(error) || error.code === 'CANCELLED') throw error
+      return errorResult(error)
+    }
+  }
+
+  server<const S extends string>(name: S): ServerHandle<S> {
+    if (!this.#servers.some((server) => server.name === name)) throw new ServerNotFound(name)
+    return serverHandle(
+      {
+        board: this,
+        call: (server, tool, args, context) => this.#callOn(server, tool, args, context),
+        toolNames: (server) =>
+          this.#tools.flatMap((tool) => (tool.server === server ? [tool.definition.name] : [])),
+      },
+      name,
+    )
+  }
+
+  async add(name: string, entry: ServerInput): Promise<ServerSnapshot> {
+    return this.#settled(await this.#send('board/add', { name, entry }, {}))
+  }
+
+  async update(name: string, entry: ServerInput): Promise<ServerSnapshot> {
+    return this.#settled(await this.#send('board/update', { name, entry }, {}))
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#learn((await this.#send('board/remove', { name }, {})) as BoardState)
+  }
+
+  async #callOn(server: string, tool: string, args: Params, context: CallContext): Promise<ToolResult> {
+    const find = () => this.#tools.find((one) => one.server === server && one.definition.name === tool)
+    if (!find()) await this.toolsOf(server, { signal: context.signal })
+    return await this.#call(find()?.name ?? `${server}.${tool}`, args, context)
+  }
+
+  async #call(name: string, args: Params, context: CallContext): Promise<ToolResult> {
     const { signal, onProgress, maxResultChars, ...rest } = context
     const sent = {
       name,
@@ -294,7 +362,7 @@ export class RemoteBoard implements Board {
     return new BoundTool(
       { ...wire, env },
       {
-        call: (tool, args, context) => this.call(tool.name, args, context),
+        call: (tool, args, context) => this.#call(tool.name, args, context),
         decide: ({ name }) => (this.#wireTools.get(name) ?? wire).decision,
         isAvailable: ({ name }) => (this.#wireTools.get(name) ?? wire).available,
       },
