@@ -45,10 +45,9 @@ function shortHash(text: string): string {
 /** Why the folder, or what is in it, is not to be used; undefined when it is sound. */
 export function placeFault({ folder, socket, token }: ResidentPlace): 'missing' | string | undefined {
   if (process.platform === 'win32') return undefined
-  const { lstatSync } = lazyModule('node:fs')
   const own = process.getuid?.()
   for (const path of [folder, socket, token]) {
-    const info = lstatSync(path, { throwIfNoEntry: false })
+    const info = infoOf(path)
     if (!info) return 'missing'
     if (own !== undefined && info.uid !== own) return `${path} belongs to another user`
     const isRight = path === folder ? info.isDirectory() : path === socket ? info.isSocket() : info.isFile()
@@ -56,6 +55,15 @@ export function placeFault({ folder, socket, token }: ResidentPlace): 'missing' 
     if (path !== socket && (info.mode & 0o077) !== 0) return `${path} can be used by other users`
   }
   return undefined
+}
+
+/** Undefined when it is not there, or below something that is no folder. */
+function infoOf(path: string) {
+  try {
+    return lazyModule('node:fs').lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
 }
 
 /** Makes the folder, or throws with the reason why it cannot be used. */

@@ -6,7 +6,7 @@ import { Semaphore } from '../async/semaphore.ts'
 import { atMost } from '../async/waits.ts'
 import { BUILTIN_ALLOWS, isBuiltin } from '../builtin/index.ts'
 import { noSuchServer } from '../config/resolve.ts'
-import { isLocal } from '../config/transport-traits.ts'
+import { isInProcess, isLocal } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { type Connection, ServerConnection } from '../connection/connection.ts'
 import { EraMemory } from '../connection/era-memory.ts'
@@ -107,7 +107,7 @@ export class BoardServers {
       nextCall: () => ++this.#callCount,
     }
     // A server that the program itself passes in belongs to that program's board.
-    const pool = server.entry.type === 'sdk' && !isBuiltin(server) ? undefined : board.pool
+    const pool = isInProcess(server.entry) && !isBuiltin(server) ? undefined : board.pool
     const place = { root: asks.cwd, identity: board.poolIdentity }
     const connection = pool?.take(options, place) ?? new ServerConnection(options)
     this.#connections.set(server.name, connection)

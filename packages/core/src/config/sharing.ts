@@ -1,7 +1,8 @@
 // sharing.ts: which boards of one process may use the same instance of a server. Pure: the entry and the project decide.
 // connection/pool.ts acts on it, and `plugboard explain` prints it.
 import { isAbsolute, sep } from 'node:path'
-import type { ServerEntry, Share } from './entry.ts'
+import type { Share, StdioEntry } from './entry.ts'
+import { isEditorEntry, isInProcess, startsCommand } from './transport-traits.ts'
 import type { ConfiguredServer } from './types.ts'
 
 export interface Sharing {
@@ -23,10 +24,10 @@ export function sharingOf(
   if (author === 'repository' && said !== 'session')
     return { share: 'project', why: 'it came with the project and is approved for it alone' }
   if (said !== undefined) return { share: said, why: 'its entry says so' }
-  if (entry.type === 'sdk') return { share: 'project', why: 'it serves one project folder' }
-  if (entry.type === 'sse-ide' || entry.type === 'ws-ide')
+  if (isInProcess(entry)) return { share: 'project', why: 'it serves one project folder' }
+  if (isEditorEntry(entry))
     return { share: 'project', why: 'it belongs to the editor that has the project open' }
-  if (entry.type !== 'stdio') {
+  if (!startsCommand(entry)) {
     const helperCwd = 'helperCwd' in entry ? entry.helperCwd : undefined
     return helperCwd !== undefined && isWithin(helperCwd, root)
       ? { share: 'project', why: 'its headersHelper runs in the project folder' }
@@ -41,7 +42,7 @@ export function sharingOf(
   return { share: 'user', why: 'it neither starts in the project folder nor names it' }
 }
 
-function namesFolder({ command, args, env }: Extract<ServerEntry, { type: 'stdio' }>, root: string): boolean {
+function namesFolder({ command, args, env }: StdioEntry, root: string): boolean {
   return [command, ...args, ...Object.values(env)].some(
     (word) => isWithin(word.replace(/^[^/]*=/, ''), root) || word.startsWith('./') || word === '.',
   )

@@ -5,7 +5,7 @@ import { Semaphore } from '../async/semaphore.ts'
 import { atMost } from '../async/waits.ts'
 import { hashOf } from '../config/fingerprints.ts'
 import { type Sharing, sharingOf } from '../config/sharing.ts'
-import { isLocal } from '../config/transport-traits.ts'
+import { isLocal, startsCommand } from '../config/transport-traits.ts'
 import { type Host, systemHost } from '../host.ts'
 import { CONNECT_LIMITS, POOL_LIMITS } from '../limits.ts'
 import { childEnvironment } from '../transports/environment.ts'
@@ -188,10 +188,7 @@ const WITHOUT_EFFECT = ['TERM', 'COLORTERM'] as const
 function keyOf(options: ConnectionOptions, place: PoolPlace, share: Sharing['share']): string {
   const { server, host, handlers, clientInfo, stateDir } = options
   const { permissions: _, alwaysLoad: __, description: ___, share: ____, ...entry } = server.entry
-  const env = childEnvironment(
-    server.entry.type === 'stdio' ? { ...server.entry, env: {} } : { env: {} },
-    host,
-  )
+  const env = childEnvironment(startsCommand(server.entry) ? { ...server.entry, env: {} } : { env: {} }, host)
   for (const name of WITHOUT_EFFECT) delete env[name]
   return hashOf([
     server.name,
