@@ -76,7 +76,11 @@ it('gives two clients one server, and goes on after the board was killed', async
   expect(at.pids()).toHaveLength(1)
   const { pid, clients } = (await at.run('status', '--json')).json
   expect(clients).toBe(2)
+  const before = one.heard.length
   process.kill(pid, 'SIGKILL')
+  for (const end = Date.now() + 30_000; Date.now() < end && one.heard.length < before + 3; )
+    await new Promise((done) => setTimeout(done, 20))
+  expect(one.heard.slice(before).map(({ method }) => method)).toContain('notifications/tools/list_changed')
   // The client does not begin again: its session is carried over.
   expect(await one.echo(3)).toMatchObject({ result: { content: [{ text: '{"n":3}' }] } })
   expect(one.heard.filter(({ id }) => id === 1)).toHaveLength(1)
