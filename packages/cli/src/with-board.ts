@@ -10,8 +10,10 @@ import type { Invocation } from './context.ts'
 import { openResidentBoard } from './resident/open-board.ts'
 import { listenForInterrupt } from './shared/interrupt.ts'
 import { timeoutOption } from './shared/timeouts.ts'
+import { saveCatalog } from './shared/tool-catalog.ts'
 import type { BoardModule } from './spec.ts'
 import { isTerminal } from './streams.ts'
+import { WaitLine } from './terminal/wait-line.ts'
 
 export interface OpenedBoard {
   readonly board: Board
@@ -24,27 +26,39 @@ export interface OpenedLocalBoard extends OpenedBoard {
   readonly configuration: Configuration
 }
 
+export interface WaitOptions {
+  /** False for a verb that shows the states of the servers itself. */
+  readonly showsWaits?: boolean
+}
+
 export async function withBoard<T>(
   invocation: Invocation,
   work: (opened: OpenedBoard) => Promise<T>,
-  options: Pick<BoardBehaviour, 'elicit' | 'sample'> = {},
+  options: Pick<BoardBehaviour, 'elicit' | 'sample'> & WaitOptions = {},
 ): Promise<T> {
   // A user at a terminal may have to be asked about the folder first.
   if (isTerminal(0) && isTerminal(2)) await configurationToStart(invocation)
-  const remote = await openResidentBoard(invocation, options)
-  return remote
-    ? await during(invocation, { board: remote }, work)
-    : withLocalBoard(invocation, work, options)
+  const { showsWaits, ...behaviour } = options
+  const waits = new Waits(invocation, showsWaits)
+  const remote = await openResidentBoard(invocation, waits.around(behaviour))
+  if (!remote) return await withLocalBoard(invocation, work, options)
+  return await during(invocation, { board: remote }, waits, async (opened) => {
+    const done = await work(opened)
+    if (remote.tools().length > 0)
+      saveCatalog(remote, (await invocation.configuration()).servers, remote.stateDir)
+    return done
+  })
 }
 
 /** For verbs that need more than the interface of a board: it is opened in this process. */
 export async function withLocalBoard<T>(
   invocation: Invocation,
   work: (opened: OpenedLocalBoard) => Promise<T>,
-  options: BoardBehaviour = {},
+  { showsWaits, ...options }: BoardBehaviour & WaitOptions = {},
 ): Promise<T> {
   const configuration = await configurationToStart(invocation)
   const timeoutMs = timeoutOption(invocation)
+  const waits = new Waits(invocation, showsWaits)
   const { openBoard } = await invocation.loadBoardVerb<BoardModule>('open-board')
   const board = await openBoard({
     host: invocation.host,
@@ -52,23 +66,63 @@ export async function withLocalBoard<T>(
     // The user typed the command: that is consent wherever a rule says `ask`.
     caller: 'user',
     ...(timeoutMs !== undefined && { timeoutMs }),
-    ...options,
+    ...waits.around(options),
   })
-  return await during(invocation, { board, configuration }, work)
+  return await during(invocation, { board, configuration }, waits, async (opened) => {
+    try {
+      return await work(opened)
+    } finally {
+      saveCatalog(board, configuration.servers, board.stateDir)
+    }
+  })
 }
 
 async function during<B extends { readonly board: Board }, T>(
   { output }: Invocation,
   opened: B,
+  waits: Waits,
   work: (opened: B & { readonly signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
+  waits.start(opened.board)
   opened.board.on('warning', ({ text }) => output.note(printable(text)))
   const interrupt = listenForInterrupt(new Cancelled('Interrupted.'))
   try {
     return await work({ ...opened, signal: interrupt.signal })
   } finally {
+    waits.end()
     await opened.board.close()
     interrupt.release()
+  }
+}
+
+/** The line that shows which servers are waited for, once there is a board; not drawn over a question. */
+class Waits {
+  readonly #invocation: Invocation
+  readonly #isShown: boolean
+  #line: WaitLine | undefined
+
+  constructor(invocation: Invocation, showsWaits = true) {
+    const { json, quiet } = invocation.output
+    this.#invocation = invocation
+    this.#isShown = showsWaits && !json && !quiet
+  }
+
+  start(board: Board): void {
+    if (this.#isShown) this.#line = new WaitLine(board, this.#invocation.output)
+  }
+
+  around<O extends Pick<BoardBehaviour, 'elicit'>>(options: O): O {
+    const { elicit } = options
+    if (!elicit) return options
+    return {
+      ...options,
+      elicit: (...asked: Parameters<typeof elicit>) =>
+        this.#line ? this.#line.aside(() => elicit(...asked)) : elicit(...asked),
+    }
+  }
+
+  end(): void {
+    this.#line?.end()
   }
 }
 
