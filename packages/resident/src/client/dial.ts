@@ -37,15 +37,21 @@ export async function dialAny(place: ResidentPlace, version: string, hooks: Peer
   const fault = placeFault(place)
   if (fault === 'missing') return { kind: 'absent' }
   if (fault !== undefined) return { kind: 'unusable', why: fault }
-  const token = readToken(place)
-  if (token === undefined) return { kind: 'absent' }
   const socket = await connected(place.socket)
   if (!socket) return { kind: 'absent' }
+  // Read after connecting: a process writes its token before it listens.
+  const token = readToken(place)
+  if (token === undefined) {
+    socket.destroy()
+    return { kind: 'absent' }
+  }
   const peer = new Peer(socket, hooks)
   const hello = await inTime(
     peer.request('board/hello', { protocol: PROTOCOL, version, token }) as Promise<HelloResult>,
     RESIDENT_LIMITS.helloMs,
   )
+  // It was killed a moment ago.
+  if (hello === undefined && peer.isClosed) return { kind: 'absent' }
   if (hello === undefined) {
     peer.close()
     return { kind: 'unusable', why: 'the running process did not answer' }
