@@ -48,7 +48,11 @@ export function saveCatalog(board: Board, servers: readonly ConfiguredServer[], 
     fs.writeFileSync(draft, text, { mode: 0o600 })
     fs.renameSync(draft, path)
   } catch {
-    fs.rmSync(draft, { force: true })
+    try {
+      fs.rmSync(draft, { force: true })
+    } catch {
+      // There is no folder that could hold it.
+    }
   }
 }
 
