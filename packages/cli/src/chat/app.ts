@@ -17,7 +17,7 @@ import { History } from './history.ts'
 import { fromPrompt, withMentions } from './mentions.ts'
 import type { PlanReview } from './plan-mode.ts'
 import { Screen } from './screen.ts'
-import { ServerNotices } from './server-notices.ts'
+import { IN_CHAT, ServerNotices } from './server-notices.ts'
 import type { OpenedChat, Session } from './session.ts'
 import { runShell } from './shell-command.ts'
 import { statusLine } from './status.ts'
@@ -145,7 +145,7 @@ class App {
       this.#reviewPlan(plan, signal),
     )
     const stopPrinting = printConfigEvents(board, invocation.output, (line) => this.#print(line))
-    const notices = new ServerNotices(board)
+    const notices = new ServerNotices(board, IN_CHAT)
     const tell = () => {
       const notice = notices.next()
       if (notice !== undefined) this.#print(`! ${notice}`, color.yellow)
