@@ -28,6 +28,7 @@ import {
   SessionStore,
   type StoredChat,
 } from '../chat/session-store.ts'
+import type { Price } from '../chat/status.ts'
 import type { Invocation } from '../context.ts'
 import { isTerminal } from '../streams.ts'
 import { withBoard } from '../with-board.ts'
@@ -47,7 +48,8 @@ export async function run(invocation: Invocation): Promise<number> {
     throw new InvalidInput('`plugboard chat` needs a terminal.', {
       hint: 'Ask one question with `plugboard chat -p "…"`; `-p -` reads it from stdin.',
     })
-  const model = chosenModel(invocation)
+  const { models } = await invocation.configuration()
+  const model = chosenModel(invocation, models)
   return asked.kind === 'talk'
     ? await talk(invocation, model, asked.text)
     : await answer(invocation, model, asked.text)
@@ -62,7 +64,7 @@ async function talk(invocation: Invocation, model: Model, question: string | und
   return await runApp({
     invocation,
     model,
-    chooseModel: (name) => chosenModel(invocation, name),
+    chooseModel: (name) => chosenModel(invocation, configuration.models, name),
     rules,
     question,
     notes: [
@@ -127,14 +129,31 @@ async function playBack(invocation: Invocation, path: string): Promise<number> {
   )
 }
 
-function chosenModel(invocation: Invocation, name = invocation.option('model')): Model {
-  return chooseModel({
+function chosenModel(
+  invocation: Invocation,
+  models: Configuration['models'],
+  name = invocation.option('model'),
+): Model {
+  const model = chooseModel({
     host: invocation.host,
     model: name,
     baseUrl: invocation.option('base-url'),
     // The parser has checked the choices.
     api: invocation.option('api') as Api | undefined,
   })
+  const { contextTokens } = settingsOf(models, model.id)
+  return contextTokens === undefined ? model : { ...model, contextTokens }
+}
+
+function settingsOf(models: Configuration['models'], name: string) {
+  return Object.hasOwn(models, name) ? (models[name] ?? {}) : {}
+}
+
+/** Only where both are known. */
+function priceOf(models: Configuration['models'], name: string): Price | undefined {
+  const { inputPrice, outputPrice } = settingsOf(models, name)
+  if (inputPrice === undefined || outputPrice === undefined) return undefined
+  return { input: inputPrice, output: outputPrice }
 }
 
 interface Earlier {
@@ -230,6 +249,7 @@ function sessionOf(
     file,
     instructions: instructionText(instructions),
     reviewPlan: review,
+    priceOf: (name) => priceOf(configuration.models, name),
     ...(waitMs !== undefined && { waitMs }),
     ...(maxTurns !== undefined && { maxTurns }),
     ...(record !== undefined && { record: resolve(invocation.cwd, record) }),
