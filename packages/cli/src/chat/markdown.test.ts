@@ -45,7 +45,7 @@ describe('Markdown on a terminal', () => {
         '───────────────────────────────────┼───',
         '`x                                 │ y`',
         'long cell of many words in a table │ 22',
-        'is wrapped',
+        'is wrapped                         │',
         '┌── py',
         '│ def f(): # comment',
         '│     return "x"',
