@@ -105,7 +105,8 @@ export class Screen {
     this.#open = true
     this.#listen()
     this.#stopResize = onResize(() => this.invalidate())
-    this.invalidate()
+    // At once: what is loaded next keeps the process busy.
+    this.#draw()
   }
 
   /** Prints rows for good, above everything that moves. */
