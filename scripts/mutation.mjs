@@ -1,12 +1,14 @@
 // `npm run mutation [-- --seed N] [--count 150] [--area NAME …] [--file PATH …] [--minutes 75] [--quick] [--keep]`: makes a
 // seeded sample of small, behaviour-changing edits to the sources, one at a time in a copy of the tree, and counts how many
 // the tests notice. Ends non-zero when an area is below its goal (test/mutation/areas.mjs). `--keep` writes the score to
-// docs/reliability.md; `--quick` leaves out the tests that run the command.
+// docs/reliability.md; `--quick` leaves out the tests that run the command; `--named` makes the edits of
+// test/mutation/named.mjs instead of a sample.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { AREAS, EQUIVALENTS } from '../test/mutation/areas.mjs'
+import { NAMED } from '../test/mutation/named.mjs'
 import { build } from './build.mjs'
 import { ensureInstalled, root } from './ensure-install.mjs'
 import { compileCheck } from './lib/compile-check.mjs'
@@ -27,6 +29,7 @@ const { values: options } = parseArgs({
     file: { type: 'string', multiple: true },
     minutes: { type: 'string', default: '75' },
     workers: { type: 'string', default: '2' },
+    named: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
@@ -51,6 +54,29 @@ function allMutants(areas) {
 
 const isChosen = (file) => !options.file || options.file.some((part) => file.includes(part))
 
+/** The edits of named.mjs, each of which must be noticed. */
+function namedMutants() {
+  return NAMED.filter(({ file }) => isChosen(file)).map(({ what, file, before, after }) => {
+    const text = readFileSync(join(root, file), 'utf8')
+    const start = text.indexOf(before)
+    if (start === -1 || text.indexOf(before, start + 1) !== -1)
+      throw new Error(`test/mutation/named.mjs: "${what}" is not found once in ${file}; follow the source.`)
+    const area = AREAS.find(({ sources }) => sources.some((source) => file.startsWith(source)))
+    const line = text.slice(0, start).split('\n').length
+    return {
+      kind: what,
+      area,
+      file,
+      text,
+      start,
+      end: start + before.length,
+      replacement: after,
+      line,
+      before,
+    }
+  })
+}
+
 function reasonToAccept({ file, kind, text, start, end }) {
   return EQUIVALENTS.find((one) => {
     if (one.file !== file || one.kind !== kind) return false
@@ -62,7 +88,9 @@ function reasonToAccept({ file, kind, text, start, end }) {
 const areas = AREAS.filter(({ name }) => !options.area || options.area.includes(name))
 const seed = Number(options.seed)
 ensureInstalled()
-const sample = sampleOf(allMutants(areas), areas, { seed, count: Number(options.count) })
+const sample = options.named
+  ? namedMutants()
+  : sampleOf(allMutants(areas), areas, { seed, count: Number(options.count) })
 if (options.list) {
   for (const { area, file, line, kind, before } of sample)
     console.log(`${area.name}  ${file}:${line}  ${kind}  ${before.slice(0, 80).replaceAll('\n', ' ')}`)
@@ -158,7 +186,9 @@ function keep(table, took) {
   const file = join(root, 'docs/reliability.md')
   const page = readFileSync(file, 'utf8')
   const [open, close] = ['<!-- mutation -->', '<!-- /mutation -->']
-  const text = `\`npm run mutation -- --seed ${seed}\` on ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, ${took} minutes:\n\n${markdownTable(table)}`
+  const chosen = ['--seed', seed, '--count', options.count, ...(options.quick ? ['--quick'] : [])].join(' ')
+  const on = `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, ${took} minutes`
+  const text = `\`npm run mutation -- ${chosen}\` on ${on}, ${ran.length} of ${sample.length} edits:\n\n${markdownTable(table)}`
   const from = page.indexOf(open) + open.length
   writeFileSync(file, `${page.slice(0, from)}\n\n${text}\n\n${page.slice(page.indexOf(close))}`)
 }

@@ -33,7 +33,7 @@ const vitest = await createVitest('test', {
 process.on('message', ({ edited, tests, testMs }) => {
   run(edited, tests, testMs).then(
     (found) => process.send({ done: true, failure: found }),
-    (error) => process.send({ done: true, failure: { by: String(error), timed: true } }),
+    (error) => process.send({ done: true, failure: { by: String(error) } }),
   )
 })
 process.send({ ready: true })
@@ -55,15 +55,14 @@ async function run(edited, tests, testMs) {
   if (failure || unhandledErrors.length === 0) return failure
   const [error] = unhandledErrors
   const file = error?.VITEST_TEST_PATH && relative(dir, error.VITEST_TEST_PATH)
-  return { file, by: `an error outside of a test: ${error?.message}`, timed: true }
+  return { file, by: `an error outside of a test: ${error?.message}` }
 }
 
 /** A failed test, or a file or hook that failed outside of its tests. */
 function failureOf(module, test, errors) {
   const file = relative(dir, module.moduleId)
   const text = errors.map(({ message }) => message).join('\n')
-  const timed = /timed? ?out|within|\bms\b/i.test(text)
-  return { file, by: `${file} > ${test?.fullName ?? text.split('\n')[0]}`, timed }
+  return { file, by: `${file} > ${test?.fullName ?? text.split('\n')[0]}` }
 }
 
 function suiteErrors(module) {

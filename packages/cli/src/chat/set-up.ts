@@ -275,17 +275,13 @@ async function allowed(invocation: Invocation): Promise<Pick<BoardOptions, 'rule
     if (!read.ok)
       throw new InvalidInput(`--allow ${JSON.stringify(rule)} ${read.problem}.`, { hint: read.hint })
   }
-  const { rules } = await invocation.configuration()
   return {
-    rules: [
-      ...rules,
-      ...allow.map((rule) => ({
-        action: 'allow' as const,
-        rule,
-        scope: 'dynamic' as const,
-        file: '--allow',
-      })),
-    ],
+    rules: allow.map((rule) => ({
+      action: 'allow' as const,
+      rule,
+      scope: 'dynamic' as const,
+      file: '--allow',
+    })),
   }
 }
 

@@ -2,14 +2,14 @@
 import { createServer, type Server } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { clientIdentity } from './client-identity.ts'
-import { bench, cleanUp, remote } from './fixtures/setup.ts'
+import { authSetup, cleanUp, remote } from './fixtures/setup.ts'
 import { type ClientIdentity, clientSecret, type Login, saveClientSecret } from './stored-logins.ts'
 
 let server: Server
 let url: string
 let answer: { status: number; body: string }
 let asked: Record<string, unknown>[]
-const setups: ReturnType<typeof bench>[] = []
+const setups: ReturnType<typeof authSetup>[] = []
 beforeEach(async () => {
   asked = []
   answer = { status: 201, body: JSON.stringify({ client_id: 'new' }) }
@@ -32,8 +32,8 @@ afterEach(async () => {
   await new Promise((done) => server.close(done))
 })
 
-const setup = (...args: Parameters<typeof bench>) => {
-  const made = bench(...args)
+const setup = (...args: Parameters<typeof authSetup>) => {
+  const made = authSetup(...args)
   setups.push(made)
   return made.context
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ChannelPermissions } from '../config/entry.ts'
 import { decide } from './decide.ts'
-import type { PermissionOutcome, Reason, ToolRequest } from './request.ts'
+import type { PermissionOutcome, Reason, ToolRequest } from './decision-types.ts'
 import type { Rule } from './rules.ts'
 
 const request = (over: Partial<ToolRequest> = {}): ToolRequest => ({

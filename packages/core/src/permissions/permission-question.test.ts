@@ -1,7 +1,7 @@
 // A permission prompt: each part is shown when it says something, and only then.
 import { describe, expect, it } from 'vitest'
+import type { ToolRequest } from './decision-types.ts'
 import { type Asked, permissionQuestion } from './permission-question.ts'
-import type { ToolRequest } from './request.ts'
 
 const ask = (request: Partial<ToolRequest> = {}, over: Partial<Asked> = {}) =>
   permissionQuestion({
