@@ -1,7 +1,7 @@
 // auth-fetch.ts: authenticated requests to one server: adds a token to each request and retries once after a 401 or
 // 403. The transport adds the entry's headers; other files obtain and store logins.
 import type { ConfiguredServer } from '../config/types.ts'
-import { AuthRequired, PlugboardError } from '../errors.ts'
+import { AuthRequired } from '../errors.ts'
 import { AUTH_LIMITS } from '../limits.ts'
 import { quoted } from './auth-refused.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
@@ -228,13 +228,6 @@ function boardAuth(server: RemoteServer, context: AuthContext): BoardAuth {
       afresh = true
     },
   }
-}
-
-/** Our own error inside a library's wrapper, e.g. the SDK's when it probes for the protocol era. */
-export function causedBy(error: unknown): PlugboardError | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
-    if (at instanceof PlugboardError) return at
-  return undefined
 }
 
 /** Frees the connection of a response that is not read. */

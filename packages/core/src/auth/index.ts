@@ -1,6 +1,6 @@
 // The auth layer: logins, how they are stored, and how requests carry them.
 
-export { authFor, type BoardAuth, causedBy } from './auth-fetch.ts'
+export { authFor, type BoardAuth } from './auth-fetch.ts'
 export { type AuthRefusalReason, AuthRefused } from './auth-refused.ts'
 export type { AuthorizationCodeOptions } from './authorization-code.ts'
 export { type Logins, loginsFor } from './board-auth.ts'

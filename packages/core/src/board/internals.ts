@@ -79,6 +79,7 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
     env: host.env,
     actions: calls,
     sources: () => servers.toolSources(),
+    isCurrent: (sources) => servers.areToolSources(sources),
     warn: (server, text) => servers.connections.get(server)?.log.add('plugboard', text),
   })
   const offers = new ResourcesAndPrompts({

@@ -18,7 +18,7 @@ import type {
   ToolChange,
   ToolResult,
 } from '../tools/index.ts'
-import { disabledError, findTool } from './calls.ts'
+import { disabledError, findTool } from './find-tool.ts'
 import { assembleBoard, type BoardInternals } from './internals.ts'
 import { BoardLink } from './link.ts'
 import type { BoardParts } from './options.ts'
@@ -108,10 +108,11 @@ export class LocalBoard implements Board {
     return this.#find(name, signal)
   }
 
-  async call(name: string, args: Args = {}, context: CallContext = {}): Promise<ToolResult> {
-    const known = this.#parts.tools.resolve(name)
-    const tool = known.kind === 'found' ? known.tool : await this.#find(name, context.signal)
-    return await this.#parts.calls.call(tool, args, context)
+  call(name: string, args: Args = {}, context?: CallContext): Promise<ToolResult> {
+    const { tools, calls } = this.#parts
+    const known = tools.named(name)
+    if (known) return calls.call(known, args, context)
+    return this.#find(name, context?.signal).then((tool) => calls.call(tool, args, context))
   }
 
   searchTools(query: string, limit?: number): readonly FoundTool[] {

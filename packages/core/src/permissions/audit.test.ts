@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
-import { type AuditEvent, AuditLog, readAudit, verifyAudit } from './audit.ts'
+import { type AuditEvent, AuditLog } from './audit.ts'
+import { readAudit, verifyAudit } from './audit-verify.ts'
 import { redact, redactText } from './redact.ts'
 
 let folder: string

@@ -5,13 +5,10 @@ export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 export {
   type Args,
   type CallPorts,
-  callByName,
   callTool,
-  type NamedCallPorts,
   passTool,
-  type RequestOptions,
   type Resolution,
-  type ToolSession,
+  type SendOptions,
 } from './call.ts'
 export {
   type JsonSchema,
@@ -29,6 +26,7 @@ export {
   linkLine,
   type ModelBlock,
   otherFields,
+  plainResult,
   presentResult,
   type ResultOptions,
   resultLimit,
@@ -69,7 +67,6 @@ export {
   accept,
   type LockedTool,
   type LockFile,
-  needsReview,
   readLock,
   type ToolChange,
   toolChanges,

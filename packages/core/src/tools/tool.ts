@@ -1,6 +1,7 @@
 // tool.ts: one interface for every tool, built-in or remote, and the class for a tool of a server. call.ts has the
 // steps of a call.
 import type { ZodType } from 'zod'
+import type { Progress } from '../events.ts'
 import type { Decision } from '../permissions/index.ts'
 import { describeTool } from '../text/sanitize.ts'
 import { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
@@ -16,17 +17,13 @@ import {
   type Zod,
 } from './schema/index.ts'
 
+export type { Progress } from '../events.ts'
+
 /** The part of a tool that a model receives. */
 export interface OfferedTool {
   readonly name: string
   readonly description: string
   readonly inputJsonSchema: JsonSchema
-}
-
-export interface Progress {
-  readonly progress: number
-  readonly total?: number | undefined
-  readonly message?: string | undefined
 }
 
 /** The caller, and how to follow the call. */

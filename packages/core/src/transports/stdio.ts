@@ -24,9 +24,10 @@ interface Running {
   readonly group: ProcessGroup
 }
 
+/** A message that is not written yet. */
 interface Unsent {
-  readonly resolve: () => void
-  readonly reject: (error: Error) => void
+  readonly sent: (() => void) | undefined
+  readonly failed: (error: Error) => void
 }
 
 export class StdioTransport implements Transport {
@@ -81,19 +82,28 @@ export class StdioTransport implements Transport {
   }
 
   send(message: JSONRPCMessage): Promise<void> {
-    if (this.#state !== 'open') return Promise.reject(this.#notOpen())
+    return new Promise((sent, failed) => this.#queue(message, { sent, failed }))
+  }
+
+  /** The same without a promise. */
+  post(message: JSONRPCMessage, failed: (error: Error) => void): void {
+    this.#queue(message, { sent: undefined, failed })
+  }
+
+  #queue(message: JSONRPCMessage, unsent: Unsent): void {
+    if (this.#state !== 'open') {
+      unsent.failed(this.#notOpen())
+      return
+    }
     const line = `${JSON.stringify(message)}\n`
-    if (this.#unsentBytes + line.length > STDIO_LIMITS.unsentBytes)
-      return Promise.reject(
-        new IoError(`"${this.#context.server}" does not read its input.`, this.#details('call')),
-      )
+    if (this.#unsentBytes + line.length > STDIO_LIMITS.unsentBytes) {
+      unsent.failed(new IoError(`"${this.#context.server}" does not read its input.`, this.#details('call')))
+      return
+    }
     this.#unsentBytes += line.length
-    return new Promise((resolve, reject) => {
-      this.#outbox.push(line)
-      this.#senders.push({ resolve, reject })
-      // Messages of one turn go out in one write.
-      if (this.#outbox.length === 1) queueMicrotask(() => this.#flush())
-    })
+    this.#senders.push(unsent)
+    // Messages of one turn go out in one write.
+    if (this.#outbox.push(line) === 1) queueMicrotask(() => this.#flush())
   }
 
   close(): Promise<void> {
@@ -258,7 +268,7 @@ export class StdioTransport implements Transport {
     const settle = (error?: Error | null) => {
       this.#unsentBytes -= bytes
       if (error) this.#refuse(senders, error)
-      else for (const sender of senders) sender.resolve()
+      else for (const sender of senders) sender.sent?.()
     }
     if (input?.writable === true) input.write(text, settle)
     else settle(this.#notOpen())
@@ -279,7 +289,7 @@ export class StdioTransport implements Transport {
       cancel()
       this.#refusals.delete(fail)
       const reason = why === error ? this.#writeError(error) : new IoError(why.message, this.#details('call'))
-      for (const sender of senders) sender.reject(reason)
+      for (const sender of senders) sender.failed(reason)
     }
     const known = error instanceof IoError || this.#state !== 'open' || senders.length === 0
     const cancel = known
