@@ -33,7 +33,6 @@ import {
   wasNeverSent,
 } from './request-errors.ts'
 import { type Json, READING_METHODS, RPC } from './server-info.ts'
-import type { Session } from './session.ts'
 import type { RequestTrace } from './telemetry.ts'
 
 export type { RequestHost, RequestOptions } from './direct-call.ts'

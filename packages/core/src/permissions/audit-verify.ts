@@ -1,6 +1,6 @@
 // audit-verify.ts: reads the audit log back: whether it is as it was written, and its latest lines for display.
 import { readFile } from 'node:fs/promises'
-import { digest, HASH_FIELD, parseLine, readHead, rotated, START } from './audit-file.ts'
+import { blockHash, HASH_FIELD, parseLine, readHead, rotated, START } from './audit-file.ts'
 import { type AuditKey, type AuditKeys, isSealed } from './audit-seal.ts'
 
 /** One line of the file. */
@@ -106,7 +106,7 @@ class Chain {
     if (hash === undefined && startsFile && this.#isSealedFrom(entry.seq))
       return { problem: NOT_FIRST, before: 0 }
     if (hash !== undefined) {
-      if (digest(this.#open + row.replace(HASH_FIELD, '}')) !== hash)
+      if (blockHash(this.#open, row.replace(HASH_FIELD, '}')) !== hash)
         return { problem: before === 0 ? CHANGED : `or a line after it ${CHANGED}`, before }
       if (this.#hash !== undefined && entry.prev !== this.#hash)
         return { problem: 'does not follow the line before it', before }

@@ -8,8 +8,9 @@ import { setImmediate } from 'node:timers/promises'
 import { withFileLock } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { AUDIT_LIMITS } from '../limits.ts'
-import { closeBlock, type End, endOf, isCut, readHead, rotate, writeHead } from './audit-file.ts'
-import { type AuditKey, type AuditKeys, sealOf } from './audit-seal.ts'
+import { type End, endOf, type Head, isCut, readHead, rotate, writeHead } from './audit-file.ts'
+import { BlockWriter, type TakenLines, WaitingLines } from './audit-lines.ts'
+import type { AuditKey, AuditKeys } from './audit-seal.ts'
 import { redact, redactText } from './redact.ts'
 import type { Decision } from './request.ts'
 
@@ -39,27 +40,29 @@ export interface AuditOptions {
   readonly onProblem?: (error: unknown) => void
 }
 
-/** An event that is not written yet. What the caller may still change is copied. */
-interface Waiting {
-  readonly at: number
-  readonly event: AuditEvent
-  readonly arguments: unknown
-}
-
 export class AuditLog {
   readonly #options: Required<Omit<AuditOptions, 'onProblem' | 'keys' | 'hideFor'>> &
     Pick<AuditOptions, 'onProblem' | 'keys' | 'hideFor'>
   /** The constant part of a line, by decision: the same few repeat with every call. */
   readonly #reasons = new WeakMap<Decision, string>()
-  #waiting: Waiting[] = []
+  readonly #waiting = new WaitingLines()
   #writing: Promise<void> | undefined
   /** Calls that wait until the lines before theirs are written. */
   readonly #crowd: (() => void)[] = []
   #loaded: AuditKey | undefined
+  /** Buffers for the next write, while one write follows another. */
+  #spare: Buffer | undefined
+  #out: Buffer | undefined
   #flushNow: (() => void) | undefined
   #flushing = false
   /** The time of the last line, and its text: many lines share one. */
   #clock = { at: Number.NaN, text: '' }
+  #lastSubject: { server: string; tool: string; caller: string | undefined; text: string } = {
+    server: '',
+    tool: '',
+    caller: undefined,
+    text: '',
+  }
 
   constructor(options: AuditOptions) {
     this.#options = { fileBytes: AUDIT_LIMITS.fileBytes, files: AUDIT_LIMITS.files, ...options }
@@ -70,16 +73,12 @@ export class AuditLog {
    * when so many lines are waiting that the next call should wait too.
    */
   record(event: AuditEvent): Promise<void> | undefined {
-    const { arguments: args } = event
-    this.#waiting.push({
-      at: this.#options.host.now(),
-      event,
-      arguments: args === undefined ? undefined : redact(args, 0, this.#options.hideFor?.(event.server)),
-    })
+    this.#waiting.add(this.#members(event))
     this.#writing ??= this.#drain()
-    if (this.#waiting.length < AUDIT_LIMITS.gathered) return undefined
+    const { count, bytes } = this.#waiting
+    if (count < AUDIT_LIMITS.gathered) return undefined
     this.#flushNow?.()
-    if (this.#waiting.length < AUDIT_LIMITS.queued) return undefined
+    if (count < AUDIT_LIMITS.queued && bytes < AUDIT_LIMITS.queuedBytes) return undefined
     return new Promise((room) => this.#crowd.push(room))
   }
 
@@ -95,23 +94,27 @@ export class AuditLog {
 
   async #drain(): Promise<void> {
     try {
-      while (this.#waiting.length > 0) {
+      while (this.#waiting.count > 0) {
         await this.#gather()
-        const batch = this.#waiting
-        this.#waiting = []
+        const batch = this.#waiting.take(this.#spare)
+        this.#spare = undefined
         const crowd = this.#crowd.splice(0)
         // Lines that cannot be written are reported; the calls go on, and so do the lines after them.
         await this.#append(batch).catch((error) => this.#options.onProblem?.(error))
+        this.#spare = batch.buffer
         for (const room of crowd) room()
       }
     } finally {
+      // Kept only while one write follows another.
+      this.#spare = undefined
+      this.#out = undefined
       this.#writing = undefined
     }
   }
 
   /** Consecutive calls share one lock, one sync and one head; a line waits for a moment at most. */
   async #gather(): Promise<void> {
-    if (this.#flushing || this.#waiting.length >= AUDIT_LIMITS.gathered) return
+    if (this.#flushing || this.#waiting.count >= AUDIT_LIMITS.gathered) return
     await new Promise<void>((done) => {
       const stop = this.#options.host.backgroundTimer(AUDIT_LIMITS.gatherMs, done)
       this.#flushNow = () => {
@@ -140,7 +143,7 @@ export class AuditLog {
     }
   }
 
-  async #append(batch: readonly Waiting[]): Promise<void> {
+  async #append({ buffer, used, ends }: TakenLines): Promise<void> {
     const { path, fileBytes, files } = this.#options
     const lock = { waitMs: AUDIT_LIMITS.lockWaitMs, staleMs: AUDIT_LIMITS.lockStaleMs, dirMode: 0o700 }
     await withFileLock(path, lock, async () => {
@@ -148,23 +151,26 @@ export class AuditLog {
       const end = await endOf(path)
       const head = await readHead(path)
       const { key, fresh } = await this.#key(end)
-      const writer = new BlockWriter(end, key)
-      if (isCut(end, head, fresh ? undefined : key))
-        writer.add(
-          `"time":"${this.#time(this.#options.host.now())}","kind":"gap","expectedSeq":${JSON.stringify(head?.seq ?? null)},"expectedHash":${JSON.stringify(head?.hash ?? null)}`,
-          true,
-        )
-      for (let at = 0; at < batch.length; at++) {
+      const gap = isCut(end, head, fresh ? undefined : key) ? this.#gap(head) : undefined
+      const writer = new BlockWriter(end, key, {
+        bytes: used + (gap?.length ?? 0),
+        lines: ends.length + 1,
+        spare: this.#out,
+      })
+      this.#out = writer.out
+      if (gap) writer.add(gap, 0, gap.length, true)
+      let start = 0
+      for (const [at, lineEnd] of ends.entries()) {
         // Calls run meanwhile: many lines at once would block all of them for milliseconds.
-        if (at % AUDIT_LIMITS.sealed === AUDIT_LIMITS.sealed - 1) await setImmediate()
-        const waiting = batch[at]
-        if (waiting) writer.add(this.#fields(waiting), at === batch.length - 1)
+        if (at % AUDIT_LIMITS.framed === AUDIT_LIMITS.framed - 1) await setImmediate()
+        writer.add(buffer, start, lineEnd, at === ends.length - 1)
+        start = lineEnd
       }
       const file = await open(path, 'a', 0o600)
       try {
         // A writer that died in the middle of a line left half of it: that half is removed.
         if (end.tornAt !== undefined) await file.truncate(end.tornAt)
-        await file.appendFile(writer.text)
+        await file.appendFile(writer.bytes)
         await file.datasync()
       } finally {
         await file.close()
@@ -176,20 +182,34 @@ export class AuditLog {
     })
   }
 
-  /** The members of a line, as JSON without the braces. */
-  #fields({ at, event, arguments: args }: Waiting): string {
-    const { server, tool, caller, outcome, durationMs, error, decision } = event
-    let text = `"time":"${this.#time(at)}","server":${JSON.stringify(server)},"tool":${JSON.stringify(tool)}`
-    if (caller !== undefined) text += `,"caller":${JSON.stringify(caller)}`
-    text += `,"outcome":"${outcome}"`
-    if (durationMs !== undefined) text += `,"durationMs":${JSON.stringify(durationMs)}`
+  /** A line that says that lines before it are missing. */
+  #gap(head: Head | undefined): Buffer {
+    const time = this.#time(this.#options.host.now())
+    const line = JSON.stringify({ time, kind: 'gap', expectedSeq: head?.seq, expectedHash: head?.hash })
+    return Buffer.from(line.slice(1, -1))
+  }
+
+  /** The members of a line as JSON, without the braces. Made at once: the caller may change its arguments later. */
+  #members(event: AuditEvent): string {
+    const { server, tool, caller, outcome, durationMs, error, decision, arguments: args } = event
+    let text = `"time":"${this.#time(this.#options.host.now())}",${this.#subject(server, tool, caller)},"outcome":"${outcome}"`
+    if (durationMs !== undefined) text += `,"durationMs":${durationMs}`
     if (error !== undefined) text += `,"error":${JSON.stringify(error)}`
     text += this.#decided(decision)
     if (args === undefined) return text
-    const shown = JSON.stringify(args) ?? 'null'
+    const shown = JSON.stringify(redact(args, 0, this.#options.hideFor?.(server))) ?? 'null'
     return shown.length + text.length > AUDIT_LIMITS.lineBytes / 2
       ? `${text},"arguments":"[too large]"`
       : `${text},"arguments":${shown}`
+  }
+
+  /** Most lines are about the same tool as the line before. */
+  #subject(server: string, tool: string, caller: string | undefined): string {
+    const last = this.#lastSubject
+    if (last.server === server && last.tool === tool && last.caller === caller) return last.text
+    const text = JSON.stringify({ server, tool, caller }).slice(1, -1)
+    this.#lastSubject = { server, tool, caller, text }
+    return text
   }
 
   #decided(decision: Decision): string {
@@ -211,46 +231,5 @@ export class AuditLog {
   #time(at: number): string {
     if (at !== this.#clock.at) this.#clock = { at, text: new Date(at).toISOString() }
     return this.#clock.text
-  }
-}
-
-/** Lines in the making, from where the log ends. */
-class BlockWriter {
-  text = ''
-  seq: number
-  hash: string
-  readonly #key: AuditKey | undefined
-  readonly #startsFile: boolean
-  /** The lines of the open block. */
-  #open: string
-
-  constructor({ seq, hash, open: lines, startsFile }: End, key: AuditKey | undefined) {
-    this.seq = seq
-    this.hash = hash
-    this.#open = lines
-    this.#startsFile = startsFile
-    this.#key = key
-  }
-
-  /** One more line; the last one closes the block, and so does the first of a file, which has a seal of its own. */
-  add(fields: string, last: boolean): void {
-    const isFirst = this.#startsFile && this.text === ''
-    const line = `{"seq":${++this.seq},${fields}}`
-    if (!last && !isFirst) {
-      this.text += `${line}\n`
-      this.#open += `${line}\n`
-      return
-    }
-    const key = this.#key
-    const kind = isFirst ? 'first' : 'line'
-    const closed = closeBlock(
-      this.#open,
-      line,
-      this.hash,
-      key && ((hash) => sealOf(key, kind, this.seq, hash)),
-    )
-    this.text += closed.line
-    this.hash = closed.hash
-    this.#open = ''
   }
 }

@@ -102,8 +102,10 @@ export class StdioTransport implements Transport {
     }
     this.#unsentBytes += line.length
     this.#senders.push(unsent)
-    // Messages of one turn go out in one write.
-    if (this.#outbox.push(line) === 1) queueMicrotask(() => this.#flush())
+    // Messages of one turn go out in few writes: the server works on the first ones while the others are made.
+    const held = this.#outbox.push(line)
+    if (held === STDIO_LIMITS.messagesPerWrite) this.#flush()
+    else if (held === 1) queueMicrotask(this.#flushLater)
   }
 
   close(): Promise<void> {
@@ -152,6 +154,7 @@ export class StdioTransport implements Transport {
   #listen(child: ChildProcess): void {
     const lines = new LineSplitter({
       maxBytes: STDIO_LIMITS.lineBytes,
+      chunkwise: true,
       onLine: (line) => this.#receive(line),
       onSkipped: (start, end) => this.#skipped(start, end),
     })
@@ -183,7 +186,9 @@ export class StdioTransport implements Transport {
     if (line === '') return
     const messages = parseLine(line)
     if (messages === undefined) {
-      this.#context.log({ stream: 'stdout', text: line.slice(0, LOG_LIMITS.lineBytes) })
+      // A copy: a part of the chunk would keep all of it.
+      const text = Buffer.from(line.slice(0, LOG_LIMITS.lineBytes)).toString()
+      this.#context.log({ stream: 'stdout', text })
       return
     }
     for (const message of messages) this.#deliver(message)
@@ -257,11 +262,13 @@ export class StdioTransport implements Transport {
     this.onclose?.()
   }
 
+  readonly #flushLater = (): void => this.#flush()
+
   #flush(): void {
     if (this.#outbox.length === 0) return
     const text = this.#outbox.join('')
     const senders = this.#senders
-    const bytes = this.#outbox.reduce((sum, line) => sum + line.length, 0)
+    const bytes = text.length
     this.#outbox = []
     this.#senders = []
     const input = this.#running?.child.stdin
