@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startServer, type TestServer } from '../../../../bench/lib/servers.mjs'
 import { systemHost } from '../host.ts'
 import { type Hook, Hooks, type Prompt } from '../interaction/index.ts'
@@ -53,6 +53,17 @@ interface Setup {
   readonly extra?: readonly ToolDefinition[]
 }
 
+/** A hook makes a call wait at every step; without one, an allowed call waits only for its server. */
+const PATHS = ['straight', 'with every step awaited'] as const
+let path: (typeof PATHS)[number] = 'straight'
+const noHook = (event: Hook['event']): Hook => ({
+  event,
+  matcher: '.*',
+  source: 'hooks.json',
+  run: { kind: 'function', call: () => ({}) },
+})
+const AWAITED = [noHook('PreToolUse'), noHook('PostToolUse'), noHook('PostToolUseFailure')]
+
 /** A small board: one server, one pool, the real pipeline. */
 function board(setup: Setup = {}) {
   auditPath = join(folder, `audit-${count++}`, 'audit.jsonl')
@@ -88,7 +99,7 @@ function board(setup: Setup = {}) {
     },
     standing: () => standing,
     gate: new PermissionGate(setup.gate),
-    hooks: new Hooks(setup.hooks ?? [], { host }),
+    hooks: new Hooks([...(setup.hooks ?? []), ...(path === 'straight' ? [] : AWAITED)], { host }),
     audit,
     resultsFolder: join(folder, 'results'),
     ...(setup.ask && { elicitation: { ask: setup.ask } }),
@@ -101,7 +112,11 @@ function board(setup: Setup = {}) {
   }
 }
 
-describe('a call', () => {
+describe.each(PATHS)('a call (%s)', (which) => {
+  beforeEach(() => {
+    path = which
+  })
+
   it('works by both spellings, and is written down', async () => {
     const { call } = board()
     for (const name of ['mcp__everything__echo', 'everything.echo'])
@@ -443,7 +458,11 @@ describe('hooks around a call', () => {
   })
 })
 
-describe('a URL the user has to visit first', () => {
+describe.each(PATHS)('a URL the user has to visit first (%s)', (which) => {
+  beforeEach(() => {
+    path = which
+  })
+
   const required = Object.assign(new Error('first'), {
     code: -32042,
     data: {
