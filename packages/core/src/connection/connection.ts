@@ -1,7 +1,6 @@
 // connection.ts: the effects around one server's state: connect when needed, reconnect when lost, retry requests that
 // can be retried, close. states.ts decides; connect.ts makes one attempt, connect-attempts.ts orders them. What a
 // caller awaits here holds the process; what runs without a caller does not.
-
 import { RequestTimedOut } from '../async/wait-errors.ts'
 import { abortable, atMost, type Deadline, held } from '../async/waits.ts'
 import type { TransportType } from '../config/entry.ts'
@@ -357,8 +356,7 @@ export class Connection {
   #onDead(error: unknown): void {
     const state = this.#state
     if (state.kind !== 'connected') return
-    const { name } = this.server
-    const why = error instanceof RequestTimedOut ? deaf(name, error) : error
+    const why = error instanceof RequestTimedOut ? deaf(this.server.name, error) : error
     const closing = state.session.close().catch((fault) => this.#log.add('transport', String(fault)))
     // The old process is gone before a new one starts: they may share a port or a file.
     this.#lose(state, why, atMost(this.#options.host, CONNECT_LIMITS.closeMs, closing))
