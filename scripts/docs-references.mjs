@@ -22,7 +22,7 @@ export async function references() {
 /** The table itself: the verbs' own code is not loaded. */
 async function verbTable() {
   const { build } = await import('esbuild')
-  const names = ['verbs', 'spec'].map((name) => `export * from './packages/cli/src/${name}.ts'`)
+  const names = ['verbs', 'spec', 'exit-codes'].map((name) => `export * from './packages/cli/src/${name}.ts'`)
   const { outputFiles } = await build({
     stdin: { contents: names.join('\n'), resolveDir: root },
     bundle: true,
@@ -112,7 +112,7 @@ function typeOf(schema) {
   return schema.type === 'boolean' ? '`true`, `false`' : (schema.type ?? 'anything')
 }
 
-function commandPage({ VERBS, GLOBAL_OPTIONS }) {
+function commandPage({ VERBS, GLOBAL_OPTIONS, EXIT_CODES }) {
   const groups = ['Servers', 'Look', 'Use', 'More']
   return [
     '# Command reference',
@@ -125,6 +125,16 @@ function commandPage({ VERBS, GLOBAL_OPTIONS }) {
     '## Everywhere',
     '',
     optionTable(GLOBAL_OPTIONS),
+    '',
+    '## Exit codes',
+    '',
+    '`plugboard help exit-codes` prints this table. With `--json` the error is also on stdout:',
+    '`{"error":{"code","server"?,"stage"?,"message","hint"?}}`; [troubleshooting.md](troubleshooting.md) has the codes.',
+    '',
+    markdownTable([
+      ['exit code', 'meaning', 'next step'],
+      ...EXIT_CODES.map(({ code, meaning, next }) => [String(code), meaning, next]),
+    ]),
     ...groups.flatMap((group) => [
       '',
       `## ${group}`,
@@ -134,13 +144,19 @@ function commandPage({ VERBS, GLOBAL_OPTIONS }) {
   ].join('\n')
 }
 
-function verbSection({ name, usage, summary, aliases, options, examples }) {
+function verbSection({ name, usage, summary, aliases, forms, options, examples }) {
   const also = aliases ? ` (also: \`${aliases.join('`, `')}\`)` : ''
   return [
     '',
     `### plugboard ${name}`,
     '',
     `\`plugboard ${name}${usage ? ` ${usage}` : ''}\`: ${summary}${also}.`,
+    ...(forms
+      ? [
+          '',
+          markdownTable([['form', 'meaning'], ...forms.map(([form, meaning]) => [`\`${form}\``, meaning])]),
+        ]
+      : []),
     ...(options ? ['', optionTable(options)] : []),
     ...(examples ? ['', '```sh', ...examples, '```'] : []),
   ]

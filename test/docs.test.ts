@@ -15,6 +15,7 @@ import { typeErrors } from './docs/types.ts'
 const GUIDES = [
   'README.md',
   'docs/first-server.md',
+  'docs/shell.md',
   'docs/configuration.md',
   'docs/login.md',
   'docs/permissions.md',

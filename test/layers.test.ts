@@ -1,4 +1,5 @@
-// The import order: a module imports from layers to its left, never to its right, and layers form no cycle.
+// The import order: a module imports from layers to its left, never to its right, and layers form no cycle. In core the
+// layers are folders of the package; inside the other packages the same holds for their folders and files.
 // ARCHITECTURE.md draws it; this is the same drawing as data.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
@@ -25,6 +26,59 @@ const LAYERS: readonly (readonly string[])[] = [
   ['agent', 'gateway'],
   ['cli'],
 ]
+
+/** The same inside the other packages: their folders, and their files without `.ts`. */
+const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  agent: [
+    ['limits', 'event-channel'],
+    ['messages'],
+    ['events', 'models'],
+    ['toolbox', 'user-prompts', 'compaction', 'model-turn'],
+    ['skill-tool', 'recording'],
+    ['board-tools'],
+    ['sub-agent'],
+    ['loop'],
+    ['index'],
+  ],
+  cli: [
+    ['colors', 'exit-codes'],
+    ['streams'],
+    ['output'],
+    ['spec', 'servers', 'config-events'],
+    ['context'],
+    ['shared'],
+    ['terminal'],
+    ['config-verbs', 'use-verbs'],
+    ['verbs', 'with-board'],
+    ['args', 'help', 'chat'],
+    ['main', 'board-verbs'],
+  ],
+  gateway: [
+    ['limits', 'json-rpc', 'metrics', 'access'],
+    ['errors', 'telemetry', 'parse-message', 'sealing'],
+    ['views'],
+    ['client-request'],
+    ['routing'],
+    ['gateway'],
+    ['forward'],
+    ['methods'],
+    ['eras'],
+    ['http', 'stdio'],
+    ['index'],
+  ],
+  codebase: [
+    ['limits', 'errors', 'version', 'kernels', 'wasm', 'nearest-name'],
+    ['ripgrep', 'root', 'chunks'],
+    ['files', 'protected-files', 'text', 'schemas'],
+    ['index'],
+    ['semantic'],
+    ['types'],
+    ['codebase'],
+    ['mcp'],
+    ['transports'],
+    ['index.ts'],
+  ],
+}
 
 /** Only these layers may touch the SDK's client. */
 const SDK_LAYERS = ['core/auth', 'core/transports', 'core/connection']
@@ -88,6 +142,59 @@ describe('the import order', () => {
     expect(wrong).toEqual([])
   })
 
+  for (const [name, rows] of Object.entries(INSIDE))
+    describe(`inside ${name}`, () => {
+      const source = join(root, 'packages', name, 'src')
+      const ranks = new Map(rows.flatMap((row, at) => row.map((part) => [part, at] as const)))
+      const folders = new Set(
+        readdirSync(source, { withFileTypes: true }).flatMap((item) =>
+          item.isDirectory() ? [item.name] : [],
+        ),
+      )
+      /** A file beside a folder of the same name keeps its ending. */
+      const partOf = (path: string) => {
+        const [first = '', ...rest] = relative(source, path).split(sep)
+        const bare = first.replace(/\.ts$/, '')
+        return rest.length === 0 && folders.has(bare) ? first : bare
+      }
+      const own = sources.filter((file) => file.startsWith(source + sep))
+
+      it('knows every folder and file', () => {
+        const parts = [...new Set(own.map(partOf))]
+        expect(
+          parts.filter((part) => !ranks.has(part)),
+          'add these to a row of INSIDE',
+        ).toEqual([])
+        expect([...ranks.keys()].filter((part) => !parts.includes(part))).toEqual([])
+      })
+
+      it('has no import to the right, nor sideways', () => {
+        const wrong = own.flatMap((file) =>
+          importsOf(file).flatMap(({ specifier }) => {
+            if (!specifier.startsWith('.')) return []
+            const [from, to] = [partOf(file), partOf(resolve(dirname(file), specifier))]
+            return from === to || (ranks.get(to) ?? 99) < (ranks.get(from) ?? -1)
+              ? []
+              : [`${relative(root, file)} → ${specifier}`]
+          }),
+        )
+        expect(wrong).toEqual([])
+      })
+    })
+
+  it('has no cycle of files; imports of types alone are gone when the program runs', () => {
+    const imports = new Map(
+      sources.map((file) => [
+        file,
+        importsOf(file).flatMap(({ specifier, typeOnly }) =>
+          specifier.startsWith('.') && !typeOnly ? [resolve(dirname(file), specifier)] : [],
+        ),
+      ]),
+    )
+    expect(firstCycle(imports)?.map((file) => relative(root, file))).toBeUndefined()
+    expect(firstCycle(new Map(Object.entries({ a: ['b'], b: ['c'], c: ['b'] })))).toEqual(['b', 'c', 'b'])
+  })
+
   it('is described in ARCHITECTURE.md: every layer, and no other', () => {
     const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
     const layers = readdirSync(join(root, 'packages')).flatMap((pkg) =>
@@ -115,3 +222,26 @@ describe('the import order', () => {
     expect(wrong.map((file) => relative(root, file))).toEqual([])
   })
 })
+
+/** The files of one cycle in order, the first again at the end. */
+function firstCycle(imports: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
+  const done = new Set<string>()
+  const path: string[] = []
+  const visit = (file: string): readonly string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return undefined
+    path.push(file)
+    for (const next of imports.get(file) ?? []) {
+      const cycle = visit(next)
+      if (cycle) return cycle
+    }
+    path.pop()
+    done.add(file)
+    return undefined
+  }
+  for (const file of imports.keys()) {
+    const cycle = visit(file)
+    if (cycle) return cycle
+  }
+  return undefined
+}

@@ -81,30 +81,9 @@ describe('files and functions stay short', () => {
   const FUNCTION_LINES = 60
   /** What is longer for now, with its size: it may shrink and not grow. */
   const LONGER: Readonly<Record<string, number>> = {
-    'packages/agent/src/recording.ts recorded': 61,
-    'packages/cli/src/chat/renderer.ts show': 70,
-    'packages/cli/src/config-verbs/explain.ts asText': 81,
-    'packages/cli/src/verbs.ts': 479,
-    'packages/codebase/src/index.ts createCodebaseServer': 72,
-    'packages/codebase/src/mcp.ts buildServer': 65,
-    'packages/codebase/src/semantic/model/encoder.ts constructor': 63,
-    'packages/codebase/src/text/search.ts searchFiles': 70,
-    'packages/codebase/src/transports/http.ts serveHttp': 66,
-    'packages/core/src/auth/auth-fetch.ts boardAuth': 190,
-    'packages/core/src/auth/cross-app-access.ts renewByXaa': 77,
-    'packages/core/src/auth/login.ts login': 64,
-    'packages/core/src/auth/token-refresh.ts refreshLogin': 125,
-    'packages/core/src/auth/vault-keychain.ts keychainVault': 62,
-    'packages/core/src/board.ts': 482,
-    'packages/core/src/config/import/servers.ts readOurs': 66,
-    'packages/core/src/config/load.ts read': 70,
-    'packages/core/src/config/settings.ts readSettings': 85,
     'packages/core/src/connection/connection.ts': 484,
     'packages/core/src/connection/json-rpc.ts request': 67,
     'packages/core/src/connection/json-rpc.ts (no name)': 65,
-    'packages/core/src/interaction/form.ts readField': 61,
-    'packages/gateway/src/stdio/server.ts serveStdio': 106,
-    'packages/gateway/src/views/views.ts buildRest': 62,
   }
 
   interface Span {

@@ -1,5 +1,6 @@
 // One contender of the gateway benchmark in a process of its own; prints its URL. `direct` serves the echo of the SDK over
-// HTTP with the SDK, `gateway` puts the same echo, in-process, behind the gateway, `gateway-stdio` the bare one on a pipe.
+// HTTP with the SDK, `gateway` puts the same echo, in-process, behind the gateway, `gateway-stdio` the bare one on a pipe,
+// `gateway-tokens` the same for two users with a token each.
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { McpServer } from '@modelcontextprotocol/server'
@@ -28,12 +29,12 @@ async function direct() {
   return `http://127.0.0.1:${server.address().port}/mcp`
 }
 
-async function gateway(options) {
+async function gateway(options, tokens = []) {
   const made = await openGateway((wiring) => openBoard({ stateDir, ...options, ...wiring }), {
     names: 'plain',
   })
   await made.wake(15_000)
-  return (await serveHttp(made, { grants: [] })).url
+  return (await serveHttp(made, { grants: tokens.map((token) => ({ token, exposure: made.expose })) })).url
 }
 
 const script = fileURLToPath(new URL('./echo-server.mjs', import.meta.url))
@@ -49,11 +50,12 @@ const url =
     ? await direct()
     : kind === 'gateway'
       ? await gateway({ servers: [], inProcess: { echo: (end) => serveStdio(build, { transport: end }) } })
-      : await gateway({ servers: [stdio] })
+      : await gateway({ servers: [stdio] }, kind === 'gateway-tokens' ? ['quiet', 'noisy'] : [])
 process.stdout.write(`${url}\n`)
 process.stdin.on('end', () => process.exit(0)).resume()
-process.on('message', () => {
-  globalThis.gc?.()
+process.on('message', (what) => {
+  if (what === 'memory') globalThis.gc?.()
   const { rss, heapUsed } = process.memoryUsage()
-  process.send?.({ rss, heapUsed })
+  const { user, system } = process.cpuUsage()
+  process.send?.({ rss, heapUsed, cpuMs: (user + system) / 1000 })
 })

@@ -29,14 +29,14 @@ afterAll(() => place.remove())
 /** A user's program: its model makes these calls, and the user answers every question with `answer`. */
 async function modelCalls(
   calls: readonly (readonly [tool: string, args: object])[],
-  answer: 'once' | 'no' | 'nobody',
+  answer: 'once' | 'no' | 'no user',
 ): Promise<{ asked: string[]; texts: string[] }> {
   const script = `
     import { openBoard } from ${JSON.stringify(CORE)}
     const asked = []
     const texts = []
     const ask = async ({ reason }) => { asked.push(reason.text); return ${JSON.stringify(answer)} }
-    const board = await openBoard({ cwd: ${JSON.stringify(place.project)}, ...(${answer !== 'nobody'} && { ask }) })
+    const board = await openBoard({ cwd: ${JSON.stringify(place.project)}, ...(${answer !== 'no user'} && { ask }) })
     for (const [tool, args] of ${JSON.stringify(calls)}) {
       const said = await board.call('codebase.' + tool, args).then(
         ({ content }) => content.map(({ text }) => text).join('\\n'),
@@ -79,7 +79,7 @@ describe('a model that names secrets', () => {
     const { asked, texts } = await modelCalls(SECRET_CALLS, 'no')
     expect(asked).toHaveLength(SECRET_CALLS.length)
     expect(texts.every((text) => text.startsWith('PERMISSION_DENIED'))).toBe(true)
-    const alone = await modelCalls(SECRET_CALLS, 'nobody')
+    const alone = await modelCalls(SECRET_CALLS, 'no user')
     expect(alone.texts.every((text) => text.startsWith('PERMISSION_DENIED'))).toBe(true)
     expect(JSON.stringify([texts, alone])).not.toContain(SECRET)
   }, 120_000)

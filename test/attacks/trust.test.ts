@@ -441,7 +441,7 @@ describe('an approval', () => {
     expect(row(await place.run('list', '--json', '--no-connect'), 'docs')).toMatchObject(PENDING)
   })
 
-  it('of a variable’s value shows its beginning and its length, whoever chose the variable', async () => {
+  it('of a variable’s value shows its beginning and its length, no matter who chose the variable', async () => {
     const { place } = clone
     place.write('.mcp.json', {
       mcpServers: { a: { command: 'x', args: ['${MYTOK}', '${NONE:-${MYTOK}}', '${ALSO:-plain}'] } },

@@ -129,7 +129,7 @@ describe('a typo on the command line', () => {
     [['add', 'x', 'ftp://example.com/mcp'], 'A URL starts with https://'],
     [['add', 'x', 'example.com/mcp'], 'Write https://example.com/mcp'],
     [['add', 'x', 'localhost:3000'], 'Write http://localhost:3000'],
-    [['call', 'everything.echo', '--message', 'hi'], 'write message=VALUE'],
+    [['call', 'everything.echo', '--mesage', 'hi'], 'Did you mean --message?'],
     [['call', 'everything.echo', '--arg', '{}'], 'Did you mean --args?'],
     [['call', 'everything.get-sum', '1', '2'], 'It takes a, b.'],
     [['import'], 'Choose one of claude-desktop, cursor,'],

@@ -13,10 +13,12 @@ export const AREAS = [
     beside: [
       'packages/core/src/permissions',
       'packages/core/src/interaction',
+      'packages/core/src/text/question-text.test.ts',
+      'packages/core/src/tools/permit.test.ts',
       'packages/core/src/board.test.ts',
       'packages/core/src/tools/call.test.ts',
     ],
-    beyond: ['test/attacks/rules.test.ts', 'test/cli/asks.test.ts', 'test/cli/tools.test.ts'],
+    beyond: ['test/attacks/rules.test.ts', 'test/cli/server-requests.test.ts', 'test/cli/tools.test.ts'],
   },
   {
     name: 'trust',

@@ -57,25 +57,7 @@ export function recorded(
   })
   return {
     input: (message) => write({ type: 'input', message }),
-    model: {
-      id: model.id,
-      contextTokens: model.contextTokens,
-      async *stream(request, signal) {
-        const events: ModelEvent[] = []
-        let failure: RecordedFailure | undefined
-        try {
-          for await (const event of model.stream(request, signal)) {
-            events.push(event)
-            yield event
-          }
-        } catch (error) {
-          failure = failureOf(error)
-          throw error
-        } finally {
-          write({ type: 'model', events, ...(failure && { failure }) })
-        }
-      },
-    },
+    model: recordedModel(model, write),
     toolbox: {
       async offer(contextTokens, signal) {
         const offer = await toolbox.offer(contextTokens, signal)
@@ -101,6 +83,28 @@ export function recorded(
           stop?.()
         }
       },
+    },
+  }
+}
+
+function recordedModel(model: Model, write: (item: RecordedItem) => void): Model {
+  return {
+    id: model.id,
+    contextTokens: model.contextTokens,
+    async *stream(request, signal) {
+      const events: ModelEvent[] = []
+      let failure: RecordedFailure | undefined
+      try {
+        for await (const event of model.stream(request, signal)) {
+          events.push(event)
+          yield event
+        }
+      } catch (error) {
+        failure = failureOf(error)
+        throw error
+      } finally {
+        write({ type: 'model', events, ...(failure && { failure }) })
+      }
     },
   }
 }

@@ -4,10 +4,9 @@ import type { Host } from '@plugboard/core/host'
 import { BoardTools, isMeant, type ToolBoard } from './board-tools.ts'
 import type { AgentEvent } from './events.ts'
 import { AGENT_LIMITS } from './limits.ts'
-import type { RunOptions } from './loop.ts'
-import { userMessage } from './messages.ts'
+import { type Message, userMessage } from './messages.ts'
 import type { Model } from './models/model.ts'
-import type { AgentTool, CallOutcome } from './toolbox.ts'
+import type { AgentTool, CallOutcome, Toolbox } from './toolbox.ts'
 
 export const AGENT_TOOL_NAME = 'agent'
 
@@ -30,7 +29,18 @@ export interface AgentToolOptions {
   readonly host: Host
   readonly kinds?: readonly AgentKind[]
   /** `runAgent`, given so that the two files do not import each other. */
-  readonly run: (options: RunOptions) => AsyncGenerator<AgentEvent, void, void>
+  readonly run: (options: SubAgentRun) => AsyncGenerator<AgentEvent, void, void>
+}
+
+/** What a sub-agent's run is started with. */
+export interface SubAgentRun {
+  readonly model: Model
+  readonly messages: readonly Message[]
+  readonly system: string
+  readonly toolbox: Toolbox
+  readonly maxTurns: number
+  readonly signal: AbortSignal
+  readonly host: Host
 }
 
 const GENERAL: AgentKind = {
@@ -130,7 +140,7 @@ function narrowed(board: ToolBoard, tools: readonly string[]): ToolBoard {
     tools: () => board.tools().filter((tool) => isMeant(tool, tools)),
     servers: () => board.servers(),
     ready: (options) => board.ready(options),
-    call: (name, args, context) => board.call(name, args, context),
+    call: (name, ...rest) => board.call(name, ...rest),
   }
 }
 
@@ -146,7 +156,7 @@ function joined(shared: ToolBoard, own: ToolBoard): ToolBoard {
     ready: async (options) => {
       await Promise.all([own.ready(options), shared.ready(options)])
     },
-    call: (name, args, context) => (names().has(name) ? own : shared).call(name, args, context),
+    call: (name, ...rest) => (names().has(name) ? own : shared).call(name, ...rest),
   }
 }
 

@@ -2,17 +2,8 @@
 import { parseArgs } from 'node:util'
 import { InvalidInput } from '@plugboard/core/errors'
 import { nearest } from '@plugboard/core/text/nearest'
-import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
+import { GLOBAL_OPTIONS, isTopic, type OptionSpec, type Parsed, type VerbSpec } from './spec.ts'
 import { findVerb, SPELLINGS, VERBS } from './verbs.ts'
-
-export interface Parsed {
-  /** Undefined for the bare command: the board. */
-  readonly verb: VerbSpec | undefined
-  readonly positionals: readonly string[]
-  /** What followed `--`, word by word. */
-  readonly rest: readonly string[]
-  readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
-}
 
 export function parseCommandLine(argv: readonly string[]): Parsed {
   const at = verbIndex(argv)
@@ -22,6 +13,8 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
   const spelling = Object.hasOwn(SPELLINGS, word) ? SPELLINGS[word] : undefined
   if (spelling) return parseCommandLine([...argv.slice(0, at), ...spelling, ...argv.slice(at + 1)])
   if (word === 'version') return parseCommandLine([...argv.slice(0, at), ...argv.slice(at + 1), '--version'])
+  if (word === 'help' && isTopic(argv[at + 1]))
+    return { verb: undefined, positionals: [], rest: [], values: { help: argv[at + 1] } }
   if (word === 'help') return parseCommandLine([...argv.slice(0, at), ...argv.slice(at + 1), '--help'])
   const verb = findVerb(word)
   if (!verb)
@@ -47,10 +40,12 @@ function parseWords(verb: VerbSpec | undefined, words: readonly string[]): Parse
   const options = { ...GLOBAL_OPTIONS, ...verb?.options }
   const split = words.indexOf('--')
   const before = split === -1 ? words : words.slice(0, split)
-  const rest = split === -1 ? [] : words.slice(split + 1)
+  const after = split === -1 ? [] : words.slice(split + 1)
+  const own = verb?.takesArguments ? splitArguments(before, options) : { words: before, given: [] }
+  const rest = [...own.given, ...after]
   try {
     const { values, positionals } = parseArgs({
-      args: [...before],
+      args: withOptionalValues(own.words, options),
       options: Object.fromEntries(Object.entries(options).map(([name, spec]) => [name, parserOption(spec)])),
       allowPositionals: true,
       strict: true,
@@ -61,6 +56,47 @@ function parseWords(verb: VerbSpec | undefined, words: readonly string[]): Parse
     if (error instanceof InvalidInput) throw error
     throw explain(error as NodeJS.ErrnoException, verb, before)
   }
+}
+
+/** An option whose value may be left out is empty then. */
+function withOptionalValues(
+  words: readonly string[],
+  options: Readonly<Record<string, OptionSpec>>,
+): string[] {
+  return words.map((word, at) => {
+    const option = word.startsWith('--') ? options[word.slice(2)] : undefined
+    const next = words[at + 1]
+    return option?.optional && (next === undefined || next.startsWith('-')) ? `${word}=` : word
+  })
+}
+
+/**
+ * Takes out the long options that are not the command's own, each as one word: `--key=value`, or `--key` where no value
+ * follows.
+ */
+function splitArguments(
+  words: readonly string[],
+  options: Readonly<Record<string, OptionSpec>>,
+): { readonly words: readonly string[]; readonly given: readonly string[] } {
+  const kept: string[] = []
+  const given: string[] = []
+  const shorts = new Map(Object.values(options).flatMap((spec) => (spec.short ? [[spec.short, spec]] : [])))
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? ''
+    const next = words[at + 1]
+    const [, name, attached] = /^--([^=]+)(=.*)?$/s.exec(word) ?? []
+    if (name === undefined) {
+      kept.push(word)
+      const short = /^-\w$/.test(word) ? shorts.get(word.slice(1)) : undefined
+      if (short?.type === 'string' && next !== undefined) kept.push(words[++at] ?? '')
+    } else if (Object.hasOwn(options, name)) {
+      kept.push(word)
+      if (options[name]?.type === 'string' && attached === undefined && next !== undefined)
+        kept.push(words[++at] ?? '')
+    } else if (attached !== undefined || next === undefined || /^-(-|[a-z]$)/i.test(next)) given.push(word)
+    else given.push(`${word}=${words[++at]}`)
+  }
+  return { words: kept, given }
 }
 
 function parserOption({ type, short, multiple }: OptionSpec) {
@@ -91,13 +127,9 @@ function explain(
         hint: `If it belongs to the server, put -- before its command: plugboard add ${name} -- ${command.join(' ')}`.trim(),
       })
     }
-    // Tools and prompts have arguments of their own, which other commands spell as options.
-    const key = verb?.usage.includes('KEY=VALUE') ? option.replace(/^-+/, '') : undefined
     return new InvalidInput(`${option} is not an option here.`, {
       hint:
         nearestOption(option, verb) ??
-        (key &&
-          `If it is an argument of the ${verb?.name === 'call' ? 'tool' : 'prompt'}, write ${key}=VALUE.`) ??
         `Usage: ${usage}. See \`${['plugboard', verb?.name, '--help'].filter(Boolean).join(' ')}\`.`,
     })
   }

@@ -1,46 +1,22 @@
-// context.ts: what a verb gets: its arguments, the environment, and the configuration when it asks for it.
+// context.ts: makes what a verb gets from the command line: its arguments, the environment, and the configuration when it
+// asks for it.
 import { resolve } from 'node:path'
 import type { Configuration, Diagnostic, WritableScope } from '@plugboard/core/config'
 import { type LoadOptions, loadConfiguration } from '@plugboard/core/config/load'
 import { InvalidInput } from '@plugboard/core/errors'
-import { type Host, systemHost } from '@plugboard/core/host'
+import { systemHost } from '@plugboard/core/host'
 import { lazyModule } from '@plugboard/core/lazy'
-import type { Parsed } from './args.ts'
 import { createOutput, type Output, reportDiagnostics } from './output.ts'
-import type { LoadLive, VerbSpec } from './spec.ts'
+import type { Invocation, LoadBoardVerb, Parsed, VerbSpec } from './spec.ts'
 
-export interface Invocation {
-  /** The table, for verbs that print about verbs. */
-  readonly verbs: readonly VerbSpec[]
-  /** Loads a verb that opens the board. */
-  readonly loadLive: LoadLive
-  readonly host: Host
-  readonly cwd: string
-  readonly output: Output
-  /** The verb and what follows it. */
-  readonly usage: string
-  readonly positionals: readonly string[]
-  readonly rest: readonly string[]
-  flag(name: string): boolean
-  option(name: string): string | undefined
-  options(name: string): readonly string[]
-  /** Reads every source; faults in files are reported on stderr, once. */
-  configuration(
-    options?: Pick<LoadOptions, 'withLines' | 'refuse'> & { readonly again?: boolean },
-  ): Promise<Configuration>
-}
+export type { Invocation } from './spec.ts'
 
-export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loadLive: LoadLive): Invocation {
-  const { values } = parsed
-  const flag = (name: string) => values[name] === true
-  const option = (name: string) => {
-    const value = values[name]
-    return typeof value === 'string' ? value : undefined
-  }
-  const options = (name: string) => {
-    const value = values[name]
-    return Array.isArray(value) ? (value as readonly string[]) : []
-  }
+export function createInvocation(
+  parsed: Parsed,
+  verbs: readonly VerbSpec[],
+  loadBoardVerb: LoadBoardVerb,
+): Invocation {
+  const { flag, option, options } = readersOf(parsed)
   const output = createOutput({
     json: flag('json'),
     quiet: flag('quiet'),
@@ -50,7 +26,9 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
   const host = systemHost()
   const cwd = startFolder(option('cwd'))
   let loaded: Promise<Configuration> | undefined
-  const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse'>) => {
+  let asked: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> = {}
+  const reported = new Set<string>()
+  const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'>) => {
     const configuration = await loadConfiguration({
       host,
       cwd,
@@ -59,15 +37,16 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
       approveProject: flag('approve-project'),
       ...more,
     })
-    reportDiagnostics(
-      output,
-      configuration.diagnostics.filter((one) => concerns(parsed, output, one)),
-    )
+    const fresh = configuration.diagnostics.filter((one) => {
+      const key = JSON.stringify([one.file, one.line, one.path, one.message])
+      return concerns(parsed, output, one) && !reported.has(key) && reported.add(key)
+    })
+    reportDiagnostics(output, fresh)
     return configuration
   }
   return {
     verbs,
-    loadLive,
+    loadBoardVerb,
     host,
     cwd,
     output,
@@ -78,8 +57,25 @@ export function createInvocation(parsed: Parsed, verbs: readonly VerbSpec[], loa
     option,
     options,
     configuration: ({ again = false, ...more } = {}) => {
-      if (again || !loaded) loaded = load(more)
+      // What an earlier read was told stays true of a later one.
+      asked = { ...asked, ...more }
+      if (again || !loaded) loaded = load(asked)
       return loaded
+    },
+  }
+}
+
+/** Options by name, each in the form that its verb expects. */
+function readersOf({ values }: Parsed): Pick<Invocation, 'flag' | 'option' | 'options'> {
+  return {
+    flag: (name) => values[name] === true,
+    option: (name) => {
+      const value = values[name]
+      return typeof value === 'string' ? value : undefined
+    },
+    options: (name) => {
+      const value = values[name]
+      return Array.isArray(value) ? (value as readonly string[]) : []
     },
   }
 }

@@ -1,11 +1,57 @@
 // help.ts: help text, made from the table of verbs.
-import type { Colors } from './colors.ts'
-import { table } from './output.ts'
-import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from './spec.ts'
+import { type Colors, withoutCodes } from './colors.ts'
+import { EXIT_CODES } from './exit-codes.ts'
+import { textColumns, wrapped } from './shared/wrap.ts'
+import { GLOBAL_OPTIONS, isTopic, type OptionSpec, type VerbSpec } from './spec.ts'
 import { VERBS } from './verbs.ts'
 
-export function helpText(verb: VerbSpec | undefined, color: Colors): string {
-  return `${verb ? verbHelp(verb, color) : overview(color)}\n`
+/** About one verb, about a topic, or about everything. */
+export function helpText(about: unknown, color: Colors): string {
+  if (isTopic(about)) return `${exitCodes(color)}\n`
+  return `${isVerb(about) ? verbHelp(about, color) : overview(color)}\n`
+}
+
+function isVerb(about: unknown): about is VerbSpec {
+  return typeof about === 'object' && about !== null
+}
+
+function exitCodes({ bold, dim }: Colors): string {
+  return [
+    `${bold('Exit codes')}: how every verb ends.`,
+    '',
+    columnTable(
+      EXIT_CODES.map(({ code, meaning, next }) => [
+        `  ${String(code).padStart(3)}`,
+        next === '' ? meaning : `${meaning} ${dim(`(${next})`)}`,
+      ]),
+    ),
+    '',
+    dim('With --json the error is on stdout: {"error":{"code","message","hint",…}}.'),
+  ].join('\n')
+}
+
+/** Two columns; the second is wrapped under itself. */
+function columnTable(rows: readonly (readonly [string, string])[]): string {
+  const first = Math.min(MOST_LEFT, Math.max(0, ...rows.map(([left]) => plainWidth(left))))
+  const room = Math.max(24, textColumns() - first - 2)
+  return rows
+    .flatMap(([left, right]) => {
+      const lines = wrapped(right, room)
+      const width = plainWidth(left)
+      const under = ' '.repeat(first + 2)
+      // A long left side has a line of its own.
+      if (width > first) return [left, ...lines.map((line) => under + line)]
+      return lines.map((line, at) => (at === 0 ? left + ' '.repeat(first + 2 - width) + line : under + line))
+    })
+    .map((line) => line.trimEnd())
+    .join('\n')
+}
+
+/** How wide the left column may get. */
+const MOST_LEFT = 34
+
+function plainWidth(text: string): number {
+  return [...withoutCodes(text)].length
 }
 
 function overview({ bold, dim }: Colors): string {
@@ -16,7 +62,7 @@ function overview({ bold, dim }: Colors): string {
     return [
       '',
       bold(group),
-      table(verbs.map((verb) => [`  ${verb.name} ${dim(verb.usage)}`.trimEnd(), verb.summary])),
+      columnTable(verbs.map((verb) => [`  ${verb.name} ${dim(verb.usage)}`.trimEnd(), verb.summary])),
     ]
   })
   return [
@@ -24,6 +70,7 @@ function overview({ bold, dim }: Colors): string {
     '',
     `  plugboard                 ${dim('the board: every server, live')}`,
     `  plugboard VERB --help     ${dim('how one verb is used')}`,
+    `  plugboard help exit-codes ${dim('how the command ends')}`,
     ...sections,
     '',
     bold('Everywhere'),
@@ -38,6 +85,9 @@ function verbHelp(verb: VerbSpec, { bold, dim }: Colors): string {
   return [
     `${bold(`plugboard ${verb.name}`)} ${verb.usage}`.trimEnd(),
     `  ${verb.summary}${verb.aliases ? dim(` (also: ${verb.aliases.join(', ')})`) : ''}`,
+    ...(verb.forms
+      ? ['', bold('Forms'), columnTable(verb.forms.map(([form, meaning]) => [`  ${form}`, meaning]))]
+      : []),
     ...(Object.keys(own).length > 0 ? ['', bold('Options'), optionTable(own)] : []),
     ...(verb.examples ? ['', bold('For example'), ...verb.examples.map((line) => `  ${line}`)] : []),
     '',
@@ -47,7 +97,7 @@ function verbHelp(verb: VerbSpec, { bold, dim }: Colors): string {
 }
 
 function optionTable(options: Readonly<Record<string, OptionSpec>>): string {
-  return table(
+  return columnTable(
     Object.entries(options).map(([name, { short, value, help }]) => [
       `  ${short ? `-${short}, ` : '    '}--${name}${value ? ` ${value}` : ''}`,
       help,

@@ -4,11 +4,11 @@ import { isPlugboardError } from '@plugboard/core/errors'
 import { parseCommandLine } from './args.ts'
 import { createInvocation } from './context.ts'
 import { createOutput, EXIT, exitCodeOf, jsonText, type Output, reportError } from './output.ts'
-import type { LoadLive } from './spec.ts'
+import type { LoadBoardVerb } from './spec.ts'
 import { write } from './streams.ts'
 import { VERBS } from './verbs.ts'
 
-export async function main(argv: readonly string[], loadLive: LoadLive): Promise<number> {
+export async function main(argv: readonly string[], loadBoardVerb: LoadBoardVerb): Promise<number> {
   let output: Output = createOutput({
     json: argv.includes('--json'),
     quiet: false,
@@ -23,12 +23,12 @@ export async function main(argv: readonly string[], loadLive: LoadLive): Promise
     }
     if (parsed.values['help']) {
       const { helpText } = await import('./help.ts')
-      write(1, helpText(parsed.verb, output.color))
+      write(1, helpText(parsed.verb ?? parsed.values['help'], output.color))
       return EXIT.done
     }
-    const invocation = createInvocation(parsed, VERBS, loadLive)
+    const invocation = createInvocation(parsed, VERBS, loadBoardVerb)
     output = invocation.output
-    const { run } = await (parsed.verb ? parsed.verb.load(loadLive) : import('./config-verbs/list.ts'))
+    const { run } = await (parsed.verb ? parsed.verb.load(loadBoardVerb) : import('./config-verbs/list.ts'))
     return await run(invocation)
   } catch (error) {
     if (isPlugboardError(error)) {

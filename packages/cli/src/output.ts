@@ -4,7 +4,10 @@ import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
 import { printable } from '@plugboard/core/text/printable'
 import { visibleJson } from '@plugboard/core/text/visible'
 import { type Colors, createColors, withoutCodes } from './colors.ts'
+import { EXIT } from './exit-codes.ts'
 import { isTerminal, write } from './streams.ts'
+
+export { EXIT } from './exit-codes.ts'
 
 export interface Output {
   readonly json: boolean
@@ -47,19 +50,6 @@ export function createOutput(flags: OutputFlags): Output {
   }
 }
 
-/** Exit codes, as scripts rely on them. */
-export const EXIT = {
-  done: 0,
-  toolError: 1,
-  usage: 2,
-  notFound: 3,
-  connect: 4,
-  login: 5,
-  denied: 6,
-  timeout: 7,
-  interrupted: 130,
-} as const
-
 const EXIT_OF: Readonly<Record<ErrorCode, number>> = {
   SERVER_NOT_FOUND: EXIT.notFound,
   TOOL_NOT_FOUND: EXIT.notFound,
@@ -89,7 +79,8 @@ export function exitCodeOf(error: PlugboardError): number {
 
 export function reportError(output: Output, error: PlugboardError): void {
   if (output.json) {
-    write(1, `${jsonText({ error: error.toJSON() })}\n`)
+    const { shellHint: hint } = error
+    write(1, `${jsonText({ error: { ...error.toJSON(), ...(hint !== undefined && { hint }) } })}\n`)
     return
   }
   const { red, dim } = output.errorColor
@@ -98,18 +89,16 @@ export function reportError(output: Output, error: PlugboardError): void {
     2,
     `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${shortPaths(error.message)}\n`,
   )
-  if (error.hint) write(2, `  ${dim(shortPaths(error.hint))}\n`)
+  if (error.shellHint) write(2, `  ${dim(shortPaths(error.shellHint))}\n`)
 }
 
 /**
- * Faults in files, most serious first; a file's fault never stops the command. An invalid permission rule is always
- * reported: the user may believe that it protects something.
+ * Faults in files, most serious first; a file's fault never stops the command. An error is always reported, also with
+ * `--json` and `--quiet`: without it a program would take a shorter list of servers for the whole one.
  */
 export function reportDiagnostics(output: Output, diagnostics: readonly Diagnostic[], limit = 20): void {
   const muted = output.quiet || output.json
-  const told = muted
-    ? diagnostics.filter(({ severity, topic }) => severity === 'error' && topic === 'rules')
-    : diagnostics
+  const told = muted ? diagnostics.filter(({ severity }) => severity === 'error') : diagnostics
   if (told.length === 0) return
   const { dim } = output.errorColor
   const sorted = [...told].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))

@@ -1,5 +1,8 @@
-// spec.ts: the types that describe a verb, and the options that every verb has.
-import type { Invocation } from './context.ts'
+// spec.ts: the types that describe a verb and what it gets, and the options that every verb has.
+import type { Configuration } from '@plugboard/core/config'
+import type { LoadOptions } from '@plugboard/core/config/load'
+import type { Host } from '@plugboard/core/host'
+import type { Output } from './output.ts'
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean'
@@ -8,6 +11,8 @@ export interface OptionSpec {
   readonly value?: string
   readonly choices?: readonly string[]
   readonly help: string
+  /** The value may be left out, and is empty then. */
+  readonly optional?: boolean
 }
 
 export interface VerbModule {
@@ -15,7 +20,7 @@ export interface VerbModule {
 }
 
 /** Loads a verb of src/board-verbs/, which opens the board and everything that comes with it. */
-export type LoadLive = (name: string) => Promise<VerbModule>
+export type LoadBoardVerb = (name: string) => Promise<VerbModule>
 
 export interface VerbSpec {
   readonly name: string
@@ -25,11 +30,46 @@ export interface VerbSpec {
   /** What follows the verb. */
   readonly usage: string
   readonly options?: Readonly<Record<string, OptionSpec>>
+  /** Options that the verb does not know are arguments of what it calls: `--key value` is `key=value`. */
+  readonly takesArguments?: 'tool' | 'prompt'
   /** What a positional is, for completion. */
   readonly completes?: 'server' | 'client' | 'shell' | 'project-server'
+  /** The forms that a word of `usage` may have, each with its meaning. */
+  readonly forms?: readonly (readonly [form: string, meaning: string])[]
   /** A line or two of example. */
   readonly examples?: readonly string[]
-  readonly load: (live: LoadLive) => Promise<VerbModule>
+  readonly load: (loadBoardVerb: LoadBoardVerb) => Promise<VerbModule>
+}
+
+/** A command line after parsing. */
+export interface Parsed {
+  /** Undefined for the bare command: the board. */
+  readonly verb: VerbSpec | undefined
+  readonly positionals: readonly string[]
+  /** What followed `--`, word by word. */
+  readonly rest: readonly string[]
+  readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+}
+
+export interface Invocation {
+  /** The table, for verbs that print about verbs. */
+  readonly verbs: readonly VerbSpec[]
+  /** Loads a verb that opens the board. */
+  readonly loadBoardVerb: LoadBoardVerb
+  readonly host: Host
+  readonly cwd: string
+  readonly output: Output
+  /** The verb and what follows it. */
+  readonly usage: string
+  readonly positionals: readonly string[]
+  readonly rest: readonly string[]
+  flag(name: string): boolean
+  option(name: string): string | undefined
+  options(name: string): readonly string[]
+  /** Reads every source; faults in files are reported on stderr, once. */
+  configuration(
+    options?: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> & { readonly again?: boolean },
+  ): Promise<Configuration>
 }
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -47,9 +87,17 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   timeout: { type: 'string', value: 'MS', help: 'how long a connect or a call may take' },
   'approve-project': { type: 'boolean', help: "trust this project's servers and its folder for this run" },
-  quiet: { type: 'boolean', short: 'q', help: 'no notes on stderr' },
+  quiet: { type: 'boolean', short: 'q', help: 'only errors on stderr' },
   verbose: { type: 'boolean', short: 'v', help: 'more notes on stderr' },
   'no-color': { type: 'boolean', help: 'plain text' },
   help: { type: 'boolean', short: 'h', help: 'show this help' },
   version: { type: 'boolean', short: 'V', help: 'print the version' },
+}
+
+/** What `plugboard help` explains besides verbs. */
+export const TOPICS = ['exit-codes'] as const
+export type Topic = (typeof TOPICS)[number]
+
+export function isTopic(word: unknown): word is Topic {
+  return TOPICS.some((topic) => topic === word)
 }

@@ -1,7 +1,8 @@
 // verbs.ts: the table of everything the command can do. Help, completion and parsing are made from it; a verb's
-// code is loaded only when it runs, because start-up time is a feature.
+// code is loaded only when it runs, because start-up time is a feature. The verbs of the group Use are in use-verbs.ts.
 import { OFFERED_TRANSPORTS } from '@plugboard/core/config/transport-traits'
 import type { OptionSpec, VerbSpec } from './spec.ts'
+import { USE_VERBS } from './use-verbs.ts'
 
 const SCOPE_OPTION: OptionSpec = {
   type: 'string',
@@ -12,11 +13,6 @@ const SCOPE_OPTION: OptionSpec = {
 }
 
 const NO_CONNECT: OptionSpec = { type: 'boolean', help: 'only read the files; start no server' }
-
-const SAMPLE: OptionSpec = {
-  type: 'boolean',
-  help: 'servers may ask for a model; you write its answers on the terminal',
-}
 
 const FORCE: OptionSpec = { type: 'boolean', short: 'f', help: 'replace a server that already exists' }
 
@@ -230,108 +226,6 @@ export const VERBS: readonly VerbSpec[] = [
     load: (live) => live('logout'),
   },
   {
-    name: 'tools',
-    group: 'Use',
-    summary: 'list the tools of the servers',
-    usage: '[SERVER]',
-    options: {
-      search: { type: 'string', value: 'QUERY', help: 'only the tools that match, best first' },
-      cost: { type: 'boolean', help: "show how many tokens of a model's context the definitions take" },
-      changes: { type: 'boolean', help: 'tools that changed since they were last used' },
-      accept: { type: 'boolean', help: 'show the changes and accept them' },
-      sample: SAMPLE,
-    },
-    completes: 'server',
-    examples: ['plugboard tools --search "read a file"'],
-    load: (live) => live('tools'),
-  },
-  {
-    name: 'call',
-    group: 'Use',
-    summary: 'call a tool',
-    usage: 'TOOL [KEY=VALUE | KEY:=JSON …]',
-    options: {
-      args: { type: 'string', value: 'JSON', help: 'the arguments as a JSON object; - reads it from stdin' },
-      full: {
-        type: 'boolean',
-        help: 'all of a long text on a terminal; a pipe and --json always get all of it',
-      },
-      sample: SAMPLE,
-    },
-    examples: [
-      'plugboard call codebase.search_code query=openBoard max_results=5',
-      `plugboard call mcp__files__read_file --args '{"path": "README.md"}'`,
-    ],
-    load: (live) => live('call'),
-  },
-  {
-    name: 'resources',
-    group: 'Use',
-    summary: 'list the resources of the servers',
-    usage: '[SERVER]',
-    completes: 'server',
-    load: (live) => live('resources'),
-  },
-  {
-    name: 'read',
-    group: 'Use',
-    summary: 'read a resource',
-    usage: 'SERVER URI',
-    options: {
-      output: { type: 'string', short: 'o', value: 'FILE', help: 'write it to a file; - is stdout' },
-    },
-    completes: 'server',
-    load: (live) => live('read'),
-  },
-  {
-    name: 'watch',
-    group: 'Use',
-    summary: 'print a line whenever a resource changes',
-    usage: 'SERVER URI',
-    options: { read: { type: 'boolean', help: 'read it again each time' } },
-    completes: 'server',
-    load: (live) => live('watch'),
-  },
-  {
-    name: 'prompts',
-    group: 'Use',
-    summary: 'list the prompts of the servers',
-    usage: '[SERVER]',
-    completes: 'server',
-    load: (live) => live('prompts'),
-  },
-  {
-    name: 'prompt',
-    group: 'Use',
-    summary: 'fill in a prompt',
-    usage: 'SERVER NAME [KEY=VALUE …]',
-    completes: 'server',
-    load: (live) => live('prompt'),
-  },
-  {
-    name: 'skills',
-    group: 'Use',
-    summary: 'list the skills of the servers',
-    usage: '[SERVER]',
-    completes: 'server',
-    load: (live) => live('skills'),
-  },
-  {
-    name: 'skill',
-    group: 'Use',
-    summary: 'read a skill and verify its files',
-    usage: 'SERVER NAME [FILE]',
-    options: {
-      output: { type: 'string', short: 'o', value: 'FILE', help: 'write it to a file; - is stdout' },
-    },
-    completes: 'server',
-    examples: [
-      'plugboard skill docs pdf-processing',
-      'plugboard skill docs pdf-processing references/FORMS.md',
-    ],
-    load: (live) => live('skill'),
-  },
-  {
     name: 'audit',
     group: 'Look',
     summary: 'list the calls, and the rule that allowed each',
@@ -342,114 +236,24 @@ export const VERBS: readonly VerbSpec[] = [
     },
     load: (live) => live('audit'),
   },
+  ...USE_VERBS,
   {
-    name: 'codebase',
-    group: 'Use',
-    summary: 'run the code search server alone, over stdio or HTTP',
-    usage: '',
+    name: 'generate',
+    group: 'More',
+    summary: "write TypeScript declarations of the servers' tools",
+    usage: 'types [SERVER…]',
     options: {
-      http: { type: 'boolean', help: 'serve HTTP on loopback instead of stdio' },
-      port: { type: 'string', value: 'N', help: 'the port (7331 when left out; 0 is any free one)' },
-      host: { type: 'string', value: 'ADDRESS', help: 'where to listen (127.0.0.1)' },
-      'token-file': {
+      output: {
         type: 'string',
+        short: 'o',
         value: 'FILE',
-        help: 'tokens of other users and machines, one per line',
+        help: 'the file to write (plugboard.d.ts); - is stdout',
       },
-      'no-auth': { type: 'boolean', help: 'require no token, on loopback only' },
-      root: { type: 'string', value: 'DIR', help: 'the folder to search' },
-      'allow-ignored': {
-        type: 'boolean',
-        help: 'also read ignored and hidden files and credentials by name',
-      },
-      threads: { type: 'string', value: 'N', help: 'worker threads for indexing, at most' },
-      model: { type: 'string', value: 'DIR', help: 'a folder with an ONNX sentence encoder, or none' },
-      'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },
-      'allow-host': { type: 'string', multiple: true, value: 'NAME', help: 'another host name to answer to' },
-      status: { type: 'boolean', help: 'print the state of the index' },
-      reindex: { type: 'boolean', help: 'build the index again' },
-      drop: { type: 'boolean', help: 'remove the index' },
+      check: { type: 'boolean', help: 'write nothing; exit with 1 when the file is out of date' },
     },
-    load: (live) => live('codebase'),
-  },
-  {
-    name: 'chat',
-    group: 'Use',
-    summary: 'talk to a model that has every tool',
-    usage: '[-p PROMPT]',
-    options: {
-      prompt: {
-        type: 'string',
-        short: 'p',
-        value: 'PROMPT',
-        help: 'one question, one answer (- reads stdin)',
-      },
-      model: { type: 'string', short: 'm', value: 'NAME', help: 'which model' },
-      'base-url': { type: 'string', value: 'URL', help: 'where the model is, e.g. a local server' },
-      api: {
-        type: 'string',
-        value: 'anthropic|openai',
-        choices: ['anthropic', 'openai'],
-        help: "the model's wire format, when its name does not say",
-      },
-      allow: {
-        type: 'string',
-        multiple: true,
-        value: 'RULE',
-        help: 'tools that run without a question in this run',
-      },
-      'max-turns': { type: 'string', value: 'N', help: 'requests to the model for one message, at most' },
-      record: { type: 'string', value: 'FILE', help: 'record the conversation in a file' },
-      replay: { type: 'string', value: 'FILE', help: 'replay a recording, without model and servers' },
-    },
-    examples: [
-      'ANTHROPIC_API_KEY=… plugboard chat',
-      'plugboard chat -p "Which tests are slow?" --json',
-      'plugboard chat --base-url http://127.0.0.1:11434/v1 --model qwen3',
-    ],
-    load: (live) => live('chat'),
-  },
-  {
-    name: 'serve',
-    group: 'Use',
-    summary: 'serve every server at one endpoint',
-    usage: '',
-    options: {
-      http: { type: 'boolean', help: 'serve HTTP on loopback instead of stdio' },
-      port: { type: 'string', value: 'N', help: 'the port (a free one when left out)' },
-      host: { type: 'string', value: 'ADDRESS', help: 'where to listen (127.0.0.1)' },
-      names: {
-        type: 'string',
-        value: 'mcp|server.tool|plain',
-        choices: ['mcp', 'server.tool', 'plain'],
-        help: 'how tools are named: mcp__server__tool, server.tool, or the plain name of the tool',
-      },
-      expose: { type: 'string', multiple: true, value: 'PATTERN', help: 'only this server or server.tool' },
-      ask: {
-        type: 'string',
-        value: 'client|elicit|deny',
-        choices: ['client', 'elicit', 'deny'],
-        help: 'calls that ask: the client decides, its user fills in a form, or they are denied',
-      },
-      'token-file': {
-        type: 'string',
-        value: 'FILE',
-        help: 'accepted tokens, one per line; changes take effect while it runs',
-      },
-      'drain-ms': {
-        type: 'string',
-        value: 'N',
-        help: 'how long running calls may go on after SIGTERM (10000)',
-      },
-      'no-auth': { type: 'boolean', help: 'require no token, on loopback only' },
-      'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },
-      'allow-host': { type: 'string', multiple: true, value: 'NAME', help: 'another host name to answer to' },
-    },
-    examples: [
-      'claude mcp add board -- plugboard serve',
-      'plugboard serve --http --port 7337 --expose codebase --expose github.get_*',
-    ],
-    load: (live) => live('serve'),
+    completes: 'server',
+    examples: ['plugboard generate types github -o src/tools.d.ts', 'plugboard generate types --check'],
+    load: (live) => live('generate'),
   },
   {
     name: 'config',

@@ -5,10 +5,9 @@ import { join, sep } from 'node:path'
 import { type BoardBehaviour, Cancelled, type LocalBoard, openBoard } from '@plugboard/core'
 import { type Configuration, neutralFolder, printable } from '@plugboard/core/config'
 import { startsCommand } from '@plugboard/core/config/transport-traits'
-import { InvalidInput } from '@plugboard/core/errors'
-import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from './context.ts'
 import { listenForInterrupt } from './shared/interrupt.ts'
+import { timeoutOption } from './shared/timeouts.ts'
 import { isTerminal } from './streams.ts'
 
 export interface OpenedBoard {
@@ -66,20 +65,4 @@ export async function configurationToStart(invocation: Invocation): Promise<Conf
   )
   await trustFolder(configuration, host, trusted)
   return trusted ? invocation.configuration({ again: true }) : configuration
-}
-
-export function timeoutOption(invocation: Invocation): number | undefined {
-  const text = invocation.option('timeout')
-  if (text === undefined) return undefined
-  const value = Number(text)
-  if (!Number.isInteger(value) || value <= 0 || value > 2 ** 31 - 1)
-    throw new InvalidInput(`--timeout "${text}" is not a number of milliseconds.`)
-  return value
-}
-
-/** How long one connect may take, and so how long showing the board may. */
-export function connectTimeout(invocation: Invocation): number {
-  const fromEnv = Number(invocation.host.env['MCP_TIMEOUT'])
-  const usual = Number.isInteger(fromEnv) && fromEnv > 0 ? fromEnv : CONNECT_LIMITS.timeoutMs
-  return timeoutOption(invocation) ?? usual
 }

@@ -1,6 +1,6 @@
 // index.ts: the public API of @plugboard/codebase, nothing else. Importing it is cheap: the protocol, the
 // parsers and the model are loaded when they are first used.
-import type { Transport } from '@modelcontextprotocol/server'
+import type { McpServerFactory, Transport } from '@modelcontextprotocol/server'
 import type { Codebase } from './codebase.ts'
 import type { HttpHandle, HttpOptions } from './transports/http.ts'
 import { linkedPair } from './transports/linked.ts'
@@ -86,28 +86,10 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
       return client
     },
     async serveStdio(streams) {
-      const [{ LineTransport }, { unstructuredWhenOld }] = await Promise.all([
-        import('./transports/stdio.ts'),
-        import('./transports/unstructured.ts'),
-      ])
-      const transport = new LineTransport(
-        (streams?.input ?? process.stdin) as import('node:stream').Readable,
-        (streams?.output ?? process.stdout) as import('node:stream').Writable,
-      )
       void code().then((codebase) => codebase.warmUp())
-      let settle: () => void = () => undefined
-      const closed = new Promise<void>((done) => {
-        settle = done
-      })
-      const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
-      const handle = serveStdio(factory, { transport: unstructuredWhenOld(transport) })
-      const inner = transport.onclose
-      transport.onclose = () => {
-        inner?.()
-        settle()
-      }
+      const handle = await serveStreams(factory, streams)
       closers.add(() => handle.close())
-      return { closed, close: () => handle.close() }
+      return handle
     },
     async serveHttp(http) {
       const { serveHttp } = await import('./transports/http.ts')
@@ -128,4 +110,30 @@ export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
       await (await loaded)?.close()
     },
   }
+}
+
+async function serveStreams(
+  factory: McpServerFactory,
+  streams: Parameters<CodebaseServer['serveStdio']>[0],
+): Promise<StdioHandle> {
+  const [{ LineTransport }, { unstructuredWhenOld }, { serveStdio }] = await Promise.all([
+    import('./transports/stdio.ts'),
+    import('./transports/unstructured.ts'),
+    import('@modelcontextprotocol/server/stdio'),
+  ])
+  const transport = new LineTransport(
+    (streams?.input ?? process.stdin) as import('node:stream').Readable,
+    (streams?.output ?? process.stdout) as import('node:stream').Writable,
+  )
+  let settle: () => void = () => undefined
+  const closed = new Promise<void>((done) => {
+    settle = done
+  })
+  const handle = serveStdio(factory, { transport: unstructuredWhenOld(transport) })
+  const inner = transport.onclose
+  transport.onclose = () => {
+    inner?.()
+    settle()
+  }
+  return { closed, close: () => handle.close() }
 }

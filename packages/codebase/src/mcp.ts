@@ -172,13 +172,8 @@ export const TOOL_NAMES = Object.keys(TOOLS) as readonly ToolName[]
 
 /** One server over the shared codebase. */
 export async function buildServer(code: Codebase): Promise<McpServer> {
-  const {
-    McpServer: Sdk,
-    ProtocolError,
-    ProtocolErrorCode,
-    ResourceTemplate,
-  } = await import('@modelcontextprotocol/server')
-  const server = new Sdk(
+  const sdk = await import('@modelcontextprotocol/server')
+  const server = new sdk.McpServer(
     { name: SERVICE, version: VERSION },
     {
       capabilities: { tools: {}, resources: {}, logging: {} },
@@ -187,6 +182,15 @@ export async function buildServer(code: Codebase): Promise<McpServer> {
     },
   )
   for (const name of TOOL_NAMES) register(server, code, name)
+  registerResources(server, code, sdk)
+  return server
+}
+
+function registerResources(
+  server: McpServer,
+  code: Codebase,
+  { ProtocolError, ProtocolErrorCode, ResourceTemplate }: typeof import('@modelcontextprotocol/server'),
+): void {
   server.registerResource(
     'search',
     'codebase://search',
@@ -234,7 +238,6 @@ export async function buildServer(code: Codebase): Promise<McpServer> {
       return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] }
     },
   )
-  return server
 }
 
 function register<Name extends ToolName>(server: McpServer, code: Codebase, name: Name): void {

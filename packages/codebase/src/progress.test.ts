@@ -2,8 +2,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from './codebase.ts'
+import { type Scratch, scratch, textQuery } from './fixtures/test-folders.ts'
 import { createCodebaseServer, type IndexProgress } from './index.ts'
-import { type Scratch, scratch, textQuery } from './test-support.ts'
 
 const FILES = 4500
 let tree: Scratch

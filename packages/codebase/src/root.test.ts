@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from './codebase.ts'
-import { type Scratch, scratch, textQuery } from './test-support.ts'
+import { type Scratch, scratch, textQuery } from './fixtures/test-folders.ts'
 
 describe('confinement to the root', () => {
   let outer: Scratch

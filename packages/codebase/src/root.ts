@@ -6,7 +6,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { CodebaseError, errno } from './errors.ts'
 import { FILE_LIMITS } from './limits.ts'
 
-export interface Place {
+export interface PathInRoot {
   /** With `/` between the names, whatever the system; empty for the root itself. */
   readonly relative: string
   readonly absolute: string
@@ -38,7 +38,7 @@ export class Root {
   }
 
   /** Checks the text of a path and follows its links; the result is inside the root. */
-  async find(given: string): Promise<Place> {
+  async find(given: string): Promise<PathInRoot> {
     const real = await this.real()
     const wanted = await this.#spelled(given, real)
     const absolute = resolve(real, wanted)
@@ -67,7 +67,7 @@ export class Root {
   }
 
   /** Opens a regular file for reading; the caller closes the handle. */
-  async open(given: string): Promise<Place & { readonly handle: FileHandle; readonly stats: Stats }> {
+  async open(given: string): Promise<PathInRoot & { readonly handle: FileHandle; readonly stats: Stats }> {
     const place = await this.find(given)
     const before = await lstat(place.absolute).catch(() => undefined)
     if (before?.isDirectory())
@@ -106,7 +106,7 @@ export class Root {
   }
 
   /** A folder on the way may have become a link between the check and the open: then the names lead elsewhere now. */
-  async #sameAsNamed(given: string, place: Place, stats: Stats): Promise<void> {
+  async #sameAsNamed(given: string, place: PathInRoot, stats: Stats): Promise<void> {
     const again = await realpath(place.absolute).catch(() => undefined)
     const named = again === undefined ? undefined : await lstat(again).catch(() => undefined)
     if (again !== place.absolute) throw outside(given)

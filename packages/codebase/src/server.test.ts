@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Scratch, scratch } from './fixtures/test-folders.ts'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from './index.ts'
-import { type Scratch, scratch } from './test-support.ts'
 
 const built = new URL('../dist/index.js', import.meta.url).href
 const TOOLS = [
@@ -59,7 +59,7 @@ describe('over stdio', { shuffle: false }, () => {
   })
   afterAll(() => child.kill('SIGKILL'))
 
-  const exchange = async (text: string): Promise<Record<string, unknown>> => {
+  const sendLine = async (text: string): Promise<Record<string, unknown>> => {
     child.stdin.write(`${text}\n`)
     const end = Date.now() + 15_000
     while (lines.length === 0) {
@@ -73,23 +73,23 @@ describe('over stdio', { shuffle: false }, () => {
   }
 
   it('speaks the handshake of 2024-11-05 line by line, with an error for every wrong message', async () => {
-    expect(await exchange('not json')).toMatchObject({ id: null, error: { code: -32700 } })
-    expect(await exchange('[]')).toMatchObject({ error: { code: -32600 } })
-    expect(await exchange('{"jsonrpc":"1.0","id":1,"method":"x"}')).toMatchObject({ error: { code: -32600 } })
-    expect(await exchange('{"jsonrpc":"2.0","id":1,"method":"tools/list"}')).toMatchObject({
+    expect(await sendLine('not json')).toMatchObject({ id: null, error: { code: -32700 } })
+    expect(await sendLine('[]')).toMatchObject({ error: { code: -32600 } })
+    expect(await sendLine('{"jsonrpc":"1.0","id":1,"method":"x"}')).toMatchObject({ error: { code: -32600 } })
+    expect(await sendLine('{"jsonrpc":"2.0","id":1,"method":"tools/list"}')).toMatchObject({
       id: 1,
       error: { code: -32000 },
     })
-    expect(await exchange('{"jsonrpc":"2.0","id":1.5,"method":"ping"}')).toMatchObject({
+    expect(await sendLine('{"jsonrpc":"2.0","id":1.5,"method":"ping"}')).toMatchObject({
       id: null,
       error: { code: -32600 },
     })
     // An incomplete initialize is refused and does not count as the only one allowed.
-    expect(await exchange('{"jsonrpc":"2.0","id":1,"method":"initialize"}')).toMatchObject({
+    expect(await sendLine('{"jsonrpc":"2.0","id":1,"method":"initialize"}')).toMatchObject({
       id: 1,
       error: { code: -32602, message: expect.stringContaining('params.protocolVersion') },
     })
-    const hello = await exchange(
+    const hello = await sendLine(
       '{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"old","version":"1"}}}',
     )
     expect(hello).toMatchObject({
@@ -97,11 +97,11 @@ describe('over stdio', { shuffle: false }, () => {
       result: { protocolVersion: '2024-11-05', serverInfo: { name: 'plugboard-codebase' } },
     })
     child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-    expect(await exchange('{"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}')).toMatchObject({
+    expect(await sendLine('{"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}')).toMatchObject({
       id: 3,
       error: { code: -32000 },
     })
-    const { result } = (await exchange('{"jsonrpc":"2.0","id":"four","method":"tools/list"}')) as {
+    const { result } = (await sendLine('{"jsonrpc":"2.0","id":"four","method":"tools/list"}')) as {
       result: { tools: { name: string }[] }
     }
     expect(result.tools.map(({ name }) => name)).toEqual(TOOLS)
@@ -113,18 +113,18 @@ describe('over stdio', { shuffle: false }, () => {
       '"resources/read","params":{"uri":"codebase://file/no-such-file"}',
       '"resources/read","params":{"uri":"codebase://file/%2e%2e%2fother"}',
     ])
-      expect(await exchange(`{"jsonrpc":"2.0","id":8,"method":${wrong}}`), wrong).toMatchObject({
+      expect(await sendLine(`{"jsonrpc":"2.0","id":8,"method":${wrong}}`), wrong).toMatchObject({
         id: 8,
         error: { code: -32602 },
       })
-    expect(await exchange('{"jsonrpc":"2.0","id":5,"method":"no/such"}')).toMatchObject({
+    expect(await sendLine('{"jsonrpc":"2.0","id":5,"method":"no/such"}')).toMatchObject({
       error: { code: -32601 },
     })
     expect(
-      await exchange('{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"nope"}}'),
+      await sendLine('{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"nope"}}'),
     ).toMatchObject({ error: { code: -32602 } })
     expect(
-      await exchange(
+      await sendLine(
         '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search_code","arguments":{"query":"hello"}}}',
       ),
     ).toEqual({

@@ -2,6 +2,7 @@
 import type { IndexPhase } from './index/text-index.ts'
 import type { EmbeddingChoice } from './semantic/choice.ts'
 import type { Coverage, SemanticHit, SemanticMode } from './semantic/semantic-query.ts'
+import type { ChunkInfo } from './semantic/unindexed.ts'
 
 export interface CodebaseOptions {
   /** The searched folder; nothing outside it is ever read. */
@@ -51,16 +52,6 @@ export interface CodebaseStatus {
     readonly problem?: string
   }
   readonly cache: { readonly folder: string; readonly bytes: number }
-}
-
-export interface ChunkInfo {
-  readonly start_line: number
-  readonly end_line: number
-  readonly kind: string
-  readonly name?: string
-  readonly within?: readonly string[]
-  readonly language: string
-  readonly text: string
 }
 
 export interface FileChunks {

@@ -180,7 +180,7 @@ describe('a change of configuration', () => {
     await until('it is up again', () => stateOf(made).raw === 'connected')
   })
 
-  it('connects nothing on a board that nobody has used yet', async () => {
+  it('connects nothing on a board that is not used yet', async () => {
     const raw = fixture('raw', 'raw')
     const made = await board({})
     await made.link.apply([raw.server])

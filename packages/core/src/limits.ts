@@ -88,6 +88,8 @@ export const CONNECT_LIMITS = {
 
 export const STDIO_LIMITS = {
   lineBytes: 64 * MIB,
+  /** A server that writes this much at a time waits for the next turn of the event loop, so that others are read too. */
+  turnBytes: 32 * KIB,
   interruptAfterMs: 0,
   terminateAfterMs: 100,
   killAfterMs: 400,
@@ -144,6 +146,8 @@ export const HTTP_LIMITS = {
   retryAfterMs: 10 * SECOND,
   /** The DELETE that ends a session. */
   goodbyeMs: SECOND,
+  /** Redirects of one request that are followed, all within the origin. */
+  redirects: 5,
   resumeAttempts: 3,
   resumeDelayMs: SECOND,
   resumeMaxDelayMs: 30 * SECOND,

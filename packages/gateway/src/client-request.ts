@@ -1,11 +1,15 @@
 // client-request.ts: a client of the gateway as the other files see it: how to notify and ask it, and one request of it.
 // How messages travel is left to the transports.
 import { JsonRpcError } from '@plugboard/core'
+import type { Exposure } from './access/exposure.ts'
 import { type ClientCapabilities, type Era, type Id, type Json, RPC } from './json-rpc.ts'
+import type { ToolRef } from './views/views.ts'
 
 export interface Client {
   readonly id: string
   readonly era: Era
+  /** What it sees; it learns nothing about the rest. */
+  readonly exposure: Exposure
   readonly capabilities: ClientCapabilities
   /** The client wants log messages from this level on; none when undefined. */
   readonly logLevel: string | undefined
@@ -20,14 +24,21 @@ export interface ClientRequest {
   readonly signal: AbortSignal
   /** Sends a notification about this request. */
   notify(method: string, params: Json): void
-  /** Throws when the HTTP headers contradict the body of a tool call; called once the tool is known. */
-  readonly vet?: (params: Json) => void
+  /** Throws when the HTTP headers contradict the arguments of a tool call; called once the tool is known. */
+  checkHeaders?(tool: ToolRef, args: unknown): void
   /** Sends a request to the client on behalf of this one. */
   ask(method: string, params: Json, signal: AbortSignal, origin?: Origin): Promise<Json>
   /** True while the client is not waiting for this request: it was asked a question, or its connection broke. */
   away?(): boolean
   /** The server whose question this request answers; no other server may get it. */
   readonly resumes?: string
+}
+
+/** The connection that a response goes to, where it can break before the response is sent. */
+export interface ResponseConnection {
+  readonly gone: boolean
+  /** Called once, when the client has left and will not come back for the response. */
+  onGone: (() => void) | undefined
 }
 
 /** Where a question comes from: a server of 2026-07-28 names it, and can be asked again with its own state. */
@@ -40,6 +51,6 @@ export interface Origin {
 /** The call that was to carry a question to its client ended before the client saw it. */
 export class CallEnded extends JsonRpcError {
   constructor() {
-    super(RPC.internal, 'The call that could have brought this question to its client is over.')
+    super(RPC.internal, 'The call that could have carried this question to its client is over.')
   }
 }

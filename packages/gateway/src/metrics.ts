@@ -5,15 +5,33 @@ const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60] as const
 
 export type RequestOutcome = 'ok' | 'tool_error' | 'error' | 'cancelled'
 
-interface Durations {
+const OUTCOMES: readonly RequestOutcome[] = ['ok', 'tool_error', 'error', 'cancelled']
+
+interface MethodCounts {
+  readonly outcomes: Record<RequestOutcome, number>
   readonly buckets: number[]
   sum: number
   count: number
 }
 
+/** A request that was counted when it started, and is counted once more when it ends. */
+export class CountedRequest {
+  readonly #metrics: Metrics
+  readonly #method: string
+  readonly #started = performance.now()
+
+  constructor(metrics: Metrics, method: string) {
+    this.#metrics = metrics
+    this.#method = method
+  }
+
+  ended(outcome: RequestOutcome): void {
+    this.#metrics.ended(this.#method, outcome, (performance.now() - this.#started) / 1000)
+  }
+}
+
 export class Metrics {
-  readonly #requests = new Map<string, number>()
-  readonly #durations = new Map<string, Durations>()
+  readonly #methods = new Map<string, MethodCounts>()
   #inFlight = 0
   #refused = 0
 
@@ -21,16 +39,29 @@ export class Metrics {
     return this.#inFlight
   }
 
-  /** Counts a request of a known method until the response says how it went. */
-  started(method: string): (outcome: RequestOutcome) => void {
-    const at = performance.now()
+  /** Counts a request of a known method. */
+  started(method: string): CountedRequest {
     this.#inFlight++
-    return (outcome) => {
-      this.#inFlight--
-      const key = `method="${method}",outcome="${outcome}"`
-      this.#requests.set(key, (this.#requests.get(key) ?? 0) + 1)
-      this.#observe(method, (performance.now() - at) / 1000)
+    return new CountedRequest(this, method)
+  }
+
+  ended(method: string, outcome: RequestOutcome, seconds: number): void {
+    this.#inFlight--
+    let counts = this.#methods.get(method)
+    if (!counts) {
+      counts = {
+        outcomes: { ok: 0, tool_error: 0, error: 0, cancelled: 0 },
+        buckets: BUCKETS_SECONDS.map(() => 0),
+        sum: 0,
+        count: 0,
+      }
+      this.#methods.set(method, counts)
     }
+    counts.outcomes[outcome]++
+    counts.sum += seconds
+    counts.count++
+    for (let at = BUCKETS_SECONDS.length - 1; at >= 0 && seconds <= (BUCKETS_SECONDS[at] ?? 0); at--)
+      counts.buckets[at] = (counts.buckets[at] ?? 0) + 1
   }
 
   /** A request that was refused before it was dispatched. */
@@ -40,7 +71,10 @@ export class Metrics {
 
   print(gauges: Readonly<Record<string, number>>, states: Readonly<Record<string, number>>): string {
     const lines = ['# TYPE plugboard_requests_total counter']
-    for (const [labels, count] of this.#requests) lines.push(`plugboard_requests_total{${labels}} ${count}`)
+    for (const [method, { outcomes }] of this.#methods)
+      for (const outcome of OUTCOMES)
+        if (outcomes[outcome] > 0)
+          lines.push(`plugboard_requests_total{method="${method}",outcome="${outcome}"} ${outcomes[outcome]}`)
     lines.push('# TYPE plugboard_refused_total counter', `plugboard_refused_total ${this.#refused}`)
     lines.push('# TYPE plugboard_in_flight gauge', `plugboard_in_flight ${this.#inFlight}`)
     for (const [name, value] of Object.entries(gauges))
@@ -49,7 +83,7 @@ export class Metrics {
     for (const [state, count] of Object.entries(states))
       lines.push(`plugboard_servers{state="${state}"} ${count}`)
     lines.push('# TYPE plugboard_request_seconds histogram')
-    for (const [method, { buckets, sum, count }] of this.#durations) {
+    for (const [method, { buckets, sum, count }] of this.#methods) {
       for (const [at, le] of BUCKETS_SECONDS.entries())
         lines.push(`plugboard_request_seconds_bucket{method="${method}",le="${le}"} ${buckets[at] ?? 0}`)
       lines.push(`plugboard_request_seconds_bucket{method="${method}",le="+Inf"} ${count}`)
@@ -57,14 +91,5 @@ export class Metrics {
       lines.push(`plugboard_request_seconds_count{method="${method}"} ${count}`)
     }
     return `${lines.join('\n')}\n`
-  }
-
-  #observe(method: string, seconds: number): void {
-    const known = this.#durations.get(method) ?? { buckets: BUCKETS_SECONDS.map(() => 0), sum: 0, count: 0 }
-    this.#durations.set(method, known)
-    known.sum += seconds
-    known.count++
-    for (const [at, le] of BUCKETS_SECONDS.entries())
-      if (seconds <= le) known.buckets[at] = (known.buckets[at] ?? 0) + 1
   }
 }

@@ -86,5 +86,5 @@ it('forgets a client that leaves during the handshake', async () => {
   setTimeout(() => leaving.abort(), 300)
   await expect(handshake).rejects.toThrow()
   expect((await staying).status).toBe(200)
-  await until(() => gateway.feed.listeners === 1)
+  await until(() => gateway.notifications.listeners === 1)
 })

@@ -44,7 +44,7 @@ export class Ledger {
   ran(line: string): void {
     const nonce = line.slice('write '.length)
     const write = this.#writes.get(nonce)
-    if (!write) this.#violation(`a write that nobody asked for, or long ago: ${nonce}`)
+    if (!write) this.#violation(`a write that was not asked for, or long ago: ${nonce}`)
     else if (++write.ran > 1)
       this.#violation(`the write ${nonce} ran ${write.ran} times; it ended with ${write.outcome}`)
   }

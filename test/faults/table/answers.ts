@@ -24,7 +24,7 @@ export const ANSWERS: readonly Fault[] = [
       async ({ noted, server, check }) => {
         // Over HTTP the end of a request's stream says it in the modern era.
         const word = server().protocolVersion === '2026-07-28' && noted('seen').includes('hung up')
-        check(word || noted('seen').includes('notifications/cancelled'), 'nobody told it')
+        check(word || noted('seen').includes('notifications/cancelled'), 'it was not told')
       },
     ],
   }),
@@ -71,13 +71,18 @@ export const ANSWERS: readonly Fault[] = [
       async ({ text, check }) => check((await text('odd')) === 'first', 'the second answer was taken'),
     ],
   }),
-  odd('answers ids that nobody asked', 'ids of every JSON type before the right one', 'answers-unknown-ids', {
-    call: 'ok',
-    also: [
-      'the right one counts',
-      async ({ text, check }) => check((await text('odd')) === 'yours', 'it was crossed'),
-    ],
-  }),
+  odd(
+    'answers ids that were not asked',
+    'ids of every JSON type before the right one',
+    'answers-unknown-ids',
+    {
+      call: 'ok',
+      also: [
+        'the right one counts',
+        async ({ text, check }) => check((await text('odd')) === 'yours', 'it was crossed'),
+      ],
+    },
+  ),
   odd('gives the id back as a text', '"7" for 7', 'answers-as-string-id', { call: 'ok' }),
   odd('an error without an id', 'id null', 'answers-error-without-id', {
     call: { stdio: 'TIMEOUT', ws: 'TIMEOUT', sse: 'TIMEOUT', http: ['TIMEOUT', 'IO_ERROR'] },
@@ -135,7 +140,7 @@ export const ANSWERS: readonly Fault[] = [
       },
     ],
   }),
-  odd('progress of nobody', 'progress with foreign tokens, never an answer', 'progress-of-others', {
+  odd('progress of no request', 'progress with foreign tokens, never an answer', 'progress-of-others', {
     call: 'TIMEOUT',
   }),
   odd('progress of the wrong types', 'texts and nulls for numbers', 'progress-odd', { call: 'ok' }),

@@ -56,7 +56,7 @@ export const LINE: readonly Fault[] = [
   },
   {
     name: 'half-open',
-    how: 'what we send is swallowed, nothing comes, nobody hangs up',
+    how: 'what we send is swallowed, nothing comes, the connection stays open',
     on: REMOTE,
     line: { mode: 'half-open' },
     timeoutMs: 600,

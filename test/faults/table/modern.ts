@@ -96,7 +96,7 @@ const LISTENING: readonly Fault[] = [
     },
   ),
   odd(
-    'acknowledges what nobody asked',
+    'acknowledges what was not asked',
     'foreign subscription ids of every type',
     'listen-acknowledges-others',
     {
@@ -114,7 +114,7 @@ const LISTENING: readonly Fault[] = [
           const asked = () => noted('seen').filter((line) => line === 'subscriptions/listen').length
           for (let waited = 0; asked() < 2 && waited < 8000; waited += 50)
             await new Promise((done) => setTimeout(done, 50))
-          check(asked() >= 2, 'nobody listened again')
+          check(asked() >= 2, 'the client did not listen again')
           await board.ready()
         },
       ],

@@ -57,7 +57,7 @@ const UPS: readonly Fault[] = [
   { name: 'headers of 200 kB', how: 'as said', on: WEB_KINDS, behaviour: 'headers-huge', up: failed },
   {
     name: 'redirects to another origin',
-    how: '307 to somebody else, with our headers in hand',
+    how: '307 to another host, with our headers in hand',
     on: WEB_KINDS,
     behaviour: 'redirect-elsewhere',
     quick: true,

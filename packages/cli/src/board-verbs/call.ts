@@ -1,67 +1,64 @@
 // call: one tool, once. Its arguments are typed by the tool's own schema; progress and questions are shown on a
 // terminal, and Ctrl-C reaches the server before the command ends.
-import type { Board, Tool, ToolResult } from '@plugboard/core'
-import { InvalidInput, isPlugboardError } from '@plugboard/core/errors'
+import type { Board, CallContext, Tool, ToolResult } from '@plugboard/core'
+import { isPlugboardError } from '@plugboard/core/errors'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
 import { nearest } from '@plugboard/core/text/nearest'
 import type { Invocation } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 import { readArguments, unknownArguments } from '../shared/arguments.ts'
 import { callJson, pipedText, shownText } from '../shared/call-output.ts'
+import { type CallTarget, callTarget, onlyToolNamed } from '../shared/call-target.ts'
+import { noteAbsent } from '../shared/missing-servers.ts'
 import { forStdout, oneLine } from '../shared/sanitize.ts'
-import { readStdin } from '../shared/stdin.ts'
+import { argumentFiles, readStdin } from '../shared/stdin.ts'
+import { connectTimeout, timeoutOption } from '../shared/timeouts.ts'
+import { GLOBAL_OPTIONS } from '../spec.ts'
 import { isTerminal } from '../streams.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
+import { type OpenedBoard, withBoard } from '../with-board.ts'
+import { addAdHocServer } from './ad-hoc-server.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const [name, ...typed] = [...invocation.positionals, ...invocation.rest]
-  if (name === undefined)
-    throw new InvalidInput('TOOL is missing.', { hint: 'Run `plugboard tools` to see the names.' })
+  const words = [...invocation.positionals, ...invocation.rest]
+  const { servers } = await invocation.configuration()
+  const target = callTarget(
+    words,
+    servers.map(({ name }) => name),
+  )
+  const adHoc = target.kind === 'ad-hoc' ? await addAdHocServer(invocation, target.server) : undefined
   const given = invocation.option('args')
+  const usesStdin = given === '-' || target.typed.some((word) => word.endsWith('=@-'))
   const text = given === '-' ? await readStdin(TOOL_LIMITS.argumentBytes) : given
   const line = new ProgressLine(invocation.output)
-  const prompts = given === '-' ? {} : userPromptOptions(invocation, line)
+  const prompts = usesStdin ? {} : userPromptOptions(invocation, line)
   return withBoard(
     invocation,
-    async ({ board, signal }) => {
+    async (opened) => {
+      const { board, signal } = opened
       let tool: Tool | undefined
       try {
-        tool = await board.tool(name, { signal })
-        const args = readArguments(typed, text, tool.inputJsonSchema)
+        tool = await findTarget(invocation, opened, target, adHoc)
+        const args = await readArguments({
+          words: target.typed,
+          given: text,
+          schema: tool.inputJsonSchema,
+          readFile: argumentFiles(invocation.cwd, TOOL_LIMITS.argumentBytes),
+          options: ownOptions(invocation),
+        })
         noteStrangers(invocation, args, tool)
         await noteChange(invocation, board, tool)
         line.start(`${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`)
         const started = performance.now()
-        const timeoutMs = timeoutOption(invocation)
-        const result = await board.call(tool.name, args, {
-          caller: 'user',
-          signal,
-          onProgress: (progress) => line.progress(progress),
-          ...(timeoutMs !== undefined && { timeoutMs }),
-          // Only a user at a terminal gets shortened output.
-          ...((invocation.flag('full') || invocation.output.json || !isTerminal(1)) && {
-            maxResultChars: Number.POSITIVE_INFINITY,
-            keepAnswer: true,
-          }),
-        })
+        const result = await board.call(tool.name, args, callContext(invocation, signal, line))
         line.end()
         show(invocation, tool, result, performance.now() - started)
         return result.isError ? EXIT.toolError : EXIT.done
       } catch (error) {
         line.end()
         if (isPlugboardError(error) && error.code === 'CANCELLED') await flushCancellation(board, tool)
-        if (
-          isPlugboardError(error) &&
-          error.code === 'TOOL_NOT_FOUND' &&
-          error.server &&
-          !prompts.elicit &&
-          !isSlip(name, board)
-        )
-          invocation.output.note(
-            'Some servers hide tools when there is no terminal on which the user can answer their questions.',
-          )
+        noteHiddenTools(invocation, board, target, error, prompts.elicit !== undefined)
         throw error
       }
     },
@@ -69,11 +66,65 @@ export async function run(invocation: Invocation): Promise<number> {
   )
 }
 
+/** The tool that the words name; of a bare name, the one server that has it. */
+async function findTarget(
+  invocation: Invocation,
+  opened: OpenedBoard,
+  target: CallTarget,
+  adHoc: string | undefined,
+): Promise<Tool> {
+  const { board, signal } = opened
+  if (target.kind === 'named') return await board.tool(target.name, { signal })
+  if (target.kind === 'ad-hoc') return await board.tool(`${adHoc}.${target.tool}`, { signal })
+  await board.ready({ signal, timeoutMs: connectTimeout(invocation) })
+  try {
+    return onlyToolNamed(board, target.tool)
+  } catch (error) {
+    noteAbsent(invocation, board)
+    throw error
+  }
+}
+
+function callContext(invocation: Invocation, signal: AbortSignal, line: ProgressLine): CallContext {
+  const timeoutMs = timeoutOption(invocation)
+  return {
+    caller: 'user',
+    signal,
+    onProgress: (progress) => line.progress(progress),
+    // What the user typed is the limit: progress does not extend it.
+    ...(timeoutMs !== undefined && { timeoutMs, totalMs: timeoutMs }),
+    // Only a user at a terminal gets shortened output.
+    ...((invocation.flag('full') || invocation.output.json || !isTerminal(1)) && {
+      maxResultChars: Number.POSITIVE_INFINITY,
+      keepAnswer: true,
+    }),
+  }
+}
+
+function ownOptions({ verbs }: Invocation): readonly string[] {
+  const verb = verbs.find(({ name }) => name === 'call')
+  return Object.keys({ ...GLOBAL_OPTIONS, ...verb?.options })
+}
+
+function noteHiddenTools(
+  invocation: Invocation,
+  board: Board,
+  target: CallTarget,
+  error: unknown,
+  canAsk: boolean,
+): void {
+  if (!isPlugboardError(error) || error.code !== 'TOOL_NOT_FOUND' || !error.server || canAsk) return
+  if (isSlip(target.kind === 'named' ? target.name : target.tool, board)) return
+  invocation.output.note(
+    'Some servers hide tools when there is no terminal on which the user can answer their questions.',
+  )
+}
+
 /** Whether the name is nearly that of a known tool. */
 function isSlip(name: string, board: Board): boolean {
   const names = board
     .tools()
-    .flatMap(({ name, mcpInfo }) => [name, `${mcpInfo.serverName}.${mcpInfo.toolName}`])
+    .flatMap(({ name, mcpInfo }) => [name, mcpInfo.toolName, `${mcpInfo.serverName}.${mcpInfo.toolName}`])
   return nearest(name, names) !== undefined
 }
 

@@ -3,8 +3,8 @@ import { findResolution, maskEntry } from '@plugboard/core/config'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { getAsText } from '../servers.ts'
+import { snapshotRow } from '../shared/server-rows.ts'
 import { withBoard } from '../with-board.ts'
-import { snapshotRow } from './list.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])

@@ -1,11 +1,12 @@
 // list with a board: connects every enabled server and shows the result, growing on a terminal as answers arrive.
-import type { Board, ServerSnapshot } from '@plugboard/core'
 import { cursor, withoutCodes } from '../colors.ts'
 import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { hiddenNote, listAsData, mayAdd, rowsAsText, type ServerRow } from '../servers.ts'
+import { rowsOf } from '../shared/server-rows.ts'
+import { connectTimeout } from '../shared/timeouts.ts'
 import { canRedraw, columnsOf, screenRows, write } from '../streams.ts'
-import { connectTimeout, withBoard } from '../with-board.ts'
+import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const { output } = invocation
@@ -30,31 +31,6 @@ export async function run(invocation: Invocation): Promise<number> {
     if (note && !output.json) output.note(note)
     return EXIT.done
   })
-}
-
-export function rowsOf(board: Board): ServerRow[] {
-  return board.servers().map(snapshotRow)
-}
-
-export function snapshotRow(server: ServerSnapshot): ServerRow {
-  const { name, scope, source, type, state, tools, resources, prompts } = server
-  const { stage, error, reason, protocolVersion, connectMs, serverInfo } = server
-  return {
-    name,
-    scope,
-    source,
-    type,
-    state,
-    ...(stage && { stage }),
-    ...(error && { error: error.message, code: error.code, ...(error.hint && { hint: error.hint }) }),
-    ...(reason && { reason }),
-    tools,
-    resources,
-    prompts,
-    ...(protocolVersion && { protocolVersion }),
-    ...(connectMs !== undefined && { connectMs: Math.round(connectMs) }),
-    ...(serverInfo && { serverInfo }),
-  }
 }
 
 /** The command ends here, and with it the attempt: a server that has not answered by now has failed for this run. */

@@ -1,11 +1,14 @@
 // prompt: one prompt with its arguments filled in, as the messages it makes.
 import { InvalidInput } from '@plugboard/core/errors'
+import { TOOL_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { readTexts } from '../shared/arguments.ts'
 import { forStdout, oneLine } from '../shared/sanitize.ts'
+import { argumentFiles } from '../shared/stdin.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
+import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server, name, ...typed] = [...invocation.positionals, ...invocation.rest]
@@ -13,7 +16,7 @@ export async function run(invocation: Invocation): Promise<number> {
     throw new InvalidInput(`${server === undefined ? 'SERVER' : 'NAME'} is missing.`, {
       hint: 'Run `plugboard prompts` to see the names.',
     })
-  const args = readTexts(typed)
+  const args = await readTexts(typed, argumentFiles(invocation.cwd, TOOL_LIMITS.argumentBytes))
   const { output } = invocation
   return withBoard(
     invocation,

@@ -5,9 +5,10 @@ import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { writeTarget } from '../shared/output-file.ts'
 import { forStdout } from '../shared/sanitize.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
 import { writeBytes } from '../streams.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
-import { timeoutOption, withBoard } from '../with-board.ts'
+import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server = '', name = '', file] = words(invocation, ['SERVER', 'NAME', 'FILE'], 1)

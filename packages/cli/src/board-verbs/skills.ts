@@ -1,28 +1,25 @@
 // skills: the skills that servers offer, by name and description. It reads no skill.
-import { type Invocation, words } from '../context.ts'
-import { EXIT, table } from '../output.ts'
-import { allServers } from '../shared/missing-servers.ts'
+import type { Invocation } from '../context.ts'
+import { table } from '../output.ts'
 import { oneLine } from '../shared/sanitize.ts'
-import { withBoard } from '../with-board.ts'
+import { listOffered } from './offered-list.ts'
 
-export async function run(invocation: Invocation): Promise<number> {
-  const [server] = words(invocation, ['SERVER'], 1)
-  const { output } = invocation
-  return withBoard(invocation, async (opened) => {
-    const { board, signal } = opened
-    if (server === undefined) await allServers(invocation, opened)
-    const skills = await board.skills({ server, signal })
-    output.result({ skills }, () =>
-      table(
-        skills.map(({ server: of, name, description, files }) => [
-          of,
-          output.color.bold(oneLine(name, 64)),
-          files ? `${files.length} file${files.length === 1 ? '' : 's'}` : 'unlisted files',
-          output.color.dim(oneLine(description, 90)),
-        ]),
-      ),
-    )
-    if (skills.length === 0 && !output.json) output.note('No skills.')
-    return EXIT.done
+export function run(invocation: Invocation): Promise<number> {
+  return listOffered(invocation, {
+    kind: 'skills',
+    async print({ board, signal }, server, output) {
+      const skills = await board.skills({ server, signal })
+      output.result({ skills }, () =>
+        table(
+          skills.map(({ server: of, name, description, files }) => [
+            of,
+            output.color.bold(oneLine(name, 64)),
+            files ? `${files.length} file${files.length === 1 ? '' : 's'}` : 'unlisted files',
+            output.color.dim(oneLine(description, 90)),
+          ]),
+        ),
+      )
+      return skills.length
+    },
   })
 }

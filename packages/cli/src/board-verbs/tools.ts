@@ -1,19 +1,32 @@
 // tools: the tools of every server, by the names that models and `call` use.
 import type { Board, Tool } from '@plugboard/core'
+import { nearest } from '@plugboard/core/text/nearest'
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
+import { isAdHoc, onlyToolNamed } from '../shared/call-target.ts'
 import { allServers } from '../shared/missing-servers.ts'
 import { oneLine } from '../shared/sanitize.ts'
 import { signatureOf } from '../shared/signature.ts'
+import { toolView } from '../shared/tool-view.ts'
+import { textColumns } from '../shared/wrap.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
+import { addAdHocServer } from './ad-hoc-server.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
-  const [server] = words(invocation, ['SERVER'], 1)
+  const given = words(invocation, ['SERVER', 'TOOL'], 2)
+  const { servers } = await invocation.configuration()
+  const asked = await askedFor(
+    invocation,
+    given,
+    servers.map(({ name }) => name),
+  )
+  const { server, tool } = asked
   return withBoard(
     invocation,
     async (opened) => {
+      if (tool !== undefined) return showOne(invocation, opened, asked)
       await connect(invocation, opened, server)
       if (invocation.flag('changes') || invocation.flag('accept'))
         return reviewChanges(invocation, opened, server)
@@ -25,6 +38,54 @@ export async function run(invocation: Invocation): Promise<number> {
     },
     userPromptOptions(invocation),
   )
+}
+
+interface Asked {
+  readonly server?: string | undefined
+  readonly tool?: string
+  /** The name of a tool alone, without its server. */
+  readonly bare?: boolean
+}
+
+/** All tools, those of one server, or one tool: `server.tool`, `server tool` or a bare name. */
+async function askedFor(
+  invocation: Invocation,
+  [first, second]: readonly string[],
+  servers: readonly string[],
+): Promise<Asked> {
+  if (first === undefined) return {}
+  const isTool = first.startsWith('mcp__') || servers.some((server) => first.startsWith(`${server}.`))
+  if (isTool && second === undefined) return { tool: first }
+  if (isAdHoc(first)) {
+    const server = await addAdHocServer(invocation, first)
+    return { server, ...(second !== undefined && { tool: second }) }
+  }
+  if (second !== undefined) return { server: first, tool: second }
+  // A word that is close to a server's name is more likely a slip than a tool.
+  if (servers.includes(first) || first.includes('.') || nearest(first, servers) !== undefined)
+    return { server: first }
+  return { tool: first, bare: true }
+}
+
+async function showOne(
+  invocation: Invocation,
+  opened: OpenedBoard,
+  { server, tool: name = '', bare = false }: Asked,
+): Promise<number> {
+  const { output } = invocation
+  const { board, signal } = opened
+  if (bare) await allServers(invocation, opened)
+  // A server that does not exist is the error, not a tool of it.
+  if (server !== undefined) await board.toolsOf(server, { signal })
+  const tool = bare
+    ? onlyToolNamed(board, name)
+    : await board.tool(server === undefined ? name : `${server}.${name}`, { signal })
+  output.result({ tools: [toolRow(tool)] }, () => {
+    const { bold } = output.color
+    const head = [bold(spelling(tool)), marks(tool, output.color), titleOf(tool)].filter(Boolean).join('  ')
+    return toolView(tool, head, textColumns(), output.color)
+  })
+  return EXIT.done
 }
 
 /** A server that is named must connect; of all of them, those that do are shown. */

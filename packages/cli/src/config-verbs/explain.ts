@@ -105,34 +105,14 @@ function asText(
   values: boolean,
   color: Colors,
 ): string {
-  const { bold, green, dim, red, yellow } = color
+  const { bold, red } = color
   const { server } = resolution
   const lines = [bold(resolution.name)]
   const section = (title: string, body: readonly string[]) => {
     if (body.length > 0) lines.push('', bold(title), ...body)
   }
-  section(
-    'Defined in',
-    table(
-      resolution.contenders.map((contender) => {
-        const { definition, verdict } = contender
-        const won = verdict.kind === 'winner'
-        const at = `${shortPath(definition.source.file)}${definition.line ? `:${definition.line}` : ''}`
-        const mark = won ? green('✔') : verdict.kind === 'invalid' ? red('✘') : dim('·')
-        const fate = won ? green(whyOf(contender)) : dim(whyOf(contender))
-        return [`  ${mark} ${definition.source.scope}`, at, fate]
-      }),
-    ).split('\n'),
-  )
-  section(
-    'Faults',
-    resolution.contenders.flatMap(({ definition }) =>
-      definition.faults.map(
-        (fault) =>
-          `  ${fault.severity === 'error' ? red('error') : yellow('warning')} ${fault.path}: ${fault.message}`,
-      ),
-    ),
-  )
+  section('Defined in', definitionLines(resolution, color))
+  section('Faults', faultLines(resolution, color))
   const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   if (!winner || !server) {
     const hidden = resolution.contenders.find(({ verdict }) => verdict.kind === 'hidden')
@@ -159,8 +139,38 @@ function asText(
     resolution.notes.map((note) => `  ${note}`),
   )
   section('Permissions', permissionLines(resolution, rules, color))
-  const { policy, trust } = resolution
-  section('Verdict', [
+  section('Verdict', verdictLines(resolution, server, color))
+  return lines.join('\n')
+}
+
+function definitionLines({ contenders }: Resolution, { green, red, dim }: Colors): readonly string[] {
+  const rows = contenders.map((contender) => {
+    const { definition, verdict } = contender
+    const won = verdict.kind === 'winner'
+    const at = `${shortPath(definition.source.file)}${definition.line ? `:${definition.line}` : ''}`
+    const mark = won ? green('✔') : verdict.kind === 'invalid' ? red('✘') : dim('·')
+    const fate = won ? green(whyOf(contender)) : dim(whyOf(contender))
+    return [`  ${mark} ${definition.source.scope}`, at, fate]
+  })
+  return table(rows).split('\n')
+}
+
+function faultLines({ contenders }: Resolution, { red, yellow }: Colors): readonly string[] {
+  return contenders.flatMap(({ definition }) =>
+    definition.faults.map(
+      (fault) =>
+        `  ${fault.severity === 'error' ? red('error') : yellow('warning')} ${fault.path}: ${fault.message}`,
+    ),
+  )
+}
+
+/** Whether it may start: the policy, the user's trust, and what switched it off. */
+function verdictLines(
+  { name, policy, trust }: Resolution,
+  server: ConfiguredServer,
+  { green, red, yellow }: Colors,
+): readonly string[] {
+  return [
     ...(policy
       ? [
           policy.admitted
@@ -170,15 +180,14 @@ function asText(
       : []),
     ...(trust
       ? [
-          `  trust   ${trust.trusted ? green('trusted') : yellow('pending approval')}: ${trust.because}${trust.trusted ? '' : `; run \`plugboard approve ${resolution.name}\``}`,
+          `  trust   ${trust.trusted ? green('trusted') : yellow('pending approval')}: ${trust.because}${trust.trusted ? '' : `; run \`plugboard approve ${name}\``}`,
         ]
       : []),
     ...(server.replaces !== undefined
       ? [`  ${yellow('replaces')} your own server of that name, ${shortPath(server.replaces)}`]
       : []),
     `  state   ${server.disabled ? yellow(`disabled: ${shortPaths(server.disabled.text)}`) : green('enabled')}`,
-  ])
-  return lines.join('\n')
+  ]
 }
 
 /** Which tools may be called, and who decides where no rule matches. */

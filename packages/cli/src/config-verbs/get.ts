@@ -15,7 +15,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return explain(invocation)
   }
   if (!server.disabled && !invocation.flag('no-connect'))
-    return (await invocation.loadLive('get')).run(invocation)
+    return (await invocation.loadBoardVerb('get')).run(invocation)
   // An entry that waits for approval is the repository's own text: the user has to see all of it before the yes.
   const waits = resolution.trust?.trusted === false
   const entry = waits || invocation.flag('show-secrets') ? winner.written : maskEntry(winner.written)

@@ -9,7 +9,8 @@ export async function run(invocation: Invocation): Promise<number> {
   const { output } = invocation
   const configuration = await invocation.configuration()
   const enabled = configuration.servers.some(({ disabled }) => !disabled)
-  if (enabled && !invocation.flag('no-connect')) return (await invocation.loadLive('list')).run(invocation)
+  if (enabled && !invocation.flag('no-connect'))
+    return (await invocation.loadBoardVerb('list')).run(invocation)
   const rows = configuration.servers.map(configuredRow)
   output.result(listAsData(configuration, rows), () => rowsAsText(rows, output.color, mayAdd(configuration)))
   const note = hiddenNote(configuration)

@@ -2,15 +2,20 @@
 import type { Board } from '@plugboard/core'
 import type { Invocation } from '../context.ts'
 import { inBrief } from '../servers.ts'
-import { connectTimeout, type OpenedBoard } from '../with-board.ts'
 import { oneLine } from './sanitize.ts'
+import { connectTimeout } from './timeouts.ts'
 
-export async function allServers(invocation: Invocation, { board, signal }: OpenedBoard): Promise<void> {
+interface Waiting {
+  readonly board: Board
+  readonly signal: AbortSignal
+}
+
+export async function allServers(invocation: Invocation, { board, signal }: Waiting): Promise<void> {
   await board.ready({ signal, timeoutMs: connectTimeout(invocation) })
   noteAbsent(invocation, board)
 }
 
-function noteAbsent(invocation: Invocation, board: Board): void {
+export function noteAbsent(invocation: Invocation, board: Board): void {
   const { output } = invocation
   const { yellow } = output.errorColor
   for (const { name, state, error, reason } of board.servers()) {

@@ -1,4 +1,6 @@
-// stdin.ts: all of standard input, up to a limit.
+// stdin.ts: all of standard input or of a file that the user named, up to a limit.
+import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { InvalidInput } from '@plugboard/core/errors'
 
 export async function readStdin(maxBytes: number): Promise<string> {
@@ -11,4 +13,22 @@ export async function readStdin(maxBytes: number): Promise<string> {
     chunks.push(chunk as Buffer)
   }
   return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Reads the file of `key=@file`, from the folder of the command; `-` is standard input. */
+export function argumentFiles(cwd: string, maxBytes: number): (path: string) => Promise<Uint8Array> {
+  return async (path) => {
+    if (path === '-') return Buffer.from(await readStdin(maxBytes), 'utf8')
+    const file = await open(resolve(cwd, path))
+    try {
+      const { size } = await file.stat()
+      if (size > maxBytes)
+        throw new InvalidInput(
+          `${path} has more than ${Math.round(maxBytes / 1024 / 1024)} MiB, too much for an argument.`,
+        )
+      return await file.readFile()
+    } finally {
+      await file.close()
+    }
+  }
 }

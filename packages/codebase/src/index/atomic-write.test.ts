@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { scratch } from '../test-support.ts'
+import { scratch } from '../fixtures/test-folders.ts'
 import { makeFolder } from './atomic-write.ts'
 
 const built = new URL('../../dist/index.js', import.meta.url).href

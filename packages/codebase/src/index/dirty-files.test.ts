@@ -3,8 +3,8 @@ import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { Codebase } from '../codebase.ts'
+import { eventually, type Scratch, scratch, textQuery } from '../fixtures/test-folders.ts'
 import { ripgrepPath } from '../ripgrep.ts'
-import { eventually, type Scratch, scratch, textQuery } from '../test-support.ts'
 import { DirtyFiles } from './dirty-files.ts'
 
 let tree: Scratch

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { seeded } from '../test-support.ts'
+import { seeded } from '../fixtures/test-folders.ts'
 import { FileTable } from './file-table.ts'
 
 it('answers as a map does, through growth and removal', () => {

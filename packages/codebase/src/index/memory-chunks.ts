@@ -5,7 +5,7 @@ import { bytesInMemory } from './segment.ts'
 import { type ChunkBatch, type ChunkStore, type VectorModel, vectorBytes } from './storage.ts'
 
 /** What is kept, for whichever model committed last. */
-export class ChunkShelf {
+export class ChunkTable {
   readonly kept = new Map<string, Shelved>()
   committed: { readonly model: string | null; readonly segments: readonly PackedChunks[] } | undefined
   added = 0
@@ -31,19 +31,19 @@ interface Shelved {
 const NONE: readonly PackedChunks[] = []
 
 export class MemoryChunks implements ChunkStore {
-  readonly #shelf: ChunkShelf
+  readonly #table: ChunkTable
   readonly #model: VectorModel
   readonly #makeRoom: (bytes: number) => void
 
   /** `makeRoom` throws when that much more may not be taken. */
-  constructor(shelf: ChunkShelf, model: VectorModel, makeRoom: (bytes: number) => void) {
-    this.#shelf = shelf
+  constructor(table: ChunkTable, model: VectorModel, makeRoom: (bytes: number) => void) {
+    this.#table = table
     this.#model = model
     this.#makeRoom = makeRoom
   }
 
   segments(): readonly PackedChunks[] {
-    const { committed } = this.#shelf
+    const { committed } = this.#table
     return committed?.model === this.#model.id ? committed.segments : NONE
   }
 
@@ -52,16 +52,16 @@ export class MemoryChunks implements ChunkStore {
     // Memory for the vectors is reserved now, so that a segment that fits can be embedded whole.
     const vectors = this.#model.id === null ? 0 : batch.metas.length
     this.#makeRoom(bytes.length + vectors * vectorBytes(this.#model))
-    const name = `c${this.#shelf.added++}`
+    const name = `c${this.#table.added++}`
     const array = new VectorArray(vectors, vectorBytes(this.#model))
     const segment = new PackedChunks(name, bytesInMemory(bytes), array)
-    this.#shelf.kept.set(name, { segment, bytes: bytes.length, vectors: array })
+    this.#table.kept.set(name, { segment, bytes: bytes.length, vectors: array })
     return name
   }
 
   async commit(names: readonly string[]): Promise<void> {
     const segments = names.map((name) => this.#shelved(name).segment)
-    this.#shelf.committed = { model: this.#model.id, segments }
+    this.#table.committed = { model: this.#model.id, segments }
   }
 
   async addVectors(name: string, records: Uint8Array): Promise<void> {
@@ -70,7 +70,7 @@ export class MemoryChunks implements ChunkStore {
 
   async sweep(): Promise<void> {
     const named = new Set(this.segments().map(({ name }) => name))
-    for (const name of this.#shelf.kept.keys()) if (!named.has(name)) this.#shelf.kept.delete(name)
+    for (const name of this.#table.kept.keys()) if (!named.has(name)) this.#table.kept.delete(name)
   }
 
   release(): void {
@@ -78,7 +78,7 @@ export class MemoryChunks implements ChunkStore {
   }
 
   async clear(): Promise<void> {
-    this.#shelf.clear()
+    this.#table.clear()
   }
 
   close(): void {
@@ -86,7 +86,7 @@ export class MemoryChunks implements ChunkStore {
   }
 
   #shelved(name: string): Shelved {
-    const found = this.#shelf.kept.get(name)
+    const found = this.#table.kept.get(name)
     if (!found) throw new CodebaseError('IO', `There is no segment ${name}.`)
     return found
   }

@@ -2,7 +2,7 @@
 // because nothing gives the memory back.
 import { CodebaseError } from '../errors.ts'
 import { INDEX_LIMITS } from '../limits.ts'
-import { ChunkShelf, MemoryChunks } from './memory-chunks.ts'
+import { ChunkTable, MemoryChunks } from './memory-chunks.ts'
 import { bytesInMemory, packSegment, Segment, type SegmentBytes } from './segment.ts'
 import { SegmentSet } from './segment-set.ts'
 import {
@@ -20,7 +20,7 @@ export class MemoryStore implements IndexStore {
   readonly place = 'memory'
   readonly #most: number
   readonly #kept = new Map<string, Buffer>()
-  readonly #shelf = new ChunkShelf()
+  readonly #table = new ChunkTable()
   #set: SegmentSet | undefined
   #isLocked = false
   #added = 0
@@ -62,11 +62,11 @@ export class MemoryStore implements IndexStore {
   }
 
   chunks(model: VectorModel): ChunkStore {
-    return new MemoryChunks(this.#shelf, model, (bytes) => this.#makeRoom(this.#shelf.bytes(), bytes))
+    return new MemoryChunks(this.#table, model, (bytes) => this.#makeRoom(this.#table.bytes(), bytes))
   }
 
   bytes(): number {
-    return this.#textBytes() + this.#shelf.bytes()
+    return this.#textBytes() + this.#table.bytes()
   }
 
   #textBytes(): number {
@@ -78,7 +78,7 @@ export class MemoryStore implements IndexStore {
   drop(): void {
     this.close()
     this.#kept.clear()
-    this.#shelf.clear()
+    this.#table.clear()
   }
 
   close(): void {

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from '../codebase.ts'
-import { eventually, type Scratch, scratch, seeded, textQuery } from '../test-support.ts'
+import { eventually, type Scratch, scratch, seeded, textQuery } from '../fixtures/test-folders.ts'
 
 const built = new URL('../../dist/codebase.js', import.meta.url).href
 const KILLS = process.env['PLUGBOARD_LONG'] ? 20 : 6

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { MemoryStore } from '../index/memory-store.ts'
 import { batchOf } from './chunk-batch.ts'
 import { ChunkCollection } from './collection.ts'
-import { best } from './rank.ts'
+import { best } from './score-fusion.ts'
 import { packVector, unit } from './vectors.ts'
 
 type Direction = readonly [number, number]

@@ -3,7 +3,7 @@
 import { languageOf } from '../chunks/languages.ts'
 import type { ChunkSegment, TermHit } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
-import { bm25, rarityOf, type Scores } from './rank.ts'
+import { bm25, rarityOf, type Scores } from './score-fusion.ts'
 import { termKey, termsOf } from './terms.ts'
 import { type Centre, centredNearness, centreOf, nearness } from './vectors.ts'
 

@@ -44,7 +44,7 @@ const PACE: EndpointPace = {
   pauseMs: SEMANTIC_LIMITS.endpointPauseMs,
 }
 
-type Outcome =
+type EmbeddingOutcome =
   | { readonly do: 'take'; readonly vectors: Float32Array[] }
   | { readonly do: 'split' }
   | { readonly do: 'retry'; readonly afterMs: number | undefined; readonly error: CodebaseError }
@@ -88,7 +88,7 @@ export class EndpointEmbedder {
     }
   }
 
-  async #ask(texts: readonly string[]): Promise<Outcome> {
+  async #ask(texts: readonly string[]): Promise<EmbeddingOutcome> {
     const { model, apiKey } = this.#choice
     try {
       const response = await fetch(this.#address, {
@@ -112,7 +112,7 @@ export class EndpointEmbedder {
     }
   }
 
-  #refusal(response: Response, count: number): Outcome {
+  #refusal(response: Response, count: number): EmbeddingOutcome {
     const { status } = response
     const said = `answered ${status}`
     if (status === 401 || status === 403) {
@@ -136,7 +136,7 @@ export class EndpointEmbedder {
     return { do: 'fail', error: this.#error(said, 'Are the URL and the model’s name right?') }
   }
 
-  #read(body: unknown, count: number): Outcome {
+  #read(body: unknown, count: number): EmbeddingOutcome {
     const data = (body as { data?: unknown } | null)?.data
     if (!Array.isArray(data) || data.length !== count)
       return {

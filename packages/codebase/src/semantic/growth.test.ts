@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Codebase } from '../codebase.ts'
+import { eventually, type Scratch, scratch } from '../fixtures/test-folders.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
-import { eventually, type Scratch, scratch } from '../test-support.ts'
 import type { CodebaseOptions } from '../types.ts'
 
 const FILES = 40

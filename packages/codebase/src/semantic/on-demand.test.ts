@@ -1,7 +1,7 @@
 // Vectors for a search: the best first, within the budget, kept for the next one; and the order of the background work.
 import { expect, it } from 'vitest'
+import { eventually } from '../fixtures/test-folders.ts'
 import type { ChunkSegment } from '../index/storage.ts'
-import { eventually } from '../test-support.ts'
 import { EmbeddingQueue } from './embedding-queue.ts'
 import { likelyFirst } from './likely-order.ts'
 import { VectorsOnDemand } from './on-demand.ts'

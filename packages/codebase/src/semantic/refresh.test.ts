@@ -1,11 +1,11 @@
 // What a refresh takes in, and where it stops.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Scratch, scratch } from '../fixtures/test-folders.ts'
 import { CpuTurns } from '../index/cpu-turns.ts'
 import { MemoryStore } from '../index/memory-store.ts'
 import type { VectorModel } from '../index/storage.ts'
 import { SEMANTIC_LIMITS } from '../limits.ts'
 import { Root } from '../root.ts'
-import { type Scratch, scratch } from '../test-support.ts'
 import { SemanticIndex } from './semantic-index.ts'
 
 const FILES = SEMANTIC_LIMITS.filesPerSegment + 20

@@ -9,8 +9,8 @@ import { CHUNK_LIMITS, FILE_LIMITS, SEMANTIC_LIMITS } from '../limits.ts'
 import type { Root } from '../root.ts'
 import { hashOf } from './chunk-batch.ts'
 import type { ChunkCollection } from './collection.ts'
-import type { Ranked } from './rank.ts'
 import { type Rarities, rerankScore } from './rerank.ts'
+import type { Ranked } from './score-fusion.ts'
 import type { SemanticHit } from './semantic-query.ts'
 
 interface Read {
@@ -41,7 +41,7 @@ export class Results {
   }
 
   /** The first few in a new order, by what their text shows; the rest after them as they were. */
-  async lookCloser(ranked: readonly Ranked[], asked: Rarities): Promise<Ranked[]> {
+  async rerank(ranked: readonly Ranked[], asked: Rarities): Promise<Ranked[]> {
     const { closerLooks } = SEMANTIC_LIMITS
     const first: Ranked[] = []
     for (const { id, score } of ranked.slice(0, closerLooks)) {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { Codebase } from '../codebase.ts'
-import { eventually, type Scratch, scratch } from '../test-support.ts'
+import { eventually, type Scratch, scratch } from '../fixtures/test-folders.ts'
 
 const open: { close: () => unknown }[] = []
 afterEach(async () => {

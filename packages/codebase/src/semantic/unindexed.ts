@@ -8,7 +8,7 @@ import { SEMANTIC_LIMITS } from '../limits.ts'
 import { isShown } from '../protected-files.ts'
 import { ripgrepNames } from '../ripgrep.ts'
 import { chunkTerms } from './chunk-batch.ts'
-import { best, bm25 } from './rank.ts'
+import { best, bm25 } from './score-fusion.ts'
 import type { SemanticHit, SemanticQuery } from './semantic-query.ts'
 import { termsOf } from './terms.ts'
 
@@ -18,11 +18,12 @@ export interface Readable {
   ripgrep(): Promise<string>
   chunkFile(path: string): Promise<{
     file_path: string
-    chunks: readonly Omit<SemanticHit, 'file_path' | 'score'>[] | readonly FileChunk[]
+    chunks: readonly Omit<SemanticHit, 'file_path' | 'score'>[] | readonly ChunkInfo[]
   }>
 }
 
-interface FileChunk {
+/** One chunk of a file as it is shown. */
+export interface ChunkInfo {
   readonly start_line: number
   readonly end_line: number
   readonly kind: string
@@ -54,7 +55,7 @@ export async function rankUnindexed(
     .filter(([file]) => wanted === undefined || languageOf(file).name === wanted)
     .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
     .slice(0, SEMANTIC_LIMITS.filesOnTheSpot)
-  const chunks: { path: string; chunk: FileChunk; terms: string[] }[] = []
+  const chunks: { path: string; chunk: ChunkInfo; terms: string[] }[] = []
   for (const [path] of likely) {
     signal?.throwIfAborted()
     for (const chunk of await chunksOf(code, path))
@@ -111,7 +112,7 @@ async function filesWith(
   return names
 }
 
-async function chunksOf(code: Readable, path: string): Promise<readonly FileChunk[]> {
+async function chunksOf(code: Readable, path: string): Promise<readonly ChunkInfo[]> {
   try {
     return (await code.chunkFile(path)).chunks
   } catch (error) {

@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from '../codebase.ts'
-import { eventually, type Scratch, scratch, textQuery } from '../test-support.ts'
+import { eventually, type Scratch, scratch, textQuery } from '../fixtures/test-folders.ts'
 
 const isWindows = process.platform === 'win32'
 let tree: Scratch

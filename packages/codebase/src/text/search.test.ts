@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { rgPath } from '@vscode/ripgrep'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from '../codebase.ts'
-import { eventually, type Scratch, scratch, seeded, textQuery } from '../test-support.ts'
+import { eventually, type Scratch, scratch, seeded, textQuery } from '../fixtures/test-folders.ts'
 import type { TextAnswer, TextQuery } from './search.ts'
 
 const modules = fileURLToPath(new URL('../../../../node_modules', import.meta.url))

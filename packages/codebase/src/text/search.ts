@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { CodebaseError } from '../errors.ts'
 import { FILE_LIMITS, INDEX_LIMITS, SEARCH_LIMITS } from '../limits.ts'
 import { listFiles, runRipgrep } from '../ripgrep.ts'
-import { isInside, type Place, quote, type Root } from '../root.ts'
+import { isInside, type PathInRoot, quote, type Root } from '../root.ts'
 import { searchLiteral } from './literal.ts'
 import { MatchCollector, type TextMatch } from './matches.ts'
 
@@ -157,7 +157,7 @@ async function seenFiles(
 }
 
 /** ripgrep reads whatever it is named: a pipe without a writer, a device without end, a file of any size. */
-async function searchable(root: Root, path: string): Promise<Place> {
+async function searchable(root: Root, path: string): Promise<PathInRoot> {
   const place = await root.find(path)
   const found = await lstat(place.absolute)
   if (found.isDirectory()) return place
@@ -199,22 +199,8 @@ async function searchFiles(
   named: Candidates,
   signal: AbortSignal | undefined,
 ): Promise<TextAnswer | undefined> {
-  const plain =
-    query.regex || !query.caseSensitive || named.byWalk.length > 0
-      ? undefined
-      : searchLiteral(
-          { root: cwd, text: query.query, max: query.maxResults + 1, context: query.contextLines },
-          named.files,
-        )
-  if (plain)
-    return {
-      matches: inOrder(plain).slice(0, query.maxResults),
-      truncated: plain.length > query.maxResults || tooLong(plain),
-      timedOut: false,
-      source: 'index',
-      filesRead: named.files.length,
-      notes: [],
-    }
+  const plain = searchPlain(cwd, query, named)
+  if (plain) return plain
   const batches = inBatches(named.files)
   // A pattern is checked even when no file can match it: a faulty one must not pass for "nothing found".
   if (batches.length === 0 && query.regex) batches.push([])
@@ -261,6 +247,25 @@ async function searchFiles(
     filesRead,
     notes: [],
   }
+}
+
+/** A literal text in named files needs no process. Undefined where ripgrep has to judge. */
+function searchPlain(cwd: string, query: TextQuery, named: Candidates): TextAnswer | undefined {
+  if (query.regex || !query.caseSensitive || named.byWalk.length > 0) return undefined
+  const found = searchLiteral(
+    { root: cwd, text: query.query, max: query.maxResults + 1, context: query.contextLines },
+    named.files,
+  )
+  return (
+    found && {
+      matches: inOrder(found).slice(0, query.maxResults),
+      truncated: found.length > query.maxResults || tooLong(found),
+      timedOut: false,
+      source: 'index',
+      filesRead: named.files.length,
+      notes: [],
+    }
+  )
 }
 
 /** The first batch is small, so that a common text is found at once; later ones are as large as a command line. */

@@ -1,8 +1,8 @@
 // Wrong arguments on every transport: -32602 with a message that names the argument, and a misspelled one is never ignored.
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Scratch, scratch } from '../fixtures/test-folders.ts'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from '../index.ts'
-import { type Scratch, scratch } from '../test-support.ts'
 
 const HELLO = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
 const META = {
@@ -62,13 +62,13 @@ beforeAll(async () => {
     for (const line of lines) answers.shift()?.(JSON.parse(line))
   })
   await server.serveStdio({ input, output })
-  const exchange = (message: object) =>
+  const sendLine = (message: object) =>
     new Promise<Answer>((done) => {
       answers.push(done)
       input.write(`${JSON.stringify(message)}\n`)
     })
-  await exchange(hello)
-  wires['stdio'] = (params) => exchange(call(params))
+  await sendLine(hello)
+  wires['stdio'] = (params) => sendLine(call(params))
 })
 afterAll(async () => {
   await server.close()

@@ -1,28 +1,24 @@
 // transports/http.ts: the server on a port: Streamable HTTP on /mcp in both eras, plain JSON-RPC on /, and /health.
-// It answers only to its own host names and to listed origins, so that no web page can reach it through the browser;
-// access.ts decides who else may call.
+// http-guard.ts checks Host and Origin, authentication.ts who calls.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { McpServerFactory } from '@modelcontextprotocol/server'
 import { HTTP_LIMITS } from '../limits.ts'
 import { SERVICE, VERSION } from '../version.ts'
-import { Access, type AccessOptions, REFUSED } from './access.ts'
+import { Access, type AccessOptions, REFUSED } from './authentication.ts'
 import { RPC, type RpcError, rpcError } from './handshake-gate.ts'
+import { HttpGuard, type HttpGuardOptions } from './http-guard.ts'
 import { PlainEndpoint } from './plain.ts'
 
 /**
  * The user who started the server may call from this machine without a token where the system tells who calls (Linux, over
  * loopback). Every other caller needs one of `tokens`, unless `auth` is false.
  */
-export interface HttpOptions extends AccessOptions {
+export interface HttpOptions extends AccessOptions, HttpGuardOptions {
   /** 0 picks a free port. */
   readonly port?: number
   /** Loopback unless told otherwise. */
   readonly host?: string
-  /** Origins of web pages that may call, e.g. `https://app.example`. */
-  readonly allowedOrigins?: readonly string[]
-  /** Host names to answer to besides loopback's and `host`. */
-  readonly allowedHosts?: readonly string[]
 }
 
 export interface HttpHandle {
@@ -30,10 +26,6 @@ export interface HttpHandle {
   readonly port: number
   close(): Promise<void>
 }
-
-const LOOPBACK = ['localhost', '127.0.0.1', '[::1]', '::1']
-const CORS_HEADERS =
-  'Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID'
 
 export async function serveHttp(factory: McpServerFactory, options: HttpOptions = {}): Promise<HttpHandle> {
   const [{ StreamableEndpoint }, { toNodeHandler }] = await Promise.all([
@@ -45,16 +37,11 @@ export async function serveHttp(factory: McpServerFactory, options: HttpOptions 
   const toMcp = toNodeHandler(mcp)
   const plain = new PlainEndpoint(factory)
   const access = new Access(options)
-  const hosts = new Set(
-    [...LOOPBACK, host.includes(':') ? `[${host}]` : host, ...(options.allowedHosts ?? [])].map((name) =>
-      name.toLowerCase(),
-    ),
-  )
-  const origins = new Set((options.allowedOrigins ?? []).map((origin) => origin.toLowerCase()))
+  const guard = new HttpGuard(host, options)
 
   const answer = async (req: IncomingMessage, res: ServerResponse) => {
-    if (!hosts.has(hostName(req.headers.host))) return refuse(res, 403, 'This host name is not served here.')
-    if (!allowOrigin(req, res, origins)) return refuse(res, 403, 'This origin may not call.')
+    const refused = guard.check(req, res)
+    if (refused !== undefined) return refuse(res, 403, refused)
     const path = (req.url ?? '/').split('?', 1)[0]
     if (req.method === 'OPTIONS') return void res.writeHead(204).end()
     if (path === '/health' && (req.method === 'GET' || req.method === 'HEAD'))
@@ -70,11 +57,7 @@ export async function serveHttp(factory: McpServerFactory, options: HttpOptions 
       if (path === '/') return answerPlain(plain, body.value, req, res)
       return toMcp(req as Arrived, res, body.value)
     }
-    const allowed = path === '/mcp' ? ['GET', 'DELETE'] : []
-    if (!allowed.includes(req.method ?? '')) {
-      res.setHeader('Allow', ['POST', ...allowed, 'OPTIONS'].join(', '))
-      return refuse(res, 405, 'POST a JSON-RPC message.')
-    }
+    if (!allowsMethod(path, req, res)) return refuse(res, 405, 'POST a JSON-RPC message.')
     return toMcp(req as Arrived, atOnce(res))
   }
   const server = createServer((req, res) => {
@@ -100,6 +83,13 @@ export async function serveHttp(factory: McpServerFactory, options: HttpOptions 
       clearTimeout(force)
     },
   }
+}
+
+function allowsMethod(path: string, { method = '' }: IncomingMessage, res: ServerResponse): boolean {
+  const allowed = path === '/mcp' ? ['GET', 'DELETE'] : []
+  if (allowed.includes(method)) return true
+  res.setHeader('Allow', ['POST', ...allowed, 'OPTIONS'].join(', '))
+  return false
 }
 
 /** Node types an absent method as undefined; a request that arrived has one. */
@@ -166,26 +156,6 @@ async function readBody(req: IncomingMessage): Promise<string | undefined> {
     if (size <= HTTP_LIMITS.bodyBytes) pieces.push(piece)
   }
   return size > HTTP_LIMITS.bodyBytes ? undefined : Buffer.concat(pieces).toString('utf8')
-}
-
-/** No Origin: no browser. Otherwise the page must be listed, or have come from this very server. */
-function allowOrigin(req: IncomingMessage, res: ServerResponse, listed: ReadonlySet<string>): boolean {
-  const origin = req.headers.origin
-  if (origin === undefined) return true
-  res.setHeader('Vary', 'Origin')
-  const isOwn = origin.toLowerCase() === `http://${(req.headers.host ?? '').toLowerCase()}`
-  if (!isOwn && !listed.has(origin.toLowerCase())) return false
-  res.setHeader('Access-Control-Allow-Origin', origin)
-  res.setHeader('Access-Control-Allow-Methods', 'GET, POST, DELETE, OPTIONS')
-  res.setHeader('Access-Control-Allow-Headers', CORS_HEADERS)
-  res.setHeader('Access-Control-Expose-Headers', 'Mcp-Session-Id, MCP-Protocol-Version')
-  res.setHeader('Access-Control-Max-Age', '600')
-  return true
-}
-
-function hostName(header: string | undefined): string {
-  const host = (header ?? '').toLowerCase()
-  return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':', 1)[0] ?? '')
 }
 
 function refuse(res: ServerResponse, status: number, message: string): void {

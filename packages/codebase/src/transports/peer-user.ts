@@ -39,7 +39,7 @@ export async function peerUser(socket: Socket): Promise<number | undefined> {
 
 /**
  * The owner of the socket that has `local` as its own end and `remote` as the other. A row without an inode is a socket that no
- * process has any more: the kernel shows those as root's, whoever owned them.
+ * process has any more: the kernel shows those as root's, although another user owned them.
  */
 export function ownerOf(tables: string, local: Endpoint, remote: Endpoint): number | undefined {
   for (const line of tables.split('\n')) {

@@ -1,8 +1,8 @@
 // Plain JSON-RPC: every request stands alone, whatever came before it, and an open call is answered when it has to end.
 import { McpServer } from '@modelcontextprotocol/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually, type Scratch, scratch } from '../fixtures/test-folders.ts'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from '../index.ts'
-import { eventually, type Scratch, scratch } from '../test-support.ts'
 import { PlainEndpoint } from './plain.ts'
 
 const ask = (id: number | string, method: string, params: object = {}) => ({

@@ -80,17 +80,17 @@ async function answer(
 ): Promise<JSONRPCMessage | RpcError> {
   const [client, server] = linkedPair()
   const served = serveStdio(factory, { transport: unstructuredWhenOld(server) })
-  const exchange = new Exchange(client)
-  const give = (message: string) => () => exchange.end(message)
+  const peer = new ClientPeer(client)
+  const give = (message: string) => () => peer.end(message)
   const timer = setTimeout(give('The call took too long.'), HTTP_LIMITS.requestMs)
   const onEnd = give('The server is shutting down, or the caller is gone.')
   ended.addEventListener('abort', onEnd, { once: true })
   if (ended.aborted) onEnd()
   try {
     await client.start()
-    if (!isModern(request) && !DIRECT.has(request.method)) await exchange.open(version)
+    if (!isModern(request) && !DIRECT.has(request.method)) await peer.open(version)
     // An id of ours: the caller's may be the one of the handshake.
-    return { ...(await exchange.ask({ ...request, id: randomUUID() })), id: request.id }
+    return { ...(await peer.ask({ ...request, id: randomUUID() })), id: request.id }
   } finally {
     clearTimeout(timer)
     ended.removeEventListener('abort', onEnd)
@@ -99,7 +99,7 @@ async function answer(
 }
 
 /** The client's side of one linked pair. */
-class Exchange {
+class ClientPeer {
   readonly #end: Transport
   readonly #waiting = new Map<unknown, (answer: JSONRPCMessage) => void>()
   #ended: string | undefined

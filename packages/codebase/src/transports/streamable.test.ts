@@ -1,9 +1,9 @@
 // Streamable HTTP as raw requests: every wrong request has the protocol's code in both eras, and sessions begin and end.
 import { McpServer } from '@modelcontextprotocol/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Scratch, scratch } from '../fixtures/test-folders.ts'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from '../index.ts'
 import { HTTP_LIMITS } from '../limits.ts'
-import { type Scratch, scratch } from '../test-support.ts'
 import { StreamableEndpoint } from './streamable.ts'
 
 let tree: Scratch

@@ -29,7 +29,7 @@ describe('slots', () => {
     expect(order).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  it('are not lost to somebody who gave up waiting', async () => {
+  it('are not lost to a caller that gave up waiting', async () => {
     const slots = new Semaphore(1)
     const leave = await slots.take()
     const stop = new AbortController()

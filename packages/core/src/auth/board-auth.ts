@@ -5,10 +5,10 @@ import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { lazyModule } from '../lazy.ts'
-import { authFor, type BoardAuth } from './auth-fetch.ts'
 import { type AuthContext, type AuthSettings, isRemote, type MachineSettings, serverKey } from './context.ts'
 import { watchLogins } from './needs-auth.ts'
 import { lazyVault } from './open-vault.ts'
+import { authFor, type BoardAuth } from './request-auth.ts'
 
 export interface Logins {
   readonly context: AuthContext

@@ -75,12 +75,12 @@ export async function listenForCallback(options: CallbackOptions): Promise<Callb
   }
 }
 
-type Verdict =
+type CallbackVerdict =
   | { readonly kind: 'answer'; readonly params: URLSearchParams }
   | { readonly kind: 'rejected'; readonly status: number; readonly page: string }
 
-function judge(request: IncomingMessage, port: number, state: string): Verdict {
-  const rejected = (status: number, page: string): Verdict => ({ kind: 'rejected', status, page })
+function judge(request: IncomingMessage, port: number, state: string): CallbackVerdict {
+  const rejected = (status: number, page: string): CallbackVerdict => ({ kind: 'rejected', status, page })
   const hosts = [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]
   // A web page whose DNS name points here would send that name as Host.
   if (!hosts.includes(request.headers.host ?? '')) return rejected(403, 'Not for this address.')

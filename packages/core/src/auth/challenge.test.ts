@@ -33,7 +33,7 @@ describe('WWW-Authenticate', () => {
   })
 
   it('asks for proofs only where nothing else is offered', () => {
-    const dpop = (header: string) => authChallenge(new Headers({ 'www-authenticate': header })).dpop
+    const dpop = (header: string) => authChallenge(header).dpop
     expect(dpop('DPoP algs="ES256"')).toBe(true)
     expect(dpop('Bearer, DPoP algs="ES256"')).toBe(false)
     expect(dpop('Basic')).toBe(false)

@@ -45,8 +45,8 @@ export interface AuthChallenge {
 }
 
 /** What an MCP server requires, by its Bearer or DPoP challenge. */
-export function authChallenge(headers: Headers): AuthChallenge {
-  const all = parseChallenges(headers.get('www-authenticate'))
+export function authChallenge(header: string | null | undefined): AuthChallenge {
+  const all = parseChallenges(header ?? null)
   const ours = all.filter(({ scheme }) => scheme === 'bearer' || scheme === 'dpop')
   const first = (name: string) => ours.map(({ params }) => params.get(name)).find(Boolean)
   const resourceMetadata = first('resource_metadata')

@@ -69,13 +69,13 @@ export async function loginToIdp(
   server: RemoteServer,
   context: AuthContext,
   interaction: AuthorizationCodeOptions,
-): Promise<{ askedPerson: boolean }> {
+): Promise<{ askedUser: boolean }> {
   const idp = idpOf(server, context)
   const known = await idToken(server, context, idp).catch((error) => {
     if (error instanceof AuthRequired) return undefined
     throw error
   })
-  if (known) return { askedPerson: false }
+  if (known) return { askedUser: false }
   const as = await discoverIdp(server, idp)
   const visit = await prepareAuthorization({
     host: context.host,
@@ -107,7 +107,7 @@ export async function loginToIdp(
     })
     const session = await sessionFrom(server, context, idp, as, answer, nonce)
     await locked(context, idp, () => context.vault.set(idp.name, JSON.stringify(session)))
-    return { askedPerson: true }
+    return { askedUser: true }
   } finally {
     await visit.close()
   }
@@ -254,38 +254,9 @@ export async function renewByXaa(
   const scope = chooseScope(server, { ...found, as: { issuer: found.as.issuer } }, challenge.scope, undefined)
   const { resource } = found
   const now = () => context.host.now()
-  const jag = await requestTokens({
-    server: server.name,
-    as: session.as,
-    client: idp.client,
-    grant: TOKEN_EXCHANGE,
-    params: {
-      requested_token_type: ID_JAG,
-      subject_token: session.idToken,
-      subject_token_type: ID_TOKEN,
-      audience: found.as.issuer,
-      resource,
-      scope,
-    },
-    fetch: idp.fetch,
-    now,
-  })
-  if (jag.kind === 'trouble') return { kind: 'failed', failure: 'temporary', error: jag.error }
-  if (jag.kind === 'refused') return { kind: 'failed', failure: 'grant-dead', error: jag.error }
-  if (jag.issuedType !== ID_JAG)
-    throw new AuthRefused(
-      'bad-response',
-      `${shownUrl(session.as.issuer)} answered the exchange of the ID token without a grant.`,
-      {
-        server: server.name,
-      },
-    )
-  const secret = await clientSecret(server, context, found.as.issuer)
-  const client: ClientIdentity = {
-    clientId: server.entry.oauth?.clientId ?? idp.client.clientId,
-    ...(secret && { clientSecret: secret }),
-    source: 'configured',
-  }
+  const jag = await identityGrant(server, idp, session, { audience: found.as.issuer, resource, scope }, now)
+  if (jag.kind !== 'tokens') return failedRefresh(jag)
+  const client = await xaaClient(server, context, found.as.issuer, idp)
   const dpopKey = found.dpop ? (login?.dpopKey ?? (await newDpopKey())) : undefined
   const answer = await requestTokens({
     server: server.name,
@@ -297,8 +268,7 @@ export async function renewByXaa(
     now,
     dpopKey,
   })
-  if (answer.kind === 'trouble') return { kind: 'failed', failure: 'temporary', error: answer.error }
-  if (answer.kind === 'refused') return { kind: 'failed', failure: 'grant-dead', error: answer.error }
+  if (answer.kind !== 'tokens') return failedRefresh(answer)
   const { refreshToken: _unused, ...tokens } = answer.tokens
   return {
     kind: 'renewed',
@@ -316,5 +286,54 @@ export async function renewByXaa(
       ...(dpopKey && { dpopKey }),
       generation: (login?.generation ?? 0) + 1,
     },
+  }
+}
+
+/** Exchanges the ID token at the identity provider for a grant to the server's authorization server (ID-JAG). */
+async function identityGrant(
+  server: RemoteServer,
+  idp: Idp,
+  session: IdpSession,
+  wanted: { readonly audience: string; readonly resource: string; readonly scope: string | undefined },
+  now: () => number,
+): Promise<TokenAnswer> {
+  const answer = await requestTokens({
+    server: server.name,
+    as: session.as,
+    client: idp.client,
+    grant: TOKEN_EXCHANGE,
+    params: {
+      requested_token_type: ID_JAG,
+      subject_token: session.idToken,
+      subject_token_type: ID_TOKEN,
+      ...wanted,
+    },
+    fetch: idp.fetch,
+    now,
+  })
+  if (answer.kind === 'tokens' && answer.issuedType !== ID_JAG)
+    throw new AuthRefused(
+      'bad-response',
+      `${shownUrl(session.as.issuer)} answered the exchange of the ID token without a grant.`,
+      { server: server.name },
+    )
+  return answer
+}
+
+function failedRefresh({ kind, error }: Exclude<TokenAnswer, { kind: 'tokens' }>): RefreshOutcome {
+  return { kind: 'failed', failure: kind === 'trouble' ? 'temporary' : 'grant-dead', error }
+}
+
+async function xaaClient(
+  server: RemoteServer,
+  context: AuthContext,
+  issuer: string,
+  idp: Idp,
+): Promise<ClientIdentity> {
+  const secret = await clientSecret(server, context, issuer)
+  return {
+    clientId: server.entry.oauth?.clientId ?? idp.client.clientId,
+    ...(secret && { clientSecret: secret }),
+    source: 'configured',
   }
 }

@@ -46,7 +46,7 @@ async function probe(server: RemoteServer, fetch: GuardedFetch): Promise<AuthCha
     headersOnly: true,
   })
   return response.status === 401 || response.status === 403
-    ? authChallenge(response.headers)
+    ? authChallenge(response.headers.get('www-authenticate'))
     : { dpop: false }
 }
 

@@ -33,7 +33,7 @@ export interface GuardedInit {
 
 export type GuardedFetch = (url: string | URL, init?: GuardedInit) => Promise<Response>
 
-interface Answer {
+interface GuardedAnswer {
   readonly status: number
   readonly headers: Headers
   readonly body: Buffer
@@ -131,7 +131,7 @@ async function send(
   options: GuardOptions,
   home: ReadonlySet<Zone>,
   resolve: Resolve,
-): Promise<Answer> {
+): Promise<GuardedAnswer> {
   const open = (options.trusted ?? []).includes(url.origin) || url.host === options.server.host
   const judge = (address: string): AuthRefused | undefined => {
     const zone = zoneOf(address)
@@ -167,10 +167,10 @@ async function send(
     if (refused) throw refused
   }
   const headersOnly = init.headersOnly === true
-  return exchange({ url, method, headers, body, lookup, proxy, signal: init.signal, headersOnly, options })
+  return sendRequest({ url, method, headers, body, lookup, proxy, signal: init.signal, headersOnly, options })
 }
 
-interface Exchange {
+interface PreparedRequest {
   readonly url: URL
   readonly method: string
   readonly headers: Record<string, string>
@@ -182,7 +182,7 @@ interface Exchange {
   readonly options: GuardOptions
 }
 
-async function exchange(what: Exchange): Promise<Answer> {
+async function sendRequest(what: PreparedRequest): Promise<GuardedAnswer> {
   const { url, options } = what
   const abort = new AbortController()
   const forward = () => abort.abort(new Cancelled('The authorization request was cancelled.'))
@@ -214,7 +214,7 @@ async function exchange(what: Exchange): Promise<Answer> {
   }
 }
 
-async function direct(what: Exchange, signal: AbortSignal): Promise<Answer> {
+async function direct(what: PreparedRequest, signal: AbortSignal): Promise<GuardedAnswer> {
   const { request } = what.url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const message = await new Promise<IncomingMessage>((done, fail) => {
     const sent = request(
@@ -235,7 +235,7 @@ async function direct(what: Exchange, signal: AbortSignal): Promise<Answer> {
   }
 }
 
-async function viaProxy(what: Exchange, proxy: string, signal: AbortSignal): Promise<Answer> {
+async function viaProxy(what: PreparedRequest, proxy: string, signal: AbortSignal): Promise<GuardedAnswer> {
   const { ProxyAgent, request } = await import('undici')
   const dispatcher = new ProxyAgent(proxy)
   try {
@@ -255,7 +255,11 @@ async function viaProxy(what: Exchange, proxy: string, signal: AbortSignal): Pro
   }
 }
 
-async function bounded(stream: AsyncIterable<Buffer>, headers: Headers, what: Exchange): Promise<Buffer> {
+async function bounded(
+  stream: AsyncIterable<Buffer>,
+  headers: Headers,
+  what: PreparedRequest,
+): Promise<Buffer> {
   const tooLarge = () =>
     new AuthRefused(
       'response-too-large',
@@ -274,7 +278,7 @@ async function bounded(stream: AsyncIterable<Buffer>, headers: Headers, what: Ex
   return Buffer.concat(chunks)
 }
 
-function toResponse({ status, headers, body }: Answer): Response {
+function toResponse({ status, headers, body }: GuardedAnswer): Response {
   const empty = status === 204 || status === 205 || status === 304
   return new Response(empty ? null : new Uint8Array(body), { status, headers })
 }

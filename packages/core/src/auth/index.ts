@@ -1,6 +1,5 @@
 // The auth layer: logins, how they are stored, and how requests carry them.
 
-export { authFor, type BoardAuth } from './auth-fetch.ts'
 export { type AuthRefusalReason, AuthRefused } from './auth-refused.ts'
 export type { AuthorizationCodeOptions } from './authorization-code.ts'
 export { type Logins, loginsFor } from './board-auth.ts'
@@ -18,5 +17,15 @@ export { type GuardedFetch, guardedFetch, type Resolve } from './guarded-fetch.t
 export { type LoginResult, type LogoutResult, login, logout } from './login.ts'
 export { forgetNeedsAuth, type NeedsAuth, needsAuth, rememberNeedsAuth, watchLogins } from './needs-auth.ts'
 export { lazyVault, type OpenVaultOptions, openVault } from './open-vault.ts'
+export {
+  type AuthRequest,
+  type AuthResponse,
+  authFor,
+  type BoardAuth,
+  causedBy,
+  type Exchange,
+  type LoginHeaders,
+  type RequestAuth,
+} from './request-auth.ts'
 export { saveClientSecret } from './stored-logins.ts'
 export { memoryVault, type Vault, VaultDamaged } from './vault.ts'

@@ -36,129 +36,146 @@ export interface TokenRefresher {
   }): Promise<Login>
 }
 
-export function refreshLogin({ server, context, unattended, renew }: TokenRefresherOptions): TokenRefresher {
-  const { host } = context
-  let held: Login | undefined
-  /** A renewed login that the vault could not save; it stays in memory until it can. */
-  let unsaved: Login | undefined
-  let aheadMs = AUTH_LIMITS.refreshAheadMs
-  let flight: Promise<Login> | undefined
+export function refreshLogin(options: TokenRefresherOptions): TokenRefresher {
+  return new LoginRefresher(options)
+}
 
-  const hold = (login: Login): Login => {
-    if (login.tokens.accessToken !== held?.tokens.accessToken)
-      aheadMs = AUTH_LIMITS.refreshAheadMs - host.random() * AUTH_LIMITS.refreshJitterMs
-    held = login
+class LoginRefresher implements TokenRefresher {
+  readonly #server: RemoteServer
+  readonly #context: AuthContext
+  readonly #unattended: boolean
+  readonly #renew: TokenRefresherOptions['renew']
+  #held: Login | undefined
+  /** A renewed login that the vault could not save; it stays in memory until it can. */
+  #unsaved: Login | undefined
+  #aheadMs: number = AUTH_LIMITS.refreshAheadMs
+  #flight: Promise<Login> | undefined
+
+  constructor({ server, context, unattended, renew }: TokenRefresherOptions) {
+    this.#server = server
+    this.#context = context
+    this.#unattended = unattended
+    this.#renew = renew
+  }
+
+  async get({ rejected, signal }: Parameters<TokenRefresher['get']>[0] = {}): Promise<Login> {
+    const held = this.#held
+    if (held && !this.#unsaved && this.#isGood(held, rejected)) return held
+    for (let attempt = 0; attempt < 2; attempt++) {
+      this.#flight ??= this.#transaction(rejected)
+        .then((login) => this.#hold(login))
+        .finally(() => {
+          this.#flight = undefined
+        })
+      // All callers share this renewal, so no caller's signal may end it; a caller that gives up just stops waiting.
+      const login = await cancellable(this.#flight, signal)
+      // A renewal started for another caller may have ended with the very token that this caller's request was
+      // rejected with.
+      if (login.tokens.accessToken !== rejected) return login
+    }
+    throw new AuthRequired(this.#server.name, whyAsked(this.#server, 'refused'))
+  }
+
+  #isGood(login: Login, rejected: string | undefined): boolean {
+    const left = millisLeft(login, this.#context.host.now())
+    return login.tokens.accessToken !== rejected && left > aheadOf(login, this.#aheadMs)
+  }
+
+  #hold(login: Login): Login {
+    if (login.tokens.accessToken !== this.#held?.tokens.accessToken)
+      this.#aheadMs = AUTH_LIMITS.refreshAheadMs - this.#context.host.random() * AUTH_LIMITS.refreshJitterMs
+    this.#held = login
     return login
   }
 
-  async function transaction(rejected: string | undefined): Promise<Login> {
+  async #transaction(rejected: string | undefined): Promise<Login> {
+    const [server, context] = [this.#server, this.#context]
     const options = {
       waitMs: AUTH_LIMITS.lockWaitMs,
       staleMs: AUTH_LIMITS.lockStaleMs,
       dirMode: 0o700,
     }
     return withFileLock(lockPath(context, serverKey(server)), options, async (lock) => {
-      const stored = await newest()
-      const facts = factsOf(rejected, stored)
+      const stored = await this.#newest()
+      const facts = this.#factsOf(rejected, stored)
       const decision = decideRefresh(stored, facts)
       if (decision.do === 'use') return decision.login
       if (decision.do === 'ask') throw new AuthRequired(server.name, whyAsked(server, decision.why))
       // A renewal may use up the refresh token: first make sure that its successor can be saved.
-      if (decision.login && !unsaved) await saveLogin(server, context, decision.login)
-      const outcome = await renew(decision.login)
+      if (decision.login && !this.#unsaved) await saveLogin(server, context, decision.login)
+      const outcome = await this.#renew(decision.login)
       if (outcome.kind === 'renewed') {
         // This process may have been suspended past its lock; it must not overwrite a newer login of another process.
         const sibling = (await lock.stillHeld()) ? undefined : await load(server, context)
-        return sibling && sibling.generation >= outcome.login.generation ? sibling : keep(outcome.login)
+        return sibling && sibling.generation >= outcome.login.generation ? sibling : this.#keep(outcome.login)
       }
-      return recover(decision.login, outcome.failure, outcome.error, facts)
+      return this.#recover(decision.login, outcome.failure, outcome.error, facts)
     })
   }
 
   /** The stored login, or a newer one that this process could not save. */
-  async function newest(): Promise<Login | undefined> {
-    const stored = await load(server, context)
-    if (!unsaved) return stored
-    if (stored && stored.generation >= unsaved.generation) {
-      unsaved = undefined
+  async #newest(): Promise<Login | undefined> {
+    const stored = await load(this.#server, this.#context)
+    if (!this.#unsaved) return stored
+    if (stored && stored.generation >= this.#unsaved.generation) {
+      this.#unsaved = undefined
       return stored
     }
-    return keep(unsaved)
+    return this.#keep(this.#unsaved)
   }
 
-  async function keep(login: Login): Promise<Login> {
+  async #keep(login: Login): Promise<Login> {
+    const { name } = this.#server
     try {
-      await saveLogin(server, context, login)
-      unsaved = undefined
+      await saveLogin(this.#server, this.#context, login)
+      this.#unsaved = undefined
     } catch (error) {
-      unsaved = login
+      this.#unsaved = login
       const reason = error instanceof PlugboardError ? error.message : 'the vault refused it'
-      context.onNotice?.({
-        server: server.name,
+      this.#context.onNotice?.({
+        server: name,
         kind: 'not-saved',
-        message: `The renewed login of "${server.name}" could not be saved: ${reason} It is kept in memory and saved when that works again.`,
+        message: `The renewed login of "${name}" could not be saved: ${reason} It is kept in memory and saved when that works again.`,
       })
     }
     return login
   }
 
-  async function recover(
+  async #recover(
     tried: Login | undefined,
     failure: RefreshFailure,
     error: PlugboardError,
     facts: RefreshFacts,
   ): Promise<Login> {
-    const next = afterRefreshFailure(tried, await load(server, context), failure, facts)
+    const { name } = this.#server
+    const next = afterRefreshFailure(tried, await load(this.#server, this.#context), failure, facts)
     if (next.do === 'use') {
       if (next.login === tried)
-        context.onNotice?.({ server: server.name, kind: 'renewal-postponed', message: error.message })
+        this.#context.onNotice?.({ server: name, kind: 'renewal-postponed', message: error.message })
       return next.login
     }
     if (next.do === 'fail') throw error
     if (next.do === 'retire') {
       const { refreshToken: _spent, ...tokens } = next.login.tokens
       const client = failure === 'client-dead' ? unusable(next.login.client) : next.login.client
-      const retired = await keep({ ...next.login, client, tokens })
+      const retired = await this.#keep({ ...next.login, client, tokens })
       if (next.usable) return retired
     }
-    throw new AuthRequired(server.name, {
-      hint: `The login has ended (${error.message}) Run \`plugboard login ${server.name}\`.`,
+    throw new AuthRequired(name, {
+      hint: `The login has ended (${error.message}) Run \`plugboard login ${name}\`.`,
     })
   }
 
-  function factsOf(rejected: string | undefined, stored: Login | undefined): RefreshFacts {
-    const same = stored && stored.tokens.accessToken === held?.tokens.accessToken
+  #factsOf(rejected: string | undefined, stored: Login | undefined): RefreshFacts {
+    const same = stored && stored.tokens.accessToken === this.#held?.tokens.accessToken
     return {
-      now: host.now(),
+      now: this.#context.host.now(),
       // A process that waited for the lock does not renew again what another has just renewed, whatever its own jitter.
-      aheadMs: same ? aheadMs : AUTH_LIMITS.refreshAheadMs - AUTH_LIMITS.refreshJitterMs,
+      aheadMs: same ? this.#aheadMs : AUTH_LIMITS.refreshAheadMs - AUTH_LIMITS.refreshJitterMs,
       rejected,
-      unattended,
+      unattended: this.#unattended,
       freshMs: AUTH_LIMITS.freshMs,
     }
-  }
-
-  return {
-    async get({ rejected, signal } = {}) {
-      const good = (login: Login | undefined) =>
-        login &&
-        login.tokens.accessToken !== rejected &&
-        millisLeft(login, host.now()) > aheadOf(login, aheadMs)
-      if (held && good(held) && !unsaved) return held
-      for (let attempt = 0; attempt < 2; attempt++) {
-        flight ??= transaction(rejected)
-          .then(hold)
-          .finally(() => {
-            flight = undefined
-          })
-        // All callers share this renewal, so no caller's signal may end it; a caller that gives up just stops waiting.
-        const login = await cancellable(flight, signal)
-        // A renewal started for another caller may have ended with the very token that this caller's request was
-        // rejected with.
-        if (login.tokens.accessToken !== rejected) return login
-      }
-      throw new AuthRequired(server.name, whyAsked(server, 'refused'))
-    },
   }
 }
 

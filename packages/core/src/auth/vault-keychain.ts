@@ -37,12 +37,18 @@ export function keychainVault(options: KeychainVaultOptions): Vault {
     return loaded
   }
   const within = <T>(work: (chain: Keychain) => Promise<T>) => limited(host, keychain().then(work))
-  const accountOf = (name: string) => createHash('sha256').update(name).digest('hex').slice(0, 40)
 
   const readHead = async (account: string) => {
     const head = await within((chain) => chain.get(account))
     const [, generation, count] = /^([0-9a-f]{16}):(\d{1,4})$/.exec(head?.slice(0, 24) ?? '') ?? []
     return { head, generation, count: Number(count ?? 0) }
+  }
+  const setParts = async (account: string, value: string) => {
+    const generation = randomBytes(8).toString('hex')
+    const parts = value.match(new RegExp(`[\\s\\S]{1,${chunkChars}}`, 'g')) ?? []
+    for (const [index, part] of parts.entries())
+      await within((chain) => chain.set(`${account}.${generation}.${index}`, part))
+    await within((chain) => chain.set(account, `${generation}:${parts.length}`))
   }
   const dropParts = async (account: string, generation: string | undefined, count: number) => {
     for (let part = 0; generation && part < count; part++)
@@ -62,23 +68,13 @@ export function keychainVault(options: KeychainVaultOptions): Vault {
           parts.push(await within((chain) => chain.get(`${account}.${generation}.${part}`)))
         if (parts.every((part) => part !== undefined)) return parts.join('')
       }
-      throw new IoError('A login in the keychain is incomplete.', {
-        stage: 'auth',
-        hint: 'Log in again to replace it.',
-      })
+      throw incomplete()
     },
     async set(name, value) {
       const account = accountOf(name)
       const before = await readHead(account)
-      if (value.length <= chunkChars) {
-        await within((chain) => chain.set(account, `=${value}`))
-      } else {
-        const generation = randomBytes(8).toString('hex')
-        const parts = value.match(new RegExp(`[\\s\\S]{1,${chunkChars}}`, 'g')) ?? []
-        for (const [index, part] of parts.entries())
-          await within((chain) => chain.set(`${account}.${generation}.${index}`, part))
-        await within((chain) => chain.set(account, `${generation}:${parts.length}`))
-      }
+      if (value.length <= chunkChars) await within((chain) => chain.set(account, `=${value}`))
+      else await setParts(account, value)
       await dropParts(account, before.generation, before.count)
     },
     async delete(name) {
@@ -90,6 +86,15 @@ export function keychainVault(options: KeychainVaultOptions): Vault {
     },
   }
 }
+
+function incomplete(): IoError {
+  return new IoError('A login in the keychain is incomplete.', {
+    stage: 'auth',
+    hint: 'Log in again to replace it.',
+  })
+}
+
+const accountOf = (name: string) => createHash('sha256').update(name).digest('hex').slice(0, 40)
 
 async function systemKeychain(host: Host): Promise<Keychain> {
   const { AsyncEntry } = await import('@napi-rs/keyring').catch((error) => {

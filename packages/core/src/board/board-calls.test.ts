@@ -98,7 +98,7 @@ describe('the tools of a board', () => {
     })
     await expect(made.call('gone.echo')).rejects.toMatchObject({
       code: 'DISABLED',
-      hint: expect.stringContaining('plugboard approve gone'),
+      shellHint: expect.stringContaining('plugboard approve gone'),
     })
   })
 
@@ -152,7 +152,7 @@ describe('permission', () => {
     return { asked, ask }
   }
 
-  it('is asked of the user when an agent calls, and denied when nobody is there', async () => {
+  it('is asked of the user when an agent calls, and denied when no user is there', async () => {
     const { serve, calls } = inside([tool('write')])
     const alone = await board({ servers: [], inProcess: { in: serve } })
     await expect(alone.call('in.write')).rejects.toMatchObject({
@@ -262,7 +262,7 @@ describe('permission', () => {
 })
 
 describe('what a server may ask', () => {
-  it('is offered only when somebody answers', async () => {
+  it('is offered only when a handler answers', async () => {
     const seen: unknown[] = []
     const greet = (params: { capabilities: unknown }) => {
       seen.push(params.capabilities)
@@ -304,7 +304,7 @@ describe('what a server may ask', () => {
     expect(textOf(sampled)).toContain('seen true')
   })
 
-  it('is answered by a hook before anybody is asked, in both eras', { timeout: 30_000 }, async () => {
+  it('is answered by a hook before the user is asked, in both eras', { timeout: 30_000 }, async () => {
     const answer = () => ({ action: 'accept', content: { name: 'Hook' } })
     const hooks = [{ event: 'Elicitation', run: { kind: 'function', call: answer } }] as const
     const made = await board({
@@ -312,7 +312,7 @@ describe('what a server may ask', () => {
       caller: 'user',
       hooks,
       elicit: async () => {
-        throw new Error('nobody should be asked')
+        throw new Error('the user was asked')
       },
     })
     expect(textOf(await made.call('ev.trigger-elicitation-request'))).toContain('"name": "Hook"')

@@ -142,10 +142,10 @@ export class Calls implements ToolActions {
     context: CallContext,
     options: Pick<RequestOptions, 'concurrent' | 'totalMs'> & TaskOptions,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const { signal, onProgress, timeoutMs } = context
+    const { signal, onProgress, timeoutMs, totalMs } = context
     const { name } = tool.definition
     const args = isObject(params.arguments) ? params.arguments : {}
-    const how = { ...options, signal, onProgress, timeoutMs }
+    const how = { ...options, signal, onProgress, timeoutMs, ...(totalMs !== undefined && { totalMs }) }
     const { host, connection } = this.#options
     return passTool(this.#ports, tool, args, this.#withCaller(context), (sent) => {
       const changed = sent !== args || 'arguments' in params

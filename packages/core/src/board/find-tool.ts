@@ -88,11 +88,17 @@ function toolWithoutServer(name: string, known: readonly string[]): NotFound {
   })
 }
 
+const APPROVE =
+  'It came with this project: approve it with `approve()` of @plugboard/core/config/manage, or open the board with `config: { approveProject: true }`.'
+
 export function disabledError(server: string, reason: DisabledReason): Disabled {
   const hints: Readonly<Partial<Record<DisabledReason['kind'], string>>> = {
     trust: `It came with this project: run \`plugboard approve ${server}\` to let it start.`,
     user: `Run \`plugboard enable ${server}\` to switch it on.`,
     config: `Give it what it lacks, or run \`plugboard enable ${server}\` if its entry switches it off.`,
   }
-  return new Disabled(server, reason.text, { hint: hints[reason.kind] })
+  return new Disabled(server, reason.text, {
+    hint: hints[reason.kind],
+    ...(reason.kind === 'trust' && { programHint: APPROVE }),
+  })
 }

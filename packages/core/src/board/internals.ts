@@ -25,6 +25,9 @@ interface BoardState {
   /** The program waited for all servers: those that are added start at once. */
   awake: boolean
   closed: Promise<void> | undefined
+  /** Servers that the program added or replaced, and the names of those it removed. */
+  readonly added: Map<string, ConfiguredServer>
+  readonly removed: Set<string>
   reload: (() => Promise<void>) | undefined
 }
 
@@ -55,9 +58,7 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
   const cwd = options.cwd ?? process.cwd()
   const events = new Events()
   const state = initialState(options)
-  const warn = (text: string, server?: string) => {
-    host.backgroundTimer(0, () => events.emit('warning', { text, ...(server !== undefined && { server }) }))
-  }
+  const warn = warner(host, events)
   const hooks = new Hooks(options.hooks ?? [], { host: hookHost(host, cwd), cwd, warn })
   const elicitation = { ask: options.elicit, hooks, warn }
   const sampling = options.sample && new Sampling({ host, ...options.sample })
@@ -124,6 +125,12 @@ export function setRules({ state, calls }: BoardInternals, rules: readonly Permi
   )
 }
 
+function warner(host: Host, events: Events): BoardInternals['warn'] {
+  return (text, server) => {
+    host.backgroundTimer(0, () => events.emit('warning', { text, ...(server !== undefined && { server }) }))
+  }
+}
+
 function initialState({ roots, workspace, cwd }: BoardParts): BoardState {
   return {
     rules: [],
@@ -131,6 +138,8 @@ function initialState({ roots, workspace, cwd }: BoardParts): BoardState {
     faults: [],
     awake: false,
     closed: undefined,
+    added: new Map(),
+    removed: new Set(),
     reload: undefined,
   }
 }

@@ -8,9 +8,9 @@ import type { ConfiguredServer, Diagnostic } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { RequestOptions } from '../connection/requests.ts'
 import type { Json } from '../connection/server-info.ts'
-import { IoError, NotFound } from '../errors.ts'
+import { IoError } from '../errors.ts'
 import type { Hook } from '../interaction/index.ts'
-import type { CallContext, Tool } from '../tools/index.ts'
+import type { BoundTool, CallContext, Tool } from '../tools/index.ts'
 import { inProcessEntries } from './in-process.ts'
 import { type BoardInternals, setRules } from './internals.ts'
 import type { BoardDefinition } from './options.ts'
@@ -35,7 +35,7 @@ export class BoardLink {
   }
 
   /** The servers that a spelling of a tool can mean, before any of them has listed its tools. */
-  serversMeant(spelling: string): readonly string[] {
+  candidateServers(spelling: string): readonly string[] {
     return candidateServers(spelling, this.#board.servers.names)
   }
 
@@ -53,20 +53,22 @@ export class BoardLink {
     await this.connection(server).notify(method, params)
   }
 
+  /** Every tool of every server that is, or was, connected, as `pass` takes it. */
+  tools(): readonly BoundTool[] {
+    return this.#board.tools.tools()
+  }
+
   /**
    * Calls a tool for a client that reads the result itself: permissions, hooks and the audit log apply, and the
    * result is passed on whole. `params` are those of `tools/call`, without the name.
    */
-  async pass(
-    server: string,
-    tool: string,
+  pass(
+    tool: BoundTool,
     params: Json,
     context: CallContext = {},
     options: Pick<RequestOptions, 'concurrent' | 'totalMs'> & TaskOptions = {},
   ): Promise<Readonly<Record<string, unknown>>> {
-    const known = this.#board.tools.find(server, tool)
-    if (!known) throw new NotFound('tool', tool, { server, stage: 'call' })
-    return await this.#board.calls.pass(known, params, context, options)
+    return this.#board.calls.pass(tool, params, context, options)
   }
 
   /** Rejects when the permissions do not allow reading the resource. */
@@ -107,7 +109,34 @@ export class BoardLink {
   ): Promise<void> {
     const { applying, options } = this.#board
     if (hooks) this.#board.hooks.replace(hooks)
-    await applying.run(() => this.#apply([...servers, ...inProcessEntries(options)], rules))
+    await applying.run(() => this.#apply(this.#withOwn([...servers, ...inProcessEntries(options)]), rules))
+  }
+
+  /** Puts one server on the board, in place of one of the same name. It stays through a reload of the files. */
+  async put(server: ConfiguredServer): Promise<void> {
+    const { state, applying } = this.#board
+    state.added.set(server.name, server)
+    state.removed.delete(server.name)
+    await applying.run(() => this.#apply(this.#withOwn(this.#current())))
+  }
+
+  /** Takes one server off the board, also after a reload of the files. */
+  async drop(name: string): Promise<void> {
+    const { state, applying } = this.#board
+    state.added.delete(name)
+    state.removed.add(name)
+    await applying.run(() => this.#apply(this.#withOwn(this.#current())))
+  }
+
+  #current(): readonly ConfiguredServer[] {
+    return [...this.#board.servers.servers.values()]
+  }
+
+  /** The servers with what the program added, replaced and removed. */
+  #withOwn(servers: readonly ConfiguredServer[]): readonly ConfiguredServer[] {
+    const { added, removed } = this.#board.state
+    const others = servers.filter(({ name }) => !removed.has(name) && !added.has(name))
+    return [...others, ...added.values()]
   }
 
   /** Stores the current faults of the files, and reports new and repaired ones. */

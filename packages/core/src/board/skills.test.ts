@@ -87,7 +87,7 @@ describe('skills of a server of the official SDK', () => {
 })
 
 describe('what is read of a skill', () => {
-  it('is nothing before somebody asks for exactly that file', async () => {
+  it('is nothing before a caller asks for exactly that file', async () => {
     const { board: bad, asked } = await hostile('')
     await bad.ready()
     await bad.skills()

@@ -33,7 +33,7 @@ const load = (env: Record<string, string> = {}) => {
   return loadConfiguration({ host, cwd: join(top, 'project'), withoutBuiltins: true })
 }
 
-it("brings a plugin's servers in, trusted when the person enabled it and not when the repository did", async () => {
+it("brings a plugin's servers in, trusted when the user enabled it and not when the repository did", async () => {
   write('mine/.mcp.json', { mcpServers: { a: { command: '${CLAUDE_PLUGIN_ROOT}/run' } } })
   write('project/theirs/.mcp.json', { b: { command: 'b' } })
   write('home/.plugboard/settings.json', { plugins: [join(top, 'mine')] })

@@ -13,7 +13,7 @@ import type { PluginSettings, ServerListSettings } from './settings.ts'
 import { type Place, plugboardHome, type Source } from './sources.ts'
 import type { Diagnostic } from './types.ts'
 
-export interface Borrowed {
+export interface ExternalDocuments {
   readonly documents: readonly ConfigDocument[]
   /** The files of plugins, found or not. */
   readonly files: readonly string[]
@@ -25,7 +25,7 @@ export async function externalDocuments(
   place: Place,
   host: Host,
   before: readonly ConfigDocument[] = [],
-): Promise<Borrowed> {
+): Promise<ExternalDocuments> {
   const cacheDir = join(plugboardHome(place), 'cache')
   const plugins = written.flatMap((document) =>
     (document.settings.plugins ?? []).map((plugin) => ({ plugin, document })),

@@ -66,7 +66,7 @@ const settings = fc.record(
   { requiredKeys: [] },
 )
 
-describe('a glance', () => {
+describe('the fast read', () => {
   it('agrees with careful reading on every document it answers for', () => {
     const shapes = fc.constantFrom<Shape>(
       'settings',

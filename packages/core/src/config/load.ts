@@ -90,17 +90,7 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
   const builtins = options.withoutBuiltins ? [] : [builtinDocument()]
   const written = [...builtins, ...dynamic, ...files]
   const grants = await grantsOf(written, place)
-  const asksForMore = written.some(
-    ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
-  )
-  const fromOutside = asksForMore
-    ? await (await import('./external-servers.ts')).externalDocuments(
-        written,
-        place,
-        host,
-        previous?.documents,
-      )
-    : { documents: [], files: [] }
+  const fromOutside = await outsideDocuments(written, place, host, previous)
   const documents = [...written, ...fromOutside.documents]
   const approveProject = options.approveProject ?? false
   // The home folder belongs to the user, whatever it contains.
@@ -140,6 +130,21 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
       approvalsFile(place),
     ]),
   }
+}
+
+/** Plugins, bundles and fetched lists; most configurations name none, and load no code for them. */
+async function outsideDocuments(
+  written: readonly ConfigDocument[],
+  place: Place,
+  host: Host,
+  previous: Configuration | undefined,
+) {
+  const asksForMore = written.some(
+    ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
+  )
+  if (!asksForMore) return { documents: [], files: [] }
+  const { externalDocuments } = await import('./external-servers.ts')
+  return externalDocuments(written, place, host, previous?.documents)
 }
 
 /** Labels such as `--mcp-config` are not files. */

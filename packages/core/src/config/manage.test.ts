@@ -54,7 +54,7 @@ const LOCAL = 'p/.plugboard/settings.local.json'
 const USER = 'home/.plugboard/settings.json'
 
 describe('adding', () => {
-  it('writes the file of the scope, and what the person added to a project is approved', async () => {
+  it('writes the file of the scope, and what the user added to a project is approved', async () => {
     expect(await add('l', 'local')).toEqual({ name: 'l', file: at(LOCAL), scope: 'local', outcome: 'added' })
     await add('p', 'project')
     await add('u', 'user')
@@ -191,7 +191,7 @@ describe('removing', () => {
     expect(await states()).toEqual(['a user'])
   })
 
-  it('does not know a name that nobody wrote', async () => {
+  it('does not know a name that no file has', async () => {
     await expect(load().then((loaded) => removeServer(loaded, 'nope'))).rejects.toThrow(ServerNotFound)
   })
 
@@ -227,7 +227,7 @@ describe('switching off and on', () => {
     expect(JSON.parse(text('p/.mcp.json'))).toEqual({ mcpServers: { a: { command: 'x' } } })
   })
 
-  it('on does not approve what nobody approved', async () => {
+  it('on does not approve what the user has not approved', async () => {
     put('p/.mcp.json', { mcpServers: { a: { command: 'x', disabled: true } } })
     await setEnabled(await load(), host, 'a', true)
     expect(await states()).toEqual(['a project (pending approval)'])

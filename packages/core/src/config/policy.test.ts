@@ -116,7 +116,7 @@ describe('the lists', () => {
     expect(admitted('web', stdio('x'), lists)).toBe(true)
   })
 
-  it('allowManagedMcpServersOnly leaves the person’s own allow lists out, and keeps every ban', () => {
+  it('allowManagedMcpServersOnly leaves the user’s own allow lists out, and keeps every ban', () => {
     const mine = part(
       { allowedMcpServers: [{ serverName: 'a' }], deniedMcpServers: [{ serverName: 'b' }] },
       'user',

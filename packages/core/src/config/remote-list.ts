@@ -33,7 +33,7 @@ interface Copy {
 }
 
 /** How one attempt ended. The copy may replace `unavailable`, but not `refused`. */
-type Answer =
+type ListAnswer =
   | { readonly kind: 'list'; readonly body: string; readonly etag: string | undefined }
   | { readonly kind: 'not-modified' }
   | Problem
@@ -80,7 +80,7 @@ export async function fetchServerList(options: ServerListOptions): Promise<Serve
 }
 
 async function fromNetwork(
-  { body, etag }: Extract<Answer, { kind: 'list' }>,
+  { body, etag }: Extract<ListAnswer, { kind: 'list' }>,
   copy: Copy | undefined,
   file: string,
   source: string,
@@ -170,7 +170,11 @@ function shownUrl(text: string): string {
 }
 
 /** One request including its redirects within the origin, under one timeout. */
-async function ask(target: Target, etag: string | undefined, options: ServerListOptions): Promise<Answer> {
+async function ask(
+  target: Target,
+  etag: string | undefined,
+  options: ServerListOptions,
+): Promise<ListAnswer> {
   const { host, signal } = options
   if (signal?.aborted) throw new Cancelled()
   const stop = new AbortController()
@@ -217,7 +221,7 @@ async function follow(
   etag: string | undefined,
   { host, bearerEnv }: ServerListOptions,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<ListAnswer> {
   let url = target.url
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
     const response = await host.fetch(url, {
@@ -250,7 +254,7 @@ function redirectOf(response: Response, from: URL): URL | 'elsewhere' | undefine
   return to.origin === from.origin && !to.username && !to.password ? to : 'elsewhere'
 }
 
-async function answerOf(response: Response, bearerEnv: string | undefined): Promise<Answer> {
+async function answerOf(response: Response, bearerEnv: string | undefined): Promise<ListAnswer> {
   const { status } = response
   if (status === 200) {
     const body = await readBody(response)

@@ -164,7 +164,7 @@ describe('a repeated server', () => {
     expect([stateOf(resolved, 'evil'), stateOf(resolved, 'good')]).toEqual(['trust: pending approval', 'on'])
   })
 
-  it('does not come back through a plugin when the person switched it off', () => {
+  it('does not come back through a plugin when the user switched it off', () => {
     const resolved = resolve([
       doc('user', { mine: cmd('same') }, { disabledServers: ['mine'] }),
       doc('plugin', { theirs: cmd('same') }),

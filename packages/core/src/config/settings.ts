@@ -250,20 +250,21 @@ export const settingsSchema = z.object({
   }),
 })
 
+type Warn = (
+  severity: Diagnostic['severity'],
+  offset: number,
+  path: string,
+  message: string,
+  hint: string,
+) => void
+
 export function readSettings(
   document: ParsedDocument,
   root: JsonNode | undefined,
   source: Source,
 ): { readonly settings: Settings; readonly diagnostics: readonly Diagnostic[] } {
-  const settings: Record<string, unknown> = {}
   const diagnostics: Diagnostic[] = []
-  const warn = (
-    severity: Diagnostic['severity'],
-    offset: number,
-    path: string,
-    message: string,
-    hint: string,
-  ) =>
+  const warn: Warn = (severity, offset, path, message, hint) =>
     diagnostics.push({
       severity,
       file: source.file,
@@ -273,7 +274,28 @@ export function readSettings(
       hint: printable(hint),
       ...(path.startsWith('permissions') && { topic: 'rules' as const }),
     })
+  const settings = knownSettings(document, root, source, warn)
+  if (source.product === 'plugboard') unknownSettings(root, warn)
+  if (HONOURED.permissions.includes(source.scope))
+    for (const { action, at, text, offset } of writtenRules(member(root, 'permissions')?.value)) {
+      const fault = isOurs(text, source) ? ruleError(action, text) : undefined
+      if (fault) warn('error', offset, `permissions.${action}[${at}]`, fault.message, fault.hint)
+    }
+  // A policy that was only partly read might have denied anything.
+  const unclear =
+    document.broken || (settings['deniedMcpServers'] === undefined && member(root, 'deniedMcpServers'))
+  const locked = source.scope === 'enterprise' && unclear ? LOCKED : {}
+  return { settings: { ...(settings as Settings), ...locked }, diagnostics }
+}
 
+/** Each key that counts in this file; what is wrong with one costs only that part. */
+function knownSettings(
+  document: ParsedDocument,
+  root: JsonNode | undefined,
+  source: Source,
+  warn: Warn,
+): Record<string, unknown> {
+  const settings: Record<string, unknown> = {}
   for (const key of Object.keys(keys) as SettingsKey[]) {
     const found = member(root, key)
     if (!found?.value || (key === 'hooks' && isForOthers(source))) continue
@@ -305,7 +327,11 @@ export function readSettings(
       )
     }
   }
-  if (source.product === 'plugboard' && root?.kind === 'object')
+  return settings
+}
+
+function unknownSettings(root: JsonNode | undefined, warn: Warn): void {
+  if (root?.kind === 'object')
     for (const { key, offset } of root.members)
       if (!Object.hasOwn(keys, key) && !OTHERS.includes(key) && key !== '__proto__')
         warn(
@@ -316,7 +342,7 @@ export function readSettings(
           unknownKeyHint(key, [...Object.keys(keys), ...OTHERS]),
         )
   // A typo in `deny` would leave open what its author believes is closed.
-  const lists = source.product === 'plugboard' ? member(root, 'permissions')?.value : undefined
+  const lists = member(root, 'permissions')?.value
   if (lists?.kind === 'object')
     for (const { key, offset } of lists.members)
       if (!RULE_LISTS.includes(key)) {
@@ -324,16 +350,6 @@ export function readSettings(
         const hint = unknownKeyHint(key, RULE_LISTS)
         warn(isTypo ? 'error' : 'warning', offset, `permissions.${key}`, `unknown key "${key}"`, hint)
       }
-  if (HONOURED.permissions.includes(source.scope))
-    for (const { action, at, text, offset } of writtenRules(member(root, 'permissions')?.value)) {
-      const fault = isOurs(text, source) ? ruleError(action, text) : undefined
-      if (fault) warn('error', offset, `permissions.${action}[${at}]`, fault.message, fault.hint)
-    }
-  // A policy that was only partly read might have denied anything.
-  const unclear =
-    document.broken || (settings['deniedMcpServers'] === undefined && member(root, 'deniedMcpServers'))
-  const locked = source.scope === 'enterprise' && unclear ? LOCKED : {}
-  return { settings: { ...(settings as Settings), ...locked }, diagnostics }
 }
 
 const RULE_LISTS: readonly string[] = RULE_ACTIONS

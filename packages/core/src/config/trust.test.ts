@@ -26,7 +26,7 @@ const question: TrustQuestion = {
 
 describe('the verdict', () => {
   it.each<[string, Partial<TrustQuestion>, boolean, RegExp]>([
-    ['the person’s own files are trusted', { authorship: 'user' }, true, /outside the project/],
+    ['the user’s own files are trusted', { authorship: 'user' }, true, /outside the project/],
     ['the repository’s are not', {}, false, /no record/],
     ['unless approved', { approvals: new Map([['a', approval]]) }, true, /approved on 2026-01-02/],
     [

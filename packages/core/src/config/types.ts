@@ -1,4 +1,5 @@
 // types.ts: the types that the configuration pipeline and every later layer share.
+import type { ConfigurationFault } from '../events.ts'
 import type { ServerEntry } from './entry.ts'
 
 /** Where a definition comes from, strongest first. `enterprise`, when present, is exclusive. */
@@ -14,19 +15,8 @@ export const SCOPES = [
 ] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** One fault in one place, for the user to fix. */
-export interface Diagnostic {
-  readonly severity: 'error' | 'warning'
-  /** The file, URL or label it was found in. */
-  readonly file: string
-  /** 1-based, when the position is known. */
-  readonly line?: number
-  readonly column?: number
-  /** Where in the document, e.g. `mcpServers.github.args[2]`. */
-  readonly path?: string
-  readonly server?: string
-  readonly message: string
-  readonly hint?: string
+/** One fault in one place, for the user to fix; `file` may also be a URL or a label. */
+export interface Diagnostic extends ConfigurationFault {
   /** About permission rules: every command reports an error among them, `list` and `doctor` a warning. */
   readonly topic?: 'rules'
 }

@@ -1,4 +1,5 @@
 // entry-secrets.ts: which values of an entry are secrets, by their names and by their form.
+import type { AuthRequest, AuthResponse, Exchange } from '../auth/request-auth.ts'
 import type { ServerEntry } from '../config/entry.ts'
 import { isSecret } from '../config/mask.ts'
 import { isEditorEntry, isRemoteEntry, startsCommand, urlOf } from '../config/transport-traits.ts'
@@ -52,20 +53,21 @@ export function rememberTokens(
   secrets: KnownSecrets,
 ): TransportAuth | undefined {
   if (!auth) return undefined
-  const { onUnauthorized, fetch } = auth
+  const { token, onUnauthorized, send } = auth
   return {
-    token: async () => {
-      const token = await auth.token()
-      secrets.learn(token)
-      return token
-    },
+    ...(token && {
+      token: async () => {
+        const value = await token.call(auth)
+        secrets.learn(value)
+        return value
+      },
+    }),
     ...(onUnauthorized && { onUnauthorized: (context) => onUnauthorized.call(auth, context) }),
-    ...(fetch && {
-      fetch: (next) =>
-        fetch.call(auth, (input, init) => {
-          const headers = new Headers(init?.headers)
-          secrets.learn(headers.get('authorization') ?? undefined)
-          return next(input, init)
+    ...(send && {
+      send: <R extends AuthResponse>(request: AuthRequest, exchange: Exchange<R>) =>
+        send.call<TransportAuth, [AuthRequest, Exchange<R>], Promise<R>>(auth, request, (login) => {
+          secrets.learn(login['authorization'])
+          return exchange(login)
         }),
     }),
   }

@@ -327,7 +327,7 @@ describe('an in-process server', () => {
     ).toBe('in')
   })
 
-  it('that nobody handed over fails at its transport', async () => {
+  it('that was not handed over fails at its transport', async () => {
     const made = await board({ servers: [configured('nobody', { type: 'sdk' })] })
     await made.ready()
     expect(made.servers()[0]).toMatchObject({ state: 'failed', stage: 'transport' })

@@ -7,6 +7,7 @@ import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
 import { SharedTimer } from './deadlines.ts'
+import { withProgressToken } from './progress-token.ts'
 import { ChannelClosed, JsonRpcError } from './request-errors.ts'
 import { isObject, type Json, RPC, type Transport } from './server-info.ts'
 
@@ -433,21 +434,4 @@ export class JsonRpcPeer {
       this.#hooks.trouble(error)
     }
   }
-}
-
-function withProgressToken(params: Json | undefined, token: Id): Json {
-  // Nearly every call is of this form, and spreading it costs more than sending it.
-  if (params && isNameAndArguments(params))
-    return { name: params.name, arguments: params.arguments, _meta: { progressToken: token } }
-  const meta = params && isObject(params._meta) ? params._meta : undefined
-  return { ...params, _meta: { ...meta, progressToken: token } }
-}
-
-function isNameAndArguments(params: Json): boolean {
-  let known = 0
-  for (const key in params) {
-    if (key !== 'name' && key !== 'arguments') return false
-    known++
-  }
-  return known === 2
 }

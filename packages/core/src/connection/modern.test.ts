@@ -57,7 +57,7 @@ describe('a subscription of 2026-07-28', () => {
     expect(made.servers()[0]?.state).toBe('connected')
   })
 
-  it('covers the resources that somebody follows, until nobody does', async () => {
+  it('covers the resources that a caller follows, until none does', async () => {
     const server = await modernHttp()
     const made = await board({ servers: [remote(server.url)] })
     const events = recorded(made)
@@ -88,6 +88,6 @@ describe('a subscription of 2026-07-28', () => {
     await made.ready()
     await until('it listens', () => server.listening.length === 1)
     await made.close()
-    await until('nobody listens', () => server.listening.length === 0)
+    await until('no stream is open', () => server.listening.length === 0)
   })
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { encodeHeader, paramHeaders, scanHeaders } from './param-headers.ts'
+import { encodeHeader } from '../transports/mcp-headers.ts'
+import { paramHeaders, scanHeaders } from './param-headers.ts'
 
 const marked = (extra: object) => ({ type: 'object', properties: { a: { type: 'string', ...extra } } })
 
@@ -62,7 +63,7 @@ describe('headers that a tool wants beside its arguments', () => {
     expect(encodeHeader('')).toBe('=?base64??=')
   })
 
-  it('survive a schema that is deeper than anybody needs', () => {
+  it('survive a schema that is deeper than any tool needs', () => {
     let schema: object = marked({ 'x-mcp-header': 'A' })
     for (let i = 0; i < 10_000; i++) schema = { type: 'object', properties: { deeper: schema } }
     expect(scanHeaders(schema as Record<string, unknown>)).toEqual({ marked: [] })

@@ -1,5 +1,6 @@
 // param-headers.ts: the HTTP headers that a 2026-07-28 tool requires besides its arguments (`x-mcp-header` in its
 // schema). A schema with misplaced or wrong annotations makes the tool unusable over HTTP.
+import { encodeHeader } from '../transports/mcp-headers.ts'
 import { isObject, type Json } from './server-info.ts'
 
 interface Marked {
@@ -44,13 +45,6 @@ export function paramHeaders(scan: HeaderScan, args: unknown): Record<string, st
   return Object.fromEntries(
     mirrored(scan, args).map(({ header, value }) => [header, encodeHeader(String(value))]),
   )
-}
-
-/** As it is when HTTP can carry it unchanged, else as marked base64 of its UTF-8. */
-export function encodeHeader(text: string): string {
-  const looksEncoded = text.startsWith('=?base64?') && text.endsWith('?=')
-  if (/^[\t\x20-\x7e]+$/.test(text) && text === text.trim() && !looksEncoded) return text
-  return `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`
 }
 
 function isPlain(value: unknown): value is Mirrored['value'] {

@@ -111,7 +111,7 @@ describe('a server that failed', () => {
     expect(one.pids().length).toBeLessThan(5)
   })
 
-  it('comes back by itself when nobody calls it', async () => {
+  it('comes back by itself without a call', async () => {
     const { server, install } = late({ reconnect: { retryMs: 50 } })
     const made = await board({ servers: [server] })
     await made.ready()

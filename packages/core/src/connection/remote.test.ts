@@ -231,7 +231,7 @@ describe('a remote server that is lost', () => {
     expect(textOf(await made.link.request(...call('read')))).toBe('called read')
   })
 
-  it('is noticed by pings that nobody answers', async () => {
+  it('is noticed by pings without an answer', async () => {
     const http = await httpFixture()
     const made = await board({ servers: [remote(http.url)], host: hastyHost(60), timeoutMs: 200_000 })
     const events = recorded(made)

@@ -136,7 +136,7 @@ describe('a server that is lost', () => {
     expect(raw.pids()).toHaveLength(4)
   })
 
-  it('is tried again when somebody asks for it', async () => {
+  it('is tried again when a caller asks for it', async () => {
     const raw = fixture('raw', 'raw', { entry: { reconnect: { maxAttempts: 0 } } })
     const made = await board({ servers: [raw.server] })
     await made.ready()
@@ -194,7 +194,7 @@ describe('a call that was under way when the server was lost', () => {
 })
 
 describe('a server that misbehaves', () => {
-  it('may answer twice or answer nobody: the first answer counts and the rest is logged', async () => {
+  it('may answer twice or without a request: the first answer counts and the rest is logged', async () => {
     const made = await board({ servers: [fixture('raw', 'raw').server] })
     const events = recorded(made)
     expect(textOf(await made.link.request('raw', 'tools/call', { name: 'twice' }))).toBe('first')

@@ -16,7 +16,13 @@ import {
 } from '../errors.ts'
 import { CALL_LIMITS } from '../limits.ts'
 import { hideInError } from '../text/known-secrets.ts'
-import { httpStatus, isTerminalError, tlsCode, UnreadableAnswer } from '../transports/transport-errors.ts'
+import {
+  HttpStatusError,
+  httpStatus,
+  isTerminalError,
+  tlsCode,
+  UnreadableAnswer,
+} from '../transports/transport-errors.ts'
 import { isObject, RPC } from './server-info.ts'
 
 /** The server responded with a JSON-RPC error. Reachable as the `cause` of the error a caller gets. */
@@ -52,10 +58,9 @@ export class BadResponse extends Error {
 /** A JSON-RPC error that arrived as the body of a failed HTTP request is that error, not an HTTP one. */
 export function unwrapHttp(error: unknown): unknown {
   const status = httpStatus(error)
-  if (status === undefined || status < 400 || status >= 500 || !isObject(error)) return error
-  const data = isObject(error.data) ? error.data : undefined
-  const text = data?.text
-  if (typeof text !== 'string' || !text.startsWith('{')) return error
+  if (status === undefined || status < 400 || status >= 500) return error
+  const text = error instanceof HttpStatusError ? error.body : textOf(error)
+  if (!text?.startsWith('{')) return error
   try {
     const body: unknown = JSON.parse(text)
     const fault = isObject(body) && isObject(body.error) ? body.error : undefined
@@ -67,13 +72,19 @@ export function unwrapHttp(error: unknown): unknown {
   }
 }
 
+/** Where the errors of the SDK's transports keep it, when a program hands one over. */
+function textOf(error: unknown): string | undefined {
+  const data = isObject(error) && isObject(error.data) ? error.data : undefined
+  return typeof data?.text === 'string' ? data.text : undefined
+}
+
 /** True when the request may have been sent and no response came: a retry may run it twice. */
 export function isInterruption(error: unknown): boolean {
   if (error instanceof ChannelClosed) return error.sent
   return isUnsaid(error) || ((error instanceof IoError || isTerminalError(error)) && !wasNeverSent(error))
 }
 
-/** Somebody answered, but not with how the request ended: a body that is not MCP, or a proxy that lost its server. */
+/** A response came, but not one that says how the request ended: a body that is not MCP, or a proxy that lost its server. */
 export function isUnsaid(error: unknown): boolean {
   const status = httpStatus(error)
   return error instanceof UnreadableAnswer || status === 502 || status === 504
@@ -158,7 +169,7 @@ function atStage(error: PlugboardError, place: ErrorPlace): PlugboardError {
   return new InitError(`${error.message}${stderrLines(place, error.message)}`, {
     server: place.server,
     stage: place.stage,
-    hint: error.hint,
+    hint: error.shellHint,
     cause: error,
   })
 }

@@ -83,7 +83,7 @@ describe('the log of a server', () => {
       for await (const line of followLog(stateDir, 's', stop.signal)) got.push(line)
     })()
     await until('it has begun', async () => {
-      log.add('stderr', 'is anybody there?')
+      log.add('stderr', 'is a client there?')
       await log.flush()
       return got.length > 0
     })
@@ -101,7 +101,28 @@ describe('the log of a server', () => {
     stop.abort()
     await following
     expect(got.filter(({ text }) => /^\d+ w/.test(text))).toHaveLength(700)
-    expect(got[0]?.text).toBe('is anybody there?')
+    expect(got[0]?.text).toBe('is a client there?')
+  })
+
+  it('gives a follower each line once, however often it looks', async () => {
+    const stateDir = folder()
+    const log = logOf(stateDir)
+    const stop = new AbortController()
+    const got: string[] = []
+    const following = (async () => {
+      for await (const { text } of followLog(stateDir, 's', stop.signal)) got.push(text)
+    })()
+    const wanted = ['one', 'two', 'three']
+    for (const text of wanted) {
+      log.add('stderr', text)
+      await log.flush()
+      await until(`${text} arrives`, () => got.includes(text))
+    }
+    // Time for a few more looks at a file that does not change.
+    await new Promise((done) => setTimeout(done, 5 * LOG_LIMITS.followMs))
+    stop.abort()
+    await following
+    expect(got).toEqual(wanted)
   })
 
   it.skipIf(process.platform !== 'linux')('is not left open when following it fails', async () => {
@@ -114,7 +135,7 @@ describe('the log of a server', () => {
     })()
     const failed = expect(following).rejects.toMatchObject({ code: 'EISDIR' })
     await until('it has begun', async () => {
-      log.add('stderr', 'is anybody there?')
+      log.add('stderr', 'is a client there?')
       await log.flush()
       return got.length > 0
     })

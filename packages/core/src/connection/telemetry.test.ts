@@ -114,7 +114,7 @@ describe('traces', () => {
     }
   })
 
-  it('add nothing to a request when nobody is tracing', async () => {
+  it('add nothing to a request without a tracer', async () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
     await made.link.request('raw', 'prompts/get', { name: 'greet' }).catch(() => undefined)

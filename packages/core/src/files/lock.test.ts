@@ -41,7 +41,7 @@ beforeEach(() => {
 
 const quick = { waitMs: 5000, staleMs: 10_000 }
 const lockFile = () => `${path}.lock`
-const ownerOf = (pid: number, host = hostname()) => JSON.stringify({ pid, host, token: 'somebody' })
+const ownerOf = (pid: number, host = hostname()) => JSON.stringify({ pid, host, token: 'other' })
 const old = () => new Date(Date.now() - 60_000)
 
 describe('the lock', () => {
@@ -109,7 +109,7 @@ describe('a holder that is gone', () => {
     expect(await withFileLock(path, quick, async () => 1)).toBe(1)
   })
 
-  it('is replaced even if somebody died while breaking its lock', async () => {
+  it('is replaced even if a process died while breaking its lock', async () => {
     writeFileSync(lockFile(), ownerOf(999_999_999))
     writeFileSync(`${lockFile()}.break`, '')
     utimesSync(`${lockFile()}.break`, old(), old())
@@ -137,7 +137,7 @@ describe('a holder that lives', () => {
     expect((await holder.done).code).toBe(0)
   })
 
-  it('is left alone by whoever stops waiting', async () => {
+  it('is left alone by a process that stops waiting', async () => {
     writeFileSync(lockFile(), ownerOf(process.pid))
     const stop = new AbortController()
     const attempt = withFileLock(path, { ...quick, signal: stop.signal }, async () => 1)

@@ -141,23 +141,26 @@ function readField(
         kind: 'boolean',
         ...(typeof property.default === 'boolean' && { default: property.default }),
       }
-    case 'array': {
-      const several = isObject(property.items) ? optionsOf(property.items) : undefined
-      if (!several) return undefined
-      const preset = Array.isArray(property.default)
-        ? property.default.filter((item) => typeof item === 'string')
-        : []
-      return {
-        ...base,
-        kind: 'choices',
-        options: several,
-        ...count('minItems', property),
-        ...count('maxItems', property),
-        ...(preset.length > 0 && { default: preset }),
-      }
-    }
+    case 'array':
+      return choices(base, property)
     default:
       return undefined
+  }
+}
+
+function choices(base: FieldBase, property: Readonly<Record<string, unknown>>): Field | undefined {
+  const several = isObject(property.items) ? optionsOf(property.items) : undefined
+  if (!several) return undefined
+  const preset = Array.isArray(property.default)
+    ? property.default.filter((item) => typeof item === 'string')
+    : []
+  return {
+    ...base,
+    kind: 'choices',
+    options: several,
+    ...count('minItems', property),
+    ...count('maxItems', property),
+    ...(preset.length > 0 && { default: preset }),
   }
 }
 

@@ -158,16 +158,16 @@ describe('a question from a server', () => {
   })
 
   it('is answered with what fits the form, after showing what did not', async () => {
-    const person = replies({ action: 'accept', content: {} }, { action: 'accept', content: { name: 'Ann' } })
-    expect(await elicit(question, person)).toEqual({ action: 'accept', content: { name: 'Ann' } })
-    expect(person.prompts[1]).toMatchObject({ problems: [{ field: 'name', message: 'is required' }] })
+    const user = replies({ action: 'accept', content: {} }, { action: 'accept', content: { name: 'Ann' } })
+    expect(await elicit(question, user)).toEqual({ action: 'accept', content: { name: 'Ann' } })
+    expect(user.prompts[1]).toMatchObject({ problems: [{ field: 'name', message: 'is required' }] })
   })
 
-  it('is cancelled after too many answers that do not fit, and when nobody is there', async () => {
+  it('is cancelled after too many answers that do not fit, and when no user is there', async () => {
     const wrong: RawAnswer = { action: 'accept', content: { name: 1 } }
-    const person = replies(wrong, wrong, wrong, wrong, wrong)
-    expect(await elicit(question, person)).toEqual({ action: 'cancel' })
-    expect(person.prompts).toHaveLength(3)
+    const user = replies(wrong, wrong, wrong, wrong, wrong)
+    expect(await elicit(question, user)).toEqual({ action: 'cancel' })
+    expect(user.prompts).toHaveLength(3)
     expect(await elicit(question, {})).toEqual({ action: 'cancel' })
   })
 
@@ -181,8 +181,8 @@ describe('a question from a server', () => {
     expect(ports.prompts).toEqual([])
   })
 
-  it('may be answered by a hook instead of a person', async () => {
-    const person = replies()
+  it('may be answered by a hook instead of the user', async () => {
+    const user = replies()
     const hook: Hook = {
       event: 'Elicitation',
       matcher: 's',
@@ -193,11 +193,11 @@ describe('a question from a server', () => {
         }),
       },
     }
-    expect(await elicit(question, { ...person, hooks: hooks(hook) })).toEqual({
+    expect(await elicit(question, { ...user, hooks: hooks(hook) })).toEqual({
       action: 'accept',
       content: { name: 'Who?' },
     })
-    expect(person.prompts).toEqual([])
+    expect(user.prompts).toEqual([])
   })
 
   it('may have its answer changed by a hook, within the form', async () => {
@@ -205,28 +205,28 @@ describe('a question from a server', () => {
       event: 'ElicitationResult',
       run: { kind: 'function', call: () => ({ action: 'accept', content }) },
     })
-    const person = () => replies({ action: 'accept', content: { name: 'Ann' } })
-    expect(await elicit(question, { ...person(), hooks: hooks(change({ name: 'Bea' })) })).toEqual({
+    const user = () => replies({ action: 'accept', content: { name: 'Ann' } })
+    expect(await elicit(question, { ...user(), hooks: hooks(change({ name: 'Bea' })) })).toEqual({
       action: 'accept',
       content: { name: 'Bea' },
     })
-    expect(await elicit(question, { ...person(), hooks: hooks(change({ name: 5 })) })).toEqual({
+    expect(await elicit(question, { ...user(), hooks: hooks(change({ name: 5 })) })).toEqual({
       action: 'decline',
     })
   })
 
   it('may send the user to a web address and nowhere else', async () => {
     const url = (text: string) => ({ mode: 'url', server: 's', message: 'Sign in', url: text }) as const
-    const person = replies({ action: 'accept' })
-    expect(await elicit(url('https://example.com/x'), person)).toEqual({ action: 'accept' })
+    const user = replies({ action: 'accept' })
+    expect(await elicit(url('https://example.com/x'), user)).toEqual({ action: 'accept' })
     for (const bad of [
       'file:///etc/passwd',
       'javascript:alert(1)',
       'not a url',
       `https://a/${'x'.repeat(9000)}`,
     ])
-      expect(await elicit(url(bad), person)).toEqual({ action: 'decline' })
-    expect(person.prompts).toHaveLength(1)
+      expect(await elicit(url(bad), user)).toEqual({ action: 'decline' })
+    expect(user.prompts).toHaveLength(1)
   })
 
   it('is told apart by mode, whatever the server sends', () => {

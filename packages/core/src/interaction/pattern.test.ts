@@ -25,7 +25,7 @@ const source = fc
   )
   .map((parts) => parts.join(''))
 
-describe('patterns of strangers', () => {
+describe('patterns from servers', () => {
   it('match as they would by themselves', () => {
     fc.assert(
       fc.property(source, fc.stringMatching(/^[abc1 ]{0,12}$/), (pattern, text) => {
@@ -85,7 +85,7 @@ describe('formats', () => {
     for (const text of bad) expect(fits?.(text), text).toBe(false)
   })
 
-  it('that nobody knows are no checks', () => {
+  it('that are unknown are no checks', () => {
     for (const none of ['unheard-of', '__proto__', 7, undefined]) expect(formatCheck(none)).toBeUndefined()
   })
 })

@@ -11,8 +11,8 @@ import { AUDIT_LIMITS } from '../limits.ts'
 import { type End, endOf, type Head, isCut, readHead, rotate, writeHead } from './audit-file.ts'
 import { BlockWriter, type TakenLines, WaitingLines } from './audit-lines.ts'
 import type { AuditKey, AuditKeys } from './audit-seal.ts'
+import type { Decision } from './decision-types.ts'
 import { redact, redactText } from './redact.ts'
-import type { Decision } from './request.ts'
 
 export interface AuditEvent {
   readonly server: string
@@ -49,6 +49,7 @@ export class AuditLog {
   #writing: Promise<void> | undefined
   /** Calls that wait until the lines before theirs are written. */
   readonly #crowd: (() => void)[] = []
+  #dropped = 0
   #loaded: AuditKey | undefined
   /** Buffers for the next write, while one write follows another. */
   #spare: Buffer | undefined
@@ -73,10 +74,15 @@ export class AuditLog {
    * when so many lines are waiting that the next call should wait too.
    */
   record(event: AuditEvent): Promise<void> | undefined {
+    const { count, bytes } = this.#waiting
+    // The callers do not wait when they are told to: then lines are dropped, and the log says how many.
+    if (count >= 2 * AUDIT_LIMITS.queued || bytes >= 2 * AUDIT_LIMITS.queuedBytes) {
+      this.#dropped++
+      return this.#writing
+    }
     this.#waiting.add(this.#members(event))
     this.#writing ??= this.#drain()
-    const { count, bytes } = this.#waiting
-    if (count < AUDIT_LIMITS.gathered) return undefined
+    if (count + 1 < AUDIT_LIMITS.gathered) return undefined
     this.#flushNow?.()
     if (count < AUDIT_LIMITS.queued && bytes < AUDIT_LIMITS.queuedBytes) return undefined
     return new Promise((room) => this.#crowd.push(room))
@@ -96,6 +102,7 @@ export class AuditLog {
     try {
       while (this.#waiting.count > 0) {
         await this.#gather()
+        if (this.#dropped > 0) this.#waiting.add(this.#droppedLine())
         const batch = this.#waiting.take(this.#spare)
         this.#spare = undefined
         const crowd = this.#crowd.splice(0)
@@ -180,6 +187,17 @@ export class AuditLog {
       if (canSeal) await writeHead(path, writer, key)
       if (canSeal && (await stat(path)).size > fileBytes) await rotate(path, writer.seq, files)
     })
+  }
+
+  /** A line that says how many were not recorded. */
+  #droppedLine(): string {
+    const line = JSON.stringify({
+      time: this.#time(this.#options.host.now()),
+      kind: 'dropped',
+      count: this.#dropped,
+    })
+    this.#dropped = 0
+    return line.slice(1, -1)
   }
 
   /** A line that says that lines before it are missing. */

@@ -13,6 +13,7 @@ export { type AuditKeys, auditKeys } from './audit-seal.ts'
 export { type AuditCheck, type AuditSeals, readAudit, verifyAudit } from './audit-verify.ts'
 export { channelVerdict, isOfUser, readVerdict } from './channel.ts'
 export { decide, explainDecision, type Standing } from './decide.ts'
+export type { ClaimedTraits, Decision, PermissionOutcome, Reason, ToolRequest } from './decision-types.ts'
 export {
   type Caller,
   type GateDecision,
@@ -24,5 +25,4 @@ export {
 } from './gate.ts'
 export { permissionQuestion } from './permission-question.ts'
 export { redact, redactText } from './redact.ts'
-export type { ClaimedTraits, Decision, PermissionOutcome, Reason, ToolRequest } from './request.ts'
 export { type Rule, reaches, rulesAbout, ruleVerdict, type ServerFacts } from './rules.ts'

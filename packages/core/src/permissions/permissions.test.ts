@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { ChannelPermissions, PermissionMode } from '../config/entry.ts'
 import { isOfUser } from './channel.ts'
 import { decide, explainDecision } from './decide.ts'
+import type { PermissionOutcome, ToolRequest } from './decision-types.ts'
 import { PermissionGate, type PermissionQuestion } from './gate.ts'
 import { matchesGlob } from './glob.ts'
-import type { PermissionOutcome, ToolRequest } from './request.ts'
 import { type Rule, reaches, rulesAbout } from './rules.ts'
 
 const KINDS = {
@@ -358,7 +358,7 @@ describe('asking', () => {
     ['user', 'allow'],
     ['client', 'allow'],
     ['agent', 'deny'],
-  ])('a call by the %s, with nobody to ask: %s', async (caller, outcome) => {
+  ])('a call by the %s, with no user to ask: %s', async (caller, outcome) => {
     const verdict = await new PermissionGate().check(request(), standing, { caller }, {})
     expect(verdict.outcome).toBe(outcome)
   })
@@ -511,7 +511,7 @@ describe('asking', () => {
     expect(answers).toHaveLength(2)
   })
 
-  it('answers at once where nobody has to be asked', () => {
+  it('answers at once where the user need not be asked', () => {
     const gate = new PermissionGate({ ask: async () => 'once' })
     const quick = (caller: 'user' | 'agent' | 'client', rules: readonly Rule[] = []) =>
       gate.quick(request(), { rules }, { caller })

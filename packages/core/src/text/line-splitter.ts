@@ -20,6 +20,8 @@ export interface LineSplitterOptions {
   readonly chunkwise?: boolean
   /** Called when the newline of such a line has arrived; `end` is what came before it. */
   readonly onSkipped?: (start: string, end: string) => void
+  /** A carriage return alone ends a line too, as in an event stream; by default only a newline does. */
+  readonly atReturns?: boolean
 }
 
 const EXCERPT_BYTES = 1024
@@ -28,6 +30,8 @@ export class LineSplitter {
   readonly #options: LineSplitterOptions
   #parts: Buffer[] = []
   #bytes = 0
+  /** The last chunk ended with a carriage return; a newline at the start of the next one belongs to it. */
+  #afterReturn = false
   /** The beginning of the line that is being skipped, and its latest bytes. */
   #skipped: { readonly start: string; end: Buffer } | undefined
 
@@ -36,6 +40,10 @@ export class LineSplitter {
   }
 
   push(chunk: Buffer): void {
+    if (this.#options.atReturns) {
+      this.#pushAtReturns(chunk)
+      return
+    }
     let start = 0
     const { chunkwise, maxBytes } = this.#options
     // No line in it can be too long, and a newline is never inside a character.
@@ -49,6 +57,27 @@ export class LineSplitter {
       if (end === -1) break
       this.#endLine(chunk, start, end)
       start = end + 1
+    }
+    if (start < chunk.length) this.#keep(start === 0 ? chunk : chunk.subarray(start))
+  }
+
+  #pushAtReturns(chunk: Buffer): void {
+    if (chunk.length === 0) return
+    let start = this.#afterReturn && chunk[0] === NEWLINE ? 1 : 0
+    this.#afterReturn = false
+    let newline = chunk.indexOf(NEWLINE, start)
+    let carriage = chunk.indexOf(CARRIAGE_RETURN, start)
+    while (newline !== -1 || carriage !== -1) {
+      const isReturn = carriage !== -1 && (newline === -1 || carriage < newline)
+      const end = isReturn ? carriage : newline
+      this.#endLine(chunk, start, end)
+      start = end + 1
+      if (isReturn) {
+        if (newline === start) start++
+        else this.#afterReturn = start === chunk.length
+        carriage = chunk.indexOf(CARRIAGE_RETURN, start)
+      }
+      if (newline !== -1 && newline < start) newline = chunk.indexOf(NEWLINE, start)
     }
     if (start < chunk.length) this.#keep(start === 0 ? chunk : chunk.subarray(start))
   }

@@ -50,7 +50,7 @@ const ask = (args: unknown, over = {}, layout = {}) =>
   permissionQuestion({ request: { ...request, ...over }, reason, arguments: args, saves: undefined }, layout)
 
 describe('text made visible', () => {
-  it('holds nothing that a terminal obeys or nobody sees, for every code point', () => {
+  it('holds nothing that a terminal obeys or no user sees, for every code point', () => {
     const wrong: string[] = []
     for (let code = 0; code <= 0x10ffff; code++) {
       const char = String.fromCodePoint(code)

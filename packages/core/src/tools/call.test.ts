@@ -489,7 +489,7 @@ describe.each(PATHS)('a URL the user has to visit first (%s)', (which) => {
     expect(prompts).toMatchObject([{ mode: 'url', message: 'Consent' }])
   })
 
-  it('ends the call when the user declines, when nobody is there, and when it never ends', async () => {
+  it('ends the call when the user declines, when no user is there, and when it never ends', async () => {
     const send = () => Promise.reject(required)
     await expect(
       board({ send, ask: async () => ({ action: 'decline' }) }).call('everything.echo', { message: 'x' }),

@@ -19,6 +19,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly timeoutMs?: number | undefined
+  readonly totalMs?: number | undefined
 }
 
 /** What the board provides. */
@@ -195,7 +196,7 @@ function badArguments(tool: BoundTool, problem: string): InvalidInput {
     {
       server: tool.server,
       stage: 'call',
-      hint: `Run \`plugboard tools ${tool.server}\` to see what it takes.`,
+      hint: `Run \`plugboard tools ${tool.server}.${tool.definition.name}\` to see what it takes.`,
     },
   )
 }

@@ -78,7 +78,7 @@ describe('tool names', () => {
     expect(registry.nameOf({ server: 'a__b', tool: 'c' })).toMatch(/^mcp__a__b__c_[0-9a-f]{8}$/)
   })
 
-  it('stay with their tool when a better claim appears later, and do not pass to a stranger when it goes', () => {
+  it('stay with their tool when a better claim appears later, and do not pass to another tool when it goes', () => {
     const registry = new NameRegistry()
     registry.update([{ server: 'a__b', tool: 'c' }])
     registry.update([

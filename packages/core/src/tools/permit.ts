@@ -111,15 +111,23 @@ function accepted(ports: PermitPorts, tool: BoundTool, { caller }: Requester): v
 export class Refused extends PermissionDenied {
   readonly verdict: GateDecision
   constructor(message: string, server: string, verdict: GateDecision) {
-    super(message, { server, stage: 'call', hint: wayOut(verdict) })
+    super(message, {
+      server,
+      stage: 'call',
+      hint: wayOut(verdict),
+      ...(verdict.reason.kind === 'no-user' && { programHint: NO_USER }),
+    })
     this.verdict = verdict
   }
 }
 
+const NO_USER =
+  "Open the board with an `ask` function, with a rule in `rules.allow`, or with `caller: 'user'` when the user asked for the call."
+
 /** What would allow the call, where there is something. */
 export function wayOut({ reason }: Decision): string | undefined {
   if (reason.kind === 'rule' || reason.kind === 'channel') return 'To allow it, change that rule or entry.'
-  if (reason.kind === 'nobody')
+  if (reason.kind === 'no-user')
     return 'Allow it in advance with a rule under `permissions.allow` in your own settings.'
   return undefined
 }

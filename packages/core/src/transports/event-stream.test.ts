@@ -31,6 +31,29 @@ describe('an event stream', () => {
     }
   })
 
+  it('has lines that end with LF, CR or CRLF, also where a chunk ends between the two', () => {
+    const lines = ['retry: 7', 'id: 1', 'data: a', 'data', 'data: b', '', ': comment', 'data:c', '', '']
+    for (const end of ['\n', '\r', '\r\n'])
+      for (const size of [1, 2, 5, 1000]) {
+        const { events, retries } = parse(lines.join(end), size)
+        expect(events).toEqual([{ id: '1', data: 'a\n\nb' }, { data: 'c' }])
+        expect(retries).toEqual([7])
+      }
+    expect(parse('data: a\rdata: b\ndata: c\r\n\r\n', 1).events).toEqual([{ data: 'a\nb\nc' }])
+  })
+
+  it('ignores an id with NUL, a retry that is no number, and fields that it does not know', () => {
+    const { events, retries } = parse('id: a\0b\nretry: soon\nretry: -1\nwhatever: x\ndata: y\n\n')
+    expect(events).toEqual([{ data: 'y' }])
+    expect(retries).toEqual([])
+  })
+
+  it('counts the lines of an event, so that empty ones without end are bounded too', () => {
+    const { events, overflows } = parse(`${'data\n'.repeat(5000)}\ndata: next\n\n`, 64)
+    expect(overflows).toBe(1)
+    expect(events).toEqual([{ data: 'next' }])
+  })
+
   it('does not deliver what was not finished', () => {
     expect(parse('data: whole\n\ndata: half\n').events).toEqual([{ data: 'whole' }])
   })

@@ -36,6 +36,7 @@ export class EventStream {
     this.#options = options
     this.#lines = new LineSplitter({
       maxBytes: options.maxBytes,
+      atReturns: true,
       onLine: (line) => this.#line(line),
       onOverflow: () => options.onOverflow?.(),
       onSkipped: (start, end) => {
@@ -73,7 +74,8 @@ export class EventStream {
   }
 
   #more(value: string): void {
-    this.#size += value.length
+    // The line end counts: a server could otherwise send empty lines without end.
+    this.#size += value.length + 1
     const excerpt = { start: value.slice(0, EXCERPT_CHARS), end: value.slice(-EXCERPT_CHARS) }
     if (this.#skipped) this.#skip(excerpt)
     else if (this.#size <= this.#options.maxBytes) this.#data.push(value)

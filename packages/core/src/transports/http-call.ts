@@ -4,10 +4,10 @@ import type { JSONRPCMessage, TransportSendOptions } from '@modelcontextprotocol
 import { AnswerTooLarge, IoError, PlugboardError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
-import { META } from '../protocol.ts'
 import { EventStream } from './event-stream.ts'
-import { BodyTooLarge, type HttpResponse } from './http-exchange.ts'
+import { BodyTooLarge, type HttpResponse, RequestAbort } from './http-exchange.ts'
 import { answeredId, messagesIn, requestId } from './json-rpc-messages.ts'
+import { isSendableId, modernVersion } from './mcp-headers.ts'
 import { UnreadableAnswer } from './transport-errors.ts'
 
 export interface CallSink {
@@ -16,7 +16,7 @@ export interface CallSink {
   note(text: string): void
 }
 
-export class HttpCall {
+export class HttpCall extends RequestAbort {
   /** The id to respond to; a notification or a response of ours has none. */
   readonly id: string | number | undefined
   readonly method: string | undefined
@@ -24,33 +24,23 @@ export class HttpCall {
   /** In the modern era the request is its stream: when that ends, nothing can be resumed. */
   readonly isModern: boolean
   readonly replayed: boolean
-  /** The response that this layer reads itself, instead of the SDK. */
-  answer: HttpResponse | undefined
   answered = false
   lastEventId: string | undefined
   retryMs: number | undefined
-  aborted: Error | undefined
-  #stop: ((reason: Error) => void) | undefined
 
   constructor(message: JSONRPCMessage, options: TransportSendOptions | undefined) {
+    super()
     this.id = requestId(message)
     this.method = 'method' in message ? message.method : undefined
     this.options = options
-    this.isModern = claimsModernEra(message)
+    this.isModern = modernVersion(message) !== undefined
     this.lastEventId = options?.resumptionToken
     this.replayed = options?.resumptionToken !== undefined
   }
 
-  /** Aborts the current request. */
-  stoppable(stop: (reason: Error) => void): void {
-    this.#stop = stop
-    if (this.aborted) stop(this.aborted)
-  }
-
-  abort(reason: Error): void {
-    if (this.aborted || this.answered) return
-    this.aborted = reason
-    this.#stop?.(reason)
+  /** A call that has its response is over. */
+  override abort(reason: Error): void {
+    if (!this.answered) super.abort(reason)
   }
 
   /** One JSON document, whole. */
@@ -69,6 +59,14 @@ export class HttpCall {
     if (!this.answered) throw this.#cut(sink)
   }
 
+  /**
+   * A failed status whose body is the JSON-RPC error response to this very request is its response. Only the modern
+   * era says so; of a legacy server it is an HTTP error.
+   */
+  isRefusedWith(message: JSONRPCMessage): boolean {
+    return this.isModern && 'error' in message && message.id === this.id
+  }
+
   /** Reads events until the call has its response or the stream ends; rejects when the stream is cut. */
   readEvents(
     answer: HttpResponse,
@@ -85,7 +83,7 @@ export class HttpCall {
         },
         onOverflow: () => answer.abort(new BodyTooLarge(HTTP_LIMITS.messageBytes)),
         onEvent: (event) => {
-          if (event.id) {
+          if (event.id && isSendableId(event.id)) {
             this.lastEventId = event.id
             this.options?.onresumptiontoken?.(event.id)
           }
@@ -144,12 +142,6 @@ export class HttpCall {
         cause ?? Object.assign(new Error('premature end of stream'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }),
     })
   }
-}
-
-function claimsModernEra(message: JSONRPCMessage): boolean {
-  if (!('method' in message)) return false
-  const meta = message.params?.['_meta']
-  return typeof meta === 'object' && meta !== null && Object.hasOwn(meta, META.protocolVersion)
 }
 
 function tryJson(text: string): unknown {

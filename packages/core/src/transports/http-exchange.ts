@@ -1,6 +1,11 @@
 // http-exchange.ts: one HTTP request and its response, on undici's dispatcher, with nothing between the socket and
-// the reader. It neither retries nor interprets; http.ts does.
+// the reader. It neither retries nor interprets; http-client.ts does.
 import type { Dispatcher } from 'undici'
+import { Timeout } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { HTTP_LIMITS } from '../limits.ts'
+import { redirectLocation } from './redirects.ts'
+import { HttpStatusError } from './transport-errors.ts'
 
 export interface RequestParts {
   readonly origin: string
@@ -18,26 +23,49 @@ export interface BodyReader {
   fail(error: Error): void
 }
 
-/** A response whose headers have arrived. The body waits until it is read. */
+/** The way to end a request from our side, whatever it is doing: connecting, waiting, receiving. */
+export class RequestAbort {
+  aborted: Error | undefined
+  #stop: ((reason: Error) => void) | undefined
+
+  /** What ends the current step; the one before it is over. */
+  stoppable(stop: (reason: Error) => void): void {
+    this.#stop = stop
+    if (this.aborted) stop(this.aborted)
+  }
+
+  abort(reason: Error): void {
+    if (this.aborted) return
+    this.aborted = reason
+    this.#stop?.(reason)
+  }
+}
+
+type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/** The exchange as its response sees it. */
+interface ExchangeControl {
+  abort(reason: Error): void
+  pause(): void
+  resume(): void
+}
+
+/** A response whose headers have arrived. The body waits until it is read; past a moment's worth the server waits too. */
 export class HttpResponse {
   readonly status: number
   readonly statusText: string
-  readonly #headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly #abort: (reason: Error) => void
+  readonly #headers: ResponseHeaders
+  readonly #control: ExchangeControl
   #reader: BodyReader | undefined
   #waiting: Buffer[] = []
+  #waitingBytes = 0
   #outcome: { error?: Error } | undefined
 
-  constructor(
-    status: number,
-    statusText: string,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-    abort: (reason: Error) => void,
-  ) {
+  constructor(status: number, statusText: string, headers: ResponseHeaders, control: ExchangeControl) {
     this.status = status
     this.statusText = statusText
     this.#headers = headers
-    this.#abort = abort
+    this.#control = control
   }
 
   get ok(): boolean {
@@ -49,16 +77,11 @@ export class HttpResponse {
     return Array.isArray(value) ? value.join(', ') : value
   }
 
-  /** All of them, for a real `Response`. */
-  headerPairs(): [string, string][] {
-    return Object.entries(this.#headers).flatMap(([name, value]) =>
-      (Array.isArray(value) ? value : [value ?? '']).map((each): [string, string] => [name, each]),
-    )
-  }
-
   /** The media type without its parameters. */
   get mediaType(): string {
-    return (this.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+    const type = this.header('content-type')
+    if (type === undefined || type === 'application/json') return type ?? ''
+    return type.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   }
 
   read(reader: BodyReader): void {
@@ -66,6 +89,7 @@ export class HttpResponse {
     const waiting = this.#waiting
     this.#waiting = []
     for (const chunk of waiting) reader.data(chunk)
+    if (this.#waitingBytes > WAITING_BYTES) this.#control.resume()
     if (this.#outcome === undefined) return
     if (this.#outcome.error) reader.fail(this.#outcome.error)
     else reader.end()
@@ -73,7 +97,7 @@ export class HttpResponse {
 
   /** Ends the exchange from our side and notifies the reader. */
   abort(reason: Error): void {
-    if (this.#outcome === undefined) this.#abort(reason)
+    if (this.#outcome === undefined) this.#control.abort(reason)
   }
 
   /** The whole body as text; an error when it is longer than `maxBytes`. */
@@ -98,6 +122,7 @@ export class HttpResponse {
 
   /** Discards the body: a short one is read so that the connection can be reused, a long one is cut. */
   discard(): void {
+    if (this.#reader !== undefined) return
     this.text(DISCARD_BYTES).catch(() => {
       // The body was not needed, so how it ended does not matter.
     })
@@ -105,8 +130,13 @@ export class HttpResponse {
 
   /** @internal */
   push(chunk: Buffer): void {
-    if (this.#reader) this.#reader.data(chunk)
-    else this.#waiting.push(chunk)
+    if (this.#reader) {
+      this.#reader.data(chunk)
+      return
+    }
+    this.#waiting.push(chunk)
+    this.#waitingBytes += chunk.length
+    if (this.#waitingBytes > WAITING_BYTES) this.#control.pause()
   }
 
   /** @internal */
@@ -120,11 +150,27 @@ export class HttpResponse {
 }
 
 const DISCARD_BYTES = 64 * 1024
+/** What may arrive before a body is read, for instance while a login is renewed. */
+const WAITING_BYTES = 256 * 1024
 
 export class BodyTooLarge extends Error {
   constructor(maxBytes: number) {
     super(`The answer is larger than ${maxBytes} bytes.`)
   }
+}
+
+/** The error for a response that reports a failure, with what its body says, within bounds of size and time. */
+export async function statusError(response: HttpResponse, url: URL, host: Host): Promise<HttpStatusError> {
+  const cancel = host.awaitedTimer(HTTP_LIMITS.notifyMs, () =>
+    response.abort(new Timeout('The body of an error took too long.')),
+  )
+  // The status is enough; a body that is too long, too slow or cut only lacks its explanation.
+  const body = await response.text(HTTP_LIMITS.errorBytes).catch(() => '')
+  cancel()
+  const location = redirectLocation(url, response)
+  // Without its query, which may hold a secret.
+  const what = location ? `redirect to ${location.origin}${location.pathname}` : body || response.statusText
+  return new HttpStatusError(response.status, body, what)
 }
 
 /** Sends a request; resolves when the response headers arrive. `onAbortable` receives the way to stop it before that. */
@@ -149,7 +195,7 @@ export function httpExchange(
       {
         origin: parts.origin,
         path: parts.path,
-        // The SDK and this layer use four methods; undici's list is closed.
+        // Three methods are used; undici's list is closed.
         method: parts.method as Dispatcher.HttpMethod,
         headers: parts.headers,
         body: parts.body ?? null,
@@ -160,10 +206,14 @@ export function httpExchange(
           controller = started
           if (aborted) started.abort(aborted)
         },
-        onResponseStart(_controller, status, headers, statusText) {
+        onResponseStart(started, status, headers, statusText) {
           // 1xx only announces the response.
           if (status < 200) return
-          answer = new HttpResponse(status, statusText ?? '', headers, abort)
+          answer = new HttpResponse(status, statusText ?? '', headers, {
+            abort,
+            pause: () => started.pause(),
+            resume: () => started.resume(),
+          })
           resolve(answer)
         },
         onResponseData(_controller, chunk) {

@@ -262,6 +262,70 @@ describe('a refusal', () => {
   })
 })
 
+describe('an error response', () => {
+  const modern = { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }
+  const fault = (id: unknown) => ({ jsonrpc: '2.0', id, error: { code: -32020, message: 'header mismatch' } })
+
+  it('in a 400 to a modern request is its response; of a legacy server, or for another id, it is the status', async () => {
+    const { transport, received, errors, call } = await connected((asked) =>
+      json(asked, fault(asked.message.params?.['other'] ?? asked.message.id), 400),
+    )
+    const sent = (params: Record<string, unknown>) =>
+      failure(within(transport.send({ jsonrpc: '2.0', id: 5, method: 'ping', params }), 'settled'))
+    expect(await sent(modern)).toBeUndefined()
+    expect(received).toEqual([fault(5)])
+    expect(errors).toEqual([])
+    expect(httpStatus(await sent({ ...modern, other: 6 }))).toBe(400)
+    expect(httpStatus(await failure(call()))).toBe(400)
+    expect(received).toHaveLength(1)
+  })
+
+  it('names where a redirect points that was not followed, without its query', async () => {
+    const { call } = await connected(({ response }) =>
+      response.writeHead(307, { location: 'https://two.example/mcp?token=secret' }).end(),
+    )
+    const error = await failure(call())
+    expect(error).toMatchObject({ status: 307, message: 'HTTP 307: redirect to https://two.example/mcp' })
+  })
+})
+
+describe('a session', () => {
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } }
+
+  it('is the one that initialize was answered with, on every later request, until the next initialize', async () => {
+    let count = 0
+    const { transport, server } = await connected((asked) => {
+      if (asked.method === 'GET') return json(asked, {}, 405)
+      if (asked.message.id === undefined) return void asked.response.writeHead(202).end()
+      const session = asked.message.method === 'initialize' ? `s${++count}` : 'not this one'
+      json(asked, result(asked.message.id), 200, { 'mcp-session-id': session })
+    })
+    const initialize = () => transport.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+    await initialize()
+    transport.setProtocolVersion?.('2025-11-25')
+    await transport.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    await transport.send({ jsonrpc: '2.0', id: 2, method: 'ping' })
+    await until(() => server.asked.length === 4)
+    await initialize()
+    await transport.send({ jsonrpc: '2.0', id: 3, method: 'ping' })
+    const sent = server.asked.map(({ method, message, headers }) => [
+      message.method ?? method,
+      headers['mcp-session-id'],
+      headers['mcp-protocol-version'],
+    ])
+    expect(new Set(sent.map(String))).toEqual(
+      new Set([
+        'initialize,,',
+        'notifications/initialized,s1,2025-11-25',
+        'GET,s1,2025-11-25',
+        'ping,s1,2025-11-25',
+        'initialize,,2025-11-25',
+        'ping,s2,2025-11-25',
+      ]),
+    )
+  })
+})
+
 describe('a redirect', () => {
   it('within the origin is followed, and one elsewhere is not', async () => {
     const elsewhere = await scripted((asked) => json(asked, result(asked.message.id)))
@@ -426,7 +490,6 @@ describe('the headers of an entry', () => {
     await request('ping')
     expect(server.asked[0]?.headers).toMatchObject({ 'x-key': 'k', 'content-type': 'application/json' })
     expect(server.asked[0]?.headers).not.toHaveProperty('mcp-session-id')
-    expect(server.asked[0]?.headers).not.toHaveProperty('x-plugboard-call')
   })
 
   it('may come from a helper, which is asked again once when the server refuses them', async () => {

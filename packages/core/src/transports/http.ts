@@ -1,47 +1,22 @@
-// http.ts: Streamable HTTP. The SDK's transport writes the requests (headers, session, authorization); the responses
-// are read here, so that a cut stream is an error at once, a message has a size limit, and no web stream is in
-// between. It does not re-initialise an expired session and does not reconnect; the connection does.
-import { setImmediate as nextPoll } from 'node:timers/promises'
-import type {
-  FetchLike,
-  JSONRPCMessage,
-  StreamableHTTPClientTransport,
-  Transport,
-  TransportSendOptions,
-} from '@modelcontextprotocol/client'
+// http.ts: Streamable HTTP: one POST for each message with one response or a stream of them, a GET stream for what the
+// server sends unrequested, a DELETE at the end. It does not re-initialise an expired session and does not reconnect;
+// the connection does.
+import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client'
 import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
 import { AnswerTooLarge, Cancelled, IoError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { outsideCalls, withinCall } from './call-origin.ts'
-import { EntryHeaders, type HeaderMap } from './entry-headers.ts'
-import { HttpCall } from './http-call.ts'
-import { type HttpResponse, httpExchange, type RequestParts } from './http-exchange.ts'
-import { type Network, openNetwork } from './network.ts'
+import { type CallSink, HttpCall } from './http-call.ts'
+import { type HttpClient, openHttpClient } from './http-client.ts'
+import { type HttpResponse, RequestAbort, statusError } from './http-exchange.ts'
+import { isMessage } from './json-rpc-messages.ts'
+import { EVENT_STREAM, JSON_TYPE, postHeaders, sessionHeaders, streamHeaders } from './mcp-headers.ts'
 import type { TransportContext } from './open.ts'
 import { PushStream } from './push-stream.ts'
-import { fullResponse, plainFetch, shortResponse } from './response.ts'
-import { retryAfterMs } from './retry-after.ts'
-import { errorCode, tlsCode, UnreadableAnswer } from './transport-errors.ts'
-
-/** Carries the number of a call from our send() through the SDK to our fetch(); it never leaves the process. */
-const MARK = 'x-plugboard-call'
+import { type HttpStatusError, UnreadableAnswer } from './transport-errors.ts'
 
 export async function openHttp(entry: HttpEntry | ProxyEntry, context: TransportContext): Promise<Transport> {
-  const [sdk, network] = await Promise.all([
-    import('@modelcontextprotocol/client'),
-    openNetwork(context.host),
-  ])
-  const options = (fetch: FetchLike) => ({
-    fetch: context.auth?.fetch?.(fetch) ?? fetch,
-    ...(context.auth !== undefined && { authProvider: context.auth }),
-    onInsufficientScope: 'throw' as const,
-  })
-  return new HttpTransport(
-    entry,
-    context,
-    network,
-    (fetch) => new sdk.StreamableHTTPClientTransport(new URL(entry.url), options(fetch)),
-  )
+  return new HttpTransport(await openHttpClient(entry, context), context)
 }
 
 class HttpTransport implements Transport {
@@ -50,71 +25,51 @@ class HttpTransport implements Transport {
   // The SDK's own signature; a method type would not be assignable to it.
   onmessage?: Transport['onmessage']
   readonly hasPerRequestStream = true
+  sessionId: string | undefined
+  protocolVersion: string | undefined
   readonly #context: TransportContext
-  readonly #network: Network
-  readonly #inner: StreamableHTTPClientTransport
-  readonly #headers: EntryHeaders
-  readonly #calls = new Map<string, HttpCall>()
-  /** Calls that resume their stream, by the last event they received. */
-  readonly #resuming = new Map<string, HttpCall>()
+  readonly #http: HttpClient
+  readonly #calls = new Set<HttpCall>()
   readonly #push: PushStream
-  readonly #reported = new WeakSet<Error>()
-  #count = 0
-  #lastTraffic = 0
+  readonly #sink: CallSink
   #closing: Promise<void> | undefined
 
-  constructor(
-    entry: HttpEntry | ProxyEntry,
-    context: TransportContext,
-    network: Network,
-    createInner: (fetch: FetchLike) => StreamableHTTPClientTransport,
-  ) {
+  constructor(http: HttpClient, context: TransportContext) {
     this.#context = context
-    this.#network = network
-    this.#headers = new EntryHeaders(entry, context)
-    this.#inner = createInner((url, init) => this.#fetch(url, init))
-    this.#inner.onmessage = (message) => this.#deliver(message)
-    this.#inner.onerror = (error) => this.#report(error)
+    this.#http = http
+    this.#sink = {
+      server: context.server,
+      deliver: (message) => this.#deliver(message),
+      note: (text) => this.#note(text),
+    }
     this.#push = new PushStream({
       host: context.host,
       deliver: outsideCalls((message) => this.#deliver(message)),
-      note: (text) => this.#note(text),
-      onLoss: (error) => this.#report(this.#networkError(error)),
-      reopen: (lastEventId) => this.#inner.resumeStream(lastEventId ?? ''),
+      note: this.#sink.note,
+      onLoss: (error) => this.#report(http.networkError(error)),
+      request: (lastEventId, abort) => this.#requestPush(lastEventId, abort),
     })
   }
 
-  get sessionId(): string | undefined {
-    return this.#inner.sessionId
-  }
-
-  get protocolVersion(): string | undefined {
-    return this.#inner.protocolVersion
-  }
-
   setProtocolVersion(version: string): void {
-    this.#inner.setProtocolVersion(version)
+    this.protocolVersion = version
   }
 
-  async start(): Promise<void> {
-    if (this.#context.signal?.aborted === true) throw new Cancelled()
-    await this.#headers.current()
-    await this.#inner.start()
+  start(): Promise<void> {
+    return this.#http.start()
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (this.#closing) throw this.#closedError()
     const call = new HttpCall(message, options)
-    const mark = String(++this.#count)
     const signal = options?.requestSignal
     const onAbort = () => call.abort(new Cancelled())
-    this.#calls.set(mark, call)
+    this.#calls.add(call)
     signal?.addEventListener('abort', onAbort, { once: true })
     if (signal?.aborted === true) onAbort()
     try {
-      if (call.replayed) await this.#reopen(call)
-      else await this.#inner.send(message, { headers: { ...options?.headers, [MARK]: mark } })
-      if (call.answer) await this.#finish(call, call.answer)
+      if (call.replayed) await this.#finish(call, await this.#resume(call))
+      else await this.#accept(call, await this.#post(call, message))
     } catch (error) {
       if (call.aborted) throw call.aborted
       options?.onRequestStreamEnd?.()
@@ -122,7 +77,7 @@ class HttpTransport implements Transport {
       throw error
     } finally {
       signal?.removeEventListener('abort', onAbort)
-      this.#calls.delete(mark)
+      this.#calls.delete(call)
     }
     this.#releaseCancelled(message)
   }
@@ -134,37 +89,79 @@ class HttpTransport implements Transport {
 
   async #close(): Promise<void> {
     this.#push.close()
-    for (const call of this.#calls.values()) call.abort(this.#closedError())
-    let cancel = () => {}
-    const enough = new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, HTTP_LIMITS.goodbyeMs)
-      cancel = () => clearTimeout(timer)
-    })
-    // DELETE is best effort: a server that rejects it will drop the session by itself.
-    const goodbye = this.#inner.terminateSession().catch(() => {})
-    await Promise.race([goodbye, enough])
-    cancel()
-    await this.#inner.close()
-    await this.#network.dispatcher.destroy()
+    for (const call of this.#calls) call.abort(this.#closedError())
+    await this.#endSession()
+    await this.#http.close()
     this.onclose?.()
+  }
+
+  /** The DELETE is best effort, for a bounded time: a server that rejects it will drop the session by itself. */
+  async #endSession(): Promise<void> {
+    if (this.sessionId === undefined) return
+    const abort = new RequestAbort()
+    const cancel = this.#context.host.awaitedTimer(HTTP_LIMITS.goodbyeMs, () => abort.abort(new Cancelled()))
+    try {
+      const { url } = this.#http
+      const response = await this.#http.request(
+        { method: 'DELETE', url, headers: sessionHeaders(this) },
+        abort,
+      )
+      response.discard()
+      // 405: the server ends its sessions by itself.
+      if (response.ok || response.status === 405) this.sessionId = undefined
+    } catch {
+      // Nothing follows that could depend on it.
+    } finally {
+      cancel()
+    }
+  }
+
+  #post(call: HttpCall, message: JSONRPCMessage): Promise<HttpResponse> {
+    return this.#http.request(
+      {
+        method: 'POST',
+        url: this.#http.url,
+        headers: postHeaders(message, this, call.options?.headers),
+        body: JSON.stringify(message),
+        isToolCall: call.method === 'tools/call',
+        ...(call.id === undefined && { headersTimeoutMs: HTTP_LIMITS.notifyMs }),
+      },
+      call,
+    )
+  }
+
+  /** What the server made of a message: an error, an acknowledgement, or the response to read. */
+  async #accept(call: HttpCall, response: HttpResponse): Promise<void> {
+    if (!response.ok) return this.#refused(call, await this.#statusError(response))
+    // Only the response to `initialize` names a session; one without a name ends what was before it.
+    if (call.method === 'initialize') this.sessionId = response.header('mcp-session-id') || undefined
+    if (call.id !== undefined && response.status !== 202) return this.#finish(call, response)
+    response.discard()
+    if (call.method === 'notifications/initialized' && response.status === 202) void this.#push.open()
+  }
+
+  #refused(call: HttpCall, error: HttpStatusError): void {
+    const message = error.status === 400 ? jsonOf(error.body) : undefined
+    if (!isMessage(message) || !call.isRefusedWith(message)) throw error
+    this.#deliver(message)
   }
 
   /** Reads the server's response, resuming a cut stream where the server gave event ids. */
   async #finish(call: HttpCall, first: HttpResponse): Promise<void> {
-    const sink = {
-      server: this.#context.server,
-      deliver: (message: JSONRPCMessage) => this.#deliver(message),
-      note: (text: string) => this.#note(text),
+    const { mediaType } = first
+    if (mediaType !== EVENT_STREAM) {
+      // A body of no declared type is taken for what most answers are.
+      if (mediaType === JSON_TYPE || mediaType === '') return call.readJson(first, this.#sink)
+      first.discard()
+      throw new UnreadableAnswer(this.#context.server, `${mediaType.slice(0, 80)}, which is not MCP`)
     }
-    // A body of no declared type is taken for what most answers are.
-    if (first.mediaType !== 'text/event-stream') return call.readJson(first, sink)
-    const stream = { ...sink, deliver: withinCall(sink.deliver) }
-    let answer = first
+    const stream = { ...this.#sink, deliver: withinCall(this.#sink.deliver) }
+    let response = first
     for (let attempt = 0; ; attempt++) {
       let cut: unknown
       const seen = call.lastEventId
       try {
-        await call.readEvents(answer, stream, this.#context.host.backgroundTimer)
+        await call.readEvents(response, stream, this.#context.host.backgroundTimer)
       } catch (error) {
         cut = error
       }
@@ -175,153 +172,51 @@ class HttpTransport implements Transport {
       const resumable =
         call.lastEventId !== undefined && !call.isModern && attempt < HTTP_LIMITS.resumeAttempts
       if (call.aborted || !resumable)
-        throw call.lost(sink, cut instanceof Error ? this.#networkError(cut) : cut)
+        throw call.lost(this.#sink, cut instanceof Error ? this.#http.networkError(cut) : cut)
       this.#note('The answer was cut; asking for the rest.')
-      answer = await this.#resume(call, attempt)
+      const grown = HTTP_LIMITS.resumeDelayMs * 2 ** attempt
+      await this.#http.pause(Math.min(call.retryMs ?? grown, HTTP_LIMITS.resumeMaxDelayMs), call)
+      response = await this.#resume(call)
     }
     call.options?.onRequestStreamEnd?.()
   }
 
-  async #resume(call: HttpCall, attempt: number): Promise<HttpResponse> {
-    const grown = HTTP_LIMITS.resumeDelayMs * 2 ** attempt
-    await this.#pause(Math.min(call.retryMs ?? grown, HTTP_LIMITS.resumeMaxDelayMs), call)
-    return this.#reopen(call)
+  /** Asks for the rest of a stream, from the last event that arrived. */
+  async #resume(call: HttpCall): Promise<HttpResponse> {
+    const response = await this.#getStream(call.lastEventId, call)
+    if (response.ok && response.mediaType === EVENT_STREAM) return response
+    if (!response.ok && response.status !== 405) throw await this.#statusError(response)
+    response.discard()
+    throw new IoError(`"${this.#context.server}" does not resume streams.`, this.#details())
   }
 
-  async #reopen(call: HttpCall): Promise<HttpResponse> {
-    const { lastEventId = '' } = call
-    call.answer = undefined
-    this.#resuming.set(lastEventId, call)
+  async #requestPush(
+    lastEventId: string | undefined,
+    abort: RequestAbort,
+  ): Promise<HttpResponse | undefined> {
     try {
-      await this.#inner.resumeStream(lastEventId)
-    } finally {
-      this.#resuming.delete(lastEventId)
+      const response = await this.#getStream(lastEventId, abort)
+      if (response.ok && response.mediaType === EVENT_STREAM) return response
+      if (response.status === 401 || response.status === 403) throw await this.#statusError(response)
+      if (response.status !== 405) this.#note(`No push stream: the server answered ${response.status}.`)
+      response.discard()
+      return undefined
+    } catch (error) {
+      if (error instanceof Error) this.#report(error)
+      throw error
     }
-    // fetch() put it there, unless the server does not offer streams.
-    const answer: HttpResponse | undefined = call.answer
-    if (answer === undefined)
-      throw new IoError(`"${this.#context.server}" does not resume streams.`, this.#details())
-    return answer
+  }
+
+  #getStream(lastEventId: string | undefined, abort: RequestAbort): Promise<HttpResponse> {
+    const headers = streamHeaders(this, lastEventId)
+    return this.#http.request({ method: 'GET', url: this.#http.url, headers }, abort)
   }
 
   /** The legacy era cancels by a notification: after it no caller waits for that response. */
   #releaseCancelled(message: JSONRPCMessage): void {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return
     const id = message.params?.['requestId']
-    for (const call of this.#calls.values()) if (call.id === id) call.abort(new Cancelled())
-  }
-
-  async #fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
-    const method = init.method ?? 'GET'
-    const headers = new Headers(init.headers)
-    const mark = headers.get(MARK)
-    headers.delete(MARK)
-    const call = mark === null ? undefined : this.#calls.get(mark)
-    const isStream = method === 'GET' && headers.get('accept')?.includes('text/event-stream') === true
-    // The SDK's other requests (OAuth documents) go the ordinary way, without the entry's headers.
-    if (call === undefined && !isStream && method !== 'DELETE')
-      return plainFetch(this.#network.dispatcher, url, { ...init, headers })
-    const target = new URL(url)
-    const body = typeof init.body === 'string' ? init.body : undefined
-    const ask = (extra: HeaderMap): RequestParts => ({
-      origin: target.origin,
-      path: `${target.pathname}${target.search}`,
-      method,
-      headers: flatten(headers, extra),
-      body,
-      ...(call?.id === undefined && !isStream && { headersTimeoutMs: HTTP_LIMITS.notifyMs }),
-    })
-    const lastEventId = headers.get('last-event-id') ?? undefined
-    const owner = call ?? (lastEventId === undefined ? undefined : this.#resuming.get(lastEventId))
-    const answer = await this.#ask(ask, owner)
-    if (isStream) return this.#takeStream(answer, owner)
-    return call === undefined ? fullResponse(answer, this.#context.host) : this.#takeAnswer(answer, call)
-  }
-
-  /** One request with the retries that are safe: rejected headers of a helper, and a server that sends Retry-After. */
-  async #ask(parts: (extra: HeaderMap) => RequestParts, call: HttpCall | undefined): Promise<HttpResponse> {
-    let answer = await this.#roundTrip(parts(await this.#headers.current()), call)
-    if ((answer.status === 401 || answer.status === 403) && this.#headers.hasHelper) {
-      answer.discard()
-      answer = await this.#roundTrip(parts(await this.#headers.renew()), call)
-    }
-    const wait = retryAfterMs(answer, this.#context.host.now())
-    if (wait !== undefined && wait > HTTP_LIMITS.retryAfterMs)
-      this.#note(`The server asked to wait ${Math.ceil(wait / 1000)} s, which is too long to hold a request.`)
-    if (wait !== undefined && wait <= HTTP_LIMITS.retryAfterMs) {
-      answer.discard()
-      this.#note(`The server asked to wait ${wait} ms.`)
-      await this.#pause(wait, call)
-      answer = await this.#roundTrip(parts(await this.#headers.current()), call)
-    }
-    return answer
-  }
-
-  async #roundTrip(parts: RequestParts, call: HttpCall | undefined): Promise<HttpResponse> {
-    const now = this.#context.host.now()
-    // Yield once: if the peer closed an idle connection, the kernel knows by now and we see it before writing.
-    if (now - this.#lastTraffic > HTTP_LIMITS.idleMs) await nextPoll()
-    this.#lastTraffic = now
-    const send = () => httpExchange(this.#network.dispatcher, parts, (stop) => call?.stoppable(stop))
-    try {
-      return await send()
-    } catch (error) {
-      if (!(error instanceof Error) || !this.#mayRepeat(error, call)) throw this.#networkError(error)
-      this.#note('A kept connection had gone stale; the request is sent once more.')
-      return await send().catch((again: unknown) => {
-        throw this.#networkError(again)
-      })
-    }
-  }
-
-  /**
-   * A reset means that the peer closed before it read the request. An orderly end may also be a server that crashed
-   * on it: a tool call is then not repeated here, because only the connection knows whether that is safe.
-   */
-  #mayRepeat(error: Error, call: HttpCall | undefined): boolean {
-    if (call?.aborted || !this.#network.isStale(error)) return false
-    const code = errorCode(error)
-    return code === 'ECONNRESET' || code === 'EPIPE' || call?.method !== 'tools/call'
-  }
-
-  /** A response that we read ourselves looks to the SDK like an accepted notification: nothing is left for it to do. */
-  #takeAnswer(answer: HttpResponse, call: HttpCall): Response | Promise<Response> {
-    if (!answer.ok) return fullResponse(answer, this.#context.host)
-    if (call.id === undefined || answer.status === 202) {
-      answer.discard()
-      return shortResponse(answer, answer.status)
-    }
-    const { mediaType } = answer
-    if (mediaType !== '' && mediaType !== 'application/json' && mediaType !== 'text/event-stream') {
-      answer.discard()
-      throw new UnreadableAnswer(this.#context.server, `${mediaType.slice(0, 80)}, which is not MCP`)
-    }
-    call.answer = answer
-    return shortResponse(answer, 202)
-  }
-
-  /** To the SDK a stream that we read ourselves is one that the server does not offer. */
-  #takeStream(answer: HttpResponse, call: HttpCall | undefined): Response | Promise<Response> {
-    if (answer.ok && answer.mediaType === 'text/event-stream') {
-      if (call) call.answer = answer
-      else this.#push.attach(answer)
-      return shortResponse(answer, 405)
-    }
-    const isRefusal = answer.status === 401 || answer.status === 403
-    if (isRefusal || (call !== undefined && !answer.ok)) return fullResponse(answer, this.#context.host)
-    if (answer.status !== 405) this.#note(`No push stream: the server answered ${answer.status}.`)
-    answer.discard()
-    return shortResponse(answer, 405)
-  }
-
-  #pause(ms: number, call: HttpCall | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const cancel = this.#context.host.awaitedTimer(ms, resolve)
-      call?.stoppable((reason) => {
-        cancel()
-        reject(reason)
-      })
-    })
+    for (const call of this.#calls) if (call.id === id) call.abort(new Cancelled())
   }
 
   #deliver(message: JSONRPCMessage): void {
@@ -333,15 +228,16 @@ class HttpTransport implements Transport {
     }
   }
 
-  /** The SDK reports some errors twice; they must not be counted twice. */
   #report(error: Error): void {
-    if (this.#closing || error instanceof Cancelled || this.#reported.has(error)) return
-    this.#reported.add(error)
-    this.onerror?.(error)
+    if (!this.#closing && !(error instanceof Cancelled)) this.onerror?.(error)
   }
 
   #note(text: string): void {
     this.#context.log({ stream: 'transport', text })
+  }
+
+  #statusError(response: HttpResponse): Promise<HttpStatusError> {
+    return statusError(response, this.#http.url, this.#context.host)
   }
 
   #details() {
@@ -351,25 +247,13 @@ class HttpTransport implements Transport {
   #closedError(): IoError {
     return new IoError(`The connection to "${this.#context.server}" is closed.`, this.#details())
   }
-
-  #networkError(cause: unknown): Error {
-    if (cause instanceof IoError || cause instanceof Cancelled) return cause
-    const code = errorCode(cause) ?? tlsCode(cause)
-    const hint =
-      tlsCode(cause) === undefined
-        ? 'Check the URL, and whether the server is running.'
-        : 'Its certificate is not trusted here; name the authority in NODE_EXTRA_CA_CERTS.'
-    return new IoError(
-      `"${this.#context.server}" ${code === undefined ? 'could not be reached' : `could not be reached (${code})`}.`,
-      { ...this.#details(), hint, cause },
-    )
-  }
 }
 
-function flatten(headers: Headers, extra: HeaderMap): string[] {
-  const flat: string[] = []
-  for (const [name, value] of headers) flat.push(name, value)
-  // A header that the SDK set (a fresh token) wins over the configuration.
-  for (const [name, value] of Object.entries(extra)) if (!headers.has(name)) flat.push(name, value)
-  return flat
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Not JSON, so it is not a JSON-RPC error either.
+    return undefined
+  }
 }

@@ -120,7 +120,7 @@ describe('the server of an editor', () => {
     })
   })
 
-  it('that nobody runs, or that is not on this machine, cannot be opened', async () => {
+  it('that does not run, or that is not on this machine, cannot be opened', async () => {
     const context = testContext({ host: systemHost({ home: home(), env: {} }), workspace: ['/code'] })
     await expect(openTransport(entry('ws-ide'), context)).rejects.toMatchObject({ code: 'INIT_ERROR' })
     const far = entry('ws-ide', { url: 'ws://editor.example.com:4000' })

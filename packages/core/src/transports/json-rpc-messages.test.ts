@@ -38,7 +38,7 @@ describe('what counts as a message', () => {
       expect(messagesIn(value)).toBeUndefined()
   })
 
-  it('is an answer even when its result is not an object: nobody waits for another', () => {
+  it('is an answer even when its result is not an object: no request waits for another', () => {
     expect(messagesIn(rpc({ id: 1, result: null }))).toEqual([rpc({ id: 1, result: {} })])
     expect(messagesIn(rpc({ id: 1, result: 'ok' }))).toMatchObject([{ id: 1, error: { code: -32603 } }])
     expect(messagesIn(rpc({ id: 1 }))).toMatchObject([{ id: 1, error: { code: -32603 } }])

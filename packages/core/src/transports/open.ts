@@ -1,19 +1,15 @@
 // open.ts: the entry point of this layer: one entry in, one transport out, not yet started. Each kind has its own
 // file, loaded when the first of its kind is opened.
-import type { AuthProvider, FetchLike, Transport } from '@modelcontextprotocol/client'
+import type { Transport } from '@modelcontextprotocol/client'
 import type { ServerEntry, TransportType } from '../config/entry.ts'
 import type { Host } from '../host.ts'
+import type { TransportAuth } from './auth-provider.ts'
+
+export type { TransportAuth } from './auth-provider.ts'
 
 export interface TransportLogLine {
   readonly stream: 'stderr' | 'stdout' | 'transport'
   readonly text: string
-}
-
-/** The SDK's interface, with a `fetch` where there is one: it knows which token was rejected. */
-export interface TransportAuth extends AuthProvider {
-  fetch?(next: FetchLike): FetchLike
-  /** The user asked for a retry: ignore a cached "needs login" record. */
-  tryAgain?(): void
 }
 
 export interface TransportContext {

@@ -1,23 +1,30 @@
 // push-stream.ts: the GET stream on which a legacy server sends unsolicited messages, kept open while it is useful.
 // Losing it loses notifications and never a call: it gives up silently.
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
+import { Cancelled } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { HTTP_LIMITS } from '../limits.ts'
 import { EventStream } from './event-stream.ts'
-import { BodyTooLarge, type HttpResponse } from './http-exchange.ts'
+import { BodyTooLarge, type HttpResponse, RequestAbort } from './http-exchange.ts'
 import { messagesIn } from './json-rpc-messages.ts'
+import { isSendableId } from './mcp-headers.ts'
 
 export interface PushStreamOptions {
   readonly host: Host
   readonly deliver: (message: JSONRPCMessage) => void
   readonly note: (text: string) => void
   readonly onLoss: (error: Error) => void
-  /** Requests the stream again; the response, if it is one, comes through `attach`. */
-  readonly reopen: (lastEventId: string | undefined) => Promise<void>
+  /** Requests the stream; undefined when the server does not offer one. */
+  readonly request: (
+    lastEventId: string | undefined,
+    abort: RequestAbort,
+  ) => Promise<HttpResponse | undefined>
 }
 
 export class PushStream {
   readonly #options: PushStreamOptions
+  /** Ends the request that opens the stream. */
+  readonly #abort = new RequestAbort()
   #answer: HttpResponse | undefined
   #lastEventId: string | undefined
   #retryMs: number | undefined
@@ -30,9 +37,27 @@ export class PushStream {
     this.#options = options
   }
 
-  attach(answer: HttpResponse): void {
+  /** Never rejects: the owner reports what fails, and this file decides about the next attempt. */
+  async open(): Promise<void> {
+    if (this.#closed) return
+    try {
+      const answer = await this.#options.request(this.#lastEventId, this.#abort)
+      if (answer) this.#attach(answer)
+    } catch {
+      this.#schedule()
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancelTimer?.()
+    this.#abort.abort(new Cancelled())
+    this.#answer?.abort(new Cancelled())
+  }
+
+  #attach(answer: HttpResponse): void {
     if (this.#closed) {
-      answer.abort(new Error('closed'))
+      answer.abort(new Cancelled())
       return
     }
     this.#answer = answer
@@ -44,7 +69,7 @@ export class PushStream {
       },
       onOverflow: () => answer.abort(new BodyTooLarge(HTTP_LIMITS.messageBytes)),
       onEvent: (event) => {
-        if (event.id) this.#lastEventId = event.id
+        if (event.id && isSendableId(event.id)) this.#lastEventId = event.id
         if (event.data !== '' && (event.event === undefined || event.event === 'message'))
           this.#receive(event.data)
       },
@@ -54,12 +79,6 @@ export class PushStream {
       end: () => this.#ended(answer),
       fail: (error) => this.#ended(answer, error),
     })
-  }
-
-  close(): void {
-    this.#closed = true
-    this.#cancelTimer?.()
-    this.#answer?.abort(new Error('closed'))
   }
 
   #receive(data: string): void {
@@ -95,12 +114,7 @@ export class PushStream {
     this.#failures++
     this.#cancelTimer = this.#options.host.backgroundTimer(
       Math.min(delay, HTTP_LIMITS.resumeMaxDelayMs),
-      () => {
-        this.#options.reopen(this.#lastEventId).catch(() => {
-          // The transport has reported it; this file decides about the next attempt.
-          this.#schedule()
-        })
-      },
+      () => void this.open(),
     )
   }
 }

@@ -94,6 +94,66 @@ describe('an SSE server', () => {
     expect(await request('echo', { in: true })).toEqual({ in: true })
   })
 
+  it('whose POST is refused carries its status, and the connection goes on', async () => {
+    const server = await scripted((asked) => {
+      if (asked.method === 'GET') events(asked)('event: endpoint\ndata: /post\n\n')
+      else json(asked, { error: 'no' }, 502)
+    })
+    ends.push(() => server.close())
+    const transport = await openTransport({ type: 'sse', url: server.url, headers: {} }, testContext())
+    const { errors, closes } = wire(transport)
+    ends.push(() => transport.close())
+    await transport.start()
+    const error = await failure(transport.send({ jsonrpc: '2.0', id: 1, method: 'ping' }))
+    expect(httpStatus(error)).toBe(502)
+    expect(errors).toEqual([error])
+    expect(closes()).toBe(0)
+  })
+
+  it('that names a POST address at another origin gets no message and is given up', async () => {
+    for (const address of ['http://127.0.0.1:1/post', '//two.example/post', 'file:///etc', 'http://[']) {
+      const server = await scripted((asked) => events(asked)(`event: endpoint\ndata: ${address}\n\n`))
+      ends.push(() => server.close())
+      const transport = await openTransport({ type: 'sse', url: server.url, headers: {} }, testContext())
+      ends.push(() => transport.close())
+      const error = await failure(within(transport.start(), 'settled'))
+      expect(error).toMatchObject({ code: 'IO_ERROR', message: expect.stringContaining('POST address') })
+      await until(() => server.sockets.size === 0, 'the stream ended')
+    }
+  })
+
+  it('that answers with a page instead of a stream is told apart', async () => {
+    const page = connected({}, {}, ({ response }) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
+      return false
+    })
+    expect(await failure(within(page, 'settled'))).toMatchObject({ name: 'UnreadableAnswer' })
+  })
+
+  it('sends the version that was agreed on, and asks the auth once for each request', async () => {
+    let asks = 0
+    const auth = {
+      token: async () => {
+        asks++
+        return 'secret'
+      },
+    }
+    const { request, server, transport } = await connected({}, { auth })
+    transport.setProtocolVersion?.('2024-11-05')
+    await request('echo')
+    expect(
+      server.asked.map(({ method, headers }) => [
+        method,
+        headers.authorization,
+        headers['mcp-protocol-version'],
+      ]),
+    ).toEqual([
+      ['GET', 'Bearer secret', undefined],
+      ['POST', 'Bearer secret', '2024-11-05'],
+    ])
+    expect(asks).toBe(2)
+  })
+
   it('that is closed while it is still opening ends the opening', async () => {
     const server = await scripted((asked) => void events(asked))
     ends.push(() => server.close())
@@ -102,6 +162,16 @@ describe('an SSE server', () => {
     await until(() => server.asked.length === 1)
     await transport.close()
     expect(await within(starting, 'settled')).toBeInstanceOf(IoError)
+  })
+
+  it('tells that it is closed after close() has returned, once', async () => {
+    const { transport, closes, closed } = await connected()
+    const closing = transport.close()
+    expect(closes()).toBe(0)
+    await expect(transport.send({ jsonrpc: '2.0', method: 'late' })).rejects.toBeInstanceOf(IoError)
+    await within(closed, 'closed')
+    await closing
+    expect(closes()).toBe(1)
   })
 
   it('leaves no connection and no handle, fifty times', { timeout: 60_000 }, async () => {

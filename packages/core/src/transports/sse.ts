@@ -1,55 +1,25 @@
-// sse.ts: the legacy transport with two endpoints: a stream for messages from the server and an address to POST to.
-// The SDK's transport finds the POST address, on our connections; the messages are read here. A stream that ends is a
-// lost connection: a new one would be a new session.
-import type {
-  JSONRPCMessage,
-  SSEClientTransport,
-  Transport,
-  TransportSendOptions,
-} from '@modelcontextprotocol/client'
+// sse.ts: the legacy transport with two endpoints: a stream for messages from the server and an address to POST to,
+// which the stream names first. A stream that ends is a lost connection: a new one would be a new session.
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { SseEntry } from '../config/entry.ts'
 import { Cancelled, IoError, ParseError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
-import { EntryHeaders, type HeaderMap } from './entry-headers.ts'
-import { EventStream } from './event-stream.ts'
-import { messagesIn } from './json-rpc-messages.ts'
-import { type Network, openNetwork } from './network.ts'
-import type { TransportAuth, TransportContext } from './open.ts'
-import { plainFetch } from './response.ts'
-import { retryAfterMs } from './retry-after.ts'
+import { EventStream, type StreamEvent } from './event-stream.ts'
+import { type HttpClient, openHttpClient } from './http-client.ts'
+import { type HttpResponse, RequestAbort, statusError } from './http-exchange.ts'
+import { messagesIn, requestId } from './json-rpc-messages.ts'
+import { EVENT_STREAM, JSON_TYPE } from './mcp-headers.ts'
+import type { TransportContext } from './open.ts'
 import { type Excerpt, tooLargeAnswer } from './too-large.ts'
-import { errorCode } from './transport-errors.ts'
+import { errorCode, UnreadableAnswer } from './transport-errors.ts'
 
 type SseTarget = Pick<SseEntry, 'url' | 'headers' | 'headersHelper'>
 
+/** No cache on the way may keep a stream. */
+const STREAM_HEADERS = ['accept', EVENT_STREAM, 'cache-control', 'no-store']
+
 export async function openSse(entry: SseTarget, context: TransportContext): Promise<Transport> {
-  const [sdk, network] = await Promise.all([
-    import('@modelcontextprotocol/client'),
-    openNetwork(context.host),
-  ])
-  return new SseTransport(entry, context, network, (fetch, remembering) => {
-    const { auth } = context
-    const authorized = auth?.fetch?.(fetch) ?? fetch
-    return new sdk.SSEClientTransport(new URL(entry.url), {
-      fetch: (url, init) => remembering(authorized(url, init)),
-      // A provider with its own `fetch` is used there, once.
-      ...(auth && !auth.fetch && { authProvider: provider(auth, remembering) }),
-    })
-  })
-}
-
-type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
-type Remembering = <T>(work: Promise<T>) => Promise<T>
-
-function provider(auth: TransportAuth, remembering: Remembering): TransportAuth {
-  const { onUnauthorized } = auth
-  return {
-    token: () => remembering(auth.token()),
-    ...(onUnauthorized && {
-      onUnauthorized: (context: Parameters<typeof onUnauthorized>[0]) =>
-        remembering(onUnauthorized.call(auth, context)),
-    }),
-  }
+  return new SseTransport(await openHttpClient(entry, context), context)
 }
 
 class SseTransport implements Transport {
@@ -58,58 +28,64 @@ class SseTransport implements Transport {
   // The SDK's own signature; a method type would not be assignable to it.
   onmessage?: Transport['onmessage']
   readonly #context: TransportContext
-  readonly #network: Network
-  readonly #headers: EntryHeaders
-  readonly #inner: SSEClientTransport
-  /** The SDK passes on only the message of what `fetch` threw; AuthRequired must stay AuthRequired. */
-  #whyNotFetched: unknown
+  readonly #http: HttpClient
+  readonly #aborts = new Set<RequestAbort>()
   #state: 'new' | 'opening' | 'open' | 'closed' = 'new'
+  #stream: HttpResponse | undefined
+  /** Where messages are posted to; the server names it on the stream. */
+  #endpoint: URL | undefined
+  #endpointNamed: (() => void) | undefined
   #abandon: ((error: Error) => void) | undefined
+  #protocolVersion: string | undefined
   #closing: Promise<void> | undefined
 
-  constructor(
-    entry: SseTarget,
-    context: TransportContext,
-    network: Network,
-    createInner: (fetch: Fetch, remembering: Remembering) => SSEClientTransport,
-  ) {
+  constructor(http: HttpClient, context: TransportContext) {
+    this.#http = http
     this.#context = context
-    this.#network = network
-    this.#headers = new EntryHeaders(entry, context)
-    this.#inner = createInner(
-      (url, init) => this.#fetch(url, init),
-      (work) => this.#remembering(work),
-    )
-    this.#inner.onerror = (error) => {
-      if (this.#state !== 'closed') this.onerror?.(error)
-    }
   }
 
   setProtocolVersion(version: string): void {
-    this.#inner.setProtocolVersion(version)
+    this.#protocolVersion = version
   }
 
   async start(): Promise<void> {
-    if (this.#context.signal?.aborted === true) throw new Cancelled()
-    await this.#headers.current()
+    await this.#http.start()
+    if (this.#state === 'closed') throw this.#lostError()
     this.#state = 'opening'
-    // The SDK's start() does not end when it is closed meanwhile, nor when the stream ends before it named the POST
-    // address.
-    const abandoned = new Promise<never>((_resolve, reject) => {
+    const named = new Promise<void>((resolve, reject) => {
+      this.#endpointNamed = resolve
       this.#abandon = reject
     })
-    abandoned.catch(() => {
-      // Only the race below is reported.
-    })
-    await Promise.race([this.#inner.start(), abandoned]).catch((error: unknown) => {
-      throw this.#whyNotFetched ?? error
-    })
+    await Promise.all([named, this.#listen()])
     this.#state = 'open'
   }
 
-  send(message: JSONRPCMessage, _options?: TransportSendOptions): Promise<void> {
-    if (this.#state !== 'open') return Promise.reject(this.#lostError())
-    return this.#inner.send(message)
+  async send(message: JSONRPCMessage): Promise<void> {
+    const url = this.#endpoint
+    if (this.#state !== 'open' || url === undefined) throw this.#lostError()
+    try {
+      const headers = ['content-type', JSON_TYPE]
+      if (this.#protocolVersion !== undefined) headers.push('mcp-protocol-version', this.#protocolVersion)
+      const response = await this.#abortable((abort) =>
+        this.#http.request(
+          {
+            method: 'POST',
+            url,
+            headers,
+            body: JSON.stringify(message),
+            isToolCall: 'method' in message && message.method === 'tools/call',
+            // A server may acknowledge a request only when it has done it.
+            ...(requestId(message) === undefined && { headersTimeoutMs: HTTP_LIMITS.notifyMs }),
+          },
+          abort,
+        ),
+      )
+      if (!response.ok) throw await statusError(response, url, this.#context.host)
+      response.discard()
+    } catch (error) {
+      if (error instanceof Error) this.#report(error)
+      throw error
+    }
   }
 
   close(): Promise<void> {
@@ -118,120 +94,81 @@ class SseTransport implements Transport {
   }
 
   async #close(): Promise<void> {
+    const lost = this.#lostError()
     this.#state = 'closed'
-    this.#abandon?.(this.#lostError())
-    await this.#inner.close()
-    // At once: later requests must not use this connection.
+    this.#abandon?.(lost)
+    for (const abort of this.#aborts) abort.abort(lost)
+    this.#stream?.abort(new Cancelled())
+    // The caller's own steps come first: it may be in the middle of replacing this connection.
+    await Promise.resolve()
+    // Before the sockets are gone: later requests must not use this connection.
     this.onclose?.()
-    await this.#network.dispatcher.destroy()
+    await this.#http.close()
   }
 
-  #lost(cause?: unknown): void {
-    if (this.#state === 'closed') return
-    const error = this.#lostError(cause)
-    if (this.#state === 'open') this.onerror?.(error)
-    this.#abandon?.(error)
-    void this.close()
-  }
-
-  async #remembering<T>(work: Promise<T>): Promise<T> {
-    try {
-      return await work
-    } catch (error) {
-      this.#whyNotFetched ??= error
-      throw error
+  /** Opens the stream; resolves when it is open, before anything came on it. */
+  async #listen(): Promise<void> {
+    const { url } = this.#http
+    const response = await this.#abortable((abort) =>
+      this.#http.request({ method: 'GET', url, headers: STREAM_HEADERS }, abort),
+    )
+    if (!response.ok) throw await statusError(response, url, this.#context.host)
+    if (response.mediaType !== EVENT_STREAM) {
+      response.discard()
+      const what = response.mediaType === '' ? 'no media type' : response.mediaType.slice(0, 80)
+      throw new UnreadableAnswer(this.#context.server, `${what}, which is not an event stream`)
     }
-  }
-
-  async #fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
-    const headers = new Headers(init.headers)
-    const isStream = headers.get('accept')?.includes('text/event-stream') === true
-    const isMessage = init.method === 'POST' && headers.get('content-type') === 'application/json'
-    if (!isStream && !isMessage) return plainFetch(this.#network.dispatcher, url, { ...init, headers })
-    const send = (extra: HeaderMap) =>
-      this.#roundTrip(url, { ...init, headers: withExtra(headers, extra) }, isMessage)
-    let answer = await send(await this.#headers.current())
-    if ((answer.status === 401 || answer.status === 403) && this.#headers.hasHelper) {
-      await answer.body?.cancel()
-      answer = await send(await this.#headers.renew())
-    }
-    const { status } = answer
-    const header = (name: string) => answer.headers.get(name) ?? undefined
-    const wait = retryAfterMs({ status, header }, this.#context.host.now())
-    if (wait !== undefined && wait <= HTTP_LIMITS.retryAfterMs) {
-      await answer.body?.cancel()
-      await new Promise<void>((resolve) => this.#context.host.awaitedTimer(wait, resolve))
-      answer = await send(await this.#headers.current())
-    }
-    return isStream && answer.ok && answer.body !== null ? this.#watched(answer, answer.body) : answer
-  }
-
-  async #roundTrip(
-    url: string | URL,
-    init: RequestInit & { headers: Headers },
-    isMessage: boolean,
-  ): Promise<Response> {
-    const send = () => plainFetch(this.#network.dispatcher, url, init)
-    try {
-      return await send()
-    } catch (error) {
-      const cause = error instanceof Error ? error.cause : undefined
-      // The POST is only acknowledged here; a repeated tool call might run twice, so the caller decides.
-      const isCall = isMessage && typeof init.body === 'string' && init.body.includes('"tools/call"')
-      const isReset = errorCode(cause) === 'ECONNRESET' || errorCode(cause) === 'EPIPE'
-      if (cause instanceof Error && this.#network.isStale(cause) && (isReset || !isCall)) return send()
-      throw this.#lostError(error)
-    }
-  }
-
-  /**
-   * The stream for the SDK, which learns the POST address from it. The messages are taken out and read here, as on
-   * every other transport: the SDK drops a response that is slightly wrong, and its caller would wait in vain.
-   */
-  #watched(answer: Response, body: ReadableStream<Uint8Array>): Response {
-    const reader = body.getReader()
-    const watched = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        void this.#pump(reader, controller)
-      },
-      cancel: (reason) => reader.cancel(reason),
-    })
-    return new Response(watched, { status: answer.status, headers: [...answer.headers] })
-  }
-
-  async #pump(
-    reader: ReadableStreamDefaultReader<Uint8Array>,
-    controller: ReadableStreamDefaultController<Uint8Array>,
-  ): Promise<void> {
+    this.#stream = response
     const events = new EventStream({
       maxBytes: HTTP_LIMITS.messageBytes,
       // A lost stream is a lost session here; the connection decides when to reconnect.
       onRetry: () => {},
       onSkipped: (excerpt) => this.#skipped(excerpt),
-      onEvent: (event) => {
-        if (event.event === undefined || event.event === 'message') this.#receive(event.data)
-        else controller.enqueue(encoded(event.event, event.data))
-      },
+      onEvent: (event) => this.#event(event),
     })
+    response.read({
+      data: (chunk) => events.push(chunk),
+      end: () => this.#lost(),
+      fail: (error) => this.#lost(error),
+    })
+  }
+
+  async #abortable<T>(work: (abort: RequestAbort) => Promise<T>): Promise<T> {
+    const abort = new RequestAbort()
+    this.#aborts.add(abort)
     try {
-      for (;;) {
-        const { done, value } = await reader.read()
-        if (done) break
-        events.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
-      }
-      controller.close()
-      this.#lost()
-    } catch (error) {
-      controller.error(error)
-      this.#lost(error)
-      reader.cancel(error).catch(() => {
-        // It has ended either way.
-      })
+      return await work(abort)
+    } finally {
+      this.#aborts.delete(abort)
     }
   }
 
+  #event({ event, data }: StreamEvent): void {
+    if (this.#state === 'closed') return
+    if (event === 'endpoint') this.#name(data)
+    else if (event === undefined || event === 'message') this.#receive(data)
+  }
+
+  /** Another origin would get the entry's headers and every message. */
+  #name(data: string): void {
+    const { url } = this.#http
+    const endpoint = URL.canParse(data, url.href) ? new URL(data, url) : undefined
+    if (endpoint?.origin !== url.origin) {
+      this.#lost(
+        new IoError(`"${this.#context.server}" names a POST address that is not at ${url.origin}.`, {
+          server: this.#context.server,
+          stage: this.#state === 'open' ? 'call' : 'connect',
+          hint: 'The server is misconfigured or hostile: messages go only to the origin of its URL.',
+        }),
+      )
+      return
+    }
+    this.#endpoint = endpoint
+    this.#endpointNamed?.()
+  }
+
   #receive(data: string): void {
-    if (data === '' || this.#state === 'closed') return
+    if (data === '') return
     const messages = messagesIn(parsed(data))
     if (messages === undefined)
       this.#context.log({ stream: 'transport', text: 'An event was not a JSON-RPC message.' })
@@ -250,10 +187,20 @@ class SseTransport implements Transport {
     try {
       this.onmessage?.(message)
     } catch (cause) {
-      this.onerror?.(
-        new ParseError('A message could not be handled.', { server: this.#context.server, cause }),
-      )
+      this.#report(new ParseError('A message could not be handled.', { server: this.#context.server, cause }))
     }
+  }
+
+  #lost(cause?: unknown): void {
+    if (this.#state === 'closed') return
+    const error = this.#lostError(cause)
+    if (this.#state === 'open') this.#report(error)
+    this.#abandon?.(error)
+    void this.close()
+  }
+
+  #report(error: Error): void {
+    if (this.#state !== 'closed') this.onerror?.(error)
   }
 
   #lostError(cause?: unknown): IoError {
@@ -269,17 +216,6 @@ class SseTransport implements Transport {
       },
     )
   }
-}
-
-function withExtra(headers: Headers, extra: HeaderMap): Headers {
-  const all = new Headers(headers)
-  for (const [name, value] of Object.entries(extra)) if (!all.has(name)) all.set(name, value)
-  return all
-}
-
-function encoded(event: string, data: string): Uint8Array {
-  const lines = data.split('\n').map((line) => `data: ${line}\n`)
-  return Buffer.from(`event: ${event}\n${lines.join('')}\n`)
 }
 
 function parsed(text: string): unknown {

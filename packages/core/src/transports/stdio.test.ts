@@ -23,8 +23,8 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close()
 })
 
-function entryOf(habit = 'good', argument = '', more: Partial<StdioEntry> = {}): StdioEntry {
-  return { type: 'stdio', command: process.execPath, args: [CHILD, habit, argument], env: {}, ...more }
+function entryOf(behaviour = 'good', argument = '', more: Partial<StdioEntry> = {}): StdioEntry {
+  return { type: 'stdio', command: process.execPath, args: [CHILD, behaviour, argument], env: {}, ...more }
 }
 
 async function started(
@@ -149,7 +149,7 @@ describe('a stdio server that goes away', () => {
     expect(closes()).toBe(1)
   })
 
-  it('gives its exit as the reason to whoever was writing to it, not the broken pipe', async () => {
+  it('gives its exit as the reason to a request that was being written, not the broken pipe', async () => {
     const { transport } = await started(entryOf('exit', '3'))
     const text = 'x'.repeat(4_000_000)
     const sent = transport.send({ jsonrpc: '2.0', id: 1, method: 'echo', params: { text } })

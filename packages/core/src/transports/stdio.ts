@@ -3,6 +3,7 @@
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { StdioEntry } from '../config/entry.ts'
 import { isInside } from '../config/project.ts'
@@ -165,6 +166,7 @@ export class StdioTransport implements Transport {
     })
     child.stdout?.on('data', (chunk: Buffer) => {
       if (this.#state === 'open') lines.push(chunk)
+      if (chunk.length >= STDIO_LIMITS.turnBytes) yieldTurn(child.stdout)
     })
     child.stdout?.once('end', () => {
       // A server that ends right after its last answer may leave out the newline.
@@ -397,6 +399,13 @@ const INSTALLERS: Readonly<Record<string, string>> = {
   docker: 'Install Docker, and start it.',
   bunx: 'Install Bun, which brings bunx.',
   deno: 'Install Deno.',
+}
+
+/** Node reads a full pipe many times in one turn; other servers and clients would wait for all of it. */
+function yieldTurn(stream: Readable | null): void {
+  if (!stream || stream.destroyed) return
+  stream.pause()
+  setImmediate(() => stream.resume())
 }
 
 function installHint(command: string): string {

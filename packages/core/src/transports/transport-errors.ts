@@ -15,6 +15,27 @@ export class UnreadableAnswer extends IoError {
   }
 }
 
+/** A server answered a request with an HTTP status that is a failure. */
+export class HttpStatusError extends Error {
+  readonly status: number
+  /** Private, so that no dump of the error shows it: a server may repeat a secret in it. */
+  readonly #body: string
+  constructor(status: number, body: string, what: string) {
+    const said = what.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARS)
+    super(`HTTP ${status}${said && `: ${said}`}`)
+    this.name = 'HttpStatusError'
+    this.status = status
+    this.#body = body
+  }
+
+  /** What the response said, up to a limit; at times a JSON-RPC error. */
+  get body(): string {
+    return this.#body
+  }
+}
+
+const SHOWN_CHARS = 200
+
 /** The peer, or the route to it, is gone: retrying on the same socket is pointless. */
 const TERMINAL_CODES: ReadonlySet<string> = new Set([
   'ECONNRESET',
@@ -42,7 +63,10 @@ const TERMINAL_CODES: ReadonlySet<string> = new Set([
 /** A cause chain longer than this is a loop or an attack. */
 const CHAIN_BOUND = 16
 
-/** The SDK marks its errors with names that survive bundling; its classes cannot be imported here without their cost. */
+/**
+ * A program may hand over a transport of the SDK, which marks its errors with names that survive bundling; its classes
+ * cannot be imported here without their cost.
+ */
 const SDK_BRANDS = Symbol.for('mcp.sdk.errorBrands')
 
 function* chain(error: unknown): Generator<Record<PropertyKey, unknown>> {
@@ -95,7 +119,7 @@ export function httpStatus(error: unknown): number | undefined {
 function statusOf(link: Record<PropertyKey, unknown>): number | undefined {
   const data = link['data']
   const inData = typeof data === 'object' && data !== null && 'status' in data ? data.status : undefined
-  // The legacy SSE transport puts the status into `code`; JSON-RPC codes are negative and do not collide with it.
+  // The SDK's SSE transport puts the status into `code`; JSON-RPC codes are negative and do not collide with it.
   for (const value of [link['status'], inData, link['code']])
     if (typeof value === 'number' && Number.isInteger(value) && value >= 100 && value <= 599) return value
   const brands = link[SDK_BRANDS]

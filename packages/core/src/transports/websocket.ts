@@ -2,15 +2,17 @@
 // connection with pings; the connection layer reconnects.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { ClientOptions, WebSocket } from 'ws'
+import type { AuthResponse, LoginHeaders } from '../auth/request-auth.ts'
 import type { WsEntry } from '../config/entry.ts'
 import { AnswerTooLarge, Cancelled, IoError, ParseError, type PlugboardError } from '../errors.ts'
 import { CONNECT_LIMITS, LOG_LIMITS, WEBSOCKET_LIMITS } from '../limits.ts'
+import { requestAuth } from './auth-provider.ts'
 import { EntryHeaders, type HeaderMap } from './entry-headers.ts'
 import { messagesIn } from './json-rpc-messages.ts'
 import { trustedCertificates } from './network.ts'
 import type { TransportContext } from './open.ts'
 import { tooLargeAnswer } from './too-large.ts'
-import { httpStatus } from './transport-errors.ts'
+import { HttpStatusError } from './transport-errors.ts'
 import { tunnelFor } from './tunnel.ts'
 
 type WsTarget = Pick<WsEntry, 'url' | 'headers' | 'headersHelper'>
@@ -19,6 +21,8 @@ type Connect = (options: ClientOptions) => WebSocket
 const SUBPROTOCOL = 'mcp'
 const EXCERPT_BYTES = 1024
 const ORDERLY = 1000
+/** The status of a handshake that succeeded. */
+const SWITCHING = 101
 
 export async function openWebSocket(entry: WsTarget, context: TransportContext): Promise<Transport> {
   const { WebSocket } = await import('./ws.ts')
@@ -89,31 +93,36 @@ class WebSocketTransport implements Transport {
     if (wasOpen) this.onclose?.()
   }
 
+  /** The opening handshake is one HTTP request, which carries a login like any other. */
   async #opened(): Promise<void> {
-    const { auth } = this.#context
-    try {
-      return await this.#handshake(await this.#headers.current())
-    } catch (error) {
-      const status = httpStatus(error)
-      if (this.#headers.hasHelper && (status === 401 || status === 403))
-        return this.#handshake(await this.#headers.renew())
-      if (status !== 401 || auth?.onUnauthorized === undefined) throw error
-      await auth.onUnauthorized({
-        response: new Response(null, { status }),
-        serverUrl: new URL(this.#url.replace(/^ws/, 'http')),
-        fetchFn: (url, init) => this.#context.host.fetch(url, init),
-      })
-      return this.#handshake(await this.#headers.current())
-    }
+    const { host, auth } = this.#context
+    const url = new URL(this.#url.replace(/^ws/, 'http'))
+    const login = requestAuth(auth, url, (input, init) => host.fetch(input, init))
+    const handshake = (headers: LoginHeaders) => this.#asked(headers)
+    const response = await (login ? login.send({ method: 'GET', url }, handshake) : handshake({}))
+    if (response.status === SWITCHING) return
+    response.discard()
+    throw this.#error(
+      `was refused with status ${response.status}`,
+      new HttpStatusError(response.status, '', ''),
+    )
   }
 
-  async #handshake(extra: HeaderMap): Promise<void> {
-    const { host, auth } = this.#context
-    const token = await auth?.token()
-    const ca = trustedCertificates(host.env)
-    const createConnection = tunnelFor(this.#url, host.env)
+  /** Headers of a helper that the server rejects are renewed once. */
+  async #asked(login: LoginHeaders): Promise<AuthResponse> {
+    const response = await this.#handshake({ ...(await this.#headers.current()), ...login })
+    const isRefusal = response.status === 401 || response.status === 403
+    if (!isRefusal || !this.#headers.hasHelper) return response
+    response.discard()
+    return this.#handshake({ ...(await this.#headers.renew()), ...login })
+  }
+
+  #handshake(headers: HeaderMap): Promise<AuthResponse> {
+    const { env } = this.#context.host
+    const ca = trustedCertificates(env)
+    const createConnection = tunnelFor(this.#url, env)
     const socket = this.#connect({
-      headers: { ...extra, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+      headers,
       handshakeTimeout: WEBSOCKET_LIMITS.connectMs,
       maxPayload: WEBSOCKET_LIMITS.frameBytes,
       perMessageDeflate: false,
@@ -122,24 +131,24 @@ class WebSocketTransport implements Transport {
       ...(createConnection !== undefined && { createConnection }),
     })
     this.#socket = socket
-    await new Promise<void>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       const failed = (error: Error) => reject(this.#error('could not be opened', error))
       socket.once('open', () => {
         socket.off('error', failed)
         // At once: the first frames may arrive together with the handshake.
         this.#adopt(socket)
-        resolve()
+        resolve({ status: SWITCHING, header: () => undefined, discard: () => {} })
       })
       socket.once('error', failed)
-      socket.once('unexpected-response', (request, response) => {
-        const status = response.statusCode ?? 0
-        reject(
-          this.#error(`was refused with status ${status}`, Object.assign(new Error('refused'), { status })),
-        )
+      socket.once('unexpected-response', (request, { statusCode = 0, headers: said }) => {
         // The listener is ours alone now, and so is ending the request; later errors add nothing.
         socket.on('error', () => {})
-        response.resume()
         request.destroy()
+        resolve({
+          status: statusCode,
+          header: (name) => String(said[name] ?? '') || undefined,
+          discard: () => {},
+        })
       })
     })
   }

@@ -35,8 +35,14 @@ export interface AccessRefusal {
 
 interface Known {
   readonly digest: Buffer
-  readonly visitor: AuthorizedClient
+  readonly client: AuthorizedClient
   readonly patterns: string
+}
+
+interface SeenToken {
+  readonly authorization: string
+  readonly grants: readonly Known[]
+  readonly client: AuthorizedClient
 }
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
@@ -56,6 +62,8 @@ export class AccessControl {
   #grants: readonly Known[] = []
   readonly #open: AuthorizedClient | undefined
   readonly #whole: Exposure
+  /** By connection, the last token that was accepted on it. */
+  readonly #seen = new WeakMap<object, SeenToken>()
 
   constructor({ host, grants, open, allowedHosts = [], allowedOrigins = [] }: AccessOptions) {
     const own = host.includes(':') ? `[${host}]` : host
@@ -73,14 +81,14 @@ export class AccessControl {
   } {
     const before = this.#grants
     this.#grants = this.#known(grants)
-    const now = new Map(this.#grants.map((one) => [one.visitor.owner, one]))
+    const now = new Map(this.#grants.map((one) => [one.client.owner, one]))
     const kept = before.flatMap((old) => {
-      const next = now.get(old.visitor.owner)
+      const next = now.get(old.client.owner)
       return next ? [{ old, next }] : []
     })
     return {
-      removed: before.map(({ visitor }) => visitor.owner).filter((owner) => !now.has(owner)),
-      changed: kept.filter(({ old, next }) => old.patterns !== next.patterns).map(({ next }) => next.visitor),
+      removed: before.map(({ client }) => client.owner).filter((owner) => !now.has(owner)),
+      changed: kept.filter(({ old, next }) => old.patterns !== next.patterns).map(({ next }) => next.client),
     }
   }
 
@@ -88,13 +96,13 @@ export class AccessControl {
     return grants.map(({ token, exposure, patterns }) => {
       const digest = digestOf(token)
       const narrow = exposure !== this.#whole && exposure !== EVERYTHING
-      const visitor = { owner: digest.toString('hex'), exposure, narrow }
-      return { digest, visitor, patterns: JSON.stringify(patterns ?? []) }
+      const client = { owner: digest.toString('hex'), exposure, narrow }
+      return { digest, client, patterns: JSON.stringify(patterns ?? []) }
     })
   }
 
   /** Checks Host and Origin; a web page that may call gets its CORS headers. */
-  place(req: IncomingMessage, res: ServerResponse): AccessRefusal | undefined {
+  checkOrigin(req: IncomingMessage, res: ServerResponse): AccessRefusal | undefined {
     if (!this.#hosts.has(hostName(req.headers.host)))
       return { status: 403, message: 'This host name is not served here.' }
     const { origin } = req.headers
@@ -110,14 +118,26 @@ export class AccessControl {
     return undefined
   }
 
-  visitor(req: IncomingMessage): AuthorizedClient | undefined {
+  /** The client that a request comes from; undefined when its token is missing or unknown. */
+  authorize(req: IncomingMessage): AuthorizedClient | undefined {
     if (this.#open) return this.#open
-    const [, token] = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? []
+    const { authorization } = req.headers
+    if (authorization === undefined) return undefined
+    // A client repeats its token on a connection that it keeps: only a different header is hashed and compared again.
+    const before = this.#seen.get(req.socket)
+    if (before?.authorization === authorization && before.grants === this.#grants) return before.client
+    const client = this.#clientOf(authorization)
+    if (client) this.#seen.set(req.socket, { authorization, grants: this.#grants, client })
+    return client
+  }
+
+  #clientOf(authorization: string): AuthorizedClient | undefined {
+    const [, token] = /^Bearer +(\S+)$/i.exec(authorization) ?? []
     if (token === undefined) return undefined
     const digest = digestOf(token)
     // Every token is compared, so the time does not tell which one was nearly right.
     let found: AuthorizedClient | undefined
-    for (const grant of this.#grants) if (timingSafeEqual(grant.digest, digest)) found = grant.visitor
+    for (const grant of this.#grants) if (timingSafeEqual(grant.digest, digest)) found = grant.client
     return found
   }
 }

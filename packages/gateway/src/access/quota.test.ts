@@ -1,4 +1,4 @@
-// A client that leaves every question unanswered does not use up the places of other clients.
+// A client that leaves every question unanswered does not use up the slots of other clients.
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { expect, it } from 'vitest'
 import { makeGateway, serve, upstream } from '../fixtures/kit.ts'
@@ -58,28 +58,28 @@ it('parks a limited number of calls per owner, and those of other owners beside 
 })
 
 it('gives clients without a token the whole limit, because they share one owner', () => {
-  const shares = new Quota(3, 1)
-  const first = shares.take('a')
+  const quota = new Quota(3, 1)
+  const first = quota.tryAcquire('a')
   expect(first).toBeDefined()
-  expect(shares.take('a')).toBeUndefined()
-  expect(shares.take(UNRESTRICTED)).toBeDefined()
-  expect(shares.take(UNRESTRICTED)).toBeDefined()
-  expect(shares.take('b')).toBeUndefined()
-  first?.giveBack()
-  first?.giveBack()
-  expect(shares.take('b')).toBeDefined()
-  expect(shares.take('a')).toBeUndefined()
-  expect(shares.count).toBe(3)
+  expect(quota.tryAcquire('a')).toBeUndefined()
+  expect(quota.tryAcquire(UNRESTRICTED)).toBeDefined()
+  expect(quota.tryAcquire(UNRESTRICTED)).toBeDefined()
+  expect(quota.tryAcquire('b')).toBeUndefined()
+  first?.release()
+  first?.release()
+  expect(quota.tryAcquire('b')).toBeDefined()
+  expect(quota.tryAcquire('a')).toBeUndefined()
+  expect(quota.count).toBe(3)
 })
 
 it('evicts the owner that holds most for one that holds less, and for no other', () => {
-  const shares = new Quota(4, 4)
+  const quota = new Quota(4, 4)
   const evicted: string[] = []
-  for (const name of ['first', 'second', 'third']) shares.take('greedy', () => evicted.push(name))
-  shares.take('modest', () => evicted.push('modest'))
-  expect(shares.take('greedy')).toBeUndefined()
-  expect(shares.take('new')).toBeDefined()
+  for (const name of ['first', 'second', 'third']) quota.tryAcquire('greedy', () => evicted.push(name))
+  quota.tryAcquire('modest', () => evicted.push('modest'))
+  expect(quota.tryAcquire('greedy')).toBeUndefined()
+  expect(quota.tryAcquire('new')).toBeDefined()
   expect(evicted).toEqual(['first'])
-  expect(shares.take('new')).toBeUndefined()
-  expect(shares.count).toBe(4)
+  expect(quota.tryAcquire('new')).toBeUndefined()
+  expect(quota.count).toBe(4)
 })

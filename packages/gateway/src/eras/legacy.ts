@@ -3,7 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import type { Client, ClientRequest } from '../client-request.ts'
+import type { Exposure } from '../access/exposure.ts'
+import type { Client, ClientRequest, ResponseConnection } from '../client-request.ts'
 import { wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
@@ -23,7 +24,7 @@ import {
   readCapabilities,
   SERVER_INFO,
 } from '../json-rpc.ts'
-import { text } from '../methods.ts'
+import { handle, text } from '../methods.ts'
 import { tooMany } from '../routing/notifications.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 
@@ -61,9 +62,11 @@ export class LegacySession implements Client {
   capabilities: ClientCapabilities = readCapabilities(undefined)
   logLevel: string | undefined = 'info'
   protocolVersion: string | undefined
+  /** What the client may see can change while it is connected. */
+  exposure: Exposure
   readonly #gateway: Gateway
   readonly #outlet: Outlet
-  readonly #open = new Map<Id, AbortController>()
+  readonly #open = new Map<Id, LegacyRequest>()
   readonly #asked = new Map<Id, Asked>()
   readonly #uris = new Map<string, ResourceUri>()
   readonly #unfollow = new Map<string, () => Promise<void>>()
@@ -73,9 +76,10 @@ export class LegacySession implements Client {
   #isAbsent = false
   #closed = false
 
-  constructor(gateway: Gateway, outlet: Outlet) {
+  constructor(gateway: Gateway, outlet: Outlet, exposure: Exposure) {
     this.#gateway = gateway
     this.#outlet = outlet
+    this.exposure = exposure
   }
 
   get busy(): boolean {
@@ -88,25 +92,23 @@ export class LegacySession implements Client {
   }
 
   /** The response; undefined when the client has cancelled the request. */
-  async request(message: Request, gone?: AbortSignal): Promise<Reply | undefined> {
-    const { id, method, params } = message
+  async request(
+    { id, method, params }: Request,
+    connection?: ResponseConnection,
+  ): Promise<Reply | undefined> {
     if (this.#open.has(id)) return errorReply(id, RPC.invalidRequest, 'A request with this id is still open.')
     if (this.#open.size >= GATEWAY_LIMITS.openPerClient)
       return errorReply(id, RPC.internal, 'Too many requests are open.')
-    const controller = new AbortController()
-    const onGone = () => controller.abort()
-    if (gone?.aborted) controller.abort()
-    gone?.addEventListener('abort', onGone, { once: true })
-    this.#open.set(id, controller)
+    const request = new LegacyRequest(this, this.#outlet, id, connection)
+    this.#open.set(id, request)
     try {
-      const result = await this.#answer(method, params, id, controller.signal)
-      return controller.signal.aborted ? undefined : { jsonrpc: '2.0', id, result }
+      const result = await this.#result(method, params, request)
+      return request.cancelled ? undefined : { jsonrpc: '2.0', id, result }
     } catch (error) {
-      if (controller.signal.aborted) return undefined
-      const { code, message: words, data } = wireError(error, 'legacy', this.#gateway.isNarrow(this))
-      return errorReply(id, code, words, data)
+      if (request.cancelled) return undefined
+      const { code, message, data } = wireError(error, 'legacy', this.#gateway.isNarrow(this.exposure))
+      return errorReply(id, code, message, data)
     } finally {
-      gone?.removeEventListener('abort', onGone)
       this.#open.delete(id)
     }
   }
@@ -114,7 +116,7 @@ export class LegacySession implements Client {
   /** Nothing shows that the client is still there: it has no open stream, and no request is running. */
   absent(): void {
     this.#isAbsent = true
-    this.#gateway.feed.forgetLevel(this)
+    this.#gateway.notifications.forgetLevel(this)
   }
 
   /** The client sent something. */
@@ -122,11 +124,11 @@ export class LegacySession implements Client {
     if (!this.#isAbsent) return
     this.#isAbsent = false
     if (this.#asksForLevel && this.logLevel !== undefined && !this.#closed)
-      this.#gateway.feed.wantLevel(this, this.logLevel)
+      this.#gateway.notifications.wantLevel(this, this.logLevel)
   }
 
   notified({ method, params }: Notification): void {
-    if (method === 'notifications/cancelled') this.#open.get(params.requestId as Id)?.abort()
+    if (method === 'notifications/cancelled') this.#open.get(params.requestId as Id)?.cancel()
     // Servers that came up before the client were given the board's roots.
     const news = method === 'notifications/roots/list_changed' || method === 'notifications/initialized'
     if (news && this.capabilities.roots) this.#gateway.rootsChanged(this)
@@ -178,15 +180,15 @@ export class LegacySession implements Client {
   async close(): Promise<void> {
     this.#closed = true
     this.#stopListening?.()
-    this.#gateway.feed.forgetLevel(this)
-    for (const controller of this.#open.values()) controller.abort()
+    this.#gateway.notifications.forgetLevel(this)
+    for (const request of this.#open.values()) request.cancel()
     for (const { fail } of [...this.#asked.values()])
       fail(new JsonRpcError(RPC.internal, 'The client is gone.'))
     await Promise.allSettled([...this.#unfollow.values()].map((stop) => stop()))
     this.#unfollow.clear()
   }
 
-  async #answer(method: string, params: Json, id: Id, signal: AbortSignal): Promise<Json> {
+  async #result(method: string, params: Json, request: LegacyRequest): Promise<Json> {
     if (method === 'initialize') return await this.#initialize(params)
     if (method === 'ping') return {}
     if (this.protocolVersion === undefined)
@@ -195,24 +197,16 @@ export class LegacySession implements Client {
       case 'logging/setLevel':
         this.logLevel = readLogLevel(params)
         this.#asksForLevel = true
-        this.#gateway.feed.wantLevel(this, this.logLevel)
+        this.#gateway.notifications.wantLevel(this, this.logLevel)
         return {}
       case 'resources/subscribe':
-        await this.#subscribe(text(params, 'uri'), signal)
+        await this.#subscribe(text(params, 'uri'), request.signal)
         return {}
       case 'resources/unsubscribe':
         await this.#unsubscribe(text(params, 'uri'))
         return {}
     }
-    const exchange: ClientRequest = {
-      client: this,
-      id,
-      signal,
-      notify: (name, what) => this.#outlet.send({ jsonrpc: '2.0', method: name, params: what }, id),
-      away: () => this.#outlet.away?.(id) ?? false,
-      ask: (name, what, until) => this.ask(name, what, AbortSignal.any([until, signal]), id),
-    }
-    return asLegacy(await this.#gateway.answer(method, params, exchange))
+    return asLegacy(await handle(this.#gateway, method, params, request))
   }
 
   async #initialize(params: Json): Promise<Json> {
@@ -227,7 +221,7 @@ export class LegacySession implements Client {
       protocolVersion: handshake.protocolVersion,
       capabilities: this.#gateway.capabilities(),
       serverInfo: SERVER_INFO,
-      instructions: this.#gateway.instructions(this),
+      instructions: this.#gateway.instructions(this.exposure),
     }
   }
 
@@ -248,12 +242,10 @@ export class LegacySession implements Client {
   }
 
   #listen(): void {
-    const gateway = this.#gateway
     const client = this
-    this.#stopListening = gateway.feed.add({
-      // What the client may see can change while it is connected.
+    this.#stopListening = this.#gateway.notifications.add({
       get exposure() {
-        return gateway.exposureOf(client)
+        return client.exposure
       },
       interest: { tools: true, resources: true, prompts: true, uris: this.#uris },
       notify: (method, what) => this.notify(method, what),
@@ -263,9 +255,9 @@ export class LegacySession implements Client {
   async #subscribe(uri: string, signal: AbortSignal): Promise<void> {
     if (tooMany(this.#uris)) throw new InvalidInput('Too many resources are followed.')
     if (uri === STATUS_URI) return void this.#uris.set(uri, { server: '', uri })
-    const address = await this.#gateway.resource(uri, { client: this, signal })
+    const address = await this.#gateway.findResource(uri, { client: this, signal })
     if (!address) throw new NotFound('resource', uri)
-    const stop = await this.#gateway.feed.follow(address, signal)
+    const stop = await this.#gateway.notifications.follow(address, signal)
     // The client may ask twice at once, or may have left since: one request is enough, and none is fine too.
     if (this.#closed || this.#unfollow.has(uri)) return await stop()
     this.#uris.set(uri, address)
@@ -277,6 +269,54 @@ export class LegacySession implements Client {
     this.#unfollow.delete(uri)
     this.#uris.delete(uri)
     await stop?.()
+  }
+}
+
+/** One request of the session, from its arrival to its response. */
+class LegacyRequest implements ClientRequest {
+  readonly client: LegacySession
+  readonly id: Id
+  readonly #outlet: Outlet
+  /** Made when it is first asked for: many requests end without one. */
+  #controller: AbortController | undefined
+  #cancelled = false
+
+  constructor(client: LegacySession, outlet: Outlet, id: Id, connection: ResponseConnection | undefined) {
+    this.client = client
+    this.id = id
+    this.#outlet = outlet
+    if (!connection) return
+    this.#cancelled = connection.gone
+    connection.onGone = () => this.cancel()
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#cancelled) this.#controller.abort()
+    }
+    return this.#controller.signal
+  }
+
+  cancel(): void {
+    this.#cancelled = true
+    this.#controller?.abort()
+  }
+
+  notify(method: string, params: Json): void {
+    this.#outlet.send({ jsonrpc: '2.0', method, params }, this.id)
+  }
+
+  away(): boolean {
+    return this.#outlet.away?.(this.id) ?? false
+  }
+
+  ask(method: string, params: Json, until: AbortSignal): Promise<Json> {
+    return this.client.ask(method, params, AbortSignal.any([until, this.signal]), this.id)
   }
 }
 

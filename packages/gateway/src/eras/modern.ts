@@ -1,19 +1,17 @@
 // modern.ts: requests of 2026-07-28, each complete in itself. A question that comes up while a call runs becomes the
-// result "input required"; the call waits, parked, until the client comes back with the answer.
+// result "input required"; the call is suspended until the client comes back with the answer.
 import { randomUUID } from 'node:crypto'
-import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
+import { JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { UNRESTRICTED } from '../access/access.ts'
-import type { Exposure } from '../access/exposure.ts'
-import { type Place, Quota } from '../access/quota.ts'
-import { CallEnded, type Client, type ClientRequest, type Origin } from '../client-request.ts'
-import { isAway, type WireError, wireError } from '../errors.ts'
+import { Quota, type QuotaSlot } from '../access/quota.ts'
+import type { Client } from '../client-request.ts'
+import { wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
   ASKING_METHODS,
   CACHEABLE,
   errorReply,
-  type Id,
   isObject,
   type Json,
   LOG_LEVELS,
@@ -26,129 +24,102 @@ import {
   readCapabilities,
   SERVER_INFO,
 } from '../json-rpc.ts'
-import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
+import { handle } from '../methods.ts'
+import { ModernCall, type ModernChannel } from './modern-call.ts'
 import { CallStates, fingerprint, noSuchState, type Resumption, resumptionOf } from './request-state.ts'
+import { Subscriptions } from './subscriptions.ts'
 
-/** The way back to the client for one request. */
-export interface Channel {
-  readonly signal: AbortSignal
-  /** The owner of the request, as far as the transport can tell; a parked call is only given back to its owner. */
-  readonly owner: string
-  readonly exposure: Exposure
-  /** It sees only a part of what is served. */
-  readonly narrow?: boolean
-  notify(method: string, params: Json): void
-  readonly vet?: (params: Json) => void
-}
-
-interface OpenQuestion {
-  readonly method: string
-  readonly params: Json
-  readonly origin: Origin | undefined
-  readonly settle: (answer: Json) => void
-  readonly fail: (error: Error) => void
-}
-
-/** A call that is running, whether a client waits for it at the moment or not. */
-interface Call {
-  readonly fingerprint: string
-  readonly owner: string
-  readonly questions: Map<string, OpenQuestion>
-  readonly result: Promise<{ readonly result: Json } | { readonly error: unknown }>
-  channel: Channel | undefined
-  asked: (() => void) | undefined
-  readonly stop: AbortController
-}
-
-interface Parked {
-  readonly call: Call
+interface Suspended {
+  readonly call: ModernCall
   readonly timer: NodeJS.Timeout
-  readonly place: Place
+  readonly slot: QuotaSlot
 }
 
 export class ModernEndpoint {
   readonly #gateway: Gateway
-  readonly #parked = new Map<string, Parked>()
+  readonly #suspended = new Map<string, Suspended>()
   readonly #states: CallStates
-  readonly #closing = new AbortController()
-  readonly #places: Quota
-  readonly #listens: Quota
-  /** By owner, what ends its subscriptions. */
-  readonly #listening = new Map<string, Set<() => void>>()
+  readonly #quota: Quota
+  readonly #subscriptions: Subscriptions
 
   constructor(gateway: Gateway) {
     const { limits } = gateway
     this.#gateway = gateway
     this.#states = new CallStates(gateway.keys)
-    this.#places = new Quota(limits.questions, limits.questionsPerOwner)
-    this.#listens = new Quota(limits.listens, limits.listensPerOwner)
+    this.#quota = new Quota(limits.questions, limits.questionsPerOwner)
+    this.#subscriptions = new Subscriptions(gateway)
   }
 
   /** The response; undefined when the client is gone. */
-  async request(message: Request, channel: Channel): Promise<Reply | undefined> {
+  async request(message: Request, channel: ModernChannel): Promise<Reply | undefined> {
     const { id, method, params } = message
     try {
       const client = readClient(params, channel)
-      this.#gateway.restrict(client, channel.exposure)
       const result =
         method === 'subscriptions/listen'
-          ? await this.#listen(id, params, client, channel)
-          : await this.#answer(message, client, channel)
-      if (channel.signal.aborted) return undefined
+          ? await this.#subscriptions.listen(id, params, client, channel)
+          : await this.#result(message, client, channel)
+      if (channel.connection.gone) return undefined
       return { jsonrpc: '2.0', id, result: stamped(method, result) }
     } catch (error) {
-      if (channel.signal.aborted) return undefined
-      const { code, message: words, data }: WireError = wireError(error, 'modern', channel.narrow)
-      return errorReply(id, code, words, data)
+      if (channel.connection.gone) return undefined
+      const { code, message: text, data } = wireError(error, 'modern', channel.narrow)
+      return errorReply(id, code, text, data)
     }
   }
 
   close(): void {
-    this.#closing.abort()
-    for (const [token, { call }] of [...this.#parked]) {
-      this.#unpark(token)
-      call.stop.abort()
-    }
+    this.#subscriptions.close()
+    for (const id of [...this.#suspended.keys()]) this.#release(id)?.call.stop()
   }
 
-  /** Ends the parked calls of an owner that lost access. */
+  /** Ends the suspended calls and the subscriptions of an owner that lost access. */
   dropOwner(owner: string): void {
-    this.endListens(owner)
-    for (const [token, { call }] of [...this.#parked]) {
-      if (call.owner !== owner) continue
-      this.#unpark(token)
-      call.stop.abort()
-    }
+    this.endSubscriptions(owner)
+    for (const [id, { call }] of [...this.#suspended])
+      if (call.owner === owner) this.#release(id)?.call.stop()
   }
 
   /** Ends the subscriptions of an owner; its client may open new ones. */
-  endListens(owner: string): void {
-    for (const end of [...(this.#listening.get(owner) ?? [])]) end()
+  endSubscriptions(owner: string): void {
+    this.#subscriptions.endOf(owner)
   }
 
-  async #answer({ id, method, params }: Request, client: Client, channel: Channel): Promise<Json> {
+  async #result(message: Request, client: Client, channel: ModernChannel): Promise<Json> {
+    const { method, params } = message
     if (method === 'server/discover') return await this.#discover(client)
-    if (!ASKING_METHODS.has(method)) {
-      const ask = () => Promise.reject(new JsonRpcError(RPC.internal, 'Nothing can be asked here.'))
-      return await this.#gateway.answer(method, params, { ...channel, client, id, ask })
-    }
-    if (params.requestState === undefined)
-      return await this.#wait(this.#start({ id, method, params }, client, channel), channel)
-    if (method === 'tools/call') channel.vet?.(params)
+    const call =
+      ASKING_METHODS.has(method) && params.requestState !== undefined
+        ? await this.#resumed(message, client, channel)
+        : this.#started(message, client, channel)
+    return (await call.wait(channel)) ?? this.#suspend(call)
+  }
+
+  #started(message: Request, client: Client, channel: ModernChannel, resumption?: Resumption): ModernCall {
+    const call = new ModernCall(message, client, channel, resumption)
+    call.run(handle(this.#gateway, message.method, serverParams(message, resumption), call))
+    return call
+  }
+
+  /** The suspended call that a client answers, or the same call made again where another process suspended it. */
+  async #resumed(message: Request, client: Client, channel: ModernChannel): Promise<ModernCall> {
+    const { method, params } = message
+    const tool =
+      method === 'tools/call' ? this.#gateway.view(client.exposure).tool(String(params.name)) : undefined
+    if (tool) channel.checkHeaders?.(tool, params.arguments)
     const request = { owner: channel.owner, fingerprint: fingerprint(method, params) }
     const state = this.#states.open(params.requestState, request)
     // Removed before anything is awaited: of two answers only one counts.
-    const call = this.#unpark(state.id)?.call
+    const call = this.#release(state.id)?.call
     if (!call && state.ours) throw noSuchState()
     if (!call && (!state.resumption || (await this.#gateway.spent.has(state.id)))) throw lostCall()
     // Recorded before it is passed on: from here on no other process passes the same answer on again.
     if (state.resumption && !(await this.#gateway.spent.add(state.id, state.until))) {
-      call?.stop.abort()
+      call?.stop()
       throw notRecorded()
     }
-    if (call) settle(call, params.inputResponses)
-    const resumed = call ?? this.#start({ id, method, params }, client, channel, state.resumption)
-    return await this.#wait(resumed, channel)
+    call?.answer(params.inputResponses)
+    return call ?? this.#started(message, client, channel, state.resumption)
   }
 
   async #discover(client: Client): Promise<Json> {
@@ -156,100 +127,21 @@ export class ModernEndpoint {
     return {
       supportedVersions: [MODERN_VERSION],
       capabilities: this.#gateway.capabilities(),
-      instructions: this.#gateway.instructions(client),
+      instructions: this.#gateway.instructions(client.exposure),
     }
   }
 
-  #start(
-    { id, method, params }: Pick<Request, 'id' | 'method' | 'params'>,
-    client: Client,
-    channel: Channel,
-    resumption?: Resumption,
-  ): Call {
-    const stop = new AbortController()
-    const questions = new Map<string, OpenQuestion>()
-    const { inputResponses, requestState: _, ...bare } = params
-    const brought: Json = isObject(inputResponses) ? { ...inputResponses } : {}
-    const given = resumption ? {} : brought
-    const asked = resumption ? { ...bare, ...answersFor(resumption, brought) } : bare
-    let count = 0
-    const exchange: ClientRequest = {
-      client,
-      id,
-      signal: stop.signal,
-      ...(channel.vet && { vet: channel.vet }),
-      ...(resumption && { resumes: resumption.server }),
-      away: () => call.channel === undefined,
-      notify: (name, what) => call.channel?.notify(name, what),
-      ask: (name, what, signal, origin) =>
-        new Promise((settle, fail) => {
-          const key = origin !== undefined && !questions.has(origin.key) ? origin.key : `input-${++count}`
-          // A client that knows what will be asked may send the answer with the call.
-          const answer = Object.hasOwn(given, key) ? given[key] : undefined
-          delete given[key]
-          if (isObject(answer)) return settle(answer)
-          const withdraw = () => {
-            questions.delete(key)
-            fail(new JsonRpcError(RPC.internal, 'The question was withdrawn.'))
-          }
-          const until = AbortSignal.any([signal, stop.signal])
-          if (until.aborted) return withdraw()
-          until.addEventListener('abort', withdraw, { once: true })
-          questions.set(key, { method: name, params: what, origin, settle, fail })
-          call.asked?.()
-        }),
-    }
-    const call: Call = {
-      fingerprint: fingerprint(method, params),
-      owner: channel.owner,
-      questions,
-      channel,
-      asked: undefined,
-      stop,
-      result: Promise.resolve()
-        .then(() => this.#gateway.answer(method, asked, exchange))
-        .then(
-          (result) => ({ result }),
-          (error: unknown) => ({ error }),
-        ),
-    }
-    return call
-  }
-
-  /** Waits for the result or for a question, whichever comes first. */
-  async #wait(call: Call, channel: Channel): Promise<Json> {
-    call.channel = channel
-    const onGone = () => call.stop.abort()
-    if (channel.signal.aborted) onGone()
-    channel.signal.addEventListener('abort', onGone, { once: true })
-    try {
-      const asked = new Promise<undefined>((resolve) => {
-        // Questions of one result come together; questions of the same moment are sent together.
-        call.asked = () => setImmediate(() => resolve(undefined))
-        if (call.questions.size > 0) call.asked()
-      })
-      const settled = await Promise.race([call.result, asked])
-      if (settled) letGo(call.questions)
-      if (settled && 'error' in settled) throw settled.error
-      return settled ? settled.result : this.#park(call)
-    } finally {
-      channel.signal.removeEventListener('abort', onGone)
-      call.asked = undefined
-      call.channel = undefined
-    }
-  }
-
-  #park(call: Call): Json {
+  #suspend(call: ModernCall): Json {
     // While used-up answers cannot be recorded, none may be passed on by another process.
     const resumption = this.#gateway.spent.isDurable ? resumptionOf(call.questions) : undefined
     const { id, token } = this.#states.seal(call, resumption)
     const giveUp = () => {
-      this.#unpark(id)
-      call.stop.abort()
+      this.#release(id)
+      call.stop()
     }
-    const place = this.#places.take(call.owner, giveUp)
-    if (!place) {
-      call.stop.abort()
+    const slot = this.#quota.tryAcquire(call.owner, giveUp)
+    if (!slot) {
+      call.stop()
       throw new JsonRpcError(
         RPC.internal,
         'Too many calls are waiting for input: answer what was asked, then try again.',
@@ -257,7 +149,7 @@ export class ModernEndpoint {
     }
     const timer = setTimeout(giveUp, GATEWAY_LIMITS.parkedMs)
     timer.unref()
-    this.#parked.set(id, { call, timer, place })
+    this.#suspended.set(id, { call, timer, slot })
     return {
       resultType: 'input_required',
       inputRequests: Object.fromEntries(
@@ -267,101 +159,24 @@ export class ModernEndpoint {
     }
   }
 
-  #unpark(id: string): Parked | undefined {
-    const parked = this.#parked.get(id)
-    if (!parked) return undefined
-    clearTimeout(parked.timer)
-    this.#parked.delete(id)
-    parked.place.giveBack()
-    return parked
-  }
-
-  async #listen(id: Id, params: Json, client: Client, channel: Channel): Promise<Json> {
-    const { notifications } = params
-    if (!isObject(notifications)) throw new InvalidInput('"notifications" says what to listen to.')
-    const wanted = notifications.resourceSubscriptions
-    const list = Array.isArray(wanted) ? wanted.filter((uri) => typeof uri === 'string') : []
-    if (list.length > GATEWAY_LIMITS.subscriptionsPerClient)
-      throw new InvalidInput('Too many resources are followed.')
-    const { feed } = this.#gateway
-    const uris = new Map<string, ResourceUri>()
-    const stops: (() => unknown)[] = []
-    const ended = new AbortController()
-    const end = () => ended.abort()
-    const place = this.#listens.take(channel.owner, end)
-    if (!place)
-      throw new JsonRpcError(RPC.internal, 'Too many subscriptions are open: close one, then try again.')
-    const own = this.#listening.get(channel.owner) ?? new Set()
-    this.#listening.set(channel.owner, own.add(end))
-    try {
-      const follow = async (uri: string) => {
-        const followed = await this.#follow(uri, client, channel.signal)
-        if (!followed) return
-        uris.set(uri, followed.address)
-        stops.push(followed.stop)
-      }
-      const tried = await Promise.allSettled([...new Set(list)].map(follow))
-      for (const one of tried) if (one.status === 'rejected') throw one.reason
-      const honoured = list.filter((uri) => uris.has(uri))
-      const interest = {
-        tools: notifications.toolsListChanged === true,
-        resources: notifications.resourcesListChanged === true,
-        prompts: notifications.promptsListChanged === true,
-        uris,
-      }
-      const notify = (method: string, what: Json) =>
-        channel.notify(method, { ...what, _meta: { ...metaOf(what), [META.subscriptionId]: id } })
-      notify('notifications/subscriptions/acknowledged', {
-        notifications: {
-          ...(interest.tools && { toolsListChanged: true }),
-          ...(interest.resources && { resourcesListChanged: true }),
-          ...(interest.prompts && { promptsListChanged: true }),
-          ...(honoured.length > 0 && { resourceSubscriptions: honoured }),
-        },
-      })
-      stops.push(feed.add({ interest, exposure: channel.exposure, notify }))
-      const hears = interest.tools || interest.resources || interest.prompts || honoured.length > 0
-      if (hears) await over(channel.signal, this.#closing.signal, ended.signal)
-      return { _meta: { [META.subscriptionId]: id } }
-    } finally {
-      place.giveBack()
-      own.delete(end)
-      if (own.size === 0 && this.#listening.get(channel.owner) === own) this.#listening.delete(channel.owner)
-      for (const stop of stops) void stop()
-    }
-  }
-
-  /** Undefined when its server is down: the client must still get its other subscriptions. */
-  async #follow(uri: string, client: Client, signal: AbortSignal) {
-    if (uri === STATUS_URI) return { address: { server: '', uri }, stop: () => undefined }
-    try {
-      const address = await this.#gateway.resource(uri, { client, signal })
-      if (!address) throw new NotFound('resource', uri)
-      return { address, stop: await this.#gateway.feed.follow(address, signal) }
-    } catch (error) {
-      if (isAway(error)) return undefined
-      throw error
-    }
+  #release(id: string): Suspended | undefined {
+    const suspended = this.#suspended.get(id)
+    if (!suspended) return undefined
+    clearTimeout(suspended.timer)
+    this.#suspended.delete(id)
+    suspended.slot.release()
+    return suspended
   }
 }
 
-function over(...signals: AbortSignal[]): Promise<void> {
-  return new Promise((done) => {
-    const any = AbortSignal.any(signals)
-    if (any.aborted) return done()
-    any.addEventListener('abort', () => done(), { once: true })
-  })
-}
-
-/** Gives a parked call the answers it waited for. */
-function settle(call: Call, inputResponses: unknown): void {
-  const given = isObject(inputResponses) ? inputResponses : {}
-  for (const [key, question] of [...call.questions]) {
-    const answer = Object.hasOwn(given, key) ? given[key] : undefined
-    if (!isObject(answer)) continue
-    call.questions.delete(key)
-    question.settle(answer)
-  }
+/** The parameters without what is between the client and the gateway. */
+function serverParams({ method, params }: Request, resumption: Resumption | undefined): Json {
+  if (!ASKING_METHODS.has(method)) return params
+  if (!resumption && params.inputResponses === undefined && params.requestState === undefined) return params
+  const { inputResponses, requestState: _, ...bare } = params
+  return resumption
+    ? { ...bare, ...answersFor(resumption, isObject(inputResponses) ? inputResponses : {}) }
+    : bare
 }
 
 /** What goes to the server itself: the answers to its questions, and its own state. */
@@ -390,7 +205,7 @@ function notRecorded(): JsonRpcError {
   )
 }
 
-function readClient(params: Json, channel: Channel): Client {
+function readClient(params: Json, channel: ModernChannel): Client {
   const meta = metaOf(params)
   const requested = meta[META.protocolVersion]
   if (typeof requested !== 'string')
@@ -406,6 +221,7 @@ function readClient(params: Json, channel: Channel): Client {
   return {
     id: identityOf(channel, meta),
     era: 'modern',
+    exposure: channel.exposure,
     capabilities: readCapabilities(meta[META.clientCapabilities]),
     logLevel: typeof level === 'string' && LOG_LEVELS.includes(level) ? level : undefined,
     notify: (method, what) => channel.notify(method, what),
@@ -416,17 +232,11 @@ function readClient(params: Json, channel: Channel): Client {
  * Requests of this era stand alone. The same program with the same token counts as one client, so its calls may carry
  * each other's questions; without tokens every request is a client of its own.
  */
-function identityOf({ owner }: Channel, meta: Json): string {
+function identityOf({ owner }: ModernChannel, meta: Json): string {
   if (owner === UNRESTRICTED) return randomUUID()
   const info = meta[META.clientInfo]
   const { name, version } = isObject(info) ? info : {}
   return JSON.stringify([owner, name, version])
-}
-
-/** The response is ready: the last chance for these questions to be seen. */
-function letGo(questions: Call['questions']): void {
-  for (const { fail } of questions.values()) fail(new CallEnded())
-  questions.clear()
 }
 
 /** The members that every result of this era carries. */

@@ -15,10 +15,10 @@ export interface Resumption {
 }
 
 export interface CallState {
-  /** The parked call, in the process that parked it. */
+  /** The suspended call, in the process that suspended it. */
   readonly id: string
   readonly until: number
-  /** False when another process parked it. */
+  /** False when another process suspended it. */
   readonly ours: boolean
   readonly resumption: Resumption | undefined
 }

@@ -1,7 +1,8 @@
 // response.ts: one HTTP response: plain JSON when there is only the answer, a stream of events as soon as a message
-// comes before it, or when it takes long.
+// comes before it, or when it takes long. A long answer is written as fast as its client reads.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
+import type { ResponseConnection } from '../client-request.ts'
 import { type Id, type Reply, RPC, written } from '../json-rpc.ts'
 import type { Replay } from './replay.ts'
 
@@ -20,15 +21,17 @@ export interface Resumable {
   readonly marks: boolean
 }
 
-export class McpHttpResponse {
+export class McpHttpResponse implements ResponseConnection {
+  onGone: (() => void) | undefined
   readonly #streams: boolean
-  readonly #gone = new AbortController()
   readonly #resumable: Resumable | undefined
   #res!: ServerResponse
+  #gone = false
   /** The number of the stream, as soon as it has an event. */
   #stream: number | undefined
   #finished = false
-  #alive: NodeJS.Timeout | undefined
+  /** When the client last got a sign that its request is alive. */
+  #lastSign = Date.now()
   #away: NodeJS.Timeout | undefined
 
   constructor(req: IncomingMessage, res: ServerResponse, resumable?: Resumable) {
@@ -37,9 +40,9 @@ export class McpHttpResponse {
     this.#take(res)
   }
 
-  /** Aborted when the client disconnects before it has its response, and does not come back for it where it could. */
-  get gone(): AbortSignal {
-    return this.#gone.signal
+  /** The client disconnected before it had its response, and did not come back for it where it could. */
+  get gone(): boolean {
+    return this.#gone
   }
 
   /** The client's connection broke, and it may still come back. */
@@ -49,11 +52,17 @@ export class McpHttpResponse {
 
   /** No client waits for the response any more. */
   leave(): void {
-    this.#gone.abort()
+    if (this.#gone) return
+    this.#gone = true
+    this.onGone?.()
   }
 
   get stream(): number | undefined {
     return this.#stream
+  }
+
+  get finished(): boolean {
+    return this.#finished
   }
 
   /** True when a message could be sent before the response. */
@@ -70,50 +79,50 @@ export class McpHttpResponse {
   finish(reply: Reply | undefined): void {
     if (this.#finished) return
     this.#finished = true
-    clearInterval(this.#alive)
     clearTimeout(this.#away)
-    if (this.#stream !== undefined || this.#res.headersSent) {
-      if (reply) this.#write(this.#event(reply))
-      this.#res.end()
-    } else if (this.#res.destroyed) return
+    const res = this.#res
+    if (this.#stream !== undefined || res.headersSent) endWith(res, reply ? this.#event(reply) : '')
+    else if (res.destroyed) return
     // A legacy request that was accepted has status 200, whatever the response; only legacy sessions can be resumed.
-    else if (reply) json(this.#res, this.#resumable ? 200 : statusOf(reply), reply)
-    else this.#res.writeHead(202).end()
-    dropSlowReader(this.#res)
+    else if (reply) json(res, this.#resumable ? 200 : statusOf(reply), reply)
+    else res.writeHead(202).end()
+    dropSlowReader(res)
   }
 
   /** The client is back for the rest of the stream. */
   resume(res: ServerResponse): void {
     clearTimeout(this.#away)
     this.#away = undefined
-    clearInterval(this.#alive)
     const before = this.#res
     this.#take(res)
     before.destroy()
   }
 
-  #take(res: ServerResponse): void {
-    this.#res = res
-    res.on('close', () => {
-      if (this.#res === res) this.#left()
-    })
-    if (this.#streams) this.#alive = setInterval(() => this.#sayAlive(), GATEWAY_LIMITS.keepAliveMs)
-  }
-
-  #left(): void {
-    clearInterval(this.#alive)
-    if (this.#finished) return
-    if (this.#stream === undefined) this.#gone.abort()
-    else this.#away = setTimeout(() => this.#gone.abort(), GATEWAY_LIMITS.resumeMs)
-  }
-
-  #sayAlive(): void {
+  /** A client that has waited for long gets a stream, and signs that its request is alive. */
+  keepAlive(now: number): void {
+    if (!this.#streams || this.#finished || this.#res.destroyed) return
+    if (now - this.#lastSign < GATEWAY_LIMITS.keepAliveMs) return
+    this.#lastSign = now
     this.#open()
     if (this.#resumable?.marks && this.#stream === undefined) {
       this.#stream = this.#resumable.replay.open(this.#resumable.request)
       this.#write(this.#resumable.replay.mark(this.#stream))
     }
     this.#write(': still here\n\n')
+  }
+
+  #take(res: ServerResponse): void {
+    this.#res = res
+    this.#lastSign = Date.now()
+    res.on('close', () => {
+      if (this.#res === res) this.#left()
+    })
+  }
+
+  #left(): void {
+    if (this.#finished) return
+    if (this.#stream === undefined) this.leave()
+    else this.#away = setTimeout(() => this.leave(), GATEWAY_LIMITS.resumeMs)
   }
 
   #event(message: object): string {
@@ -142,13 +151,40 @@ export function frame(message: object): string {
 
 export function json(res: ServerResponse, status: number, value: object): void {
   const text = written(value)
-  res
-    .writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
-    .end(text)
+  const long = text.length > SLICE_BYTES ? Buffer.from(text) : undefined
+  const bytes = long?.length ?? Buffer.byteLength(text)
+  res.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', String(bytes)])
+  if (long) endInSlices(res, long)
+  else res.end(text)
+}
+
+const SLICE_BYTES = 64 * 1024
+
+function endWith(res: ServerResponse, text: string): void {
+  if (res.writableEnded || res.destroyed) return
+  if (text.length > SLICE_BYTES) endInSlices(res, Buffer.from(text))
+  else res.end(text)
+}
+
+/** The next slice is written when the client has read the last one: the socket keeps no second copy of a long answer. */
+function endInSlices(res: ServerResponse, bytes: Buffer): void {
+  let at = 0
+  const next = () => {
+    while (at < bytes.length) {
+      const slice = bytes.subarray(at, at + SLICE_BYTES)
+      at += slice.length
+      if (at >= bytes.length) res.end(slice)
+      else if (!res.write(slice)) return void res.once('drain', next)
+    }
+  }
+  next()
 }
 
 export function accepts(req: IncomingMessage, type: string): boolean {
-  const header = (req.headers.accept ?? '').toLowerCase()
+  const { accept } = req.headers
+  if (accept === undefined) return false
+  if (accept.includes(type)) return true
+  const header = accept.toLowerCase()
   return header.includes(type) || header.includes('*/*') || header.includes(`${type.split('/')[0]}/*`)
 }
 

@@ -10,7 +10,7 @@ const HANDSHAKE = readHandshake({
   protocolVersion: '2025-11-25',
   capabilities: { elicitation: { form: {}, url: {} }, roots: {} },
 })
-const visitor = (owner: string) => ({ owner, exposure: EVERYTHING, narrow: false })
+const authorized = (owner: string) => ({ owner, exposure: EVERYTHING, narrow: false })
 const keys = KeyRing.ephemeral()
 
 async function opened(limits: Partial<GatewayLimits>, spent = new SpentIds()) {
@@ -18,7 +18,7 @@ async function opened(limits: Partial<GatewayLimits>, spent = new SpentIds()) {
   const sessions = new Sessions(gateway, new Quota(gateway.limits.streams, gateway.limits.streamsPerOwner))
   onEnd(() => sessions.close())
   const open = (owner: string): HttpSession | undefined => {
-    const made = sessions.make(visitor(owner), HANDSHAKE)
+    const made = sessions.make(authorized(owner), HANDSHAKE)
     if (made) sessions.keep(made)
     return made
   }
@@ -31,7 +31,7 @@ describe('a place for a session', () => {
     const own = open('modest')
     for (let n = 0; n < 50; n++) expect(open('greedy')).toBeDefined()
     expect(sessions.count).toBe(11)
-    expect(await sessions.find(own?.id ?? '', visitor('modest'))).toBe(own)
+    expect(await sessions.find(own?.id ?? '', authorized('modest'))).toBe(own)
   })
 
   it('is given up by the owner that holds most when all are taken, also by a session that only listens', async () => {
@@ -52,7 +52,7 @@ describe('a place for a session', () => {
     const { sessions, open } = await opened({ sessions: 1 })
     const busy = open('ada')
     if (busy) Object.defineProperty(busy.session, 'busy', { value: true })
-    const tries = [1, 2, 3].map(() => sessions.find(id, visitor('ada')))
+    const tries = [1, 2, 3].map(() => sessions.find(id, authorized('ada')))
     expect(await Promise.all(tries)).toEqual(['full', 'full', 'full'])
   })
 
@@ -69,17 +69,17 @@ describe('a session id', () => {
   it('opens the session again in another process, for its owner only', async () => {
     const { id = '' } = (await opened({})).open('ada') ?? {}
     const { sessions } = await opened({})
-    expect(await sessions.find(id, visitor('eve'))).toBeUndefined()
+    expect(await sessions.find(id, authorized('eve'))).toBeUndefined()
     const [one, two] = await Promise.all([
-      sessions.find(id, visitor('ada')),
-      sessions.find(id, visitor('ada')),
+      sessions.find(id, authorized('ada')),
+      sessions.find(id, authorized('ada')),
     ])
     expect(one).toBe(two)
     expect(one).toMatchObject({
       id,
       session: { protocolVersion: '2025-11-25', capabilities: HANDSHAKE.capabilities },
     })
-    expect(await sessions.find(id, visitor('eve'))).toBeUndefined()
+    expect(await sessions.find(id, authorized('eve'))).toBeUndefined()
     expect(sessions.count).toBe(1)
   })
 
@@ -87,7 +87,7 @@ describe('a session id', () => {
     const { sessions, open } = await opened({ sessionsPerOwner: 1 })
     const first = open('ada')
     open('ada')
-    expect(await sessions.find(first?.id ?? '', visitor('ada'))).toMatchObject({ id: first?.id })
+    expect(await sessions.find(first?.id ?? '', authorized('ada'))).toMatchObject({ id: first?.id })
   })
 
   it('opens nothing after the client ended the session, here and in the next process', async () => {
@@ -95,23 +95,23 @@ describe('a session id', () => {
     const { sessions, open } = await opened({}, spent)
     const made = open('ada')
     if (made) await sessions.end(made)
-    expect(await sessions.find(made?.id ?? '', visitor('ada'))).toBeUndefined()
-    expect(await (await opened({}, spent)).sessions.find(made?.id ?? '', visitor('ada'))).toBeUndefined()
+    expect(await sessions.find(made?.id ?? '', authorized('ada'))).toBeUndefined()
+    expect(await (await opened({}, spent)).sessions.find(made?.id ?? '', authorized('ada'))).toBeUndefined()
   })
 
   it('opens nothing when it has expired, was changed, or belongs to another gateway', async () => {
     const { id = '' } = (await opened({})).open('ada') ?? {}
     const later = await opened({ sessionMaxMs: 1 })
     await new Promise((done) => setTimeout(done, 5))
-    expect(await later.sessions.find(id, visitor('ada'))).toBeUndefined()
+    expect(await later.sessions.find(id, authorized('ada'))).toBeUndefined()
     const { sessions } = await opened({})
     for (let at = 0; at < id.length; at += 7) {
       const changed = `${id.slice(0, at)}${id[at] === 'A' ? 'B' : 'A'}${id.slice(at + 1)}`
-      expect(await sessions.find(changed, visitor('ada'))).toBeUndefined()
+      expect(await sessions.find(changed, authorized('ada'))).toBeUndefined()
     }
     const other = await makeGateway([])
     const foreign = new Sessions(other, new Quota(1, 1))
     onEnd(() => foreign.close())
-    expect(await foreign.find(id, visitor('ada'))).toBeUndefined()
+    expect(await foreign.find(id, authorized('ada'))).toBeUndefined()
   })
 })

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type AuthorizedClient, UNRESTRICTED } from '../access/access.ts'
-import type { Place, Quota } from '../access/quota.ts'
-import { type Handshake, LegacySession } from '../eras/legacy.ts'
+import type { Quota, QuotaSlot } from '../access/quota.ts'
+import { type Handshake, LegacySession, type Outlet } from '../eras/legacy.ts'
 import { outcomeUnknown } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { declared, type Id, isLegacyVersion, isObject, type Json, readCapabilities } from '../json-rpc.ts'
@@ -13,7 +13,7 @@ import { Replay, type Rest, requestOf, STANDALONE } from './replay.ts'
 import { frame, type McpHttpResponse, type Resumable, STREAM_HEADERS } from './response.ts'
 
 /** What a session id holds. */
-interface Pass {
+interface SessionClaims {
   /** The id without its seal, by which an ended session is remembered. */
   readonly sid: string
   /** When its seal expires, in milliseconds since the epoch. */
@@ -22,14 +22,14 @@ interface Pass {
 
 export class HttpSession {
   readonly id: string
-  readonly pass: Pass
+  readonly claims: SessionClaims
   readonly owner: string
   readonly session: LegacySession
   /** The answers under way, by the request they belong to. */
   readonly answers = new Map<Id, McpHttpResponse>()
   lastUsed = Date.now()
   #stream: ServerResponse | undefined
-  #place: Place | undefined
+  #slot: QuotaSlot | undefined
   #timer: NodeJS.Timeout | undefined
   #leaving: NodeJS.Timeout | undefined
   readonly #replay: Replay
@@ -37,18 +37,24 @@ export class HttpSession {
   /** Up to this event the client has been sent what belongs to no request. */
   #delivered: number
 
-  constructor(gateway: Gateway, visitor: AuthorizedClient, id: string, pass: Pass, restored?: Handshake) {
+  constructor(
+    gateway: Gateway,
+    authorized: AuthorizedClient,
+    id: string,
+    claims: SessionClaims,
+    restored?: Handshake,
+  ) {
     this.id = id
-    this.pass = pass
-    this.owner = visitor.owner
+    this.claims = claims
+    this.owner = authorized.owner
     this.#restored = restored !== undefined
     this.#replay = new Replay(restored ? Date.now() : 0)
     this.#delivered = this.#replay.lastId
-    this.session = new LegacySession(gateway, {
+    const outlet: Outlet = {
       send: (message, about) => this.#send(message, about),
       away: (about) => this.answers.get(about)?.away ?? false,
-    })
-    gateway.restrict(this.session, visitor.exposure)
+    }
+    this.session = new LegacySession(gateway, outlet, authorized.exposure)
     if (restored) this.session.restore(restored)
   }
 
@@ -62,29 +68,29 @@ export class HttpSession {
   }
 
   /** A stream of the client: the rest of one that broke, or the one for what belongs to no request. */
-  open(res: ServerResponse, lastEventId: string | undefined, place: Place): void {
-    res.on('close', () => place.giveBack())
+  open(res: ServerResponse, lastEventId: string | undefined, slot: QuotaSlot): void {
+    res.on('close', () => slot.release())
     res.writeHead(200, { ...STREAM_HEADERS, 'Mcp-Session-Id': this.id })
     res.flushHeaders()
     const rest = lastEventId === undefined ? undefined : this.#replay.after(lastEventId)
     const lost = rest || !this.#restored ? undefined : requestOf(lastEventId ?? '')
     if (lost !== undefined) res.end(frame(outcomeUnknown(lost, 'the gateway was started anew while it ran')))
     else if (rest && rest.stream !== STANDALONE) this.#resume(res, rest)
-    else this.#listen(res, rest?.frames ?? this.#replay.since(STANDALONE, this.#delivered), place)
+    else this.#listen(res, rest?.frames ?? this.#replay.since(STANDALONE, this.#delivered), slot)
   }
 
   #resume(res: ServerResponse, { stream, frames }: Rest): void {
     for (const one of frames) res.write(one)
-    const answering = [...this.answers.values()].find((one) => one.stream === stream)
-    if (answering) answering.resume(res)
+    const response = [...this.answers.values()].find((one) => one.stream === stream)
+    if (response) response.resume(res)
     else res.end()
   }
 
   /** A new one replaces the old. */
-  #listen(res: ServerResponse, frames: readonly string[], place: Place): void {
+  #listen(res: ServerResponse, frames: readonly string[], slot: QuotaSlot): void {
     this.endStream()
     this.#stream = res
-    this.#place = place
+    this.#slot = slot
     const alive = setInterval(() => res.write(': still here\n\n'), GATEWAY_LIMITS.keepAliveMs)
     this.#timer = alive
     res.on('close', () => {
@@ -107,7 +113,7 @@ export class HttpSession {
   endStream(): void {
     clearInterval(this.#timer)
     this.#stream?.end()
-    this.#place?.giveBack()
+    this.#slot?.release()
     this.#stream = undefined
   }
 
@@ -146,19 +152,19 @@ export class Sessions {
   }
 
   /** A fresh session, or undefined when this owner can have no more. */
-  make(visitor: AuthorizedClient, handshake: Handshake, client?: Json): HttpSession | undefined {
-    if (!this.#makeRoom(visitor.owner)) return undefined
+  make(authorized: AuthorizedClient, handshake: Handshake, client?: Json): HttpSession | undefined {
+    if (!this.#evictFor(authorized.owner)) return undefined
     const now = Date.now()
     const sid = randomBytes(16).toString('base64url')
     const id = this.#gateway.keys.seal('session', {
       sid,
-      owner: shortOwner(visitor.owner),
+      owner: shortOwner(authorized.owner),
       version: handshake.protocolVersion,
       can: declared(handshake.capabilities),
       ...(client && { client }),
       iat: now,
     })
-    return new HttpSession(this.#gateway, visitor, id, {
+    return new HttpSession(this.#gateway, authorized, id, {
       sid,
       until: now + this.#gateway.limits.sessionMaxMs,
     })
@@ -170,38 +176,43 @@ export class Sessions {
     this.#byOwner.set(session.owner, own.add(session))
   }
 
+  /** The session of an id, where this process still has it. */
+  inMemory(id: string, { owner }: AuthorizedClient): HttpSession | undefined {
+    const known = this.#open.get(id)
+    if (known?.owner !== owner) return undefined
+    known.lastUsed = Date.now()
+    known.session.returned()
+    return known
+  }
+
   /**
    * The session of an id, rebuilt if needed; undefined when the id is not ours, has expired or was ended. Another
-   * owner's session is as unknown as none. `full` when there is no place for it.
+   * owner's session is as unknown as none. `full` when there is no slot for it.
    */
-  async find(id: string, visitor: AuthorizedClient): Promise<HttpSession | 'full' | undefined> {
-    const known = this.#open.get(id)
-    if (known) {
-      if (known.owner !== visitor.owner) return undefined
-      known.lastUsed = Date.now()
-      known.session.returned()
-      return known
-    }
-    const read = this.#read(id, visitor)
+  async find(id: string, authorized: AuthorizedClient): Promise<HttpSession | 'full' | undefined> {
+    const known = this.inMemory(id, authorized)
+    if (known) return known
+    if (this.#open.has(id)) return undefined
+    const read = this.#read(id, authorized)
     if (!read) return undefined
     const running = this.#restoring.get(id)
     if (running) return await running
-    const restoring = this.#restore(id, visitor, read).finally(() => this.#restoring.delete(id))
+    const restoring = this.#restore(id, authorized, read).finally(() => this.#restoring.delete(id))
     this.#restoring.set(id, restoring)
     return await restoring
   }
 
-  async #restore(id: string, visitor: AuthorizedClient, read: ReadPass) {
+  async #restore(id: string, authorized: AuthorizedClient, read: OpenedClaims) {
     if (await this.#gateway.spent.has(read.sid)) return undefined
-    if (!this.#makeRoom(visitor.owner)) return 'full'
-    const session = new HttpSession(this.#gateway, visitor, id, read, read.handshake)
+    if (!this.#evictFor(authorized.owner)) return 'full'
+    const session = new HttpSession(this.#gateway, authorized, id, read, read.handshake)
     this.keep(session)
     return session
   }
 
-  #read(id: string, visitor: AuthorizedClient): ReadPass | undefined {
+  #read(id: string, authorized: AuthorizedClient): OpenedClaims | undefined {
     const value = this.#gateway.keys.open('session', id)
-    if (!value || value.owner !== shortOwner(visitor.owner)) return undefined
+    if (!value || value.owner !== shortOwner(authorized.owner)) return undefined
     const { sid, version, can, iat } = value
     if (typeof sid !== 'string' || typeof version !== 'string' || typeof iat !== 'number') return undefined
     const until = iat + this.#gateway.limits.sessionMaxMs
@@ -209,15 +220,15 @@ export class Sessions {
     return { sid, until, handshake: { protocolVersion: version, capabilities: readCapabilities(can) } }
   }
 
-  /** A place for one more stream; undefined when this owner can have none. */
-  streamPlace(session: HttpSession): Place | undefined {
-    return this.#streams.take(session.owner, () => session.endStream())
+  /** A slot for one more stream; undefined when this owner can have none. */
+  streamSlot(session: HttpSession): QuotaSlot | undefined {
+    return this.#streams.tryAcquire(session.owner, () => session.endStream())
   }
 
   /** The client ended the session: its id opens nothing any more, here and after a restart. */
   async end(session: HttpSession): Promise<void> {
     this.drop(session)
-    await this.#gateway.spent.add(session.pass.sid, session.pass.until)
+    await this.#gateway.spent.add(session.claims.sid, session.claims.until)
   }
 
   /** Drops a session from memory; its id still opens it again. */
@@ -235,7 +246,7 @@ export class Sessions {
 
   /** The exposure of the owner changed. */
   restrict({ owner, exposure }: AuthorizedClient): void {
-    for (const { session } of this.#byOwner.get(owner) ?? []) this.#gateway.restrict(session, exposure)
+    for (const { session } of this.#byOwner.get(owner) ?? []) session.exposure = exposure
   }
 
   async close(): Promise<void> {
@@ -247,20 +258,20 @@ export class Sessions {
   }
 
   /**
-   * An owner that has used its share gives up a place itself. When all are taken, the owner that holds most does, so no
+   * An owner that has used its share gives up a slot itself. When all are taken, the owner that holds most does, so no
    * owner can push others out; of its sessions the longest idle one goes, or else one that only listens.
    */
-  #makeRoom(owner: string): boolean {
+  #evictFor(owner: string): boolean {
     const { sessions, sessionsPerOwner } = this.#gateway.limits
     const own = this.#byOwner.get(owner) ?? new Set()
-    if (owner !== UNRESTRICTED && own.size >= sessionsPerOwner) return this.#letGo(own, false)
+    if (owner !== UNRESTRICTED && own.size >= sessionsPerOwner) return this.#dropOldest(own, false)
     if (this.#open.size < sessions) return true
     let most = own
     for (const theirs of this.#byOwner.values()) if (theirs.size > most.size) most = theirs
-    return this.#letGo(most, most !== own && most.size > own.size + 1)
+    return this.#dropOldest(most, most !== own && most.size > own.size + 1)
   }
 
-  #letGo(of: ReadonlySet<HttpSession>, listeners: boolean): boolean {
+  #dropOldest(of: ReadonlySet<HttpSession>, listeners: boolean): boolean {
     let oldest: HttpSession | undefined
     for (const one of of) {
       if (one.session.busy || (!one.idle && !listeners)) continue
@@ -277,7 +288,7 @@ export class Sessions {
   }
 }
 
-interface ReadPass extends Pass {
+interface OpenedClaims extends SessionClaims {
   readonly handshake: Handshake
 }
 

@@ -8,6 +8,7 @@ import type { Client } from '../client-request.ts'
 import { isObject, type Json, LOG_LEVELS } from '../json-rpc.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 import type { Shown } from '../views/views.ts'
+import { LogRates } from './log-rates.ts'
 import type { ServerRequestRouter } from './server-requests.ts'
 
 /** What a client of 2026-07-28 listens to; a legacy client hears every list change. */
@@ -35,12 +36,15 @@ interface Following {
 /** By server (`undefined`: any, or none in particular), the tools that are different; `undefined` stands for any. */
 type Changes = Map<string | undefined, ReadonlySet<string> | undefined>
 
+/** A server that logs without end must not keep its client's stream, and this process, busy with that alone. */
+const LOGS_PER_SECOND = 500
+
 /** A list that changes in many small steps is announced once. */
 const SETTLE_MS = 50
 
 export class NotificationHub {
   readonly #board: LocalBoard
-  readonly #questions: ServerRequestRouter
+  readonly #router: ServerRequestRouter
   readonly #listeners = new Set<Listener>()
   /** The subscribed resources; the server is told of the first subscriber and of the last. */
   readonly #followed = new Map<string, Following>()
@@ -51,14 +55,15 @@ export class NotificationHub {
   #settling: NodeJS.Timeout | undefined
   /** By client, the level it asked for. */
   readonly #levels = new Map<Client, number>()
+  readonly #logRates = new LogRates(LOGS_PER_SECOND)
   /** The level that servers were sent last. */
   #level: number | undefined
 
   /** `isWhole`: the exposure shows everything that is served. */
-  constructor(board: LocalBoard, questions: ServerRequestRouter, isWhole: (exposure: Exposure) => boolean) {
+  constructor(board: LocalBoard, router: ServerRequestRouter, isWhole: (exposure: Exposure) => boolean) {
     this.#isWhole = isWhole
     this.#board = board
-    this.#questions = questions
+    this.#router = router
     this.#stops = [
       board.on('resource-updated', ({ server, uri }) => this.#updated({ server, uri })),
       board.on('notification', ({ server, method, params }) => this.#notified(server, method, params)),
@@ -68,6 +73,7 @@ export class NotificationHub {
       }),
       board.on('configuration-changed', ({ added, removed }) => {
         for (const server of [...added, ...removed]) this.#changed('status', server)
+        for (const server of removed) this.#logRates.forget(server)
         this.#followAgain(added)
       }),
       board.on('configuration-fault', () => this.#changed('status', undefined)),
@@ -218,17 +224,27 @@ export class NotificationHub {
     if (method === 'notifications/message') this.#logged(server, params)
     // The id is the server's own; only the client that was sent to the URL knows it.
     else if (method === 'notifications/elicitation/complete')
-      this.#questions.clientOf(server)?.notify(method, params)
+      this.#router.clientOf(server)?.notify(method, params)
   }
 
   #logged(server: string, params: Json): void {
-    const exchange = this.#questions.exchangeOf(server)
-    const client: Client | undefined = exchange?.client ?? this.#questions.clientOf(server)
+    const about = this.#router.aboutCall(server)
+    const { client } = about
     if (!client || !wants(client.logLevel, params.level)) return
+    const send = (line: Json) => {
+      if (about.request) about.request.notify('notifications/message', line)
+      else if (client.era === 'legacy') client.notify('notifications/message', line)
+    }
+    const dropped = this.#logRates.take(server)
+    if (dropped === 'drop') return
+    if (dropped > 0)
+      send({
+        level: 'warning',
+        logger: 'plugboard',
+        data: `${dropped} log messages of "${server}" were left out: it sent more than ${LOGS_PER_SECOND} in a second. Its own log has them.`,
+      })
     const logger = typeof params.logger === 'string' ? `${server}/${params.logger}` : server
-    const line = { ...params, logger }
-    if (exchange) exchange.notify('notifications/message', line)
-    else if (client.era === 'legacy') client.notify('notifications/message', line)
+    send({ ...params, logger })
   }
 }
 

@@ -26,9 +26,9 @@ export type AskPolicy = 'client' | 'elicit' | 'deny'
 /** A user does not read more than this in a client's form. */
 const QUESTION_CHARS = 16_000
 
-interface Flight {
+interface RunningCall {
   readonly server: string
-  readonly exchange: ClientRequest
+  readonly request: ClientRequest
   over: boolean
   /** Questions of this call that its client has not answered yet. */
   asked: number
@@ -36,25 +36,34 @@ interface Flight {
   task?: string
 }
 
-type Asker = Pick<ClientRequest, 'client' | 'ask'> & { readonly flight?: Flight }
+type Asker = Pick<ClientRequest, 'client' | 'ask'> & { readonly call?: RunningCall }
 
 export class ServerRequestRouter {
   readonly #policy: AskPolicy
   /** Set by a transport with a single client: then every request goes to it. */
   #only: Client | undefined
   #onlyAsk: ClientRequest['ask'] | undefined
-  readonly #flights = new Map<string, Set<Flight>>()
-  readonly #here = new AsyncLocalStorage<Flight>()
+  readonly #calls = new Map<string, Set<RunningCall>>()
+  readonly #current = new AsyncLocalStorage<RunningCall>()
   /** Servers over Streamable HTTP: even legacy ones ask on the stream of the call they ask for. */
   readonly #streaming = new Set<string>()
-  /** A modern server puts its questions inside results, so the call they belong to is known. */
-  eraOf: (server: string) => Era | undefined = () => undefined
+  #eraOf: (server: string) => Era | undefined = () => undefined
   /** The roots of the board itself, for servers that ask outside any call. */
   readonly #roots: () => Json
 
   constructor(policy: AskPolicy, roots: () => Json) {
     this.#policy = policy
     this.#roots = roots
+  }
+
+  /** The board was opened with the wiring: from now on the eras of its servers are known. */
+  bind(eraOf: (server: string) => Era | undefined): void {
+    this.#eraOf = eraOf
+  }
+
+  /** A modern server puts its questions inside results, so the call they belong to is known. */
+  eraOf(server: string): Era | undefined {
+    return this.#eraOf(server)
   }
 
   wiring(): Wiring {
@@ -78,39 +87,39 @@ export class ServerRequestRouter {
   /** Runs work for a client's request; questions that come out of it go to its client. */
   async during<T>(
     server: string,
-    exchange: ClientRequest,
+    request: ClientRequest,
     work: (onTask: (id: string) => void) => Promise<T>,
   ): Promise<T> {
-    const flight: Flight = { server, exchange, over: false, asked: 0 }
+    const call: RunningCall = { server, request, over: false, asked: 0 }
     const onTask = (id: string) => {
-      flight.task = id
+      call.task = id
     }
-    const flights = this.#flights.get(server) ?? new Set()
-    this.#flights.set(server, flights)
-    flights.add(flight)
+    const calls = this.#calls.get(server) ?? new Set()
+    this.#calls.set(server, calls)
+    calls.add(call)
     try {
-      return await (this.#needsPlace(server) ? this.#here.run(flight, work, onTask) : work(onTask))
+      return await (this.#tracksCalls(server) ? this.#current.run(call, work, onTask) : work(onTask))
     } finally {
-      flight.over = true
-      flights.delete(flight)
+      call.over = true
+      calls.delete(call)
     }
   }
 
   /** Whether it matters which call a question comes from; tracking makes every promise more expensive. */
-  #needsPlace(server: string): boolean {
+  #tracksCalls(server: string): boolean {
     return this.#policy === 'elicit' || this.eraOf(server) !== 'legacy' || this.#streaming.has(server)
   }
 
   /** A server that asks inside its result has stopped working on the call until it is called again. */
-  async #resting<T>(server: string, work: () => Promise<T>): Promise<T> {
-    const flight = this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
-    const flights = this.#flights.get(server)
-    if (!flight || !flights || flight.server !== server) return await work()
-    flights.delete(flight)
+  async #pausedWhile<T>(server: string, work: () => Promise<T>): Promise<T> {
+    const call = this.eraOf(server) === 'modern' ? this.#current.getStore() : undefined
+    const calls = this.#calls.get(server)
+    if (!call || !calls || call.server !== server) return await work()
+    calls.delete(call)
     try {
       return await work()
     } finally {
-      if (!flight.over) flights.add(flight)
+      if (!call.over) calls.add(call)
     }
   }
 
@@ -118,9 +127,9 @@ export class ServerRequestRouter {
    * The calls that a server's message can be about. A call whose client was asked and has not answered, or is
    * disconnected, is not being worked on: it must not make the questions of others ambiguous.
    */
-  #candidates(server: string): readonly Flight[] {
-    const all = [...(this.#flights.get(server) ?? [])]
-    const running = all.filter(({ asked, exchange }) => asked === 0 && exchange.away?.() !== true)
+  #candidates(server: string): readonly RunningCall[] {
+    const all = [...(this.#calls.get(server) ?? [])]
+    const running = all.filter(({ asked, request }) => asked === 0 && request.away?.() !== true)
     return running.length > 0 ? running : all
   }
 
@@ -130,12 +139,14 @@ export class ServerRequestRouter {
     return candidates.length === 0 ? this.#only : clientOfAll(candidates)
   }
 
-  /** The request a server's notification can be about: the only one it is working on. */
-  exchangeOf(server: string): ClientRequest | undefined {
-    return this.#flightOf(server)?.exchange
+  /** The client, and where there is only one the request, that a server's notification can be about. */
+  aboutCall(server: string): { readonly client?: Client; readonly request?: ClientRequest } {
+    if (!this.#calls.get(server)?.size) return this.#only ? { client: this.#only } : {}
+    const request = this.#callOf(server)?.request
+    return request ? { client: request.client, request } : {}
   }
 
-  #flightOf(server: string): Flight | undefined {
+  #callOf(server: string): RunningCall | undefined {
     const candidates = this.#candidates(server)
     return clientOfAll(candidates) === undefined ? undefined : candidates.at(-1)
   }
@@ -145,23 +156,23 @@ export class ServerRequestRouter {
     const pass =
       (method: string): RequestHandler =>
       (params, asking) =>
-        untilCarried(() => this.#pass(name, method, params, asking))
+        retryWhenCallEnded(() => this.#pass(name, method, params, asking))
     return {
       elicitForm: pass('elicitation/create'),
       elicitUrl: pass('elicitation/create'),
       sampling: pass('sampling/createMessage'),
       samplingTools: true,
-      roots: (params, asking) => untilCarried(() => this.#rootsFor(name, params, asking)),
+      roots: (params, asking) => retryWhenCallEnded(() => this.#rootsFor(name, params, asking)),
       together: true,
     }
   }
 
   #asker(server: string, params: Json, inCall: boolean): Asker | undefined {
     const task = taskOf(params)
-    if (task !== undefined) return asAsker(this.#flightOfTask(server, task)) ?? this.#onlyClient()
+    if (task !== undefined) return asAsker(this.#callOfTask(server, task)) ?? this.#onlyClient()
     // In the legacy era a question may arrive on its own: then only the running calls tell whose it may be.
-    const here = inCall || this.eraOf(server) === 'modern' ? this.#here.getStore() : undefined
-    return asAsker(here?.server === server ? here : this.#flightOf(server)) ?? this.#onlyClient()
+    const here = inCall || this.eraOf(server) === 'modern' ? this.#current.getStore() : undefined
+    return asAsker(here?.server === server ? here : this.#callOf(server)) ?? this.#onlyClient()
   }
 
   #onlyClient(): Asker | undefined {
@@ -172,23 +183,23 @@ export class ServerRequestRouter {
    * A task's question names its task. Nothing else that a question may carry tells the call it is for. If no call
    * has that task, it may belong to a call whose task is not known yet; never to a client that left.
    */
-  #flightOfTask(server: string, task: string): Flight | undefined {
-    const own = [...(this.#flights.get(server) ?? [])].find((flight) => flight.task === task)
+  #callOfTask(server: string, task: string): RunningCall | undefined {
+    const own = [...(this.#calls.get(server) ?? [])].find((call) => call.task === task)
     if (own) return own
-    const open = this.#candidates(server).filter((flight) => flight.task === undefined)
+    const open = this.#candidates(server).filter((call) => call.task === undefined)
     return clientOfAll(open) === undefined ? undefined : open[0]
   }
 
-  #whyNobody(server: string): string {
-    const callers = new Set(this.#candidates(server).map(({ exchange }) => exchange.client.id))
+  #whyUnroutable(server: string): string {
+    const callers = new Set(this.#candidates(server).map(({ request }) => request.client.id))
     return callers.size === 0
-      ? 'No client is calling this server, so there is nobody to ask.'
-      : `It is not clear which of ${callers.size} clients this question is for: all of them are calling this server, and it does not say. Call again when nobody else does.`
+      ? 'No client is calling this server, so no client can be asked.'
+      : `It is not clear which of ${callers.size} clients this question is for: all of them are calling this server, and it does not say. Call again when no other client is calling it.`
   }
 
   async #pass(server: string, method: string, params: Json, asking: ServerRequestContext): Promise<Json> {
     const asker = this.#asker(server, params, asking.inCall)
-    if (!asker) throw new JsonRpcError(RPC.internal, this.#whyNobody(server))
+    if (!asker) throw new JsonRpcError(RPC.internal, this.#whyUnroutable(server))
     const missing = missingFor(method, params, asker.client)
     if (missing)
       throw new JsonRpcError(
@@ -203,12 +214,12 @@ export class ServerRequestRouter {
     const { server, signal, key, requestState } = asking
     const isOfAnswer = key !== undefined && this.eraOf(server) === 'modern'
     const origin = isOfAnswer ? { server, key, requestState } : undefined
-    const { flight } = asker
-    if (flight) flight.asked++
+    const { call } = asker
+    if (call) call.asked++
     try {
-      return await this.#resting(server, () => asker.ask(method, withoutTask(params), signal, origin))
+      return await this.#pausedWhile(server, () => asker.ask(method, withoutTask(params), signal, origin))
     } finally {
-      if (flight) flight.asked--
+      if (call) call.asked--
     }
   }
 
@@ -223,19 +234,14 @@ export class ServerRequestRouter {
     return this.#roots()
   }
 
-  async #askPermission({
-    request,
-    reason,
-    arguments: args,
-    signal,
-  }: PermissionQuestion): Promise<PermissionAnswer> {
-    const flight = this.#here.getStore()
-    if (!flight?.exchange.client.capabilities.elicitForm) return 'no'
-    const { exchange } = flight
-    const message = wholeQuestion({ request, reason, arguments: args })
+  async #askPermission(question: PermissionQuestion): Promise<PermissionAnswer> {
+    const call = this.#current.getStore()
+    if (!call?.request.client.capabilities.elicitForm) return 'no'
+    const { request } = call
+    const message = wholeQuestion(question)
     // Until the client has answered, the server does not know of the call.
-    flight.asked++
-    const asking = exchange.ask(
+    call.asked++
+    const asking = request.ask(
       'elicitation/create',
       {
         mode: 'form',
@@ -255,23 +261,23 @@ export class ServerRequestRouter {
           required: ['answer'],
         },
       },
-      signal ?? exchange.signal,
+      question.signal ?? request.signal,
     )
-    const answer = await asking.finally(() => flight.asked--)
+    const answer = await asking.finally(() => call.asked--)
     const content = answer.action === 'accept' ? (answer.content as Json | undefined) : undefined
     return content?.answer === 'once' ? 'once' : 'no'
   }
 }
 
-function asAsker(flight: Flight | undefined): Asker | undefined {
-  return flight && { client: flight.exchange.client, ask: flight.exchange.ask, flight }
+function asAsker(call: RunningCall | undefined): Asker | undefined {
+  return call && { client: call.request.client, ask: (...asked) => call.request.ask(...asked), call }
 }
 
 /** The client of all these calls, when it is one. */
-function clientOfAll(flights: readonly Flight[]): Client | undefined {
-  const [first, ...more] = flights
-  const client = first?.exchange.client
-  return more.every(({ exchange }) => exchange.client.id === client?.id) ? client : undefined
+function clientOfAll(calls: readonly RunningCall[]): Client | undefined {
+  const [first, ...more] = calls
+  const client = first?.request.client
+  return more.every(({ request }) => request.client.id === client?.id) ? client : undefined
 }
 
 /** A client shows the text in its own way, so all of it is sent. A text too long to read is refused, never cut. */
@@ -294,7 +300,7 @@ function wholeQuestion(question: Pick<PermissionQuestion, 'request' | 'reason' |
  * Of several calls of one client any may carry a question of a legacy server. A call that ends first, with its
  * response, has not carried it: then the next call does.
  */
-async function untilCarried<T>(put: () => Promise<T>): Promise<T> {
+async function retryWhenCallEnded<T>(put: () => Promise<T>): Promise<T> {
   for (let carriers = 1; ; carriers++) {
     try {
       return await put()

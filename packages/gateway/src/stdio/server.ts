@@ -4,11 +4,12 @@ import { atMost } from '@plugboard/core/async/waits'
 import { systemHost } from '@plugboard/core/host'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { LineSplitter } from '@plugboard/core/text/line-splitter'
+import type { ResponseConnection } from '../client-request.ts'
 import { LegacySession } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
 import { outcomeUnknown } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { errorReply, type Id, isModern, type Request, RPC, written } from '../json-rpc.ts'
+import { errorReply, type Id, isModern, type Reply, type Request, RPC, written } from '../json-rpc.ts'
 import { parseMessage } from '../parse-message.ts'
 
 export interface StdioOptions {
@@ -25,107 +26,152 @@ export interface StdioHandle {
 
 export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioHandle {
   const { input = process.stdin, output = process.stdout } = options
-  const host = systemHost()
-  const gone = new AbortController()
-  const send = (message: object) => {
-    if (gone.signal.aborted) return
-    if (output.writableLength > GATEWAY_LIMITS.unreadBytes) return gone.abort()
-    output.write(`${written(message)}\n`)
+  const connection = new StdioConnection(gateway, output)
+  const lines = new LineSplitter({
+    maxBytes: GATEWAY_LIMITS.bodyBytes,
+    onLine: (line) => connection.receive(line),
+    onSkipped: () => connection.refuseLine(),
+  })
+  // A script that writes all its requests and closes the pipe still wants the responses.
+  const inputEnded = () =>
+    void connection.finishRunning(GATEWAY_LIMITS.goodbyeMs).then(() => connection.end())
+  input.on('data', (chunk: Buffer | string) =>
+    lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
+  )
+  input.once('end', inputEnded)
+  input.once('close', inputEnded)
+  input.once('error', () => connection.end())
+  output.once('error', () => connection.end())
+  return {
+    closed: connection.closed,
+    close: async () => {
+      input.pause()
+      await connection.drain()
+    },
   }
-  const session = new LegacySession(gateway, { send })
-  const modern = new ModernEndpoint(gateway)
-  gateway.questions.setOnly(session, (method, params, signal) => session.ask(method, params, signal))
-  const open = new Map<Id, AbortController>()
-  const running = new Set<Promise<unknown>>()
+}
+
+/** A request of 2026-07-28 that can be cancelled by its id. */
+class CancellableRequest implements ResponseConnection {
+  gone = false
+  onGone: (() => void) | undefined
+
+  cancel(): void {
+    this.gone = true
+    this.onGone?.()
+  }
+}
+
+class StdioConnection {
+  readonly closed: Promise<void>
+  readonly #gateway: Gateway
+  readonly #output: Writable
+  readonly #gone = new AbortController()
+  readonly #session: LegacySession
+  readonly #modern: ModernEndpoint
+  /** Modern requests that run, by their ids. */
+  readonly #open = new Map<Id, CancellableRequest>()
+  readonly #running = new Set<Promise<unknown>>()
   /** Requests without a response. */
-  const unanswered = new Set<Id>()
-  const reply = (id: Id, message: object) => {
-    if (unanswered.delete(id)) send(message)
+  readonly #unanswered = new Set<Id>()
+
+  constructor(gateway: Gateway, output: Writable) {
+    this.#gateway = gateway
+    this.#output = output
+    this.#session = new LegacySession(gateway, { send: (message) => this.#send(message) }, gateway.expose)
+    this.#modern = new ModernEndpoint(gateway)
+    gateway.serverRequests.setOnly(this.#session, (method, params, signal) =>
+      this.#session.ask(method, params, signal),
+    )
+    this.closed = new Promise<void>((done) => {
+      this.#gone.signal.addEventListener('abort', () => done(), { once: true })
+    }).then(() => this.#close())
   }
 
-  const serveModern = async (message: Request) => {
-    if (open.has(message.id))
-      return errorReply(message.id, RPC.invalidRequest, 'A request with this id is still open.')
-    const controller = new AbortController()
-    open.set(message.id, controller)
-    try {
-      return await modern.request(message, {
-        signal: controller.signal,
-        owner: 'stdio',
-        exposure: gateway.expose,
-        notify: (method, params) => send({ jsonrpc: '2.0', method, params }),
-      })
-    } finally {
-      open.delete(message.id)
-    }
-  }
-  const serve = async (message: Request) => {
-    // The session ends its own requests when it is closed: one listener for each would be too many on one signal.
-    const made = await (isModern(message.params) ? serveModern(message) : session.request(message))
-    if (made) reply(message.id, made)
-    else unanswered.delete(message.id)
-  }
-  const receive = (line: string) => {
+  receive(line: string) {
     if (line.trim() === '') return
     const incoming = parseMessage(line)
     switch (incoming.kind) {
       case 'bad':
-        return send(incoming.reply)
+        return this.#send(incoming.reply)
       case 'reply':
-        return session.replied(incoming.message)
+        return this.#session.replied(incoming.message)
       case 'notification': {
         const { method, params } = incoming.message
-        if (method === 'notifications/cancelled') open.get(params.requestId as Id)?.abort()
-        return session.notified(incoming.message)
+        if (method === 'notifications/cancelled') this.#open.get(params.requestId as Id)?.cancel()
+        return this.#session.notified(incoming.message)
       }
-      case 'request': {
-        const { message } = incoming
-        // A second request with the id of an open one is refused, and the first is still answered.
-        if (unanswered.has(message.id))
-          return send(errorReply(message.id, RPC.invalidRequest, 'A request with this id is still open.'))
-        unanswered.add(message.id)
-        const work = serve(message)
-          // An unexpected failure: this request failed, the others are still served.
-          .catch(() => reply(message.id, errorReply(message.id, RPC.internal, 'Internal error.')))
-          .finally(() => running.delete(work))
-        running.add(work)
-      }
+      case 'request':
+        return this.#start(incoming.message)
     }
   }
 
-  const lines = new LineSplitter({
-    maxBytes: GATEWAY_LIMITS.bodyBytes,
-    onLine: receive,
-    onSkipped: () =>
-      send(errorReply(null, RPC.invalidRequest, `A line may have ${GATEWAY_LIMITS.bodyBytes} bytes.`)),
-  })
-  const closed = new Promise<void>((done) => {
-    const end = () => gone.abort()
-    // A script that writes all its requests and closes the pipe still wants the responses.
-    const lastWords = () =>
-      void atMost(host, GATEWAY_LIMITS.goodbyeMs, Promise.allSettled([...running])).then(end)
-    gone.signal.addEventListener('abort', () => done(), { once: true })
-    input.on('data', (chunk: Buffer | string) =>
-      lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
-    )
-    input.once('end', lastWords)
-    input.once('close', lastWords)
-    input.once('error', end)
-    output.once('error', end)
-  }).then(async () => {
-    for (const controller of open.values()) controller.abort()
-    await session.close()
-    modern.close()
-  })
-  return {
-    closed,
-    close: async () => {
-      input.pause()
-      modern.close()
-      await atMost(host, gateway.limits.drainMs, Promise.allSettled([...running]))
-      for (const id of [...unanswered]) reply(id, outcomeUnknown(id, 'the gateway is shutting down'))
-      gone.abort()
-      await closed
-    },
+  refuseLine(): void {
+    const text = `A line may have ${GATEWAY_LIMITS.bodyBytes} bytes.`
+    this.#send(errorReply(null, RPC.invalidRequest, text))
+  }
+
+  end(): void {
+    this.#gone.abort()
+  }
+
+  async finishRunning(ms: number): Promise<void> {
+    await atMost(systemHost(), ms, Promise.allSettled([...this.#running]))
+  }
+
+  async drain(): Promise<void> {
+    this.#modern.close()
+    await this.finishRunning(this.#gateway.limits.drainMs)
+    for (const id of [...this.#unanswered])
+      this.#reply(id, outcomeUnknown(id, 'the gateway is shutting down'))
+    this.end()
+    await this.closed
+  }
+
+  #start(message: Request) {
+    const { id } = message
+    // A second request with the id of an open one is refused, and the first is still answered.
+    if (this.#unanswered.has(id))
+      return this.#send(errorReply(id, RPC.invalidRequest, 'A request with this id is still open.'))
+    this.#unanswered.add(id)
+    // The session ends its own requests when it is closed.
+    const response = isModern(message.params) ? this.#serveModern(message) : this.#session.request(message)
+    const work = response
+      .then((reply) => (reply ? this.#reply(id, reply) : void this.#unanswered.delete(id)))
+      // An unexpected failure: this request failed, the others are still served.
+      .catch(() => this.#reply(id, errorReply(id, RPC.internal, 'Internal error.')))
+      .finally(() => this.#running.delete(work))
+    this.#running.add(work)
+  }
+
+  async #serveModern(message: Request): Promise<Reply | undefined> {
+    const connection = new CancellableRequest()
+    this.#open.set(message.id, connection)
+    try {
+      return await this.#modern.request(message, {
+        connection,
+        owner: 'stdio',
+        exposure: this.#gateway.expose,
+        notify: (method, params) => this.#send({ jsonrpc: '2.0', method, params }),
+      })
+    } finally {
+      this.#open.delete(message.id)
+    }
+  }
+
+  #reply(id: Id, message: object): void {
+    if (this.#unanswered.delete(id)) this.#send(message)
+  }
+
+  #send(message: object) {
+    if (this.#gone.signal.aborted) return
+    if (this.#output.writableLength > GATEWAY_LIMITS.unreadBytes) return this.end()
+    this.#output.write(`${written(message)}\n`)
+  }
+
+  async #close(): Promise<void> {
+    for (const request of this.#open.values()) request.cancel()
+    await this.#session.close()
+    this.#modern.close()
   }
 }

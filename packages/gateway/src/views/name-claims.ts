@@ -1,5 +1,6 @@
 // name-claims.ts: which server a name belongs to, in naming schemes where two servers can want the same one. The first owner
 // keeps a name for as long as the server is configured, also while it is away; a later claimant is left out.
+import { LIST_LIMITS } from '@plugboard/core/limits'
 import type { Shown } from './views.ts'
 
 export interface Claimant {
@@ -15,20 +16,33 @@ export interface NameStore {
 
 export type ClaimKind = 'tool' | 'prompt' | 'resource' | 'template'
 
+/** A server whose lists change without end keeps the names it listed last, as many as one list may have. */
+const NAMES_PER_SERVER = LIST_LIMITS.items
+/** How many refusals are remembered, so that each is told once. */
+const REFUSALS = 1000
+
 export class NameClaims {
   /** By kind and public name, the first owner; in the order in which names were claimed. */
   readonly #owners = new Map<string, Claimant & { readonly turn: number }>()
+  /** By server and kind, its names; the one that was claimed longest ago comes first. */
+  readonly #listed = new Map<string, Set<string>>()
   readonly #refused = new Map<string, string>()
   /** Names of an earlier process, by kind and name: kept for their owner until it has listed what it has. */
   readonly #reserved: Map<string, Claimant>
   readonly #store: NameStore | undefined
+  readonly #limit: number
   readonly #tell: (text: string, server: string) => void
   #turns = 0
   #keeps = false
 
   /** `tell` is called once for each claimant that is left out. */
-  constructor(tell: (text: string, server: string) => void, store?: NameStore) {
+  constructor(
+    tell: (text: string, server: string) => void,
+    store?: NameStore,
+    namesPerServer: number = NAMES_PER_SERVER,
+  ) {
     this.#tell = tell
+    this.#limit = namesPerServer
     this.#store = store
     this.#reserved = new Map(store?.known)
   }
@@ -40,18 +54,37 @@ export class NameClaims {
     if (!owner || (!this.#owners.has(key) && isSame(owner, by))) {
       this.#reserved.delete(key)
       this.#owners.set(key, { ...by, turn: this.#turns++ })
+      this.#touch(kind, by.server, key)
       this.#refused.delete(JSON.stringify([kind, shown, by.server, by.name]))
       if (this.#keeps) this.#store?.save(this.#owners, this.#reserved)
       return true
     }
-    if (isSame(owner, by)) return true
+    if (isSame(owner, by)) {
+      this.#touch(kind, by.server, key)
+      return true
+    }
     const refused = JSON.stringify([kind, shown, by.server, by.name])
     if (!this.#refused.has(refused)) {
       const text = `The ${kind} "${shown}" of "${by.server}" is left out: the name belongs to "${owner.server}", which had it first. Rename one of them, or serve with \`--names=mcp\`.`
       this.#refused.set(refused, text)
+      if (this.#refused.size > REFUSALS) dropFirst(this.#refused)
       this.#tell(text, by.server)
     }
     return false
+  }
+
+  /** The names that a server claimed longest ago, and lists no longer, are given up when it has claimed too many. */
+  #touch(kind: ClaimKind, server: string, key: string): void {
+    const list = JSON.stringify([kind, server])
+    const keys = this.#listed.get(list) ?? new Set()
+    this.#listed.set(list, keys)
+    keys.delete(key)
+    keys.add(key)
+    if (keys.size <= this.#limit) return
+    const [oldest] = keys
+    if (oldest === undefined) return
+    keys.delete(oldest)
+    this.#owners.delete(oldest)
   }
 
   /** When the name was claimed by this claimant, as a number that grows; nothing when it is not its own. */
@@ -87,6 +120,7 @@ export class NameClaims {
   release(server: string): void {
     for (const [key, owner] of this.#reserved) if (owner.server === server) this.#reserved.delete(key)
     for (const [key, owner] of this.#owners) if (owner.server === server) this.#owners.delete(key)
+    for (const kind of Object.values(KINDS)) this.#listed.delete(JSON.stringify([kind, server]))
     for (const [key] of this.#refused)
       if ((JSON.parse(key) as string[])[2] === server) this.#refused.delete(key)
   }
@@ -95,6 +129,11 @@ export class NameClaims {
   refusals(): readonly string[] {
     return [...this.#refused.values()]
   }
+}
+
+function dropFirst(map: Map<string, unknown>): void {
+  const [first] = map.keys()
+  if (first !== undefined) map.delete(first)
 }
 
 function isSame(a: Claimant, b: Claimant): boolean {

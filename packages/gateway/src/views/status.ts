@@ -2,11 +2,10 @@
 // codes and fixed sentences only: a server's own error output may hold secrets, and is only for the operator.
 import type { LocalBoard, ServerSnapshot } from '@plugboard/core'
 import type { Exposure } from '../access/exposure.ts'
-import type { Client } from '../client-request.ts'
 import { SENTENCES } from '../errors.ts'
-import type { Gateway } from '../gateway.ts'
 import type { Json } from '../json-rpc.ts'
 import { STATUS_URI } from './resource-uris.ts'
+import type { View } from './views.ts'
 
 const INSTRUCTIONS_CHARS = 2000
 
@@ -26,10 +25,15 @@ export function instructions(board: LocalBoard, exposure: Exposure): string {
   return lines.join('\n')
 }
 
-export function statusOf(gateway: Gateway, client: Client): Json {
-  const exposure = gateway.exposureOf(client)
-  const view = gateway.view(client)
-  const servers = gateway.board
+/** `narrow`: the exposure shows a part of what is served, so what is about all of it is left out. */
+export function statusOf(
+  board: LocalBoard,
+  exposure: Exposure,
+  view: View,
+  refusedNames: readonly string[],
+  narrow: boolean,
+): Json {
+  const servers = board
     .servers()
     .filter(({ name }) => exposure.server(name))
     .map((server) => {
@@ -42,9 +46,8 @@ export function statusOf(gateway: Gateway, client: Client): Json {
         ...(error && { error }),
       }
     })
-  // Both are about everything that is served.
-  const names = gateway.isNarrow(client) ? [] : gateway.refusedNames()
-  const configuration = gateway.isNarrow(client) ? [] : gateway.board.configurationFaults()
+  const names = narrow ? [] : refusedNames
+  const configuration = narrow ? [] : board.configurationFaults()
   const status = {
     servers,
     ...(names.length > 0 && { names }),

@@ -2,7 +2,7 @@
 // time. It follows the board's events and never waits for a server.
 import { isDeepStrictEqual } from 'node:util'
 import type { LocalBoard } from '@plugboard/core'
-import { type HeaderScan, NameRegistry, scanHeaders } from '@plugboard/core/tools'
+import { type BoundTool, type HeaderScan, NameRegistry, scanHeaders } from '@plugboard/core/tools'
 import type { Exposure } from '../access/exposure.ts'
 import { isObject, type Json } from '../json-rpc.ts'
 import { listedPrompt, listedResource, listedTool } from './listing.ts'
@@ -18,6 +18,7 @@ export interface Ref {
 }
 
 export interface ToolRef extends Ref {
+  readonly tool: BoundTool
   /** The arguments that headers must repeat, where there are headers. Read when it is first asked for. */
   headers(): HeaderScan
 }
@@ -189,7 +190,7 @@ export class ViewBuilder {
     const definitions = new Map(
       this.#board.link.definitions().map(({ server, tool }) => [pair(server, tool.name), tool]),
     )
-    for (const tool of this.#board.tools()) {
+    for (const tool of this.#board.link.tools()) {
       const { serverName: server, toolName: name } = tool.mcpInfo
       const definition = definitions.get(pair(server, name))
       if (!definition || !exposure.tool(server, name, tool.name)) continue
@@ -201,7 +202,7 @@ export class ViewBuilder {
       }
       let scan: HeaderScan | undefined
       const headers = () => (scan ??= scanHeaders(definition.inputSchema))
-      tools.set(shown, { server, name, headers })
+      tools.set(shown, { server, name, tool, headers })
       const { outputSchema, ...rest } = listedTool(definition)
       // Clients refuse an answer without what the schema promises, and a hook may have taken it out.
       const promise =
@@ -250,19 +251,6 @@ export class ViewBuilder {
     const spread = this.#addresses(lists, 'resources', 'uri', collisions)
     const templates = this.#addresses(lists, 'templates', 'uriTemplate', collisions)
     const served = new Set(lists.map(([server]) => server))
-    const plain = (uri: string): ResourceUri | undefined => {
-      const exact = spread.own.get(uri)
-      if (exact) return onlyServer(exact)
-      const fitting = [...templates.own.values()].flat().filter((one) => fitsTemplate(uri, one.uri))
-      const first = naming === 'plain' ? this.#oldest(fitting) : onlyServer(fitting)
-      if (first) return { server: first.server, uri }
-      if (fitting.length > 0) return undefined
-      // A prefixed URI that leads nowhere is not a server's own URI.
-      if (naming !== 'plain' && fromPublic(uri)) return undefined
-      const withResources = lists.filter(([server]) => hasResources(this.#board, server))
-      const [only] = withResources
-      return withResources.length === 1 && only ? { server: only[0], uri } : undefined
-    }
     return {
       counts: (server) => ({
         resources: [...spread.own.values()].flat().filter((one) => one.server === server).length,
@@ -274,7 +262,9 @@ export class ViewBuilder {
       prompt: (name) => prompts.get(name),
       resource: (uri) => {
         const address = fromPublic(uri)
-        return address && served.has(address.server) ? address : plain(uri)
+        return address && served.has(address.server)
+          ? address
+          : this.#byOwnUri(uri, lists, spread.own, templates.own)
       },
       template: (uriTemplate) => {
         const address = fromPublic(uriTemplate)
@@ -282,6 +272,27 @@ export class ViewBuilder {
         return templates.own.get(uriTemplate)?.[0]
       },
     }
+  }
+
+  /** Where a server's own URI leads: to the server that lists it, whose template it fits, or that alone has resources. */
+  #byOwnUri(
+    uri: string,
+    lists: readonly (readonly [string, Lists])[],
+    resources: ReadonlyMap<string, readonly ResourceUri[]>,
+    templates: ReadonlyMap<string, readonly ResourceUri[]>,
+  ): ResourceUri | undefined {
+    const isPlain = this.#options.naming === 'plain'
+    const exact = resources.get(uri)
+    if (exact) return onlyServer(exact)
+    const fitting = [...templates.values()].flat().filter((one) => fitsTemplate(uri, one.uri))
+    const first = isPlain ? this.#oldest(fitting) : onlyServer(fitting)
+    if (first) return { server: first.server, uri }
+    if (fitting.length > 0) return undefined
+    // A prefixed URI that leads nowhere is not a server's own URI.
+    if (!isPlain && fromPublic(uri)) return undefined
+    const withResources = lists.filter(([server]) => hasResources(this.#board, server))
+    const [only] = withResources
+    return withResources.length === 1 && only ? { server: only[0], uri } : undefined
   }
 
   /** A name that an earlier process gave to one of them does not prevent the start: the other is left out and reported. */

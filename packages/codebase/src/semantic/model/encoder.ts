@@ -75,6 +75,19 @@ interface Layer {
   readonly outNorm: Norm
 }
 
+function layerOf(name: string, dense: (name: string) => Dense, norm: (name: string) => Norm): Layer {
+  return {
+    query: dense(`${name}/attention/self/query`),
+    key: dense(`${name}/attention/self/key`),
+    value: dense(`${name}/attention/self/value`),
+    merge: dense(`${name}/attention/output/dense`),
+    mergeNorm: norm(`${name}/attention/output`),
+    widen: dense(`${name}/intermediate/dense`),
+    narrow: dense(`${name}/output/dense`),
+    outNorm: norm(`${name}/output`),
+  }
+}
+
 export class Encoder {
   readonly #kernel: Kernel
   readonly #tokenizer: Tokenizer
@@ -133,19 +146,9 @@ export class Encoder {
     this.#positions = floats(take('unknown_0'))
     this.#type = floats(take('unknown_1')).slice(0, WIDTH)
     this.#inputNorm = normOf(take, 'embeddings')
-    this.#layers = Array.from({ length: LAYERS }, (_, n): Layer => {
-      const name = `encoder/layer_._${n}`
-      return {
-        query: dense(`${name}/attention/self/query`),
-        key: dense(`${name}/attention/self/key`),
-        value: dense(`${name}/attention/self/value`),
-        merge: dense(`${name}/attention/output/dense`),
-        mergeNorm: normOf(take, `${name}/attention/output`),
-        widen: dense(`${name}/intermediate/dense`),
-        narrow: dense(`${name}/output/dense`),
-        outNorm: normOf(take, `${name}/output`),
-      }
-    })
+    this.#layers = Array.from({ length: LAYERS }, (_, n) =>
+      layerOf(`encoder/layer_._${n}`, dense, (name) => normOf(take, name)),
+    )
     const rows = () => reserve(TOKENS_MAX * WIDTH * 4)
     this.#area = {
       left: reserve(TOKENS_MAX * INNER * 2),

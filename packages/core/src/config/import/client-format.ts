@@ -24,6 +24,11 @@ export interface ClientSpec extends Pick<ClientFormat, 'id' | 'title' | 'files'>
   readonly style: VariableStyle
   /** JSON with comments unless it says otherwise. */
   readonly syntax?: { parse(text: string): JsonObject; print(document: object): string }
+  /** How strings of one document are read, where that depends on the document; its notes come first. */
+  reading?(
+    document: JsonObject,
+    notes: ImportNote[],
+  ): { readonly style: VariableStyle; notes(): readonly ImportNote[] }
   /** The servers of its document. */
   servers(document: JsonObject, notes: ImportNote[]): Entries
   /** One entry of the client as one of ours. */
@@ -46,8 +51,11 @@ export function clientFormat(spec: ClientSpec): ClientFormat {
 
     parse(text) {
       const notes: ImportNote[] = []
-      const found = spec.servers(syntax.parse(text), notes)
-      return { servers: convertEach(found, notes, style.read, spec.readEntry), notes }
+      const document = syntax.parse(text)
+      const found = spec.servers(document, notes)
+      const reading = spec.reading?.(document, notes)
+      const servers = convertEach(found, notes, (reading?.style ?? style).read, spec.readEntry)
+      return { servers, notes: reading ? [...reading.notes(), ...notes] : notes }
     },
 
     print(servers) {

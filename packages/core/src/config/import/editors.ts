@@ -1,7 +1,7 @@
 // editors.ts: what VS Code and the editors made from it share: their own variables, and paths under the workspace.
 import { posix, win32 } from 'node:path'
 import type { Fields } from './fields.ts'
-import type { Place, Tell } from './types.ts'
+import type { ClientMachine, Tell } from './types.ts'
 import { variable } from './variables.ts'
 
 const WORKSPACE = /^\$\{(?:workspaceFolder|workspaceRoot|cwd)\}(?:[\\/]+(.*))?$/s
@@ -38,10 +38,10 @@ export const ENV_FILE =
   'Environment files are not read here: put the variables into `env`, or set them before starting.'
 
 /** The path module of the given platform, which may differ from this machine's. */
-export const pathOf = (place: Place) => (place.platform === 'win32' ? win32 : posix)
+export const pathOf = (place: ClientMachine) => (place.platform === 'win32' ? win32 : posix)
 
 /** Where desktop programs keep a user's settings. */
-export function settingsFolder(place: Place): string {
+export function settingsFolder(place: ClientMachine): string {
   const path = pathOf(place)
   if (place.platform === 'win32') return place.env.APPDATA || path.join(place.home, 'AppData', 'Roaming')
   if (place.platform === 'darwin') return path.join(place.home, 'Library', 'Application Support')

@@ -13,9 +13,9 @@ export type {
   ClientFile,
   ClientFormat,
   ClientId,
+  ClientMachine,
   Imported,
   ImportNote,
-  Place,
   Printed,
   WrittenEntry,
 } from './types.ts'

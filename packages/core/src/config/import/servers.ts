@@ -187,60 +187,52 @@ export function readOurs(fields: Fields, target: Target): Written | undefined {
     fields.note(field, `${why}; the server is left out.`)
     return undefined
   }
-  const keep = <T>(ability: Ability, field: Fields, key: string, value: T | undefined): T | undefined => {
-    if (value === undefined || can(ability)) return value
-    field.note(key, `${title} has no counterpart.`)
-    return undefined
-  }
-
   const kind = kindOf(fields)
   if (kind === undefined) return leftOut('type', `${title} has no such kind of server`)
   const substitute = can(kind) ? kind : insteadOf(kind, can)
   if (substitute === undefined)
     return leftOut(kind === 'stdio' ? 'command' : 'type', `${title} cannot connect to this kind of server`)
   if (substitute !== kind) fields.note('type', changeOfKind(title, kind, substitute))
-  const disabled = fields.boolean('disabled')
-  if (disabled && !can('disabled'))
+  if (fields.boolean('disabled') && !can('disabled'))
     return leftOut('disabled', `It is disabled, and ${title} has no switch for that`)
+  return writtenFor(fields, target, substitute)
+}
 
+function writtenFor(fields: Fields, target: Target, kind: Written['kind']): Written {
+  const { title } = target
+  const keep = <T>(ability: Ability, field: Fields, value: T | undefined): T | undefined => {
+    if (value === undefined || target.can.includes(ability)) return value
+    field.note(ability.slice(ability.lastIndexOf('.') + 1), `${title} has no counterpart.`)
+    return undefined
+  }
   const permissions = fields.object('permissions')
   const oauth = fields.object('oauth')
   const map = (key: string) => (target.rawMaps ? fields.plainMap(key) : fields.textMap(key))
   const written: Written = {
-    kind: substitute,
-    ...(substitute === 'stdio'
+    kind,
+    ...(kind === 'stdio'
       ? {
           command: fields.text('command'),
           args: fields.texts('args'),
           env: map('env'),
-          cwd: keep('cwd', fields, 'cwd', fields.text('cwd')),
+          cwd: keep('cwd', fields, fields.text('cwd')),
         }
       : {
           url: fields.text('url'),
           headers: map('headers'),
-          headersHelper: keep('headersHelper', fields, 'headersHelper', fields.plain('headersHelper')),
+          headersHelper: keep('headersHelper', fields, fields.plain('headersHelper')),
         }),
-    timeout: keep('timeout', fields, 'timeout', fields.number('timeout')),
-    disabled,
-    description: keep('description', fields, 'description', fields.plain('description')),
+    timeout: keep('timeout', fields, fields.number('timeout')),
+    disabled: fields.boolean('disabled'),
+    description: keep('description', fields, fields.plain('description')),
     ...(permissions && {
-      allowedTools: keep(
-        'permissions.allowedTools',
-        permissions,
-        'allowedTools',
-        permissions.plains('allowedTools'),
-      ),
-      deniedTools: keep(
-        'permissions.deniedTools',
-        permissions,
-        'deniedTools',
-        permissions.plains('deniedTools'),
-      ),
+      allowedTools: keep('permissions.allowedTools', permissions, permissions.plains('allowedTools')),
+      deniedTools: keep('permissions.deniedTools', permissions, permissions.plains('deniedTools')),
     }),
     ...(oauth && {
-      clientId: keep('oauth.clientId', oauth, 'clientId', oauth.text('clientId')),
-      scopes: keep('oauth.scopes', oauth, 'scopes', oauth.plains('scopes')),
-      callbackPort: keep('oauth.callbackPort', oauth, 'callbackPort', oauth.number('callbackPort')),
+      clientId: keep('oauth.clientId', oauth, oauth.text('clientId')),
+      scopes: keep('oauth.scopes', oauth, oauth.plains('scopes')),
+      callbackPort: keep('oauth.callbackPort', oauth, oauth.number('callbackPort')),
     }),
   }
   for (const part of [permissions, oauth, fields]) part?.leftovers(`${title} has no counterpart.`)

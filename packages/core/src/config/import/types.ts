@@ -22,7 +22,7 @@ export interface Printed {
   readonly notes: readonly ImportNote[]
 }
 
-export interface Place {
+export interface ClientMachine {
   readonly cwd: string
   readonly home: string
   readonly platform: NodeJS.Platform
@@ -40,7 +40,7 @@ export interface ClientFormat {
   readonly id: ClientId
   readonly title: string
   /** Files the client itself reads, most specific (project) first. */
-  files(place: Place): readonly ClientFile[]
+  files(place: ClientMachine): readonly ClientFile[]
   /** Throws ParseError, with the line, for a text that is not a document of this client. */
   parse(text: string): Imported
   print(servers: ReadonlyMap<string, WrittenEntry>): Printed

@@ -1,6 +1,7 @@
 // vscode.ts: VS Code's mcp.json (`servers`, `inputs`), and the older `"mcp": {"servers"}` inside settings.json. VS
 // Code prompts the user for inputs; here each becomes an environment variable, and a note says which.
 
+import { clientFormat } from './client-format.ts'
 import {
   ENV_FILE,
   editorSpelling,
@@ -12,62 +13,51 @@ import {
 } from './editors.ts'
 import { excerpt } from './excerpt.ts'
 import { compact, type Fields } from './fields.ts'
-import {
-  type Ability,
-  convertEach,
-  noteOthers,
-  oauthOf,
-  printJson,
-  readOurs,
-  readType,
-  requireOne,
-  serverMap,
-  UNKNOWN,
-} from './servers.ts'
-import { isObject, type JsonObject, parseJson } from './tree.ts'
-import type { ClientFile, ClientFormat, ImportNote, Place } from './types.ts'
+import { type Ability, noteOthers, oauthOf, readType, requireOne, serverMap, UNKNOWN } from './servers.ts'
+import { isObject, type JsonObject } from './tree.ts'
+import type { ClientFile, ClientMachine, ImportNote, Tell } from './types.ts'
 import { variable, variableName, variableStyle } from './variables.ts'
 
 const title = 'VS Code'
 const CAN: readonly Ability[] = ['stdio', 'http', 'sse', 'url', 'cwd', 'oauth.clientId']
-const writing = variableStyle({ title, spell: editorSpelling, special: editorVariable })
+const style = variableStyle({ title, spell: editorSpelling, special: editorVariable })
 
-export const vscode: ClientFormat = {
+export const vscode = clientFormat({
   id: 'vscode',
   title,
+  can: CAN,
+  style,
   files,
 
-  parse(text) {
-    const notes: ImportNote[] = []
-    const { body, key } = bodyOf(parseJson(text), notes)
-    const inputs = readInputs(body.inputs, notes)
-    const reading = variableStyle({
-      title,
-      spell: editorSpelling,
-      special: (inner, tell) =>
-        inner.startsWith('input:') ? inputs.use(inner.slice('input:'.length)) : editorVariable(inner, tell),
-    })
-    const servers = convertEach(serverMap(body[key], key, notes), notes, reading.read, readEntry)
-    return { servers, notes: [...inputs.notes(), ...notes] }
+  reading(document, notes) {
+    const inputs = readInputs(bodyOf(document).body.inputs, notes)
+    const special = (inner: string, tell: Tell) =>
+      inner.startsWith('input:') ? inputs.use(inner.slice('input:'.length)) : editorVariable(inner, tell)
+    return { style: variableStyle({ title, spell: editorSpelling, special }), notes: inputs.notes }
   },
 
-  print(servers) {
-    const notes: ImportNote[] = []
-    const out = convertEach(servers, notes, writing.print, (fields) => {
-      const ours = readOurs(fields, { title, can: CAN })
-      if (!ours) return undefined
-      const { kind, command, args, env, url, headers, clientId } = ours
-      return compact({
-        type: kind === 'url' ? undefined : kind,
-        ...{ command, args, env, cwd: printWorkspaceCwd(ours.cwd), url, headers },
-        oauth: compact({ clientId }),
-      })
-    })
-    return { text: printJson({ servers: Object.fromEntries(out) }), notes }
+  servers(document, notes) {
+    const { body, key } = bodyOf(document)
+    // The other keys of a settings.json are ignored.
+    if (body === document && document[key] !== undefined) noteOthers(document, [key, 'inputs'], notes)
+    return serverMap(body[key], key, notes)
   },
-}
 
-function files(place: Place): readonly ClientFile[] {
+  readEntry,
+
+  printEntry(ours) {
+    const { kind, command, args, env, url, headers, clientId } = ours
+    return compact({
+      type: kind === 'url' ? undefined : kind,
+      ...{ command, args, env, cwd: printWorkspaceCwd(ours.cwd), url, headers },
+      oauth: compact({ clientId }),
+    })
+  },
+
+  document: (servers) => ({ servers }),
+})
+
+function files(place: ClientMachine): readonly ClientFile[] {
   const path = pathOf(place)
   const inFolder = (folder: string, scope: ClientFile['scope']) =>
     ['mcp.json', 'settings.json'].map((name) => ({ path: path.join(folder, name), scope }))
@@ -80,11 +70,9 @@ function files(place: Place): readonly ClientFile[] {
 }
 
 /** The object that holds the servers, wherever this kind of file has it. */
-function bodyOf(document: JsonObject, notes: ImportNote[]): { body: JsonObject; key: string } {
+function bodyOf(document: JsonObject): { body: JsonObject; key: string } {
   if (document.servers === undefined && isObject(document.mcp)) return { body: document.mcp, key: 'servers' }
-  // The other keys of a settings.json are ignored.
   const key = document.servers === undefined && document.mcpServers !== undefined ? 'mcpServers' : 'servers'
-  if (document[key] !== undefined) noteOthers(document, [key, 'inputs'], notes)
   return { body: document, key }
 }
 

@@ -78,7 +78,7 @@ function oneOfForms({ all, any }: { readonly all: readonly Plain[]; readonly any
   if (others.length === 0) return only ?? {}
   const constants = any.flatMap((form) => (Object.hasOwn(form, 'const') ? [form.const] : []))
   if (constants.length === any.length) return { ...described(any), enum: constants }
-  return { ...described(any), anyOf: any.map((form) => form) }
+  return { ...described(any), anyOf: any }
 }
 
 function described(forms: readonly Plain[]): Plain {

@@ -1,0 +1,115 @@
+// forward.ts: a client's request on its way to a server, and the result on its way back: `_meta` as the server's era has it,
+// progress and questions to the client, resource URIs as the client may read them. methods.ts knows which server is meant.
+import { JsonRpcError } from '@plugboard/core'
+import type { ClientRequest } from './client-request.ts'
+import type { Gateway } from './gateway.ts'
+import { declared, isObject, type Json, META, metaOf, RPC } from './json-rpc.ts'
+import { toPublic } from './views/resource-uris.ts'
+import type { ToolRef } from './views/views.ts'
+
+/** Calls a tool with permissions, hooks and the audit log; the result is passed on whole. */
+export async function forwardCall(
+  gateway: Gateway,
+  tool: ToolRef,
+  params: Json,
+  request: ClientRequest,
+): Promise<Json> {
+  const { server } = tool
+  mustResume(gateway, server, request)
+  const { client, signal } = request
+  const onProgress = progressOf(params, request)
+  const context = { caller: 'client', client: client.id, signal, ...(onProgress && { onProgress }) } as const
+  const sent = serverParams(gateway, server, params, request)
+  // The client decides what runs in parallel, as it would with the server itself.
+  const result = await gateway.serverRequests.during(server, request, (onTask) =>
+    gateway.board.link.pass(tool.tool, sent, context, { concurrent: true, onTask }),
+  )
+  return withPublicUris(gateway, server, result, 'content')
+}
+
+/** Sends any other request to a server on behalf of a client's request. */
+export async function forwardRequest(
+  gateway: Gateway,
+  server: string,
+  method: string,
+  params: Json,
+  request: ClientRequest,
+): Promise<Json> {
+  mustResume(gateway, server, request)
+  const { signal } = request
+  const onProgress = progressOf(params, request)
+  const sent = serverParams(gateway, server, params, request)
+  return await gateway.serverRequests.during(server, request, () =>
+    gateway.board.link.request(server, method, sent, { signal, onProgress }),
+  )
+}
+
+/** An answer to a question goes to the server that asked, and only while that server can still read its own state. */
+function mustResume(gateway: Gateway, server: string, { resumes }: ClientRequest): void {
+  if (resumes === undefined) return
+  if (resumes === server && gateway.serverRequests.eraOf(server) === 'modern') return
+  throw new JsonRpcError(
+    RPC.invalidParams,
+    'The server that asked is not the one that would get the answer now. Make the call again.',
+  )
+}
+
+/** The parameters that go on to the server. Tasks are not declared to clients; one that asks for a task gets a plain result. */
+function serverParams(gateway: Gateway, server: string, params: Json, { client }: ClientRequest): Json {
+  const { task: _, _meta, ...rest } = params
+  const meta = isObject(_meta) ? passedMeta(_meta) : {}
+  // A legacy server was told once, in the handshake.
+  if (gateway.serverRequests.eraOf(server) !== 'legacy') {
+    meta[META.clientCapabilities] = declared(client.capabilities)
+    if (client.logLevel !== undefined) meta[META.logLevel] = client.logLevel
+  }
+  rest['_meta'] = meta
+  return rest
+}
+
+const OWN_META: ReadonlySet<string> = new Set([...Object.values(META), 'progressToken'])
+
+/** All of the client's `_meta` but the envelope of its own connection. */
+function passedMeta(given: Json): Json {
+  const meta: Json = {}
+  for (const key of Object.keys(given)) if (!OWN_META.has(key)) meta[key] = given[key]
+  return meta
+}
+
+function progressOf(params: Json, request: ClientRequest) {
+  const { progressToken } = metaOf(params)
+  if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined
+  return (progress: {
+    readonly progress: number
+    readonly total?: number | undefined
+    readonly message?: string | undefined
+  }) => request.notify('notifications/progress', { progressToken, ...progress })
+}
+
+type UriField = 'content' | 'messages' | 'contents'
+
+/** Rewrites resource URIs inside a result, so that the client can read them here. */
+export function withPublicUris(
+  gateway: Gateway,
+  server: string,
+  result: Readonly<Json>,
+  field: UriField,
+): Json {
+  const items = result[field]
+  if (!gateway.rewritesUris || !Array.isArray(items)) return result
+  const rewritten = items.map((item: unknown) => withPublicUri(server, item, field))
+  return rewritten.some((item, at) => item !== items[at]) ? { ...result, [field]: rewritten } : result
+}
+
+function withPublicUri(server: string, item: unknown, field: UriField): unknown {
+  if (!isObject(item)) return item
+  if (field === 'messages') {
+    const content = withPublicUri(server, item.content, 'content')
+    return content === item.content ? item : { ...item, content }
+  }
+  if ((field === 'contents' || item.type === 'resource_link') && typeof item.uri === 'string')
+    return { ...item, uri: toPublic({ server, uri: item.uri }) }
+  if (item.type === 'resource' && isObject(item.resource) && typeof item.resource.uri === 'string')
+    return { ...item, resource: { ...item.resource, uri: toPublic({ server, uri: item.resource.uri }) } }
+  return item
+}
