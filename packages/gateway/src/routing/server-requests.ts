@@ -100,8 +100,8 @@ export class ServerRequestRouter {
     const onTask = (id: string) => {
       call.task = id
     }
-    let calls = this.#calls.get(server)
-    if (!calls) this.#calls.set(server, (calls = new Set()))
+    const calls = this.#calls.get(server) ?? new Set()
+    this.#calls.set(server, calls)
     if (!takesTurns || what === undefined) calls.add(call)
     else await this.#turns.enter(call, what, () => calls.add(call))
     let answered = false
