@@ -22,6 +22,8 @@ async function listed(count: number, ...flags: string[]) {
       '--strict-mcp-config',
       '--mcp-config',
       JSON.stringify({ mcpServers: { desk } }),
+      '--expose',
+      'desk',
       ...flags,
     ],
     cwd: place.project,
