@@ -1,29 +1,23 @@
-// `npm run mutation [-- --seed N] [--count 150] [--area NAME …] [--minutes 60] [--keep]`: makes a seeded sample of small,
-// behaviour-changing edits to the sources, one at a time in a copy of the tree, and counts how many the tests notice.
-// Ends non-zero when an area is below its goal (test/mutation/areas.mjs). `--keep` writes the score to docs/reliability.md.
-import { spawn, spawnSync } from 'node:child_process'
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+// `npm run mutation [-- --seed N] [--count 150] [--area NAME …] [--file PATH …] [--minutes 75] [--quick] [--keep]`: makes a
+// seeded sample of small, behaviour-changing edits to the sources, one at a time in a copy of the tree, and counts how many
+// the tests notice. Ends non-zero when an area is below its goal (test/mutation/areas.mjs). `--keep` writes the score to
+// docs/reliability.md; `--quick` leaves out the tests that run the command; `--named` makes the edits of
+// test/mutation/named.mjs instead of a sample.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { AREAS, EQUIVALENTS } from '../test/mutation/areas.mjs'
+import { NAMED } from '../test/mutation/named.mjs'
 import { build } from './build.mjs'
 import { ensureInstalled, root } from './ensure-install.mjs'
+import { compileCheck } from './lib/compile-check.mjs'
+import { importGraph, typescriptIn } from './lib/import-graph.mjs'
 import { mutantsOf, withMutant } from './lib/mutants.mjs'
+import { copyOfTree, endHosts, mutationRunner, replaceFile } from './lib/mutation-run.mjs'
 import { sampleOf } from './lib/sample.mjs'
-import { plainTable } from './lib/table.mjs'
+import { markdownTable, plainTable } from './lib/table.mjs'
 
-const BESIDE_MS = 240_000
-const BEYOND_MS = 420_000
 /** Files without behaviour of their own: numbers, re-exports. */
 const WITHOUT_BEHAVIOUR = /(?:limits|index|types)\.ts$|\.test\.ts$|fixtures|\.d\.ts$/
 
@@ -32,35 +26,55 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: new Date().toISOString().slice(0, 10).replaceAll('-', '') },
     count: { type: 'string', default: '150' },
     area: { type: 'string', multiple: true },
+    file: { type: 'string', multiple: true },
     minutes: { type: 'string', default: '75' },
     workers: { type: 'string', default: '2' },
+    named: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
 })
 
-function* sourcesIn(path) {
-  if (statSync(path).isFile()) {
-    if (!WITHOUT_BEHAVIOUR.test(path)) yield path
-    return
-  }
-  for (const item of readdirSync(path).sort()) yield* sourcesIn(join(path, item))
-}
-
 /** Every mutant of the chosen areas; a file belongs to the first area that names it. */
 function allMutants(areas) {
   const taken = new Set()
-  return areas.flatMap((area) =>
+  return AREAS.flatMap((area) =>
     area.sources
-      .map((source) => join(root, source))
-      .filter(existsSync)
-      .flatMap((source) => [...sourcesIn(source)])
-      .filter((file) => !taken.has(file) && taken.add(file))
-      .flatMap((file) => {
-        const text = readFileSync(file, 'utf8')
-        return mutantsOf(text).map((mutant) => ({ ...mutant, area, file: relative(root, file), text }))
-      }),
+      .flatMap((source) => [...typescriptIn(join(root, source))])
+      .filter((file) => !WITHOUT_BEHAVIOUR.test(file) && !taken.has(file) && taken.add(file))
+      .map((file) => ({ area, file: relative(root, file) })),
   )
+    .filter(({ area, file }) => areas.includes(area) && isChosen(file))
+    .flatMap(({ area, file }) => {
+      const text = readFileSync(join(root, file), 'utf8')
+      return mutantsOf(text).map((mutant) => ({ ...mutant, area, file, text }))
+    })
+}
+
+const isChosen = (file) => !options.file || options.file.some((part) => file.includes(part))
+
+/** The edits of named.mjs, each of which must be noticed. */
+function namedMutants() {
+  return NAMED.filter(({ file }) => isChosen(file)).map(({ what, file, before, after }) => {
+    const text = readFileSync(join(root, file), 'utf8')
+    const start = text.indexOf(before)
+    if (start === -1 || text.indexOf(before, start + 1) !== -1)
+      throw new Error(`test/mutation/named.mjs: "${what}" is not found once in ${file}; follow the source.`)
+    const area = AREAS.find(({ sources }) => sources.some((source) => file.startsWith(source)))
+    const line = text.slice(0, start).split('\n').length
+    return {
+      kind: what,
+      area,
+      file,
+      text,
+      start,
+      end: start + before.length,
+      replacement: after,
+      line,
+      before,
+    }
+  })
 }
 
 function reasonToAccept({ file, kind, text, start, end }) {
@@ -71,94 +85,12 @@ function reasonToAccept({ file, kind, text, start, end }) {
   })?.reason
 }
 
-/** A copy of the tree by hard links: an edit replaces the link, so the original is never written. */
-function copyOfTree() {
-  const dir = mkdtempSync(join(tmpdir(), 'plugboard-mutation-'))
-  const names = readdirSync(root).filter((name) => name !== '.git')
-  const done = spawnSync('cp', ['-al', ...names, dir], { cwd: root, stdio: 'inherit' })
-  if (done.status !== 0) throw new Error('the tree could not be copied')
-  for (const name of ['.plugboard-build', '.plugboard-install']) {
-    const stamp = join(dir, 'node_modules', name)
-    rmSync(stamp, { force: true })
-    if (existsSync(join(root, 'node_modules', name))) copyFileSync(join(root, 'node_modules', name), stamp)
-  }
-  rmSync(join(dir, 'node_modules', '.vite'), { recursive: true, force: true })
-  return dir
-}
-
-/** Runs test files in a copy: `passed`, `failed` or `timeout`, and the first test that failed. */
-function runTests(dir, tests, { built, limitMs }) {
-  const there = tests.filter((test) => existsSync(join(dir, test)))
-  if (there.length === 0) return Promise.resolve({ result: 'passed' })
-  const vitest = join(dir, 'node_modules/vitest/vitest.mjs')
-  const args = [vitest, 'run', '--bail=1', '--maxWorkers=1', '--no-color', '--reporter=dot', ...there]
-  const env = { ...process.env, ...(built && { PLUGBOARD_TEST_BUILT: '1' }) }
-  const child = spawn(process.execPath, args, {
-    cwd: dir,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      output = (output + chunk).slice(-200_000)
-    })
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      process.kill(-child.pid, 'SIGKILL')
-      resolve({ result: 'timeout', by: 'the time limit' })
-    }, limitMs)
-    child.on('close', (code) => {
-      clearTimeout(timer)
-      const by = /FAIL\s+(.+)/.exec(output)?.[1] ?? output.trim().split('\n').at(-1)
-      resolve(code === 0 ? { result: 'passed' } : { result: 'failed', by, output })
-    })
-  })
-}
-
-/** An edit that the compiler refuses does not count: it could not be committed. */
-function compiles(dir) {
-  const tsc = join(dir, 'node_modules/typescript/bin/tsc')
-  return spawnSync(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: dir, stdio: 'ignore' }).status === 0
-}
-
-async function tryMutant(dir, mutant) {
-  const file = join(dir, mutant.file)
-  rmSync(file)
-  writeFileSync(file, withMutant(mutant.text, mutant))
-  try {
-    if (!compiles(dir)) return { result: 'invalid', by: 'the compiler' }
-    const beside = await runTests(dir, mutant.area.beside, { built: true, limitMs: BESIDE_MS })
-    if (beside.result !== 'passed') return beside
-    return await runTests(dir, mutant.area.beyond, { built: false, limitMs: BEYOND_MS })
-  } finally {
-    rmSync(file)
-    writeFileSync(file, mutant.text)
-  }
-}
-
-/** Tests that fail without an edit would notice every edit. */
-async function checkBaseline(dir, areas) {
-  for (const area of areas) {
-    for (const [tests, built] of [
-      [area.beside, true],
-      [area.beyond, false],
-    ]) {
-      const ran = await runTests(dir, tests, { built, limitMs: BEYOND_MS * 3 })
-      if (ran.result === 'passed') continue
-      console.error(
-        `${area.name}: the tests fail without any edit (${ran.by}).\n${(ran.output ?? '').slice(-3000)}`,
-      )
-      process.exit(2)
-    }
-  }
-}
-
 const areas = AREAS.filter(({ name }) => !options.area || options.area.includes(name))
 const seed = Number(options.seed)
 ensureInstalled()
-const sample = sampleOf(allMutants(areas), areas, { seed, count: Number(options.count) })
+const sample = options.named
+  ? namedMutants()
+  : sampleOf(allMutants(areas), areas, { seed, count: Number(options.count) })
 if (options.list) {
   for (const { area, file, line, kind, before } of sample)
     console.log(`${area.name}  ${file}:${line}  ${kind}  ${before.slice(0, 80).replaceAll('\n', ' ')}`)
@@ -167,12 +99,40 @@ if (options.list) {
 await build()
 const started = Date.now()
 const until = started + Number(options.minutes) * 60_000
+const clean = copyOfTree()
 const copies = Array.from({ length: Number(options.workers) }, copyOfTree)
 process.on('exit', () => {
-  for (const dir of copies) rmSync(dir, { recursive: true, force: true })
+  endHosts()
+  for (const dir of [clean, ...copies]) rmSync(dir, { recursive: true, force: true })
 })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130))
-await checkBaseline(copies[0], areas)
+const graph = importGraph(root)
+const compiles = compileCheck(clean)
+const notice = mutationRunner(clean)
+
+/** An edit that the compiler refuses does not count: it could not be committed. */
+async function tryMutant(dir, mutant) {
+  const accepted = reasonToAccept(mutant)
+  if (accepted) return { result: 'equivalent', by: accepted }
+  replaceFile(dir, mutant.file, withMutant(mutant.text, mutant))
+  const edited = [mutant.file]
+  try {
+    const { beside, beyond } = mutant.area
+    // A quick run asks the compiler last: most edits are noticed, and the tests are faster.
+    if (!options.quick && !compiles(dir)) return NO_CODE
+    const inProcess = await notice(dir, graph.testsFor(mutant.file, beside), { built: true, edited })
+    if (inProcess.noticed) return resultOf(inProcess)
+    if (options.quick) return compiles(dir) ? resultOf(inProcess) : NO_CODE
+    const commandTests = beyond.flatMap((path) => [...typescriptIn(join(root, path))])
+    const files = commandTests.filter((path) => path.endsWith('.test.ts')).map((path) => relative(root, path))
+    return resultOf(await notice(dir, files, { built: false, edited }))
+  } finally {
+    replaceFile(dir, mutant.file, mutant.text)
+  }
+}
+
+const NO_CODE = { result: 'no code', by: 'the compiler' }
+const resultOf = ({ noticed, by }) => ({ result: noticed ? 'noticed' : 'UNNOTICED', by })
 
 const ran = []
 const queue = [...sample]
@@ -180,31 +140,25 @@ await Promise.all(
   copies.map(async (dir) => {
     while (queue.length > 0 && Date.now() < until) {
       const mutant = queue.shift()
-      const accepted = reasonToAccept(mutant)
-      const outcome = accepted ? { result: 'accepted', by: accepted } : await tryMutant(dir, mutant)
+      const began = Date.now()
+      const outcome = await tryMutant(dir, mutant)
       ran.push({ ...mutant, ...outcome })
-      const sign = {
-        passed: 'UNNOTICED',
-        failed: 'noticed',
-        timeout: 'noticed',
-        accepted: 'equivalent',
-        invalid: 'no code',
-      }[outcome.result]
-      const where = `${mutant.file}:${mutant.line}`
+      const seconds = Math.round((Date.now() - began) / 1000)
+      const before = mutant.before.slice(0, 100).replaceAll(/\s+/g, ' ')
       console.log(
-        `${sign}  ${where}  ${mutant.kind}: ${mutant.before.slice(0, 100).replaceAll(/\s+/g, ' ')}  ${outcome.by ?? ''}`,
+        `${outcome.result}  ${mutant.file}:${mutant.line}  ${mutant.kind}: ${before}  ${outcome.by ?? ''} (${seconds} s)`,
       )
     }
   }),
 )
 
+endHosts()
 const rows = areas.map((area) => {
   const mine = ran.filter((one) => one.area === area)
-  const counted = mine.filter(({ result }) => result !== 'accepted' && result !== 'invalid')
-  const accepted = mine.filter(({ result }) => result === 'accepted').length
-  const noticed = counted.filter(({ result }) => result !== 'passed').length
-  const share = counted.length === 0 ? 1 : noticed / counted.length
-  return { area, tried: counted.length, noticed, share, accepted }
+  const noticed = mine.filter(({ result }) => result === 'noticed').length
+  const tried = noticed + mine.filter(({ result }) => result === 'UNNOTICED').length
+  const accepted = mine.filter(({ result }) => result === 'equivalent').length
+  return { area, tried, noticed, share: tried === 0 ? 1 : noticed / tried, accepted }
 })
 const sum = (key) => rows.reduce((total, row) => total + row[key], 0)
 const percent = (share) => `${(share * 100).toFixed(0)} %`
@@ -225,15 +179,16 @@ const minutes = Math.round((Date.now() - started) / 60_000)
 console.log(
   `\n${plainTable(cells)}\n\nseed ${seed}, ${ran.length} of ${sample.length} edits, ${minutes} minutes`,
 )
-if (options.keep) await keep(cells, minutes)
+if (options.keep) keep(cells, minutes)
 process.exitCode = whole < 0.9 || rows.some(({ area, share }) => share < area.goal) ? 1 : 0
 
-async function keep(table, took) {
-  const { markdownTable } = await import('./lib/table.mjs')
+function keep(table, took) {
   const file = join(root, 'docs/reliability.md')
   const page = readFileSync(file, 'utf8')
   const [open, close] = ['<!-- mutation -->', '<!-- /mutation -->']
-  const text = `\`npm run mutation -- --seed ${seed}\` on ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, ${took} minutes:\n\n${markdownTable(table)}`
+  const chosen = ['--seed', seed, '--count', options.count, ...(options.quick ? ['--quick'] : [])].join(' ')
+  const on = `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, ${took} minutes`
+  const text = `\`npm run mutation -- ${chosen}\` on ${on}, ${ran.length} of ${sample.length} edits:\n\n${markdownTable(table)}`
   const from = page.indexOf(open) + open.length
   writeFileSync(file, `${page.slice(0, from)}\n\n${text}\n\n${page.slice(page.indexOf(close))}`)
 }

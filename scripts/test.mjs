@@ -7,11 +7,13 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { build } from './build.mjs'
 import { ensureInstalled, root } from './ensure-install.mjs'
+import { ensureSystemForTests } from './ensure-system.mjs'
 
 // More failing files than this are no accident.
 const RUN_AGAIN_AT_MOST = 5
 
 ensureInstalled()
+ensureSystemForTests()
 await build()
 
 const folder = mkdtempSync(join(tmpdir(), 'plugboard-test-'))

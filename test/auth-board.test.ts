@@ -8,7 +8,13 @@ import {
   type ResourceServer,
   startResourceServer,
 } from '../packages/core/src/auth/fixtures/resource-server.ts'
-import { type Bench, bench, cleanUp, pasting, remote } from '../packages/core/src/auth/fixtures/setup.ts'
+import {
+  type AuthSetup,
+  authSetup,
+  cleanUp,
+  pasting,
+  remote,
+} from '../packages/core/src/auth/fixtures/setup.ts'
 import { authFor, login, serverKey, watchLogins } from '../packages/core/src/auth/index.ts'
 import { loadLogin, saveLogin } from '../packages/core/src/auth/stored-logins.ts'
 import type { LocalBoard } from '../packages/core/src/board/local-board.ts'
@@ -16,12 +22,12 @@ import { openBoard } from '../packages/core/src/board/open.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer
-let fixture: Bench
+let fixture: AuthSetup
 let board: LocalBoard | undefined
 
 beforeEach(async () => {
   as = await startAuthorizationServer()
-  fixture = bench()
+  fixture = authSetup()
 })
 afterEach(async () => {
   await board?.close()
@@ -92,7 +98,7 @@ describe('a board and a server behind a login', () => {
     fixture.advance(60_000)
     await expect(board.link.request('guarded', 'tools/list')).rejects.toMatchObject({
       code: 'AUTH_REQUIRED',
-      hint: expect.stringContaining('plugboard login guarded'),
+      shellHint: expect.stringContaining('plugboard login guarded'),
     })
   })
 

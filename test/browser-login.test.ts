@@ -9,20 +9,20 @@ import {
   type ResourceServer,
   startResourceServer,
 } from '../packages/core/src/auth/fixtures/resource-server.ts'
-import { type Bench, bench, cleanUp, ping, remote } from '../packages/core/src/auth/fixtures/setup.ts'
+import { type AuthSetup, authSetup, cleanUp, ping, remote } from '../packages/core/src/auth/fixtures/setup.ts'
 import { authFor, login } from '../packages/core/src/auth/index.ts'
 import { findBrowser } from '../scripts/ensure-browser.mjs'
 
 const executablePath = findBrowser()
 let as: AuthorizationServer
 let rs: ResourceServer
-let fixture: Bench
+let fixture: AuthSetup
 let browser: Browser | undefined
 
 beforeAll(async () => {
   as = await startAuthorizationServer({ consentPage: true })
   rs = await startResourceServer({ as })
-  fixture = bench()
+  fixture = authSetup()
   if (executablePath) browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
 })
 afterAll(async () => {
@@ -58,7 +58,7 @@ it.skipIf(!executablePath)(
       },
     })
     await walked
-    expect(result).toMatchObject({ askedPerson: true, renewable: true })
+    expect(result).toMatchObject({ askedUser: true, renewable: true })
     expect((await ping(authFor(server, fixture.context), rs.url)).status).toBe(200)
   },
 )

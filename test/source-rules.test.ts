@@ -81,13 +81,9 @@ describe('files and functions stay short', () => {
   const FUNCTION_LINES = 60
   /** What is longer for now, with its size: it may shrink and not grow. */
   const LONGER: Readonly<Record<string, number>> = {
-    'packages/cli/src/chat/renderer.ts show': 70,
-    'packages/core/src/auth/auth-fetch.ts boardAuth': 190,
     'packages/core/src/connection/connection.ts': 484,
     'packages/core/src/connection/json-rpc.ts request': 67,
     'packages/core/src/connection/json-rpc.ts (no name)': 65,
-    'packages/gateway/src/stdio/server.ts serveStdio': 106,
-    'packages/gateway/src/views/views.ts buildRest': 62,
   }
 
   interface Span {

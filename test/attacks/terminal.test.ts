@@ -17,7 +17,7 @@ const server = fileURLToPath(new URL('./hostile-server.mjs', import.meta.url))
 const WORDS =
   'A\x1b]0;PWNED\x07B\x1b]8;;http://evil\x1b\\C\x1b[3;3HD\x1b[?1049hE\x9b5mF\x9d0;x\x9cG\u202eH\u2066I\u2028J\u0085K\u200bL\u{e0041}M\rN\x08'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what our codes start with
-const OWN_CODES = /\x1b\[(?:\d{1,5}[mAGKJ]|\?2004[hl])/g
+const OWN_CODES = /\x1b\[(?:\d{1,5}[mABGKJ]|\?(?:2004|2026|25)[hl])/g
 const OBEYED = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}\u200b\u{e0041}]/u
 
 let place: Place
@@ -134,7 +134,6 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     expect(asked).toContain('61 lines')
     expect(asked).not.toContain('harmless comment 30')
     await terminal.type('y')
-    await terminal.press('Enter')
     await terminal.see('Not all of it was shown yet')
     await terminal.see(/more lines\. Enter: next page/)
     for (let page = 0; page < 6 && /q: stop --\s*$/.test(await terminal.screen()); page++) {
@@ -144,7 +143,6 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     expect(await terminal.screen()).toContain('harmless comment 30')
     await terminal.see(/rm -rf ~ # THE END[\s\S]*\(v\)iew all:\s*$/)
     await terminal.type('y')
-    await terminal.press('Enter')
     await terminal.see('MODEL-DONE WIPED')
   })
 
@@ -154,13 +152,10 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     await terminal.press('Enter')
     await terminal.see('(v)iew all')
     await terminal.type('v')
-    await terminal.press('Enter')
     await terminal.see(/Enter: next page/)
     await terminal.type('a')
-    await terminal.press('Enter')
     await terminal.see(/THE END[\s\S]*\(v\)iew all:\s*$/)
     await terminal.type('n')
-    await terminal.press('Enter')
     await terminal.see('MODEL-DONE REFUSED')
   })
 
@@ -177,7 +172,6 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     await new Promise((done) => setTimeout(done, 800))
     expect(await terminal.screen()).not.toContain('WIPED')
     await terminal.type('n')
-    await terminal.press('Enter')
     await terminal.see('REFUSED')
   })
 

@@ -1,4 +1,6 @@
 // `plugboard chat` as a user runs it, against a scripted model on loopback.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SERVERS, serverCommand } from '../../bench/lib/servers.mjs'
 import {
@@ -107,6 +109,78 @@ describe('plugboard chat -p', () => {
     expect(played.stdout).toBe(live.stdout)
     expect(played.code).toBe(0)
   }, 40_000)
+
+  it('joins what is piped in with the question, with and without -p', async () => {
+    const env = await scripted(() => ({ text: 'ok' }))
+    const key = ['--base-url', `${model?.url}/v1`, '--model', 'm']
+    await place.runPiped('line one\nline two\n', 'chat', '-p', 'Summarize this:', ...key)
+    await place.runPiped('a log', 'chat', 'Why', 'so?', ...key)
+    await place.runPiped('only this', 'chat', '-p', '-', ...key)
+    await place.runWith(env, 'chat', 'just words')
+    expect(model?.requests.map(({ user }) => user)).toEqual([
+      'Summarize this:\n\nline one\nline two\n',
+      'Why so?\n\na log',
+      'only this',
+      'just words',
+    ])
+  }, 40_000)
+
+  it('waits for servers that are starting, so that one answer can use them', async () => {
+    withServer('everything')
+    const seen: boolean[] = []
+    const env = await scripted(({ tools }) => {
+      seen.push(tools.includes('mcp__everything__echo'))
+      return { text: 'ok' }
+    })
+    await place.runWith(env, 'chat', '-p', 'x', '--wait', '30000')
+    await place.runWith(env, 'chat', '-p', 'x', '--wait', '0')
+    expect(seen).toEqual([true, false])
+    const wrong = await place.runWith(env, 'chat', '-p', 'x', '--wait', 'soon')
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--wait "soon"')])
+  }, 60_000)
+
+  it('goes on with the last conversation, a named one, and a recording', async () => {
+    const env = await scripted(({ user }) => ({ text: `re: ${user}` }))
+    await place.runWith(env, 'chat', '-p', 'first', '--record', 'talk.jsonl')
+    await place.runWith(env, 'chat', '-p', 'second', '--continue')
+    const texts = () => JSON.stringify(model?.requests.at(-1)?.body.messages)
+    expect(texts()).toMatch(/first.*re: first.*second/)
+    await place.runWith(env, 'chat', '-p', 'third', '--resume', 'talk.jsonl')
+    expect(texts()).toMatch(/first.*re: first.*third/)
+    expect(texts()).not.toContain('second')
+    const unknown = await place.runWith(env, 'chat', '-p', 'x', '--resume', 'nothing')
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('There is no conversation')])
+    const none = await place.runWith(env, 'chat', '-p', 'x', '--resume')
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('needs the ID')])
+    const count = () => readdirSync(join(place.home, '.plugboard/state/chats')).length
+    const before = count()
+    await place.runWith(env, 'chat', '-p', 'secret', '--no-save')
+    expect(count()).toBe(before)
+  }, 60_000)
+
+  it('names the address and the cause when the model cannot be reached, and does not try again', async () => {
+    await scripted(() => undefined)
+    const url = `${model?.url}/v1`
+    await model?.close()
+    model = undefined
+    const { code, stderr } = await place.run('chat', '-p', 'hi', '--base-url', url, '--model', 'm')
+    expect(code).toBe(4)
+    expect(stderr).toContain(`The model at ${url}/chat/completions cannot be reached`)
+    expect(stderr).toContain('ECONNREFUSED')
+    expect(stderr).not.toContain('rying again')
+    const odd = await place.run('chat', '-p', 'hi', '--base-url', 'http://127.0.0.1:9/v1', '--model', 'm')
+    expect(odd.stderr).toContain('cannot be reached: that port belongs to another protocol')
+    expect(odd.stderr).not.toContain('rying again')
+  })
+
+  it('says why it tries again, in a sentence, and never with a web page', async () => {
+    const page = '<html><head><title>502 Bad Gateway</title></head><body>x</body></html>'
+    const env = await scripted((_, count) => (count === 0 ? { status: 502, page } : { text: 'ok' }))
+    const { stdout, stderr } = await place.runWith(env, 'chat', '-p', 'hi')
+    expect(stdout).toBe('ok\n')
+    expect(stderr).toMatch(/answered 502: a web page, "502 Bad Gateway"\. Trying again in 1 s \(1 of 4\)\./)
+    expect(stderr).not.toContain('<')
+  })
 
   it('says what is wrong with a file that is not a recording', async () => {
     place.write('other.jsonl', '{"type":"something"}\n')

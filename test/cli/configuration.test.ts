@@ -71,6 +71,28 @@ describe('precedence', () => {
   })
 })
 
+describe('a settings file that is broken', () => {
+  it.each([['list'], ['tools'], ['get', 'same'], ['explain', 'same'], ['call', 'same.x']])(
+    'is told on stderr by %s, also with --json and --quiet',
+    async (...words) => {
+      place.write('.mcp.json', { mcpServers: { same: off('project') } })
+      place.write('~/.plugboard/settings.json', '{')
+      for (const more of [[], ['--json'], ['--quiet'], ['--json', '--quiet']]) {
+        const { stderr } = await place.run(...words, ...more)
+        expect(stderr, more.join(' ')).toMatch(/error ~\/\.plugboard\/settings\.json:\d+:\d+: /)
+      }
+    },
+  )
+
+  it('is told once, and a warning is left out of --json', async () => {
+    place.write('~/.plugboard/settings.json', { mcpServers: { same: off('x') }, notASetting: 1 })
+    expect((await place.run('list')).stderr).toContain('notASetting')
+    expect((await place.run('list', '--json')).stderr).toBe('')
+    place.write('~/.plugboard/settings.json', '{')
+    expect((await place.run('list', '--json')).stderr.match(/settings\.json/g)).toHaveLength(1)
+  })
+})
+
 describe('a managed machine', () => {
   it('has only the servers of managed-mcp.json and the built-ins, and says so', async () => {
     place.write('~/.plugboard/settings.json', { mcpServers: { mine: off('a') } })

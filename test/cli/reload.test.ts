@@ -61,12 +61,23 @@ interface Running {
 
 const serve = (...words: string[]) => serveWith({}, ...words)
 
-async function serveWith(env: Readonly<Record<string, string>>, ...words: string[]): Promise<Running> {
-  const child = spawn(
-    process.execPath,
-    [COMMAND, 'serve', '--http', '--no-auth', '--port', '0', '--json', ...words],
-    { cwd: place.project, env: { ...environment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
-  )
+/** Takes from root what lets it read every file; other users have no such privilege. */
+const BOUND = ['--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-dac_override,-dac_read_search']
+
+interface ServeOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** File permissions bind the process, also where the tests run as root. */
+  readonly bound?: boolean
+}
+
+async function serveWith({ env, bound = false }: ServeOptions, ...words: string[]): Promise<Running> {
+  const line = [process.execPath, COMMAND, 'serve', '--http', '--no-auth', '--port', '0', '--json', ...words]
+  const [program = '', ...args] = bound && process.getuid?.() === 0 ? ['setpriv', ...BOUND, ...line] : line
+  const child = spawn(program, args, {
+    cwd: place.project,
+    env: { ...environment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   ends.push(async () => {
     if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit')
   })
@@ -234,13 +245,12 @@ describe('a configuration file of a running serve', () => {
     expect(startedOf('user')).toHaveLength(1)
   }, 120_000)
 
-  it('may be unreadable for a while', async (context) => {
-    if (process.getuid?.() === 0) context.skip()
+  it('may be unreadable for a while', async () => {
     const file = place.write('~/.plugboard/settings.json', {
       ...servers('user'),
       disabledServers: ['codebase'],
     })
-    const running = await serve()
+    const running = await serveWith({ bound: true })
     await expect.poll(() => started().length, settled).toBe(1)
     chmodSync(file, 0)
     await expect.poll(running.stderr, settled).toContain('permission denied')
@@ -289,7 +299,7 @@ it('notices changes where the system has no file watches left', async () => {
   )
   const file = place.write('~/given.json', servers('one'))
   const running = await serveWith(
-    { NODE_OPTIONS: `--require ${without}` },
+    { env: { NODE_OPTIONS: `--require ${without}` } },
     '--strict-mcp-config',
     '--mcp-config',
     file,

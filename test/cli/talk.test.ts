@@ -1,5 +1,7 @@
-// The interactive chat in a real terminal: tmux types and shows, a scripted model answers, a real server has the tools.
-import { execFileSync, spawnSync } from 'node:child_process'
+// The interactive chat in a real terminal: tmux types and shows, a scripted model answers, real servers have the tools.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SERVERS, serverCommand } from '../../bench/lib/servers.mjs'
 import {
@@ -8,14 +10,15 @@ import {
   type Reply,
   type ScriptedRequest,
 } from '../../packages/agent/src/fixtures/model-server.mjs'
-import { COMMAND, makePlace, type Place } from '../support/cli.ts'
-import { answerAboutFolder } from '../support/terminal.ts'
+import { makePlace, type Place } from '../support/cli.ts'
+import { noTerminal, openTerminalWith, type Terminal } from '../support/terminal.ts'
 
-const hasTmux = spawnSync('tmux', ['-V']).status === 0
-const socket = `plugboard-test-${process.pid}`
+const missing = noTerminal()
+const filesServer = fileURLToPath(new URL('../../node_modules/.bin/mcp-server-filesystem', import.meta.url))
 
 let place: Place
 let model: ModelServer
+let terminal: Terminal | undefined
 
 beforeEach(async () => {
   place = makePlace()
@@ -23,145 +26,359 @@ beforeEach(async () => {
   const { args, env } = serverCommand(SERVERS['everything'], place.home)
   place.write('~/.plugboard/settings.json', {
     disabledServers: ['codebase'],
-    mcpServers: { everything: { command: process.execPath, args, env } },
+    mcpServers: {
+      everything: { command: process.execPath, args, env },
+      files: { command: filesServer, args: [place.project] },
+    },
   })
-  answerAboutFolder(place)
 })
 afterEach(async () => {
-  tmux('kill-server')
+  await terminal?.close()
+  terminal = undefined
   await model.close()
   place.remove()
 })
 
+const MARKDOWN = [
+  '# A title',
+  '',
+  'Here is *italic*, **bold**, `code` and a [link](https://example.com/page) in a paragraph that is wrapped at words and never inside of one.',
+  '',
+  '| step | owner | time |',
+  '|------|:-----:|-----:|',
+  '| build | ci | 3 min |',
+  '| ship | me | 10 min |',
+  '',
+  '```ts',
+  'const one = 1 // first',
+  '```',
+  '- an item with a \x1b[31mcode\x1b[0m and \u202e in it',
+].join('\n')
+
+const WRITE = { path: 'notes.txt', content: 'one\ntwo changed\nthree\nfour\n' }
+
 function script({ user, results, tools }: ScriptedRequest): Reply {
-  if (user === 'stream') return { text: ['# A title\n', 'one **two**', ' three\n', '- an item\n'], gapMs: 30 }
+  const [, wanted] = /^call (\S+)/.exec(user) ?? []
+  if (user === 'markdown') return { text: MARKDOWN.match(/[\s\S]{1,9}/g) ?? [], gapMs: 5 }
   if (user === 'hang') return { text: 'thinking aloud', fault: 'hang' }
+  if (user.startsWith('slow')) return { text: `ANSWER ${user}`, delayMs: 1500 }
+  if (user.startsWith('recall')) return { text: 'RECALLED' }
   if (user.includes('@everything:')) return { text: `READ ${/Resource (\S+)/.exec(user)?.[1]}` }
   if (user.includes('simple prompt')) return { text: 'PROMPTED' }
-  const echoed = results.find(({ name }) => name === 'mcp__everything__echo')
-  if (echoed) return { text: `RESULT ${echoed.isError} ${echoed.text}` }
-  if (results.length === 0 && !tools.includes('mcp__everything__echo'))
-    return { calls: [{ name: 'tool_search', arguments: { query: 'echo' } }] }
-  return { calls: [{ name: 'mcp__everything__echo', arguments: { message: user } }] }
+  if (wanted === undefined) return { text: `HEARD ${JSON.stringify(user)}` }
+  const name = `mcp__${wanted}`
+  const result = results.find((one) => one.name === name || one.name === wanted)
+  if (result) return { text: `RESULT ${result.isError} ${result.text.slice(0, 60)}` }
+  if (wanted.endsWith('plan_mode'))
+    return { calls: [{ name: wanted, arguments: { plan: '1. write the file' } }] }
+  if (results.length === 0 && !tools.includes(name))
+    return { calls: [{ name: 'tool_search', arguments: { query: wanted.replaceAll('_', ' ') } }] }
+  const args = wanted === 'files__write_file' ? WRITE : { message: 'line 1\nline 2\nline 3\nline 4\nline 5' }
+  return { calls: [{ name, arguments: args }] }
 }
 
-function tmux(...args: string[]): string {
-  return spawnSync('tmux', ['-L', socket, ...args], { encoding: 'utf8' }).stdout ?? ''
-}
-
-function start(): void {
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: place.home,
-    PLUGBOARD_MANAGED_DIR: `${place.home}/managed`,
-    ANTHROPIC_API_KEY: 'k',
-    ANTHROPIC_BASE_URL: model.url,
-    LANG: 'C.UTF-8',
-  }
-  const words = [process.execPath, COMMAND, 'chat'].map((word) => `'${word}'`).join(' ')
-  const vars = Object.entries(env)
-    .map(([name, value]) => `${name}='${value}'`)
-    .join(' ')
-  execFileSync('tmux', [
-    ...[
-      '-L',
-      socket,
-      '-f',
-      '/dev/null',
-      'new-session',
-      '-d',
-      '-s',
-      'chat',
-      '-x',
-      '110',
-      '-y',
-      '60',
-      '-c',
-      place.project,
-    ],
-    `env -i TERM=screen ${vars} ${words}; echo LEFT $?; sleep 60`,
-  ])
-}
-
-const screen = () => tmux('capture-pane', '-p', '-t', 'chat')
-const type = (text: string) => tmux('send-keys', '-t', 'chat', '-l', text)
-const press = (...keys: string[]) => tmux('send-keys', '-t', 'chat', ...keys)
-
-async function shows(text: string | RegExp, timeout = 15_000): Promise<void> {
-  await expect.poll(screen, { timeout, interval: 50 }).toMatch(text)
+async function start(columns = 100, args: readonly string[] = [], rows = 50): Promise<Terminal> {
+  const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: model.url }
+  terminal = await openTerminalWith(place, { columns, rows, env }, ['chat', ...args])
+  await terminal.see(/^› *$/m)
+  return terminal
 }
 
 /** The prompt is back, and the line is empty. */
-const idle = () => shows(/› *\n*$/)
+const IDLE = /^› *\n.*context(?!.*Esc stops).*\s*$/m
 
 async function say(text: string): Promise<void> {
-  await idle()
-  type(text)
-  press('Enter')
+  await terminal?.see(IDLE)
+  await terminal?.type(text)
+  await terminal?.press('Enter')
 }
 
-describe.skipIf(!hasTmux)('plugboard chat at a terminal', () => {
-  it('streams, asks, stops, completes and leaves', async () => {
-    start()
-    await shows('plugboard')
+/** A question takes keys when the user has stopped typing. */
+async function answer(question: string | RegExp, key: string): Promise<void> {
+  await terminal?.see(question)
+  await terminal?.type(key)
+}
 
-    await say('stream')
-    await shows('one two three')
-    await shows('• an item')
-    expect(screen()).not.toContain('**')
+describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout: 90_000 }, () => {
+  it.each([
+    [
+      80,
+      [
+        'A title',
+        '',
+        'Here is italic, bold, code and a link (https://example.com/page) in a paragraph',
+        'that is wrapped at words and never inside of one.',
+      ],
+    ],
+    [
+      120,
+      [
+        'A title',
+        '',
+        'Here is italic, bold, code and a link (https://example.com/page) in a paragraph that is wrapped at words and never',
+        'inside of one.',
+      ],
+    ],
+  ] as const)('shows Markdown at %i columns', async (columns, paragraph) => {
+    const screen = await start(columns)
+    await say('markdown')
+    await screen.see('an item')
+    const shown = await screen.see(IDLE)
+    const lines = shown.split('\n').map((line) => line.trimEnd())
+    const from = lines.indexOf('› markdown')
+    expect(lines.slice(from + 1, from + 6 + paragraph.length + 7)).toEqual([
+      ...paragraph,
+      '',
+      'step  │ owner │   time',
+      '──────┼───────┼───────',
+      'build │  ci   │  3 min',
+      'ship  │  me   │ 10 min',
+      '',
+      '┌── ts',
+      '│ const one = 1 // first',
+      '└──',
+      '• an item with a \\u001b[31mcode\\u001b[0m and \\u202e in it',
+      '›',
+      `claude-sonnet-4-5 · 0 % of 200k context · 100 in, 10 out`,
+    ])
+  })
 
-    await say('ping')
-    await shows('Allow calling everything: echo')
-    await shows(/\(y\)es, once.*\(s\)ession.*\(a\)lways.*\(n\)o/)
-    type('s')
-    press('Enter')
-    await shows('RESULT false Echo: ping')
-    await shows(/✔ everything: .* \d+ ms/)
+  it('asks with one key, folds a result and opens it, stops, and leaves', async () => {
+    const screen = await start()
+    await say('call everything__echo')
+    const asked = await screen.see(/\(y\)es, once, for this \(s\)ession, \(a\)lways, \(n\)o:/)
+    expect(asked).toContain('Allow calling everything: echo')
+    expect(asked).toContain(
+      '"always" adds mcp__everything__echo to permissions.allow in ./.plugboard/settings.local.json.',
+    )
+    await screen.type('s')
+    await screen.see('RESULT false Echo: line 1')
+    const folded = await screen.see(IDLE)
+    expect(folded).toMatch(
+      /✔ everything: Echo Tool \d+ ms\n {2}Echo: line 1\n {2}line 2\n {2}line 3\n {2}… 2 more rows \(Ctrl-O opens\)/,
+    )
+    await screen.press('C-o')
+    await screen.see(/✔ everything: Echo Tool \d+ ms\n {2}Echo: line 1\n(?: {2}line \d\n){4}/)
 
     // Allowed for the session: no second question.
-    await say('pong')
-    await shows('RESULT false Echo: pong')
+    await say('call everything__echo again')
+    await screen.see(/again[\s\S]*RESULT false Echo/)
 
     await say('hang')
-    await shows('thinking aloud')
-    press('C-c')
-    await shows('Stopped.')
+    await screen.see('thinking aloud')
+    await screen.press('Escape')
+    await screen.see('Stopped.')
     await expect.poll(() => model.requests.at(-1)?.closed, { timeout: 10_000 }).toBe(true)
 
+    await screen.see(IDLE)
+    await screen.press('C-c')
+    await screen.see('Press Ctrl-C again to exit.')
+    await screen.press('C-c')
+    const left = await screen.see('exit 130')
+    expect(left).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
+  })
+
+  it('queues what is sent meanwhile, shows it, and gives it back when the run is stopped', async () => {
+    const screen = await start()
+    await say('slow one')
+    await screen.see('thinking')
+    await screen.type('slow two')
+    await screen.press('Enter')
+    await screen.type('a draft')
+    const shown = await screen.see(/queued: slow two\n› a draft/)
+    expect(shown).toMatch(/thinking \d/)
+    await screen.see('ANSWER slow one')
+    await screen.see('ANSWER slow two')
+    await screen.see(/^› a draft/m)
+    await screen.press('C-u')
+    await say('hang')
+    await screen.see('thinking aloud')
+    await screen.type('wanted later')
+    await screen.press('Enter')
+    await screen.see('queued: wanted later')
+    await screen.press('Escape')
+    await screen.see(/Stopped\.\n› wanted later/)
+    expect(model.requests.map(({ user }) => user)).toEqual(['slow one', 'slow two', 'hang'])
+  })
+
+  it('edits several lines, pastes as one message, and finds earlier lines', async () => {
+    const screen = await start(80)
+    await screen.see(IDLE)
+    await screen.paste('first line\n\tsecond line\nthird line\n')
+    await screen.see(/› first line\n {6}second line\n {2}third line/)
+    await screen.press('Enter')
+    await screen.see('HEARD "first line')
+    expect(model.requests.at(-1)?.user).toBe('first line\n\tsecond line\nthird line')
+    await screen.see(IDLE)
+    await screen.type('one')
+    await screen.press('C-j')
+    await screen.type('two\\')
+    await screen.press('Enter')
+    await screen.type('three')
+    await screen.see(/› one\n {2}two\n {2}three/)
+    await screen.press('Up', 'Home')
+    await screen.type('X')
+    await screen.press('Enter')
+    await screen.see('HEARD "one')
+    expect(model.requests.at(-1)?.user).toBe('one\nXtwo\nthree')
+    await screen.see(IDLE)
+    await screen.press('Up')
+    await screen.see(/› one\n {2}Xtwo\n {2}three\n.*context/)
+    await screen.press('C-c')
+    await screen.see(IDLE)
+    await screen.press('C-r')
+    await screen.type('second')
+    await screen.see(/› first line\n {6}second line\n {2}third line\nsearch: second/)
+    await screen.press('Escape')
+    await screen.see(IDLE)
+    await screen.press('C-d')
+    await screen.see('exit 0')
+  })
+
+  it('completes once, however often Tab is pressed', async () => {
+    const screen = await start(110)
     await say('/mcp')
-    await shows(/✔ everything +connected/)
+    await screen.see(/✔ everything +connected/)
+    await screen.see(IDLE)
+    await screen.type('tell me of @everything:demo://resource/static/document/arch')
+    await screen.press('Tab')
+    await screen.press('Tab')
+    await screen.see('@everything:demo://resource/static/document/architecture.md')
+    await screen.press('Enter')
+    await screen.see('READ demo://resource/static/document/architecture.md')
+    await screen.see(IDLE)
+    await screen.type('/mcp__everything__sim')
+    await screen.press('Tab')
+    await screen.press('Tab')
+    await screen.see(/› \/mcp__everything__simple-prompt$/m)
+    await screen.press('Enter')
+    await screen.see('PROMPTED')
+    place.write('plan.txt', 'THE PLAN')
+    await screen.see(IDLE)
+    await screen.type('@pla')
+    await screen.press('Tab')
+    await screen.see('› @plan.txt')
+    await screen.press('Enter')
+    await screen.see('THE PLAN')
+  })
 
-    await idle()
-    type('tell me of @everything:demo://resource/static/document/arch')
-    press('Tab')
-    await shows('@everything:demo://resource/static/document/architecture.md')
-    press('Enter')
-    await shows('READ demo://resource/static/document/architecture.md')
+  it('shows the difference that a call makes to a file, and takes it back', async () => {
+    place.write('notes.txt', 'one\ntwo\nthree\n')
+    const screen = await start(80)
+    await say('call files__write_file')
+    const asked = await screen.see('(n)o:')
+    expect(asked).toMatch(
+      /→ files: Write File notes\.txt\n {4}one\n {2}- two\n {2}\+ two changed\n {4}three\n {2}\+ four\n {2}2 added, 1 removed/,
+    )
+    await screen.type('y')
+    await screen.see('RESULT false')
+    expect(place.read('notes.txt')).toBe(WRITE.content)
+    await say('/undo')
+    await screen.see('Put notes.txt back as it was.')
+    expect(place.read('notes.txt')).toBe('one\ntwo\nthree\n')
+  })
 
-    await say('/mcp__everything__simple-prompt')
-    await shows('PROMPTED')
+  it('changes nothing in plan mode until the plan is approved', async () => {
+    const screen = await start(100)
+    await say('/plan')
+    await screen.see('Plan mode is on')
+    await say('call files__write_file')
+    await screen.see(/RESULT true Plan mode is on|There is no tool/)
+    expect(existsSync(join(place.project, 'notes.txt'))).toBe(false)
+    await say('call exit_plan_mode')
+    await answer('Carry out this plan?', 'n')
+    await screen.see(/RESULT false The user did not approve/)
+    await say('call exit_plan_mode now')
+    await answer(/now[\s\S]*\(n\)o, plan again:/, 'y')
+    await screen.see(/RESULT false The user approved/)
+    await say('call files__write_file third')
+    await answer(/third[\s\S]*\(n\)o:/, 'y')
+    await screen.see(/third[\s\S]*RESULT false/)
+    expect(place.read('notes.txt')).toBe(WRITE.content)
+  })
 
-    await idle()
-    press('C-c')
-    await shows('Press Ctrl-C again to exit.')
-    press('C-c')
-    await shows('LEFT 130')
-  }, 90_000)
+  it('leaves nothing behind when the window changes its size', async () => {
+    const screen = await start(100)
+    await say('slow one')
+    await screen.see('thinking')
+    await screen.type('a draft of many words that is wider than the smaller window will be in a moment')
+    await screen.resize(60, 40)
+    await screen.see('ANSWER slow one')
+    await screen.resize(110, 40)
+    await screen.see(/^› a draft of many words.*moment$/m)
+    const shown = await screen.see(/context · 100 in, 10 out\s*$/)
+    expect(shown.match(/a draft of many words/g)).toHaveLength(1)
+    expect(shown).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
+  })
+})
 
-  it('accepts a no, keeps the history, and leaves with Ctrl-D', async () => {
-    start()
-    await shows('plugboard')
-    await say('first')
-    await shows('Allow calling')
-    type('n')
-    press('Enter')
-    await shows('RESULT true')
-    await idle()
-    press('Up')
-    await shows(/› first *\n*$/)
-    press('C-c')
-    await idle()
-    press('C-d')
-    await shows('LEFT 0')
-  }, 60_000)
+describe.skipIf(missing !== undefined)('a conversation that is saved', { timeout: 90_000 }, () => {
+  const saved = () => readdirSync(join(place.home, '.plugboard/state/chats'))
+
+  it('goes on after kill -9, with every piece that had arrived', async () => {
+    const screen = await start(100)
+    await say('remember the number 42')
+    await screen.see('HEARD "remember')
+    await say('hang')
+    await screen.see('thinking aloud')
+    process.kill(await screen.pid(), 'SIGKILL')
+    await screen.see('exit 137')
+    await screen.close()
+    const again = await start(100, ['--continue'])
+    await again.see(/Continues \S+: 4 messages\./)
+    await say('recall it')
+    await again.see('RECALLED')
+    const sent = JSON.stringify(model.requests.at(-1)?.body)
+    expect(sent).toContain('remember the number 42')
+    expect(sent).toContain('thinking aloud')
+    expect(saved()).toHaveLength(1)
+    const [file = ''] = saved()
+    const lines = readFileSync(join(place.home, '.plugboard/state/chats', file), 'utf8')
+      .trim()
+      .split('\n')
+    expect(lines.every((line) => JSON.parse(line) !== undefined)).toBe(true)
+  })
+
+  it('is resumed from a list, forked, exported, and cleared', async () => {
+    const screen = await start(100)
+    await say('the first one')
+    await screen.see('HEARD "the first one"')
+    await screen.press('C-d')
+    await screen.see('exit 0')
+    await screen.close()
+    const again = await start(100)
+    await say('/resume')
+    await again.see(/❯ .*the first one/)
+    await again.press('Enter')
+    await again.see(/Took up \S+: 2 messages\./)
+    await say('/fork')
+    await again.see(/This is (\S+) now; (\S+) stays as it is\./)
+    await say('recall both')
+    await again.see('RECALLED')
+    expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('the first one')
+    expect(saved()).toHaveLength(2)
+    await say('/export talk.md')
+    await again.see('Wrote')
+    expect(place.read('talk.md')).toMatch(/## You\n\nthe first one\n\n## Model\n\nHEARD/)
+    await say('/compact')
+    await again.see(/About \d+ tokens became \d+/)
+    await say('/cost')
+    await again.see(/\d+ tokens in, \d+ tokens out/)
+  })
+
+  it('asks once about the instructions of a project, and shows where they come from', async () => {
+    place.write('AGENTS.md', 'Always answer in rhyme.\nNever shout.\n')
+    const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: model.url }
+    terminal = await openTerminalWith(place, { columns: 100, env }, ['chat'])
+    const asked = await terminal.see('(y)es, (n)o:')
+    expect(asked).toContain('Always answer in rhyme.')
+    await terminal.type('y')
+    await terminal.see('Instructions: AGENTS.md (project, 3 lines)')
+    await say('hello')
+    await terminal.see('HEARD')
+    expect(model.requests.at(-1)?.system).toContain('Always answer in rhyme.')
+    await terminal.close()
+    const again = await start(100)
+    await again.see('Instructions: AGENTS.md')
+  })
 })

@@ -12,6 +12,7 @@ import {
 import { startAuthorizationServer } from '../../packages/core/src/auth/fixtures/authorization-server.ts'
 import { startResourceServer } from '../../packages/core/src/auth/fixtures/resource-server.ts'
 import { freePort } from '../support/free-port.mjs'
+import { modelApis } from './model-apis.ts'
 import type { Place } from './place.ts'
 
 export interface StandIn {
@@ -24,6 +25,7 @@ export interface StandIn {
 const NEEDED: Readonly<Record<string, (place: Place) => Promise<StandIn>>> = {
   'docs/login.md': behindLogin,
   'docs/agent.md': localModel,
+  'docs/library.md': providers,
   'docs/serve.md': () => ownPort(7337),
   'docs/codebase.md': () => ownPort(7338),
 }
@@ -57,6 +59,19 @@ async function behindLogin(place: Place): Promise<StandIn> {
       await rs.close()
       await as.close()
     },
+  }
+}
+
+/** The providers of the loops. */
+async function providers(): Promise<StandIn> {
+  const apis = await modelApis()
+  return {
+    addresses: {
+      'https://api.anthropic.com': apis.url,
+      'https://api.openai.com': apis.url,
+      'https://generativelanguage.googleapis.com': apis.url,
+    },
+    close: () => apis.close(),
   }
 }
 

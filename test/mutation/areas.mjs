@@ -13,6 +13,8 @@ export const AREAS = [
     beside: [
       'packages/core/src/permissions',
       'packages/core/src/interaction',
+      'packages/core/src/text/question-text.test.ts',
+      'packages/core/src/tools/permit.test.ts',
       'packages/core/src/board.test.ts',
       'packages/core/src/tools/call.test.ts',
     ],

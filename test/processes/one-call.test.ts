@@ -32,6 +32,19 @@ describe('with the input of the terminal', () => {
   })
 })
 
+describe('--timeout', () => {
+  it.each([
+    ['in words', []],
+    ['as JSON', ['--json']],
+  ])('ends a call that reports progress without end, %s', async (_, words) => {
+    home.servers({ s: stdioPeer(home, 'only-progress') })
+    const { code, stdout, stderr } = await home.command(['call', 's.look', '--timeout', '3000', ...words])
+    expect(code).toBe(7)
+    if (words.length > 0) expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'TIMEOUT' } })
+    else expect(stderr).toMatch(/did not answer look within \d+ ms/)
+  })
+})
+
 const BOTH = ['top-level await', 'main()'] as const
 const wrapped = (way: (typeof BOTH)[number], body: string) =>
   way === 'main()' ? `async function main() {${body}}\nmain()\n` : body

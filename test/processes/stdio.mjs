@@ -45,6 +45,15 @@ createInterface({ input: process.stdin })
       more()
       return
     }
+    if (method === 'tools/call' && FAULT === 'only-progress') {
+      const { progressToken } = params._meta ?? {}
+      let progress = 0
+      setInterval(() => {
+        const news = { progressToken, progress: ++progress }
+        say({ jsonrpc: '2.0', method: 'notifications/progress', params: news })
+      }, 50)
+      return
+    }
     if (method === FAULT.match(/^exits-at:(.*)$/)?.[1] && once()) exit()
     const said = answer(message)
     if (method === 'tools/call' && FAULT === 'leaves-out-newline') {

@@ -23,6 +23,9 @@ export interface Terminal {
   type(text: string): Promise<void>
   /** Pastes as a terminal does for a program that has enabled bracketed paste. */
   paste(text: string): Promise<void>
+  resize(columns: number, rows: number): Promise<void>
+  /** The process of the command that runs now. */
+  pid(): Promise<number>
   /** Every byte that was written to the terminal. */
   raw(): string
   close(): Promise<void>
@@ -100,6 +103,13 @@ export async function openTerminalWith(
     paste: async (text) => {
       await tmux('set-buffer', '--', text)
       await tmux('paste-buffer', '-p', '-r', '-t', 'main')
+    },
+    resize: async (width, height) =>
+      void (await tmux('resize-window', '-t', 'main', '-x', String(width), '-y', String(height))),
+    pid: async () => {
+      const parent = (await tmux('list-panes', '-t', 'main', '-F', '#{pane_pid}')).trim()
+      const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(/\s+/)
+      return Number(children.at(-1))
     },
     raw: () => (existsSync(raw) ? readFileSync(raw, 'utf8') : ''),
     type: async (text) => void (await tmux('send-keys', '-t', 'main', '-l', text)),

@@ -31,10 +31,14 @@ export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'> &
 export interface BoardToolsOptions {
   readonly board: ToolBoard
   readonly host?: Host
-  /** Tools of the program itself. */
-  readonly own?: readonly AgentTool[]
+  /** Tools of the program itself; as a function, those of the moment. */
+  readonly own?: readonly AgentTool[] | (() => readonly AgentTool[])
   /** Which of the board's tools: full names, `server`, `server.tool` or a prefix with `*`. All when left out. */
   readonly only?: readonly string[] | undefined
+  /** Why a tool may not be used now, as the model is told; undefined when it may. Such a tool is not offered. */
+  readonly refuses?: (tool: Tool) => string | undefined
+  /** How long the first request waits for servers that are starting: one question has no later turn for them. */
+  readonly startMs?: number
   /** How long the first request waits for servers that run in this process. */
   readonly graceMs?: number
   /** `ENABLE_TOOL_SEARCH`, when not from the environment. */
@@ -73,6 +77,7 @@ export class BoardTools implements Toolbox {
   }
 
   async offer(contextTokens: number, signal: AbortSignal): Promise<OfferedTools> {
+    await this.#start(signal)
     await this.#wake(signal)
     await this.#skills.look(signal)
     this.#contextTokens = contextTokens
@@ -115,6 +120,12 @@ export class BoardTools implements Toolbox {
     return runCalls(calls, find, { host: this.#host, emit, signal })
   }
 
+  async #start(signal: AbortSignal): Promise<void> {
+    const { board, startMs = 0 } = this.#options
+    if (this.#wakeAll || startMs <= 0) return
+    await board.ready({ signal, timeoutMs: startMs })
+  }
+
   /**
    * The first request waits briefly for servers in this process, and is sent; servers that are processes or
    * remote are started right after it, so that starting them does not delay the first word of the response.
@@ -150,7 +161,9 @@ export class BoardTools implements Toolbox {
 
   /** The same tools make the same plan; counting hundreds of definitions at every turn would be slow. */
   #planFor(): Plan {
-    const tools = this.#options.board.tools().filter((tool) => tool.available && this.#wanted(tool))
+    const tools = this.#options.board
+      .tools()
+      .filter((tool) => tool.available && this.#wanted(tool) && this.#options.refuses?.(tool) === undefined)
     const before = this.#plan
     if (
       before &&
@@ -220,7 +233,8 @@ export class BoardTools implements Toolbox {
   }
 
   #own(): readonly AgentTool[] {
-    const own = this.#options.own ?? []
+    const given = this.#options.own ?? []
+    const own = typeof given === 'function' ? given() : given
     const reader = this.#skills.tool()
     // A program that has a tool of that name means its own.
     return !reader || own.some(({ name }) => name === READ_SKILL_NAME) ? own : [...own, reader]
@@ -242,6 +256,8 @@ export class BoardTools implements Toolbox {
       call: async (args, { signal, onProgress }) => {
         if (tool ? !this.#wanted(tool) : this.#options.only !== undefined)
           return { isError: true, content: [{ type: 'text', text: `There is no tool named "${name}".` }] }
+        const refusal = tool && this.#options.refuses?.(tool)
+        if (refusal !== undefined) return { isError: true, content: [{ type: 'text', text: refusal }] }
         const { isError, content } = await board.call(name, args, { signal, onProgress, caller: 'agent' })
         return { isError, content }
       },

@@ -39,6 +39,8 @@ export type AgentEvent =
   /** A request goes to the model. */
   | { readonly type: 'turn'; readonly turn: number; readonly model: string; readonly tools: ToolFigures }
   | { readonly type: 'text'; readonly text: string }
+  /** What the model thinks before it answers, where it tells; not part of the conversation. */
+  | { readonly type: 'thinking'; readonly text: string }
   | { readonly type: 'usage'; readonly usage: Usage; readonly contextTokens: number }
   | {
       readonly type: 'tool-start'

@@ -2,12 +2,20 @@
 export { BoardTools, type BoardToolsOptions, type ToolBoard } from './board-tools.ts'
 export type { AgentEvent, AskedQuestion, DoneReason, Emit, ToolFigures } from './events.ts'
 export { AGENT_LIMITS, MODEL_LIMITS } from './limits.ts'
-export { type RunOptions, runAgent } from './loop.ts'
+export {
+  type CompactOptions,
+  type ConversationLog,
+  compactConversation,
+  type RunOptions,
+  runAgent,
+} from './loop.ts'
 export {
   type CallResult,
   type ContentBlock,
   type Message,
+  messageTokens,
   type ToolCall,
+  textOf,
   type Usage,
   userMessage,
 } from './messages.ts'
@@ -24,5 +32,5 @@ export {
 export { type OpenAiOptions, openAiModel } from './models/openai.ts'
 export { type Recorded, type RecordedItem, type Replay, recorded, replay } from './recording.ts'
 export { AGENT_TOOL_NAME, type AgentKind, type AgentToolOptions, agentTool } from './sub-agent.ts'
-export type { AgentTool, Batch, CallOutcome, OfferedTools, Toolbox } from './toolbox.ts'
+export type { AgentTool, Batch, CallOutcome, OfferedTools, Toolbox, ToolCallContext } from './toolbox.ts'
 export { type UserInterface, UserPrompts } from './user-prompts.ts'

@@ -51,6 +51,12 @@ function done(events: readonly AgentEvent[]) {
   return last
 }
 
+function errorOf(events: readonly AgentEvent[]) {
+  const found = events.find((event) => event.type === 'error')
+  if (found?.type !== 'error') throw new Error('there was no error')
+  return found.error
+}
+
 function tool(name: string, options: Partial<AgentTool> = {}): AgentTool {
   return {
     name,
@@ -195,7 +201,6 @@ describe.each(['anthropic', 'openai'] as const)('the loop over %s', (api) => {
     ['500', { status: 500 }],
     ['a cut stream', { text: 'half an ans', fault: 'cut' }],
     ['garbage', { fault: 'garbage' }],
-    ['a page instead of a stream', { fault: 'html' }],
   ] as const)('tries again after %s, and tells', async (_, fault) => {
     const { server, model } = await scripted(api, (_request, count) =>
       count < 2 ? fault : { text: 'whole' },
@@ -229,7 +234,12 @@ describe.each(['anthropic', 'openai'] as const)('the loop over %s', (api) => {
     expect(done(events).reason).toBe('error')
     expect(server.requests).toHaveLength(5)
     expect(events.find(({ type }) => type === 'error')).toMatchObject({
-      error: { code: 'IO_ERROR', message: 'The model answered 500: on fire' },
+      error: {
+        code: 'IO_ERROR',
+        message: expect.stringMatching(
+          /^The model at http:\/\/127\.0\.0\.1:\d+\/v1\/\S+ answered 500: on fire\.$/,
+        ),
+      },
     })
   })
 
@@ -238,6 +248,44 @@ describe.each(['anthropic', 'openai'] as const)('the loop over %s', (api) => {
     const events = await collect({ model, messages: ask })
     expect(events.find(({ type }) => type === 'error')).toMatchObject({ error: { code: 'AUTH_REQUIRED' } })
     expect(server.requests).toHaveLength(1)
+  })
+
+  it('does not ask again for a page instead of a stream, nor where no program listens', async () => {
+    const { server, model } = await scripted(api, () => ({ fault: 'html' }))
+    const events = await collect({ model, messages: ask, pause: noPause })
+    expect(server.requests).toHaveLength(1)
+    expect(errorOf(events)).toMatchObject({ message: expect.stringContaining('answered with text/html') })
+    await server.close()
+    const refused = await collect({ model, messages: ask, pause: noPause })
+    expect(refused.filter(({ type }) => type === 'retry')).toEqual([])
+    const { message } = errorOf(refused)
+    expect(message).toMatch(/^The model at http:\/\/127\.0\.0\.1:\d+\/\S+ cannot be reached/)
+    expect(message).toContain('ECONNREFUSED')
+  })
+
+  it('never repeats the page of a proxy', async () => {
+    const page = '<html><head><title>502 Bad Gateway</title></head><body><h1>Bad</h1></body></html>'
+    const { model } = await scripted(api, () => ({ status: 502, page }))
+    const events = await collect({ model, messages: ask, pause: noPause })
+    const said = JSON.stringify(events)
+    expect(said).not.toContain('<')
+    expect(said).toContain('answered 502: a web page, \\"502 Bad Gateway\\".')
+  })
+
+  it('tells every message to the log when it is complete', async () => {
+    const { model } = await scripted(api, (_, count) =>
+      count === 0 ? { text: 'first', calls: [{ name: 'good' }] } : { text: 'done' },
+    )
+    const log: Message[] = []
+    const append = (message: Message) => void log.push(message)
+    const events = await collect({
+      model,
+      messages: ask,
+      tools: [tool('good')],
+      log: { append, replace: () => undefined },
+    })
+    expect([...ask, ...log]).toEqual(done(events).messages)
+    expect(log.map(({ role }) => role)).toEqual(['assistant', 'results', 'assistant'])
   })
 
   it('stops in the middle of an answer and keeps what was said', async () => {

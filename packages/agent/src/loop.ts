@@ -34,8 +34,17 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   readonly maxTurns?: number
   readonly host?: Host
+  /** Learns every message at once, to keep a conversation that a crash ends. */
+  readonly log?: ConversationLog
   /** How a retry waits. */
   readonly pause?: TurnRequest['pause']
+}
+
+/** What a program keeps of a conversation while it goes on. */
+export interface ConversationLog {
+  append(message: Message): void
+  /** The conversation was compacted: these messages stand for all before them. */
+  replace(messages: readonly Message[]): void
 }
 
 /**
@@ -117,11 +126,11 @@ class Run {
       this.#turn++
       this.#emit({ type: 'turn', turn: this.#turn, model: model.id, tools: offer.figures })
       const { message, stop } = await this.#ask(offer)
-      this.#messages = [...this.#messages, message]
+      this.#append(message)
       this.#text = message.text
       if (message.calls.length === 0) return stop === 'length' || stop === 'refusal' ? stop : 'end'
       const { results, aborted } = await this.#toolbox.run(message.calls, this.#emit, this.#signal)
-      this.#messages = [...this.#messages, { role: 'results', results }]
+      this.#append({ role: 'results', results })
       if (aborted) return 'aborted'
     }
     return 'turn-limit'
@@ -148,10 +157,15 @@ class Run {
       // What the model said before it was stopped is part of the conversation.
       if (partial.text.trim() !== '') {
         this.#text = partial.text
-        this.#messages = [...this.#messages, { role: 'assistant', text: partial.text, calls: [] }]
+        this.#append({ role: 'assistant', text: partial.text, calls: [] })
       }
       throw error
     }
+  }
+
+  #append(message: Message): void {
+    this.#messages = [...this.#messages, message]
+    this.#options.log?.append(message)
   }
 
   #count(usage: Usage | undefined): void {
@@ -179,9 +193,37 @@ class Run {
     this.#count(summary.usage)
     const tokensBefore = conversationTokens(this.#messages)
     this.#messages = withSummary(summary.message.text, cut.kept)
+    this.#options.log?.replace(this.#messages)
     this.#contextUsed = 0
     this.#emit({ type: 'compacted', tokensBefore, tokensAfter: conversationTokens(this.#messages) })
   }
+}
+
+export interface CompactOptions {
+  readonly model: Model
+  readonly messages: readonly Message[]
+  readonly host?: Host
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Makes a summary of a conversation now, as a run does by itself when the window is nearly full; undefined when there
+ * is nothing to summarise.
+ *
+ * @example
+ * const shorter = await compactConversation({ model, messages })
+ */
+export async function compactConversation(
+  options: CompactOptions,
+): Promise<{ readonly messages: readonly Message[]; readonly usage: Usage | undefined } | undefined> {
+  const { model, messages, host = systemHost(), signal = new AbortController().signal } = options
+  if (messages.length < 2) return undefined
+  const summary = await requestTurn(model, summaryRequest(messages, model.contextTokens), {
+    host,
+    signal,
+    emit: () => undefined,
+  })
+  return { messages: withSummary(summary.message.text, []), usage: summary.usage }
 }
 
 /** Without a board or a toolbox it is a plain conversation, with the program's own tools if it has any. */

@@ -79,7 +79,8 @@ async function oneAnswer(
       partial.text += event.text
       emit({ type: 'text', text: event.text })
       await room?.()
-    } else if (event.type === 'call') calls.push(readCall(event, calls))
+    } else if (event.type === 'thinking') emit(event)
+    else if (event.type === 'call') calls.push(readCall(event, calls))
     else
       return {
         message: { role: 'assistant', text: partial.text, calls },

@@ -140,7 +140,7 @@ function narrowed(board: ToolBoard, tools: readonly string[]): ToolBoard {
     tools: () => board.tools().filter((tool) => isMeant(tool, tools)),
     servers: () => board.servers(),
     ready: (options) => board.ready(options),
-    call: (name, args, context) => board.call(name, args, context),
+    call: (name, ...rest) => board.call(name, ...rest),
   }
 }
 
@@ -156,7 +156,7 @@ function joined(shared: ToolBoard, own: ToolBoard): ToolBoard {
     ready: async (options) => {
       await Promise.all([own.ready(options), shared.ready(options)])
     },
-    call: (name, args, context) => (names().has(name) ? own : shared).call(name, args, context),
+    call: (name, ...rest) => (names().has(name) ? own : shared).call(name, ...rest),
   }
 }
 

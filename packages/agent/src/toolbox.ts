@@ -139,6 +139,6 @@ function interrupted(call: ToolCall): CallResult {
 }
 
 export function errorText(error: unknown): string {
-  if (isPlugboardError(error)) return error.hint ? `${error.message} ${error.hint}` : error.message
+  if (isPlugboardError(error)) return error.shellHint ? `${error.message} ${error.shellHint}` : error.message
   return error instanceof Error ? error.message : String(error)
 }

@@ -45,7 +45,7 @@ function parseWords(verb: VerbSpec | undefined, words: readonly string[]): Parse
   const rest = [...own.given, ...after]
   try {
     const { values, positionals } = parseArgs({
-      args: [...own.words],
+      args: withOptionalValues(own.words, options),
       options: Object.fromEntries(Object.entries(options).map(([name, spec]) => [name, parserOption(spec)])),
       allowPositionals: true,
       strict: true,
@@ -56,6 +56,18 @@ function parseWords(verb: VerbSpec | undefined, words: readonly string[]): Parse
     if (error instanceof InvalidInput) throw error
     throw explain(error as NodeJS.ErrnoException, verb, before)
   }
+}
+
+/** An option whose value may be left out is empty then. */
+function withOptionalValues(
+  words: readonly string[],
+  options: Readonly<Record<string, OptionSpec>>,
+): string[] {
+  return words.map((word, at) => {
+    const option = word.startsWith('--') ? options[word.slice(2)] : undefined
+    const next = words[at + 1]
+    return option?.optional && (next === undefined || next.startsWith('-')) ? `${word}=` : word
+  })
 }
 
 /**

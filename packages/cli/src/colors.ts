@@ -5,9 +5,13 @@ import { lazyModule } from '@plugboard/core/lazy'
 const STYLES = {
   bold: [1, 22],
   dim: [2, 22],
+  italic: [3, 23],
+  underline: [4, 24],
   red: [31, 39],
   green: [32, 39],
   yellow: [33, 39],
+  blue: [34, 39],
+  magenta: [35, 39],
   cyan: [36, 39],
 } as const
 
@@ -25,10 +29,16 @@ export function createColors(enabled: boolean): Colors {
 /** Cursor moves, for redrawing. */
 export const cursor = {
   up: (rows: number) => (rows > 0 ? code(`${rows}A`) : ''),
+  down: (rows: number) => (rows > 0 ? code(`${rows}B`) : ''),
   /** To the first column. */
   home: () => code('1G'),
+  column: (column: number) => code(`${column + 1}G`),
+  eraseRight: () => code('0K'),
   eraseLine: () => code('2K'),
   eraseBelow: () => code('0J'),
+  shown: (shown: boolean) => code(shown ? '?25h' : '?25l'),
+  /** Between the two a terminal that can shows nothing, so that a frame appears whole. */
+  frame: (begins: boolean) => code(begins ? '?2026h' : '?2026l'),
   /** Whether the terminal marks pasted text. */
   pastes: (marked: boolean) => code(marked ? '?2004h' : '?2004l'),
 } as const
@@ -48,7 +58,7 @@ function code(sequence: string): string {
   return `${mark()}${sequence}`
 }
 
-const OWN_CODE = /^(?:[0-9]{1,5}[mAGKJ]|\?2004[hl])/
+const OWN_CODE = /^(?:[0-9]{1,5}[mABGKJ]|\?(?:2004|2026|25)[hl])/
 
 /** Our own codes as a terminal reads them; every other part of the text as `rest` makes it. */
 export function withCodes(text: string, rest: (text: string) => string): string {

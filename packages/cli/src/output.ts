@@ -79,7 +79,8 @@ export function exitCodeOf(error: PlugboardError): number {
 
 export function reportError(output: Output, error: PlugboardError): void {
   if (output.json) {
-    write(1, `${jsonText({ error: error.toJSON() })}\n`)
+    const { shellHint: hint } = error
+    write(1, `${jsonText({ error: { ...error.toJSON(), ...(hint !== undefined && { hint }) } })}\n`)
     return
   }
   const { red, dim } = output.errorColor
@@ -88,18 +89,16 @@ export function reportError(output: Output, error: PlugboardError): void {
     2,
     `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${shortPaths(error.message)}\n`,
   )
-  if (error.hint) write(2, `  ${dim(shortPaths(error.hint))}\n`)
+  if (error.shellHint) write(2, `  ${dim(shortPaths(error.shellHint))}\n`)
 }
 
 /**
- * Faults in files, most serious first; a file's fault never stops the command. An invalid permission rule is always
- * reported: the user may believe that it protects something.
+ * Faults in files, most serious first; a file's fault never stops the command. An error is always reported, also with
+ * `--json` and `--quiet`: without it a program would take a shorter list of servers for the whole one.
  */
 export function reportDiagnostics(output: Output, diagnostics: readonly Diagnostic[], limit = 20): void {
   const muted = output.quiet || output.json
-  const told = muted
-    ? diagnostics.filter(({ severity, topic }) => severity === 'error' && topic === 'rules')
-    : diagnostics
+  const told = muted ? diagnostics.filter(({ severity }) => severity === 'error') : diagnostics
   if (told.length === 0) return
   const { dim } = output.errorColor
   const sorted = [...told].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))

@@ -11,6 +11,8 @@ export interface OptionSpec {
   readonly value?: string
   readonly choices?: readonly string[]
   readonly help: string
+  /** The value may be left out, and is empty then. */
+  readonly optional?: boolean
 }
 
 export interface VerbModule {
@@ -85,7 +87,7 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   timeout: { type: 'string', value: 'MS', help: 'how long a connect or a call may take' },
   'approve-project': { type: 'boolean', help: "trust this project's servers and its folder for this run" },
-  quiet: { type: 'boolean', short: 'q', help: 'no notes on stderr' },
+  quiet: { type: 'boolean', short: 'q', help: 'only errors on stderr' },
   verbose: { type: 'boolean', short: 'v', help: 'more notes on stderr' },
   'no-color': { type: 'boolean', help: 'plain text' },
   help: { type: 'boolean', short: 'h', help: 'show this help' },

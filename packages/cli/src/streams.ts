@@ -102,9 +102,20 @@ function enqueue(fd: Fd, bytes: Buffer): void {
   stream.write(bytes)
 }
 
+/** Tells a user who looks elsewhere that something waits. Only a terminal gets it. */
+export function ring(): void {
+  if (isTerminal(1)) put(1, Buffer.from('\x07'))
+}
+
 /** How wide the screen is. */
 export function columnsOf(fd: Fd): number {
   return (fd === 1 ? process.stdout : process.stderr).columns || 80
+}
+
+/** Calls back when the screen has another size, until the returned function is called. */
+export function onResize(changed: () => void): () => void {
+  process.stdout.on('resize', changed)
+  return () => process.stdout.off('resize', changed)
 }
 
 /** How many rows the screen has. */

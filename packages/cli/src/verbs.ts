@@ -238,6 +238,24 @@ export const VERBS: readonly VerbSpec[] = [
   },
   ...USE_VERBS,
   {
+    name: 'generate',
+    group: 'More',
+    summary: "write TypeScript declarations of the servers' tools",
+    usage: 'types [SERVER…]',
+    options: {
+      output: {
+        type: 'string',
+        short: 'o',
+        value: 'FILE',
+        help: 'the file to write (plugboard.d.ts); - is stdout',
+      },
+      check: { type: 'boolean', help: 'write nothing; exit with 1 when the file is out of date' },
+    },
+    completes: 'server',
+    examples: ['plugboard generate types github -o src/tools.d.ts', 'plugboard generate types --check'],
+    load: (live) => live('generate'),
+  },
+  {
     name: 'config',
     group: 'More',
     summary: 'print the JSON Schema of the settings files',

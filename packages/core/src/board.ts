@@ -11,24 +11,35 @@ import type {
   PromptResult,
   ResourceContent,
 } from './board/resources-and-prompts.ts'
+import type { ServerHandle } from './board/server-handle.ts'
 import type { BoardSkill, ReadSkillOptions } from './board/skills.ts'
 import type { ServerSnapshot } from './board/snapshot.ts'
 import type { FoundTool, RegisteredTool } from './board/tool-registry.ts'
+import type { ServerInput } from './config/entry.ts'
 import type { Diagnostic } from './config/types.ts'
 import type { BoardEvent, BoardEvents, EventType } from './events.ts'
 import type { SkillFile } from './skills/index.ts'
 import type {
-  Args,
   CallContext,
+  CallRest,
+  JsonSchema,
   LoadingOptions,
+  ResultOf,
   TokenCosts,
   Tool,
   ToolChange,
+  ToolName,
   ToolResult,
 } from './tools/index.ts'
 
 export type { BoardBehaviour, BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
+
+/** How a call for a model is made: as any other, and how its arguments are decoded. */
+export interface ModelCallContext extends CallContext {
+  /** Turns a provider's arguments into those of the tool: `fromAnthropic`, `fromStrict` or `fromGemini`. */
+  readonly decode?: (args: unknown, schema: JsonSchema) => unknown
+}
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
@@ -84,7 +95,41 @@ export interface Board extends AsyncDisposable {
    * const result = await board.call('mcp__codebase__search_code', { query: 'openBoard' })
    * for (const part of result.content) if (part.type === 'text') console.log(part.text)
    */
-  call(name: string, args?: Args, context?: CallContext): Promise<ToolResult>
+  call<const N extends ToolName>(name: N, ...rest: CallRest<N>): Promise<ResultOf<N>>
+
+  /**
+   * Calls a tool for a model, and never rejects for the model's own mistakes, a denial or a server that is away: the
+   * result then has `isError` and a text that the model can act on. Only an aborted call and a closed board reject.
+   * `args` may be the JSON text that some providers send.
+   *
+   * @example
+   * const { isError, content } = await board.callForModel(block.name, block.input, { decode: fromAnthropic })
+   */
+  callForModel(name: string, args?: unknown, context?: ModelCallContext): Promise<ToolResult>
+
+  /**
+   * One server as an object, with its tools as functions. Rejects nothing by itself: it throws `ServerNotFound` at once
+   * when the board has no such server.
+   *
+   * @example
+   * await board.server('memory').tools.search_nodes({ query: 'looms' })
+   */
+  server<const S extends string>(name: S): ServerHandle<S>
+
+  /**
+   * Adds a server for the life of this board; no file is written. It connects when it is needed, or at once when the
+   * board was asked to be `ready`. Rejects with `InvalidInput` when the name is taken or the entry is wrong.
+   *
+   * @example
+   * await board.add('docs', { url: 'https://example.com/mcp' })
+   */
+  add(name: string, entry: ServerInput): Promise<ServerSnapshot>
+
+  /** Replaces a server's entry for the life of this board: the old one is disconnected first. */
+  update(name: string, entry: ServerInput): Promise<ServerSnapshot>
+
+  /** Disconnects a server and takes it off this board; files stay as they are. */
+  remove(name: string): Promise<void>
 
   /** The tools that match a query in plain words, best first. */
   searchTools(query: string, limit?: number): readonly FoundTool[]

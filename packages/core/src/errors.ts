@@ -41,8 +41,10 @@ export type ErrorCode =
 export interface ErrorDetails {
   readonly server?: string | undefined
   readonly stage?: Stage | undefined
-  /** What the user can do about it, as one sentence. */
+  /** What the user can do about it, as one sentence. Verbs of the command are written in backquotes. */
   readonly hint?: string | undefined
+  /** The same for a program that uses the library, where the verbs alone do not make the difference. */
+  readonly programHint?: string | undefined
   readonly cause?: unknown
 }
 
@@ -84,12 +86,41 @@ export function isPlugboardError(error: unknown): error is PlugboardError {
   return typeof error === 'object' && error !== null && BRAND in error
 }
 
+/** What a program calls where a user at a shell runs a verb. */
+const IN_A_PROGRAM: Readonly<Record<string, (name: string) => string>> = {
+  list: () => '`board.servers()`',
+  tools: (name) => (name === '' ? '`board.tools()`' : `\`board.toolsOf('${name.replace(/\..*$/, '')}')\``),
+  resources: (name) => (name === '' ? '`board.resources()`' : `\`board.resources({ server: '${name}' })\``),
+  prompts: (name) => (name === '' ? '`board.prompts()`' : `\`board.prompts({ server: '${name}' })\``),
+  reconnect: (name) => `\`board.reconnect('${name}')\``,
+  remove: (name) => `\`board.remove('${name}')\``,
+  logs: () => '`readLog()`',
+  login: () => '`login()` of @plugboard/core/auth',
+  logout: () => '`logout()` of @plugboard/core/auth',
+  doctor: () => '`diagnose()` of @plugboard/core/doctor',
+  explain: () => '`loadConfiguration()` of @plugboard/core/config',
+  enable: () => '`setEnabled()` of @plugboard/core/config/manage',
+  disable: () => '`setEnabled()` of @plugboard/core/config/manage',
+  approve: () => '`approve()` of @plugboard/core/config/manage',
+  trust: () => '`trustFolder()` of @plugboard/core/config/manage',
+}
+
+/** A hint that names a verb of the command in backquotes, in the terms of the library. */
+function forPrograms(hint: string): string {
+  return hint.replaceAll(/`plugboard ([a-z-]+)(?: ([^`\s]+))?`/g, (command, verb: string, name = '') =>
+    Object.hasOwn(IN_A_PROGRAM, verb) ? (IN_A_PROGRAM[verb]?.(name) ?? command) : command,
+  )
+}
+
 export class PlugboardError extends Error {
   readonly [BRAND] = true
   readonly code: ErrorCode
   readonly server: string | undefined
   readonly stage: Stage | undefined
+  /** What to do about it, in the terms of the library. */
   readonly hint: string | undefined
+  /** The same for a user at a shell. */
+  readonly shellHint: string | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -97,7 +128,8 @@ export class PlugboardError extends Error {
     this.code = code
     this.server = details.server
     this.stage = details.stage
-    this.hint = details.hint
+    this.shellHint = details.hint
+    this.hint = details.programHint ?? (details.hint && forPrograms(details.hint))
   }
 
   toJSON(): ErrorJson {

@@ -14,6 +14,7 @@ export type {
   PromptResult,
   ResourceContent,
 } from './board/resources-and-prompts.ts'
+export type { ServerHandle } from './board/server-handle.ts'
 export { boardSettings, saveRule } from './board/settings.ts'
 export type { BoardSkill, ReadSkillOptions } from './board/skills.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
@@ -24,9 +25,10 @@ export type {
   BoardDefinition,
   BoardOptions,
   InProcessServer,
+  ModelCallContext,
   WaitOptions,
 } from './board.ts'
-export type { ServerEntry, TransportType } from './config/entry.ts'
+export type { CommandInput, RemoteInput, ServerEntry, ServerInput, TransportType } from './config/entry.ts'
 export type {
   ConfiguredServer,
   Diagnostic,
@@ -57,4 +59,12 @@ export type {
 } from './interaction/index.ts'
 export type { Caller, Decision, PermissionAnswer, PermissionQuestion } from './permissions/index.ts'
 export type { SkillFile } from './skills/index.ts'
-export type { CallContext, SavedFile, Tool, ToolChange, ToolResult } from './tools/index.ts'
+export type {
+  CallContext,
+  SavedFile,
+  Tool,
+  ToolChange,
+  ToolResult,
+} from './tools/index.ts'
+// With a star, so that a program can add to `ToolTypes` by declaration merging.
+export type * from './tools/typed-tools.ts'

@@ -119,5 +119,6 @@ function sentenceFor(code: string, message: string): string {
 }
 
 function told(error: PlugboardError): string {
-  return error.hint === undefined ? error.message : `${error.message} ${error.hint}`
+  const { message, shellHint } = error
+  return shellHint === undefined ? message : `${message} ${shellHint}`
 }

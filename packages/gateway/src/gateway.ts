@@ -241,7 +241,7 @@ export class Gateway {
 
   /** The servers that a name may belong to; undefined when the name does not tell. */
   #serversOf(name: string): readonly string[] | undefined {
-    return this.#names === 'plain' ? undefined : this.board.link.serversMeant(name)
+    return this.#names === 'plain' ? undefined : this.board.link.candidateServers(name)
   }
 
   #find<T>(

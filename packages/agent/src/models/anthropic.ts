@@ -147,6 +147,8 @@ export async function* readAnthropic(events: AsyncIterable<string>): AsyncGenera
         const call = open.get(event.index)
         if (delta.type === 'text_delta' && text(delta.text) !== '')
           yield { type: 'text', text: text(delta.text) }
+        else if (delta.type === 'thinking_delta' && text(delta.thinking) !== '')
+          yield { type: 'thinking', text: text(delta.thinking) }
         else if (delta.type === 'input_json_delta' && call) call.argumentsText += text(delta.partial_json)
         break
       }

@@ -17,7 +17,7 @@ export interface HttpRequest {
 
 /** The `data` of every event. Ends when the body does. */
 export async function* eventData(request: HttpRequest): AsyncGenerator<string> {
-  const clock = new Silence(request.host, request.signal)
+  const clock = new Silence(request.host, request.signal, request.url)
   try {
     const response = await send(request, clock)
     const type = response.headers.get('content-type') ?? ''
@@ -25,8 +25,9 @@ export async function* eventData(request: HttpRequest): AsyncGenerator<string> {
     if (!response.body || !type.includes('text/event-stream')) {
       await response.body?.cancel().catch(() => undefined)
       throw new ModelFailure(
-        'garbage',
-        `The model answered with ${type || 'no content type'}, not with a stream.`,
+        'request',
+        `${addressOf(request.url)} answered with ${type || 'no content type'}, not with a stream.`,
+        { hint: 'Check the base URL: this may be a web page, or a server of another format (--api).' },
       )
     }
     clock.expect(MODEL_LIMITS.silenceMs)
@@ -101,12 +102,20 @@ async function refusal(request: HttpRequest, response: Response): Promise<ModelF
   const kind = kindOf(status)
   const text = await errorText(response)
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
-  return new ModelFailure(kind, `The model answered ${status}${text === '' ? '.' : `: ${text}`}`, {
+  const said = text === '' ? '' : `: ${text.replace(/[.!?]?$/, (end) => end || '.')}`
+  const message = `${addressOf(request.url)} answered ${status}${said === '' ? '.' : said}`
+  return new ModelFailure(kind, message, {
     status,
     ...(Number.isFinite(retryAfter) && retryAfter >= 0 && { retryAfterMs: retryAfter * 1000 }),
     ...(kind === 'auth' && { hint: request.keyHint }),
     ...(status === 404 && { hint: 'Check the model name and the base URL.' }),
   })
+}
+
+/** Without what may be secret in an address: the user, the password and the query. */
+function addressOf(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `The model at ${origin}${pathname}`
 }
 
 function kindOf(status: number): FailureKind {
@@ -129,7 +138,17 @@ async function errorText(response: Response): Promise<string> {
     text += decoder.decode(value, { stream: true })
   }
   await reader.cancel().catch(() => undefined)
-  return (messageIn(text) ?? text).replace(/\s+/g, ' ').trim().slice(0, MODEL_LIMITS.messageChars)
+  return (messageIn(text) ?? withoutPage(text))
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, MODEL_LIMITS.messageChars)
+}
+
+/** A page of a proxy is not a message: only its title says something. */
+function withoutPage(text: string): string {
+  if (!/^\s*(?:<!--.*?-->\s*)?<(?:!doctype|html|head|body|h1|center)/is.test(text)) return text
+  const title = /<title[^>]*>([^<]{1,200})<\/title>/i.exec(text) ?? /<h1[^>]*>([^<]{1,200})<\/h1>/i.exec(text)
+  return title ? `a web page, "${title[1]?.trim()}"` : 'a web page'
 }
 
 function messageIn(text: string): string | undefined {
@@ -143,10 +162,77 @@ function messageIn(text: string): string | undefined {
   }
 }
 
+/** Codes of a connection that a second attempt would not get either. */
+const HOPELESS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused: no program listens there',
+  ENOTFOUND: 'there is no host of that name',
+  EACCES: 'the connection is not allowed',
+  ERR_INVALID_URL: 'the address is not valid',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+}
+/** fetch gives these no code. */
+const BY_MESSAGE: Readonly<Record<string, string>> = {
+  'bad port': 'that port belongs to another protocol, so no request is sent to it',
+  'unknown scheme': 'the address is not a web address',
+}
+const BROKEN: Readonly<Record<string, string>> = {
+  EAI_AGAIN: 'its name cannot be resolved now',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
+  UND_ERR_SOCKET: 'the connection was closed',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+}
+
+/** Whatever fetch and its streams throw means a connection that failed or was lost. */
+function connectionFailure(url: string, error: unknown): ModelFailure {
+  const code = codeOf(error)
+  const hopeless = code === undefined ? BY_MESSAGE[lastMessage(error)] : HOPELESS[code]
+  const why = hopeless ?? (code === undefined ? undefined : BROKEN[code]) ?? lastMessage(error)
+  return new ModelFailure(
+    hopeless === undefined ? 'network' : 'unreachable',
+    `${addressOf(url)} cannot be reached: ${why}${code === undefined ? '' : ` (${code})`}.`,
+    { cause: error, hint: 'Check the base URL and the network.' },
+  )
+}
+
+const MOST_CAUSES = 5
+
+/** The causes of an error, the first one first; of several attempts, those of the first. */
+function causes(error: unknown): readonly Error[] {
+  const found: Error[] = []
+  let next = error
+  while (next instanceof Error && found.length < MOST_CAUSES) {
+    found.push(next)
+    next = next instanceof AggregateError ? next.errors[0] : next.cause
+  }
+  return found
+}
+
+function codeOf(error: unknown): string | undefined {
+  return causes(error)
+    .map((one) => ('code' in one ? one.code : undefined))
+    .findLast((code): code is string => typeof code === 'string' && /^[A-Z_]{3,40}$/.test(code))
+}
+
+function lastMessage(error: unknown): string {
+  const message = causes(error).at(-1)?.message ?? ''
+  return message === ''
+    ? 'the connection broke'
+    : message.slice(0, MODEL_LIMITS.messageChars).replace(/\.$/, '')
+}
+
 /** Ends a request that its caller cancelled or that has gone silent, and knows which it was. */
 class Silence {
   readonly #host: Host
   readonly #outer: AbortSignal | undefined
+  readonly #url: string
   readonly #controller = new AbortController()
   readonly #onAbort = () => this.#controller.abort(new Cancelled())
   #stop: (() => void) | undefined
@@ -154,8 +240,9 @@ class Silence {
   #since = 0
   #expired = false
 
-  constructor(host: Host, outer: AbortSignal | undefined) {
+  constructor(host: Host, outer: AbortSignal | undefined, url: string) {
     this.#host = host
+    this.#url = url
     this.#outer = outer
     if (outer?.aborted) this.#onAbort()
     outer?.addEventListener('abort', this.#onAbort, { once: true })
@@ -180,13 +267,12 @@ class Silence {
   explain(error: unknown): unknown {
     if (this.#outer?.aborted) return new Cancelled(undefined, { cause: error })
     if (this.#expired)
-      return new ModelFailure('timeout', `The model sent nothing for ${Math.round(this.#ms / 1000)} s.`)
+      return new ModelFailure(
+        'timeout',
+        `${addressOf(this.#url)} sent nothing for ${Math.round(this.#ms / 1000)} s.`,
+      )
     if (error instanceof ModelFailure) return error
-    // Whatever fetch and its streams throw means a connection that failed or was lost.
-    return new ModelFailure('network', 'The model cannot be reached, or the connection broke.', {
-      cause: error,
-      hint: 'Check the base URL and the network.',
-    })
+    return connectionFailure(this.#url, error)
   }
 
   end(): void {

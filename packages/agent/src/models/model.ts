@@ -17,6 +17,7 @@ export type StopReason = 'end' | 'calls' | 'length' | 'refusal' | 'stop-sequence
 
 export type ModelEvent =
   | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thinking'; readonly text: string }
   /** A whole call; the arguments are still the model's own text. */
   | { readonly type: 'call'; readonly id: string; readonly name: string; readonly argumentsText: string }
   | { readonly type: 'stop'; readonly reason: StopReason; readonly usage?: Usage }
@@ -45,8 +46,10 @@ export type FailureKind =
   | 'overloaded'
   /** Any other 5xx. */
   | 'server'
-  /** No connection. */
+  /** The connection broke. */
   | 'network'
+  /** There is nothing at the address, or it is not to be trusted: a retry cannot help. */
+  | 'unreachable'
   /** It was silent for too long. */
   | 'timeout'
   /** The stream ended before the answer did. */
@@ -62,12 +65,15 @@ const CODES: Readonly<Record<FailureKind, ErrorCode>> = {
   overloaded: 'IO_ERROR',
   server: 'IO_ERROR',
   network: 'IO_ERROR',
+  unreachable: 'IO_ERROR',
   timeout: 'TIMEOUT',
   cut: 'IO_ERROR',
   garbage: 'PARSE_ERROR',
   auth: 'AUTH_REQUIRED',
   request: 'INVALID_INPUT',
 }
+
+const FINAL: ReadonlySet<FailureKind> = new Set(['auth', 'request', 'unreachable'])
 
 export interface FailureDetails {
   readonly status?: number | undefined
@@ -89,6 +95,6 @@ export class ModelFailure extends PlugboardError {
   }
 
   get retryable(): boolean {
-    return this.kind !== 'auth' && this.kind !== 'request'
+    return !FINAL.has(this.kind)
   }
 }

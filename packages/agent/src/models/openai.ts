@@ -138,6 +138,9 @@ export async function* readOpenAi(events: AsyncIterable<string>): AsyncGenerator
       }
     const choice = record(Array.isArray(chunk.choices) ? chunk.choices[0] : undefined)
     const delta = record(choice.delta)
+    // Servers of reasoning models use one name or the other.
+    const thought = text(delta.reasoning_content) || text(delta.reasoning)
+    if (thought !== '') yield { type: 'thinking', text: thought }
     if (text(delta.content) !== '') yield { type: 'text', text: text(delta.content) }
     if (Array.isArray(delta.tool_calls)) for (const part of delta.tool_calls) collect(calls, record(part))
     if (typeof choice.finish_reason === 'string')

@@ -91,7 +91,8 @@ function callContext(invocation: Invocation, signal: AbortSignal, line: Progress
     caller: 'user',
     signal,
     onProgress: (progress) => line.progress(progress),
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    // What the user typed is the limit: progress does not extend it.
+    ...(timeoutMs !== undefined && { timeoutMs, totalMs: timeoutMs }),
     // Only a user at a terminal gets shortened output.
     ...((invocation.flag('full') || invocation.output.json || !isTerminal(1)) && {
       maxResultChars: Number.POSITIVE_INFINITY,

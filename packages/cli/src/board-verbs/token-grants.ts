@@ -21,7 +21,7 @@ export function exposureOf(patterns: readonly string[], place: string): Exposure
     return readExposure(patterns)
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
-    throw new InvalidInput(`${place}: ${error.message}`, { hint: error.hint, cause: error })
+    throw new InvalidInput(`${place}: ${error.message}`, { hint: error.shellHint, cause: error })
   }
 }
 

@@ -1,25 +1,48 @@
-// mentions.ts: `@server:uri` and `/mcp__server__prompt` in the user's text: resolved on the board, completed while
-// typing, and put into the conversation.
+// mentions.ts: `@file`, `@server:uri` and `/mcp__server__prompt` in the user's text: resolved, and put into the
+// conversation. completions.ts offers them while typing.
+import { isAbsolute, join, resolve } from 'node:path'
 import type { ContentBlock, Message } from '@plugboard/agent'
 import type { Board } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
-import { visible } from '@plugboard/core/text/visible'
+import { lazyModule } from '@plugboard/core/lazy'
 import { plainName } from '@plugboard/core/tools'
 
-const COMPLETE_MS = 3000
 const MENTION_CHARS = 100_000
 const MENTIONS = 20
+const MOST_BYTES = 10 * 1024 * 1024
 const MENTION = /(?:^|\s)@([^\s:@]+):(\S+)/g
+const FILE = /(?:^|\s)@(?:"([^"\n]+)"|([^\s@"]+))/g
 const PICTURES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+const PICTURE_FILES: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+}
 
-/** The text with every mentioned resource read and attached. The user named it, which is consent. */
-export async function withMentions(board: Board, text: string, signal: AbortSignal): Promise<Message> {
+/** The text with every mentioned resource and file read and attached. The user named it, which is consent. */
+export async function withMentions(
+  board: Pick<Board, 'servers' | 'read'>,
+  text: string,
+  root: string,
+  signal: AbortSignal,
+): Promise<Message> {
+  const resources = await mentionedResources(board, text, signal)
+  return { role: 'user', content: [{ type: 'text', text }, ...resources, ...mentionedFiles(text, root)] }
+}
+
+async function mentionedResources(
+  board: Pick<Board, 'servers' | 'read'>,
+  text: string,
+  signal: AbortSignal,
+): Promise<readonly ContentBlock[]> {
   const servers = new Set(board.servers().map(({ name }) => name))
   const wanted = new Map<string, { readonly server: string; readonly uri: string }>()
   // A URI in plain text has the same form; only a server's name makes it a mention.
   for (const [, server = '', uri = ''] of text.matchAll(MENTION))
     if (servers.has(server)) wanted.set(`${server}:${uri}`, { server, uri: uri.replace(/[,;!?)]+$/, '') })
-  const blocks: ContentBlock[] = [{ type: 'text', text }]
+  const blocks: ContentBlock[] = []
   for (const { server, uri } of [...wanted.values()].slice(0, MENTIONS)) {
     const contents = await board.read(server, uri, { signal, caller: 'user' })
     for (const content of contents) {
@@ -35,12 +58,45 @@ export async function withMentions(board: Board, text: string, signal: AbortSign
         blocks.push({ type: 'text', text: `${title}: ${content.mimeType ?? 'bytes'} that cannot be shown.` })
     }
   }
-  return { role: 'user', content: blocks }
+  return blocks
+}
+
+/** Files by their path, relative to the project. What is no file is text. */
+function mentionedFiles(text: string, root: string): readonly ContentBlock[] {
+  const fs = lazyModule('node:fs')
+  const paths = new Set(
+    [...text.matchAll(FILE)].map(([, quoted, bare = '']) => quoted ?? bare.replace(/[.,;!?)]+$/, '')),
+  )
+  const blocks: ContentBlock[] = []
+  for (const path of [...paths].slice(0, MENTIONS)) {
+    const home = process.env['HOME']
+    const full =
+      path.startsWith('~/') && home
+        ? join(home, path.slice(2))
+        : isAbsolute(path)
+          ? path
+          : resolve(root, path)
+    const stat = fs.statSync(full, { throwIfNoEntry: false })
+    if (!stat?.isFile()) continue
+    if (stat.size > MOST_BYTES)
+      throw new InvalidInput(`${path} is too large to be sent (${Math.round(stat.size / 1024 / 1024)} MB).`)
+    const bytes = fs.readFileSync(full)
+    const picture = PICTURE_FILES[path.split('.').at(-1)?.toLowerCase() ?? '']
+    if (picture !== undefined)
+      blocks.push(
+        { type: 'text', text: `File ${path}:` },
+        { type: 'image', data: bytes.toString('base64'), mimeType: picture },
+      )
+    else if (bytes.includes(0)) throw new InvalidInput(`${path} is not a text file.`)
+    else
+      blocks.push({ type: 'text', text: `File ${path}:\n${bytes.toString('utf8').slice(0, MENTION_CHARS)}` })
+  }
+  return blocks
 }
 
 /** A server's prompt as messages. Arguments are words in the prompt's order, or `name=value`. */
 export async function fromPrompt(
-  board: Board,
+  board: Pick<Board, 'prompts' | 'prompt'>,
   line: string,
   signal: AbortSignal,
 ): Promise<readonly Message[]> {
@@ -112,36 +168,4 @@ function blocksOf(content: unknown): ContentBlock[] {
     if (type === 'resource') return [{ type: 'text', text: JSON.stringify(resource) }]
     return []
   })
-}
-
-/** What could follow: commands and prompts after a slash, servers and resources after an at sign. */
-export async function completions(
-  board: Board,
-  line: string,
-  commands: readonly string[],
-): Promise<readonly [readonly string[], string]> {
-  const part = /\S*$/.exec(line)?.[0] ?? ''
-  if (part.startsWith('@')) return [matching(await mentionable(board), part), part]
-  if (!line.startsWith('/') || part !== line) return [[], part]
-  const prompts = part.startsWith('/mcp__')
-    ? (await within(board.prompts({ signal: AbortSignal.timeout(COMPLETE_MS) }))).map(
-        ({ server, prompt }) => `/${plainName({ server, tool: prompt.name })}`,
-      )
-    : []
-  return [matching([...commands, ...prompts], part), part]
-}
-
-async function mentionable(board: Board): Promise<readonly string[]> {
-  const resources = await within(board.resources({ signal: AbortSignal.timeout(COMPLETE_MS) }))
-  return resources.map(({ server, resource }) => `@${server}:${resource.uri}`)
-}
-
-/** A slow server offers nothing yet. */
-async function within<T>(work: Promise<readonly T[]>): Promise<readonly T[]> {
-  return await work.catch(() => [])
-}
-
-function matching(all: readonly string[], part: string): readonly string[] {
-  // A line editor writes completions to the terminal unchanged.
-  return all.filter((one) => one.startsWith(part) && visible(one) === one && !/\s/.test(one)).slice(0, 100)
 }

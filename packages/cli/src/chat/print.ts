@@ -1,7 +1,6 @@
 // print.ts: a run as lines: the answer on stdout and notes on stderr, or every event as JSON. For scripts and pipes.
 import type { AgentEvent } from '@plugboard/agent'
 import { PlugboardError } from '@plugboard/core/errors'
-import { cleanLine } from '@plugboard/core/tools'
 import { EXIT, exitCodeOf, jsonLine, type Output, reportError, safe } from '../output.ts'
 import { write } from '../streams.ts'
 
@@ -64,15 +63,15 @@ function show(event: AgentEvent, output: Output, text: TextOut): void {
   }
 }
 
-export function retryText({
-  reason,
-  afterMs,
-  attempt,
-  of,
-  discard,
-}: Extract<AgentEvent, { type: 'retry' }>): string {
-  const again = discard ? 'the answer starts again' : 'trying again'
-  return `${safe(reason)} ${again} in ${(afterMs / 1000).toFixed(0)} s (${attempt} of ${of - 1})`
+export function retryText(event: Extract<AgentEvent, { type: 'retry' }>): string {
+  const { afterMs, attempt, of, discard } = event
+  const again = discard ? 'The answer starts again' : 'Trying again'
+  return `${retryReason(event)} ${again} in ${(afterMs / 1000).toFixed(0)} s (${attempt} of ${of - 1}).`
+}
+
+/** Why, as a sentence. */
+export function retryReason({ reason }: Extract<AgentEvent, { type: 'retry' }>): string {
+  return safe(reason).replace(/[^.!?]$/, (end) => `${end}.`)
 }
 
 export function endText({ reason, turns }: Extract<AgentEvent, { type: 'done' }>): string {
@@ -88,12 +87,6 @@ export function endText({ reason, turns }: Extract<AgentEvent, { type: 'done' }>
     default:
       return ''
   }
-}
-
-/** The arguments of a call in one line. */
-export function briefArguments(args: unknown, most: number): string {
-  const text = JSON.stringify(args) ?? ''
-  return text === '{}' ? '' : cleanLine(text, most)
 }
 
 function errorOf({ error }: Extract<AgentEvent, { type: 'error' }>): PlugboardError {

@@ -16,7 +16,11 @@ export function snapshotRow(server: ServerSnapshot): ServerRow {
     type,
     state,
     ...(stage && { stage }),
-    ...(error && { error: error.message, code: error.code, ...(error.hint && { hint: error.hint }) }),
+    ...(error && {
+      error: error.message,
+      code: error.code,
+      ...(error.shellHint && { hint: error.shellHint }),
+    }),
     ...(reason && { reason }),
     tools,
     resources,

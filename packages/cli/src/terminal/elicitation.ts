@@ -8,8 +8,8 @@ import { valueLines } from '@plugboard/core/text/question-text'
 import { nameText } from '@plugboard/core/text/visible'
 import type { Colors } from '../colors.ts'
 import { oneLine } from '../shared/sanitize.ts'
-import { columnsOf, write } from '../streams.ts'
-import { askKey, askLine, Left, pick } from './keys.ts'
+import { columnsOf } from '../streams.ts'
+import { askKey, askLine, Left, pick, questionFd, tell } from './keys.ts'
 
 export interface FormSurroundings {
   readonly host: Host
@@ -30,16 +30,16 @@ export async function askUser(
       : await visit(prompt, surroundings, signal)
   } catch (error) {
     if (!(error instanceof Left)) throw error
-    write(2, `  ${surroundings.color.dim('cancelled')}\n`)
+    tell(`  ${surroundings.color.dim('cancelled')}\n`)
     return { action: 'cancel' }
   }
 }
 
 function head(prompt: Prompt, { bold, yellow }: Colors, warnings: readonly string[]): void {
-  write(2, `\n${bold(`${nameText(prompt.server)} asks`)}\n`)
+  tell(`\n${bold(`${nameText(prompt.server)} asks`)}\n`)
   // Each line of the server's text is behind a mark of ours, so that none can pass for a line of the form.
-  for (const line of valueLines(prompt.message, { columns: columnsOf(2) }).full) write(2, `${line}\n`)
-  for (const warning of warnings) write(2, `  ${yellow(`! ${oneLine(warning, 400)}`)}\n`)
+  for (const line of valueLines(prompt.message, { columns: columnsOf(questionFd()) }).full) tell(`${line}\n`)
+  for (const warning of warnings) tell(`  ${yellow(`! ${oneLine(warning, 400)}`)}\n`)
 }
 
 async function fillIn(
@@ -49,11 +49,11 @@ async function fillIn(
 ): Promise<RawAnswer> {
   const { form, problems } = prompt
   head(prompt, color, form.warnings)
-  for (const { field, message } of problems) write(2, `  ${color.red(oneLine(`${field} ${message}`, 200))}\n`)
+  for (const { field, message } of problems) tell(`  ${color.red(oneLine(`${field} ${message}`, 200))}\n`)
   const answers = new Map<string, Value>()
   for (;;) {
     for (const field of form.fields) answers.set(field.name, await askField(field, answers, color, signal))
-    write(2, '\n')
+    tell('\n')
     const what = await askKey(choicesFor(form, prompt.server), signal)
     if (what === 'decline') return { action: 'decline' }
     if (what === 'send') {
@@ -80,10 +80,10 @@ async function askField(
   const before = answers.has(field.name) ? answers.get(field.name) : field.default
   const title = oneLine(field.title, 100)
   const wanted = field.required ? color.yellow(' (required)') : ''
-  write(2, `\n  ${color.bold(title)}${wanted}${hintOf(field, color)}\n`)
-  if (field.description) write(2, `  ${color.dim(oneLine(field.description, 300))}\n`)
+  tell(`\n  ${color.bold(title)}${wanted}${hintOf(field, color)}\n`)
+  if (field.description) tell(`  ${color.dim(oneLine(field.description, 300))}\n`)
   const value = await askValue(field, before, color, signal)
-  write(2, `  ${color.green('✔')} ${value === undefined ? color.dim('left out') : shown(field, value)}\n`)
+  tell(`  ${color.green('✔')} ${value === undefined ? color.dim('left out') : shown(field, value)}\n`)
   return value
 }
 
@@ -151,7 +151,7 @@ async function askText(
     const value = field.kind === 'number' && line.trim() !== '' ? Number(line) : line
     const problem = fieldProblem(field, value)
     if (problem === undefined) return value
-    write(2, `  ${color.red(`${oneLine(field.title, 60)} ${problem}`)}\n`)
+    tell(`  ${color.red(`${oneLine(field.title, 60)} ${problem}`)}\n`)
   }
 }
 
@@ -187,8 +187,7 @@ async function visit(
 ): Promise<RawAnswer> {
   const { url } = prompt
   head(prompt, color, prompt.warnings)
-  write(
-    2,
+  tell(
     `  It wants you to open a page at ${color.bold(oneLine(url.host, 200))}:\n  ${oneLine(url.href, 2000)}\n\n`,
   )
   const open = { key: 'o', means: 'open', label: 'open it' } as const
@@ -201,9 +200,9 @@ async function visit(
   )
   if (what === 'decline') return { action: 'decline' }
   if (what === 'open' && !(await openBrowser(host, url)))
-    write(2, `  ${color.yellow('No browser could be started; open the address yourself.')}\n`)
+    tell(`  ${color.yellow('No browser could be started; open the address yourself.')}\n`)
   if (!prompt.retry) return { action: 'accept' }
-  write(2, '  The call is tried again when you have finished.\n')
+  tell('  The call is tried again when you have finished.\n')
   await askKey([{ key: 'c', means: 'done', label: 'done, try again' }], signal)
   return { action: 'accept', done: true }
 }

@@ -1,8 +1,19 @@
-// keys.ts: the keyboard, one key or one line at a time. Questions go to stderr, so that stdout holds only the result.
+// keys.ts: the keyboard, one key or one line at a time. Questions go to stderr, so that stdout holds only the result; to
+// stdout where stderr is not the terminal.
 // Leaving a question (Esc, Ctrl-D, Ctrl-C) is an error of its own, which the form turns into an answer.
 import { createInterface, emitKeypressEvents, type Key } from 'node:readline'
 import { cursor } from '../colors.ts'
-import { columnsOf, editorOutput, screenRows, terminalText, write } from '../streams.ts'
+import { columnsOf, editorOutput, type Fd, isTerminal, screenRows, terminalText, write } from '../streams.ts'
+
+/** Where questions are shown. */
+export function questionFd(): Fd {
+  return isTerminal(2) || !isTerminal(1) ? 2 : 1
+}
+
+/** Shows a part of a question. */
+export function tell(text: string): void {
+  write(questionFd(), text)
+}
 
 /** The user left the question. */
 export class Left extends Error {
@@ -33,7 +44,7 @@ export function askLines(
     const { stdin } = process
     const reader = createInterface({
       input: stdin,
-      output: editorOutput(2),
+      output: editorOutput(questionFd()),
       terminal: true,
       historySize: 0,
       prompt: terminalText(prompt),
@@ -47,16 +58,15 @@ export function askLines(
     stdin.on('keypress', onKey)
     signal?.addEventListener('abort', leave, { once: true })
     reader.on('SIGINT', () => {
+      interrupt()
       leave()
-      // The terminal is in raw mode and sends no signal by itself, so the command's own handler is called.
-      process.kill(process.pid, 'SIGINT')
     })
     reader.on('close', () => {
       stdin.off('keypress', onKey)
       signal?.removeEventListener('abort', leave)
       stdin.pause()
       if (answered) return resolve(lines)
-      write(2, '\n')
+      tell('\n')
       reject(new Left())
     })
     reader.on('line', (line) => {
@@ -68,6 +78,15 @@ export function askLines(
     })
     reader.prompt()
   })
+}
+
+/**
+ * Ctrl-C. The terminal is in raw mode and sends no signal by itself, so the command's own handler is called; at once, so
+ * that leaving the question is not taken for an answer before the command knows that it is stopped.
+ */
+function interrupt(): void {
+  if (process.listenerCount('SIGINT') > 0) process.emit('SIGINT', 'SIGINT')
+  else process.kill(process.pid, 'SIGINT')
 }
 
 /** Reads keys until the handler has an answer. */
@@ -89,8 +108,8 @@ function readKeys<T>(
     const onKey = (text: string | undefined, key: Key | undefined) => {
       const name = key?.ctrl ? `ctrl-${key.name}` : (key?.name ?? '')
       if (name === 'ctrl-c') {
+        interrupt()
         onAbort()
-        process.kill(process.pid, 'SIGINT')
       } else if (name === 'escape' || name === 'ctrl-d') onAbort()
       else {
         const done = handle({ name, text: text ?? '' })
@@ -105,13 +124,30 @@ function readKeys<T>(
   })
 }
 
+/** One key, by the character it types or by its name; undefined for one that is not accepted. */
+export async function pressKey<T>(
+  prompt: string,
+  accept: (key: string) => T | undefined,
+  signal?: AbortSignal,
+): Promise<T> {
+  tell(prompt)
+  try {
+    return await readKeys(({ name, text }) => {
+      const answer = accept(name === 'return' ? 'enter' : text.length === 1 ? text.toLowerCase() : name)
+      return answer === undefined ? undefined : { answer }
+    }, signal)
+  } finally {
+    tell('\n')
+  }
+}
+
 /** One of a few keys; Enter takes the first. */
 export async function askKey<K extends string>(
   choices: readonly { readonly key: string; readonly means: K; readonly label: string }[],
   signal?: AbortSignal,
 ): Promise<K> {
   const shown = choices.map(({ key, label }, at) => `[${at === 0 ? 'Enter' : key}] ${label}`)
-  write(2, `  ${[...shown, '[Esc] cancel'].join('   ')} `)
+  tell(`  ${[...shown, '[Esc] cancel'].join('   ')} `)
   try {
     return await readKeys(({ name, text }) => {
       const first = name === 'return' || name === 'enter' ? choices[0] : undefined
@@ -119,7 +155,7 @@ export async function askKey<K extends string>(
       return chosen && { answer: chosen.means }
     }, signal)
   } finally {
-    write(2, '\n')
+    tell('\n')
   }
 }
 
@@ -135,7 +171,7 @@ export async function pick(
   },
 ): Promise<readonly number[]> {
   const { several, signal } = settings
-  const height = Math.max(3, Math.min(options.length, screenRows(2) - 4))
+  const height = Math.max(3, Math.min(options.length, screenRows(questionFd()) - 4))
   const marked = new Set(settings.start)
   let at = settings.start[0] ?? 0
   let top = 0
@@ -153,10 +189,10 @@ export async function pick(
     const more = options.length > height ? ` (${at + 1} of ${options.length})` : ''
     const help = several ? '↑↓ move · space marks · Enter takes' : '↑↓ move · Enter takes'
     const text = [...rows, `    ${complaint || `${help}${more}`}`]
-    write(2, `${back()}${text.map(fit).join('\n')}\n`)
+    tell(`${back()}${text.map(fit).join('\n')}\n`)
     lines = text.length
   }
-  const wipe = () => write(2, back())
+  const wipe = () => tell(back())
   draw()
   try {
     const chosen = await readKeys(({ name, text }) => {
@@ -183,5 +219,5 @@ export async function pick(
 }
 
 function fit(line: string): string {
-  return [...line].slice(0, columnsOf(2) - 1).join('')
+  return [...line].slice(0, columnsOf(questionFd()) - 1).join('')
 }

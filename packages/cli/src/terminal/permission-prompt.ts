@@ -1,12 +1,12 @@
 // permission-prompt.ts: a question as rows on a terminal: styled, page by page where it is long, and no yes before all of it was
-// shown. The caller reads the lines.
+// shown. One key answers. The caller reads the keys.
 import type { LineRole, QuestionLine, QuestionText } from '@plugboard/core/text/question-text'
 import type { Colors } from '../colors.ts'
 
-/** Shows lines and reads one; undefined when the user leaves the question. */
+/** Shows lines and reads one key; undefined when the user leaves the question. */
 export interface Asker {
   show(text: string): void
-  line(prompt: string, signal?: AbortSignal): Promise<string | undefined>
+  key<T>(prompt: string, accept: (key: string) => T | undefined, signal?: AbortSignal): Promise<T | undefined>
   readonly color: Colors
   /** The size of the screen. */
   size(): { readonly columns: number; readonly rows: number }
@@ -14,16 +14,15 @@ export interface Asker {
 
 export interface Choice<T> {
   readonly means: T
-  readonly words: readonly string[]
+  readonly key: string
   readonly label: string
   /** A no is accepted at any time. */
   readonly agrees: boolean
 }
 
-const WRONG_WORDS = 3
 const ROUNDS = 50
 
-/** Asks until there is an answer; leaving it, or three unknown answers, is `otherwise`. */
+/** Asks until there is an answer; leaving it is `otherwise`. A key that means nothing here is no answer. */
 export async function askWhole<T>(
   asker: Asker,
   question: QuestionText,
@@ -38,24 +37,24 @@ export async function askWhole<T>(
     return otherwise
   }
   let seen = !question.folded
-  let wrong = 0
-  for (let round = 0; round < ROUNDS && wrong < WRONG_WORDS; round++) {
-    const labels = choices.map(({ label }) => label)
-    const view = question.folded ? ['(v)iew all'] : []
-    const said = await asker.line(`  ${[...labels, ...view].join(', ')}: `, signal)
+  const labels = [...choices.map(({ label }) => label), ...(question.folded ? ['(v)iew all'] : [])]
+  for (let round = 0; round < ROUNDS; round++) {
+    const said = await asker.key(
+      `  ${labels.join(', ')}: `,
+      (key) => {
+        if (key === 'v' && question.folded) return 'view'
+        return choices.find((choice) => choice.key === key)
+      },
+      signal,
+    )
     if (said === undefined) return otherwise
-    const word = said.trim().toLowerCase()
-    if (question.folded && (word === 'v' || word === 'view')) {
-      seen = (await page(asker, question.full, signal)) || seen
-      continue
+    if (said !== 'view' && (seen || !said.agrees)) {
+      asker.show(color.dim(`  → ${said.label.replace(/[()]/g, '')}`))
+      return said.means
     }
-    const choice = choices.find(({ words }) => words.includes(word))
-    if (!choice) wrong++
-    else if (seen || !choice.agrees) return choice.means
-    else {
+    if (said !== 'view')
       asker.show(color.yellow('  Not all of it was shown yet. Here it is; then answer again.'))
-      seen = await page(asker, question.full, signal)
-    }
+    seen = (await page(asker, question.full, signal)) || seen
   }
   return otherwise
 }
@@ -73,15 +72,23 @@ async function page(
     at += height
     if (at >= lines.length) break
     const prompt = `  -- ${lines.length - at} more lines. Enter: next page, a: all of it, q: stop -- `
-    const said = await asker.line(dim(prompt), signal)
-    if (said === undefined) return false
-    const word = said.trim().toLowerCase()
-    if (word === 'q' || word === 'n' || word === 'no') return false
-    if (word !== 'a') continue
+    const said = await asker.key(dim(prompt), (key) => PAGE_KEYS[key], signal)
+    if (said === undefined || said === 'stop') return false
+    if (said === 'next') continue
     for (const line of lines.slice(at)) asker.show(styled(line, asker.color))
     break
   }
   return true
+}
+
+const PAGE_KEYS: Readonly<Record<string, 'next' | 'all' | 'stop' | undefined>> = {
+  enter: 'next',
+  ' ': 'next',
+  space: 'next',
+  pagedown: 'next',
+  a: 'all',
+  q: 'stop',
+  n: 'stop',
 }
 
 export function styled({ role, text }: QuestionLine, color: Colors): string {

@@ -43,7 +43,7 @@ export async function rankChunks(results: Results, question: RankedQuestion): Pr
   }
   if (!byWords) return { ranked: best(byVectors), embedded }
   const both = fuse(byWords.scores, byVectors, accepted)
-  const ranked = await results.lookCloser(
+  const ranked = await results.rerank(
     best(collection.boostSameFile(both)),
     raritiesOf(byWords.terms, collection.size),
   )

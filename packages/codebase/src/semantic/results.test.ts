@@ -54,21 +54,21 @@ beforeEach(async () => {
 afterEach(() => tree.remove())
 
 it('moves the chunk that defines what was asked for to the top, and gives the others no less than they had', async () => {
-  const looked = await results.lookCloser(RANKED, ASKED)
+  const looked = await results.rerank(RANKED, ASKED)
   expect(looked.map(({ id }) => id)).toEqual([1, 0, 2])
   expect(looked.map(({ score }) => score)).toEqual([expect.any(Number), 2, 1])
 })
 
 it('leaves out a chunk whose text is no longer there', async () => {
   tree.write('b.py', 'def other():\n    return 2\n')
-  const looked = await results.lookCloser(RANKED, ASKED)
+  const looked = await results.rerank(RANKED, ASKED)
   expect(looked.map(({ id }) => id)).toEqual([0, 2])
   expect((await results.present(RANKED, 10)).map(({ file_path }) => file_path)).toEqual(['a.py', 'c.py'])
 })
 
 it('keeps what is past the reranked ones, in its order, at the end', async () => {
   const many = [...Array.from({ length: 20 }, () => ({ id: 0, score: 2 })), { id: 1, score: 1 }]
-  expect((await results.lookCloser(many, ASKED)).at(-1)).toEqual({ id: 1, score: 1 })
+  expect((await results.rerank(many, ASKED)).at(-1)).toEqual({ id: 1, score: 1 })
 })
 
 describe('a line longer than a chunk', () => {

@@ -41,7 +41,7 @@ export class Results {
   }
 
   /** The first few in a new order, by what their text shows; the rest after them as they were. */
-  async lookCloser(ranked: readonly Ranked[], asked: Rarities): Promise<Ranked[]> {
+  async rerank(ranked: readonly Ranked[], asked: Rarities): Promise<Ranked[]> {
     const { closerLooks } = SEMANTIC_LIMITS
     const first: Ranked[] = []
     for (const { id, score } of ranked.slice(0, closerLooks)) {

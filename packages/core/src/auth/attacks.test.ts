@@ -15,23 +15,23 @@ import {
   type ResourceServerOptions,
   startResourceServer,
 } from './fixtures/resource-server.ts'
-import { type Bench, bench, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
+import { type AuthSetup, authSetup, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
 import { authFor } from './request-auth.ts'
 import { loadLogin } from './stored-logins.ts'
 
 let as: AuthorizationServer
-let desk: Bench
+let setup: AuthSetup
 const open: { close(): Promise<void> }[] = []
 
 beforeEach(async () => {
   as = await startAuthorizationServer()
-  desk = bench()
+  setup = authSetup()
 })
 afterEach(async () => {
   for (const server of open.splice(0)) await server.close()
   await as.close()
-  cleanUp(desk)
+  cleanUp(setup)
 })
 
 async function victimOf(options: ResourceServerOptions): Promise<ResourceServer> {
@@ -53,8 +53,8 @@ async function inside(): Promise<{ origin: string; visits: () => number }> {
   return { origin: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, visits: () => visits }
 }
 
-const attempt = (rs: ResourceServer, person = pasting(as), context = desk.context) =>
-  login(remote('hostile', rs.url), context, person).catch((error) => error)
+const attempt = (rs: ResourceServer, user = pasting(as), context = setup.context) =>
+  login(remote('hostile', rs.url), context, user).catch((error) => error)
 
 describe('metadata of a hostile server', () => {
   const naming = (issuer: string) => ({
@@ -92,7 +92,7 @@ describe('metadata of a hostile server', () => {
   it('may not use a name that resolves to the inside', async () => {
     const resolve = async () => [{ address: '169.254.169.254', family: 4 }]
     const rs = await victimOf(naming('https://metadata.evil.test/'))
-    expect(await attempt(rs, pasting(as), { ...desk.context, resolve })).toMatchObject({
+    expect(await attempt(rs, pasting(as), { ...setup.context, resolve })).toMatchObject({
       refusal: 'private-address',
     })
   })
@@ -193,7 +193,7 @@ describe('a hostile authorization server', () => {
     const { rs, other } = await bent(
       JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}'),
     )
-    await login(remote('odd', rs.url), desk.context, pasting(other))
+    await login(remote('odd', rs.url), setup.context, pasting(other))
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
   })
 })
@@ -243,7 +243,7 @@ describe('answers that do not belong', () => {
     let first = ''
     await login(
       remote('hostile', rs.url),
-      desk.context,
+      setup.context,
       pasting(as, (redirect) => {
         first = redirect
         return redirect
@@ -275,7 +275,7 @@ describe('answers that do not belong', () => {
     expect(error.message).not.toContain('0900')
   })
 
-  it('the refusal of a person is told', async () => {
+  it('the refusal of the user is told', async () => {
     const { error } = await answered((url) => {
       url.searchParams.delete('code')
       url.searchParams.set('error', 'access_denied')
@@ -285,10 +285,10 @@ describe('answers that do not belong', () => {
 })
 
 describe('the callback', () => {
-  it('is not fooled by a stranger who comes first, and answers each by what is wrong', async () => {
+  it('is not fooled by a request of another program that comes first, and answers each by what is wrong', async () => {
     const rs = await victimOf({})
     const statuses: number[] = []
-    await login(remote('hostile', rs.url), desk.context, {
+    await login(remote('hostile', rs.url), setup.context, {
       openBrowser: false,
       onUrl: async (url) => {
         const redirect = new URL(new URL(url).searchParams.get('redirect_uri') ?? '')
@@ -306,13 +306,13 @@ describe('the callback', () => {
       },
     })
     expect(statuses).toEqual([400, 400, 404, 405, 404, 200])
-    expect(await loadLogin(remote('hostile', rs.url), desk.context)).toBeDefined()
+    expect(await loadLogin(remote('hostile', rs.url), setup.context)).toBeDefined()
   })
 
   it('listens on this machine only, takes one answer, and is gone afterwards', async () => {
     const rs = await victimOf({})
     let answer = ''
-    await login(remote('hostile', rs.url), desk.context, {
+    await login(remote('hostile', rs.url), setup.context, {
       openBrowser: false,
       onUrl: async (url) => {
         answer = await as.walk(url)
@@ -325,7 +325,7 @@ describe('the callback', () => {
   it('refuses a page that had its own name point here', async () => {
     const rs = await victimOf({})
     let status = 0
-    await login(remote('hostile', rs.url), desk.context, {
+    await login(remote('hostile', rs.url), setup.context, {
       openBrowser: false,
       onUrl: async (url) => {
         const redirect = new URL(new URL(url).searchParams.get('redirect_uri') ?? '')
@@ -348,7 +348,7 @@ describe('the callback', () => {
   it('gives up after its time', async () => {
     const rs = await victimOf({})
     const hasty = retimed(systemHost({ env: {} }), (ms) => (ms === 300_000 ? 100 : ms))
-    const error = await attempt(rs, { openBrowser: false }, { ...desk.context, host: hasty })
+    const error = await attempt(rs, { openBrowser: false }, { ...setup.context, host: hasty })
     expect(error).toBeInstanceOf(Timeout)
   })
 
@@ -363,17 +363,17 @@ describe('the callback', () => {
 describe.runIf(process.platform === 'linux')('the browser', () => {
   /** Replaces the desktop's opener, and records its arguments. */
   function opener(body = ''): { host: ReturnType<typeof systemHost>; given: () => string[] } {
-    const file = join(desk.dir, 'xdg-open')
-    const log = join(desk.dir, 'opened')
+    const file = join(setup.dir, 'xdg-open')
+    const log = join(setup.dir, 'opened')
     writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "$@" >> '${log}'\n${body}`)
     chmodSync(file, 0o755)
-    const host = systemHost({ env: { PATH: `${desk.dir}:/usr/bin:/bin` }, platform: 'linux' })
+    const host = systemHost({ env: { PATH: `${setup.dir}:/usr/bin:/bin` }, platform: 'linux' })
     return { host, given: () => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []) }
   }
 
   it('gets the address as one argument, whatever is in it', async () => {
     const { host, given } = opener()
-    const trap = join(desk.dir, 'pwned')
+    const trap = join(setup.dir, 'pwned')
     const url = `https://as.example/auth?a=$(touch ${trap})&b=\`touch ${trap}\`;touch ${trap}|"'<>%26\n--version`
     expect(await openBrowser(host, url)).toBe(true)
     expect(given()).toEqual([new URL(url).href])
@@ -407,7 +407,7 @@ describe('secrets', () => {
     const planted = {
       env: { PLUGBOARD_CLIENT_SECRET_HOSTILE: 'PLANTED-client-secret' },
     }
-    const own = bench(planted)
+    const own = authSetup(planted)
     const said: unknown[] = []
     const echo = await startAuthorizationServer()
     open.push(echo)
@@ -469,9 +469,9 @@ describe('secrets', () => {
     const { origin } = await inside()
     const rs = await victimOf({})
     const server = remote('hostile', rs.url, { headers: { 'x-api-key': 'PLANTED' } })
-    await login(server, desk.context, pasting(as))
+    await login(server, setup.context, pasting(as))
     let seen: Headers | undefined
-    const auth = authFor(server, desk.context)
+    const auth = authFor(server, setup.context)
     await auth?.fetch(async (_url, init) => {
       seen = new Headers(init?.headers)
       return new Response()

@@ -69,13 +69,13 @@ export async function loginToIdp(
   server: RemoteServer,
   context: AuthContext,
   interaction: AuthorizationCodeOptions,
-): Promise<{ askedPerson: boolean }> {
+): Promise<{ askedUser: boolean }> {
   const idp = idpOf(server, context)
   const known = await idToken(server, context, idp).catch((error) => {
     if (error instanceof AuthRequired) return undefined
     throw error
   })
-  if (known) return { askedPerson: false }
+  if (known) return { askedUser: false }
   const as = await discoverIdp(server, idp)
   const visit = await prepareAuthorization({
     host: context.host,
@@ -107,7 +107,7 @@ export async function loginToIdp(
     })
     const session = await sessionFrom(server, context, idp, as, answer, nonce)
     await locked(context, idp, () => context.vault.set(idp.name, JSON.stringify(session)))
-    return { askedPerson: true }
+    return { askedUser: true }
   } finally {
     await visit.close()
   }

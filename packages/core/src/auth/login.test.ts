@@ -7,7 +7,7 @@ import { freePort } from '../../../../test/support/free-port.mjs'
 import { AuthRequired, Cancelled } from '../errors.ts'
 import { type AuthorizationServer, startAuthorizationServer, stop } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
-import { type Bench, bench, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
+import { type AuthSetup, authSetup, browsing, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login, logout } from './login.ts'
 import { needsAuth } from './needs-auth.ts'
 import { authFor } from './request-auth.ts'
@@ -15,96 +15,96 @@ import { loadLogin } from './stored-logins.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer
-let desk: Bench
+let setup: AuthSetup
 
 beforeEach(async () => {
   as = await startAuthorizationServer()
   rs = await startResourceServer({ as })
-  desk = bench()
+  setup = authSetup()
 })
 afterEach(async () => {
   await rs.close()
   await as.close()
-  cleanUp(desk)
+  cleanUp(setup)
 })
 
 describe('login', () => {
   it('asks for a login, remembers that, and works after one by browser', async () => {
     const server = remote('guarded', rs.url)
-    const auth = authFor(server, desk.context)
+    const auth = authFor(server, setup.context)
     await expect(ping(auth, rs.url)).rejects.toBeInstanceOf(AuthRequired)
-    expect(await needsAuth(server, desk.context)).toBeDefined()
+    expect(await needsAuth(server, setup.context)).toBeDefined()
 
-    const result = await login(server, desk.context, browsing(as))
+    const result = await login(server, setup.context, browsing(as))
     expect(result).toMatchObject({
       server: 'guarded',
       issuer: as.issuer,
       resource: rs.url,
       client: 'registered',
-      askedPerson: true,
+      askedUser: true,
       renewable: true,
     })
-    expect(await needsAuth(server, desk.context)).toBeUndefined()
+    expect(await needsAuth(server, setup.context)).toBeUndefined()
     expect((await ping(auth, rs.url)).status).toBe(200)
     expect(as.counts).toMatchObject({ registered: 1, logins: 1, codes: 1 })
   })
 
   it('works by pasting the redirect where there is no browser', async () => {
     const server = remote('guarded', rs.url)
-    await login(server, desk.context, pasting(as))
-    expect((await ping(authFor(server, desk.context), rs.url)).status).toBe(200)
+    await login(server, setup.context, pasting(as))
+    expect((await ping(authFor(server, setup.context), rs.url)).status).toBe(200)
   })
 
   it('reuses its registration and port at the next login', async () => {
     const server = remote('guarded', rs.url)
-    await login(server, desk.context, browsing(as))
-    await login(server, desk.context, browsing(as))
+    await login(server, setup.context, browsing(as))
+    await login(server, setup.context, browsing(as))
     expect(as.counts.registered).toBe(1)
   })
 
   it('registers anew after a login that came to nothing', async () => {
     const server = remote('guarded', rs.url)
-    await login(server, desk.context, browsing(as))
+    await login(server, setup.context, browsing(as))
     const abort = new AbortController()
     const given = { openBrowser: false, onUrl: () => abort.abort(), signal: abort.signal }
-    await expect(login(server, desk.context, given)).rejects.toBeInstanceOf(Cancelled)
-    expect((await ping(authFor(server, desk.context), rs.url)).status).toBe(200)
-    await login(server, desk.context, browsing(as))
+    await expect(login(server, setup.context, given)).rejects.toBeInstanceOf(Cancelled)
+    expect((await ping(authFor(server, setup.context), rs.url)).status).toBe(200)
+    await login(server, setup.context, browsing(as))
     expect(as.counts.registered).toBe(2)
   })
 
   it('finds the login of a WebSocket server by its HTTP address', async () => {
     const server = remote('guarded', rs.url.replace(/^http/, 'ws'))
-    expect(await login(server, desk.context, pasting(as))).toMatchObject({ resource: rs.url })
-    expect((await ping(authFor(server, desk.context), rs.url)).status).toBe(200)
+    expect(await login(server, setup.context, pasting(as))).toMatchObject({ resource: rs.url })
+    expect((await ping(authFor(server, setup.context), rs.url)).status).toBe(200)
   })
 
   it('logs out: the tokens are taken back at the server and gone from the vault', async () => {
     const server = remote('guarded', rs.url)
-    await login(server, desk.context, browsing(as))
-    const before = await loadLogin(server, desk.context)
-    expect(await logout(server, desk.context)).toEqual({ server: 'guarded', forgotten: true, revoked: true })
-    expect(await loadLogin(server, desk.context)).toBeUndefined()
+    await login(server, setup.context, browsing(as))
+    const before = await loadLogin(server, setup.context)
+    expect(await logout(server, setup.context)).toEqual({ server: 'guarded', forgotten: true, revoked: true })
+    expect(await loadLogin(server, setup.context)).toBeUndefined()
     expect(await as.find(before?.tokens.accessToken ?? '')).toBeUndefined()
-    await expect(ping(authFor(server, desk.context), rs.url)).rejects.toBeInstanceOf(AuthRequired)
-    expect(await logout(server, desk.context)).toMatchObject({ forgotten: false, revoked: false })
+    await expect(ping(authFor(server, setup.context), rs.url)).rejects.toBeInstanceOf(AuthRequired)
+    expect(await logout(server, setup.context)).toMatchObject({ forgotten: false, revoked: false })
   })
 
   it('forgets the login here even when the authorization server is gone', async () => {
     const server = remote('guarded', rs.url)
-    await login(server, desk.context, browsing(as))
+    await login(server, setup.context, browsing(as))
     as.intercept = (_request, response) => {
       response.destroy()
       return true
     }
-    expect(await logout(server, desk.context)).toMatchObject({ forgotten: true, revoked: false })
-    expect(await loadLogin(server, desk.context)).toBeUndefined()
+    expect(await logout(server, setup.context)).toMatchObject({ forgotten: true, revoked: false })
+    expect(await loadLogin(server, setup.context)).toBeUndefined()
   })
 
   it('keeps no secret in the clear and closes its folder to others', async () => {
-    await login(remote('guarded', rs.url), desk.context, browsing(as))
-    const login_ = await loadLogin(remote('guarded', rs.url), desk.context)
-    const vault = join(desk.dir, 'vault')
+    await login(remote('guarded', rs.url), setup.context, browsing(as))
+    const login_ = await loadLogin(remote('guarded', rs.url), setup.context)
+    const vault = join(setup.dir, 'vault')
     expect(statSync(vault).mode & 0o777).toBe(0o700)
     for (const name of readdirSync(vault)) {
       expect(statSync(join(vault, name)).mode & 0o777).toBe(0o600)
@@ -129,7 +129,7 @@ describe('login', () => {
       ],
     })
     const target = await startResourceServer({ as: other })
-    const own = bench({ env: { PLUGBOARD_CLIENT_SECRET_MY_SERVER: 'open sesame: 100%' } })
+    const own = authSetup({ env: { PLUGBOARD_CLIENT_SECRET_MY_SERVER: 'open sesame: 100%' } })
     try {
       const server = remote('my-server', target.url, { oauth: { clientId: 'known', callbackPort: port } })
       expect(await login(server, own.context, browsing(other))).toMatchObject({ client: 'configured' })
@@ -147,7 +147,7 @@ describe('login', () => {
     const { port } = busy.address() as AddressInfo
     try {
       await expect(
-        login(remote('guarded', rs.url, { oauth: { callbackPort: port } }), desk.context, browsing(as)),
+        login(remote('guarded', rs.url, { oauth: { callbackPort: port } }), setup.context, browsing(as)),
       ).rejects.toMatchObject({
         refusal: 'callback-port-busy',
         message: expect.stringContaining(String(port)),

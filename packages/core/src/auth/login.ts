@@ -32,7 +32,7 @@ export interface LoginResult {
   readonly renewable: boolean
   readonly client: Login['client']['source']
   /** False where single sign-on or a machine login needed no user. */
-  readonly askedPerson: boolean
+  readonly askedUser: boolean
   readonly vault: AuthContext['vault']['kind']
 }
 
@@ -153,14 +153,14 @@ async function loginUnattended(
   interaction: AuthorizationCodeOptions,
 ): Promise<LoginResult> {
   const refresher = refresherFor(server, context)
-  const { askedPerson } = server.entry.oauth?.xaa
+  const { askedUser } = server.entry.oauth?.xaa
     ? await loginToIdp(server, context, interaction)
-    : { askedPerson: false }
+    : { askedUser: false }
   // A server that has just rejected the stored token needs a new one, not the same again.
   if (await needsAuth(server, context)) await locked(server, context, () => deleteLogin(server, context))
   const fresh = await refresher.get({ signal: interaction.signal })
   await forgetNeedsAuth(server, context)
-  return describe(context, fresh, askedPerson)
+  return describe(context, fresh, askedUser)
 }
 
 /** Under the renewal lock, so that a running renewal cannot overwrite the new login with the old one. */
@@ -189,7 +189,7 @@ function portOf(redirectUri: string | undefined): number | undefined {
   return redirectUri && URL.canParse(redirectUri) ? Number(new URL(redirectUri).port) || undefined : undefined
 }
 
-function describe(context: AuthContext, made: Login, askedPerson: boolean): LoginResult {
+function describe(context: AuthContext, made: Login, askedUser: boolean): LoginResult {
   const scope = made.tokens.scope ?? made.requestedScope
   return {
     server: made.server,
@@ -199,7 +199,7 @@ function describe(context: AuthContext, made: Login, askedPerson: boolean): Logi
     ...(made.tokens.expiresAt !== undefined && { expiresAt: made.tokens.expiresAt }),
     renewable: made.tokens.refreshToken !== undefined || made.grant !== 'authorization_code',
     client: made.client.source,
-    askedPerson,
+    askedUser,
     vault: context.vault.kind,
   }
 }

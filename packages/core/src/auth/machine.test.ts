@@ -3,15 +3,15 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { AuthRequired } from '../errors.ts'
 import { startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { startResourceServer } from './fixtures/resource-server.ts'
-import { bench, cleanUp, ping, remote } from './fixtures/setup.ts'
+import { authSetup, cleanUp, ping, remote } from './fixtures/setup.ts'
 import { authFor } from './request-auth.ts'
 import { clientSecret, loadLogin, saveClientSecret } from './stored-logins.ts'
 
 const open: { close(): Promise<void> }[] = []
-const desk = bench()
+const setup = authSetup()
 afterEach(async () => {
   for (const server of open.splice(0).reverse()) await server.close()
-  cleanUp(desk)
+  cleanUp(setup)
 })
 
 async function machinery(client: Record<string, unknown>) {
@@ -32,7 +32,7 @@ async function machinery(client: Record<string, unknown>) {
   return { as, rs }
 }
 const context = (machine: object, url?: string) => ({
-  ...desk.context,
+  ...setup.context,
   settings: { machines: { robot: { clientId: 'robot', ...(url !== undefined && { url }), ...machine } } },
 })
 
@@ -44,7 +44,7 @@ describe('a machine', () => {
     for (let call = 0; call < 3; call++) expect((await ping(authFor(server, ours), rs.url)).status).toBe(200)
     expect(as.counts.clientCredentials).toBe(1)
     expect(JSON.stringify(await loadLogin(server, ours))).not.toContain('sesame')
-    desk.advance(2 * 3_600_000)
+    setup.advance(2 * 3_600_000)
     expect((await ping(authFor(server, ours), rs.url)).status).toBe(200)
     expect(as.counts.clientCredentials).toBe(2)
   })
@@ -68,7 +68,7 @@ describe('a machine', () => {
       ).toBe(200)
   })
 
-  it('with a wrong secret asks for somebody, saying why and not what', async () => {
+  it('with a wrong secret asks for a login, saying why and not what', async () => {
     const { rs } = await machinery({ client_secret: 'sesame' })
     const error = await ping(
       authFor(remote('robot', rs.url), context({ clientSecret: 'PLANTED' }, rs.url)),
@@ -122,7 +122,7 @@ describe('a machine', () => {
 })
 
 describe('a client secret of the environment', () => {
-  const own = (env: Record<string, string>) => bench({ env })
+  const own = (env: Record<string, string>) => authSetup({ env })
 
   it('is not for an entry of a repository; one that was filed for its address is', async () => {
     const { context } = own({ PLUGBOARD_CLIENT_SECRET_ROBOT: 'named', MCP_CLIENT_SECRET: 'shared' })

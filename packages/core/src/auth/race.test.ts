@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { lockPath, serverKey } from './context.ts'
 import { type AuthorizationServer, startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
-import { type Bench, bench, cleanUp, pasting, remote } from './fixtures/setup.ts'
+import { type AuthSetup, authSetup, cleanUp, pasting, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
 import { loadLogin, saveLogin } from './stored-logins.ts'
 
@@ -17,7 +17,7 @@ const ROUNDS = process.env.PLUGBOARD_LONG ? 50 : 3
 
 let as: AuthorizationServer
 let rs: ResourceServer
-let desk: Bench
+let setup: AuthSetup
 let script: string
 const workers: ChildProcess[] = []
 
@@ -26,8 +26,8 @@ const server = () => remote('shared', rs.url)
 beforeAll(async () => {
   as = await startAuthorizationServer()
   rs = await startResourceServer({ as })
-  desk = bench()
-  script = join(desk.dir, 'worker.mjs')
+  setup = authSetup()
+  script = join(setup.dir, 'worker.mjs')
   await build({
     entryPoints: [fileURLToPath(new URL('./fixtures/race-worker.ts', import.meta.url))],
     outfile: script,
@@ -38,25 +38,25 @@ beforeAll(async () => {
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
     logLevel: 'error',
   })
-  await login(server(), desk.context, pasting(as))
+  await login(server(), setup.context, pasting(as))
   await Promise.all(Array.from({ length: PROCESSES }, hire))
 })
 afterAll(async () => {
   for (const worker of workers) worker.kill('SIGKILL')
   await rs.close()
   await as.close()
-  cleanUp(desk)
+  cleanUp(setup)
 })
 
 async function hire(): Promise<void> {
-  const worker = fork(script, [desk.dir, rs.url], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const worker = fork(script, [setup.dir, rs.url], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   workers.push(worker)
   await new Promise((ready) => worker.once('message', ready))
 }
 
 /** In every second round the clock says that the token has expired, in the others only the server does. */
 async function expire(round: number): Promise<void> {
-  const known = await loadLogin(server(), desk.context)
+  const known = await loadLogin(server(), setup.context)
   if (!known) throw new Error('the login was lost')
   const { expiresAt: _gone, ...tokens } = known.tokens
   const longAgo = Date.now() - 3_600_000
@@ -64,7 +64,7 @@ async function expire(round: number): Promise<void> {
     round % 2 === 0
       ? { ...tokens, obtainedAt: longAgo, expiresAt: longAgo + 60_000 }
       : { ...tokens, obtainedAt: longAgo, accessToken: `refused-${round}` }
-  await saveLogin(server(), desk.context, { ...known, tokens: over, generation: known.generation + 1 })
+  await saveLogin(server(), setup.context, { ...known, tokens: over, generation: known.generation + 1 })
 }
 
 function call(worker: ChildProcess): Promise<unknown> {
@@ -96,7 +96,7 @@ describe('a login shared by twenty processes', () => {
       for (let round = 0; round < ROUNDS; round++) {
         await expire(round)
         const before = as.counts.refresh
-        const lockFile = `${lockPath(desk.context, serverKey(server()))}.lock`
+        const lockFile = `${lockPath(setup.context, serverKey(server()))}.lock`
         const held = new Promise<number>((found) => {
           as.intercept = (request) => {
             if (!request.url?.startsWith('/token')) return false

@@ -47,7 +47,7 @@ const noExpiry = () => {
 describe('what to do about a stored login', () => {
   it.each([
     ['nothing stored', undefined, moment(), 'ask no-login'],
-    ['nothing stored, and nobody is needed', undefined, moment({ unattended: true }), 'renew'],
+    ['nothing stored, and no user is needed', undefined, moment({ unattended: true }), 'renew'],
     ['plenty of time left', login(), moment(), 'use'],
     ['inside the last minute', login({ expiresAt: NOW + 59_000 }), moment(), 'renew'],
     [
@@ -88,7 +88,7 @@ describe('what to do about a stored login', () => {
       'use',
     ],
     [
-      'no refresh token, and nobody is needed',
+      'no refresh token, and no user is needed',
       noRefresh({ expiresAt: NOW - 1 }),
       moment({ unattended: true }),
       'renew',
@@ -123,7 +123,7 @@ describe('what to do after a renewal failed', () => {
     ['dead grant', expired, expired, 'grant-dead', moment(), 'retire unusable'],
     ['dead grant while the token still holds', valid, valid, 'grant-dead', moment(), 'retire usable'],
     ['dead client', expired, expired, 'client-dead', moment(), 'retire unusable'],
-    ['somebody logged out meanwhile', expired, undefined, 'grant-dead', moment(), 'ask'],
+    ['another process logged out meanwhile', expired, undefined, 'grant-dead', moment(), 'ask'],
     [
       'a machine that never had a token',
       undefined,

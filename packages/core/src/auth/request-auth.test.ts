@@ -6,24 +6,24 @@ import { AuthRequired } from '../errors.ts'
 import { serverKey } from './context.ts'
 import { type AuthorizationServer, startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
-import { type Bench, bench, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
+import { type AuthSetup, authSetup, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
 import { needsAuth, watchLogins } from './needs-auth.ts'
 import { authFor, causedBy } from './request-auth.ts'
 import { loadLogin, saveLogin } from './stored-logins.ts'
 
 let as: AuthorizationServer
-let desk: Bench
+let setup: AuthSetup
 const open: { close(): Promise<void> }[] = []
 
 beforeEach(async () => {
   as = await startAuthorizationServer()
-  desk = bench()
+  setup = authSetup()
 })
 afterEach(async () => {
   for (const server of open.splice(0)) await server.close()
   await as.close()
-  cleanUp(desk)
+  cleanUp(setup)
 })
 
 async function serve(options: Parameters<typeof startResourceServer>[0]): Promise<ResourceServer> {
@@ -35,9 +35,9 @@ async function serve(options: Parameters<typeof startResourceServer>[0]): Promis
 describe('an Authorization that the user wrote down', () => {
   it('leaves nothing for a login to do', async () => {
     const rs = await serve({ as })
-    await login(remote('fixed', rs.url), desk.context, pasting(as))
+    await login(remote('fixed', rs.url), setup.context, pasting(as))
     const server = remote('fixed', rs.url, { headers: { Authorization: 'Bearer PLANTED' } })
-    const auth = authFor(server, desk.context)
+    const auth = authFor(server, setup.context)
     const error = await ping(auth, rs.url).catch((caught) => caught)
     expect(error).toBeInstanceOf(AuthRequired)
     expect(error.hint).toContain('settings.json')
@@ -48,7 +48,7 @@ describe('an Authorization that the user wrote down', () => {
 
 it('costs an open server no look at its metadata', async () => {
   const rs = await serve({ accepts: () => true })
-  expect((await ping(authFor(remote('open', rs.url), desk.context), rs.url)).status).toBe(200)
+  expect((await ping(authFor(remote('open', rs.url), setup.context), rs.url)).status).toBe(200)
   expect(rs.requests.map(({ path }) => path)).toEqual(['/mcp'])
 })
 
@@ -56,8 +56,8 @@ describe('a server that wants more', () => {
   it('gets it by a second login that keeps what the first had granted', async () => {
     const rs = await serve({ as, toolScope: 'tools:write' })
     const server = remote('stepwise', rs.url)
-    await login(server, desk.context, pasting(as))
-    const auth = authFor(server, desk.context)
+    await login(server, setup.context, pasting(as))
+    const auth = authFor(server, setup.context)
     const call = () =>
       auth?.fetch(fetch)(rs.url, {
         method: 'POST',
@@ -67,9 +67,9 @@ describe('a server that wants more', () => {
     const error = await call()?.catch((caught) => caught)
     expect(error).toBeInstanceOf(AuthRequired)
     expect(error.hint).toContain('tools:write')
-    expect(await needsAuth(server, desk.context)).toMatchObject({ scope: 'tools:write' })
+    expect(await needsAuth(server, setup.context)).toMatchObject({ scope: 'tools:write' })
 
-    const result = await login(server, desk.context, pasting(as))
+    const result = await login(server, setup.context, pasting(as))
     expect(result.scope?.split(' ')).toEqual(expect.arrayContaining(['mcp', 'tools:write']))
     expect((await call())?.status).not.toBe(403)
     expect(rs.counts.forbidden).toBe(2)
@@ -78,24 +78,24 @@ describe('a server that wants more', () => {
   it('says so as well when the login is found only after a first refusal', async () => {
     const rs = await serve({ as, toolScope: 'tools:write' })
     const server = remote('stepwise', rs.url)
-    const auth = authFor(server, desk.context)
+    const auth = authFor(server, setup.context)
     await expect(ping(auth, rs.url)).rejects.toBeInstanceOf(AuthRequired)
-    await login(server, desk.context, pasting(as))
+    await login(server, setup.context, pasting(as))
     const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"}}'
     const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
     const call = auth?.fetch(fetch)(rs.url, { method: 'POST', headers, body })
     await expect(call).rejects.toMatchObject({ code: 'AUTH_REQUIRED', wider: true })
-    expect(await needsAuth(server, desk.context)).toMatchObject({ scope: 'tools:write' })
+    expect(await needsAuth(server, setup.context)).toMatchObject({ scope: 'tools:write' })
   })
 
   it('is tried again with the login of a sibling that has stepped up already', async () => {
     const rs = await serve({ as, toolScope: 'tools:write' })
     const server = remote('stepwise', rs.url)
-    await login(server, desk.context, pasting(as))
-    const auth = authFor(server, desk.context)
+    await login(server, setup.context, pasting(as))
+    const auth = authFor(server, setup.context)
     expect((await ping(auth, rs.url)).status).toBe(200)
     const sibling = remote('stepwise', rs.url, { oauth: { scopes: ['mcp', 'tools:write'] } })
-    await login(sibling, desk.context, pasting(as))
+    await login(sibling, setup.context, pasting(as))
     const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"whoami"}}'
     const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
     const response = await auth?.fetch(fetch)(rs.url, { method: 'POST', headers, body })
@@ -105,12 +105,12 @@ describe('a server that wants more', () => {
   it('gets a renewal for a login that another process made and left to grow old', async () => {
     const rs = await serve({ as })
     const server = remote('late', rs.url)
-    const auth = authFor(server, desk.context)
+    const auth = authFor(server, setup.context)
     await expect(ping(auth, rs.url)).rejects.toBeInstanceOf(AuthRequired)
-    await login(server, desk.context, pasting(as))
-    const known = await loadLogin(server, desk.context)
+    await login(server, setup.context, pasting(as))
+    const known = await loadLogin(server, setup.context)
     if (known)
-      await saveLogin(server, desk.context, {
+      await saveLogin(server, setup.context, {
         ...known,
         tokens: { ...known.tokens, accessToken: 'refused', obtainedAt: 1 },
       })
@@ -123,7 +123,7 @@ describe('a server that wants more', () => {
       response.writeHead(403).end('no')
       return true
     }
-    expect((await ping(authFor(remote('strict', rs.url), desk.context), rs.url)).status).toBe(403)
+    expect((await ping(authFor(remote('strict', rs.url), setup.context), rs.url)).status).toBe(403)
   })
 })
 
@@ -131,23 +131,23 @@ describe('proof of possession', () => {
   it('is given where the server asks for it, also after a renewal and by another process', async () => {
     const rs = await serve({ as, dpop: true })
     const server = remote('bound', rs.url)
-    await login(server, desk.context, pasting(as))
-    const known = await loadLogin(server, desk.context)
+    await login(server, setup.context, pasting(as))
+    const known = await loadLogin(server, setup.context)
     expect(known?.tokens.type).toBe('dpop')
-    expect((await ping(authFor(server, desk.context), rs.url)).status).toBe(200)
+    expect((await ping(authFor(server, setup.context), rs.url)).status).toBe(200)
     if (known)
-      await saveLogin(server, desk.context, {
+      await saveLogin(server, setup.context, {
         ...known,
         tokens: { ...known.tokens, obtainedAt: 0, expiresAt: 1 },
       })
-    expect((await ping(authFor(server, desk.context), rs.url)).status).toBe(200)
+    expect((await ping(authFor(server, setup.context), rs.url)).status).toBe(200)
     expect(as.counts.refresh).toBe(1)
   })
 
   it('carries the nonce that the server hands out', async () => {
     const rs = await serve({ as, dpop: true })
     const server = remote('bound', rs.url)
-    await login(server, desk.context, pasting(as))
+    await login(server, setup.context, pasting(as))
     let asked = 0
     rs.intercept = (request, response) => {
       const proof = String(request.headers.dpop ?? '').split('.')[1] ?? ''
@@ -159,7 +159,7 @@ describe('proof of possession', () => {
         .end()
       return true
     }
-    const auth = authFor(server, desk.context)
+    const auth = authFor(server, setup.context)
     expect((await ping(auth, rs.url)).status).toBe(200)
     expect((await ping(auth, rs.url)).status).toBe(200)
     expect(asked).toBe(1)
@@ -181,11 +181,11 @@ describe('with the client of the SDK', () => {
   it.each(['legacy', 'auto'] as const)('AuthRequired comes through, and a login helps (%s)', async (mode) => {
     const rs = await serve({ as })
     const server = remote('real', rs.url)
-    const auth = authFor(server, desk.context)
+    const auth = authFor(server, setup.context)
     if (!auth) throw new Error('a remote server has an auth')
     const error = await connect(rs.url, { fetch: auth.fetch(fetch) }, mode).catch((caught) => caught)
     expect(causedBy(error)).toBeInstanceOf(AuthRequired)
-    await login(server, desk.context, pasting(as))
+    await login(server, setup.context, pasting(as))
     const client = await connect(rs.url, { fetch: auth.fetch(fetch) }, mode)
     const result = await client.callTool({ name: 'whoami' })
     expect(result.content).toEqual([{ type: 'text', text: 'ada' }])
@@ -195,17 +195,17 @@ describe('with the client of the SDK', () => {
   it('eight refused calls at once end in one refresh and eight answers', async () => {
     const rs = await serve({ as })
     const server = remote('real', rs.url)
-    await login(server, desk.context, pasting(as))
-    const auth = authFor(server, desk.context)
+    await login(server, setup.context, pasting(as))
+    const auth = authFor(server, setup.context)
     if (!auth) throw new Error('a remote server has an auth')
     const client = await connect(rs.url, { fetch: auth.fetch(fetch) }, 'legacy')
-    const known = await loadLogin(server, desk.context)
+    const known = await loadLogin(server, setup.context)
     rs.intercept = (request, response) => {
       if (request.headers.authorization !== `Bearer ${known?.tokens.accessToken}`) return false
       response.writeHead(401, { 'www-authenticate': 'Bearer error="invalid_token"' }).end()
       return true
     }
-    desk.advance(60_000)
+    setup.advance(60_000)
     const results = await Promise.all(Array.from({ length: 8 }, () => client.callTool({ name: 'whoami' })))
     expect(results).toHaveLength(8)
     expect(as.counts).toMatchObject({ refresh: 1, refreshFailed: 0 })
@@ -217,12 +217,12 @@ describe('the memory of servers that want a login', () => {
   it('lasts a quarter of an hour, for this server at this address only', async () => {
     const rs = await serve({ as })
     const server = remote('asked', rs.url)
-    await ping(authFor(server, desk.context), rs.url).catch(() => undefined)
-    expect(await needsAuth(server, desk.context)).toBeDefined()
-    expect(await needsAuth(remote('asked', 'http://127.0.0.1:1/mcp'), desk.context)).toBeUndefined()
-    expect(await needsAuth(remote('other', rs.url), desk.context)).toBeUndefined()
-    desk.advance(15 * 60_000 + 1)
-    expect(await needsAuth(server, desk.context)).toBeUndefined()
+    await ping(authFor(server, setup.context), rs.url).catch(() => undefined)
+    expect(await needsAuth(server, setup.context)).toBeDefined()
+    expect(await needsAuth(remote('asked', 'http://127.0.0.1:1/mcp'), setup.context)).toBeUndefined()
+    expect(await needsAuth(remote('other', rs.url), setup.context)).toBeUndefined()
+    setup.advance(15 * 60_000 + 1)
+    expect(await needsAuth(server, setup.context)).toBeUndefined()
   })
 
   it('is nothing when its file is damaged', async () => {
@@ -234,8 +234,8 @@ describe('the memory of servers that want a login', () => {
       '{"needs":{"__proto__":{"since":1}}}',
       'x'.repeat(2_000_000),
     ]) {
-      writeFileSync(join(desk.dir, 'needs-auth.json'), text)
-      expect(await needsAuth(remote('asked', rs.url), desk.context)).toBeUndefined()
+      writeFileSync(join(setup.dir, 'needs-auth.json'), text)
+      expect(await needsAuth(remote('asked', rs.url), setup.context)).toBeUndefined()
     }
   })
 
@@ -243,15 +243,15 @@ describe('the memory of servers that want a login', () => {
     const rs = await serve({ as })
     const server = remote('asked', rs.url)
     const heard: string[] = []
-    const stop = await watchLogins(desk.context, (key) => heard.push(key))
+    const stop = await watchLogins(setup.context, (key) => heard.push(key))
     try {
-      await ping(authFor(server, desk.context), rs.url).catch(() => undefined)
-      await login(server, desk.context, pasting(as))
+      await ping(authFor(server, setup.context), rs.url).catch(() => undefined)
+      await login(server, setup.context, pasting(as))
       await expect.poll(() => heard, { timeout: 10_000 }).toEqual([serverKey(server)])
     } finally {
       stop()
     }
-    await login(server, desk.context, pasting(as))
+    await login(server, setup.context, pasting(as))
     await new Promise((done) => setTimeout(done, 100))
     expect(heard).toHaveLength(1)
   })
@@ -275,7 +275,7 @@ describe('the identity of this client', () => {
     })
     open.push(modern)
     const rs = await serve({ as: modern })
-    const context = { ...desk.context, settings: { clientMetadataUrl: document } }
+    const context = { ...setup.context, settings: { clientMetadataUrl: document } }
     const server = remote('modern', rs.url)
     expect(await login(server, context, pasting(modern))).toMatchObject({ client: 'metadata-document' })
     expect((await ping(authFor(server, context), rs.url)).status).toBe(200)
@@ -303,7 +303,7 @@ describe('the identity of this client', () => {
       )
       return true
     }
-    const own = bench({ env: { MCP_CLIENT_SECRET: 'sesame' } })
+    const own = authSetup({ env: { MCP_CLIENT_SECRET: 'sesame' } })
     try {
       const server = remote('moving', rs.url, { oauth: { clientId: 'known' } })
       await login(server, own.context, pasting(first))

@@ -6,7 +6,7 @@ import { withFileLock } from '../files/index.ts'
 import { lockPath, serverKey } from './context.ts'
 import { type AuthorizationServer, startAuthorizationServer } from './fixtures/authorization-server.ts'
 import { type ResourceServer, startResourceServer } from './fixtures/resource-server.ts'
-import { type Bench, bench, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
+import { type AuthSetup, authSetup, cleanUp, pasting, ping, remote } from './fixtures/setup.ts'
 import { login } from './login.ts'
 import { authFor } from './request-auth.ts'
 import { type Login, loadLogin, saveLogin, type Tokens } from './stored-logins.ts'
@@ -14,28 +14,28 @@ import type { Vault } from './vault.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer
-let desk: Bench
+let setup: AuthSetup
 
 beforeEach(async () => {
   as = await startAuthorizationServer()
   rs = await startResourceServer({ as })
-  desk = bench()
-  await login(server(), desk.context, pasting(as))
+  setup = authSetup()
+  await login(server(), setup.context, pasting(as))
 })
 afterEach(async () => {
   await rs.close()
   await as.close()
-  cleanUp(desk)
+  cleanUp(setup)
 })
 
 const server = () => remote('kept', rs.url)
-const auth = (context = desk.context) => authFor(server(), context)
+const auth = (context = setup.context) => authFor(server(), context)
 const stored = async (): Promise<Login> =>
-  (await loadLogin(server(), desk.context)) ?? Promise.reject(new Error('lost'))
+  (await loadLogin(server(), setup.context)) ?? Promise.reject(new Error('lost'))
 
 async function change(tokens: Partial<Tokens>): Promise<void> {
   const known = await stored()
-  await saveLogin(server(), desk.context, { ...known, tokens: { ...known.tokens, ...tokens } })
+  await saveLogin(server(), setup.context, { ...known, tokens: { ...known.tokens, ...tokens } })
 }
 const expire = () => change({ obtainedAt: Date.now() - 7_200_000, expiresAt: Date.now() - 3_600_000 })
 
@@ -85,7 +85,7 @@ describe('renewing a login', () => {
     await change({ obtainedAt: Date.now() - 3_600_000, expiresAt: Date.now() + 20_000 })
     answer(1, 500, 'oops')
     expect((await ping(auth(), rs.url)).status).toBe(200)
-    expect(desk.notices).toHaveLength(1)
+    expect(setup.notices).toHaveLength(1)
   })
 
   it('fails for now, losing nothing, when the server is in trouble and nothing holds', async () => {
@@ -150,9 +150,9 @@ describe('renewing a login', () => {
 
   it('does not mind a server whose clock is ten minutes off', async () => {
     await expire()
-    desk.advance(-600_000)
+    setup.advance(-600_000)
     expect((await ping(auth(), rs.url)).status).toBe(200)
-    desk.advance(1_200_000)
+    setup.advance(1_200_000)
     expect((await ping(auth(), rs.url)).status).toBe(200)
     expect(as.counts.refresh).toBe(1)
   })
@@ -173,7 +173,7 @@ describe('renewing a login', () => {
       })
         .then(async () => {
           const known = await stored()
-          await saveLogin(server(), desk.context, {
+          await saveLogin(server(), setup.context, {
             ...known,
             tokens: { ...known.tokens, accessToken: siblingToken },
             generation: known.generation + 1,
@@ -199,7 +199,7 @@ describe('renewing a login', () => {
     expect(client.source).toBe('registered')
     await expect(ping(auth(), rs.url)).rejects.toBeInstanceOf(AuthRequired)
     expect(as.requests.filter((request) => request === 'POST /token')).toHaveLength(2)
-    await login(server(), desk.context, pasting(as))
+    await login(server(), setup.context, pasting(as))
     expect((await ping(auth(), rs.url)).status).toBe(200)
     expect(as.counts.registered).toBe(1)
   })
@@ -208,7 +208,7 @@ describe('renewing a login', () => {
     await expire()
     answer(1, 401, '{"error":"invalid_client"}')
     await expect(ping(auth(), rs.url)).rejects.toBeInstanceOf(AuthRequired)
-    await login(server(), desk.context, pasting(as))
+    await login(server(), setup.context, pasting(as))
     expect(as.counts.registered).toBe(2)
     expect((await ping(auth(), rs.url)).status).toBe(200)
   })
@@ -221,8 +221,8 @@ describe('renewing a login', () => {
     })
     try {
       const stubborn = remote('stubborn', other.url)
-      await login(stubborn, desk.context, pasting(as))
-      const shared = authFor(stubborn, desk.context)
+      await login(stubborn, setup.context, pasting(as))
+      const shared = authFor(stubborn, setup.context)
       for (let call = 0; call < 5; call++)
         await expect(ping(shared, other.url)).rejects.toBeInstanceOf(AuthRequired)
       expect(as.counts.refresh).toBe(0)
@@ -235,7 +235,7 @@ describe('renewing a login', () => {
 describe('a vault in trouble', () => {
   /** The disk of this vault is full from the n-th write on. */
   function filling(writes: number): { vault: Vault; heal(): void } {
-    const real = desk.context.vault
+    const real = setup.context.vault
     let left = writes
     return {
       vault: {
@@ -251,10 +251,10 @@ describe('a vault in trouble', () => {
     }
   }
 
-  it('sends nobody through a login that could not be kept', async () => {
+  it('sends the user to no login that could not be kept', async () => {
     const { vault } = filling(0)
     const before = as.requests.length
-    await expect(login(server(), { ...desk.context, vault }, pasting(as))).rejects.toBeInstanceOf(IoError)
+    await expect(login(server(), { ...setup.context, vault }, pasting(as))).rejects.toBeInstanceOf(IoError)
     expect(as.requests).toHaveLength(before)
   })
 
@@ -262,7 +262,7 @@ describe('a vault in trouble', () => {
     await expire()
     const before = await stored()
     const { vault, heal } = filling(0)
-    const shared = auth({ ...desk.context, vault })
+    const shared = auth({ ...setup.context, vault })
     await expect(ping(shared, rs.url)).rejects.toBeInstanceOf(IoError)
     expect(as.counts.refresh).toBe(0)
     expect(await stored()).toEqual(before)
@@ -273,10 +273,10 @@ describe('a vault in trouble', () => {
   it('keeps a renewed login in memory until it can be saved, and says so', async () => {
     await expire()
     const { vault, heal } = filling(1)
-    const shared = auth({ ...desk.context, vault })
+    const shared = auth({ ...setup.context, vault })
     expect((await ping(shared, rs.url)).status).toBe(200)
     expect((await ping(shared, rs.url)).status).toBe(200)
-    expect(desk.notices[0]).toContain('kept in memory')
+    expect(setup.notices[0]).toContain('kept in memory')
     expect(as.counts.refresh).toBe(1)
     heal()
     expect((await ping(shared, rs.url)).status).toBe(200)
@@ -285,20 +285,20 @@ describe('a vault in trouble', () => {
   })
 
   it('asks for a login when the stored one is damaged, and keeps what is left of it', async () => {
-    const vaultDir = join(desk.dir, 'vault')
+    const vaultDir = join(setup.dir, 'vault')
     for (const name of readdirSync(vaultDir))
       if (/^[0-9a-f]{64}/.test(name)) writeFileSync(join(vaultDir, name), '{"iv":"')
     const error = await ping(auth(), rs.url).catch((caught) => caught)
     expect(error).toBeInstanceOf(AuthRequired)
     expect(error.hint).toContain('damaged')
-    await login(server(), desk.context, pasting(as))
+    await login(server(), setup.context, pasting(as))
     expect((await ping(auth(), rs.url)).status).toBe(200)
     expect(readdirSync(vaultDir).some((name) => name.includes('.damaged-'))).toBe(true)
   })
 
   it('takes over the lock of a dead process at once', async () => {
     await expire()
-    const lock = `${lockPath(desk.context, serverKey(server()))}.lock`
+    const lock = `${lockPath(setup.context, serverKey(server()))}.lock`
     mkdirSync(dirname(lock), { recursive: true })
     writeFileSync(
       lock,
@@ -310,7 +310,7 @@ describe('a vault in trouble', () => {
 
   it('takes over the lock of another machine when its heartbeat has stopped', async () => {
     await expire()
-    const lock = `${lockPath(desk.context, serverKey(server()))}.lock`
+    const lock = `${lockPath(setup.context, serverKey(server()))}.lock`
     mkdirSync(dirname(lock), { recursive: true })
     writeFileSync(lock, JSON.stringify({ pid: 1, host: 'elsewhere', token: 'x' }))
     utimesSync(lock, new Date(Date.now() - 60_000), new Date(Date.now() - 60_000))
@@ -322,12 +322,12 @@ describe('a vault in trouble', () => {
     const known = await stored()
     let call: Promise<Response> | undefined
     await withFileLock(
-      lockPath(desk.context, serverKey(server())),
+      lockPath(setup.context, serverKey(server())),
       { waitMs: 5000, staleMs: 20_000 },
       async () => {
         call = ping(auth(), rs.url)
         await new Promise((done) => setTimeout(done, 150))
-        await saveLogin(server(), desk.context, {
+        await saveLogin(server(), setup.context, {
           ...known,
           tokens: { ...known.tokens, obtainedAt: Date.now(), expiresAt: Date.now() + 3_600_000 },
           generation: known.generation + 1,

@@ -117,7 +117,7 @@ describe('the encrypted file', () => {
     await expect(byKeyFile().get('a')).rejects.toBeInstanceOf(IoError)
   })
 
-  it.runIf(process.getuid?.() === 0)('refuses a vault that belongs to somebody else', async () => {
+  it.runIf(process.getuid?.() === 0)('refuses a vault that belongs to another user', async () => {
     await byKeyFile().set('a', 'secret')
     chownSync(vaultDir(), 65534, 65534)
     await expect(byKeyFile().get('a')).rejects.toMatchObject({ code: 'PERMISSION_DENIED' })

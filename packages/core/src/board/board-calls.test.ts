@@ -98,7 +98,7 @@ describe('the tools of a board', () => {
     })
     await expect(made.call('gone.echo')).rejects.toMatchObject({
       code: 'DISABLED',
-      hint: expect.stringContaining('plugboard approve gone'),
+      shellHint: expect.stringContaining('plugboard approve gone'),
     })
   })
 

@@ -148,7 +148,7 @@ export class Calls implements ToolActions {
     context: CallContext,
     options: RequestOptions & TaskOptions,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const { signal, onProgress, timeoutMs } = context
+    const { signal, onProgress, timeoutMs, totalMs } = context
     const connection = this.#options.connection(tool.server)
     const { name } = tool.definition
     const args = isObject(params.arguments) ? params.arguments : {}
@@ -168,7 +168,7 @@ export class Calls implements ToolActions {
           : connection.request(
               'tools/call',
               { ...params, name, ...((sent !== args || 'arguments' in params) && { arguments: sent }) },
-              { ...options, signal, onProgress, timeoutMs },
+              { ...options, signal, onProgress, timeoutMs, ...(totalMs !== undefined && { totalMs }) },
             ),
     )
   }
@@ -228,10 +228,14 @@ export class Calls implements ToolActions {
     const known = this.#sessions.get(connection)
     if (known) return known
     const session: ToolSession = {
-      callTool: (name, args, { signal, onProgress, timeoutMs }) =>
+      callTool: (name, args, { signal, onProgress, timeoutMs, totalMs }) =>
         runsAsTask(connection, name)
           ? callAsTask(connection, this.#options.host, name, args, { signal, onProgress, timeoutMs })
-          : connection.request('tools/call', { name, arguments: args }, { signal, onProgress, timeoutMs }),
+          : connection.request(
+              'tools/call',
+              { name, arguments: args },
+              { signal, onProgress, timeoutMs, totalMs },
+            ),
     }
     this.#sessions.set(connection, session)
     return session
@@ -379,11 +383,17 @@ function toolWithoutServer(name: string, known: readonly string[]): NotFound {
   })
 }
 
+const APPROVE =
+  'It came with this project: approve it with `approve()` of @plugboard/core/config/manage, or open the board with `config: { approveProject: true }`.'
+
 export function disabledError(server: string, reason: DisabledReason): Disabled {
   const hints: Readonly<Partial<Record<DisabledReason['kind'], string>>> = {
     trust: `It came with this project: run \`plugboard approve ${server}\` to let it start.`,
     user: `Run \`plugboard enable ${server}\` to switch it on.`,
     config: `Give it what it lacks, or run \`plugboard enable ${server}\` if its entry switches it off.`,
   }
-  return new Disabled(server, reason.text, { hint: hints[reason.kind] })
+  return new Disabled(server, reason.text, {
+    hint: hints[reason.kind],
+    ...(reason.kind === 'trust' && { programHint: APPROVE }),
+  })
 }

@@ -1,20 +1,54 @@
 // given-servers.ts: the servers that a program passes to a board. Missing fields get their defaults, as for an entry
 // in a file; a fault is an error that names its path, before anything starts.
-import type { ServerEntry } from '../config/entry.ts'
+import type { ServerEntry, ServerInput } from '../config/entry.ts'
 import { signatureOf } from '../config/fingerprints.ts'
+import { nameFault } from '../config/names.ts'
 import { isEditorEntry, isRemoteEntry, kindOfType, startsCommand } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import { InvalidInput } from '../errors.ts'
 import { isObject } from '../json.ts'
 
-/** `path` is the list's name in errors. */
+/** Servers by name, or a list of them with the fields of the configuration. */
+export type GivenServers = Readonly<Record<string, ServerInput>> | readonly ConfiguredServer[]
+
+/** `path` is the option's name in errors. */
 export async function givenServers(
-  servers: readonly ConfiguredServer[],
+  servers: GivenServers,
   path: string,
 ): Promise<readonly ConfiguredServer[]> {
-  if (!Array.isArray(servers))
-    throw wrong(path, 'expected a list of servers: [{"name": …, "entry": {"command": …}}]')
+  if (isObject(servers))
+    return await Promise.all(
+      Object.entries(servers).map(([name, entry]) => namedServer(name, entry, `${path}${step(name)}`)),
+    )
+  if (!Array.isArray(servers)) throw wrong(path, 'expected an object of servers: { memory: { command: … } }')
   return await Promise.all(servers.map((server, index) => givenServer(server, `${path}[${index}]`)))
+}
+
+/** A server that a program names itself. A key that does not exist is a mistake of the program, so it is refused. */
+export async function namedServer(name: string, given: unknown, path: string): Promise<ConfiguredServer> {
+  const fault = nameFault(name)
+  if (fault) throw wrong(path, fault.message, fault.hint)
+  const { readEntry } = await import('../config/schema.ts')
+  const outcome = readEntry(given)
+  const [first] = outcome.faults
+  if (first && (first.severity === 'error' || first.message.startsWith('unknown key')))
+    throw wrong(`${path}${first.path.map(step).join('')}`, first.message, first.hint)
+  if (!outcome.ok) throw wrong(path, 'is not a server entry')
+  const { entry } = outcome
+  return {
+    name,
+    entry,
+    scope: 'dynamic',
+    source: '(given by the program)',
+    signature: signatureOf(entry),
+    ...(entry.disabled && { disabled: { kind: 'config' as const, text: 'its entry says so' } }),
+  }
+}
+
+/** One step of a path, as a program would write it. */
+function step(key: string | number): string {
+  if (typeof key === 'number') return `[${key}]`
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
 }
 
 /** The type guarantees the fields, but a JavaScript program may not respect it. */
@@ -50,8 +84,7 @@ async function completed(entry: object, path: string): Promise<ServerEntry> {
   const outcome = readEntry(entry)
   if (outcome.ok) return outcome.entry
   const fault = outcome.faults.find(({ severity }) => severity === 'error')
-  const steps =
-    fault?.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('') ?? ''
+  const steps = fault?.path.map(step).join('') ?? ''
   throw wrong(`${path}${steps}`, fault?.message ?? 'is not a server entry', fault?.hint)
 }
 

@@ -25,6 +25,9 @@ interface BoardState {
   /** The program waited for all servers: those that are added start at once. */
   awake: boolean
   closed: Promise<void> | undefined
+  /** Servers that the program added or replaced, and the names of those it removed. */
+  readonly added: Map<string, ConfiguredServer>
+  readonly removed: Set<string>
   reload: (() => Promise<void>) | undefined
 }
 
@@ -130,6 +133,8 @@ function initialState({ roots, workspace, cwd }: BoardParts): BoardState {
     faults: [],
     awake: false,
     closed: undefined,
+    added: new Map(),
+    removed: new Set(),
     reload: undefined,
   }
 }

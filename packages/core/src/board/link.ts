@@ -35,7 +35,7 @@ export class BoardLink {
   }
 
   /** The servers that a spelling of a tool can mean, before any of them has listed its tools. */
-  serversMeant(spelling: string): readonly string[] {
+  candidateServers(spelling: string): readonly string[] {
     return candidateServers(spelling, this.#board.servers.names)
   }
 
@@ -109,7 +109,34 @@ export class BoardLink {
   ): Promise<void> {
     const { applying, options } = this.#board
     if (hooks) this.#board.hooks.replace(hooks)
-    await applying.run(() => this.#apply([...servers, ...inProcessEntries(options)], rules))
+    await applying.run(() => this.#apply(this.#withOwn([...servers, ...inProcessEntries(options)]), rules))
+  }
+
+  /** Puts one server on the board, in place of one of the same name. It stays through a reload of the files. */
+  async put(server: ConfiguredServer): Promise<void> {
+    const { state, applying } = this.#board
+    state.added.set(server.name, server)
+    state.removed.delete(server.name)
+    await applying.run(() => this.#apply(this.#withOwn(this.#current())))
+  }
+
+  /** Takes one server off the board, also after a reload of the files. */
+  async drop(name: string): Promise<void> {
+    const { state, applying } = this.#board
+    state.added.delete(name)
+    state.removed.add(name)
+    await applying.run(() => this.#apply(this.#withOwn(this.#current())))
+  }
+
+  #current(): readonly ConfiguredServer[] {
+    return [...this.#board.servers.servers.values()]
+  }
+
+  /** The servers with what the program added, replaced and removed. */
+  #withOwn(servers: readonly ConfiguredServer[]): readonly ConfiguredServer[] {
+    const { added, removed } = this.#board.state
+    const others = servers.filter(({ name }) => !removed.has(name) && !added.has(name))
+    return [...others, ...added.values()]
   }
 
   /** Stores the current faults of the files, and reports new and repaired ones. */

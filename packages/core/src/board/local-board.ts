@@ -1,24 +1,30 @@
 // local-board.ts: a board whose servers are connected by this process. It is the face that programs see; what passes
 // requests on for others takes `link`. The parts behind both are put together in internals.ts.
 import { abortable, atMost } from '../async/waits.ts'
-import type { Board, WaitOptions } from '../board.ts'
+import type { Board, ModelCallContext, WaitOptions } from '../board.ts'
+import type { ServerInput } from '../config/entry.ts'
 import type { ConfiguredServer, Diagnostic } from '../config/types.ts'
 import { JsonRpcError } from '../connection/request-errors.ts'
-import { Cancelled, InvalidInput } from '../errors.ts'
+import { Cancelled, InvalidInput, isPlugboardError } from '../errors.ts'
 import type { BoardEvent, BoardEvents, EventType } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { SkillFile } from '../skills/index.ts'
-import type {
-  Args,
-  BoundTool,
-  CallContext,
-  LoadingOptions,
-  TokenCosts,
-  Tool,
-  ToolChange,
-  ToolResult,
+import {
+  type Args,
+  type BoundTool,
+  type CallContext,
+  type CallRest,
+  errorResult,
+  type LoadingOptions,
+  type ResultOf,
+  type TokenCosts,
+  type Tool,
+  type ToolChange,
+  type ToolName,
+  type ToolResult,
 } from '../tools/index.ts'
 import { disabledError, findTool } from './calls.ts'
+import { namedServer } from './given-servers.ts'
 import { assembleBoard, type BoardInternals } from './internals.ts'
 import { BoardLink } from './link.ts'
 import type { BoardParts } from './options.ts'
@@ -32,6 +38,7 @@ import type {
   PromptResult,
   ResourceContent,
 } from './resources-and-prompts.ts'
+import { type ServerHandle, serverHandle } from './server-handle.ts'
 import type { BoardSkill, ReadSkillOptions } from './skills.ts'
 import type { ServerSnapshot } from './snapshot.ts'
 import type { FoundTool, RegisteredTool } from './tool-registry.ts'
@@ -108,10 +115,61 @@ export class LocalBoard implements Board {
     return this.#find(name, signal)
   }
 
-  async call(name: string, args: Args = {}, context: CallContext = {}): Promise<ToolResult> {
-    const known = this.#parts.tools.resolve(name)
-    const tool = known.kind === 'found' ? known.tool : await this.#find(name, context.signal)
-    return await this.#parts.calls.call(tool, args, context)
+  async call<const N extends ToolName>(name: N, ...rest: CallRest<N>): Promise<ResultOf<N>> {
+    // The types of a known tool are narrower than these; nothing else can be in the tuple.
+    const [args = {}, context = {}] = rest as readonly [Args?, CallContext?]
+    const result = await this.#call(name, args, context)
+    return result as ResultOf<N>
+  }
+
+  async callForModel(
+    name: string,
+    args: unknown = {},
+    { decode, ...context }: ModelCallContext = {},
+  ): Promise<ToolResult> {
+    try {
+      const tool = await this.#find(name, context.signal)
+      const given = typeof args === 'string' ? parsedArguments(args) : args
+      const decoded = decode ? decode(given, tool.definition.inputSchema) : given
+      // The call itself refuses anything but an object.
+      return await this.#parts.calls.call(tool, decoded as Args, context)
+    } catch (error) {
+      if (this.#parts.state.closed || context.signal?.aborted) throw error
+      if (!isPlugboardError(error) || error.code === 'CANCELLED') throw error
+      return errorResult(error)
+    }
+  }
+
+  server<const S extends string>(name: S): ServerHandle<S> {
+    this.#parts.connection(name)
+    return serverHandle(
+      {
+        board: this,
+        call: (server, tool, args, context) => this.#callOn(server, tool, args, context),
+        toolNames: (server) =>
+          this.#parts.tools.tools().flatMap((tool) => (tool.server === server ? [tool.definition.name] : [])),
+      },
+      name,
+    )
+  }
+
+  async add(name: string, entry: ServerInput): Promise<ServerSnapshot> {
+    if (this.link.configured(name))
+      throw new InvalidInput(`There is a server named "${name}" already.`, {
+        server: name,
+        hint: 'Use `board.update()` to replace it, or another name.',
+      })
+    return await this.#put(name, entry)
+  }
+
+  async update(name: string, entry: ServerInput): Promise<ServerSnapshot> {
+    this.#parts.connection(name)
+    return await this.#put(name, entry)
+  }
+
+  async remove(name: string): Promise<void> {
+    this.#parts.connection(name)
+    await this.link.drop(name)
   }
 
   searchTools(query: string, limit?: number): readonly FoundTool[] {
@@ -233,8 +291,42 @@ export class LocalBoard implements Board {
     await servers.flush()
   }
 
+  async #call(name: string, args: Args, context: CallContext): Promise<ToolResult> {
+    const known = this.#parts.tools.resolve(name)
+    const tool = known.kind === 'found' ? known.tool : await this.#find(name, context.signal)
+    return await this.#parts.calls.call(tool, args, context)
+  }
+
+  /** By the server's own name of the tool, which no other spelling can mean. */
+  async #callOn(server: string, tool: string, args: Args, context: CallContext): Promise<ToolResult> {
+    const { tools, calls } = this.#parts
+    if (!tools.find(server, tool)) await this.toolsOf(server, context)
+    const found = tools.find(server, tool)
+    if (!found) return await this.#call(`${server}.${tool}`, args, context)
+    return await calls.call(found, args, context)
+  }
+
+  async #put(name: string, entry: ServerInput): Promise<ServerSnapshot> {
+    await this.link.put(await namedServer(name, entry, name))
+    return this.#parts.servers.snapshot(this.#parts.connection(name))
+  }
+
   #find(name: string, signal: AbortSignal | undefined): Promise<BoundTool> {
     const { tools, servers, connection } = this.#parts
     return findTool({ pool: tools, servers: servers.names, connection }, name, signal)
+  }
+}
+
+/** A model's arguments as JSON text; an empty text means none. */
+function parsedArguments(text: string): unknown {
+  if (text.trim() === '') return {}
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new InvalidInput(`The arguments are not JSON: ${(cause as Error).message}.`, {
+      stage: 'call',
+      hint: 'Send one JSON object.',
+      cause,
+    })
   }
 }

@@ -2,17 +2,17 @@
 import { join } from 'node:path'
 import { type Builtins, createBuiltins } from '../builtin/index.ts'
 import type { Configuration } from '../config/load.ts'
-import type { PermissionRule } from '../config/resolve.ts'
 import { plugboardHome, stateFolder } from '../config/sources.ts'
 import { hostForPrograms } from '../config/start-folder.ts'
 import { urlOf } from '../config/transport-traits.ts'
 import type { WatchedConfiguration } from '../config/watch.ts'
 import { systemHost } from '../host.ts'
+import { givenRules, joinedRules } from './given-rules.ts'
 import { givenServers } from './given-servers.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
 import type { BoardLink } from './link.ts'
 import { LocalBoard } from './local-board.ts'
-import type { BoardOptions, BoardParts } from './options.ts'
+import type { BoardOptions } from './options.ts'
 import { boardSettings } from './settings.ts'
 
 /**
@@ -44,6 +44,7 @@ export async function openBoard(options: BoardOptions = {}): Promise<LocalBoard>
     ...settings,
     ...(logins && { auth: logins.auth }),
     ...behaviour,
+    rules: joinedRules(configuration.rules, givenRules(options.rules)),
     cwd: options.cwd ?? settings.cwd,
     host,
     stateDir,
@@ -67,6 +68,8 @@ export async function openBoard(options: BoardOptions = {}): Promise<LocalBoard>
 }
 
 async function loadedFrom({ host, cwd, config }: BoardOptions): Promise<Configuration> {
+  // Checked here, because a fault in a configuration is only a diagnostic, and the program's server would be missing.
+  if (config?.servers) await givenServers(config.servers, 'config.servers')
   const { loadConfiguration } = await import('../config/load.ts')
   return await loadConfiguration({ ...config, host: host ?? systemHost(), cwd: cwd ?? process.cwd() })
 }
@@ -86,7 +89,8 @@ async function follow(
       for (const text of warnings) if (!warned.has(text)) link.warn(text)
       warned = new Set(warnings)
       link.setConfigurationFaults(next.diagnostics)
-      return link.apply(builtins.fitting(servers), rulesAfter(first, rules, options.rules), [
+      const own = givenRules(options.rules).filter((rule) => !first.rules.includes(rule))
+      return link.apply(builtins.fitting(servers), joinedRules(rules, own), [
         ...hooks,
         ...(options.hooks ?? []),
       ])
@@ -96,24 +100,18 @@ async function follow(
   })
 }
 
-/** Rules that the program added to those of the files stay added; rules that replaced them stay in place. */
-function rulesAfter(
-  first: Configuration,
-  next: readonly PermissionRule[],
-  given: readonly PermissionRule[] | undefined,
-): readonly PermissionRule[] {
-  if (!given) return next
-  const isAddition = first.rules.every((rule) => given.includes(rule))
-  return isAddition ? [...next, ...given.filter((rule) => !first.rules.includes(rule))] : given
-}
-
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-async function boardOf(options: BoardParts): Promise<LocalBoard> {
-  const given = [...(await givenServers(options.servers ?? [], 'servers')), ...inProcessEntries(options)]
+async function boardOf(options: Omit<BoardOptions, 'config' | 'configuration'>): Promise<LocalBoard> {
+  const { load, servers: written = [], rules, ...behaviour } = options
+  const servers = await givenServers(written, 'servers')
+  const given = [...servers, ...inProcessEntries({ ...behaviour, servers })]
   const names = new Set(given.map(({ name }) => name))
-  const loaded = await givenServers((await options.load?.()) ?? [], 'load()')
-  return new LocalBoard(options, [...given, ...loaded.filter(({ name }) => !names.has(name))])
+  const loaded = await givenServers((await load?.()) ?? [], 'load()')
+  return new LocalBoard({ ...behaviour, servers, rules: givenRules(rules) }, [
+    ...given,
+    ...loaded.filter(({ name }) => !names.has(name)),
+  ])
 }

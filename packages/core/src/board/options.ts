@@ -1,5 +1,6 @@
 // options.ts: the options for opening a board: where its servers come from, one way of three, and how it behaves.
 // Everything is optional; a missing handler is not served.
+import type { ServerInput } from '../config/entry.ts'
 import type { Configuration, LoadOptions } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import type { AuditSettings } from '../config/settings.ts'
@@ -11,6 +12,7 @@ import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hook, SamplingOptions } from '../interaction/index.ts'
 import type { Caller, PermissionAnswer, PermissionQuestion } from '../permissions/index.ts'
+import type { GivenServers } from './given-servers.ts'
 
 /** A server in this process: it gets one end of a linked pair, a new one for every connect. */
 export type InProcessServer = (end: Transport) => unknown
@@ -21,10 +23,10 @@ export type BoardOptions = BoardBehaviour & (FromFiles | FromConfiguration | Fro
 export interface FromFiles {
   readonly cwd?: string
   /** More servers in file syntax, and other options that `plugboard` accepts on its command line. */
-  readonly config?: Pick<
-    LoadOptions,
-    'mcpConfig' | 'strict' | 'servers' | 'approveProject' | 'withoutBuiltins'
-  >
+  readonly config?: Pick<LoadOptions, 'mcpConfig' | 'strict' | 'approveProject' | 'withoutBuiltins'> & {
+    /** Servers beside those of the files; a wrong entry is refused with its path. */
+    readonly servers?: Readonly<Record<string, ServerInput>>
+  }
   readonly configuration?: undefined
   readonly servers?: undefined
   readonly load?: undefined
@@ -42,15 +44,35 @@ export interface FromConfiguration {
 /** The servers that the program defines itself; then no file is read. */
 export interface FromProgram {
   readonly cwd?: string
-  readonly servers?: readonly ConfiguredServer[]
+  /**
+   * The servers by name, each as in a settings file. A wrong entry is refused with its path. (A list of configured
+   * servers, as `loadConfiguration` returns them, is taken too.)
+   *
+   * @example
+   * await openBoard({ servers: { memory: { command: 'mcp-server-memory' }, docs: { url: 'https://example.com/mcp' } } })
+   */
+  readonly servers?: GivenServers
   /** Where the other servers come from: called once, after `servers`, whose names win. */
-  readonly load?: (() => Promise<readonly ConfiguredServer[]>) | undefined
+  readonly load?: (() => Promise<GivenServers>) | undefined
   readonly configuration?: undefined
   readonly config?: undefined
 }
 
 /** The parts of a board, once its servers are known. */
-export type BoardParts = BoardBehaviour & FromProgram
+export type BoardParts = Omit<BoardBehaviour, 'rules'> & {
+  readonly cwd?: string | undefined
+  readonly servers?: readonly ConfiguredServer[]
+  readonly rules?: readonly PermissionRule[]
+}
+
+/** Permission rules by what they do, or a list as a configuration has them. */
+export type GivenRules =
+  | readonly PermissionRule[]
+  | {
+      readonly allow?: readonly string[]
+      readonly ask?: readonly string[]
+      readonly deny?: readonly string[]
+    }
 
 /** How a board behaves, wherever its servers come from. */
 export interface BoardBehaviour {
@@ -78,8 +100,14 @@ export interface BoardBehaviour {
   readonly askForClients?: boolean
   /** How much of the audit log is kept; by default what the settings files say, when the board reads them. */
   readonly audit?: AuditSettings
-  /** Permission rules; by default those of the settings files, when the board reads them. */
-  readonly rules?: readonly PermissionRule[]
+  /**
+   * Permission rules of the program, added to those of the settings files when the board reads them. A `deny` always
+   * wins, so no rule here can take back one of the user's.
+   *
+   * @example
+   * await openBoard({ rules: { allow: ['mcp__memory__search_nodes'], deny: ['mcp__files'] } })
+   */
+  readonly rules?: GivenRules
   /**
    * Saves an "always" as an allow rule for the server with this signature, and returns where; by default your
    * settings for the project, when the board reads files.

@@ -92,3 +92,19 @@ export interface ProxyEntry extends Remote {
 
 export type RemoteEntry = HttpEntry | SseEntry | WsEntry | ProxyEntry
 export type ServerEntry = StdioEntry | RemoteEntry | IdeEntry | SdkEntry
+
+/** A server as a program writes it: as in a settings file. What may be left out there may be left out here. */
+export type ServerInput = CommandInput | RemoteInput
+
+export interface CommandInput extends Common, Pick<StdioEntry, 'command' | 'cwd' | 'inheritEnv'> {
+  readonly type?: 'stdio'
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly url?: undefined
+}
+
+export interface RemoteInput extends Common, Pick<Remote, 'url' | 'headersHelper' | 'oauth'> {
+  readonly type?: 'http' | 'sse' | 'ws'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly command?: undefined
+}

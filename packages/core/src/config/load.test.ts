@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { InvalidInput } from '../errors.ts'
+import { asPlainUser } from '../files/fixtures/plain-user.ts'
 import { systemHost } from '../host.ts'
 import { type LoadOptions, loadConfiguration } from './load.ts'
 import { addServer, setEnabled } from './manage.ts'
@@ -228,9 +229,9 @@ describe('bad input leaves all other servers alone', () => {
     expect(errors(loaded)[0]?.line).toBe(line)
   })
 
-  it.skipIf(process.getuid?.() === 0)('a file that may not be read', async () => {
+  it('a file that may not be read', async () => {
     chmodSync(put(bad, servers('a')), 0)
-    const loaded = await load()
+    const loaded = await asPlainUser(base, () => load())
     expect(shown(loaded)).toEqual(['good user'])
     expect(errors(loaded)).toMatchObject([
       { file: at(bad), message: expect.stringContaining('permission denied') },

@@ -149,7 +149,10 @@ function kindOf(given: Readonly<Record<string, unknown>>): Kind {
         severity: 'error',
         path: [],
         message: 'has neither "command" nor "url"',
-        hint: foreignHint(given) ?? 'Add "command" for a local server or "url" for a remote one.',
+        hint:
+          foreignHint(given) ??
+          misspelled(given) ??
+          'Add "command" for a local server or "url" for a remote one.',
       },
     }
   }
@@ -173,6 +176,15 @@ function foreignHint(given: Readonly<Record<string, unknown>>): string | undefin
     return '"httpUrl" is the key of Gemini: write "url", or run `plugboard import gemini`.'
   if ('mcpServers' in given || 'servers' in given)
     return 'This is a list of servers, not one server; put it under "mcpServers" at the top of the file.'
+  return undefined
+}
+
+/** `comand` for `command`. */
+function misspelled(given: Readonly<Record<string, unknown>>): string | undefined {
+  for (const key of Object.keys(given)) {
+    const close = nearest(key, ['command', 'url'])
+    if (close) return `"${key}" is not a key. Did you mean "${close}"?`
+  }
   return undefined
 }
 

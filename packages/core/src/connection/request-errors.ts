@@ -169,7 +169,7 @@ function atStage(error: PlugboardError, place: ErrorPlace): PlugboardError {
   return new InitError(`${error.message}${stderrLines(place, error.message)}`, {
     server: place.server,
     stage: place.stage,
-    hint: error.hint,
+    hint: error.shellHint,
     cause: error,
   })
 }

@@ -104,6 +104,27 @@ describe('the log of a server', () => {
     expect(got[0]?.text).toBe('is a client there?')
   })
 
+  it('gives a follower each line once, however often it looks', async () => {
+    const stateDir = folder()
+    const log = logOf(stateDir)
+    const stop = new AbortController()
+    const got: string[] = []
+    const following = (async () => {
+      for await (const { text } of followLog(stateDir, 's', stop.signal)) got.push(text)
+    })()
+    const wanted = ['one', 'two', 'three']
+    for (const text of wanted) {
+      log.add('stderr', text)
+      await log.flush()
+      await until(`${text} arrives`, () => got.includes(text))
+    }
+    // Time for a few more looks at a file that does not change.
+    await new Promise((done) => setTimeout(done, 5 * LOG_LIMITS.followMs))
+    stop.abort()
+    await following
+    expect(got).toEqual(wanted)
+  })
+
   it.skipIf(process.platform !== 'linux')('is not left open when following it fails', async () => {
     const stateDir = folder()
     const log = logOf(stateDir)

@@ -206,13 +206,13 @@ async function failureSteps(
       passed('era'),
       passed('auth'),
       passed('capabilities'),
-      failed('lists', error.message, error.hint),
+      failed('lists', error.message, error.shellHint),
     ]
-  if (answeredWrongly(error)) return [...up, failed('era', error.message, error.hint)]
+  if (answeredWrongly(error)) return [...up, failed('era', error.message, error.shellHint)]
   if (firstStepName(entry) === 'start') {
     // It runs and sends nothing; one that exited reports that.
     if (error.code === 'TIMEOUT') return [...up, failed('era', error.message, SILENT_HINT)]
-    return [failed('start', error.message, error.hint)]
+    return [failed('start', error.message, error.shellHint)]
   }
   return [await httpStep(entry as RemoteEntry, name, error, host)]
 }
@@ -223,8 +223,8 @@ const SILENT_HINT =
 function authHint(entry: ServerEntry, error: PlugboardError): string | undefined {
   const headers = isRemoteEntry(entry) || isEditorEntry(entry) ? Object.keys(entry.headers) : []
   const given = headers.some((name) => /^authorization$/i.test(name))
-  if (error.code !== 'AUTH_REQUIRED' || !given) return error.hint
-  return `${error.hint ?? ''} Or renew the token in its \`Authorization\` header, which was refused.`.trim()
+  if (error.code !== 'AUTH_REQUIRED' || !given) return error.shellHint
+  return `${error.shellHint ?? ''} Or renew the token in its \`Authorization\` header, which was refused.`.trim()
 }
 
 /** It responded in JSON-RPC, with an error or with something that is not MCP. */
@@ -254,9 +254,9 @@ async function httpStep(entry: RemoteEntry, name: string, error: PlugboardError,
     return failed(
       'http',
       `${url} answers (${asked.mediaType || 'no content type'}), but not as an MCP server.`,
-      error.hint,
+      error.shellHint,
     )
-  return failed('http', error.message, error.hint)
+  return failed('http', error.message, error.shellHint)
 }
 
 const STUCK_HINT =

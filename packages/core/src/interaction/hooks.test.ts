@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { heldHost, until } from '../connection/fixtures/kit.ts'
 import { type Host, systemHost } from '../host.ts'
-import { type Hook, Hooks, readHooks } from './hooks.ts'
+import { type Hook, type HookInput, Hooks, readHooks } from './hooks.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -169,6 +169,200 @@ describe('functions', () => {
   })
 })
 
+describe('what a hook after a call returns', () => {
+  const after = (...outputs: unknown[]) =>
+    board(
+      outputs.map((output) => ({
+        event: 'PostToolUse' as const,
+        run: { kind: 'function' as const, call: () => output },
+      })),
+    ).hooks.after(call, 'original')
+
+  it.each<[string, unknown[], unknown]>([
+    ['nothing', [undefined], { context: [] }],
+    ['an empty object', [{}], { context: [] }],
+    ['context', [{ additionalContext: 'note' }], { context: ['note'] }],
+    ['empty context', [{ additionalContext: '' }], { context: [] }],
+    ['context that is not text', [{ additionalContext: 7 }], { context: [] }],
+    ['a block with its reason', [{ decision: 'block', reason: 'secret' }], { context: ['secret'] }],
+    ['a reason without a block', [{ decision: 'approve', reason: 'fine' }], { context: [] }],
+    ['an empty output', [{ updatedToolOutput: '' }], { context: [], output: '' }],
+    ['nothing after a new output', [{ updatedToolOutput: 'x' }, {}], { context: [], output: 'x' }],
+    ['two outputs', [{ updatedToolOutput: 'x' }, { updatedToolOutput: 'y' }], { context: [], output: 'y' }],
+  ])('%s', async (_, outputs, result) => {
+    expect(await after(...outputs)).toEqual(result)
+  })
+
+  it('by a command with exit 2 is context, and a hook that failed adds nothing', async () => {
+    const post: Partial<Hook> = { event: 'PostToolUse' }
+    const { hooks, warnings } = board([
+      await command(`console.error('look again'); process.exit(2)`, post),
+      await command(`process.exit(7)`, post),
+    ])
+    expect(await hooks.after(call, 'original')).toEqual({ context: ['look again'] })
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain('The PostToolUse hook of settings.json')
+  })
+
+  it('replaces what a failure says, and the next hook reads that', async () => {
+    const seen: unknown[] = []
+    const failing = (run: (input: HookInput) => unknown): Hook => ({
+      event: 'PostToolUseFailure',
+      run: { kind: 'function', call: (input) => run(input) },
+    })
+    const { hooks } = board([
+      failing(() => ({ additionalContext: '' })),
+      failing(() => ({ updatedToolOutput: 'hidden' })),
+      failing(({ error }) => {
+        seen.push(error)
+        return undefined
+      }),
+    ])
+    expect(await hooks.afterFailure(call, { code: 'X', message: 'secret' })).toEqual({
+      output: 'hidden',
+      context: [],
+    })
+    expect(seen).toEqual(['hidden'])
+  })
+})
+
+describe('hooks for elicitations', () => {
+  const request = { server: 's', mode: 'form', message: 'm', schema: { type: 'object' } } as never
+  const answerOf = (...outputs: unknown[]) =>
+    board(
+      outputs.map((output) => ({
+        event: 'Elicitation' as const,
+        run: { kind: 'function' as const, call: () => output },
+      })),
+    ).hooks.elicitation(request)
+
+  it.each<[unknown[], unknown]>([
+    [[undefined], undefined],
+    [[{ action: 'perhaps' }], undefined],
+    [[{ action: 'decline' }], { action: 'decline' }],
+    [[{ action: 'cancel' }], { action: 'cancel' }],
+    [[{ action: 'accept', content: { a: 1 } }], { action: 'accept', content: { a: 1 } }],
+    [[{}, { action: 'accept' }], { action: 'accept' }],
+    [[{ action: 'decline' }, { action: 'accept' }], { action: 'decline' }],
+  ])('that return %j answer %j', async (outputs, answer) => {
+    expect(await answerOf(...outputs)).toEqual(answer)
+  })
+
+  it('by a command with exit 2 decline, and one that fails answers nothing', async () => {
+    const event: Partial<Hook> = { event: 'Elicitation' }
+    const declined = board([await command('process.exit(2)', event)])
+    expect(await declined.hooks.elicitation(request)).toEqual({ action: 'decline' })
+    const failed = board([await command('process.exit(3)', event)])
+    expect(await failed.hooks.elicitation(request)).toBeUndefined()
+  })
+
+  it.each<[string, string, boolean]>([
+    ['s', 's', true],
+    ['mcp__s', 's', true],
+    ['other', 's', false],
+    ['(', 's', false],
+    ['a.b', 'a.b', true],
+    ['mcp__a_b', 'a.b', true],
+  ])('with the matcher %s run for the server %s: %s', async (matcher, server, runs) => {
+    const { hooks } = board([
+      { event: 'Elicitation', matcher, run: { kind: 'function', call: () => ({ action: 'cancel' }) } },
+    ])
+    const asked = { ...(request as object), server } as never
+    expect(await hooks.elicitation(asked)).toEqual(runs ? { action: 'cancel' } : undefined)
+  })
+
+  it('get the address of a URL elicitation and the schema of a form', async () => {
+    const seen: unknown[] = []
+    const { hooks } = board([
+      { event: 'Elicitation', run: { kind: 'function', call: (input) => void seen.push(input) } },
+    ])
+    await hooks.elicitation(request)
+    await hooks.elicitation({
+      server: 's',
+      mode: 'url',
+      message: 'm',
+      url: 'https://x',
+      elicitationId: 'e',
+    } as never)
+    expect(seen).toEqual([
+      {
+        hook_event_name: 'Elicitation',
+        mcp_server_name: 's',
+        message: 'm',
+        mode: 'form',
+        requested_schema: { type: 'object' },
+      },
+      {
+        hook_event_name: 'Elicitation',
+        mcp_server_name: 's',
+        message: 'm',
+        mode: 'url',
+        url: 'https://x',
+        elicitation_id: 'e',
+      },
+    ])
+  })
+})
+
+describe('a command hook', () => {
+  it('starts in its own folder, or in that of the board, and is told the folder', async () => {
+    const told = join(folder, 'where')
+    const script = `fs.writeFileSync(${JSON.stringify(told)}, JSON.stringify([process.cwd(), input.cwd]))`
+    const hook = await command(script)
+    const own = join(folder, 'own')
+    await mkdir(own)
+    const inOwn: Hook = { ...hook, run: { ...hook.run, cwd: own } as Hook['run'] }
+    for (const [one, cwd, expected] of [
+      [hook, folder, [folder, folder]],
+      [inOwn, folder, [own, folder]],
+      [hook, undefined, [process.cwd(), undefined]],
+    ] as const) {
+      const hooks = new Hooks([one], { host: systemHost(), ...(cwd !== undefined && { cwd }) })
+      await hooks.before(call)
+      const [at, said] = JSON.parse(await readFile(told, 'utf8'))
+      expect([await realpath(at), said ?? undefined]).toEqual([
+        await realpath(expected[0] ?? ''),
+        expected[1],
+      ])
+    }
+  })
+
+  it('is one of at most a hundred for an event', async () => {
+    let ran = 0
+    const one: Hook = { event: 'PreToolUse', run: { kind: 'function', call: () => void ran++ } }
+    await board(Array.from({ length: 101 }, () => one)).hooks.before(call)
+    expect(ran).toBe(100)
+  })
+
+  it('is only asked for where one would run', () => {
+    const { hooks } = board([
+      { event: 'PostToolUse', matcher: 'mcp__s__t', run: { kind: 'function', call: () => undefined } },
+    ])
+    expect(hooks.has('PostToolUse')).toBe(true)
+    expect(hooks.has('PreToolUse')).toBe(false)
+    expect(hooks.concerns('PostToolUse', call)).toBe(true)
+    expect(hooks.concerns('PostToolUse', { ...call, name: 'mcp__s__u', tool: 'u' })).toBe(false)
+  })
+})
+
+describe('a refusal by a function', () => {
+  it.each<[unknown, string]>([
+    [{ permissionDecision: 'deny', permissionDecisionReason: ' why ' }, 'why'],
+    [{ decision: 'block', reason: 'because' }, 'because'],
+    [{ continue: false }, 'a hook refused the call'],
+    [{ decision: 'deny', reason: '  ' }, 'a hook refused the call'],
+    [{ decision: 'deny', reason: 7 }, 'a hook refused the call'],
+    [{ decision: 'deny', hookSpecificOutput: { permissionDecision: 'allow' } }, ''],
+    [{ permissionDecision: 'allow' }, ''],
+    [{ continue: true }, ''],
+  ])('%j says %j', async (output, reason) => {
+    const { hooks } = board([{ event: 'PreToolUse', run: { kind: 'function', call: () => output } }])
+    const before = await hooks.before(call)
+    if (reason === '') expect(before.kind).toBe('go')
+    else expect(before).toEqual({ kind: 'refuse', reason, source: 'a PreToolUse hook' })
+  })
+})
+
 describe('matchers', () => {
   it.each([
     [undefined, true],
@@ -224,7 +418,49 @@ describe('hooks in a settings file', () => {
     ])
     expect(read.warnings).toHaveLength(2)
     expect(readHooks('x', 'f').warnings).toHaveLength(1)
+    expect(readHooks(undefined, 'f')).toEqual({ hooks: [], warnings: [] })
   })
+
+  it.each<[string, unknown, number]>([
+    ['a group that is no object', [7], 1],
+    ['a group without hooks', [{ matcher: 'x' }], 1],
+    ['an empty group', [{ hooks: [] }], 1],
+    ['hooks that are no list', [{ hooks: {} }], 1],
+    ['a hook that is no object', [{ hooks: ['rm'] }], 1],
+    ['a command that is no text', [{ hooks: [{ type: 'command', command: 7 }] }], 1],
+    ['another type', [{ hooks: [{ type: 'prompt', command: 'x' }] }], 1],
+    ['no group at all', [], 0],
+  ])('with %s are left out and told', (_, groups, warnings) => {
+    const read = readHooks({ PreToolUse: groups }, 'f.json')
+    expect(read.hooks).toEqual([])
+    expect(read.warnings).toHaveLength(warnings)
+  })
+
+  it.each<[unknown, number | undefined]>([
+    [5, 5000],
+    [0.5, 500],
+    [0, undefined],
+    [-1, undefined],
+    ['5', undefined],
+    [undefined, undefined],
+  ])(
+    'with the timeout %j have %j milliseconds, and start in the folder of the file',
+    (timeout, timeoutMs) => {
+      const raw = { PostToolUse: [{ matcher: 7, hooks: [{ type: 'command', command: 'c', timeout }] }] }
+      expect(readHooks(raw, 'f.json', '/project').hooks).toEqual([
+        {
+          event: 'PostToolUse',
+          source: 'f.json',
+          run: {
+            kind: 'command',
+            command: 'c',
+            cwd: '/project',
+            ...(timeoutMs !== undefined && { timeoutMs }),
+          },
+        },
+      ])
+    },
+  )
 })
 
 function alive(pid: number): boolean {

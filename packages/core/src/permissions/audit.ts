@@ -9,8 +9,8 @@ import { withFileLock, writeFileAtomic } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { AUDIT_LIMITS } from '../limits.ts'
 import { type AuditKey, type AuditKeys, isSealed, sealOf } from './audit-seal.ts'
+import type { Decision } from './decision-types.ts'
 import { redact, redactText } from './redact.ts'
-import type { Decision } from './request.ts'
 
 export interface AuditEvent {
   readonly server: string

@@ -3,8 +3,8 @@ import type { ChannelPermissions } from '../config/entry.ts'
 import { coversTool } from '../config/rule-matcher.ts'
 import { parseRule, type RuleUse } from '../config/rule-syntax.ts'
 import type { ConfiguredServer } from '../config/types.ts'
+import type { Decision, ToolRequest } from './decision-types.ts'
 import { matchesGlob, ruleSpelling } from './glob.ts'
-import type { Decision, ToolRequest } from './request.ts'
 
 /** `undefined` is passthrough: the rules decide. */
 export type ChannelVerdict = Decision | undefined

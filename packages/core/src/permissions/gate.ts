@@ -3,7 +3,7 @@
 import { exactRule } from '../config/rule-matcher.ts'
 import { Cancelled } from '../errors.ts'
 import { decide, type Standing } from './decide.ts'
-import type { Decision, Reason, ToolRequest } from './request.ts'
+import type { Decision, Reason, ToolRequest } from './decision-types.ts'
 
 /** The caller of a tool, which decides how consent is given. */
 export type Caller =

@@ -20,6 +20,7 @@ export {
 export { type AuditKeys, auditKeys } from './audit-seal.ts'
 export { channelVerdict, isOfUser, readVerdict } from './channel.ts'
 export { decide, explainDecision, type Standing } from './decide.ts'
+export type { ClaimedTraits, Decision, PermissionOutcome, Reason, ToolRequest } from './decision-types.ts'
 export {
   type Caller,
   type GateDecision,
@@ -31,5 +32,4 @@ export {
 } from './gate.ts'
 export { permissionQuestion } from './permission-question.ts'
 export { redact, redactText } from './redact.ts'
-export type { ClaimedTraits, Decision, PermissionOutcome, Reason, ToolRequest } from './request.ts'
 export { type Rule, reaches, rulesAbout, ruleVerdict, type ServerFacts } from './rules.ts'

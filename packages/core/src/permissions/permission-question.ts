@@ -6,8 +6,8 @@ import {
   questionText,
 } from '../text/question-text.ts'
 import { exactLine, nameText, quoted } from '../text/visible.ts'
+import type { ToolRequest } from './decision-types.ts'
 import type { PermissionQuestion } from './gate.ts'
-import type { ToolRequest } from './request.ts'
 
 /** The parts of a prompt that are shown. */
 export type Asked = Pick<PermissionQuestion, 'request' | 'reason' | 'arguments' | 'saves'>

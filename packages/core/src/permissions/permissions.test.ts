@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { ChannelPermissions, PermissionMode } from '../config/entry.ts'
 import { isOfUser } from './channel.ts'
 import { decide, explainDecision } from './decide.ts'
+import type { PermissionOutcome, ToolRequest } from './decision-types.ts'
 import { PermissionGate, type PermissionQuestion } from './gate.ts'
 import { matchesGlob } from './glob.ts'
-import type { PermissionOutcome, ToolRequest } from './request.ts'
 import { type Rule, reaches, rulesAbout } from './rules.ts'
 
 const KINDS = {

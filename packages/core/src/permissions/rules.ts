@@ -9,7 +9,7 @@ import {
   type RuleUse,
   type UnreadableRule,
 } from '../config/rule-syntax.ts'
-import type { Decision, PermissionOutcome, ToolRequest } from './request.ts'
+import type { Decision, PermissionOutcome, ToolRequest } from './decision-types.ts'
 
 /** One rule and the file it is written in. */
 export interface Rule {

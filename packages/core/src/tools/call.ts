@@ -25,6 +25,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly timeoutMs?: number | undefined
+  readonly totalMs?: number | undefined
 }
 
 /** What the board provides. */

@@ -20,6 +20,7 @@ export {
   type ToolAnnotations,
   type ToolDefinition,
 } from './definition.ts'
+export { errorResult, textErrorResult } from './error-result.ts'
 export * from './formats/index.ts'
 export { type InjectionSign, injectionSigns } from './injection-signs.ts'
 export { decodeBase64, identify as identifyBytes } from './media.ts'
@@ -76,3 +77,5 @@ export {
   toolHash,
   updateLock,
 } from './tools-lock.ts'
+export { typeDeclarations } from './type-declarations.ts'
+export type { CallRest, ResultOf, ToolFunctions, ToolName, ToolTypes } from './typed-tools.ts'

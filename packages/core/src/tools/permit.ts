@@ -77,10 +77,18 @@ export async function permit(
 export class Refused extends PermissionDenied {
   readonly verdict: GateDecision
   constructor(message: string, server: string, verdict: GateDecision) {
-    super(message, { server, stage: 'call', hint: wayOut(verdict) })
+    super(message, {
+      server,
+      stage: 'call',
+      hint: wayOut(verdict),
+      ...(verdict.reason.kind === 'no-user' && { programHint: NO_USER }),
+    })
     this.verdict = verdict
   }
 }
+
+const NO_USER =
+  "Open the board with an `ask` function, with a rule in `rules.allow`, or with `caller: 'user'` when the user asked for the call."
 
 /** What would allow the call, where there is something. */
 export function wayOut({ reason }: Decision): string | undefined {

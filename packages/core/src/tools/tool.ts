@@ -36,6 +36,8 @@ export interface CallContext {
   readonly onProgress?: (progress: Progress) => void
   /** Milliseconds for this call, instead of the server's. */
   readonly timeoutMs?: number
+  /** Milliseconds for the whole call, however much progress it reports; ten minutes, when left out. */
+  readonly totalMs?: number
   /** The limit on returned text, instead of the tool's own. */
   readonly maxResultChars?: number
   /** Keeps the server's result as it came, in `answer` of the result, beside what a model receives. */

@@ -41,6 +41,8 @@ export class HttpClient {
   readonly #headers: EntryHeaders
   readonly #auth: RequestAuth | undefined
   #lastTraffic = 0
+  /** The address of the latest request: nearly all go to the same one, and taking a URL apart has its price. */
+  #address: Address | undefined
 
   constructor(entry: HttpTarget, context: TransportContext, network: Network) {
     this.url = new URL(entry.url)
@@ -114,8 +116,9 @@ export class HttpClient {
     login: LoginHeaders,
     abort: RequestAbort,
   ): Promise<HttpResponse> {
+    const address = this.#addressOf(url)
     const send = (entryHeaders: HeaderMap) =>
-      this.#roundTrip(partsOf(request, url, login, entryHeaders), request, abort)
+      this.#roundTrip(partsOf(request, address, login, entryHeaders), request, abort)
     let response = await send(await this.#headers.current())
     const { status } = response
     if (status < 400) return response
@@ -162,22 +165,39 @@ export class HttpClient {
     return code === 'ECONNRESET' || code === 'EPIPE' || request.isToolCall !== true
   }
 
+  #addressOf(url: URL): Address {
+    if (this.#address?.url !== url)
+      this.#address = { url, origin: url.origin, path: `${url.pathname}${url.search}` }
+    return this.#address
+  }
+
   #note(text: string): void {
     this.#context.log({ stream: 'transport', text })
   }
 }
 
+interface Address {
+  readonly url: URL
+  readonly origin: string
+  readonly path: string
+}
+
 const NO_LOGIN: LoginHeaders = Object.freeze({})
 
 /** The protocol's own headers, then the login's, then those of the entry that neither of them sets. */
-function partsOf(request: HttpRequest, url: URL, login: LoginHeaders, entryHeaders: HeaderMap): RequestParts {
+function partsOf(
+  request: HttpRequest,
+  { origin, path }: Address,
+  login: LoginHeaders,
+  entryHeaders: HeaderMap,
+): RequestParts {
   const headers = [...request.headers]
   for (const name of Object.keys(login)) headers.push(name, login[name] ?? '')
   for (const name of Object.keys(entryHeaders))
     if (!(name in login) && !hasHeader(request.headers, name)) headers.push(name, entryHeaders[name] ?? '')
   return {
-    origin: url.origin,
-    path: `${url.pathname}${url.search}`,
+    origin,
+    path,
     method: request.method,
     headers,
     body: request.body,

@@ -164,6 +164,16 @@ describe('an SSE server', () => {
     expect(await within(starting, 'settled')).toBeInstanceOf(IoError)
   })
 
+  it('tells that it is closed after close() has returned, once', async () => {
+    const { transport, closes, closed } = await connected()
+    const closing = transport.close()
+    expect(closes()).toBe(0)
+    await expect(transport.send({ jsonrpc: '2.0', method: 'late' })).rejects.toBeInstanceOf(IoError)
+    await within(closed, 'closed')
+    await closing
+    expect(closes()).toBe(1)
+  })
+
   it('leaves no connection and no handle, fifty times', { timeout: 60_000 }, async () => {
     const server = await scripted((asked) => {
       if (asked.method === 'GET') events(asked)('event: endpoint\ndata: /post\n\n')

@@ -15,6 +15,9 @@ import { errorCode, UnreadableAnswer } from './transport-errors.ts'
 
 type SseTarget = Pick<SseEntry, 'url' | 'headers' | 'headersHelper'>
 
+/** No cache on the way may keep a stream. */
+const STREAM_HEADERS = ['accept', EVENT_STREAM, 'cache-control', 'no-store']
+
 export async function openSse(entry: SseTarget, context: TransportContext): Promise<Transport> {
   return new SseTransport(await openHttpClient(entry, context), context)
 }
@@ -96,7 +99,9 @@ class SseTransport implements Transport {
     this.#abandon?.(lost)
     for (const abort of this.#aborts) abort.abort(lost)
     this.#stream?.abort(new Cancelled())
-    // At once: later requests must not use this connection.
+    // The caller's own steps come first: it may be in the middle of replacing this connection.
+    await Promise.resolve()
+    // Before the sockets are gone: later requests must not use this connection.
     this.onclose?.()
     await this.#http.close()
   }
@@ -105,7 +110,7 @@ class SseTransport implements Transport {
   async #listen(): Promise<void> {
     const { url } = this.#http
     const response = await this.#abortable((abort) =>
-      this.#http.request({ method: 'GET', url, headers: ['accept', EVENT_STREAM] }, abort),
+      this.#http.request({ method: 'GET', url, headers: STREAM_HEADERS }, abort),
     )
     if (!response.ok) throw await statusError(response, url, this.#context.host)
     if (response.mediaType !== EVENT_STREAM) {

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type WebSocket as ServerSocket, WebSocketServer } from 'ws'
+import type { AuthRequest, AuthResponse, Exchange } from '../auth/request-auth.ts'
 import type { WsEntry } from '../config/entry.ts'
 import { IoError } from '../errors.ts'
 import { retimed } from '../fixtures/timers.ts'
@@ -70,6 +71,26 @@ describe('a WebSocket server', () => {
     expect(asked[0]).toMatchObject({ 'sec-websocket-protocol': 'mcp', 'x-key': 'k' })
     await transport.close()
     expect(await failure(transport.send({ jsonrpc: '2.0', method: 'late' }))).toBeInstanceOf(IoError)
+  })
+
+  it('is asked with a login like any other server: its headers, and once more after a refusal', async () => {
+    const { url, asked } = await served(echo, {
+      admit: ({ authorization, dpop }) => (authorization === 'DPoP new' && dpop === 'proof' ? 101 : 401),
+    })
+    const urls: string[] = []
+    const auth = {
+      send: async <R extends AuthResponse>(request: AuthRequest, exchange: Exchange<R>): Promise<R> => {
+        urls.push(`${request.method} ${request.url.href}`)
+        const first = await exchange({ authorization: 'DPoP old', dpop: 'proof' })
+        if (first.status !== 401) return first
+        first.discard()
+        return exchange({ authorization: 'DPoP new', dpop: 'proof' })
+      },
+    }
+    const { request } = await opened(url, { headers: { Authorization: 'of the entry' } }, { auth })
+    expect(await request('echo', { in: true })).toEqual({ in: true })
+    expect(asked.map(({ authorization }) => authorization)).toEqual(['DPoP old', 'DPoP new'])
+    expect(urls).toEqual([`GET ${url.replace('ws:', 'http:')}`])
   })
 
   it('may send noise: it becomes a log line', async () => {

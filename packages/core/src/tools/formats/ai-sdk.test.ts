@@ -66,7 +66,7 @@ describe('the AI SDK', () => {
     expect(text).toBe('done')
     expect(calls.map(({ args }) => args)).toEqual([{ who: 'Ann', 'how often?': 2 }])
     // Aborting the conversation aborts the call.
-    expect(calls[0]?.context).toMatchObject({ caller: 'agent', signal: { aborted: false } })
+    expect(calls[0]?.context).toMatchObject({ signal: { aborted: false } })
     abort.abort()
     expect(calls[0]?.context.signal?.aborted).toBe(true)
     expect(model.doGenerateCalls[0]?.tools).toMatchObject([

@@ -1,7 +1,7 @@
 // ai-sdk.ts: tools in the form of the AI SDK. The caller passes its `jsonSchema` function, so that this package
 // depends on no version of it and works with all.
 import type { ModelBlock, ToolResult } from '../result.ts'
-import type { Tool } from '../tool.ts'
+import type { CallContext, Tool } from '../tool.ts'
 import { fromAnthropic, toAnthropic } from './anthropic.ts'
 import type { Plain } from './portable.ts'
 
@@ -20,6 +20,9 @@ type AiSdkPart =
   | { readonly type: 'media'; readonly data: string; readonly mediaType: string }
 
 /**
+ * The tools for `generateText`, `streamText` and agents of the AI SDK. A call is made in the name of the board's own
+ * `caller`, unless `options` say otherwise; one that is denied becomes a `tool-error` of its step.
+ *
  * @example
  * import { generateText, jsonSchema } from 'ai'
  * await generateText({ model, prompt, tools: toAiSdk(board.tools(), jsonSchema) })
@@ -27,6 +30,7 @@ type AiSdkPart =
 export function toAiSdk<Schema>(
   tools: readonly Tool[],
   jsonSchema: (schema: Plain, options: { validate: (value: unknown) => AiSdkValidation }) => Schema,
+  options: Pick<CallContext, 'caller'> = {},
 ): Record<string, AiSdkTool<Schema>> {
   return Object.fromEntries(
     tools.map((tool) => [
@@ -36,8 +40,8 @@ export function toAiSdk<Schema>(
         inputSchema: jsonSchema(toAnthropic(tool).input_schema, {
           validate: (value) => validate(tool, value),
         }),
-        execute: (args, options) =>
-          tool.call(args, { caller: 'agent', ...(options?.abortSignal && { signal: options.abortSignal }) }),
+        execute: (args, call) =>
+          tool.call(args, { ...options, ...(call?.abortSignal && { signal: call.abortSignal }) }),
         toModelOutput: (output) => ({ type: 'content', value: contentOf(output).map(part) }),
       } satisfies AiSdkTool<Schema>,
     ]),

@@ -1,4 +1,4 @@
-// request.ts: a permission request for a tool call or a resource read, and the type of a decision. Every decision
+// decision-types.ts: a permission request for a tool call or a resource read, and the type of a decision. Every decision
 // says which rule made it and which file that rule is in.
 
 /** The behaviour a server claims for its tool; a missing claim has already become the worst case. */
