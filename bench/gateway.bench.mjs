@@ -11,7 +11,8 @@ import { interleave, median, percentile, timed } from './lib/measure.mjs'
 import { RawConnection } from './lib/raw-http.mjs'
 import { report } from './lib/report.mjs'
 
-const ROUNDS = 9
+const QUICK = process.argv.includes('--quick')
+const ROUNDS = QUICK ? 3 : 9
 const CLIENTS = 64
 const MANY = 1280
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
@@ -148,7 +149,7 @@ try {
   const alone = await interleave(
     each(async ([call]) => {
       const took = []
-      for (let n = 0; n < 200; n++) took.push(await timed(() => call('hello')))
+      for (let n = 0; n < (QUICK ? 50 : 200); n++) took.push(await timed(() => call('hello')))
       return median(took)
     }),
     ROUNDS,
@@ -456,7 +457,7 @@ async function memory(target) {
       }),
     )
   }
-  const calls = process.argv.includes('--quick') ? 20_000 : 100_000
+  const calls = QUICK ? 20_000 : 100_000
   await run(calls / 5)
   const readings = [await reading()]
   for (let tenth = 0; tenth < 10; tenth++) {
