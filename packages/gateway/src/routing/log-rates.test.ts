@@ -1,7 +1,7 @@
 // A server that logs without end: its client gets some of it and the number of the rest, and other clients are served.
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { bare, connect, firstText, makeGateway, serve, stdio, until } from '../fixtures/kit.ts'
+import { bare, connect, firstText, makeGateway, serve, stdio } from '../fixtures/kit.ts'
 import { LogRates } from './log-rates.ts'
 
 it('passes on so many messages of a server in a second, and says how many it left out', () => {
@@ -32,8 +32,7 @@ it('keeps a flood of log messages from the client of its call, and other clients
   const flooded = client.callTool({ name: 'mcp__loud__flood', arguments: {} })
   for (let n = 0; n < 20; n++) await other.callTool({ name: 'mcp__calm__given', arguments: {} })
   expect(firstText(await flooded)).toBe('done')
-  await until(() => heard.includes('the last message'))
-  // A busy machine may read the flood in more than one second.
+  // A busy machine may read the flood in several seconds.
   expect(heard.length).toBeLessThan(10_000)
   expect(heard.some((text) => /^\d+ log messages of "loud" were left out/.test(text))).toBe(true)
 }, 60_000)
