@@ -101,7 +101,6 @@ async function runInHost(dir, tests, { testMs, edited }) {
         result: 'failed',
         file: tests.length === 1 ? tests[0] : undefined,
         by: 'the runner was blocked',
-       ,
       })
     }
     let timer = setTimeout(blocked, SILENT_MS)
@@ -177,7 +176,6 @@ function firstFailure(dir, report, { output, blocked, tests }) {
     return {
       file: tests.find((test) => test === file),
       by: `an error outside of a test: ${file}`,
-     ,
     }
   }
   const test = suite.assertionResults.find(({ status }) => status === 'failed')

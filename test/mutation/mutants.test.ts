@@ -1,5 +1,8 @@
 // The edits that `npm run mutation` makes, and how it draws its sample.
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { importGraph } from '../../scripts/lib/import-graph.mjs'
 import { mutantsOf, withMutant } from '../../scripts/lib/mutants.mjs'
 import { sampleOf } from '../../scripts/lib/sample.mjs'
 
@@ -57,5 +60,46 @@ describe('a sample', () => {
     expect(sample.slice(0, 4).map(({ area }) => area)).toEqual(['large', 'small', 'large', 'small'])
     expect(new Set(sample).size).toBe(sample.length)
     expect(sample.length).toBe(50)
+  })
+})
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+describe('the tests of a source file', () => {
+  const graph = importGraph(root)
+  const source = 'packages/core/src/permissions/decide.ts'
+
+  it('are those that import it, the test of its name first, then the nearest', () => {
+    const tests = graph.testsFor(source, ['packages/core/src/tools', 'packages/core/src/permissions'])
+    expect(tests[0]).toBe('packages/core/src/permissions/decide.test.ts')
+    expect(tests.indexOf('packages/core/src/permissions/permissions.test.ts')).toBeLessThan(
+      tests.indexOf('packages/core/src/tools/call.test.ts'),
+    )
+    expect(tests).not.toContain('packages/core/src/tools/names.test.ts')
+  })
+
+  it('are looked for in the named places only', () => {
+    expect(graph.testsFor(source, ['packages/core/src/config/names.test.ts'])).toEqual([])
+  })
+})
+
+describe('npm run mutation', () => {
+  const list = (...args: string[]) =>
+    execFileSync(process.execPath, ['scripts/mutation.mjs', '--list', ...args], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+      .trim()
+      .split('\n')
+
+  it('lists a sample of the chosen files', () => {
+    const rows = list('--area', 'permissions', '--file', 'permissions/rules.ts', '--count', '12')
+    expect(rows).toHaveLength(12)
+    for (const row of rows)
+      expect(row).toMatch(/^permissions {2}packages\/core\/src\/permissions\/rules\.ts:\d+ {2}/)
+  })
+
+  it('finds every named edit in today’s sources', () => {
+    expect(list('--named').length).toBeGreaterThan(10)
   })
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { copyFile, mkdtemp, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -152,5 +152,32 @@ describe('seals of the audit log', () => {
     await copyFile(`${path}.key`, `${path}.saved`)
     await unlink(`${path}.key`)
     expect(await verifyAudit(path, keys)).toMatchObject({ ok: false, problem: /key that is not here/ })
+  })
+
+  it.each<[string, RegExp]>([
+    ['{"key":"AAAA","since":1}', /damaged/],
+    ['{"key":7,"since":1}', /damaged/],
+    [JSON.stringify({ key: Buffer.alloc(32).toString('base64') }), /damaged/],
+    ['', /./],
+  ])('refuse the key %s', async (text, message) => {
+    await writeFile(`${path}.key`, text)
+    await expect(keys.load()).rejects.toThrow(message)
+  })
+
+  it('have no key before the first line, and refuse one that cannot be read', async () => {
+    expect(await keys.load()).toBeUndefined()
+    await mkdir(`${path}.key`)
+    await expect(keys.load()).rejects.toThrow(/cannot be read/)
+  })
+
+  it('say which store keeps the key', async () => {
+    for (const [vault, kept] of [
+      [{ ...memoryVault(), kind: 'keychain' as const }, 'keychain'],
+      [memoryVault(), 'vault'],
+    ] as const) {
+      const made = await auditKeys({ path, vault: async () => vault }).make(1)
+      expect(made.key.kept).toBe(kept)
+    }
+    expect((await keys.make(1)).key.kept).toBe('file')
   })
 })

@@ -1,10 +1,12 @@
 import { fork } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { appendFile, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
+import { AUDIT_LIMITS } from '../limits.ts'
 import { type AuditEvent, AuditLog, readAudit, verifyAudit } from './audit.ts'
 import { redact, redactText } from './redact.ts'
 
@@ -137,6 +139,124 @@ describe('the audit log', () => {
     await audit.flush()
     expect((await readFile(path)).length).toBeLessThan(20_000)
     expect(await verifyAudit(path)).toMatchObject({ ok: true })
+  })
+})
+
+describe('a full queue', () => {
+  it('drops what is too much, and the log says how many', async () => {
+    const audit = log()
+    for (let index = 0; index < AUDIT_LIMITS.queued + 3; index++) audit.record(event())
+    await audit.flush()
+    const last = JSON.parse((await lines()).at(-1) ?? '')
+    expect(last).toMatchObject({ kind: 'dropped', count: 3 })
+    expect(await verifyAudit(path)).toMatchObject({ ok: true })
+    audit.record(event())
+    await audit.flush()
+    expect((await lines()).filter((line) => line.includes('"dropped"'))).toHaveLength(1)
+  })
+
+  it('is written at once when it is long enough, without a timer', async () => {
+    const never = systemHost({ backgroundTimer: () => () => undefined })
+    const audit = log({ host: never })
+    for (let index = 0; index < AUDIT_LIMITS.gathered; index++) audit.record(event())
+    await expect.poll(async () => (await lines().catch(() => [])).length).toBe(AUDIT_LIMITS.gathered)
+    await audit.flush()
+  })
+
+  it('has a reason for each line, however many reasons there are', async () => {
+    const audit = log()
+    const count = AUDIT_LIMITS.reasons + 5
+    for (let index = 0; index < count; index++)
+      audit.record(
+        event({ decision: { outcome: 'deny', reason: { kind: 'rule', text: `reason ${index}` } } }),
+      )
+    await audit.flush()
+    expect((await lines()).map((line) => JSON.parse(line).reason)).toEqual(
+      Array.from({ length: count }, (_, index) => `reason ${index}`),
+    )
+  })
+})
+
+describe('a damaged log', () => {
+  it('that is only half a line starts anew with the first line', async () => {
+    await write(1)
+    const [line = ''] = await lines()
+    await writeFile(path, line.slice(0, 40))
+    await unlink(`${path}.head`)
+    await write(1)
+    expect(await lines()).toHaveLength(1)
+    expect(await verifyAudit(path)).toEqual({ ok: true, lines: 1, firstSeq: 1, rotatedAway: 0 })
+  })
+
+  it.each(['7', 'null', '{"seq":"1","hash":"x"}', '{"seq":1}', '{'])(
+    'with the end mark %s is checked without it',
+    async (head) => {
+      await write(2)
+      await writeFile(`${path}.head`, head)
+      expect(await verifyAudit(path)).toMatchObject({ ok: true, lines: 2 })
+    },
+  )
+
+  it('whose last line was replaced by another valid one is noticed by its end mark', async () => {
+    await write(1)
+    const mark = await readFile(`${path}.head`, 'utf8')
+    await rm(path)
+    await rm(`${path}.head`)
+    await write(1, { host: systemHost({ now: () => 0 }) })
+    await writeFile(`${path}.head`, mark)
+    expect(await verifyAudit(path)).toMatchObject({
+      ok: false,
+      problem: /not the line that was written last/,
+    })
+  })
+
+  it('whose first line claims a line before it does not start the chain', async () => {
+    await write(1)
+    const { hash: _, ...fields } = JSON.parse((await lines())[0] ?? '')
+    const body = JSON.stringify({ ...fields, prev: 'f'.repeat(64) })
+    const hash = createHash('sha256').update(body).digest('hex')
+    await writeFile(path, `${body.slice(0, -1)},"hash":"${hash}"}\n`)
+    await unlink(`${path}.head`)
+    expect(await verifyAudit(path)).toMatchObject({ ok: false, problem: /does not start the chain/ })
+  })
+
+  it.each(['', 'x', '{}', '{"seq":1}', 'null'])('with the line %j is refused', async (line) => {
+    await write(1)
+    await appendFile(path, `${line}\n`)
+    expect(await verifyAudit(path)).toMatchObject({ ok: false, line: 2, problem: 'is not an audit line' })
+  })
+})
+
+describe('large arguments', () => {
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))
+
+  it.each([
+    [40, 40, undefined],
+    [41, 41, '1 more'],
+    [60, 41, '20 more'],
+  ])('with %i fields show %i', (count, shown, rest) => {
+    const copy = redact(many(count)) as Record<string, unknown>
+    expect(Object.keys(copy)).toHaveLength(shown)
+    expect(copy['…']).toBe(rest)
+    const list = redact(Array.from({ length: count }, () => 1)) as unknown[]
+    expect(list).toHaveLength(shown)
+    expect(list[40]).toBe(rest === undefined ? undefined : `[${rest}]`)
+  })
+
+  it('are cut at the sixth level', () => {
+    expect(redact({ a: { a: { a: { a: { a: { a: 1 } } } } } })).toEqual({
+      a: { a: { a: { a: { a: { a: 1 } } } } },
+    })
+    expect(redact({ a: { a: { a: { a: { a: { a: {} } } } } } })).toEqual({
+      a: { a: { a: { a: { a: { a: '[deeper]' } } } } },
+    })
+  })
+
+  it.each([
+    [200, false],
+    [201, true],
+  ])('of %i characters are cut: %s', (length, cut) => {
+    expect(redactText('x'.repeat(length)).includes('…')).toBe(cut)
   })
 })
 

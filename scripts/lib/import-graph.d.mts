@@ -1,0 +1,4 @@
+export function typescriptIn(path: string): Generator<string>
+export function importGraph(root: string): {
+  testsFor(source: string, tests: readonly string[]): string[]
+}
