@@ -112,7 +112,7 @@ async function answer(invocation: Invocation, model: Model, prompt: string): Pro
       tell()
       return code
     },
-    { ...userPrompts.ports(model), ...(await allowed(invocation)) },
+    { ...userPrompts.ports(model), ...(await allowed(invocation)), showsWaits: false },
   )
 }
 
