@@ -265,7 +265,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'completion',
     group: 'More',
-    summary: 'print shell completion for bash, zsh or fish',
+    summary: 'print shell completion for bash, zsh, fish or PowerShell',
     usage: 'SHELL',
     completes: 'shell',
     examples: ['source <(plugboard completion bash)'],

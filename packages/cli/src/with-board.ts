@@ -8,7 +8,9 @@ import { startsCommand } from '@plugboard/core/config/transport-traits'
 import type { Invocation } from './context.ts'
 import { listenForInterrupt } from './shared/interrupt.ts'
 import { timeoutOption } from './shared/timeouts.ts'
+import { saveCatalog } from './shared/tool-catalog.ts'
 import { isTerminal } from './streams.ts'
+import { WaitLine } from './terminal/wait-line.ts'
 
 export interface OpenedBoard {
   readonly board: LocalBoard
@@ -20,11 +22,18 @@ export interface OpenedBoard {
 export async function withBoard<T>(
   invocation: Invocation,
   work: (opened: OpenedBoard) => Promise<T>,
-  options: BoardBehaviour = {},
+  {
+    showsWaits = true,
+    ...options
+  }: BoardBehaviour & {
+    /** False for a verb that shows the states of the servers itself. */
+    readonly showsWaits?: boolean
+  } = {},
 ): Promise<T> {
   const configuration = await configurationToStart(invocation)
   const timeoutMs = timeoutOption(invocation)
   const note = (text: string) => invocation.output.note(printable(text))
+  const { elicit } = options
   const board = await openBoard({
     host: invocation.host,
     configuration,
@@ -32,12 +41,18 @@ export async function withBoard<T>(
     caller: 'user',
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...options,
+    // The line of waits must not be drawn over a question.
+    ...(elicit && { elicit: (...asked) => (waits ? waits.aside(() => elicit(...asked)) : elicit(...asked)) }),
   })
+  const { json, quiet } = invocation.output
+  const waits = showsWaits && !json && !quiet ? new WaitLine(board, invocation.output) : undefined
   board.on('warning', ({ text }) => note(text))
   const interrupt = listenForInterrupt(new Cancelled('Interrupted.'))
   try {
     return await work({ board, configuration, signal: interrupt.signal })
   } finally {
+    waits?.end()
+    saveCatalog(board, configuration.servers, board.stateDir)
     await board.close()
     interrupt.release()
   }

@@ -115,7 +115,7 @@ export async function answer(invocation: Invocation, prompt: string): Promise<nu
       tell()
       return code
     },
-    { ...userPrompts.ports(model), ...(await allowed(invocation)) },
+    { ...userPrompts.ports(model), ...(await allowed(invocation)), showsWaits: false },
   )
 }
 
