@@ -380,5 +380,7 @@ describe.skipIf(missing !== undefined)('a conversation that is saved', { timeout
     await terminal.close()
     const again = await start(100)
     await again.see('Instructions: AGENTS.md')
+    await again.press('C-d')
+    await again.see('exit 0')
   })
 })

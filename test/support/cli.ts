@@ -103,6 +103,6 @@ export function makePlace(): Place {
       return file
     },
     read: (path) => readFileSync(where(path), 'utf8'),
-    remove: () => rmSync(top, { recursive: true, force: true }),
+    remove: () => rmSync(top, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }),
   }
 }

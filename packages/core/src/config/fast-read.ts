@@ -188,6 +188,7 @@ const CAREFUL = new Set([
   'logins',
   'gateway',
   'audit',
+  'models',
   'plugins',
   'permissions',
   'hooks',
