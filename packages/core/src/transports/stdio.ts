@@ -103,7 +103,7 @@ export class StdioTransport implements Transport {
     }
     this.#unsentBytes += line.length
     this.#senders.push(unsent)
-    // Messages of one turn go out in few writes: the server works on the first ones while the others are made.
+    // Messages of one turn go out in few writes; the server can begin with the first ones while the others are made.
     const held = this.#outbox.push(line)
     if (held === STDIO_LIMITS.messagesPerWrite) this.#flush()
     else if (held === 1) queueMicrotask(this.#flushLater)
