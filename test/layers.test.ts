@@ -62,6 +62,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['routing'],
     ['gateway'],
     ['forward'],
+    ['search-tools'],
     ['methods'],
     ['eras'],
     ['http', 'stdio'],

@@ -114,7 +114,7 @@ export function makePlace(): Place {
           env: { PATH: process.env['PATH'] ?? '', HOME: home },
           stdio: 'ignore',
         })
-      rmSync(top, { recursive: true, force: true })
+      rmSync(top, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
     },
   }
 }

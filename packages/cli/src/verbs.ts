@@ -123,7 +123,7 @@ export const VERBS: readonly VerbSpec[] = [
     name: 'import',
     group: 'Servers',
     summary: "take over another client's servers",
-    usage: 'CLIENT [FILE]',
+    usage: '[CLIENT] [FILE]',
     options: {
       scope: SCOPE_OPTION,
       only: { type: 'string', multiple: true, value: 'NAME', help: 'only this server' },

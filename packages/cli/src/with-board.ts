@@ -133,13 +133,8 @@ class Waits {
 export async function configurationToStart(invocation: Invocation): Promise<Configuration> {
   const configuration = await invocation.configuration()
   const { output, host } = invocation
-  const { folder, place, servers } = configuration
-  const concerned = servers.some(
-    ({ disabled, entry }) =>
-      !disabled && startsCommand(entry) && entry.cwd?.startsWith(join(neutralFolder(place), sep)),
-  )
-  if (folder.trusted || folder.asked || !concerned || output.json || output.quiet) return configuration
-  if (!isTerminal(0) || !isTerminal(2)) return configuration
+  const { place } = configuration
+  if (!asksAboutFolder(configuration, output)) return configuration
   const { asksYes, meaning, trustFolder } = await import('./config-verbs/trust.ts')
   output.note(meaning(place.root))
   const trusted = await asksYes(
@@ -147,4 +142,17 @@ export async function configurationToStart(invocation: Invocation): Promise<Conf
   )
   await trustFolder(configuration, host, trusted)
   return trusted ? invocation.configuration({ again: true }) : configuration
+}
+
+/** Whether the user is about to be asked. */
+export function asksAboutFolder(
+  { folder, place, servers }: Configuration,
+  output: Invocation['output'],
+): boolean {
+  if (folder.trusted || folder.asked || output.json || output.quiet || !isTerminal(0) || !isTerminal(2))
+    return false
+  return servers.some(
+    ({ disabled, entry }) =>
+      !disabled && startsCommand(entry) && entry.cwd?.startsWith(join(neutralFolder(place), sep)) === true,
+  )
 }

@@ -99,6 +99,8 @@ export const STDIO_LIMITS = {
   orphansMs: 100,
   stderrTailBytes: 64 * KIB,
   /** Limit for what a child has not read yet. */
+  /** Messages of one turn that are written together. */
+  messagesPerWrite: 16,
   unsentBytes: 64 * MIB,
   /** Output that is still in the pipe when the child has exited is read for this long. */
   drainMs: 200,
@@ -320,14 +322,16 @@ export const AUDIT_LIMITS = {
   fileBytes: 4 * MIB,
   files: 8,
   lineBytes: 16 * KIB,
-  queued: 10_000,
+  /** Lines, and bytes of them, that may wait to be written; a call that finds more waits too. */
+  queued: 20_000,
+  queuedBytes: 8 * MIB,
+  /** The first size of the buffer they wait in. */
+  bufferBytes: 64 * KIB,
   /** Lines are gathered for this long, or until there are so many. */
   gatherMs: 200,
-  gathered: 1000,
-  /** Lines written without yielding to other work. */
-  sealed: 50,
-  /** Cached redacted texts of decisions. */
-  reasons: 200,
+  gathered: 4000,
+  /** Lines numbered without yielding to other work. */
+  framed: 500,
   argumentChars: 200,
   lockWaitMs: 10 * SECOND,
   lockStaleMs: 10 * SECOND,

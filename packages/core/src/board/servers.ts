@@ -172,6 +172,24 @@ export class BoardServers {
     return sources
   }
 
+  /** Whether these are still the sources of the tools; asked before every call, so it makes nothing. */
+  areToolSources(sources: readonly ToolSource[]): boolean {
+    let at = 0
+    for (const { catalog, state, server } of this.#connections.values()) {
+      if (state.kind === 'disabled') continue
+      const source = sources[at++]
+      const entry = this.#servers.get(server.name)?.entry
+      if (
+        source?.server !== server.name ||
+        source.items !== catalog.tools.items ||
+        source.alwaysLoad !== (entry?.alwaysLoad ?? false) ||
+        source.concurrentTools !== entry?.concurrentTools
+      )
+        return false
+    }
+    return at === sources.length
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#connections.values()].map((connection) => connection.close()))
   }

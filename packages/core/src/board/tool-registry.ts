@@ -34,6 +34,8 @@ export interface ToolRegistryOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly actions: ToolActions
   sources(): readonly ToolSource[]
+  /** Whether `sources()` would return the same as these, without making them. */
+  isCurrent(sources: readonly ToolSource[]): boolean
   warn(server: string, text: string): void
 }
 
@@ -45,6 +47,7 @@ interface ToolSet {
 export class ToolRegistry {
   readonly #options: ToolRegistryOptions
   readonly #names = new NameRegistry()
+  #sources: readonly ToolSource[] | undefined
   #toolSets: readonly ToolSet[] = []
   #tools: readonly BoundTool[] = []
   #byName = new Map<string, BoundTool>()
@@ -57,6 +60,12 @@ export class ToolRegistry {
   tools(): readonly BoundTool[] {
     this.#refresh()
     return this.#tools
+  }
+
+  /** The tool by the name that models use, when it is known. */
+  named(name: string): BoundTool | undefined {
+    this.#refresh()
+    return this.#byName.get(name)
   }
 
   resolve(spelling: string): Resolution {
@@ -91,7 +100,9 @@ export class ToolRegistry {
   }
 
   #refresh(): void {
+    if (this.#sources && this.#options.isCurrent(this.#sources)) return
     const sources = this.#options.sources()
+    this.#sources = sources
     const before = this.#toolSets
     if (sources.length === before.length && sources.every((one, at) => same(one, before[at]?.source))) return
     const kept = new Map(before.map((set) => [set.source.server, set]))

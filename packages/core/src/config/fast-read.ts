@@ -189,6 +189,7 @@ const CAREFUL = new Set([
   'gateway',
   'audit',
   'resident',
+  'models',
   'plugins',
   'permissions',
   'hooks',

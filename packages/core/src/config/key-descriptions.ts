@@ -114,6 +114,11 @@ export const KEY_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'gateway.sessionIdleMs':
     'An idle session is dropped after this (1800000); its client can still come back to it.',
   'gateway.sessionMaxMs': 'A session id is no longer accepted after this (2592000000, 30 days).',
+  models: 'What a chat should know about models, by their names.',
+  'models.*.inputPrice':
+    'Dollars for a million tokens that are sent; the chat shows what a conversation costs.',
+  'models.*.outputPrice': 'Dollars for a million tokens that the model writes.',
+  'models.*.contextTokens': 'How many tokens fit into one request, where it is not the usual number.',
   audit: 'How much of the audit log is kept.',
   'audit.maxBytes': 'The size at which a file is rotated (4194304).',
   'audit.files': 'How many files are kept, the current one included (8).',

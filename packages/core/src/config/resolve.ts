@@ -20,7 +20,7 @@ import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
 import { hashOf, signatureOf } from './fingerprints.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
-import type { AuditSettings, GatewaySettings, LoginSettings, Settings } from './settings.ts'
+import type { AuditSettings, GatewaySettings, LoginSettings, ModelSettings, Settings } from './settings.ts'
 import type { Source } from './sources.ts'
 import { startsIn, withStartFolder } from './start-folder.ts'
 import { fallsBackToSse, isInProcess, startsCommand, urlOf } from './transport-traits.ts'
@@ -89,6 +89,8 @@ export interface Resolved {
   readonly audit: AuditSettings
   /** Whether the settings ask for the resident process; undefined when they say nothing. */
   readonly resident: { readonly enabled?: boolean; readonly idleMs?: number }
+  /** Prices and context of models, by their names. */
+  readonly models: Readonly<Record<string, ModelSettings>>
   readonly hooks: readonly WrittenHooks[]
   readonly pendingSettings: readonly PendingSettings[]
   readonly diagnostics: readonly Diagnostic[]
@@ -125,6 +127,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     gateway: gatewaySettings(input.documents),
     audit: Object.assign({}, ...weakestFirst(input.documents, 'audit')),
     resident: residentSettings(input.documents),
+    models: Object.assign({}, ...weakestFirst(input.documents, 'models')),
     hooks: writtenHooks(input),
     pendingSettings: waiting,
     diagnostics,
@@ -374,13 +377,14 @@ function residentSettings(documents: readonly ConfigDocument[]): Resolved['resid
 }
 
 /** One key of every settings file that has it, the administrator's last. */
-function weakestFirst<K extends 'gateway' | 'audit' | 'resident'>(
+function weakestFirst<K extends 'gateway' | 'audit' | 'models' | 'resident'>(
   documents: readonly ConfigDocument[],
   key: K,
 ): NonNullable<Settings[K]>[] {
   return [...documents]
     .sort((a, b) => SCOPES.indexOf(b.source.scope) - SCOPES.indexOf(a.source.scope))
-    .flatMap(({ settings }) => settings[key] ?? [])
+    .map(({ settings }) => settings[key])
+    .filter((value) => value !== undefined)
 }
 
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {

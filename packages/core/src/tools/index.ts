@@ -5,13 +5,10 @@ export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 export {
   type Args,
   type CallPorts,
-  callByName,
   callTool,
-  type NamedCallPorts,
   passTool,
-  type RequestOptions,
   type Resolution,
-  type ToolSession,
+  type SendOptions,
 } from './call.ts'
 export {
   type JsonSchema,
@@ -31,6 +28,7 @@ export {
   linkLine,
   type ModelBlock,
   otherFields,
+  plainResult,
   presentResult,
   type ResultOptions,
   resultLimit,
@@ -71,7 +69,6 @@ export {
   accept,
   type LockedTool,
   type LockFile,
-  needsReview,
   readLock,
   type ToolChange,
   toolChanges,
