@@ -14,6 +14,15 @@ export default defineConfig({
       { find: /^@plugboard\/core\/(.+)$/, replacement: source('./packages/core/src/$1.ts') },
       { find: /^@plugboard\/agent$/, replacement: source('./packages/agent/src/index.ts') },
       { find: /^@plugboard\/codebase$/, replacement: source('./packages/codebase/src/index.ts') },
+      { find: /^@plugboard\/resident$/, replacement: source('./packages/resident/src/index.ts') },
+      {
+        find: /^@plugboard\/resident\/client$/,
+        replacement: source('./packages/resident/src/client/index.ts'),
+      },
+      {
+        find: /^@plugboard\/resident\/(start|connect)$/,
+        replacement: source('./packages/resident/src/client/$1.ts'),
+      },
       { find: /^@plugboard\/gateway$/, replacement: source('./packages/gateway/src/index.ts') },
     ],
   },

@@ -7,11 +7,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { configured, core, openBoard, stdioEntry } from './lib/board-only.mjs'
 import { httpContenders, inProcessContenders, rawPipe, stdioContenders } from './lib/contenders.mjs'
-import { cpuOf, interleave, median, timed } from './lib/measure.mjs'
+import { atOnce, cpuOf, interleave, LANES, median, timed } from './lib/measure.mjs'
 import { report } from './lib/report.mjs'
 import { SERVERS, serverCommand } from './lib/servers.mjs'
 
-const LANES = 64
 const folder = mkdtempSync(join(tmpdir(), 'plugboard-bench-'))
 // The SDK's HTTP transport leaks abort listeners and Node warns about each; only the table should be printed.
 process.removeAllListeners('warning')
@@ -19,9 +18,24 @@ process.removeAllListeners('warning')
 const { childEnvironment } = await core('transports/environment.js')
 const rows = []
 try {
-  await calls('stdio', stdioContenders, { rounds: 120, batch: 50, many: 960, p50: 1.0, throughput: 1.0 })
-  await calls('http', httpContenders, { rounds: 30, batch: 30, many: 320, p50: 0.9, throughput: 1.2 })
-  await calls('in-process', inProcessContenders, { rounds: 60, batch: 100, many: 960, p50: 1.15 })
+  await calls('stdio', stdioContenders, {
+    rounds: 120,
+    batch: 50,
+    many: 960,
+    goals: { p50: 1.0, throughput: 3.5, floorP50: 1.15, floorThroughput: 0.75, cpu: 7 },
+  })
+  await calls('http', httpContenders, {
+    rounds: 30,
+    batch: 30,
+    many: 320,
+    goals: { p50: 0.9, throughput: 1.2, floorP50: 1.1, floorThroughput: 0.85 },
+  })
+  await calls('in-process', inProcessContenders, {
+    rounds: 60,
+    batch: 100,
+    many: 960,
+    goals: { p50: 1.15, throughput: 1.5 },
+  })
   await bigResult()
   await twelveServers()
   await secondConnect()
@@ -36,7 +50,7 @@ try {
 }
 
 /** Many short rounds: a busy moment of the machine spoils few of them, and affects all contenders alike. */
-async function calls(kind, open, { rounds, batch, many, p50, throughput }) {
+async function calls(kind, open, { rounds, batch, many, goals }) {
   const contenders = await open()
   contenders.bare = { call: contenders.board.bare, close: async () => undefined }
   const names = Object.keys(contenders)
@@ -61,50 +75,84 @@ async function calls(kind, open, { rounds, batch, many, p50, throughput }) {
       }),
       rounds,
     )
-    const concurrent = await interleave(
-      each(async ({ call }) => {
-        let left = many
-        const lane = async () => {
-          while (left-- > 0) await call('hello')
-        }
-        return (many / (await timed(() => Promise.all(Array.from({ length: LANES }, lane))))) * 1000
-      }),
+    const both = await interleave(
+      each(({ call }) => atOnce(call, many)),
       Math.min(rounds, 30),
     )
-    const us = (name) => `${(median(sequential[name]) * 1000).toFixed(0)} µs`
-    const rate = (name) => `${(median(concurrent[name]) / 1000).toFixed(1)} k/s`
-    const floor = (shown) =>
-      `, connection alone ${shown('bare')}${names.includes('raw') ? `, floor ${shown('raw')}` : ''}`
-    const ratio = (samples) => median(samples.board) / median(samples.sdk)
-    const contest = (samples, unit, better, scale) => ({
-      unit,
-      better,
-      of: {
-        Plugboard: median(samples.board) * scale,
-        'bare SDK': median(samples.sdk) * scale,
-        ...(samples.raw && { 'raw floor': median(samples.raw) * scale }),
-      },
-    })
-    rows.push({
-      contest: contest(sequential, 'µs', 'less', 1000),
-      what: `${kind}, one call at a time (p50)`,
-      value: us('board'),
-      against: `SDK ${us('sdk')}${floor(us)}`,
-      ratio: ratio(sequential),
-      goal: `≤ ${p50}`,
-      met: ratio(sequential) <= p50,
-    })
-    rows.push({
-      contest: contest(concurrent, '/s', 'more', 1),
-      what: `${kind}, ${LANES} at a time (throughput)`,
-      value: rate('board'),
-      against: `SDK ${rate('sdk')}${floor(rate)}`,
-      ratio: ratio(concurrent),
-      ...(throughput && { goal: `≥ ${throughput}`, met: ratio(concurrent) >= throughput }),
-    })
+    const pick = (field) =>
+      Object.fromEntries(names.map((name) => [name, both[name].map((sample) => sample[field])]))
+    const measured = { sequential, rate: pick('rate'), cpu: pick('cpu') }
+    rows.push(...callRows(kind, names, measured, goals))
   } finally {
     for (const name of names) await contenders[name].close()
   }
+}
+
+function callRows(kind, names, { sequential, rate, cpu }, goals) {
+  const us = (name) => `${(median(sequential[name]) * 1000).toFixed(0)} µs`
+  const perSecond = (name) => `${(median(rate[name]) / 1000).toFixed(1)} k/s`
+  const cost = (name) => `${median(cpu[name]).toFixed(1)} µs`
+  const hasFloor = names.includes('raw')
+  const others = (shown) =>
+    `SDK ${shown('sdk')}, connection alone ${shown('bare')}${hasFloor ? `, floor ${shown('raw')}` : ''}`
+  const ratio = (samples, to) => median(samples.board) / median(samples[to])
+  const contest = (samples, unit, better, scale) => ({
+    unit,
+    better,
+    of: {
+      Plugboard: median(samples.board) * scale,
+      'bare SDK': median(samples.sdk) * scale,
+      ...(samples.raw && { 'raw floor': median(samples.raw) * scale }),
+    },
+  })
+  const atMost = (value, goal) => goal !== undefined && { goal: `≤ ${goal}`, met: value <= goal }
+  const atLeast = (value, goal) => goal !== undefined && { goal: `≥ ${goal}`, met: value >= goal }
+  const found = [
+    {
+      contest: contest(sequential, 'µs', 'less', 1000),
+      what: `${kind}, one call at a time (p50)`,
+      value: us('board'),
+      against: others(us),
+      ratio: ratio(sequential, 'sdk'),
+      ...atMost(ratio(sequential, 'sdk'), goals.p50),
+    },
+    {
+      contest: contest(rate, '/s', 'more', 1),
+      what: `${kind}, ${LANES} at a time (throughput)`,
+      value: perSecond('board'),
+      against: others(perSecond),
+      ratio: ratio(rate, 'sdk'),
+      ...atLeast(ratio(rate, 'sdk'), goals.throughput),
+    },
+    {
+      what: `${kind}, ${LANES} at a time (CPU of this process for each call)`,
+      value: cost('board'),
+      against: others(cost),
+      ratio: ratio(cpu, hasFloor ? 'raw' : 'sdk'),
+      ...(goals.cpu !== undefined && {
+        goal: `≤ ${goals.cpu} µs`,
+        met: median(cpu.board) <= goals.cpu,
+      }),
+    },
+  ]
+  if (!hasFloor) return found
+  return [
+    ...found,
+    {
+      what: `${kind}, one call at a time (p50), to the floor`,
+      value: us('board'),
+      against: `floor ${us('raw')}`,
+      ratio: ratio(sequential, 'raw'),
+      ...atMost(ratio(sequential, 'raw'), goals.floorP50),
+    },
+    {
+      what: `${kind}, ${LANES} at a time, to the floor`,
+      value: perSecond('board'),
+      against: `floor ${perSecond('raw')}`,
+      ratio: ratio(rate, 'raw'),
+      ...atLeast(ratio(rate, 'raw'), goals.floorThroughput),
+    },
+  ]
 }
 
 async function bigResult() {
@@ -233,8 +281,21 @@ async function secondConnect() {
 function idleBoard() {
   const seconds = 10
   const script = fileURLToPath(new URL('lib/idle.mjs', import.meta.url))
-  const idle = (who) =>
-    JSON.parse(execFileSync(process.execPath, ['--expose-gc', script, who, String(seconds)]).toString())
+  const idle = (who, servers = 12, wait = seconds) =>
+    JSON.parse(
+      execFileSync(process.execPath, ['--expose-gc', script, who, String(wait), String(servers)]).toString(),
+    )
+  const [few, many] = [4, 36]
+  const each = (field) =>
+    median([1, 2, 3].map(() => idle('board', many, 1)[field] - idle('board', few, 1)[field])) / (many - few)
+  const rss = each('rss') / 2 ** 20
+  rows.push({
+    what: 'memory of one more idle stdio server, beside its own process (RSS)',
+    value: `${rss.toFixed(2)} MiB`,
+    against: `heap ${(each('heap') / 1024).toFixed(0)} KiB`,
+    goal: '≤ 0.5 MiB',
+    met: rss <= 0.5,
+  })
   const board = idle('board')
   const sdk = idle('sdk')
   const mib = ({ rss }) => `${(rss / 2 ** 20).toFixed(0)} MiB`

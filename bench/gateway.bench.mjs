@@ -2,25 +2,27 @@
 // memory over many calls; beside the same server without it, and beside mcp-proxy and `mcporter serve` in front of one.
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nodeIn, onDemand } from '../scripts/lib/on-demand.mjs'
 import { interleave, median, percentile, timed } from './lib/measure.mjs'
+import { RawConnection } from './lib/raw-http.mjs'
 import { report } from './lib/report.mjs'
 
-const ROUNDS = 9
+const QUICK = process.argv.includes('--quick')
+const ROUNDS = QUICK ? 3 : 9
 const CLIENTS = 64
 const MANY = 1280
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'plugboard-bench-'))
 const children = []
-const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+const connections = []
 
 function host(kind) {
-  const child = fork(here('./lib/gateway-host.mjs'), [kind, folder], {
+  const script = kind === 'forwarder' ? './lib/forwarder.mjs' : './lib/gateway-host.mjs'
+  const child = fork(here(script), [kind, folder], {
     stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
     execArgv: ['--expose-gc'],
   })
@@ -101,44 +103,26 @@ function freePort() {
   })
 }
 
-function post(url, body, headers = {}) {
-  return new Promise((done, fail) => {
-    const text = JSON.stringify(body)
-    const req = request(url, {
-      method: 'POST',
-      agent,
-      headers: {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(text),
-        accept: 'application/json, text/event-stream',
-        ...headers,
-      },
-    })
-    req.on('response', (res) => {
-      const chunks = []
-      res.on('data', (chunk) => chunks.push(chunk))
-      res.on('end', () => done({ res, text: Buffer.concat(chunks).toString() }))
-      res.on('error', fail)
-    })
-    req.on('error', fail)
-    req.end(text)
-  })
-}
-
-/** A client without a library, so that what is measured is the server. */
-async function client(url) {
+/** A client on a bare socket, so that what is measured is the server. */
+async function client(url, more = {}) {
+  const connection = new RawConnection(url)
   const version = '2025-11-25'
   const clientInfo = { name: 'bench', version: '1' }
   const params = { protocolVersion: version, capabilities: {}, clientInfo }
-  const { res } = await post(url, { jsonrpc: '2.0', id: 0, method: 'initialize', params })
-  if (res.statusCode !== 200) throw new Error(`initialize: ${res.statusCode}`)
-  const session = res.headers['mcp-session-id']
-  const headers = { 'mcp-protocol-version': version, ...(session && { 'mcp-session-id': session }) }
-  await post(url, { jsonrpc: '2.0', method: 'notifications/initialized' }, headers)
+  const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params }
+  const opened = await connection.post(initialize, more)
+  if (opened.status !== 200) throw new Error(`initialize: ${opened.status}`)
+  const session = opened.headers['mcp-session-id']
+  const headers = { ...more, 'mcp-protocol-version': version, ...(session && { 'mcp-session-id': session }) }
+  await connection.post({ jsonrpc: '2.0', method: 'notifications/initialized' }, headers)
+  connections.push(connection)
   let id = 0
   return async (text) => {
     const call = { name: 'echo', arguments: { text } }
-    const answer = await post(url, { jsonrpc: '2.0', id: ++id, method: 'tools/call', params: call }, headers)
+    const answer = await connection.post(
+      { jsonrpc: '2.0', id: ++id, method: 'tools/call', params: call },
+      headers,
+    )
     if (!answer.text.includes(`"${text}"`)) throw new Error(`"${text}" was answered with ${answer.text}`)
   }
 }
@@ -156,6 +140,7 @@ try {
     direct: await host('direct'),
     gateway: await host('gateway'),
     stdio: await host('gateway-stdio'),
+    forwarder: await host('forwarder'),
   }
   Object.assign(hosts, await peers())
   const lanes = {}
@@ -164,7 +149,7 @@ try {
   const alone = await interleave(
     each(async ([call]) => {
       const took = []
-      for (let n = 0; n < 200; n++) took.push(await timed(() => call('hello')))
+      for (let n = 0; n < (QUICK ? 50 : 200); n++) took.push(await timed(() => call('hello')))
       return median(took)
     }),
     ROUNDS,
@@ -222,6 +207,7 @@ try {
   )
   for (const peer of ['mcp-proxy', 'mcporter']) {
     const faster = ratio(together, 'stdio', peer)
+    const [goal, tailGoal] = peer === 'mcp-proxy' ? [4, 3.3] : [1.5, 1.5]
     // One contest of all of them, with the first of the rows.
     const first = peer === 'mcp-proxy'
     atLeast(
@@ -229,7 +215,7 @@ try {
       rate('stdio'),
       `${peer} ${rate(peer)}`,
       faster,
-      1.5,
+      goal,
       first ? throughput(onStdio) : undefined,
     )
     const tail = p99(peer) / p99('stdio')
@@ -238,14 +224,27 @@ try {
       ms('stdio'),
       `${peer} ${ms(peer)}`,
       tail,
-      1.5,
+      tailGoal,
       first ? contest('ms', 'less', onStdio, p99) : undefined,
     )
   }
+  atLeast(
+    `stdio echo, ${CLIENTS} clients`,
+    rate('stdio'),
+    `a forwarder without checks ${rate('forwarder')}`,
+    ratio(together, 'stdio', 'forwarder'),
+    0.7,
+  )
+  await processorTime(hosts, lanes)
+  await thousandClients(hosts.stdio.url, median(together.stdio))
+  await noisyUser(await host('gateway-tokens'))
+  await slowReaders(await host('gateway-stdio'))
   await isolation(hosts.stdio.url)
   await memory(hosts.gateway)
   report('gateway', 'The gateway: in front of a server against the server alone', rows, [
-    `Medians of ${ROUNDS} interleaved rounds on a shared machine, so read the ratios: each is the median of the ratios of the rounds, not of the two medians beside it. The client is node:http without a library.`,
+    `Medians of ${ROUNDS} interleaved rounds on a shared machine, so read the ratios: each is the median of the ratios of the rounds, not of the two medians beside it. The client writes HTTP to a bare socket, without a library.`,
+    'The forwarder gives every request a new id and does nothing else: no access check, session, limit, permission or audit. Processor time is that of the process that forwards, all threads.',
+    'Noisy user: its 256 connections are made by another process than those of the user who is measured. Slow readers: what the process holds more than before, against the bytes of the answers, while 20 clients read theirs at 1 MB a second.',
     'Memory: medians of the first and the last three of eleven readings, each after a full collection.',
     'The SDK serves the same echo over HTTP itself, in one process as behind the gateway.',
     `${PEERS.join(', ')}: both peers, on that newer Node, serve over HTTP the same bare stdio echo as the gateway beside them; mcporter keeps it in a daemon of its own.`,
@@ -259,8 +258,168 @@ try {
     }
   }
   for (const end of ends) end()
-  agent.destroy()
+  for (const connection of connections) connection.close()
   rmSync(folder, { recursive: true, force: true })
+}
+
+/** Memory and processor time of a contender; `memory` collects garbage first. */
+function readingOf({ child }, what) {
+  return new Promise((done) => {
+    child.once('message', done)
+    child.send(what)
+  })
+}
+
+/** What one call costs the process itself: steadier than wall time on a shared machine. */
+async function processorTime(hosts, lanes) {
+  const cost = {}
+  for (let round = 0; round < 3; round++)
+    for (const name of ['stdio', 'forwarder']) {
+      let left = MANY * 2
+      const before = await readingOf(hosts[name], 'cpu')
+      await Promise.all(
+        lanes[name].map(async (call) => {
+          while (left-- > 0) await call('hello')
+        }),
+      )
+      const after = await readingOf(hosts[name], 'cpu')
+      cost[name] = [...(cost[name] ?? []), ((after.cpuMs - before.cpuMs) * 1000) / (MANY * 2)]
+    }
+  const ratio = median(cost.stdio.map((value, at) => value / cost.forwarder[at]))
+  rows.push({
+    what: `processor time of a call, ${CLIENTS} clients`,
+    value: `${median(cost.stdio).toFixed(0)} µs`,
+    against: `a forwarder without checks ${median(cost.forwarder).toFixed(0)} µs`,
+    ratio,
+    goal: '≤ 1.43',
+    met: ratio <= 1.43,
+  })
+}
+
+async function thousandClients(url, rateOf64) {
+  const clients = []
+  for (let n = 0; n < 1000; n++) clients.push(await client(url))
+  const took = []
+  const run = async (calls) => {
+    let left = calls
+    return await timed(() =>
+      Promise.all(
+        clients.map(async (call) => {
+          while (left-- > 0) took.push(await timed(() => call('hello')))
+        }),
+      ),
+    )
+  }
+  await run(2000)
+  took.length = 0
+  const calls = 10_000
+  const rate = (calls / (await run(calls))) * 1000
+  const kept = rate / rateOf64
+  rows.push({
+    what: 'stdio echo, 1,000 clients',
+    value: `${(rate / 1000).toFixed(2)} k/s`,
+    against: `64 clients ${(rateOf64 / 1000).toFixed(2)} k/s`,
+    ratio: kept,
+    goal: '≥ 0.95',
+    met: kept >= 0.95,
+  })
+  const spread = percentile(took, 0.99) / median(took)
+  rows.push({
+    what: 'stdio echo, 1,000 clients (p99)',
+    value: `${percentile(took, 0.99).toFixed(0)} ms`,
+    against: `p50 ${median(took).toFixed(0)} ms`,
+    ratio: spread,
+    goal: '≤ 3',
+    met: spread <= 3,
+  })
+}
+
+async function noisyUser({ url }) {
+  const calls = []
+  for (let n = 0; n < 4; n++) calls.push(await client(url, { authorization: 'Bearer quiet' }))
+  const measure = async (count) => {
+    const took = []
+    let left = count
+    await Promise.all(
+      calls.map(async (call) => {
+        while (left-- > 0) took.push(await timed(() => call('hello')))
+      }),
+    )
+    return percentile(took, 0.99)
+  }
+  await measure(2000)
+  const ratios = []
+  const [alone, beside] = [[], []]
+  for (let round = 0; round < 3; round++) {
+    alone.push(await measure(1500))
+    const noise = fork(here('./lib/noise.mjs'), [url, 'noisy', '256'], { stdio: 'ignore' })
+    children.push(noise)
+    await new Promise((done) => noise.once('message', done))
+    beside.push(await measure(1500))
+    noise.kill()
+    ratios.push(beside[round] / alone[round])
+  }
+  rows.push({
+    what: 'a user beside one with 256 connections (p99)',
+    value: `${median(beside).toFixed(1)} ms`,
+    against: `alone ${median(alone).toFixed(1)} ms`,
+    ratio: median(ratios),
+    goal: '≤ 4',
+    met: median(ratios) <= 4,
+  })
+}
+
+/** 20 clients ask for 20 MB each and read it slowly. */
+async function slowReaders(target) {
+  const bytes = 20_000_000
+  const before = (await readingOf(target, 'memory')).rss
+  const { hostname, port } = new URL(target.url)
+  const readers = []
+  for (let n = 0; n < 20; n++) {
+    const call = await client(target.url)
+    await call('warm')
+    readers.push(await slowRead({ hostname, port, url: target.url, bytes }))
+  }
+  let most = 0
+  for (let reading = 0; reading < 20; reading++) {
+    await new Promise((done) => setTimeout(done, 500))
+    const { rss } = await readingOf(target, reading % 4 === 3 ? 'memory' : 'cpu')
+    if (reading >= 8) most = Math.max(most, rss)
+  }
+  for (const socket of readers) socket.destroy()
+  const ratio = (most - before) / (20 * bytes)
+  rows.push({
+    what: '20 clients reading 20 MB slowly: RSS',
+    value: `${(most / 2 ** 20).toFixed(0)} MiB`,
+    against: `before ${(before / 2 ** 20).toFixed(0)} MiB, the answers ${((20 * bytes) / 2 ** 20).toFixed(0)} MiB`,
+    ratio,
+    goal: '≤ 1.3',
+    met: ratio <= 1.3,
+  })
+}
+
+/** A connection that reads 100 kB every 100 ms. */
+async function slowRead({ hostname, port, url, bytes }) {
+  const connection = new RawConnection(url)
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'slow', version: '1' },
+  }
+  const { headers } = await connection.post({ jsonrpc: '2.0', id: 0, method: 'initialize', params })
+  connection.close()
+  const call = { name: 'big', arguments: { bytes } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call })
+  const socket = connect({ host: hostname, port: Number(port) })
+  socket.write(
+    `POST /mcp HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Session-Id: ${headers['mcp-session-id']}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  socket.on('data', () => {
+    socket.pause()
+    setTimeout(() => socket.resume(), 60)
+  })
+  socket.on('error', () => undefined)
+  return socket
 }
 
 /** Unique payloads of 50 clients: `client` throws when a response is not its own. */
@@ -285,12 +444,9 @@ async function isolation(url) {
 }
 
 /** Readings after every tenth of the calls: a single one depends more on the garbage collector than on what is kept. */
-async function memory({ url, child }) {
-  const reading = () =>
-    new Promise((done) => {
-      child.once('message', done)
-      child.send('memory')
-    })
+async function memory(target) {
+  const { url } = target
+  const reading = () => readingOf(target, 'memory')
   const clients = []
   for (let n = 0; n < 32; n++) clients.push(await client(url))
   const run = async (calls) => {
@@ -301,7 +457,7 @@ async function memory({ url, child }) {
       }),
     )
   }
-  const calls = process.argv.includes('--quick') ? 20_000 : 100_000
+  const calls = QUICK ? 20_000 : 100_000
   await run(calls / 5)
   const readings = [await reading()]
   for (let tenth = 0; tenth < 10; tenth++) {

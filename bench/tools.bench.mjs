@@ -152,7 +152,6 @@ async function overhead() {
     ({ server, definition: one }) => server === 'everything' && one.name === 'echo',
   )?.definition
   const answer = { content: [{ type: 'text', text: 'Echo: hi' }] }
-  const session = { callTool: async () => answer }
   const options = {
     name: 'mcp__everything__echo',
     server: 'everything',
@@ -162,10 +161,11 @@ async function overhead() {
     zod,
   }
   const tool = new BoundTool(options, {})
+  const standing = { rules: [{ effect: 'allow', text: 'mcp__everything', source: 'bench' }] }
   const base = {
     host,
-    connect: () => session,
-    standing: () => ({ rules: [{ effect: 'allow', text: 'mcp__everything', source: 'bench' }] }),
+    send: async () => answer,
+    standing: () => standing,
     gate: new PermissionGate(),
     resultsFolder: join(tmpdir(), 'plugboard-bench'),
   }

@@ -39,7 +39,7 @@ function run(script, args) {
 }
 
 /** The libraries in the order they depend on each other. */
-const libraries = ['codebase', 'core', 'agent', 'gateway'].filter((name) =>
+const libraries = ['codebase', 'core', 'agent', 'gateway', 'resident'].filter((name) =>
   existsSync(join(root, 'packages', name, 'tsconfig.json')),
 )
 
@@ -58,9 +58,9 @@ export async function build() {
 }
 
 /**
- * The command in two halves. Verbs that only read and edit the configuration are CommonJS, the form that Node starts
- * fastest: one file, and one more for every dynamic import, each complete in itself. Verbs that open the board (src/board-verbs/)
- * are ESM in shared chunks, loaded when such a verb runs.
+ * The command in two halves. Verbs that only read and edit the configuration, or use the board of the resident process, are
+ * CommonJS, the form that Node starts fastest: one file, and one more for every dynamic import, each complete in itself. The
+ * board and the other verbs of src/board-verbs/ are ESM in shared chunks, loaded when they are needed.
  */
 async function bundleCommand() {
   const esbuild = await import('esbuild')
@@ -88,6 +88,7 @@ async function bundleCommand() {
     const { metafile } = await esbuild.build({ ...common, ...options })
     for (const input of Object.keys(metafile.inputs)) inputs.add(input)
   }
+  for (const name of lightVerbs()) parts.set(`light-${name}`, `packages/cli/src/board-verbs/${name}.ts`)
   for (const [name, entry] of parts)
     await bundle({
       entryPoints: [entry],
@@ -99,9 +100,12 @@ async function bundleCommand() {
       plugins: [{ name: 'parts', setup: (build) => splitDynamicImports(build, parts) }],
     })
   const boardVerbs = join(root, 'packages/cli/src/board-verbs')
+  const light = lightVerbs()
   await bundle({
     entryPoints: readdirSync(boardVerbs)
-      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .filter(
+        (file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !light.has(basename(file, '.ts')),
+      )
       .map((file) => join(boardVerbs, file)),
     outdir: join(outdir, 'board-verbs'),
     format: 'esm',
@@ -111,6 +115,13 @@ async function bundleCommand() {
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
   })
   writeFileSync(join(outdir, 'THIRD-PARTY.txt'), noticesFor(inputs, root))
+}
+
+/** The verbs that work on the resident board: bin/plugboard.cjs has the list. */
+function lightVerbs() {
+  const text = readFileSync(join(root, 'packages/cli/bin/plugboard.cjs'), 'utf8')
+  const [, names = ''] = /const LIGHT = new Set\(\[([^\]]*)\]\)/.exec(text) ?? []
+  return new Set([...names.matchAll(/'([a-z-]+)'/g)].map(([, name]) => name))
 }
 
 /** esbuild splits ESM only; a dynamic import here becomes a `require` of a bundle of its own. */

@@ -15,6 +15,7 @@ const PROGRAMS = {
   'dbus-run-session': { package: 'dbus-daemon', tests: 'the keychain of a desktop' },
   'gnome-keyring-daemon': { package: 'gnome-keyring', tests: 'the keychain of a desktop' },
   zsh: { package: 'zsh', tests: 'completion in zsh' },
+  fish: { package: 'fish', tests: 'completion in fish' },
 }
 const INSTALL_MS = 240_000
 const stampFile = join(root, 'node_modules', '.plugboard-system')

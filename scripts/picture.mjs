@@ -1,7 +1,16 @@
 // `npm run docs:picture`: runs the real command in a demo folder with real servers and draws what it prints as
-// docs/board.svg. The folder, the home and everything in them are thrown away.
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+// docs/board.svg, and a conversation with a scripted model in a terminal (tmux) as docs/chat.svg. The folders, the homes and
+// everything in them are thrown away.
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from './build.mjs'
@@ -24,9 +33,21 @@ const SETTINGS = {
 }
 const PROJECT = { mcpServers: { memory: { command: 'mcp-server-memory' } } }
 const RUN_MS = 60_000
+const EDIT = {
+  path: 'greet.ts',
+  content: 'export function greet(name: string) {\n  return `Hello, ${name}!`\n}\n',
+}
+const REPLY = [
+  'Done. `greet` now takes a **name**:\n\n',
+  '```ts\ngreet("Ada") // "Hello, Ada!"\n```\n\n',
+  '| file | lines |\n|------|------:|\n| greet.ts | 3 |\n',
+]
+
 const ESCAPE = String.fromCharCode(27)
 const STYLE = new RegExp(`(${ESCAPE}\\[[0-9;]*m)`)
 const WIDTH = 108
+const CHAT_WIDTH = 80
+const CHAT_ROWS = 60
 const COLORS = { 31: '#f87171', 32: '#4ade80', 33: '#facc15', 34: '#60a5fa', 35: '#c084fc', 36: '#22d3ee' }
 
 ensureInstalled()
@@ -36,6 +57,9 @@ try {
   const shown = record(top)
   writeFileSync(join(root, 'docs/board.svg'), draw(shown))
   console.error(`Wrote docs/board.svg (${shown.length} lines)`)
+  const talk = await recordChat(join(top, 'chat'))
+  writeFileSync(join(root, 'docs/chat.svg'), draw(talk, CHAT_WIDTH))
+  console.error(`Wrote docs/chat.svg (${talk.length} lines)`)
 } finally {
   rmSync(top, { recursive: true, force: true })
 }
@@ -78,6 +102,103 @@ function record(folder) {
   ])
 }
 
+function chatScript({ user, results, tools }) {
+  if (user.startsWith('Where'))
+    return { text: 'We changed `greet.ts`: it takes a name now. The *tests* are still open.' }
+  if (results.some(({ name }) => name === 'mcp__files__write_file')) return { text: REPLY, gapMs: 20 }
+  if (!tools.includes('mcp__files__write_file'))
+    return { calls: [{ name: 'tool_search', arguments: { query: 'write file' } }] }
+  return { text: 'I will change the function.', calls: [{ name: 'mcp__files__write_file', arguments: EDIT }] }
+}
+
+/** A conversation that edits a file, is killed, and goes on: the last screen, with its colours. */
+async function recordChat(folder) {
+  const { modelServer } = await import('../packages/agent/src/fixtures/model-server.mjs')
+  const model = await modelServer(chatScript)
+  const home = join(folder, 'home')
+  const project = join(home, 'shop')
+  mkdirSync(join(home, '.plugboard'), { recursive: true })
+  mkdirSync(project)
+  mkdirSync(join(folder, 'bin'))
+  symlinkSync(join(root, 'packages/cli/bin/plugboard.cjs'), join(folder, 'bin/plugboard'))
+  writeFileSync(join(project, 'greet.ts'), "export function greet() {\n  return 'Hello!'\n}\n")
+  const files = { command: join(root, 'node_modules/.bin/mcp-server-filesystem'), args: [project] }
+  const settings = {
+    disabledServers: ['codebase'],
+    mcpServers: { files },
+    models: { 'claude-sonnet-4-5': { inputPrice: 3, outputPrice: 15 } },
+  }
+  writeFileSync(join(home, '.plugboard/settings.json'), JSON.stringify(settings))
+  const folders = { [realpathSync(project)]: { trusted: false, at: '2026-01-02T00:00:00.000Z' } }
+  writeFileSync(join(home, '.plugboard/approvals.json'), JSON.stringify({ version: 1, folders }))
+  const socket = `plugboard-picture-${process.pid}`
+  const tmux = (...words) => execFileSync('tmux', ['-L', socket, ...words], { encoding: 'utf8' })
+  const env = {
+    PATH: [join(folder, 'bin'), process.env.PATH].join(':'),
+    HOME: home,
+    LANG: 'C.UTF-8',
+    TERM: 'screen-256color',
+    PS1: '\\[\\e[J\\e[32m\\]$\\[\\e[39m\\] ',
+    PLUGBOARD_MANAGED_DIR: join(folder, 'managed'),
+    ANTHROPIC_API_KEY: 'k',
+    ANTHROPIC_BASE_URL: model.url,
+  }
+  const vars = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  const size = ['-x', String(CHAT_WIDTH), '-y', String(CHAT_ROWS)]
+  const screen = () => tmux('capture-pane', '-e', '-p', '-S', '-100', '-t', 'main')
+  const see = async (what) => {
+    for (const end = Date.now() + RUN_MS; ; ) {
+      const shown = screen()
+      if (what.test(shown.replaceAll(new RegExp(STYLE, 'g'), ''))) return shown
+      if (Date.now() > end) throw new Error(`waited in vain for ${what}; the screen shows:\n${shown}`)
+      await new Promise((done) => setTimeout(done, 100))
+    }
+  }
+  const type = (text) => {
+    tmux('send-keys', '-t', 'main', '-l', text)
+    tmux('send-keys', '-t', 'main', 'Enter')
+  }
+  try {
+    tmux(
+      '-f',
+      '/dev/null',
+      '-u',
+      'new-session',
+      '-d',
+      ...size,
+      '-c',
+      project,
+      '-s',
+      'main',
+      'env',
+      '-i',
+      ...vars,
+      'bash',
+      '--norc',
+    )
+    await see(/^\$ *$/m)
+    type('plugboard chat')
+    await see(/% of 200k context/)
+    type('greet should take a name')
+    await see(/\(n\)o:/)
+    await new Promise((done) => setTimeout(done, 700))
+    tmux('send-keys', '-t', 'main', '-l', 'y')
+    await see(/greet\.ts │[\s\S]*›/)
+    const pane = tmux('list-panes', '-t', 'main', '-F', '#{pane_pid}').trim()
+    const pid = readFileSync(`/proc/${pane}/task/${pane}/children`, 'utf8').trim()
+    process.kill(Number(pid), 'SIGKILL')
+    await see(/Killed/)
+    type('plugboard chat --continue')
+    await see(/Continues[\s\S]*% of 200k context/)
+    type('Where were we?')
+    const shown = await see(/still open\.[\s\S]*\d out/)
+    return shown.replaceAll(home, '~').trimEnd().split('\n')
+  } finally {
+    tmux('kill-server')
+    await model.close()
+  }
+}
+
 function quoted(word) {
   return /[^\w./=:-]/.test(word) ? `'${word}'` : word
 }
@@ -117,10 +238,10 @@ function wrap(line) {
   return lines
 }
 
-function draw(lines) {
+function draw(lines, columns = WIDTH) {
   const shown = lines.at(-1) === '' ? lines.slice(0, -1) : lines
   const [charWidth, lineHeight, pad, bar] = [8.4, 20, 20, 36]
-  const width = Math.round(WIDTH * charWidth + 2 * pad)
+  const width = Math.round(columns * charWidth + 2 * pad)
   const height = bar + shown.length * lineHeight + pad
   const rows = shown.map((line, row) => {
     let column = 0

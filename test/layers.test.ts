@@ -24,6 +24,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['core/doctor', 'core/board'],
   ['core/index'],
   ['agent', 'gateway'],
+  ['resident'],
   ['cli'],
 ]
 
@@ -48,7 +49,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['context'],
     ['shared'],
     ['terminal'],
-    ['config-verbs', 'use-verbs'],
+    ['config-verbs', 'use-verbs', 'resident'],
     ['verbs', 'with-board'],
     ['args', 'help', 'chat'],
     ['main', 'board-verbs'],
@@ -61,6 +62,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['routing'],
     ['gateway'],
     ['forward'],
+    ['search-tools'],
     ['methods'],
     ['eras'],
     ['http', 'stdio'],

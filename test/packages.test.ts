@@ -16,6 +16,7 @@ const NAMES = [
   '@plugboard/codebase',
   '@plugboard/agent',
   '@plugboard/gateway',
+  '@plugboard/resident',
   'plugboard',
 ]
 

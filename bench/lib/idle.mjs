@@ -1,4 +1,4 @@
-// A process of its own that connects to twelve servers and then does nothing: `idle.mjs board|sdk SECONDS`. It counts every
+// A process of its own that connects to servers (twelve) and then does nothing: `idle.mjs board|sdk SECONDS [SERVERS]`. It counts every
 // timer that fires meanwhile and prints its memory.
 const fired = []
 const real = { setTimeout: globalThis.setTimeout, setInterval: globalThis.setInterval }
@@ -14,8 +14,8 @@ for (const kind of ['setTimeout', 'setInterval'])
     )
 
 const { configured, ECHO, openBoard, stdioEntry } = await import('./board-only.mjs')
-const SERVERS = 12
 const seconds = Number(process.argv[3])
+const SERVERS = Number(process.argv[4] ?? 12)
 let close
 
 if (process.argv[2] === 'board') {
@@ -44,6 +44,7 @@ globalThis.gc?.()
 fired.length = 0
 await new Promise((done) => real.setTimeout(done, seconds * 1000))
 globalThis.gc?.()
-process.stdout.write(`${JSON.stringify({ rss: process.memoryUsage().rss, fired: fired.length })}\n`)
+const { rss, heapUsed: heap } = process.memoryUsage()
+process.stdout.write(`${JSON.stringify({ rss, heap, fired: fired.length })}\n`)
 await close()
 process.exit(0)

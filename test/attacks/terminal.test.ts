@@ -107,6 +107,7 @@ const LONG = `${Array.from({ length: 60 }, (_, at) => `# harmless comment ${at}`
 /** A chat whose model calls `evil.wipe` with the given arguments after the first message. */
 async function openChat(args: unknown, reply = 'MODEL-DONE'): Promise<Terminal> {
   model = await modelServer(({ results, user, tools }) => {
+    if (user.startsWith('say A')) return { text: `HEARD **${WORDS}** \`${WORDS}\`\n# ${WORDS}\n` }
     if (user.startsWith('say ')) return { text: `HEARD ${JSON.stringify(user)}` }
     if (user === 'slow') return { text: ['SLOW-', 'DONE\n'], gapMs: 600 }
     if (results.some(({ name }) => name === 'mcp__evil__wipe'))
@@ -194,6 +195,24 @@ describe.skipIf(missing !== undefined)('a question in the chat, at 80 columns', 
     await terminal.see('HEARD "say line one')
     const said = model?.requests.at(-1)?.user
     expect(said).toBe('say line one\n\tline two\nline three')
+  })
+
+  it('shows what a model and a user write without obeying it', async () => {
+    terminal = await openChat({})
+    await terminal.paste(`say ${WORDS}`)
+    await terminal.press('Enter')
+    await terminal.see('HEARD')
+    const heard = `say ${WORDS.replace(/\p{Cc}/gu, '')}`
+    await expect
+      .poll(() => model?.requests.at(-1)?.user.replace(/\p{Cc}/gu, ''))
+      .toContain(heard.slice(0, 12))
+    await terminal.type('/export out.md')
+    await terminal.press('Enter')
+    await terminal.see('Wrote')
+    const shown = foreign(terminal.raw())
+    expect(shown).toContain('\\u202e')
+    const at = OBEYED.exec(shown)
+    expect(at && JSON.stringify(shown.slice(Math.max(0, at.index - 60), at.index + 20))).toBeNull()
   })
 
   it('keeps lines that are typed while something runs, and handles them in order', async () => {

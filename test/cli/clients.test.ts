@@ -75,3 +75,18 @@ it('says where it looked when there is nothing', async () => {
   const ran = await place.run('import', 'windsurf')
   expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('.codeium/windsurf/mcp_config.json')])
 })
+
+it('without a client says which clients have servers here, and imports nothing', async () => {
+  const fresh = makePlace()
+  try {
+    fresh.write('~/.cursor/mcp.json', { mcpServers: { one: { command: 'x' } } })
+    const found = await fresh.run('import', '--json')
+    expect([found.code, found.json.clients]).toMatchObject([0, [{ client: 'cursor', servers: ['one'] }]])
+    expect((await fresh.run('import')).stdout).toContain('plugboard import cursor')
+    expect((await fresh.run('list', '--no-connect')).stdout).not.toContain('one ')
+    const ours = await fresh.run('import', 'claude-code')
+    expect([ours.code, ours.stderr]).toEqual([2, expect.stringContaining('read as they are')])
+  } finally {
+    fresh.remove()
+  }
+}, 60_000)

@@ -278,6 +278,20 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     expect(place.read('notes.txt')).toBe('one\ntwo\nthree\n')
   })
 
+  it('shows a form of a server as every verb does, and goes on when it is left', async () => {
+    const screen = await start(100)
+    await say('call everything__trigger-elicitation-request')
+    await answer('(n)o:', 'y')
+    await screen.see(/everything asks[\s\S]*\(required\)/)
+    await screen.type('Ada')
+    await screen.press('Enter')
+    await screen.see('✔ Ada')
+    await screen.press('Escape')
+    await screen.see('cancelled')
+    await screen.see(/RESULT false/)
+    await screen.see(IDLE)
+  })
+
   it('changes nothing in plan mode until the plan is approved', async () => {
     const screen = await start(100)
     await say('/plan')
@@ -380,5 +394,7 @@ describe.skipIf(missing !== undefined)('a conversation that is saved', { timeout
     await terminal.close()
     const again = await start(100)
     await again.see('Instructions: AGENTS.md')
+    await again.press('C-d')
+    await again.see('exit 0')
   })
 })

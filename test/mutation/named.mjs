@@ -71,7 +71,7 @@ export const NAMED = [
   {
     what: 'the AI SDK form loses the abort signal',
     file: 'packages/core/src/tools/formats/ai-sdk.ts',
-    before: '...(options?.abortSignal && { signal: options.abortSignal })',
+    before: '...(call?.abortSignal && { signal: call.abortSignal })',
     after: '',
   },
   {

@@ -1,6 +1,6 @@
 // cli.ts: runs the built command as a user would, in a folder and a home of its own.
-import { type ChildProcess, execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFile, execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -31,6 +31,9 @@ export interface Place {
   remove(): void
 }
 
+/** `PLUGBOARD_TEST_RESIDENT=1` runs the same tests on the resident board, one for each place. */
+const ON_RESIDENT = process.env['PLUGBOARD_TEST_RESIDENT'] === '1'
+
 export function makePlace(): Place {
   const top = mkdtempSync(join(tmpdir(), 'plugboard-cli-'))
   const home = join(top, 'home')
@@ -49,6 +52,7 @@ export function makePlace(): Place {
         HOME: home,
         // This machine's own policy is not seen.
         PLUGBOARD_MANAGED_DIR: join(top, 'managed'),
+        ...(ON_RESIDENT && { PLUGBOARD_RESIDENT: '1' }),
         ...env,
       }
       const options = { cwd: project, env: surroundings, timeout: 60_000, maxBuffer: 64 * 1024 * 1024 }
@@ -103,6 +107,14 @@ export function makePlace(): Place {
       return file
     },
     read: (path) => readFileSync(where(path), 'utf8'),
-    remove: () => rmSync(top, { recursive: true, force: true }),
+    remove: () => {
+      // A resident board that a test started ends with its place.
+      if (existsSync(join(home, '.plugboard/state/resident/board.sock')))
+        execFileSync(process.execPath, [COMMAND, 'down'], {
+          env: { PATH: process.env['PATH'] ?? '', HOME: home },
+          stdio: 'ignore',
+        })
+      rmSync(top, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+    },
   }
 }

@@ -251,7 +251,7 @@ export class BoardTools implements Toolbox {
       name,
       description: '',
       inputJsonSchema: {},
-      title: tool ? `${tool.mcpInfo.serverName}: ${tool.userFacingName()}` : name,
+      title: tool ? `${tool.mcpInfo.serverName}: ${tool.userFacingName()}` : titleOf(name),
       concurrencySafe: tool?.isConcurrencySafe() ?? false,
       call: async (args, { signal, onProgress }) => {
         if (tool ? !this.#wanted(tool) : this.#options.only !== undefined)
@@ -290,6 +290,12 @@ export class BoardTools implements Toolbox {
     if (skills !== '') lines.push(skills)
     return lines.join('\n\n')
   }
+}
+
+/** A tool whose server is still starting is named like the others. */
+function titleOf(name: string): string {
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? []
+  return server === undefined ? name : `${server}: ${tool}`
 }
 
 /** Whether one of the patterns matches this tool: its full name, `server`, `server.tool` or a prefix with `*`. */

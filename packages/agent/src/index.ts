@@ -19,6 +19,7 @@ export {
   type Usage,
   userMessage,
 } from './messages.ts'
+export { type AiSdkModel, type AiSdkOptions, fromAiSdk } from './models/ai-sdk.ts'
 export { type AnthropicOptions, anthropicModel } from './models/anthropic.ts'
 export { type Api, chooseModel, type ModelChoice } from './models/choose.ts'
 export {

@@ -28,6 +28,13 @@ export function createInvocation(
   let loaded: Promise<Configuration> | undefined
   let asked: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> = {}
   const reported = new Set<string>()
+  const reportFaults = (faults: readonly Diagnostic[]) => {
+    const fresh = faults.filter((one) => {
+      const key = JSON.stringify([one.file, one.line, one.path, one.message])
+      return concerns(parsed, output, one) && !reported.has(key) && reported.add(key)
+    })
+    reportDiagnostics(output, fresh)
+  }
   const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'>) => {
     const configuration = await loadConfiguration({
       host,
@@ -37,11 +44,7 @@ export function createInvocation(
       approveProject: flag('approve-project'),
       ...more,
     })
-    const fresh = configuration.diagnostics.filter((one) => {
-      const key = JSON.stringify([one.file, one.line, one.path, one.message])
-      return concerns(parsed, output, one) && !reported.has(key) && reported.add(key)
-    })
-    reportDiagnostics(output, fresh)
+    reportFaults(configuration.diagnostics)
     return configuration
   }
   return {
@@ -62,6 +65,8 @@ export function createInvocation(
       if (again || !loaded) loaded = load(asked)
       return loaded
     },
+    givenServers: () => asked.servers,
+    reportFaults,
   }
 }
 

@@ -1,6 +1,7 @@
 // output.ts: how results and notes reach a user or a script. Results go to stdout, everything else to stderr.
 import type { Diagnostic } from '@plugboard/core/config'
 import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
+import { stringifyJson } from '@plugboard/core/json'
 import { printable } from '@plugboard/core/text/printable'
 import { visibleJson } from '@plugboard/core/text/visible'
 import { type Colors, createColors, withoutCodes } from './colors.ts'
@@ -135,49 +136,12 @@ export function shortPaths(text: string): string {
 
 /** JSON with every control and invisible character written as an escape: the values are the same. */
 export function jsonText(data: unknown): string {
-  return visibleJson(stringify(data))
+  return visibleJson(stringifyJson(data, 2))
 }
 
 /** The same in one line, for a stream of them. */
 export function jsonLine(data: unknown): string {
   return `${visibleJson(JSON.stringify(data))}\n`
-}
-
-function stringify(data: unknown): string {
-  try {
-    return JSON.stringify(data, null, 2)
-  } catch (error) {
-    // Nested deeper than the stack of JSON.stringify, which a server's result may be.
-    if (error instanceof RangeError) return deepJson(data)
-    throw error
-  }
-}
-
-/** JSON in one line, written without recursion. */
-function deepJson(data: unknown): string {
-  const parts: string[] = []
-  const todo: ({ readonly text: string } | { readonly value: unknown })[] = [{ value: data }]
-  for (let next = todo.pop(); next; next = todo.pop()) {
-    if ('text' in next) {
-      parts.push(next.text)
-      continue
-    }
-    const { value } = next
-    if (typeof value !== 'object' || value === null) {
-      parts.push(JSON.stringify(value) ?? 'null')
-      continue
-    }
-    const isList = Array.isArray(value)
-    const members = Object.entries(value).filter(([, member]) => isList || member !== undefined)
-    parts.push(isList ? '[' : '{')
-    todo.push({ text: isList ? ']' : '}' })
-    // The last one in is the first one out.
-    for (let at = members.length - 1; at >= 0; at--) {
-      const [key, member] = members[at] as [string, unknown]
-      todo.push({ value: member }, { text: `${at > 0 ? ',' : ''}${isList ? '' : `${JSON.stringify(key)}:`}` })
-    }
-  }
-  return parts.join('')
 }
 
 /** Columns that line up; the last one is not padded. Colour codes do not count. */

@@ -1,5 +1,6 @@
 // spec.ts: the types that describe a verb and what it gets, and the options that every verb has.
-import type { Configuration } from '@plugboard/core/config'
+import type { openBoard } from '@plugboard/core'
+import type { Configuration, Diagnostic } from '@plugboard/core/config'
 import type { LoadOptions } from '@plugboard/core/config/load'
 import type { Host } from '@plugboard/core/host'
 import type { Output } from './output.ts'
@@ -19,8 +20,13 @@ export interface VerbModule {
   run(invocation: Invocation): Promise<number>
 }
 
-/** Loads a verb of src/board-verbs/, which opens the board and everything that comes with it. */
-export type LoadBoardVerb = (name: string) => Promise<VerbModule>
+/** Loads a module of src/board-verbs/ when it is needed: a verb, or the board itself. */
+export type LoadBoardVerb = <T = VerbModule>(name: string) => Promise<T>
+
+/** A board in this process, with everything that comes with it. */
+export interface BoardModule {
+  readonly openBoard: typeof openBoard
+}
 
 export interface VerbSpec {
   readonly name: string
@@ -70,6 +76,10 @@ export interface Invocation {
   configuration(
     options?: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> & { readonly again?: boolean },
   ): Promise<Configuration>
+  /** Servers that are in no file and were given for this command. */
+  givenServers(): LoadOptions['servers'] | undefined
+  /** Reports faults in files that another process found; those of a configuration are reported once. */
+  reportFaults(faults: readonly Diagnostic[]): void
 }
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -87,6 +97,7 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   timeout: { type: 'string', value: 'MS', help: 'how long a connect or a call may take' },
   'approve-project': { type: 'boolean', help: "trust this project's servers and its folder for this run" },
+  'no-resident': { type: 'boolean', help: 'start the servers for this command alone' },
   quiet: { type: 'boolean', short: 'q', help: 'only errors on stderr' },
   verbose: { type: 'boolean', short: 'v', help: 'more notes on stderr' },
   'no-color': { type: 'boolean', help: 'plain text' },

@@ -11,9 +11,25 @@ export type Fd = 1 | 2
 const queued = new Set<Fd>()
 
 export function write(fd: Fd, text: string): void {
+  screen[ERASE]?.()
   const bytes = Buffer.from(shownOn(fd, text))
   if (fd === 2 && isService) log(bytes)
   else put(fd, bytes)
+}
+
+// The command is built in two halves with a writer each, and both write to the same screen.
+const ERASE = Symbol.for('plugboard.erase-transient-line')
+const screen = globalThis as { [ERASE]?: (() => void) | undefined }
+
+/** What was just written stands only until the next write, which erases it first. Returns how to erase it earlier. */
+export function transient(remove: () => void): () => void {
+  const once = () => {
+    if (screen[ERASE] !== once) return
+    screen[ERASE] = undefined
+    remove()
+  }
+  screen[ERASE] = once
+  return once
 }
 
 let isService = false
@@ -42,8 +58,12 @@ function log(bytes: Buffer): void {
 
 /** A result that is bytes. On a terminal it is shown as text, because its bytes would act on the terminal. */
 export function writeBytes(bytes: Uint8Array): void {
-  if (showsControls(1)) write(1, Buffer.from(bytes).toString('utf8'))
-  else put(1, Buffer.from(bytes))
+  if (showsControls(1)) {
+    write(1, Buffer.from(bytes).toString('utf8'))
+    return
+  }
+  screen[ERASE]?.()
+  put(1, Buffer.from(bytes))
 }
 
 /** The text as this descriptor gets it. */

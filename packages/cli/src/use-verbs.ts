@@ -245,6 +245,23 @@ export const USE_VERBS: readonly VerbSpec[] = [
         choices: ['mcp', 'server.tool', 'plain'],
         help: 'how tools are named: mcp__server__tool, server.tool, or the plain name of the tool',
       },
+      mode: {
+        type: 'string',
+        value: 'all|search|auto',
+        choices: ['all', 'search', 'auto'],
+        help: 'list every tool, or three to search and call them; auto decides by what the definitions cost',
+      },
+      'search-above': {
+        type: 'string',
+        value: 'TOKENS',
+        help: 'with --mode auto: search when the definitions cost more than this (10000)',
+      },
+      always: {
+        type: 'string',
+        multiple: true,
+        value: 'PATTERN',
+        help: 'list this server or server.tool in search mode too',
+      },
       expose: { type: 'string', multiple: true, value: 'PATTERN', help: 'only this server or server.tool' },
       ask: {
         type: 'string',

@@ -123,7 +123,7 @@ export const VERBS: readonly VerbSpec[] = [
     name: 'import',
     group: 'Servers',
     summary: "take over another client's servers",
-    usage: 'CLIENT [FILE]',
+    usage: '[CLIENT] [FILE]',
     options: {
       scope: SCOPE_OPTION,
       only: { type: 'string', multiple: true, value: 'NAME', help: 'only this server' },
@@ -269,6 +269,45 @@ export const VERBS: readonly VerbSpec[] = [
     load: (live) => live('generate'),
   },
   {
+    name: 'connect',
+    group: 'Use',
+    summary: 'the resident board for another MCP client, over stdio',
+    usage: '',
+    examples: ['claude mcp add board -- plugboard connect'],
+    load: (live) => live('connect'),
+  },
+  {
+    name: 'up',
+    group: 'More',
+    summary: 'start the resident board, which keeps servers running for every terminal',
+    usage: '',
+    options: {
+      foreground: { type: 'boolean', help: 'be the resident board, for a service manager' },
+      install: { type: 'boolean', help: 'write a unit for systemd or launchd that runs it' },
+      'idle-ms': {
+        type: 'string',
+        value: 'N',
+        help: 'with --foreground: leave after so long without a client (600000; 0 stays)',
+      },
+    },
+    examples: ['plugboard up', 'plugboard up --install'],
+    load: (live) => live('up'),
+  },
+  {
+    name: 'down',
+    group: 'More',
+    summary: 'end the resident board and the servers it keeps',
+    usage: '',
+    load: (live) => live('down'),
+  },
+  {
+    name: 'status',
+    group: 'Look',
+    summary: 'show the resident board: its servers, clients and memory',
+    usage: '',
+    load: (live) => live('status'),
+  },
+  {
     name: 'config',
     group: 'More',
     summary: 'print the JSON Schema of the settings files',
@@ -278,7 +317,7 @@ export const VERBS: readonly VerbSpec[] = [
   {
     name: 'completion',
     group: 'More',
-    summary: 'print shell completion for bash, zsh or fish',
+    summary: 'print shell completion for bash, zsh, fish or PowerShell',
     usage: 'SHELL',
     completes: 'shell',
     examples: ['source <(plugboard completion bash)'],

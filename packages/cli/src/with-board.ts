@@ -1,45 +1,128 @@
-// with-board.ts: a board for the duration of one verb: opened from the configuration, closed whatever happens, and closed
-// at once by Ctrl-C. A second Ctrl-C does not wait.
+// with-board.ts: a board for the duration of one verb: that of the resident process where there is one, else one in this
+// process. Closed whatever happens, and at once by Ctrl-C. A second Ctrl-C does not wait.
 
 import { join, sep } from 'node:path'
-import { type BoardBehaviour, Cancelled, type LocalBoard, openBoard } from '@plugboard/core'
+import type { Board, BoardBehaviour, LocalBoard } from '@plugboard/core'
 import { type Configuration, neutralFolder, printable } from '@plugboard/core/config'
 import { startsCommand } from '@plugboard/core/config/transport-traits'
+import { Cancelled } from '@plugboard/core/errors'
 import type { Invocation } from './context.ts'
+import { openResidentBoard } from './resident/open-board.ts'
 import { listenForInterrupt } from './shared/interrupt.ts'
 import { timeoutOption } from './shared/timeouts.ts'
+import { saveCatalog } from './shared/tool-catalog.ts'
+import type { BoardModule } from './spec.ts'
 import { isTerminal } from './streams.ts'
+import { WaitLine } from './terminal/wait-line.ts'
 
 export interface OpenedBoard {
-  readonly board: LocalBoard
-  readonly configuration: Configuration
+  readonly board: Board
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal
+}
+
+export interface OpenedLocalBoard extends OpenedBoard {
+  readonly board: LocalBoard
+  readonly configuration: Configuration
+}
+
+export interface WaitOptions {
+  /** False for a verb that shows the states of the servers itself. */
+  readonly showsWaits?: boolean
 }
 
 export async function withBoard<T>(
   invocation: Invocation,
   work: (opened: OpenedBoard) => Promise<T>,
-  options: BoardBehaviour = {},
+  options: Pick<BoardBehaviour, 'elicit' | 'sample'> & WaitOptions = {},
+): Promise<T> {
+  // A user at a terminal may have to be asked about the folder first.
+  if (isTerminal(0) && isTerminal(2)) await configurationToStart(invocation)
+  const { showsWaits, ...behaviour } = options
+  const waits = new Waits(invocation, showsWaits)
+  const remote = await openResidentBoard(invocation, waits.around(behaviour))
+  if (!remote) return await withLocalBoard(invocation, work, options)
+  return await during(invocation, { board: remote }, waits, async (opened) => {
+    const done = await work(opened)
+    if (remote.tools().length > 0)
+      saveCatalog(remote, (await invocation.configuration()).servers, remote.stateDir)
+    return done
+  })
+}
+
+/** For verbs that need more than the interface of a board: it is opened in this process. */
+export async function withLocalBoard<T>(
+  invocation: Invocation,
+  work: (opened: OpenedLocalBoard) => Promise<T>,
+  { showsWaits, ...options }: BoardBehaviour & WaitOptions = {},
 ): Promise<T> {
   const configuration = await configurationToStart(invocation)
   const timeoutMs = timeoutOption(invocation)
-  const note = (text: string) => invocation.output.note(printable(text))
+  const waits = new Waits(invocation, showsWaits)
+  const { openBoard } = await invocation.loadBoardVerb<BoardModule>('open-board')
   const board = await openBoard({
     host: invocation.host,
     configuration,
     // The user typed the command: that is consent wherever a rule says `ask`.
     caller: 'user',
     ...(timeoutMs !== undefined && { timeoutMs }),
-    ...options,
+    ...waits.around(options),
   })
-  board.on('warning', ({ text }) => note(text))
+  return await during(invocation, { board, configuration }, waits, async (opened) => {
+    try {
+      return await work(opened)
+    } finally {
+      saveCatalog(board, configuration.servers, board.stateDir)
+    }
+  })
+}
+
+async function during<B extends { readonly board: Board }, T>(
+  { output }: Invocation,
+  opened: B,
+  waits: Waits,
+  work: (opened: B & { readonly signal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  waits.start(opened.board)
+  opened.board.on('warning', ({ text }) => output.note(printable(text)))
   const interrupt = listenForInterrupt(new Cancelled('Interrupted.'))
   try {
-    return await work({ board, configuration, signal: interrupt.signal })
+    return await work({ ...opened, signal: interrupt.signal })
   } finally {
-    await board.close()
+    waits.end()
+    await opened.board.close()
     interrupt.release()
+  }
+}
+
+/** The line that shows which servers are waited for, once there is a board; not drawn over a question. */
+class Waits {
+  readonly #invocation: Invocation
+  readonly #isShown: boolean
+  #line: WaitLine | undefined
+
+  constructor(invocation: Invocation, showsWaits = true) {
+    const { json, quiet } = invocation.output
+    this.#invocation = invocation
+    this.#isShown = showsWaits && !json && !quiet
+  }
+
+  start(board: Board): void {
+    if (this.#isShown) this.#line = new WaitLine(board, this.#invocation.output)
+  }
+
+  around<O extends Pick<BoardBehaviour, 'elicit'>>(options: O): O {
+    const { elicit } = options
+    if (!elicit) return options
+    return {
+      ...options,
+      elicit: (...asked: Parameters<typeof elicit>) =>
+        this.#line ? this.#line.aside(() => elicit(...asked)) : elicit(...asked),
+    }
+  }
+
+  end(): void {
+    this.#line?.end()
   }
 }
 
@@ -50,19 +133,26 @@ export async function withBoard<T>(
 export async function configurationToStart(invocation: Invocation): Promise<Configuration> {
   const configuration = await invocation.configuration()
   const { output, host } = invocation
-  const { folder, place, servers } = configuration
-  const concerned = servers.some(
-    ({ disabled, entry }) =>
-      !disabled && startsCommand(entry) && entry.cwd?.startsWith(join(neutralFolder(place), sep)),
-  )
-  if (folder.trusted || folder.asked || !concerned || output.json || output.quiet) return configuration
-  if (!isTerminal(0) || !isTerminal(2)) return configuration
-  const { asksYes, meaning } = await import('./config-verbs/trust.ts')
-  const { trustFolder } = await import('@plugboard/core/config/manage')
+  const { place } = configuration
+  if (!asksAboutFolder(configuration, output)) return configuration
+  const { asksYes, meaning, trustFolder } = await import('./config-verbs/trust.ts')
   output.note(meaning(place.root))
   const trusted = await asksYes(
     'Trust this folder? You are asked once; `plugboard trust` changes the answer.',
   )
   await trustFolder(configuration, host, trusted)
   return trusted ? invocation.configuration({ again: true }) : configuration
+}
+
+/** Whether the user is about to be asked. */
+export function asksAboutFolder(
+  { folder, place, servers }: Configuration,
+  output: Invocation['output'],
+): boolean {
+  if (folder.trusted || folder.asked || output.json || output.quiet || !isTerminal(0) || !isTerminal(2))
+    return false
+  return servers.some(
+    ({ disabled, entry }) =>
+      !disabled && startsCommand(entry) && entry.cwd?.startsWith(join(neutralFolder(place), sep)) === true,
+  )
 }

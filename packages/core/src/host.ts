@@ -10,6 +10,8 @@ export interface Host {
   readonly platform: NodeJS.Platform
   /** The user's home folder. */
   readonly home: string
+  /** Hosts with the same owner, as in a process with many boards, share what guards their children. */
+  readonly owner?: object
   /** Milliseconds since the epoch. */
   now(): number
   /** A number in [0, 1). */

@@ -42,6 +42,7 @@ export type {
   TemplateDefinition,
   ToolDefinition,
 } from './connection/lists.ts'
+export { ConnectionPool, type ConnectionPoolOptions, type PooledServer } from './connection/pool.ts'
 export { JsonRpcError } from './connection/request-errors.ts'
 export type { RequestOptions } from './connection/requests.ts'
 export { followLog, readLog } from './connection/server-log.ts'

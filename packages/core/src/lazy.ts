@@ -6,6 +6,7 @@ interface HeavyModules {
   'node:child_process': typeof import('node:child_process')
   'node:crypto': typeof import('node:crypto')
   'node:fs': typeof import('node:fs')
+  'node:net': typeof import('node:net')
   'node:tty': typeof import('node:tty')
 }
 

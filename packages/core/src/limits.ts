@@ -99,6 +99,8 @@ export const STDIO_LIMITS = {
   orphansMs: 100,
   stderrTailBytes: 64 * KIB,
   /** Limit for what a child has not read yet. */
+  /** Messages of one turn that are written together. */
+  messagesPerWrite: 16,
   unsentBytes: 64 * MIB,
   /** Output that is still in the pipe when the child has exited is read for this long. */
   drainMs: 200,
@@ -123,6 +125,29 @@ export const LOG_LIMITS = {
 
 /** `plugboard doctor`: one look-up, handshake or request, and how much it reports about one server. */
 export const DOCTOR_LIMITS = { stepMs: 10 * SECOND, findings: 200 } as const
+
+/** The resident process and its clients. */
+export const RESIDENT_LIMITS = {
+  /** Without a client for this long, it leaves. */
+  idleMs: 10 * MINUTE,
+  /** How long a command waits for a process that starts. */
+  startMs: 10 * SECOND,
+  /** How long a running process may take to answer the first message. */
+  helloMs: 3 * SECOND,
+  /** How long running calls may go on after it was told to leave. */
+  drainMs: 5 * SECOND,
+  clients: 512,
+  openRequests: 128,
+  messageBytes: 256 * MIB,
+  /** A client that leaves this much unread is disconnected. */
+  unreadBytes: 256 * MIB,
+  /** Events and progress are dropped while this much is unread. */
+  unreadEventBytes: MIB,
+  logBytes: MIB,
+} as const
+
+/** Connections that several boards share. */
+export const POOL_LIMITS = { idleMs: 10 * MINUTE, lists: 1000 } as const
 
 export const EVENT_LIMITS = { buffered: 10_000 } as const
 
@@ -297,14 +322,16 @@ export const AUDIT_LIMITS = {
   fileBytes: 4 * MIB,
   files: 8,
   lineBytes: 16 * KIB,
-  queued: 10_000,
+  /** Lines, and bytes of them, that may wait to be written; a call that finds more waits too. */
+  queued: 20_000,
+  queuedBytes: 8 * MIB,
+  /** The first size of the buffer they wait in. */
+  bufferBytes: 64 * KIB,
   /** Lines are gathered for this long, or until there are so many. */
   gatherMs: 200,
-  gathered: 1000,
-  /** Lines written without yielding to other work. */
-  sealed: 50,
-  /** Cached redacted texts of decisions. */
-  reasons: 200,
+  gathered: 4000,
+  /** Lines numbered without yielding to other work. */
+  framed: 500,
   argumentChars: 200,
   lockWaitMs: 10 * SECOND,
   lockStaleMs: 10 * SECOND,

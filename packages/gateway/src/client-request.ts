@@ -8,6 +8,8 @@ import type { ToolRef } from './views/views.ts'
 export interface Client {
   readonly id: string
   readonly era: Era
+  /** What it calls itself in `clientInfo`. */
+  readonly name?: string | undefined
   /** What it sees; it learns nothing about the rest. */
   readonly exposure: Exposure
   readonly capabilities: ClientCapabilities

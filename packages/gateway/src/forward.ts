@@ -21,8 +21,11 @@ export async function forwardCall(
   const context = { caller: 'client', client: client.id, signal, ...(onProgress && { onProgress }) } as const
   const sent = serverParams(gateway, server, params, request)
   // The client decides what runs in parallel, as it would with the server itself.
-  const result = await gateway.serverRequests.during(server, request, (onTask) =>
-    gateway.board.link.pass(tool.tool, sent, context, { concurrent: true, onTask }),
+  const result = await gateway.serverRequests.during(
+    server,
+    request,
+    (onTask) => gateway.board.link.pass(tool.tool, sent, context, { concurrent: true, onTask }),
+    tool.runsAsTask ? undefined : tool.name,
   )
   return withPublicUris(gateway, server, result, 'content')
 }

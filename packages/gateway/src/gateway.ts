@@ -14,10 +14,23 @@ import { KeyRing } from './sealing/key-ring.ts'
 import { SpentIds } from './sealing/spent-ids.ts'
 import type { NameStore } from './views/name-claims.ts'
 import { fromPublic, type ResourceUri } from './views/resource-uris.ts'
-import { instructions, statusOf } from './views/status.ts'
+import {
+  SEARCH_ABOVE,
+  SearchMode,
+  type SearchThreshold,
+  type ServeMode,
+  searchesItself,
+} from './views/search-mode.ts'
+import { instructions, statusOf, type ToolListing } from './views/status.ts'
 import { type Naming, type Ref, type ToolRef, type View, ViewBuilder } from './views/views.ts'
 
 export interface GatewayOptions {
+  /** List every tool, or three tools to search and call them; `auto` decides by what the definitions cost. */
+  readonly mode?: ServeMode
+  /** From when on `auto` lists the search tools. */
+  readonly searchAbove?: Partial<SearchThreshold>
+  /** Tools that are listed in search mode too, beside those that entries load always. */
+  readonly always?: Exposure
   /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
   readonly names?: Naming
   /** Who confirms calls under an `ask` rule: the client by its own means, the user by elicitation, or none (deny). */
@@ -52,6 +65,8 @@ export async function openGateway(
 }
 
 type Asker = Pick<ClientRequest, 'client' | 'signal'>
+/** As far as it decides what a client is listed. */
+type Listed = Pick<Client, 'exposure' | 'name'>
 
 export class Gateway {
   readonly board: LocalBoard
@@ -64,6 +79,12 @@ export class Gateway {
   readonly spent: SpentIds
   readonly #names: Naming
   readonly #views: ViewBuilder
+  readonly #mode: ServeMode
+  readonly #searchAbove: SearchThreshold
+  readonly #always: Exposure | undefined
+  readonly #searchModes = new WeakMap<View, SearchMode>()
+  /** Exposures for which `auto` chose to search: a list that shrinks again does not change what clients are shown. */
+  readonly #searching = new WeakSet<Exposure>()
   /** An earlier process settled which server has which name. */
   readonly knowsNames: boolean
   /** The first wait for the servers, which lists wait for, but not for long. */
@@ -79,6 +100,9 @@ export class Gateway {
     this.keys = options.keys ?? KeyRing.ephemeral()
     this.spent = options.spent ?? new SpentIds()
     this.#names = options.names ?? 'mcp'
+    this.#mode = options.mode ?? 'all'
+    this.#searchAbove = { ...SEARCH_ABOVE, ...options.searchAbove }
+    this.#always = options.always
     this.knowsNames = (options.nameStore?.known.size ?? 0) > 0
     router.bind((server) => {
       const { state } = board.link.connection(server)
@@ -138,14 +162,50 @@ export class Gateway {
     this.#views.keepNames()
   }
 
-  instructions(exposure: Exposure): string {
-    return instructions(this.board, exposure)
+  instructions(client: Listed): string {
+    return instructions(this.board, client.exposure, this.searchMode(client) !== undefined)
   }
 
-  /** The resource `plugboard://status`, as far as this exposure may know it. */
-  status(exposure: Exposure): Json {
-    const view = this.view(exposure)
-    return statusOf(this.board, exposure, view, this.refusedNames(), this.isNarrow(exposure))
+  /** The resource `plugboard://status`, as far as this client may know it. */
+  status(client: Listed): Json {
+    const { exposure } = client
+    return statusOf(this.board, exposure, this.view(exposure), {
+      narrow: this.isNarrow(exposure),
+      refusedNames: this.refusedNames(),
+      listing: this.#mode === 'all' ? undefined : this.listing(client),
+    })
+  }
+
+  /** What a client is listed in search mode; undefined when it is listed every tool. */
+  searchMode(client: Listed): SearchMode | undefined {
+    if (this.#mode === 'all') return undefined
+    const search = this.#searchModeOf(this.view(client.exposure))
+    if (this.#mode === 'search') return search
+    if (searchesItself(client.name)) return undefined
+    const { tokens, tools } = this.#searchAbove
+    if (search.tools > tools || search.tokens.all > tokens) this.#searching.add(client.exposure)
+    return this.#searching.has(client.exposure) ? search : undefined
+  }
+
+  /** How tools are listed to a client, and what that costs in its model's context. */
+  listing(client: Listed): ToolListing {
+    const search = this.searchMode(client)
+    const { tools, tokens, listed } = this.#searchModeOf(this.view(client.exposure))
+    return search
+      ? { mode: 'search', tools, tokens: tokens.all, listedTools: listed.length, listedTokens: tokens.listed }
+      : { mode: 'all', tools, tokens: tokens.all, listedTools: tools, listedTokens: tokens.all }
+  }
+
+  #searchModeOf(view: View): SearchMode {
+    const known = this.#searchModes.get(view)
+    if (known) return known
+    const always = this.#always
+    const made = new SearchMode(
+      view,
+      ({ server, name, tool }) => tool.alwaysLoad || always?.tool(server, name, tool.name) === true,
+    )
+    this.#searchModes.set(view, made)
+    return made
   }
 
   capabilities(): Json {

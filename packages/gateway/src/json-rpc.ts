@@ -114,6 +114,12 @@ export function isModern(params: Json): boolean {
   return Object.hasOwn(metaOf(params), META.protocolVersion)
 }
 
+/** What a client calls itself in `clientInfo`. */
+export function clientNameOf(clientInfo: unknown): string | undefined {
+  const name = isObject(clientInfo) ? clientInfo.name : undefined
+  return typeof name === 'string' ? name.slice(0, 64) : undefined
+}
+
 /** What requests a client can take. */
 export interface ClientCapabilities {
   readonly elicitForm: boolean

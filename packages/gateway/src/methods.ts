@@ -6,8 +6,10 @@ import { asToolResult } from './errors.ts'
 import { forwardCall, forwardRequest, withPublicUris } from './forward.ts'
 import type { Gateway } from './gateway.ts'
 import { isObject, type Json, RPC } from './json-rpc.ts'
+import { callSearchTool } from './search-tools.ts'
 import { startServerSpan } from './telemetry.ts'
 import { STATUS_URI } from './views/resource-uris.ts'
+import { SEARCH_MODE_TOOLS } from './views/search-mode.ts'
 import type { View } from './views/views.ts'
 
 type Handler = (gateway: Gateway, params: Json, request: ClientRequest) => Promise<Json>
@@ -41,6 +43,8 @@ async function callTool(gateway: Gateway, params: Json, request: ClientRequest):
     throw new InvalidInput('The arguments of a tool are an object.')
   const { client } = request
   try {
+    const search = SEARCH_MODE_TOOLS.has(name) ? gateway.searchMode(client) : undefined
+    if (search) return await callSearchTool(gateway, search, params, request)
     const tool = gateway.view(client.exposure).tool(name) ?? (await gateway.findTool(name, request))
     if (!tool) throw new NotFound('tool', name)
     request.checkHeaders?.(tool, params.arguments)
@@ -50,6 +54,11 @@ async function callTool(gateway: Gateway, params: Json, request: ClientRequest):
     if (!result) throw error
     return result
   }
+}
+
+async function listTools(gateway: Gateway, params: Json, { client }: ClientRequest): Promise<Json> {
+  const { tools } = await lists(gateway, params, client)
+  return { tools: gateway.searchMode(client)?.listed ?? tools }
 }
 
 async function getPrompt(gateway: Gateway, params: Json, request: ClientRequest): Promise<Json> {
@@ -72,7 +81,7 @@ async function getPrompt(gateway: Gateway, params: Json, request: ClientRequest)
 async function readResource(gateway: Gateway, params: Json, request: ClientRequest): Promise<Json> {
   const uri = text(params, 'uri')
   const { client, signal } = request
-  if (uri === STATUS_URI) return gateway.status(client.exposure)
+  if (uri === STATUS_URI) return gateway.status(client)
   const resource = await gateway.findResource(uri, request)
   if (!resource) throw new NotFound('resource', uri)
   const { server, uri: own } = resource
@@ -103,10 +112,7 @@ async function complete(gateway: Gateway, params: Json, request: ClientRequest):
 }
 
 const METHODS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  [
-    'tools/list',
-    async (gateway, params, { client }) => ({ tools: (await lists(gateway, params, client)).tools }),
-  ],
+  ['tools/list', listTools],
   ['tools/call', callTool],
   [
     'prompts/list',

@@ -27,6 +27,12 @@ export async function run(invocation: Invocation): Promise<number> {
     words,
     servers.map(({ name }) => name),
   )
+  if (target.kind === 'named') {
+    const waiting = servers.find(
+      ({ name, disabled }) => disabled?.kind === 'trust' && names(target.name, name),
+    )
+    if (waiting) await (await import('../config-verbs/approve.ts')).offerApproval(invocation, waiting.name)
+  }
   const adHoc = target.kind === 'ad-hoc' ? await addAdHocServer(invocation, target.server) : undefined
   const given = invocation.option('args')
   const usesStdin = given === '-' || target.typed.some((word) => word.endsWith('=@-'))
@@ -64,6 +70,10 @@ export async function run(invocation: Invocation): Promise<number> {
     },
     prompts,
   )
+}
+
+function names(tool: string, server: string): boolean {
+  return tool.startsWith(`${server}.`) || tool.startsWith(`mcp__${server}__`)
 }
 
 /** The tool that the words name; of a bare name, the one server that has it. */

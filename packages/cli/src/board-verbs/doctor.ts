@@ -4,12 +4,12 @@ import { type Diagnosis, diagnose, type Finding, type Step } from '@plugboard/co
 import type { Colors } from '../colors.ts'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe, shortPaths } from '../output.ts'
-import { withBoard } from '../with-board.ts'
+import { withLocalBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name] = words(invocation, ['NAME'], 1)
   const { output, host } = invocation
-  return withBoard(invocation, async ({ board, configuration, signal }) => {
+  return withLocalBoard(invocation, async ({ board, configuration, signal }) => {
     const programs = hostForPrograms(host, configuration.place, configuration.folder.trusted)
     const patients = name === undefined ? everyone(configuration) : [findResolution(configuration, name)]
     const servers = await Promise.all(

@@ -9,7 +9,8 @@ import { withBoard } from '../with-board.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const { output } = invocation
-  return withBoard(invocation, async ({ board, configuration, signal }) => {
+  return withBoard(invocation, async ({ board, signal }) => {
+    const configuration = await invocation.configuration()
     const resolution = findResolution(configuration, name)
     await board.connect(name, { signal })
     const snapshot = board.servers().find((server) => server.name === name)

@@ -11,26 +11,31 @@ import { withBoard } from '../with-board.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const { output } = invocation
   const growing = !output.json && !output.quiet && canRedraw(1)
-  return withBoard(invocation, async ({ board, configuration, signal }) => {
-    const screen = growing
-      ? new Screen(() => rowsAsText(rowsOf(board), output.color, mayAdd(configuration)))
-      : undefined
-    const stop = screen && board.on('state', () => screen.soon())
-    screen?.drawIfItFits()
-    // Servers that wait for a slot behind slow ones do not make the command longer than one connect may take.
-    const timeoutMs = connectTimeout(invocation) + SETTLE_MS
-    await board.ready({ signal, timeoutMs })
-    stop?.()
-    const rows = rowsOf(board).map((row) => givenUp(row, timeoutMs))
-    if (screen) screen.draw(rowsAsText(rows, output.color, mayAdd(configuration)))
-    else
-      output.result(listAsData(configuration, rows), () =>
-        rowsAsText(rows, output.color, mayAdd(configuration)),
-      )
-    const note = hiddenNote(configuration)
-    if (note && !output.json) output.note(note)
-    return EXIT.done
-  })
+  return withBoard(
+    invocation,
+    async ({ board, signal }) => {
+      const configuration = await invocation.configuration()
+      const screen = growing
+        ? new Screen(() => rowsAsText(rowsOf(board), output.color, mayAdd(configuration)))
+        : undefined
+      const stop = screen && board.on('state', () => screen.soon())
+      screen?.drawIfItFits()
+      // Servers that wait for a slot behind slow ones do not make the command longer than one connect may take.
+      const timeoutMs = connectTimeout(invocation) + SETTLE_MS
+      await board.ready({ signal, timeoutMs })
+      stop?.()
+      const rows = rowsOf(board).map((row) => givenUp(row, timeoutMs))
+      if (screen) screen.draw(rowsAsText(rows, output.color, mayAdd(configuration)))
+      else
+        output.result(listAsData(configuration, rows), () =>
+          rowsAsText(rows, output.color, mayAdd(configuration)),
+        )
+      const note = hiddenNote(configuration)
+      if (note && !output.json) output.note(note)
+      return EXIT.done
+    },
+    { showsWaits: !growing },
+  )
 }
 
 /** The command ends here, and with it the attempt: a server that has not answered by now has failed for this run. */

@@ -9,7 +9,8 @@ import { withBoard } from '../with-board.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
   const { output } = invocation
-  return withBoard(invocation, async ({ board, configuration, signal }) => {
+  return withBoard(invocation, async ({ board, signal }) => {
+    const configuration = await invocation.configuration()
     findResolution(configuration, name)
     const snapshot = await reconnect(board, name, signal)
     output.result(snapshotRow(snapshot), () => connectedText(snapshot, output.color))

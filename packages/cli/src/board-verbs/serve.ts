@@ -20,6 +20,7 @@ import {
   openGateway,
   openNameStore,
   readExposure,
+  type ServeMode,
   SpentIds,
   serveHttp,
   serveStdio,
@@ -62,6 +63,7 @@ export async function run(invocation: Invocation): Promise<number> {
     const names = invocation.option('names') ?? 'mcp'
     if (names === 'mcp') void gateway.wake()
     else if (!(await settleNames(gateway, stop.signal))) return EXIT.done
+    void tellListing(invocation, gateway)
     if (http) await overHttp(invocation, gateway, { ...http, exposure }, stop.signal, reload)
     else await overStdio(gateway, stop.signal)
     return EXIT.done
@@ -103,12 +105,46 @@ async function open(invocation: Invocation, exposure: Exposure, port: number | u
     {
       // The parser has checked the choices.
       names: (invocation.option('names') ?? 'mcp') as Naming,
+      ...modeOptions(invocation),
       ask: (invocation.option('ask') ?? 'client') as AskPolicy,
       expose: exposure,
       limits: limitsOf(invocation, configuration),
       ...(await durable(invocation, root)),
       roots: () => ({ roots: [{ uri: pathToFileURL(root).href, name: root }] }),
     },
+  )
+}
+
+function modeOptions(invocation: Invocation): Pick<GatewayOptions, 'mode' | 'searchAbove' | 'always'> {
+  const mode = (invocation.option('mode') ?? 'all') as ServeMode
+  const above = invocation.option('search-above')
+  const always = invocation.options('always')
+  if (above !== undefined && mode !== 'auto')
+    throw new InvalidInput('--search-above belongs to `--mode auto`.', { hint: 'Add `--mode auto`.' })
+  if (always.length > 0 && mode === 'all')
+    throw new InvalidInput('--always belongs to `--mode search` or `--mode auto`.', {
+      hint: 'Without a mode every tool is listed.',
+    })
+  if (above !== undefined && !/^\d{1,9}$/.test(above))
+    throw new InvalidInput(`--search-above "${above}" is not a number of tokens.`, {
+      hint: 'Give a whole number, as in `--search-above 10000`.',
+    })
+  return {
+    mode,
+    ...(above !== undefined && { searchAbove: { tokens: Number(above) } }),
+    ...(always.length > 0 && { always: exposureOf(always, '--always') }),
+  }
+}
+
+/** Says once on stderr how tools are listed, when the servers have had their chance to come up. */
+async function tellListing({ output, option }: Invocation, gateway: Gateway): Promise<void> {
+  if ((option('mode') ?? 'all') === 'all') return
+  await gateway.wake()
+  const { mode, tools, tokens, listedTools, listedTokens } = gateway.listing({ exposure: gateway.expose })
+  output.note(
+    mode === 'search'
+      ? `Mode search: ${listedTools} tools are listed in place of ${tools}, about ${listedTokens} tokens in place of ${tokens}.`
+      : `Mode all: ${tools} tools are listed, about ${tokens} tokens.`,
   )
 }
 

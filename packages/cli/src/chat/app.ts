@@ -2,7 +2,7 @@
 // is sent while something runs waits in a queue. Esc or Ctrl-C stops what runs; Ctrl-C twice leaves.
 import { type Message, type Model, type UserInterface, UserPrompts, userMessage } from '@plugboard/agent'
 import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
-import { stateFolder } from '@plugboard/core/config'
+import { type Configuration, stateFolder } from '@plugboard/core/config'
 import { isPlugboardError } from '@plugboard/core/errors'
 import { printConfigEvents } from '../config-events.ts'
 import type { Invocation } from '../context.ts'
@@ -10,14 +10,13 @@ import { EXIT, safe } from '../output.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
 import { ring } from '../streams.ts'
 import { shownText, wrap, wrapText } from '../terminal/layout.ts'
-import { configurationToStart } from '../with-board.ts'
 import { COMMANDS, type CommandContext, commandWords, runCommand } from './commands.ts'
 import { completions } from './completions.ts'
 import { History } from './history.ts'
 import { fromPrompt, withMentions } from './mentions.ts'
 import type { PlanReview } from './plan-mode.ts'
-import { Screen } from './screen.ts'
-import { ServerNotices } from './server-notices.ts'
+import type { Screen } from './screen.ts'
+import { IN_CHAT, ServerNotices } from './server-notices.ts'
 import type { OpenedChat, Session } from './session.ts'
 import { runShell } from './shell-command.ts'
 import { statusLine } from './status.ts'
@@ -25,10 +24,12 @@ import { Transcript } from './transcript.ts'
 import { reviewPlan, userAtTerminal } from './user-prompts.ts'
 
 export interface AppOptions {
+  readonly screen: Screen
   readonly invocation: Invocation
   readonly model: Model
   /** Another model by its name. */
   chooseModel(name: string): Model
+  readonly configuration: Configuration
   /** Rules for this run. */
   readonly rules: Partial<Pick<BoardOptions, 'rules'>>
   /** What the user has already asked on the command line. */
@@ -44,7 +45,7 @@ const AGAIN_MS = 3000
 const FINISH_MS = 2000
 
 export async function runApp(options: AppOptions): Promise<number> {
-  const configuration = await configurationToStart(options.invocation)
+  const { configuration } = options
   const app = new App(options)
   app.start()
   let board: Board | undefined
@@ -86,11 +87,11 @@ class App {
   readonly #onTerm = () => this.#end(EXIT.interrupted)
 
   constructor(options: AppOptions) {
-    const { output, host } = options.invocation
+    const { host } = options.invocation
     this.#options = options
     this.#history = new History(stateFolder(host))
-    this.#screen = new Screen({
-      color: output.color,
+    this.#screen = options.screen
+    this.#screen.use({
       history: this.#history.lines,
       complete: (before) => this.#complete(before),
       live: (columns, rows) => this.#live(columns, rows),
@@ -111,7 +112,6 @@ class App {
     return this.#leave.signal
   }
 
-  /** Shows the prompt: before servers are known, so that the user can type at once. */
   start(): void {
     const { output } = this.#options.invocation
     const { bold, dim } = output.color
@@ -121,7 +121,6 @@ class App {
     this.#screen.print(
       `${bold('plugboard')} ${dim(`· ${safe(this.#options.model.id)} · /help lists the commands, Ctrl-D exits`)}`,
     )
-    this.#screen.start()
   }
 
   async run(opened: OpenedChat): Promise<number> {
@@ -145,7 +144,7 @@ class App {
       this.#reviewPlan(plan, signal),
     )
     const stopPrinting = printConfigEvents(board, invocation.output, (line) => this.#print(line))
-    const notices = new ServerNotices(board)
+    const notices = new ServerNotices(board, IN_CHAT)
     const tell = () => {
       const notice = notices.next()
       if (notice !== undefined) this.#print(`! ${notice}`, color.yellow)

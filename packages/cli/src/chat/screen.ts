@@ -2,6 +2,7 @@
 // status line. It owns the keyboard; what a submitted text or an interrupt means is the app's.
 import { StringDecoder } from 'node:string_decoder'
 import { type Colors, cursor } from '../colors.ts'
+import { EXIT } from '../output.ts'
 import { columnsOf, onResize, screenRows, write } from '../streams.ts'
 import { type Input, type Key, KeyDecoder } from '../terminal/key-decoder.ts'
 import { fit, shownText, width } from '../terminal/layout.ts'
@@ -9,8 +10,8 @@ import { LineEditor } from '../terminal/line-editor.ts'
 import { type CursorPlace, LiveRegion } from '../terminal/live-region.ts'
 import { type Completer, Completion } from './completion.ts'
 
-export interface ScreenOptions {
-  readonly color: Colors
+/** What the conversation shows and does; until there is one, the screen keeps what is sent. */
+export interface ScreenHandlers {
   /** Newest first. */
   readonly history: readonly string[]
   readonly complete: Completer
@@ -38,8 +39,9 @@ const EDITOR_SHARE = 0.5
 const PROMPT = '› '
 
 export class Screen {
-  readonly #options: ScreenOptions
-  readonly #editor: LineEditor
+  readonly #color: Colors
+  readonly #editor = new LineEditor()
+  readonly #early: string[] = []
   readonly #completion: Completion
   readonly #decoder = new KeyDecoder()
   readonly #utf8 = new StringDecoder('utf8')
@@ -47,6 +49,7 @@ export class Screen {
     write: (text) => write(1, text),
     size: () => ({ columns: columnsOf(1), rows: screenRows(1) }),
   })
+  #handlers: ScreenHandlers
   #printed: string[] = []
   #frame: NodeJS.Timeout | undefined
   #spin: NodeJS.Timeout | undefined
@@ -56,13 +59,36 @@ export class Screen {
   #lastKey = 0
   #editorTop = 0
   readonly #onData = (bytes: Buffer | string) => this.#arrived(bytes)
-  readonly #onEnd = () => this.#options.onEnd()
+  readonly #onEnd = () => this.#handlers.onEnd()
   #stopResize: () => void = () => undefined
 
-  constructor(options: ScreenOptions) {
-    this.#options = options
-    this.#editor = new LineEditor(options.history)
-    this.#completion = new Completion(this.#editor, options.complete, () => this.invalidate())
+  /** `leave` is called with an exit code while there is no conversation yet. */
+  constructor(color: Colors, leave: (code: number) => void) {
+    this.#color = color
+    this.#handlers = {
+      history: [],
+      complete: async () => ({ found: [], part: '' }),
+      live: () => [],
+      status: () => 'starting',
+      isMoving: () => false,
+      onSubmit: (text) => void this.#early.push(text),
+      onInterrupt: (key) => key === 'ctrl-c' && leave(EXIT.interrupted),
+      onEnd: () => leave(EXIT.done),
+      onKey: () => undefined,
+    }
+    this.#completion = new Completion(
+      this.#editor,
+      (before) => this.#handlers.complete(before),
+      () => this.invalidate(),
+    )
+  }
+
+  /** The conversation is there: from now on it decides, beginning with what was sent before. */
+  use(handlers: ScreenHandlers): void {
+    this.#handlers = handlers
+    this.#editor.setHistory(handlers.history)
+    for (const text of this.#early.splice(0)) handlers.onSubmit(text)
+    this.invalidate()
   }
 
   get columns(): number {
@@ -79,7 +105,8 @@ export class Screen {
     this.#open = true
     this.#listen()
     this.#stopResize = onResize(() => this.invalidate())
-    this.invalidate()
+    // At once: what is loaded next keeps the process busy.
+    this.#draw()
   }
 
   /** Prints rows for good, above everything that moves. */
@@ -92,7 +119,7 @@ export class Screen {
   invalidate(): void {
     if (this.#suspended > 0 || !this.#open) return
     this.#frame ??= setTimeout(() => this.#draw(), FRAME_MS)
-    if (this.#options.isMoving()) this.#spin ??= setInterval(() => this.#tick(), SPIN_MS)
+    if (this.#handlers.isMoving()) this.#spin ??= setInterval(() => this.#tick(), SPIN_MS)
   }
 
   /** Gives keyboard and screen away for a question, and takes them back after it. */
@@ -151,7 +178,7 @@ export class Screen {
   }
 
   #tick(): void {
-    if (!this.#options.isMoving()) {
+    if (!this.#handlers.isMoving()) {
       clearInterval(this.#spin)
       this.#spin = undefined
     }
@@ -165,23 +192,23 @@ export class Screen {
     const columns = this.columns
     const rows = screenRows(1)
     const editor = this.#editorRows(columns, rows)
-    const below = [...this.#completion.rows(columns, this.#options.color), this.#statusRow(columns)]
+    const below = [...this.#completion.rows(columns, this.#color), this.#statusRow(columns)]
     const room = Math.max(1, rows - editor.rows.length - below.length - 2)
-    const above = this.#options.live(columns, room).slice(-room)
+    const above = this.#handlers.live(columns, room).slice(-room)
     const cursorPlace: CursorPlace = { row: above.length + editor.cursor.row, column: editor.cursor.column }
     const printed = this.#printed.splice(0)
     this.#region.draw(printed, [...above, ...editor.rows, ...below], cursorPlace)
   }
 
   #statusRow(columns: number): string {
-    return this.#options.color.dim(fit(this.#options.status(), columns))
+    return this.#color.dim(fit(this.#handlers.status(), columns))
   }
 
   #editorRows(
     columns: number,
     screen: number,
   ): { readonly rows: readonly string[]; readonly cursor: CursorPlace } {
-    const { cyan, dim, yellow } = this.#options.color
+    const { cyan, dim, yellow } = this.#color
     const { search } = this.#editor
     const view = this.#editor.view(columns - width(PROMPT))
     const most = Math.max(1, Math.floor(screen * EDITOR_SHARE))
@@ -237,15 +264,15 @@ export class Screen {
       return
     }
     if (ctrl && name === 'd' && this.#editor.text === '') {
-      this.#options.onEnd()
+      this.#handlers.onEnd()
       return
     }
     if (name === 'escape') {
-      this.#options.onInterrupt('escape')
+      this.#handlers.onInterrupt('escape')
       return
     }
     if (this.#editor.press(key, this.columns - width(PROMPT))) this.#completion.typed()
-    else this.#options.onKey(key)
+    else this.#handlers.onKey(key)
   }
 
   #enter(): void {
@@ -257,11 +284,11 @@ export class Screen {
     }
     if (text.trim() === '') return
     this.#completion.close()
-    this.#options.onSubmit(this.#editor.take())
+    this.#handlers.onSubmit(this.#editor.take())
   }
 
   #interrupted(): void {
     this.#completion.close()
-    this.#options.onInterrupt('ctrl-c')
+    this.#handlers.onInterrupt('ctrl-c')
   }
 }

@@ -7,12 +7,29 @@ import { oneLine } from '../shared/sanitize.ts'
 const REASON_CHARS = 120
 const SHOWN = 5
 
+/** What the user can do about it. */
+export interface Ways {
+  readonly approve: string
+  readonly login: string
+  readonly doctor: string
+}
+
+const AT_SHELL: Ways = {
+  approve: 'plugboard approve',
+  login: 'plugboard login NAME',
+  doctor: 'plugboard doctor NAME',
+}
+
+export const IN_CHAT: Ways = { approve: '/mcp approve', login: '/mcp login NAME', doctor: '/mcp logs NAME' }
+
 export class ServerNotices {
   readonly #board: Pick<Board, 'servers'>
+  readonly #ways: Ways
   readonly #told = new Set<string>()
 
-  constructor(board: Pick<Board, 'servers'>) {
+  constructor(board: Pick<Board, 'servers'>, ways: Ways = AT_SHELL) {
     this.#board = board
+    this.#ways = ways
   }
 
   /** Servers to report since the last call, if any. */
@@ -37,12 +54,12 @@ export class ServerNotices {
     }
     const parts = [
       ...(waiting.length > 0
-        ? [`${count(waiting, 'waits', 'wait')} for approval: ${some(waiting)} (plugboard approve)`]
+        ? [`${count(waiting, 'waits', 'wait')} for approval: ${some(waiting)} (${this.#ways.approve})`]
         : []),
       ...(logins.length > 0
-        ? [`${count(logins, 'needs', 'need')} a login: ${some(logins)} (plugboard login NAME)`]
+        ? [`${count(logins, 'needs', 'need')} a login: ${some(logins)} (${this.#ways.login})`]
         : []),
-      ...(late.length > 0 ? [`${late.length} not up yet: ${some(late)} (plugboard doctor NAME)`] : []),
+      ...(late.length > 0 ? [`${late.length} not up yet: ${some(late)} (${this.#ways.doctor})`] : []),
       ...(failed.length > 0 ? [`${failed.length} failed: ${some(failed)}`] : []),
     ]
     return parts.length > 0 ? parts.join('; ') : undefined

@@ -69,6 +69,26 @@ async function pinsOf(
   return pins
 }
 
+/**
+ * Offers to approve one server that waits for it, where the user can be asked. Resolves with the configuration after a
+ * yes, and with undefined otherwise.
+ */
+export async function offerApproval(
+  invocation: Invocation,
+  name: string,
+): Promise<Configuration | undefined> {
+  const { output, host } = invocation
+  if (output.json || output.quiet || !isTerminal(0) || !isTerminal(2)) return undefined
+  const configuration = await invocation.configuration()
+  const entries = pendingApprovals(configuration).filter((entry) => entry.name === name)
+  if (entries.length === 0) return undefined
+  output.note(`${safe(name)} came with this project and waits for your approval.`)
+  const agreed = await askEach(invocation, { entries, settings: [] })
+  if (agreed.entries.length === 0) return undefined
+  await approve(configuration, host, { ...agreed, mine: false })
+  return await invocation.configuration({ again: true })
+}
+
 /** One after the other; leaving is a no to the rest. */
 async function askEach(invocation: Invocation, asked: Asked): Promise<Asked> {
   const { askLine, Left } = await import('../terminal/keys.ts')

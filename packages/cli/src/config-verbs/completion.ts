@@ -1,28 +1,80 @@
-// completion: shell scripts made from the table of verbs. They ask `plugboard completion servers` for names.
-import { loadConfiguration } from '@plugboard/core/config'
+// completion: shell scripts made from the table of verbs. They ask `plugboard completion next -- WORDS…` what may follow;
+// tools and their arguments are those that the last command saw.
+import { loadConfiguration, stateFolder } from '@plugboard/core/config'
 import { CLIENTS } from '@plugboard/core/config/import'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
+import { type CatalogTool, isPlain, knownTools, readCatalog } from '../shared/tool-catalog.ts'
 import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from '../spec.ts'
 import { write } from '../streams.ts'
 
 type Verbs = readonly VerbSpec[]
-const SHELLS: Readonly<Record<string, (verbs: Verbs) => string>> = { bash, zsh, fish }
+const SHELLS: Readonly<Record<string, (verbs: Verbs) => string>> = { bash, zsh, fish, powershell }
 
 export async function run(invocation: Invocation): Promise<number> {
-  const [shell = ''] = words(invocation, ['SHELL'])
-  if (shell === 'servers') {
-    // Runs on every Tab: prints nothing about faults in files.
-    const { servers } = await loadConfiguration({ host: invocation.host, cwd: invocation.cwd })
-    write(1, servers.map(({ name }) => `${name}\n`).join(''))
+  // Runs on every Tab: prints nothing about faults in files.
+  if (invocation.positionals[0] === 'next') {
+    write(1, (await nextWords(invocation)).map((word) => `${word}\n`).join(''))
     return EXIT.done
   }
+  const [shell = ''] = words(invocation, ['SHELL'])
   const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined
   if (!script)
-    throw new InvalidInput(`There is no completion for "${shell}".`, { hint: 'Choose bash, zsh or fish.' })
+    throw new InvalidInput(`There is no completion for "${shell}".`, {
+      hint: `Choose ${Object.keys(SHELLS).join(', ')}.`,
+    })
   write(1, script(invocation.verbs))
   return EXIT.done
+}
+
+/** What may follow the words that a shell has so far, the verb first. */
+async function nextWords({ rest, verbs, host, cwd }: Invocation): Promise<readonly string[]> {
+  const [verbWord = '', ...given] = rest.filter((word) => word !== 'mcp')
+  const verb = verbs.find(({ name, aliases }) => name === verbWord || aliases?.includes(verbWord))
+  const before = given.filter((word) => !word.startsWith('-'))
+  if (!verb) return []
+  if (verb.completes === 'client') return before.length === 0 ? CLIENTS.map(({ id }) => id) : []
+  if (verb.completes === 'shell') return before.length === 0 ? Object.keys(SHELLS) : []
+  if (verb.name === 'config') return before.length === 0 ? ['schema'] : []
+  const takesTool = verb.name === 'call' || verb.name === 'tools'
+  if (!verb.completes && !takesTool) return []
+  if (verb.name === 'generate' && before.length === 0) return ['types']
+  const { servers } = await loadConfiguration({ host, cwd })
+  const names = servers.map(({ name }) => name)
+  const many = /…/.test(verb.usage)
+  if (!takesTool) return before.length === 0 || many ? names : []
+  const catalog = readCatalog(stateFolder(host))
+  const toolsOf = (name: string) => {
+    const server = servers.find((one) => one.name === name)
+    return server ? knownTools(catalog, server) : []
+  }
+  const [first = '', second] = before
+  if (before.length === 0)
+    return [...names, ...names.flatMap((name) => toolsOf(name).map((tool) => `${name}.${tool.name}`))]
+  const isServer = names.includes(first)
+  if (isServer && before.length === 1) return toolsOf(first).map(({ name }) => name)
+  if (verb.name === 'tools') return []
+  const [server, tool] = isServer ? [first, second] : splitName(first, names)
+  const found = toolsOf(server ?? '').find(({ name }) => name === tool)
+  return found ? argumentWords(found, before) : []
+}
+
+/** `server.tool` or `mcp__server__tool`. */
+function splitName(word: string, servers: readonly string[]): readonly [string?, string?] {
+  const server = servers.find((name) => word.startsWith(`${name}.`) || word.startsWith(`mcp__${name}__`))
+  if (server === undefined) return []
+  return [server, word.slice(word.startsWith('mcp__') ? server.length + 7 : server.length + 1)]
+}
+
+/** `key=` for each argument that is not given yet, `key=value` where its values are listed. */
+function argumentWords(tool: CatalogTool, given: readonly string[]): readonly string[] {
+  return tool.arguments
+    .filter(({ name }) => isPlain(name) && !given.some((word) => word.startsWith(`${name}=`)))
+    .flatMap(({ name, values = [] }) => [
+      `${name}=`,
+      ...values.filter(isPlain).map((value) => `${name}=${value}`),
+    ])
 }
 
 const verbNames = (verbs: Verbs) => verbs.flatMap((verb) => [verb.name, ...(verb.aliases ?? [])])
@@ -31,20 +83,6 @@ function optionWords(options: Readonly<Record<string, OptionSpec>> = {}): string
   return Object.entries({ ...options, ...GLOBAL_OPTIONS })
     .flatMap(([name, { short }]) => [`--${name}`, ...(short ? [`-${short}`] : [])])
     .join(' ')
-}
-
-function positionalWords(verb: VerbSpec): string {
-  switch (verb.completes) {
-    case 'client':
-      return CLIENTS.map(({ id }) => id).join(' ')
-    case 'shell':
-      return Object.keys(SHELLS).join(' ')
-    case 'server':
-    case 'project-server':
-      return '$(plugboard completion servers 2>/dev/null)'
-    default:
-      return verb.name === 'config' ? 'schema' : ''
-  }
 }
 
 function choiceCases(verbs: Verbs): string[] {
@@ -59,7 +97,7 @@ function choiceCases(verbs: Verbs): string[] {
 function bash(verbs: Verbs): string {
   const cases = verbs.map(
     (verb) =>
-      `    ${[verb.name, ...(verb.aliases ?? [])].join('|')}) words="${positionalWords(verb)}"; options="${optionWords(verb.options)}";;`,
+      `    ${[verb.name, ...(verb.aliases ?? [])].join('|')}) options="${optionWords(verb.options)}";;`,
   )
   return `# bash completion for plugboard: source <(plugboard completion bash)
 _plugboard() {
@@ -71,6 +109,15 @@ ${choiceCases(verbs).join('\n')}
     --cwd) COMPREPLY=($(compgen -d -- "$cur")); return;;
     --mcp-config|--output|-o) COMPREPLY=($(compgen -f -- "$cur")); return;;
   esac
+  # A shell splits key=value at the equals sign: what is completed there is the whole argument.
+  local full="$cur" typed=() at
+  if [ "$cur" = "=" ]; then full="$prev="; elif [ "$prev" = "=" ]; then full="\${COMP_WORDS[COMP_CWORD-2]}=$cur"; fi
+  at=$COMP_CWORD
+  [ "$cur" = "=" ] && at=$((COMP_CWORD-1))
+  [ "$prev" = "=" ] && at=$((COMP_CWORD-2))
+  for ((i=1; i < at; i++)); do
+    if [ "\${COMP_WORDS[i]}" = "=" ] && [ \${#typed[@]} -gt 0 ]; then typed[\${#typed[@]}-1]+="=\${COMP_WORDS[++i]}"; else typed+=("\${COMP_WORDS[i]}"); fi
+  done
   for ((i=1; i < COMP_CWORD; i++)); do
     case "\${COMP_WORDS[i]}" in -*|mcp) ;; *) verb="\${COMP_WORDS[i]}"; break;; esac
   done
@@ -80,7 +127,12 @@ ${cases.join('\n')}
   esac
   case "$cur" in
     -*) COMPREPLY=($(compgen -W "$options" -- "$cur"));;
-    *) COMPREPLY=($(compgen -W "$words" -- "$cur"));;
+    *)
+      [ -n "$verb" ] && words="$(plugboard completion next -- "\${typed[@]}" 2>/dev/null)"
+      COMPREPLY=($(compgen -W "$words" -- "$full"))
+      case "\${COMPREPLY[0]}" in *=) compopt -o nospace;; esac
+      # Of key=value only the value is replaced.
+      if [ "$full" != "$cur" ] || [ "$cur" = "=" ]; then COMPREPLY=("\${COMPREPLY[@]#"\${full%%=*}="}"); fi;;
   esac
 }
 complete -o default -F _plugboard plugboard
@@ -98,12 +150,18 @@ function zsh(verbs: Verbs): string {
         return `'--${name}[${quote(help)}]${argument}'`
       },
     )
-    const list = positionalWords(verb)
-    const positional = list ? ` '*:word:(${list})'` : ''
-    return `    ${[verb.name, ...(verb.aliases ?? [])].join('|')}) _arguments ${options.join(' ')}${positional.replace(/'\*:word:\(\$\((.*)\)\)'/, `"*:server:(\${(f)\\"$($1)\\"})"`)};;`
+    return `    ${[verb.name, ...(verb.aliases ?? [])].join('|')}) _arguments ${options.join(' ')} '*:word:_plugboard_next';;`
   })
   return `#compdef plugboard
 # zsh completion for plugboard: source <(plugboard completion zsh)
+_plugboard_next() {
+  local -a found open whole
+  found=("\${(@f)$(plugboard completion next -- "\${(@)words[1,CURRENT-1]}" 2>/dev/null)}")
+  open=(\${(M)found:#*=})
+  whole=(\${found:#*=})
+  (( $#open )) && compadd -S '' -a open
+  (( $#whole )) && compadd -a whole
+}
 _plugboard() {
   local -a verbs
   verbs=(
@@ -124,15 +182,35 @@ function fish(verbs: Verbs): string {
   const none = `not __fish_seen_subcommand_from ${verbNames(verbs).join(' ')}`
   const lines = verbs.flatMap((verb) => {
     const here = `__fish_seen_subcommand_from ${[verb.name, ...(verb.aliases ?? [])].join(' ')}`
-    const list = positionalWords(verb).replace(/^\$\((.*)\)$/, '($1)')
     return [
       `complete -c plugboard -f -n '${none}' -a ${verb.name} -d '${quote(verb.summary)}'`,
-      ...(list ? [`complete -c plugboard -f -n '${here}' -a '${list}'`] : []),
+      `complete -c plugboard -f -n '${here}' -a '(plugboard completion next -- (commandline -opc)[2..-1] 2>/dev/null)'`,
       ...Object.entries(verb.options ?? {}).map(([name, spec]) => fishOption(name, spec, here)),
     ]
   })
   const everywhere = Object.entries(GLOBAL_OPTIONS).map(([name, spec]) => fishOption(name, spec))
   return `# fish completion for plugboard: plugboard completion fish | source\n${[...lines, ...everywhere].join('\n')}\n`
+}
+
+function powershell(verbs: Verbs): string {
+  const options = verbs.map((verb) => `    '${verb.name}' = '${optionWords(verb.options)}'`)
+  return `# PowerShell completion for plugboard: plugboard completion powershell | Out-String | Invoke-Expression
+Register-ArgumentCompleter -Native -CommandName plugboard -ScriptBlock {
+  param($word, $ast, $position)
+  $options = @{
+${options.join('\n')}
+  }
+  $typed = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object { $_.ToString() })
+  if ($word -ne '' -and $typed.Count -gt 0) { $typed = @($typed | Select-Object -SkipLast 1) }
+  $verb = $typed | Where-Object { $_ -notlike '-*' -and $_ -ne 'mcp' } | Select-Object -First 1
+  if (-not $verb) { $found = '${verbNames(verbs).join(' ')}' -split ' ' }
+  elseif ($word -like '-*') { $found = $options[$verb] -split ' ' }
+  else { $found = @(plugboard completion next -- @typed 2>$null) }
+  $found | Where-Object { $_ -like "$word*" } | ForEach-Object {
+    [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+  }
+}
+`
 }
 
 function fishOption(name: string, { short, type, choices, help }: OptionSpec, condition?: string): string {

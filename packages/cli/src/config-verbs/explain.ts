@@ -11,6 +11,7 @@ import {
   type Resolution,
   stateFolder,
 } from '@plugboard/core/config'
+import { sharingOf } from '@plugboard/core/config/sharing'
 import { fallsBackToSse, isInProcess, TRANSPORTS } from '@plugboard/core/config/transport-traits'
 import type { Host } from '@plugboard/core/host'
 import { isOfUser, reaches, rulesAbout } from '@plugboard/core/permissions'
@@ -41,7 +42,9 @@ async function toldOf({ server }: Resolution, { host }: Invocation, { place }: C
   const own = entryFolders(server.entry, { home: host.home, cwd: place.root })
   const folders = roots === undefined ? [...new Set([place.root, ...own])] : own
   const named = roots === undefined ? own.filter((folder) => folder !== place.root) : folders
+  const { share, why } = sharingOf(server, place.root)
   const notes = [
+    `In the resident board one instance is shared ${SHARED_BY[share]}: ${why}.`,
     ...(metAs ? [`Its last connection used ${TRANSPORTS[metAs].label}.`] : []),
     ...(roots === false ? ['The server gets no folders ("roots": false).'] : []),
     ...(named.length > 0
@@ -50,8 +53,14 @@ async function toldOf({ server }: Resolution, { host }: Invocation, { place }: C
         ]
       : []),
   ]
-  return { notes, data: { ...(metAs && { metAs }), roots: folders } }
+  return { notes, data: { ...(metAs && { metAs }), roots: folders, share: { share, why } } }
 }
+
+const SHARED_BY = {
+  user: 'by all your projects',
+  project: 'within the project',
+  session: 'by no other command',
+} as const
 
 /** For an entry with a `url` and no `type`: the transport that was detected. */
 async function metTransport(server: ConfiguredServer, host: Host): Promise<'http' | 'sse' | undefined> {

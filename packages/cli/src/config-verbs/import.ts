@@ -31,6 +31,7 @@ interface Found {
 
 export async function run(invocation: Invocation): Promise<number> {
   const [id, given] = words(invocation, ['CLIENT', 'FILE'], 2)
+  if (id === undefined) return lookForAll(invocation)
   const client = clientOrThrow(id)
   const files = await filesToRead(client, given, invocation)
   const notes: ImportNote[] = []
@@ -69,9 +70,39 @@ export async function run(invocation: Invocation): Promise<number> {
 export function clientOrThrow(id: string | undefined): ClientFormat {
   const client = findClient(id ?? '')
   if (client) return client
+  if (id === 'claude-code' || id === 'claude')
+    throw new InvalidInput(`The files of Claude Code are read as they are, so there is nothing to convert.`, {
+      hint: 'Run `plugboard list` to see its servers; `plugboard explain NAME` says which file one comes from.',
+    })
   throw new InvalidInput(id === undefined ? 'CLIENT is missing.' : `There is no client "${id}".`, {
     hint: `Choose one of ${CLIENTS.map((known) => known.id).join(', ')}.`,
   })
+}
+
+/** Without a client: which clients have servers here, and how to take them over. It changes nothing. */
+async function lookForAll(invocation: Invocation): Promise<number> {
+  const { output } = invocation
+  const found = await Promise.all(
+    CLIENTS.map(async (client) => {
+      const files = await presentFiles(client, undefined, invocation)
+      const servers = files.flatMap(({ text }) => [...client.parse(text).servers.keys()])
+      return { client: client.id, files: files.map(({ path }) => path), servers: [...new Set(servers)] }
+    }),
+  )
+  const clients = found.filter(({ servers }) => servers.length > 0)
+  if (clients.length === 0)
+    throw new InvalidInput('No other client has servers here.', {
+      hint: `Choose one of ${CLIENTS.map(({ id }) => id).join(', ')} and name its file: plugboard import CLIENT FILE`,
+    })
+  output.result({ clients }, () =>
+    clients
+      .map(
+        ({ client, files, servers }) =>
+          `${output.color.bold(client)}: ${safe(servers.join(', '))} (${files.map(shortPath).join(', ')})\n  plugboard import ${client}`,
+      )
+      .join('\n'),
+  )
+  return EXIT.done
 }
 
 async function filesToRead(
@@ -79,15 +110,34 @@ async function filesToRead(
   given: string | undefined,
   invocation: Invocation,
 ): Promise<readonly Found[]> {
+  const found = await presentFiles(client, given, invocation)
+  if (found.length > 0) return found
+  const candidates = await candidateFiles(client, given, invocation)
+  throw new InvalidInput(`${client.title} has no configuration here.`, {
+    hint: `Looked for ${candidates.map(({ path }) => shortPath(path)).join(', ')}. Name the file: plugboard import ${client.id} FILE`,
+  })
+}
+
+/** The file that was named, or where the client keeps its own. */
+async function candidateFiles(
+  client: ClientFormat,
+  given: string | undefined,
+  invocation: Invocation,
+): Promise<readonly { readonly path: string; readonly scope: WritableScope }[]> {
+  if (given) return [{ path: resolve(invocation.cwd, given), scope: 'local' }]
+  const { root, home, platform, env } = (await invocation.configuration()).place
+  return client
+    .files({ cwd: root, home, platform, env })
+    .map(({ path, scope }) => ({ path, scope: scope === 'project' ? 'local' : 'user' }))
+}
+
+async function presentFiles(
+  client: ClientFormat,
+  given: string | undefined,
+  invocation: Invocation,
+): Promise<readonly Found[]> {
   const { place } = await invocation.configuration()
-  const candidates = given
-    ? [{ path: resolve(invocation.cwd, given), scope: 'local' as WritableScope }]
-    : client
-        .files({ cwd: place.root, home: place.home, platform: place.platform, env: place.env })
-        .map(({ path, scope }) => ({
-          path,
-          scope: (scope === 'project' ? 'local' : 'user') as WritableScope,
-        }))
+  const candidates = await candidateFiles(client, given, invocation)
   const found: Found[] = []
   for (const { path, scope } of candidates) {
     try {
@@ -98,10 +148,6 @@ async function filesToRead(
         throw new InvalidInput(`${path} could not be read (${code}).`, { cause: error })
     }
   }
-  if (found.length === 0)
-    throw new InvalidInput(`${client.title} has no configuration here.`, {
-      hint: `Looked for ${candidates.map(({ path }) => shortPath(path)).join(', ')}. Name the file: plugboard import ${client.id} FILE`,
-    })
   return found
 }
 

@@ -9,6 +9,8 @@ import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 import { isTerminal } from '../streams.ts'
 
+export { trustFolder } from '@plugboard/core/config/manage'
+
 export async function run(invocation: Invocation): Promise<number> {
   const [given] = words(invocation, ['DIR'], 1)
   const { output, host } = invocation

@@ -5,8 +5,6 @@ import { InvalidInput } from '@plugboard/core/errors'
 import { samplingQuestion } from '@plugboard/core/interaction'
 import type { Invocation } from '../context.ts'
 import { columnsOf, isTerminal, write } from '../streams.ts'
-import { askUser } from './elicitation.ts'
-import { askKey, askLines, Left } from './keys.ts'
 import { styled } from './permission-prompt.ts'
 
 /** Other output is hidden during a question. */
@@ -28,7 +26,13 @@ export function userPromptOptions(invocation: Invocation, aside: Aside = ALONE):
   const color = invocation.output.errorColor
   return {
     elicit: (prompt, signal) =>
-      one(() => aside.aside(() => askUser(prompt, { host: invocation.host, color }, signal))),
+      one(() =>
+        aside.aside(async () => {
+          // Loaded when a server asks: most commands are asked nothing.
+          const { askUser } = await import('./elicitation.ts')
+          return await askUser(prompt, { host: invocation.host, color }, signal)
+        }),
+      ),
     ...(wantsSampling && {
       sample: {
         consent: (request, signal) => one(() => aside.aside(() => consent(request, invocation, signal))),
@@ -61,6 +65,7 @@ async function consent(
     write(2, '  It is too large to be shown in full, so it is declined.\n')
     return 'no'
   }
+  const { askKey, Left } = await import('./keys.ts')
   try {
     return await askKey(
       [
@@ -76,6 +81,7 @@ async function consent(
 }
 
 async function answer(_request: SamplingRequest, signal?: AbortSignal) {
+  const { askLines } = await import('./keys.ts')
   write(2, '  Write the answer; an empty line ends it.\n')
   const lines = await askLines(
     { prompt: '  › ', signal },

@@ -64,4 +64,42 @@ describe('the web server that a browser comes back to', () => {
     expect(page).toMatch(/^HTTP\/1\.1 200/)
     expect((await callback.answer).get('code')).toBe('abc')
   })
+
+  it('gives each kind of request its own status, and only the answer ends the login', async () => {
+    callback = await listenForCallback({ host: systemHost(), server: 's', state: 'right' })
+    const port = Number(new URL(callback.redirectUri).port)
+    const status = async (target: string, { method = 'GET', host = `localhost:${port}` } = {}) => {
+      const page = await send(
+        port,
+        `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      )
+      return [Number(/^HTTP\/1\.1 (\d+)/.exec(page)?.[1]), /<p>([^\r\n<]*)/.exec(page)?.[1]]
+    }
+    const answer = '/callback?state=right&code=abc'
+    expect(await status(answer, { host: 'evil.example' })).toEqual([403, 'Not for this address.'])
+    expect(await status(answer, { host: `localhost:${port + 1}` })).toEqual([403, 'Not for this address.'])
+    expect(await status(answer, { method: 'POST' })).toEqual([405, 'Only GET.'])
+    for (const target of ['//', '//x/callback', '*', `http://localhost:${port}${answer}`])
+      expect([target, ...(await status(target))]).toEqual([target, 400, 'Not a path.'])
+    for (const target of ['/', '/callback/', '/other?state=right&code=abc'])
+      expect([target, ...(await status(target))]).toEqual([target, 404, 'Nothing here.'])
+    for (const query of ['', '?state=', '?state=wrong', '?state=rightx', '?code=abc'])
+      expect([query, ...(await status(`/callback${query}`))]).toEqual([
+        query,
+        400,
+        'This is not the answer to the login that is under way.',
+      ])
+    for (const host of [`127.0.0.1:${port}`, `[::1]:${port}`])
+      expect((await status('/', { host }))[0]).toBe(404)
+    expect(await status(answer)).toEqual([200, expect.stringContaining('You can close this page')])
+    expect(await status(answer)).toEqual([410, 'This login is already finished.'])
+    expect((await callback.answer).get('code')).toBe('abc')
+  })
+
+  it('says on its page that a login did not go through', async () => {
+    callback = await listenForCallback({ host: systemHost(), server: 's', state: 'right' })
+    const page = await fetch(`${callback.redirectUri}?state=right&error=access_denied`)
+    expect(await page.text()).toContain('did not go through')
+    expect((await callback.answer).get('error')).toBe('access_denied')
+  })
 })

@@ -2,11 +2,11 @@
 // audit log. The steps of a call themselves are in tools/call.ts.
 import { join } from 'node:path'
 import type { AuditSettings } from '../config/settings.ts'
-import type { ConfiguredServer, DisabledReason } from '../config/types.ts'
+import type { ConfiguredServer } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { RequestOptions } from '../connection/requests.ts'
 import { isObject, type Json } from '../connection/server-info.ts'
-import { Cancelled, Disabled, NotFound, PermissionDenied } from '../errors.ts'
+import { PermissionDenied } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
@@ -27,7 +27,6 @@ import {
   type Standing,
   type ToolRequest,
 } from '../permissions/index.ts'
-import { nearest } from '../text/nearest.ts'
 import {
   type Args,
   type BoundTool,
@@ -37,15 +36,13 @@ import {
   passTool,
   permissionRequest,
   pruneResults,
-  type Resolution,
   type ToolActions,
   type ToolResult,
-  type ToolSession,
   wayOut,
 } from '../tools/index.ts'
 import { AcceptedDefinitions } from './accepted-definitions.ts'
-import { callAsTask, runsAsTask, type TaskOptions } from './tasks.ts'
-import { candidateServers, type ToolRegistry } from './tool-registry.ts'
+import { callSender, sendCall } from './send-call.ts'
+import type { TaskOptions } from './tasks.ts'
 import { UrlElicitations } from './url-elicitations.ts'
 
 export interface CallOptions {
@@ -72,15 +69,17 @@ export class Calls implements ToolActions {
   readonly #gate: PermissionGate
   readonly #audit: AuditLog
   readonly #standings = new Map<string, Standing>()
-  readonly #sessions = new WeakMap<Connection, ToolSession>()
   readonly #urls: UrlElicitations
   readonly accepted: AcceptedDefinitions
+  /** Of a call whose caller says nothing about it. */
+  readonly #usual: CallContext
   #rules: readonly Rule[] = []
   #pruning: Promise<unknown> | undefined
 
   constructor(options: CallOptions) {
     const { host, stateDir, events, hooks, elicitation } = options
     this.#options = options
+    this.#usual = { caller: options.caller }
     const reportFailure = (what: string) => (error: unknown) =>
       events.emit('warning', { text: `${what}: ${error instanceof Error ? error.message : String(error)}` })
     this.accepted = new AcceptedDefinitions(
@@ -105,7 +104,7 @@ export class Calls implements ToolActions {
     this.#urls = new UrlElicitations(host, events)
     this.#ports = {
       host,
-      connect: (server) => this.#session(options.connection(server)),
+      send: callSender(host, options.connection),
       standing: (server) => this.#standing(server),
       gate: this.#gate,
       accepted: this.accepted,
@@ -128,17 +127,12 @@ export class Calls implements ToolActions {
     this.#standings.clear()
   }
 
-  call(tool: BoundTool, args: Args, context: CallContext): Promise<ToolResult> {
+  call(tool: BoundTool, args: Args, context?: CallContext): Promise<ToolResult> {
     this.#pruning ??= pruneResults(this.#ports.resultsFolder, this.#options.host, RESULT_LIMITS.keepMs).catch(
       // A failure to remove old files is not worth a message to the user.
       () => undefined,
     )
-    return callTool(
-      this.#ports,
-      tool,
-      args,
-      context.caller ? context : { ...context, caller: this.#options.caller },
-    )
+    return callTool(this.#ports, tool, args, this.#withCaller(context))
   }
 
   /** A call whose result is passed on as it came. */
@@ -146,31 +140,27 @@ export class Calls implements ToolActions {
     tool: BoundTool,
     params: Json,
     context: CallContext,
-    options: RequestOptions & TaskOptions,
+    options: Pick<RequestOptions, 'concurrent' | 'totalMs'> & TaskOptions,
   ): Promise<Readonly<Record<string, unknown>>> {
     const { signal, onProgress, timeoutMs, totalMs } = context
-    const connection = this.#options.connection(tool.server)
     const { name } = tool.definition
     const args = isObject(params.arguments) ? params.arguments : {}
-    return passTool(
-      this.#ports,
-      tool,
-      args,
-      context.caller ? context : { ...context, caller: this.#options.caller },
-      (sent) =>
-        runsAsTask(connection, name)
-          ? callAsTask(connection, this.#options.host, name, sent, {
-              signal,
-              onProgress,
-              timeoutMs,
-              onTask: options.onTask,
-            })
-          : connection.request(
-              'tools/call',
-              { ...params, name, ...((sent !== args || 'arguments' in params) && { arguments: sent }) },
-              { ...options, signal, onProgress, timeoutMs, ...(totalMs !== undefined && { totalMs }) },
-            ),
-    )
+    const how = { ...options, signal, onProgress, timeoutMs, ...(totalMs !== undefined && { totalMs }) }
+    const { host, connection } = this.#options
+    return passTool(this.#ports, tool, args, this.#withCaller(context), (sent) => {
+      const changed = sent !== args || 'arguments' in params
+      return sendCall(
+        host,
+        connection(tool.server),
+        { ...params, name, ...(changed && { arguments: sent }) },
+        how,
+      )
+    })
+  }
+
+  #withCaller(context: CallContext | undefined): CallContext {
+    if (context === undefined) return this.#usual
+    return context.caller ? context : { ...context, caller: this.#options.caller }
   }
 
   decide(tool: BoundTool, args?: Args): Decision {
@@ -207,7 +197,7 @@ export class Calls implements ToolActions {
     const verdict =
       this.#gate.quick(request, standing, who) ??
       (await this.#gate.check(request, standing, who, args, context.signal))
-    this.#audit.record({
+    await this.#audit.record({
       server,
       tool: method,
       caller,
@@ -222,23 +212,6 @@ export class Calls implements ToolActions {
   async flush(): Promise<void> {
     this.#urls.close()
     await Promise.all([this.#audit.flush(), this.accepted.flush()])
-  }
-
-  #session(connection: Connection): ToolSession {
-    const known = this.#sessions.get(connection)
-    if (known) return known
-    const session: ToolSession = {
-      callTool: (name, args, { signal, onProgress, timeoutMs, totalMs }) =>
-        runsAsTask(connection, name)
-          ? callAsTask(connection, this.#options.host, name, args, { signal, onProgress, timeoutMs })
-          : connection.request(
-              'tools/call',
-              { name, arguments: args },
-              { signal, onProgress, timeoutMs, totalMs },
-            ),
-    }
-    this.#sessions.set(connection, session)
-    return session
   }
 
   #standing(server: string): Standing {
@@ -300,100 +273,4 @@ export function auditKeysOf(host: Host, stateDir: string): AuditKeys {
 
 export function auditPath(stateDir: string): string {
   return join(stateDir, 'audit.jsonl')
-}
-
-/** Finds a tool by either spelling, connecting only the servers that the name can mean. */
-export async function findTool(
-  on: { pool: ToolRegistry; servers: readonly string[]; connection(server: string): Connection },
-  name: string,
-  signal?: AbortSignal,
-): Promise<BoundTool> {
-  const { pool } = on
-  const known = pool.resolve(name)
-  if (known.kind === 'found') return known.tool
-  const servers = candidateServers(name, on.servers)
-  const settled = Promise.all(servers.map((server) => on.connection(server).needed(signal)))
-  const states = await settled.catch((cause: unknown) => {
-    throw signal?.aborted ? new Cancelled(undefined, { stage: 'call', cause }) : cause
-  })
-  const found = pool.resolve(name)
-  if (found.kind === 'found') return found.tool
-  for (const [at, state] of states.entries()) {
-    if (state.kind === 'failed' || state.kind === 'needs-auth') throw state.error
-    if (state.kind === 'disabled') throw disabledError(servers[at] ?? '', state.reason)
-  }
-  if (found.kind !== 'ambiguous' && servers.length === 0) throw toolWithoutServer(name, on.servers)
-  throw unknownTool(name, found, servers, pool)
-}
-
-function unknownTool(
-  name: string,
-  found: Exclude<Resolution, { kind: 'found' }>,
-  servers: readonly string[],
-  pool: ToolRegistry,
-): NotFound {
-  const [server] = servers
-  if (found.kind === 'ambiguous')
-    return new NotFound('tool', name, {
-      stage: 'call',
-      hint: `It could be any of ${found.names.join(', ')}.`,
-    })
-  if (server === undefined) return toolWithoutServer(name, [])
-  const word = name
-    .replace(/^mcp__/, '')
-    .slice(server.length)
-    .replace(/^[._]+/, '')
-  const theirs = pool.tools().filter(({ server: of }) => servers.includes(of))
-  const suggestion = nearest(
-    word,
-    theirs.map(({ definition }) => definition.name),
-  )
-  const misspelled = theirs.filter(({ definition }) => definition.name === suggestion)
-  const meant = pool.search(word, 20).filter(({ tool }) => servers.includes(tool.mcpInfo.serverName))
-  const near = [
-    ...new Set([
-      ...misspelled.map((tool) => `${tool.server}.${tool.definition.name}`),
-      ...meant.map(({ tool }) => `${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`),
-    ]),
-  ].slice(0, 3)
-  return new NotFound('tool', name, {
-    server,
-    stage: 'call',
-    hint:
-      near.length > 0
-        ? `Did you mean ${near.join(', ')}?`
-        : `Run \`plugboard tools ${server}\` to see what it has.`,
-  })
-}
-
-/** No server has the name that the tool's name begins with. */
-function toolWithoutServer(name: string, known: readonly string[]): NotFound {
-  const prefix = name.startsWith('mcp__') ? 'mcp__' : ''
-  const [typed = ''] = name.slice(prefix.length).split(/\.|__/)
-  const rest = name.slice(prefix.length + typed.length)
-  const meant = nearest(typed, known)
-  return new NotFound('tool', name, {
-    stage: 'call',
-    hint:
-      meant === undefined
-        ? 'A tool is called `server.tool` or `mcp__server__tool`, and no server here matches that. Run `plugboard tools` to see them.'
-        : meant === typed
-          ? `That is a server. Run \`plugboard tools ${meant}\` to see its tools.`
-          : `There is no server "${typed}". Did you mean ${prefix}${meant}${rest}?`,
-  })
-}
-
-const APPROVE =
-  'It came with this project: approve it with `approve()` of @plugboard/core/config/manage, or open the board with `config: { approveProject: true }`.'
-
-export function disabledError(server: string, reason: DisabledReason): Disabled {
-  const hints: Readonly<Partial<Record<DisabledReason['kind'], string>>> = {
-    trust: `It came with this project: run \`plugboard approve ${server}\` to let it start.`,
-    user: `Run \`plugboard enable ${server}\` to switch it on.`,
-    config: `Give it what it lacks, or run \`plugboard enable ${server}\` if its entry switches it off.`,
-  }
-  return new Disabled(server, reason.text, {
-    hint: hints[reason.kind],
-    ...(reason.kind === 'trust' && { programHint: APPROVE }),
-  })
 }

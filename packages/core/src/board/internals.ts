@@ -58,9 +58,7 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
   const cwd = options.cwd ?? process.cwd()
   const events = new Events()
   const state = initialState(options)
-  const warn = (text: string, server?: string) => {
-    host.backgroundTimer(0, () => events.emit('warning', { text, ...(server !== undefined && { server }) }))
-  }
+  const warn = warner(host, events)
   const hooks = new Hooks(options.hooks ?? [], { host: hookHost(host, cwd), cwd, warn })
   const elicitation = { ask: options.elicit, hooks, warn }
   const sampling = options.sample && new Sampling({ host, ...options.sample })
@@ -82,6 +80,7 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
     env: host.env,
     actions: calls,
     sources: () => servers.toolSources(),
+    isCurrent: (sources) => servers.areToolSources(sources),
     warn: (server, text) => servers.connections.get(server)?.log.add('plugboard', text),
   })
   const offers = new ResourcesAndPrompts({
@@ -124,6 +123,12 @@ export function setRules({ state, calls }: BoardInternals, rules: readonly Permi
       signatures,
     })),
   )
+}
+
+function warner(host: Host, events: Events): BoardInternals['warn'] {
+  return (text, server) => {
+    host.backgroundTimer(0, () => events.emit('warning', { text, ...(server !== undefined && { server }) }))
+  }
 }
 
 function initialState({ roots, workspace, cwd }: BoardParts): BoardState {

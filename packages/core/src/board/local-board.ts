@@ -16,6 +16,7 @@ import {
   type CallRest,
   errorResult,
   type LoadingOptions,
+  parsedArguments,
   type ResultOf,
   type TokenCosts,
   type Tool,
@@ -23,7 +24,7 @@ import {
   type ToolName,
   type ToolResult,
 } from '../tools/index.ts'
-import { disabledError, findTool } from './calls.ts'
+import { disabledError, findTool } from './find-tool.ts'
 import { namedServer } from './given-servers.ts'
 import { assembleBoard, type BoardInternals } from './internals.ts'
 import { BoardLink } from './link.ts'
@@ -115,11 +116,13 @@ export class LocalBoard implements Board {
     return this.#find(name, signal)
   }
 
-  async call<const N extends ToolName>(name: N, ...rest: CallRest<N>): Promise<ResultOf<N>> {
+  call<const N extends ToolName>(name: N, ...rest: CallRest<N>): Promise<ResultOf<N>> {
     // The types of a known tool are narrower than these; nothing else can be in the tuple.
-    const [args = {}, context = {}] = rest as readonly [Args?, CallContext?]
-    const result = await this.#call(name, args, context)
-    return result as ResultOf<N>
+    const [args = {}, context] = rest as readonly [Args?, CallContext?]
+    const { tools, calls } = this.#parts
+    const known = tools.named(name)
+    const result = known ? calls.call(known, args, context) : this.#call(name, args, context)
+    return result as Promise<ResultOf<N>>
   }
 
   async callForModel(
@@ -291,9 +294,8 @@ export class LocalBoard implements Board {
     await servers.flush()
   }
 
-  async #call(name: string, args: Args, context: CallContext): Promise<ToolResult> {
-    const known = this.#parts.tools.resolve(name)
-    const tool = known.kind === 'found' ? known.tool : await this.#find(name, context.signal)
+  async #call(name: string, args: Args, context?: CallContext): Promise<ToolResult> {
+    const tool = await this.#find(name, context?.signal)
     return await this.#parts.calls.call(tool, args, context)
   }
 
@@ -314,19 +316,5 @@ export class LocalBoard implements Board {
   #find(name: string, signal: AbortSignal | undefined): Promise<BoundTool> {
     const { tools, servers, connection } = this.#parts
     return findTool({ pool: tools, servers: servers.names, connection }, name, signal)
-  }
-}
-
-/** A model's arguments as JSON text; an empty text means none. */
-function parsedArguments(text: string): unknown {
-  if (text.trim() === '') return {}
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new InvalidInput(`The arguments are not JSON: ${(cause as Error).message}.`, {
-      stage: 'call',
-      hint: 'Send one JSON object.',
-      cause,
-    })
   }
 }

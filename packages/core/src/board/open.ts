@@ -1,12 +1,13 @@
 // open.ts: from options to a board: reads the configuration, adds logins and built-ins, and watches the files on request.
 import { join } from 'node:path'
-import { type Builtins, createBuiltins } from '../builtin/index.ts'
+import { type BuiltinContext, type Builtins, createBuiltins } from '../builtin/index.ts'
+import { hashOf } from '../config/fingerprints.ts'
 import type { Configuration } from '../config/load.ts'
 import { plugboardHome, stateFolder } from '../config/sources.ts'
 import { hostForPrograms } from '../config/start-folder.ts'
 import { urlOf } from '../config/transport-traits.ts'
 import type { WatchedConfiguration } from '../config/watch.ts'
-import { systemHost } from '../host.ts'
+import { type Host, systemHost } from '../host.ts'
 import { givenRules, joinedRules } from './given-rules.ts'
 import { givenServers } from './given-servers.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
@@ -31,7 +32,10 @@ export async function openBoard(options: BoardOptions = {}): Promise<LocalBoard>
   const host = hostForPrograms(options.host ?? configuration.loadedWith.host, place, folder.trusted)
   const stateDir = options.stateDir ?? stateFolder(host)
   const own = plugboardHome(place)
-  const builtins = createBuiltins({ root: place.root, host, home: own, cacheDir: join(own, 'cache') })
+  const context = { root: place.root, host, home: own, cacheDir: join(own, 'cache') }
+  const makeBuiltins = () => createBuiltins(context)
+  const { pool } = options
+  const builtins = pool ? pool.keep(builtinsKey(context), makeBuiltins) : makeBuiltins()
   // Logins are loaded only where a server may need one.
   const remote =
     options.auth === undefined &&
@@ -53,9 +57,10 @@ export async function openBoard(options: BoardOptions = {}): Promise<LocalBoard>
     // Served only where the configuration lists them: it may leave them out, or forbid them.
     handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
     builtinAsks: (...call) => builtins.asks(...call),
+    ...(pool && { poolIdentity: loginIdentity(configuration, host) }),
   })
   const { link } = board
-  link.beforeClose(() => builtins.close())
+  if (!pool) link.beforeClose(() => builtins.close())
   for (const text of warnings) link.warn(text)
   link.setConfigurationFaults(configuration.diagnostics)
   if (options.watch) {
@@ -65,6 +70,20 @@ export async function openBoard(options: BoardOptions = {}): Promise<LocalBoard>
     if (logins) link.beforeClose(await logins.watch((server) => link.reconnectSame(server)))
   }
   return board
+}
+
+/** Built-in servers of one project folder are the same for all boards of a pool, unless their own settings differ. */
+function builtinsKey({ root, home, host }: BuiltinContext): string {
+  const settings = Object.entries(host.env).filter(([name]) => /^PLUGBOARD_(?:EMBEDDINGS_|ONNX)/.test(name))
+  return `builtins ${hashOf([root, home, Object.fromEntries(settings)])}`
+}
+
+/** The logins that the settings define, with the secrets they name: two boards that differ in them share no server. */
+function loginIdentity({ logins }: Configuration, { env }: Host): string {
+  const secrets = Object.values(logins?.machines ?? {}).map(({ privateKeyEnv, clientSecretEnv }) =>
+    [privateKeyEnv, clientSecretEnv].map((name) => (name === undefined ? '' : (env[name] ?? ''))),
+  )
+  return hashOf([logins ?? {}, secrets])
 }
 
 async function loadedFrom({ host, cwd, config }: BoardOptions): Promise<Configuration> {

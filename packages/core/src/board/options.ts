@@ -7,6 +7,7 @@ import type { AuditSettings } from '../config/settings.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { ToolDefinition } from '../connection/lists.ts'
 import type { ConnectionOptions } from '../connection/options.ts'
+import type { ConnectionPool } from '../connection/pool.ts'
 import type { Transport } from '../connection/server-info.ts'
 import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { Host } from '../host.ts'
@@ -129,6 +130,10 @@ export interface BoardBehaviour {
   /** Folders an editor's server must have open. */
   readonly workspace?: readonly string[]
   readonly stateDir?: string
+  /** Servers that this board shares with others of the process, where their entries allow it. */
+  readonly pool?: ConnectionPool
+  /** Boards share a server only if this is equal; set from the logins of the settings, when the board reads files. */
+  readonly poolIdentity?: string
   /** The timeout of a connect; `MCP_TIMEOUT` otherwise. */
   readonly timeoutMs?: number
 }

@@ -6,7 +6,8 @@ import { JsonRpcError } from '../connection/request-errors.ts'
 import { isObject, RPC, type ServerCapabilities } from '../connection/server-info.ts'
 import { InvalidInput, isPlugboardError, NotFound, type PlugboardError, ToolError } from '../errors.ts'
 import type { CallContext } from '../tools/index.ts'
-import { disabledError, type OfferMethod } from './calls.ts'
+import type { OfferMethod } from './calls.ts'
+import { disabledError } from './find-tool.ts'
 
 export interface OfRequest {
   /** Only this server's; otherwise every server's, and one that fails affects only itself. */

@@ -6,11 +6,12 @@ import { Semaphore } from '../async/semaphore.ts'
 import { atMost } from '../async/waits.ts'
 import { BUILTIN_ALLOWS, isBuiltin } from '../builtin/index.ts'
 import { noSuchServer } from '../config/resolve.ts'
-import { isLocal } from '../config/transport-traits.ts'
+import { isInProcess, isLocal } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
-import { Connection } from '../connection/connection.ts'
+import { type Connection, ServerConnection } from '../connection/connection.ts'
 import { EraMemory } from '../connection/era-memory.ts'
 import type { CachedList } from '../connection/lists.ts'
+import type { ConnectionOptions } from '../connection/options.ts'
 import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
@@ -86,9 +87,9 @@ export class BoardServers {
   }
 
   add(server: ConfiguredServer): Connection {
-    const { board, host, stateDir, events } = this.#options
+    const { board, host, stateDir, events, asks } = this.#options
     const { auth, handOver, inProcess, workspace, clientInfo, timeoutMs } = board
-    const connection = new Connection({
+    const options: ConnectionOptions = {
       server,
       host,
       stateDir,
@@ -104,7 +105,11 @@ export class BoardServers {
       timeoutMs: timeoutMs ?? positive(host.env.MCP_TIMEOUT) ?? CONNECT_LIMITS.timeoutMs,
       callTimeoutMs: positive(host.env.MCP_TOOL_TIMEOUT) ?? CALL_LIMITS.timeoutMs,
       nextCall: () => ++this.#callCount,
-    })
+    }
+    // A server that the program itself passes in belongs to that program's board.
+    const pool = isInProcess(server.entry) && !isBuiltin(server) ? undefined : board.pool
+    const place = { root: asks.cwd, identity: board.poolIdentity }
+    const connection = pool?.take(options, place) ?? new ServerConnection(options)
     this.#connections.set(server.name, connection)
     this.#servers.set(server.name, server)
     return connection
@@ -165,6 +170,24 @@ export class BoardServers {
       })
     }
     return sources
+  }
+
+  /** Whether these are still the sources of the tools; asked before every call, so it makes nothing. */
+  areToolSources(sources: readonly ToolSource[]): boolean {
+    let at = 0
+    for (const { catalog, state, server } of this.#connections.values()) {
+      if (state.kind === 'disabled') continue
+      const source = sources[at++]
+      const entry = this.#servers.get(server.name)?.entry
+      if (
+        source?.server !== server.name ||
+        source.items !== catalog.tools.items ||
+        source.alwaysLoad !== (entry?.alwaysLoad ?? false) ||
+        source.concurrentTools !== entry?.concurrentTools
+      )
+        return false
+    }
+    return at === sources.length
   }
 
   async close(): Promise<void> {

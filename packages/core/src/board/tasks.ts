@@ -5,7 +5,7 @@ import { isObject, type Json } from '../connection/server-info.ts'
 import { ToolError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { TASK_LIMITS } from '../limits.ts'
-import type { Args, RequestOptions } from '../tools/index.ts'
+import type { Args, SendOptions } from '../tools/index.ts'
 
 export interface TaskOptions {
   /** Receives the server's id of the task that a call became; elicitations from it carry the id. */
@@ -23,7 +23,7 @@ export async function callAsTask(
   host: Host,
   name: string,
   args: Args,
-  options: RequestOptions & TaskOptions,
+  options: SendOptions & TaskOptions,
 ): Promise<Json> {
   const { signal, timeoutMs, onProgress, onTask } = options
   const started = await connection.request(
@@ -64,7 +64,7 @@ function followStatus(
   host: Host,
   taskId: string,
   wanted: unknown,
-  onProgress: RequestOptions['onProgress'],
+  onProgress: SendOptions['onProgress'],
 ): { stop(): void } {
   let stopped = false
   let stopTimer: (() => void) | undefined

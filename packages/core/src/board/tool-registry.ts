@@ -2,21 +2,20 @@
 // server's list changed. calls.ts makes calls; tools/ defines a tool.
 import { TOOL_LIMITS } from '../limits.ts'
 import { matchesGlob, ruleSpelling } from '../permissions/glob.ts'
+import { type FoundTool, foundTools, offeredTools, type RegisteredTool, searchable } from './tool-offer.ts'
+
+export type { FoundTool, RegisteredTool } from './tool-offer.ts'
+
 import {
   BoundTool,
   type LoadingOptions,
   NameRegistry,
-  planLoading,
   type Resolution,
   readToolList,
-  type SearchableTool,
   type TokenCosts,
-  type Tool,
   type ToolActions,
   ToolIndex,
-  type ToolSearch,
   tokenCosts,
-  toolSearch,
 } from '../tools/index.ts'
 
 /** The part of a server that concerns its tools. */
@@ -35,25 +34,9 @@ export interface ToolRegistryOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly actions: ToolActions
   sources(): readonly ToolSource[]
+  /** Whether `sources()` would return the same as these, without making them. */
+  isCurrent(sources: readonly ToolSource[]): boolean
   warn(server: string, text: string): void
-}
-
-/** What to give to a model: everything, or a search tool and those that are always loaded. */
-export type RegisteredTool =
-  | { readonly kind: 'all'; readonly tools: readonly Tool[]; readonly ledger: TokenCosts }
-  | {
-      readonly kind: 'search'
-      /** Sent to the model besides `search.definition`. */
-      readonly tools: readonly Tool[]
-      readonly search: ToolSearch
-      readonly deferred: readonly Tool[]
-      readonly why: string
-      readonly ledger: TokenCosts
-    }
-
-export interface FoundTool {
-  readonly tool: Tool
-  readonly score: number
 }
 
 interface ToolSet {
@@ -64,6 +47,7 @@ interface ToolSet {
 export class ToolRegistry {
   readonly #options: ToolRegistryOptions
   readonly #names = new NameRegistry()
+  #sources: readonly ToolSource[] | undefined
   #toolSets: readonly ToolSet[] = []
   #tools: readonly BoundTool[] = []
   #byName = new Map<string, BoundTool>()
@@ -76,6 +60,12 @@ export class ToolRegistry {
   tools(): readonly BoundTool[] {
     this.#refresh()
     return this.#tools
+  }
+
+  /** The tool by the name that models use, when it is known. */
+  named(name: string): BoundTool | undefined {
+    this.#refresh()
+    return this.#byName.get(name)
   }
 
   resolve(spelling: string): Resolution {
@@ -98,10 +88,7 @@ export class ToolRegistry {
   search(query: string, limit?: number): readonly FoundTool[] {
     const tools = this.tools()
     this.#index ??= new ToolIndex(tools.map(searchable))
-    return this.#index.search(query, limit).flatMap(({ name, score }) => {
-      const tool = this.#byName.get(name)
-      return tool ? [{ tool, score }] : []
-    })
+    return foundTools(this.#index, query, limit, (name) => this.#byName.get(name))
   }
 
   ledger(): TokenCosts {
@@ -109,24 +96,13 @@ export class ToolRegistry {
   }
 
   offer(options: LoadingOptions): RegisteredTool {
-    const usable = this.tools().filter(({ available }) => available)
-    const mode = options.mode ?? this.#options.env.ENABLE_TOOL_SEARCH
-    const plan = planLoading(usable, { ...options, ...(mode !== undefined && { mode }) })
-    const ledger = tokenCosts(usable)
-    if (plan.kind === 'all') return { kind: 'all', tools: plan.tools, ledger }
-    const { loaded, deferred, why } = plan
-    return {
-      kind: 'search',
-      tools: loaded,
-      search: toolSearch(deferred.map(searchable)),
-      deferred,
-      why,
-      ledger,
-    }
+    return offeredTools(this.tools(), options, this.#options.env)
   }
 
   #refresh(): void {
+    if (this.#sources && this.#options.isCurrent(this.#sources)) return
     const sources = this.#options.sources()
+    this.#sources = sources
     const before = this.#toolSets
     if (sources.length === before.length && sources.every((one, at) => same(one, before[at]?.source))) return
     const kept = new Map(before.map((set) => [set.source.server, set]))
@@ -186,17 +162,6 @@ function same(a: ToolSource, b: ToolSource | undefined): boolean {
     a.alwaysLoad === b.alwaysLoad &&
     a.concurrentTools === b.concurrentTools
   )
-}
-
-function searchable(tool: BoundTool): SearchableTool {
-  return {
-    name: tool.name,
-    server: tool.server,
-    tool: tool.definition.name,
-    title: tool.userFacingName(),
-    description: tool.description,
-    inputJsonSchema: tool.inputJsonSchema,
-  }
 }
 
 const HASH_CHARS = 9

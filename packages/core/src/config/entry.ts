@@ -29,6 +29,9 @@ export interface OAuthSettings {
   readonly xaa?: boolean
 }
 
+/** One instance for all of the user's boards, for those of one project, or for one board alone. */
+export type Share = 'user' | 'project' | 'session'
+
 interface Common {
   /** Milliseconds one request may take. */
   readonly timeout?: number
@@ -42,6 +45,8 @@ interface Common {
   readonly description?: string
   /** The roots announced to the server: none, or these. Otherwise the workspace and the folders in `args`. */
   readonly roots?: false | readonly string[]
+  /** In the resident process: which boards may use one instance of the server. sharing.ts has the default. */
+  readonly share?: Share
 }
 
 export interface StdioEntry extends Common {

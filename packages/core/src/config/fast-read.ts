@@ -188,6 +188,8 @@ const CAREFUL = new Set([
   'logins',
   'gateway',
   'audit',
+  'resident',
+  'models',
   'plugins',
   'permissions',
   'hooks',

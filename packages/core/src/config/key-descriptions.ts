@@ -37,6 +37,8 @@ const SERVER: Readonly<Record<string, string>> = {
   description: 'What the server is for, as free text.',
   roots:
     'The folders that the server gets as roots: `false` for none, or a list. Left out: the project folder, and folders named in `args`.',
+  share:
+    'In the resident process: one instance of the server for all your projects (`user`), for one project, or for one session. Left out: `plugboard explain NAME` shows which.',
 }
 
 const MATCHER: Readonly<Record<string, string>> = {
@@ -112,9 +114,17 @@ export const KEY_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'gateway.sessionIdleMs':
     'An idle session is dropped after this (1800000); its client can still come back to it.',
   'gateway.sessionMaxMs': 'A session id is no longer accepted after this (2592000000, 30 days).',
+  models: 'What a chat should know about models, by their names.',
+  'models.*.inputPrice':
+    'Dollars for a million tokens that are sent; the chat shows what a conversation costs.',
+  'models.*.outputPrice': 'Dollars for a million tokens that the model writes.',
+  'models.*.contextTokens': 'How many tokens fit into one request, where it is not the usual number.',
   audit: 'How much of the audit log is kept.',
   'audit.maxBytes': 'The size at which a file is rotated (4194304).',
   'audit.files': 'How many files are kept, the current one included (8).',
+  resident:
+    'Commands use one resident process that keeps the servers running (`true`), or never do (`false`). Left out: they use one that runs.',
+  'resident.idleMs': 'The milliseconds without a client after which it leaves (600000).',
   'logins.clientMetadataUrl': 'An https address where this client describes itself, instead of registering.',
 }
 

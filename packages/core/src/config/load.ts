@@ -276,10 +276,13 @@ async function readSource(
 
 /** Choosing other servers does not lift the rules on what a server may do, or which may run. */
 function withoutServers({ settings, ...document }: ConfigDocument): ConfigDocument {
-  const { permissions, hooks, allowedMcpServers, deniedMcpServers, gateway, audit } = settings
+  const { permissions, hooks, allowedMcpServers, deniedMcpServers, gateway, audit, models, resident } =
+    settings
   const kept = {
     ...(gateway && { gateway }),
     ...(audit && { audit }),
+    ...(models && { models }),
+    ...(resident !== undefined && { resident }),
     ...(permissions && { permissions }),
     ...(hooks && { hooks }),
     ...(allowedMcpServers && { allowedMcpServers }),

@@ -20,7 +20,7 @@ import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
 import { hashOf, signatureOf } from './fingerprints.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
-import type { AuditSettings, GatewaySettings, LoginSettings, Settings } from './settings.ts'
+import type { AuditSettings, GatewaySettings, LoginSettings, ModelSettings, Settings } from './settings.ts'
 import type { Source } from './sources.ts'
 import { startsIn, withStartFolder } from './start-folder.ts'
 import { fallsBackToSse, isInProcess, startsCommand, urlOf } from './transport-traits.ts'
@@ -87,6 +87,10 @@ export interface Resolved {
   /** How `plugboard serve` serves, and what it accepts from its clients. */
   readonly gateway: GatewaySettings
   readonly audit: AuditSettings
+  /** Whether the settings ask for the resident process; undefined when they say nothing. */
+  readonly resident: { readonly enabled?: boolean; readonly idleMs?: number }
+  /** Prices and context of models, by their names. */
+  readonly models: Readonly<Record<string, ModelSettings>>
   readonly hooks: readonly WrittenHooks[]
   readonly pendingSettings: readonly PendingSettings[]
   readonly diagnostics: readonly Diagnostic[]
@@ -122,6 +126,8 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     logins: loginSettings(input.documents),
     gateway: gatewaySettings(input.documents),
     audit: Object.assign({}, ...weakestFirst(input.documents, 'audit')),
+    resident: residentSettings(input.documents),
+    models: Object.assign({}, ...weakestFirst(input.documents, 'models')),
     hooks: writtenHooks(input),
     pendingSettings: waiting,
     diagnostics,
@@ -361,14 +367,24 @@ function gatewaySettings(documents: readonly ConfigDocument[]): GatewaySettings 
   return { ...Object.assign({}, ...parts), limits: Object.assign({}, ...parts.map(({ limits }) => limits)) }
 }
 
+function residentSettings(documents: readonly ConfigDocument[]): Resolved['resident'] {
+  const parts = weakestFirst(documents, 'resident').map((said) =>
+    typeof said === 'boolean'
+      ? { enabled: said }
+      : { enabled: true, ...(said.idleMs !== undefined && { idleMs: said.idleMs }) },
+  )
+  return Object.assign({}, ...parts)
+}
+
 /** One key of every settings file that has it, the administrator's last. */
-function weakestFirst<K extends 'gateway' | 'audit'>(
+function weakestFirst<K extends 'gateway' | 'audit' | 'models' | 'resident'>(
   documents: readonly ConfigDocument[],
   key: K,
 ): NonNullable<Settings[K]>[] {
   return [...documents]
     .sort((a, b) => SCOPES.indexOf(b.source.scope) - SCOPES.indexOf(a.source.scope))
-    .flatMap(({ settings }) => settings[key] ?? [])
+    .map(({ settings }) => settings[key])
+    .filter((value) => value !== undefined)
 }
 
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {

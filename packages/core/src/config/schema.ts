@@ -72,6 +72,7 @@ const common = {
   concurrentTools: z.optional(names),
   description: z.optional(text),
   roots: z.optional(z.union([z.literal(false), z.array(filled)], 'expected false or a list of folders')),
+  share: z.optional(z.enum(['user', 'project', 'session'], 'expected "user", "project" or "session"')),
 }
 const remote = {
   url: filled,

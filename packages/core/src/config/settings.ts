@@ -87,6 +87,18 @@ export interface AuditSettings {
   readonly files?: number | undefined
 }
 
+/** Whether commands use the resident process, and after how many idle milliseconds it leaves. */
+export type ResidentSettings = boolean | { readonly idleMs?: number | undefined }
+
+/** What the user knows about a model that the provider does not tell. */
+export interface ModelSettings {
+  /** Dollars for a million tokens. */
+  readonly inputPrice?: number | undefined
+  readonly outputPrice?: number | undefined
+  /** How much fits into one request. */
+  readonly contextTokens?: number | undefined
+}
+
 export interface Settings {
   readonly allowedMcpServers?: readonly PolicyMatcher[]
   readonly deniedMcpServers?: readonly PolicyMatcher[]
@@ -104,6 +116,9 @@ export interface Settings {
   readonly logins?: LoginSettings
   readonly gateway?: GatewaySettings
   readonly audit?: AuditSettings
+  readonly resident?: ResidentSettings
+  /** By the model's name. */
+  readonly models?: Readonly<Record<string, ModelSettings>>
   /** Commands around calls and prompts, by event. The hook runner reads the content. */
   readonly hooks?: Readonly<Record<string, unknown>>
 }
@@ -187,10 +202,26 @@ const audit = z.strictObject(
   },
   'expected {"maxBytes"?: …, "files"?: …}',
 )
+const resident = z.union(
+  [z.boolean(), z.strictObject({ idleMs: milliseconds })],
+  'expected true, false or {"idleMs": …}',
+)
+const dollars = z.optional(z.number('expected dollars for a million tokens').check(z.gte(0)))
+const models = z.record(
+  z.string(),
+  z.strictObject({
+    inputPrice: dollars,
+    outputPrice: dollars,
+    contextTokens: z.optional(z.int('expected a number of tokens').check(z.gte(1000))),
+  }),
+  'expected {"MODEL": {"inputPrice"?: …, "outputPrice"?: …, "contextTokens"?: …}}',
+)
 const keys = {
+  models,
   logins,
   gateway,
   audit,
+  resident,
   allowedMcpServers: z.array(matcher, 'expected a list'),
   deniedMcpServers: z.array(matcher, 'expected a list'),
   allowManagedMcpServersOnly: z.boolean('expected true or false'),
@@ -215,9 +246,11 @@ type SettingsKey = keyof typeof keys
 
 /** Where a key counts. A repository may not set what restricts the user or sends a secret somewhere. */
 export const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
+  models: ['enterprise', 'user'],
   logins: ['enterprise', 'user'],
   gateway: ['enterprise', 'user'],
   audit: ['enterprise', 'user'],
+  resident: ['enterprise', 'user'],
   allowedMcpServers: ['enterprise', 'user'],
   deniedMcpServers: ['enterprise', 'user'],
   allowManagedMcpServersOnly: ['enterprise'],

@@ -1,11 +1,28 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { type Span, trace } from '@opentelemetry/api'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
 import { board, fixture, recorded, textOf, until } from './fixtures/kit.ts'
 
+/** A call of a program that traces takes every step one by one; any other call is sent directly. */
+const WAYS = ['sent directly', 'step by step'] as const
+function take(way: (typeof WAYS)[number]): void {
+  if (way === 'sent directly') return
+  const span = { spanContext: () => ({ traceId: '', spanId: '', traceFlags: 0 }), end: () => undefined }
+  trace.setGlobalTracerProvider({
+    getTracer: () => ({
+      startSpan: () => span as unknown as Span,
+      startActiveSpan: () => undefined as never,
+    }),
+  })
+}
+afterEach(() => trace.disable())
+
 const write = (n: number, ms: number) => ({ name: 'write', arguments: { n, ms } })
 
-describe('the time a call may take', () => {
+describe.each(WAYS)('the time a call may take (%s)', (way) => {
+  beforeEach(() => take(way))
+
   it("ends with the entry's timeout, and the server hears of it", async () => {
     const raw = fixture('raw', 'raw', { entry: { timeout: 150 } })
     const made = await board({ servers: [raw.server] })
@@ -67,7 +84,9 @@ describe('the time a call may take', () => {
   })
 })
 
-describe('cancelling', () => {
+describe.each(WAYS)('cancelling (%s)', (way) => {
+  beforeEach(() => take(way))
+
   it('reaches the server with the id of the call', async () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
@@ -95,7 +114,9 @@ describe('cancelling', () => {
   })
 })
 
-describe('calls to one server', () => {
+describe.each(WAYS)('calls to one server (%s)', (way) => {
+  beforeEach(() => take(way))
+
   it('run beside each other when the tool only reads', async () => {
     const raw = fixture('raw', 'raw')
     const made = await board({ servers: [raw.server] })
@@ -143,7 +164,9 @@ describe('calls to one server', () => {
   })
 })
 
-describe('events of calls', () => {
+describe.each(WAYS)('events of calls (%s)', (way) => {
+  beforeEach(() => take(way))
+
   it('say when one starts and how it ends', async () => {
     const made = await board({ servers: [fixture('raw', 'raw').server] })
     await made.ready()

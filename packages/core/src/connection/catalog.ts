@@ -21,18 +21,23 @@ import {
   type ToolDefinition,
 } from './lists.ts'
 import { type HeaderScan, paramHeaders, scanHeaders } from './param-headers.ts'
-import type { Json, ServerCapabilities } from './server-info.ts'
+import { ChannelClosed, isSessionExpired } from './request-errors.ts'
+import type { Json } from './server-info.ts'
+import type { Session } from './session.ts'
 
 export interface CatalogOptions {
   readonly host: Host
   readonly recent: Lru<CachedList<unknown>>
-  fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json>
+  /** How long a page of a list may take now. */
+  timeoutMs(): number
+  /** The server forgot the session: a new one reads the lists again. */
+  expired(session: Session): void
   listed(kind: ListKind, count: number): void
   warn(text: string): void
   /** A tool of the server is not offered, and why. */
   leftOut?(text: string): void
-  /** Whether tools may require headers besides their arguments: 2026-07-28 over HTTP. */
-  wantsHeaders(): boolean
+  /** Messages are posted over HTTP: in 2026-07-28 tools may then require headers besides their arguments. */
+  readonly posts: boolean
 }
 
 interface KnownTool {
@@ -48,6 +53,8 @@ export class Catalog {
   /** Read only on demand. */
   readonly skills: CachedList<SkillEntry>
   readonly #options: CatalogOptions
+  /** The session that the lists are read from. */
+  #session: Session | undefined
   #byName = new Map<string, KnownTool>()
 
   constructor(options: CatalogOptions) {
@@ -69,15 +76,18 @@ export class Catalog {
   }
 
   /** The first read. A failure other than of the tools is kept in its list and in the log. */
-  async read(capabilities: ServerCapabilities): Promise<{ readonly aside: Promise<void> }> {
+  async read(session: Session): Promise<{ readonly aside: Promise<void> }> {
     this.drop()
-    const { tools, resources, prompts } = capabilities
+    this.#session = session
+    const { tools, resources, prompts } = session.capabilities
     const aside = Promise.allSettled([resources && this.resources.get(), prompts && this.prompts.get()])
     if (tools) await this.tools.get()
     return { aside: atMost(this.#options.host, CONNECT_LIMITS.sideListsMs, aside) }
   }
 
-  refresh(capabilities: ServerCapabilities): void {
+  /** Changes may have been missed. */
+  refresh(): void {
+    const capabilities = this.#session?.capabilities ?? {}
     if (capabilities.tools) this.tools.invalidate()
     if (capabilities.resources) this.resources.invalidate()
     if (capabilities.prompts) this.prompts.invalidate()
@@ -115,7 +125,9 @@ export class Catalog {
     for (const list of this.#side) this.#options.recent.remove(list)
   }
 
+  /** The session is gone; the last known items stay. */
   drop(): void {
+    this.#session = undefined
     for (const list of [this.tools, ...this.#side]) list.drop()
   }
 
@@ -125,11 +137,11 @@ export class Catalog {
   }
 
   #list<T>(spec: ListSpec<T>): CachedList<T> {
-    const { host, fetch, warn, recent, leftOut } = this.#options
+    const { host, warn, recent, leftOut } = this.#options
     const list: CachedList<T> = new CachedList<T>({
       spec,
       host,
-      fetch,
+      fetch: (method, params, signal) => this.#fetch(method, params, signal),
       warn,
       ...(leftOut && spec.kind === 'tools' && { leftOut }),
       changed: (items) => this.#changed(spec.kind, items.length),
@@ -138,9 +150,25 @@ export class Catalog {
     return list
   }
 
+  async #fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json> {
+    const session = this.#session
+    if (!session) throw new ChannelClosed(false)
+    try {
+      const timeoutMs = this.#options.timeoutMs()
+      return await session.request(method, params, { signal, timeoutMs, background: true })
+    } catch (error) {
+      if (isSessionExpired(error, session.hasHttpSession)) this.#options.expired(session)
+      throw error
+    }
+  }
+
+  get #wantsHeaders(): boolean {
+    return this.#options.posts && this.#session?.era === 'modern'
+  }
+
   #changed(kind: ListKind, count: number): void {
     if (kind === 'tools') {
-      const scan = this.#options.wantsHeaders()
+      const scan = this.#wantsHeaders
       this.#byName = new Map(
         this.tools.items.map((tool) => [
           tool.name,
@@ -153,7 +181,7 @@ export class Catalog {
 
   /** A tool with invalid header annotations must not be offered. */
   #usable(tool: ToolDefinition | string): ToolDefinition | string {
-    if (typeof tool === 'string' || !this.#options.wantsHeaders()) return tool
+    if (typeof tool === 'string' || !this.#wantsHeaders) return tool
     const scan = scanHeaders(tool.inputSchema)
     return 'fault' in scan ? `the tool "${tool.name}" cannot be called: ${scan.fault}` : tool
   }

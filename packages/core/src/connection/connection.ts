@@ -1,12 +1,11 @@
 // connection.ts: the effects around one server's state: connect when needed, reconnect when lost, retry requests that
 // can be retried, close. states.ts decides; connect.ts makes one attempt, connect-attempts.ts orders them. What a
 // caller awaits here holds the process; what runs without a caller does not.
-
 import { RequestTimedOut } from '../async/wait-errors.ts'
-import { abortable, atMost, type Deadline, held, sleep } from '../async/waits.ts'
+import { abortable, atMost, type Deadline, held } from '../async/waits.ts'
 import type { TransportType } from '../config/entry.ts'
 import { isInProcess, isLocal, postsMessages } from '../config/transport-traits.ts'
-import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
+import { IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { ListKind, LogLine } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { KnownSecrets } from '../text/known-secrets.ts'
@@ -14,6 +13,7 @@ import { printable } from '../text/printable.ts'
 import { Catalog } from './catalog.ts'
 import { connectOnce, retire } from './connect.ts'
 import { ConnectAttempts } from './connect-attempts.ts'
+import type { Connection } from './connection-interface.ts'
 import { entrySecrets, rememberTokens } from './entry-secrets.ts'
 import { Health } from './health.ts'
 import { notified } from './notifications.ts'
@@ -23,9 +23,7 @@ import {
   ChannelClosed,
   deaf,
   type ErrorPlace,
-  isInterruption,
   isLoggedOut,
-  isSessionExpired,
   isTooLarge,
   toPlugboardError,
 } from './request-errors.ts'
@@ -37,12 +35,13 @@ import type { AfterLoss, Connected, ServerState } from './states.ts'
 import * as states from './states.ts'
 import { Subscriptions } from './subscriptions.ts'
 
-export class Connection {
+export type { Connection } from './connection-interface.ts'
+
+export class ServerConnection implements Connection {
   readonly catalog: Catalog
   readonly #options: ConnectionOptions
   readonly #policy: ReconnectPolicy
   readonly #log: ServerLog
-  /** Secrets used with the server, which logs, errors and events must not repeat. */
   readonly secrets: KnownSecrets
   readonly #requests: Requests
   readonly #subscriptions: Subscriptions
@@ -76,12 +75,18 @@ export class Connection {
     this.catalog = new Catalog({
       host,
       recent: options.recent,
-      fetch: (method, params, signal) => this.#fetch(method, params, signal),
+      // While connecting, the deadline of the attempt is the only timer.
+      timeoutMs: () =>
+        this.#state.kind === 'connected'
+          ? (server.entry.timeout ?? options.callTimeoutMs)
+          : options.timeoutMs,
+      // Renewing reads the lists again; the read that noticed is obsolete.
+      expired: (session) => void this.#renew(session).catch(() => undefined),
       listed: (list, count) => events.emit('list-changed', { server: server.name, list, count }),
       warn: (text) => this.#log.add('plugboard', text),
       leftOut: (text) =>
         events.emit('warning', { server: server.name, text: printable(`${server.name}: ${text}`) }),
-      wantsHeaders: () => this.#session?.era === 'modern' && postsMessages(server.entry),
+      posts: postsMessages(server.entry),
     })
     this.#requests = new Requests({
       ...options,
@@ -100,7 +105,7 @@ export class Connection {
     })
     this.#subscriptions = new Subscriptions({
       host,
-      missed: () => this.catalog.refresh(this.#session?.capabilities ?? {}),
+      missed: () => this.catalog.refresh(),
       warn: (text) => this.#log.add('plugboard', text),
     })
   }
@@ -111,7 +116,6 @@ export class Connection {
   get state(): ServerState {
     return this.#state
   }
-  /** The transport in use, which for a plain `url` is only known after the first connect. */
   get type(): TransportType {
     return this.#became ?? this.server.entry.type
   }
@@ -119,38 +123,26 @@ export class Connection {
     return this.#log
   }
 
-  /**
-   * Connects if not done yet, retries a failed server if its last attempt is old enough, and waits until the state is
-   * settled. Never rejects because of the server.
-   */
   settled(signal?: AbortSignal): Promise<ServerState> {
     return this.#awaited(this.#settled(signal))
   }
 
-  /**
-   * The same for a caller that cannot continue without the server: it waits a moment for a fresh verdict on a failed
-   * one.
-   */
   needed(signal?: AbortSignal): Promise<ServerState> {
     return this.#awaited(this.#settled(signal, true))
   }
 
-  /** The same for the board itself, or a reconnect: no caller waits, so the process is not held. */
   wake(afresh = false): void {
     void (afresh ? this.#reconnect() : this.#settled())
   }
 
-  /** The user asked for a retry at once, whatever the state: after a login, or when the server is back. */
   reconnect(signal?: AbortSignal): Promise<ServerState> {
     return this.#awaited(this.#reconnect(signal))
   }
 
-  /** Sends one request, connecting first if needed. Rejects with a `PlugboardError`. */
   request(method: string, params?: Json, options: RequestOptions = {}): Promise<Json> {
     return this.#requests.send(method, params, options)
   }
 
-  /** One of the server's lists, connecting first if needed; read again only when it is not fresh. */
   async list<K extends ListKind>(kind: K, signal?: AbortSignal): Promise<Catalog[K]['items']> {
     const { host } = this.#options
     try {
@@ -178,7 +170,6 @@ export class Connection {
     return this.#subscribing('unsubscribe', uri)
   }
 
-  /** Ends everything this connection owns; idempotent and bounded in time. */
   close(): Promise<void> {
     this.#closed ??= this.#end()
     return this.#closed
@@ -329,7 +320,7 @@ export class Connection {
   async #establish(session: Session, deadline: Deadline, stage: (stage: Stage) => void): Promise<void> {
     this.#session = session
     stage('tools')
-    const { aside } = await deadline.within(this.catalog.read(session.capabilities))
+    const { aside } = await deadline.within(this.catalog.read(session))
     stage('resources')
     await deadline.within(aside)
     stage('server-info')
@@ -353,8 +344,7 @@ export class Connection {
   #onDead(error: unknown): void {
     const state = this.#state
     if (state.kind !== 'connected') return
-    const { name } = this.server
-    const why = error instanceof RequestTimedOut ? deaf(name, error) : error
+    const why = error instanceof RequestTimedOut ? deaf(this.server.name, error) : error
     const closing = state.session.close().catch((fault) => this.#log.add('transport', String(fault)))
     // The old process is gone before a new one starts: they may share a port or a file.
     this.#lose(state, why, atMost(this.#options.host, CONNECT_LIMITS.closeMs, closing))
@@ -394,17 +384,7 @@ export class Connection {
     const { name } = this.server
     if (this.#closing.signal.aborted)
       throw new IoError(`The connection to "${name}" is closed.`, { server: name })
-    switch (state.kind) {
-      case 'connected':
-        return state.session
-      case 'failed':
-      case 'needs-auth':
-        throw state.error
-      case 'disabled':
-        throw new Disabled(name, state.reason.text)
-      case 'pending':
-        throw new IoError(`"${name}" is not connected.`, { server: name, stage: state.stage })
-    }
+    return states.sessionIn(state, name)
   }
 
   /** The server forgot the session: initialize again on a fresh transport, once for all requests that noticed. */
@@ -446,39 +426,13 @@ export class Connection {
   }
 
   async #subscribing(way: 'subscribe' | 'unsubscribe', uri: string): Promise<void> {
-    const working = async () => {
-      const session = await this.#ready()
-      // Asking twice is the same as asking once, so a server that went away over it is asked again.
-      await this.#subscriptions[way](session, uri).catch(async (error) => {
-        if (!isInterruption(error)) throw error
-        if (this.#session === session) await sleep(this.#options.host, CONNECT_LIMITS.noticeMs)
-        await this.#subscriptions[way](await this.#ready(), uri)
-      })
-    }
     try {
-      await held(this.#options.host, working())
+      await held(
+        this.#options.host,
+        this.#subscriptions.change(way, uri, () => this.#ready()),
+      )
     } catch (error) {
-      const method = `resources/${way}`
-      throw this.#fault(error, { stage: 'call', method, name: uri })
-    }
-  }
-
-  async #fetch(method: string, params: Json | undefined, signal: AbortSignal): Promise<Json> {
-    const session = this.#session
-    if (!session) throw new ChannelClosed(false)
-    // While connecting, the deadline of the attempt is the only timer.
-    const limits = this.#options
-    const timeoutMs =
-      this.#state.kind === 'connected'
-        ? (this.server.entry.timeout ?? limits.callTimeoutMs)
-        : limits.timeoutMs
-    try {
-      return await session.request(method, params, { signal, timeoutMs, background: true })
-    } catch (error) {
-      if (!isSessionExpired(error, session.hasHttpSession) || this.#state.kind !== 'connected') throw error
-      // Renewing reads the lists again; this read is obsolete.
-      void this.#renew(session).catch(() => undefined)
-      throw error
+      throw this.#fault(error, { stage: 'call', method: `resources/${way}`, name: uri })
     }
   }
 }

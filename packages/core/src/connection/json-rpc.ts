@@ -6,6 +6,8 @@ import { AnswerTooLarge } from '../errors.ts'
 import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
+import { SharedTimer } from './deadlines.ts'
+import { withProgressToken } from './progress-token.ts'
 import { ChannelClosed, JsonRpcError } from './request-errors.ts'
 import { isObject, type Json, RPC, type Transport } from './server-info.ts'
 
@@ -37,15 +39,43 @@ export interface OutgoingRequest {
   readonly background?: boolean
 }
 
+/** Where the outcome of a request goes: one of the two, once. */
+export interface ResponseSink {
+  settle(result: Json): void
+  fail(error: unknown): void
+  /** With it a progress token is sent. */
+  progress?: ((progress: Progress) => void) | undefined
+}
+
 type Id = number | string
 
-interface Pending {
-  readonly settle: (answer: Json) => void
-  readonly fail: (error: unknown) => void
-  readonly onProgress: ((progress: Progress) => void) | undefined
-  /** A response is expected soon; that of a subscription comes at its end. */
-  readonly isTimed: boolean
+class Pending {
+  readonly id: Id
+  readonly method: string
+  readonly options: OutgoingRequest
+  readonly sink: ResponseSink
+  readonly stream: AbortController | undefined
+  readonly started: number
+  onAbort: (() => void) | undefined
   lastSign: number
+  graceEnds = 0
+
+  constructor(
+    id: Id,
+    method: string,
+    options: OutgoingRequest,
+    sink: ResponseSink,
+    stream: AbortController | undefined,
+    now: number,
+  ) {
+    this.id = id
+    this.method = method
+    this.options = options
+    this.sink = sink
+    this.stream = stream
+    this.started = now
+    this.lastSign = now
+  }
 }
 
 export class JsonRpcPeer {
@@ -65,6 +95,11 @@ export class JsonRpcPeer {
   /** The clock's last reading, and by how much it was set back so far. */
   #clock = 0
   #setBack = 0
+  /** Requests that a caller awaits hold the process; the others do not. */
+  readonly #awaited: SharedTimer
+  readonly #background: SharedTimer
+  #awaitedCount = 0
+  #backgroundCount = 0
   #nextId = 0
   #closed = false
   #closing: Promise<void> | undefined
@@ -76,6 +111,9 @@ export class JsonRpcPeer {
     this.transport = transport
     this.#host = host
     this.#hooks = hooks
+    const now = () => this.#steadyNow()
+    this.#awaited = new SharedTimer(host.awaitedTimer, now, () => this.#endOverdue(false))
+    this.#background = new SharedTimer(host.backgroundTimer, now, () => this.#endOverdue(true))
     transport.onmessage = (message) => this.#receive(message)
     transport.onclose = () => this.#lost()
     transport.onerror = (error) => {
@@ -112,71 +150,114 @@ export class JsonRpcPeer {
   }
 
   request(method: string, params: Json | undefined, options: OutgoingRequest): Promise<Json> {
-    return new Promise((resolve, reject) => {
-      if (options.signal?.aborted) return reject(new RequestAborted(options.signal.reason))
-      if (this.#closed) return reject(new ChannelClosed(false, this.#lastTrouble))
-      const id: Id = options.id ?? ++this.#nextId
-      const { signal, timeoutMs } = options
-      const stream = this.transport.hasPerRequestStream ? new AbortController() : undefined
-      const started = this.#steadyNow()
-      let stopTimer: (() => void) | undefined
-      let graceEnds: number | undefined
+    return new Promise((settle, fail) =>
+      this.exchange(method, params, options, { settle, fail, progress: options.onProgress }),
+    )
+  }
 
-      const finish = (): boolean => {
-        if (!this.#pending.delete(id)) return false
-        stopTimer?.()
-        signal?.removeEventListener('abort', onAbort)
-        return true
-      }
-      const fail = (error: unknown) => {
-        if (finish()) reject(error)
-      }
-      const abandon = (error: RequestAborted | RequestTimedOut) => {
-        if (!finish()) return
-        if (options.quiet) stream?.abort()
-        else this.#cancel(id, method, error, stream)
-        reject(error)
-      }
-      const onAbort = () => abandon(new RequestAborted(signal?.reason))
-      const arm = (ms: number) => {
-        const timer = options.background ? this.#host.backgroundTimer : this.#host.awaitedTimer
-        stopTimer = timer(ms, () => {
-          const now = this.#steadyNow()
-          const latest = started + Math.max(options.totalMs ?? CALL_LIMITS.totalMs, timeoutMs)
-          const delay = this.#handlingDelay(now)
-          // A request has just arrived: soon it is known whether it takes us long. This extension is given once.
-          if (delay === 'briefly') graceEnds ??= now + CALL_LIMITS.thinkingMs
-          const deadline = Math.max(
-            delay === 'long' ? pending.lastSign + timeoutMs : Math.min(pending.lastSign + timeoutMs, latest),
-            graceEnds ?? 0,
-          )
-          if (deadline > now) arm(deadline - now)
-          else abandon(new RequestTimedOut(now - started))
-        })
-      }
-      const pending: Pending = {
-        settle: (answer) => {
-          if (finish()) resolve(answer)
-        },
-        fail,
-        onProgress: options.onProgress,
-        isTimed: timeoutMs > 0,
-        lastSign: started,
-      }
-      this.#pending.set(id, pending)
-      signal?.addEventListener('abort', onAbort, { once: true })
-      if (timeoutMs > 0) arm(timeoutMs)
-      const body = options.onProgress ? withProgressToken(params, id) : params
-      this.transport
+  /** The same without a promise: the sink gets the outcome as soon as it arrives. */
+  exchange(method: string, params: Json | undefined, options: OutgoingRequest, sink: ResponseSink): void {
+    const { signal, timeoutMs } = options
+    if (signal?.aborted || this.#closed) {
+      const aborted = signal?.aborted && new RequestAborted(signal.reason)
+      sink.fail(aborted || new ChannelClosed(false, this.#lastTrouble))
+      return
+    }
+    const { transport } = this
+    const id: Id = options.id ?? ++this.#nextId
+    const stream = transport.hasPerRequestStream ? new AbortController() : undefined
+    const pending = new Pending(id, method, options, sink, stream, this.#steadyNow())
+    this.#pending.set(id, pending)
+    if (signal) {
+      pending.onAbort = () => this.#abandon(pending, new RequestAborted(signal.reason))
+      signal.addEventListener('abort', pending.onAbort, { once: true })
+    }
+    if (timeoutMs > 0) this.#expect(pending)
+    const body = sink.progress ? withProgressToken(params, id) : params
+    const message = body
+      ? ({ jsonrpc: '2.0', id, method, params: body } as const)
+      : ({ jsonrpc: '2.0', id, method } as const)
+    if (transport.post) transport.post(message, (error) => this.#fail(pending, error))
+    else
+      transport
         .send(
-          { jsonrpc: '2.0', id, method, ...(body && { params: body }) },
+          message,
           stream && {
             requestSignal: stream.signal,
             ...(options.headers && { headers: options.headers }),
           },
         )
-        .catch(fail)
-    })
+        .catch((error: unknown) => this.#fail(pending, error))
+  }
+
+  #expect({ options, started }: Pending): void {
+    if (options.background) {
+      this.#backgroundCount++
+      this.#background.within(options.timeoutMs, started)
+    } else {
+      this.#awaitedCount++
+      this.#awaited.within(options.timeoutMs, started)
+    }
+  }
+
+  /** False when it has ended already. */
+  #finish(pending: Pending): boolean {
+    if (this.#pending.get(pending.id) !== pending) return false
+    this.#pending.delete(pending.id)
+    const { signal, timeoutMs, background } = pending.options
+    if (timeoutMs > 0) {
+      if (background) {
+        if (--this.#backgroundCount === 0) this.#background.end()
+      } else if (--this.#awaitedCount === 0) this.#awaited.end()
+    }
+    if (pending.onAbort) signal?.removeEventListener('abort', pending.onAbort)
+    return true
+  }
+
+  #settle(pending: Pending, result: Json): void {
+    if (this.#finish(pending)) pending.sink.settle(result)
+  }
+
+  #fail(pending: Pending, error: unknown): void {
+    if (this.#finish(pending)) pending.sink.fail(error)
+  }
+
+  #abandon(pending: Pending, error: RequestAborted | RequestTimedOut): void {
+    if (!this.#finish(pending)) return
+    const { id, method, stream, options } = pending
+    if (options.quiet) stream?.abort()
+    else this.#cancel(id, method, error, stream)
+    pending.sink.fail(error)
+  }
+
+  /** Abandons the requests whose time is up, and returns when the next one's may be. */
+  #endOverdue(background: boolean): number | undefined {
+    const now = this.#steadyNow()
+    const overdue: Pending[] = []
+    let next: number | undefined
+    for (const pending of this.#pending.values()) {
+      const { options } = pending
+      if (options.timeoutMs === 0 || (options.background === true) !== background) continue
+      const deadline = this.#deadlineOf(pending, now)
+      if (deadline <= now) overdue.push(pending)
+      else next = Math.min(next ?? deadline, deadline)
+    }
+    for (const pending of overdue) this.#abandon(pending, new RequestTimedOut(now - pending.started))
+    return next
+  }
+
+  #deadlineOf(pending: Pending, now: number): number {
+    const { timeoutMs, totalMs = CALL_LIMITS.totalMs } = pending.options
+    const latest = pending.started + Math.max(totalMs, timeoutMs)
+    const usual = Math.min(pending.lastSign + timeoutMs, latest)
+    if (usual > now) return usual
+    const delay = this.#handlingDelay(now)
+    // What we spent on the peer's requests has been added to its last sign.
+    const extended = pending.lastSign + timeoutMs
+    if (delay === 'long') return Math.max(extended, pending.graceEnds)
+    // A request has just arrived: soon it is known whether it takes us long. This extension is given once.
+    if (delay === 'briefly' && pending.graceEnds === 0) pending.graceEnds = now + CALL_LIMITS.thinkingMs
+    return Math.max(Math.min(extended, latest), pending.graceEnds)
   }
 
   async notify(method: string, params?: Json): Promise<void> {
@@ -213,7 +294,7 @@ export class JsonRpcPeer {
     const why = this.#lastTrouble
     // Retried, such a request would end the next connection in the same way.
     for (const pending of [...this.#pending.values()])
-      pending.fail(why instanceof AnswerTooLarge ? why : new ChannelClosed(true, why))
+      this.#fail(pending, why instanceof AnswerTooLarge ? why : new ChannelClosed(true, why))
     for (const controller of this.#inbound.values()) controller.abort()
     this.#inbound.clear()
     this.#hooks.closed()
@@ -248,15 +329,17 @@ export class JsonRpcPeer {
     const { result, error } = message
     if (isObject(error)) {
       const code = typeof error.code === 'number' ? error.code : RPC.internal
-      pending.fail(new JsonRpcError(code, String(error.message ?? 'Unknown error'), error.data))
-    } else if (isObject(result)) pending.settle(result)
-    else pending.fail(new JsonRpcError(RPC.internal, 'The answer has neither a result nor an error'))
+      this.#fail(pending, new JsonRpcError(code, String(error.message ?? 'Unknown error'), error.data))
+    } else if (isObject(result)) this.#settle(pending, result)
+    else this.#fail(pending, new JsonRpcError(RPC.internal, 'The answer has neither a result nor an error'))
   }
 
   /** The transport skipped a response. Where it could not tell which, no open request can rely on getting its own. */
   #tooLarge(error: AnswerTooLarge, whose: Pending | 'any' | undefined): void {
-    const failed = whose === 'any' ? [...this.#pending.values()].filter(({ isTimed }) => isTimed) : [whose]
-    for (const pending of failed) pending?.fail(error)
+    // A response is expected soon; that of a subscription comes at its end.
+    const timed = ({ options }: Pending) => options.timeoutMs > 0
+    const failed = whose === 'any' ? [...this.#pending.values()].filter(timed) : [whose]
+    for (const pending of failed) if (pending) this.#fail(pending, error)
   }
 
   #notified(method: string, params: Json): void {
@@ -266,7 +349,7 @@ export class JsonRpcPeer {
       if (!pending || typeof params.progress !== 'number') return
       pending.lastSign = this.#steadyNow()
       const { progress, total, message } = params
-      pending.onProgress?.({
+      pending.sink.progress?.({
         progress,
         ...(typeof total === 'number' && { total }),
         ...(typeof message === 'string' && { message }),
@@ -351,9 +434,4 @@ export class JsonRpcPeer {
       this.#hooks.trouble(error)
     }
   }
-}
-
-function withProgressToken(params: Json | undefined, token: Id): Json {
-  const meta = params && isObject(params._meta) ? params._meta : undefined
-  return { ...params, _meta: { ...meta, progressToken: token } }
 }

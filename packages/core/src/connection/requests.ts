@@ -1,18 +1,26 @@
 // requests.ts: the steps of one request between the caller and a session: its place in the queue, its trace and
 // events, and the few ways in which it may be retried. It opens and closes nothing itself.
 
-import { SerialQueue } from '../async/serial-queue.ts'
+import { type Release, SerialQueue } from '../async/serial-queue.ts'
 import { RequestAborted, RequestTimedOut } from '../async/wait-errors.ts'
 import { hold, sleep } from '../async/waits.ts'
-import type { ServerEntry } from '../config/entry.ts'
 import { matchesGlob } from '../config/rule-syntax.ts'
 import { traitsOf } from '../config/transport-traits.ts'
 import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
-import type { Events, Progress } from '../events.ts'
-import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { httpStatus } from '../transports/transport-errors.ts'
-import type { Catalog } from './catalog.ts'
+import {
+  type Asked,
+  type Begun,
+  type CallFacts,
+  DirectCall,
+  factsOf,
+  type RequestHost,
+  type RequestOptions,
+  tellEnded,
+  tellProgress,
+} from './direct-call.ts'
+import type { OutgoingRequest } from './json-rpc.ts'
 import { isConcurrencySafe, readAnnotations } from './lists.ts'
 import {
   howItEnded,
@@ -25,58 +33,17 @@ import {
   wasNeverSent,
 } from './request-errors.ts'
 import { type Json, READING_METHODS, RPC } from './server-info.ts'
-import type { Session } from './session.ts'
 import type { RequestTrace } from './telemetry.ts'
 
-export interface RequestOptions {
-  readonly signal?: AbortSignal | undefined
-  readonly timeoutMs?: number | undefined
-  readonly totalMs?: number | undefined
-  readonly onProgress?: ((progress: Progress) => void) | undefined
-  /** May run in parallel with others; by default what the tool's own hints say. */
-  readonly concurrent?: boolean
-  /** May run twice without harm; by default what the tool's own hints say. */
-  readonly replayable?: boolean
-}
+export type { RequestHost, RequestOptions } from './direct-call.ts'
 
-/** What a request needs from its connection. */
-export interface RequestHost {
-  readonly host: Host
-  readonly events: Events
-  readonly server: string
-  readonly entry: ServerEntry
-  readonly catalog: Catalog
-  readonly callTimeoutMs: number
-  /** Replaces the secrets used with the server. */
-  readonly hide: (text: string) => string
-  nextCall(): number
-  /** The connected session, if there is one now. */
-  current(): Session | undefined
-  /** The connected session, as soon as there is one. */
-  ready(signal?: AbortSignal): Promise<Session>
-  /** A fresh session instead of one that the server forgot. */
-  renew(old: Session): Promise<void>
-  /** The server requires a login after all; returns the error for the caller. */
-  unauthorised(error: unknown): PlugboardError
-  good(): void
-  bad(error: unknown): void
-  /** A request on this session timed out. */
-  timedOut(session: Session): void
-  /** The last lines that the server wrote to stderr. */
-  stderrTail(): readonly string[]
-}
-
-interface Asked {
-  readonly method: string
-  readonly params: Json | undefined
-  /** The tool, prompt or resource it is about. */
-  readonly name: string | undefined
-  readonly options: RequestOptions
-}
+const PARALLEL: Release = () => undefined
 
 export class Requests {
   readonly #on: RequestHost
   readonly #order = new SerialQueue()
+  /** By definition: a tool that changes is another object. */
+  readonly #parallel = new WeakMap<object, boolean>()
   /** The tracing API takes as long to load as a small program; a command that only lists servers never needs it. */
   #Trace: typeof RequestTrace | undefined
 
@@ -84,59 +51,98 @@ export class Requests {
     this.#on = on
   }
 
-  /** Rejects with a `PlugboardError`. The process is held until it settles. */
-  async send(method: string, params: Json | undefined, options: RequestOptions): Promise<Json> {
+  /**
+   * Rejects with a `PlugboardError`. The process is held until it settles. A call that needs no wait (the server is
+   * connected, its turn has come, no program traces) is sent at once; if it fails, `#perform` continues with it.
+   */
+  send(method: string, params: Json | undefined, options: RequestOptions): Promise<Json> {
+    const asked: Asked = { method, params, name: nameOf(params), options }
+    const session = this.#on.current()
+    const release = session && this.#turnNow(asked)
+    if (!session || !release) return this.#send(asked)
+    return new Promise((settle, fail) => {
+      const call = new DirectCall(this.#on, asked, session, release, settle, (begun) =>
+        this.#continue(call, begun).then(settle, fail),
+      )
+      session.exchange(method, params, this.#limits(asked), call)
+    })
+  }
+
+  /** The release of a turn, when the call can be sent without any wait. */
+  #turnNow(asked: Asked): Release | undefined {
+    if (asked.method !== 'tools/call' || this.#timeoutMs(asked) === 0) return undefined
+    // Its events go elsewhere.
+    if (asked.options.sender) return undefined
+    if (!this.#Trace || this.#Trace.isActive()) return undefined
+    return this.#mayRunInParallel(asked) ? PARALLEL : this.#order.enterNow()
+  }
+
+  async #send(asked: Asked): Promise<Json> {
     const release = hold(this.#on.host)
     try {
       this.#Trace ??= (await import('./telemetry.ts')).RequestTrace
-      return await this.#traced(this.#Trace, method, params, options)
+      const { method, params, name, options } = asked
+      const teller = this.#tellerOf(options)
+      const { host, events } = teller
+      const trace = this.#Trace.isActive()
+        ? this.#Trace.start(this.#traceFacts(method, name), params)
+        : undefined
+      const facts = factsOf(teller, asked)
+      const started = host.now()
+      if (events.wanted('call-started')) events.emit('call-started', facts)
+      const onProgress = this.#progress(facts, options)
+      const sent = {
+        method,
+        name,
+        params: trace ? trace.params : params,
+        options: { ...options, onProgress },
+      }
+      return await this.#ended(teller, facts, started, trace, this.#inOrder(sent))
     } finally {
       release()
     }
   }
 
-  async #traced(
-    Trace: typeof RequestTrace,
-    method: string,
-    params: Json | undefined,
-    options: RequestOptions,
+  /** A direct call that needs more than one round. Its place in the queue stays its own. */
+  async #continue(call: DirectCall, begun: Begun): Promise<Json> {
+    const release = hold(this.#on.host)
+    try {
+      return await this.#ended(
+        this.#on,
+        call.facts,
+        call.started,
+        undefined,
+        this.#perform(call.asked, begun),
+      )
+    } finally {
+      call.release()
+      release()
+    }
+  }
+
+  /** The outcome of the work, told to those who follow it. Rejects with a `PlugboardError`. */
+  async #ended(
+    teller: RequestHost,
+    facts: CallFacts,
+    started: number,
+    trace: RequestTrace | undefined,
+    work: Promise<Json>,
   ): Promise<Json> {
-    const { events, host, server } = this.#on
-    const name = nameOf(params)
-    const facts = { server, call: this.#on.nextCall(), method, ...(name !== undefined && { name }) }
-    const started = host.now()
-    const trace = Trace.start(this.#traceFacts(method, name), params)
-    if (events.wanted('call-started')) events.emit('call-started', facts)
     let error: PlugboardError | undefined
     let toolError = false
     try {
-      const onProgress = this.#progress(facts, options)
-      const result = await this.#inOrder({
-        method,
-        params: trace.params,
-        name,
-        options: { ...options, onProgress },
-      })
+      const result = await work
       toolError = result.isError === true
       return result
     } catch (fault) {
+      const { server, hide } = this.#on
+      const { method, name } = facts
       const tail = this.#on.stderrTail()
-      error = toPlugboardError(fault, {
-        server,
-        stage: 'call',
-        method,
-        tail,
-        hide: this.#on.hide,
-        ...(name && { name }),
-      })
+      error = toPlugboardError(fault, { server, stage: 'call', method, tail, hide, ...(name && { name }) })
       throw error
     } finally {
-      trace.ended({ toolError, ...(error && { error }) })
-      if (events.wanted('call-ended')) {
-        const durationMs = host.now() - started
-        const outcome = outcomeOf(toolError, error)
-        events.emit('call-ended', { ...facts, durationMs, outcome, ...(error && { error }) })
-      }
+      trace?.ended({ toolError, ...(error && { error }) })
+      tellEnded(teller, facts, started, toolError, error)
     }
   }
 
@@ -144,33 +150,60 @@ export class Requests {
     if (asked.method !== 'tools/call') return await this.#perform(asked)
     // Whether it may run in parallel is known from the tool list, which comes with the connection.
     if (!this.#on.current()) await this.#on.ready(asked.options.signal)
-    const { concurrent, signal } = asked.options
-    const parallel = concurrent ?? this.#mayRunInParallel(asked.name ?? '')
-    return await (parallel ? this.#perform(asked) : this.#order.run(() => this.#perform(asked), signal))
+    if (this.#mayRunInParallel(asked)) return await this.#perform(asked)
+    const release = await this.#order.enter(asked.options.signal)
+    try {
+      return await this.#perform(asked)
+    } finally {
+      release()
+    }
   }
 
-  /** By what the entry says about the tool, else by the tool's own hints. */
-  #mayRunInParallel(tool: string): boolean {
+  /** By what the caller says, else what the entry says about the tool, else by the tool's own hints. */
+  #mayRunInParallel({ name = '', options }: Asked): boolean {
+    if (options.concurrent !== undefined) return options.concurrent
     const { catalog, entry } = this.#on
-    if (entry.concurrentTools?.some((pattern) => matchesGlob(pattern, tool))) return true
-    return isConcurrencySafe(readAnnotations(catalog.tool(tool)?.annotations))
+    const tool = catalog.tool(name)
+    const known = tool && this.#parallel.get(tool)
+    if (known !== undefined) return known
+    const may =
+      entry.concurrentTools?.some((pattern) => matchesGlob(pattern, name)) === true ||
+      isConcurrencySafe(readAnnotations(tool?.annotations))
+    if (tool) this.#parallel.set(tool, may)
+    return may
   }
 
-  async #perform(asked: Asked): Promise<Json> {
-    const { method, params, name, options } = asked
+  #timeoutMs({ options }: Asked): number {
+    return options.timeoutMs ?? this.#on.entry.timeout ?? this.#on.callTimeoutMs
+  }
+
+  #limits(asked: Asked): OutgoingRequest {
+    const { method, name, params, options } = asked
+    return {
+      signal: options.signal,
+      timeoutMs: this.#timeoutMs(asked),
+      totalMs: options.totalMs,
+      onProgress: options.onProgress,
+      headers:
+        method === 'tools/call' && name ? this.#on.catalog.headers(name, params?.arguments) : undefined,
+    }
+  }
+
+  async #perform(asked: Asked, already?: Begun): Promise<Json> {
+    const { method, params, options } = asked
     const on = this.#on
     const once = newOnce()
-    const timeoutMs = options.timeoutMs ?? on.entry.timeout ?? on.callTimeoutMs
+    let begun = already
     // Each kind of retry happens once, so this ends.
     for (;;) {
-      const session = on.current() ?? (await on.ready(options.signal))
+      const session = begun?.session ?? on.current() ?? (await on.ready(options.signal))
       try {
-        const headers =
-          method === 'tools/call' && name ? on.catalog.headers(name, params?.arguments) : undefined
-        const result = await session.request(method, params, { ...options, timeoutMs, headers })
+        if (begun?.error !== undefined) throw begun.error
+        const result = await session.request(method, params, { ...this.#limits(asked), first: begun?.first })
         on.good()
         return result
       } catch (error) {
+        begun = undefined
         on.bad(error)
         if (error instanceof RequestAborted) throw error
         if (error instanceof RequestTimedOut) on.timedOut(session)
@@ -210,23 +243,17 @@ export class Requests {
     })
   }
 
-  #progress(
-    facts: {
-      readonly server: string
-      readonly call: number
-      readonly method: string
-      readonly name?: string
-    },
-    options: RequestOptions,
-  ): RequestOptions['onProgress'] {
-    const { events } = this.#on
+  #progress(facts: CallFacts, options: RequestOptions): RequestOptions['onProgress'] {
     if (facts.method !== 'tools/call') return options.onProgress
     // A token is sent with every call, used or not: without one a server reports no progress, and a long call that is
     // alive would run into its timeout.
-    return (progress) => {
-      if (events.wanted('progress')) events.emit('progress', { ...facts, ...progress })
-      options.onProgress?.(progress)
-    }
+    const teller = this.#tellerOf(options)
+    return (progress) => tellProgress(teller, facts, options, progress)
+  }
+
+  /** Whose listeners hear of a request. */
+  #tellerOf({ sender }: RequestOptions): RequestHost {
+    return sender ? { ...this.#on, ...sender } : this.#on
   }
 
   #traceFacts(method: string, name: string | undefined) {
@@ -234,11 +261,6 @@ export class Requests {
     const transport = traitsOf(entry).network
     return { server, method, name, protocolVersion: this.#on.current()?.protocolVersion, transport } as const
   }
-}
-
-function outcomeOf(toolError: boolean, error: PlugboardError | undefined) {
-  if (error) return error.code === 'CANCELLED' ? 'cancelled' : 'error'
-  return toolError ? 'tool-error' : 'ok'
 }
 
 type Again = 'renewed' | 'replayed' | 'relisted'

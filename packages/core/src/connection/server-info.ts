@@ -1,6 +1,6 @@
 // server-info.ts: what a session knows about the protocol: the terms of ../protocol.ts, and the JSON shapes that it
 // accepts in what a server says about itself.
-import type { Transport } from '@modelcontextprotocol/client'
+import type { Transport as SdkTransport } from '@modelcontextprotocol/client'
 import { isObject } from '../json.ts'
 import { META } from '../protocol.ts'
 
@@ -14,7 +14,11 @@ export {
   RPC,
 } from '../protocol.ts'
 
-export type { Transport }
+/** A transport of the SDK's shape; ours may also take a message without a promise for it. */
+export interface Transport extends SdkTransport {
+  /** Sends the message, in order with those of `send`; `failed` is called if it could not be sent. */
+  post?(message: Parameters<SdkTransport['send']>[0], failed: (error: unknown) => void): void
+}
 
 /** Requests that change nothing on the server, so that sending them twice is harmless. */
 export const READING_METHODS: ReadonlySet<string> = new Set([

@@ -6,7 +6,7 @@ import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
 import { handshake, modernFacts, type ProbeAnswer } from './handshake.ts'
-import { JsonRpcPeer } from './json-rpc.ts'
+import { JsonRpcPeer, type OutgoingRequest, type ResponseSink } from './json-rpc.ts'
 import { BadResponse, ChannelClosed, JsonRpcError, unwrapHttp } from './request-errors.ts'
 import {
   ASKING_METHODS,
@@ -30,6 +30,8 @@ export interface SessionRequest {
   readonly totalMs?: number | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** The answer to the first round, when it is known already. */
+  readonly first?: Json | undefined
   /** Abandoned without telling the server. */
   readonly quiet?: boolean
   /** No caller awaits it, or one that holds the process itself. */
@@ -64,6 +66,10 @@ export interface Session {
   /** How many messages of the server have arrived. */
   readonly heardCount: number
   request(method: string, params?: Json, options?: SessionRequest): Promise<Json>
+  /** One round of a request, without a promise: the sink gets the first answer, which may not be `isFinal`. */
+  exchange(method: string, params: Json | undefined, options: OutgoingRequest, sink: ResponseSink): void
+  /** False when the server needs input first (2026-07-28): then `request` continues with the answer as `first`. */
+  isFinal(answer: Json): boolean
   notify(method: string, params?: Json): Promise<void>
   /** Opens a subscription (2026-07-28 only; the legacy era sends its notifications unrequested). */
   listen(filter: ListenFilter, options?: SessionRequest): Promise<Subscription>
@@ -191,9 +197,10 @@ class WireSession implements Session {
     }
     let asked = params
     for (let round = 0; round <= CALL_LIMITS.inputRounds; round++) {
-      const result = await this.#modern(method, asked, wireOptions)
+      const known = round === 0 ? options.first : undefined
+      const result = known ?? (await this.#modern(method, asked, wireOptions))
+      if (this.isFinal(result)) return result
       const type = result.resultType
-      if (type === undefined || type === 'complete') return result
       if (type !== 'input_required' || !ASKING_METHODS.has(method))
         throw new JsonRpcError(
           RPC.internal,
@@ -205,6 +212,15 @@ class WireSession implements Session {
       RPC.internal,
       `The server asked for input more than ${CALL_LIMITS.inputRounds} times`,
     )
+  }
+
+  exchange(method: string, params: Json | undefined, options: OutgoingRequest, sink: ResponseSink): void {
+    const sent = this.era === 'legacy' ? withoutModernMeta(params) : this.#enveloped(params)
+    this.#wire.exchange(method, sent, options, sink)
+  }
+
+  isFinal({ resultType }: Json): boolean {
+    return this.era === 'legacy' || resultType === undefined || resultType === 'complete'
   }
 
   async notify(method: string, params?: Json): Promise<void> {

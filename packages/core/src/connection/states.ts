@@ -1,7 +1,7 @@
 // states.ts: the states of a server, and the only transitions between them: each transition is a function of the
 // state it starts from, so an invalid one does not type-check. It decides; connection.ts acts.
 import type { DisabledReason } from '../config/types.ts'
-import type { PlugboardError, Stage } from '../errors.ts'
+import { Disabled, IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { StateSummary } from '../events.ts'
 import { afterLoss, type ReconnectPolicy, retryDelay } from './reconnect.ts'
 import type { Session } from './session.ts'
@@ -182,4 +182,19 @@ function failed({ spent, retries }: Trials, loss: Loss, policy: ReconnectPolicy,
   const { error, stage } = loss
   const retryMs = retryDelay(retries, policy, random)
   return { kind: 'failed', stage: error.stage ?? stage, error, retryMs, spent, retries }
+}
+
+/** The session to use in this state; throws what keeps a caller from using one. */
+export function sessionIn(state: ServerState, server: string): Session {
+  switch (state.kind) {
+    case 'connected':
+      return state.session
+    case 'failed':
+    case 'needs-auth':
+      throw state.error
+    case 'disabled':
+      throw new Disabled(server, state.reason.text)
+    case 'pending':
+      throw new IoError(`"${server}" is not connected.`, { server, stage: state.stage })
+  }
 }

@@ -1,9 +1,10 @@
 // subscriptions.ts: keeps change notifications coming, in the way of the server's era: resources/subscribe and
 // unrequested notifications in the legacy era, one open subscription in 2026-07-28 that is reopened when it ends.
+import { sleep } from '../async/waits.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import { backoff } from './reconnect.ts'
-import { JsonRpcError } from './request-errors.ts'
+import { isInterruption, JsonRpcError } from './request-errors.ts'
 import type { ListenFilter, Session, Subscription } from './session.ts'
 
 export interface SubscriptionOptions {
@@ -42,6 +43,21 @@ export class Subscriptions {
     this.#open?.close()
     this.#open = undefined
     this.#session = undefined
+  }
+
+  /**
+   * Subscribes or unsubscribes. Asking twice is the same as asking once, so a server that went away over it is asked
+   * again.
+   */
+  async change(way: 'subscribe' | 'unsubscribe', uri: string, ready: () => Promise<Session>): Promise<void> {
+    const session = await ready()
+    try {
+      await this[way](session, uri)
+    } catch (error) {
+      if (!isInterruption(error)) throw error
+      if (this.#session === session) await sleep(this.#options.host, CONNECT_LIMITS.noticeMs)
+      await this[way](await ready(), uri)
+    }
   }
 
   async subscribe(session: Session, uri: string): Promise<void> {

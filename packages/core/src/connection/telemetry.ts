@@ -6,6 +6,7 @@ import {
   context,
   type Histogram,
   metrics,
+  ProxyTracerProvider,
   propagation,
   type Span,
   SpanKind,
@@ -40,6 +41,12 @@ export class RequestTrace {
     this.#started = attributes ? performance.now() : 0
   }
 
+  /** False while no program has registered a tracer: then a trace would record and add nothing. */
+  static isActive(): boolean {
+    const provider = trace.getTracerProvider()
+    return !(provider instanceof ProxyTracerProvider && provider.getDelegate() === NO_TRACER)
+  }
+
   static start(facts: TraceFacts, params: Json | undefined): RequestTrace {
     const title = facts.method === 'tools/call' && facts.name ? `${facts.method} ${facts.name}` : facts.method
     const meta = params && isObject(params._meta) ? params._meta : {}
@@ -68,6 +75,8 @@ export class RequestTrace {
     durations().record((performance.now() - this.#started) / 1000, { ...this.#attributes, ...more })
   }
 }
+
+const NO_TRACER = new ProxyTracerProvider().getDelegate()
 
 /** The keys of a trace context, in `_meta` and as headers. */
 export const TRACE_FIELDS = ['traceparent', 'tracestate', 'baggage'] as const

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { memoryVault } from '../auth/vault.ts'
 import { systemHost } from '../host.ts'
-import { AuditLog, verifyAudit } from './audit.ts'
+import { AuditLog } from './audit.ts'
 import { type AuditKeys, auditKeys } from './audit-seal.ts'
+import { verifyAudit } from './audit-verify.ts'
 
 let folder: string
 let path: string

@@ -1,13 +1,14 @@
 import { fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFile, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
 import { AUDIT_LIMITS } from '../limits.ts'
-import { type AuditEvent, AuditLog, readAudit, verifyAudit } from './audit.ts'
+import { type AuditEvent, AuditLog } from './audit.ts'
+import { readAudit, verifyAudit } from './audit-verify.ts'
 import { redact, redactText } from './redact.ts'
 
 let folder: string
@@ -104,6 +105,66 @@ describe('the audit log', () => {
     expect(await verifyAudit(path)).toEqual({ ok: true, lines: 3, firstSeq: 1, rotatedAway: 0 })
   })
 
+  it('goes on after a writer that died between two lines of a block', async () => {
+    await write(2)
+    await appendFile(path, '{"seq":3,"time":"x","server":"a"}\n{"seq":4,"time":"x"}\n')
+    expect(await verifyAudit(path)).toMatchObject({ ok: true, lines: 4 })
+    await write(3)
+    expect(await verifyAudit(path)).toMatchObject({ ok: true, lines: 7 })
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"server":"a"', '"server":"b"'))
+    expect(await verifyAudit(path)).toMatchObject({ ok: false, line: 3 })
+  })
+
+  it('continues a log of an older version, in which every line is a block', async () => {
+    let prev = '0'.repeat(64)
+    const old = [1, 2, 3].map((seq) => {
+      const body = JSON.stringify({ seq, time: 'x', server: 'git', tool: 'log', prev })
+      prev = createHash('sha256').update(body).digest('hex')
+      return `${body.slice(0, -1)},"hash":"${prev}"}\n`
+    })
+    await mkdir(join(folder, 'state'))
+    await writeFile(path, old.join(''))
+    await writeFile(`${path}.head`, JSON.stringify({ seq: 3, hash: prev }))
+    expect(await verifyAudit(path)).toMatchObject({ ok: true, lines: 3 })
+    await write(5)
+    expect(await verifyAudit(path)).toMatchObject({ ok: true, lines: 8, firstSeq: 1 })
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"seq":2,"time":"x"', '"seq":2,"time":"y"'))
+    expect(await verifyAudit(path)).toMatchObject({ ok: false, line: 2 })
+  })
+
+  it('records arguments as they were, whatever the program does with them later', async () => {
+    const args = { page: 1 }
+    const audit = log()
+    audit.record(event({ arguments: args }))
+    args.page = 2
+    await audit.flush()
+    expect((await readAudit(path, 1))[0]).toMatchObject({ arguments: { page: 1 } })
+  })
+
+  it('loses no line of a caller that waits when it is told to', async () => {
+    const audit = log()
+    let waited = 0
+    const count = AUDIT_LIMITS.queued + 5000
+    for (let index = 0; index < count; index++) {
+      const full = audit.record(event({ arguments: { index } }))
+      if (full) waited++
+      await full
+    }
+    await audit.flush()
+    expect(waited).toBeGreaterThan(0)
+    expect(await verifyAudit(path)).toMatchObject({ ok: true, lines: count })
+    expect((await readAudit(path, 1))[0]).toMatchObject({ arguments: { index: count - 1 } })
+  })
+
+  it('keeps texts of every script', async () => {
+    const audit = log()
+    const texts = ['ä', '日本語', '🙂', '\u2028', '"\\\n', 'x'.repeat(150)]
+    for (const text of texts) audit.record(event({ server: text, arguments: { text } }))
+    await audit.flush()
+    expect((await readAudit(path, 10)).map((line) => line.server)).toEqual(texts)
+    expect(await verifyAudit(path)).toMatchObject({ ok: true, lines: texts.length })
+  })
+
   it('is bounded by rotation, and what is kept can still be followed', async () => {
     const small = { fileBytes: 1500, files: 3 }
     for (let round = 0; round < 12; round++) await write(3, small)
@@ -143,9 +204,9 @@ describe('the audit log', () => {
 })
 
 describe('a full queue', () => {
-  it('drops what is too much, and the log says how many', async () => {
-    const audit = log()
-    for (let index = 0; index < AUDIT_LIMITS.queued + 3; index++) audit.record(event())
+  it('of a caller that does not wait drops what is too much, and the log says how many', async () => {
+    const audit = log({ fileBytes: 1e9 })
+    for (let index = 0; index < 2 * AUDIT_LIMITS.queued + 3; index++) audit.record(event())
     await audit.flush()
     const last = JSON.parse((await lines()).at(-1) ?? '')
     expect(last).toMatchObject({ kind: 'dropped', count: 3 })
@@ -165,7 +226,7 @@ describe('a full queue', () => {
 
   it('has a reason for each line, however many reasons there are', async () => {
     const audit = log()
-    const count = AUDIT_LIMITS.reasons + 5
+    const count = 205
     for (let index = 0; index < count; index++)
       audit.record(
         event({ decision: { outcome: 'deny', reason: { kind: 'rule', text: `reason ${index}` } } }),
@@ -220,7 +281,7 @@ describe('a damaged log', () => {
     expect(await verifyAudit(path)).toMatchObject({ ok: false, problem: /does not start the chain/ })
   })
 
-  it.each(['', 'x', '{}', '{"seq":1}', 'null'])('with the line %j is refused', async (line) => {
+  it.each(['', 'x', '{}', '{"seq":"2"}', 'null'])('with the line %j is refused', async (line) => {
     await write(1)
     await appendFile(path, `${line}\n`)
     expect(await verifyAudit(path)).toMatchObject({ ok: false, line: 2, problem: 'is not an audit line' })

@@ -60,8 +60,27 @@ export class PermissionGate {
    */
   readonly #open = new Map<string, Promise<unknown>>()
 
+  /**
+   * Permissions that hold for every call of a tool, whatever its arguments. A change of rules or servers makes another
+   * `Standing`, and a change of the tool another tool.
+   */
+  readonly #remembered = new WeakMap<Standing, WeakMap<object, Partial<Record<Caller, GateDecision>>>>()
+
   constructor(options: GateOptions = {}) {
     this.#options = options
+  }
+
+  /** A permission remembered for this tool. */
+  recall(tool: object, standing: Standing, who: Requester): GateDecision | undefined {
+    return this.#remembered.get(standing)?.get(tool)?.[who.caller]
+  }
+
+  /** A refusal is never remembered, and neither is what one client of a served board was granted. */
+  remember(tool: object, standing: Standing, who: Requester, verdict: GateDecision): void {
+    if (verdict.outcome !== 'allow' || (who.caller === 'client' && verdict.reason.kind === 'grant')) return
+    const known = this.#remembered.get(standing) ?? new WeakMap()
+    this.#remembered.set(standing, known)
+    known.set(tool, { ...known.get(tool), [who.caller]: verdict })
   }
 
   /** A decision without a prompt, at once; `undefined` when the user has to be prompted. */

@@ -8,16 +8,9 @@ export {
   type ToolNames,
 } from '../config/rule-matcher.ts'
 export { type ParsedRule, parseRule, type RuleUse, type UnreadableRule } from '../config/rule-syntax.ts'
-export {
-  type AuditCheck,
-  type AuditEvent,
-  AuditLog,
-  type AuditOptions,
-  type AuditSeals,
-  readAudit,
-  verifyAudit,
-} from './audit.ts'
+export { type AuditEvent, AuditLog, type AuditOptions } from './audit.ts'
 export { type AuditKeys, auditKeys } from './audit-seal.ts'
+export { type AuditCheck, type AuditSeals, readAudit, verifyAudit } from './audit-verify.ts'
 export { channelVerdict, isOfUser, readVerdict } from './channel.ts'
 export { decide, explainDecision, type Standing } from './decide.ts'
 export type { ClaimedTraits, Decision, PermissionOutcome, Reason, ToolRequest } from './decision-types.ts'

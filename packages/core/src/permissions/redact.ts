@@ -1,4 +1,5 @@
 // redact.ts: makes arguments and texts safe for a log: secrets removed, long values shortened. When in doubt it hides.
+import { put } from '../json.ts'
 import { AUDIT_LIMITS } from '../limits.ts'
 
 const HIDDEN = '[redacted]'
@@ -48,15 +49,13 @@ export function redact(value: unknown, depth = 0, hide: (text: string) => string
     const items = value.slice(0, ENTRIES).map((item) => redact(item, depth + 1, hide))
     return value.length > ENTRIES ? [...items, `[${value.length - ENTRIES} more]`] : items
   }
-  const entries = Object.entries(value)
-  const shown = entries
-    .slice(0, ENTRIES)
-    .map(
-      ([key, item]) =>
-        [redactText(hide(key)), SECRET_KEY.test(key) ? hidden(item) : redact(item, depth + 1, hide)] as const,
-    )
-  const copy = Object.fromEntries(shown)
-  return entries.length > ENTRIES ? { ...copy, '…': `${entries.length - ENTRIES} more` } : copy
+  const keys = Object.keys(value)
+  const copy: Record<string, unknown> = {}
+  for (const key of keys.length > ENTRIES ? keys.slice(0, ENTRIES) : keys) {
+    const item = (value as Record<string, unknown>)[key]
+    put(copy, redactText(hide(key)), SECRET_KEY.test(key) ? hidden(item) : redact(item, depth + 1, hide))
+  }
+  return keys.length > ENTRIES ? { ...copy, '…': `${keys.length - ENTRIES} more` } : copy
 }
 
 /** Empty and boolean values reveal nothing. */

@@ -1,12 +1,15 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { LineSplitter } from './line-splitter.ts'
+
+let chunkwise = false
 
 function split(chunks: readonly Buffer[], maxBytes = 1000): { lines: string[]; overflows: string[] } {
   const lines: string[] = []
   const overflows: string[] = []
   const splitter = new LineSplitter({
     maxBytes,
+    chunkwise,
     onLine: (line) => lines.push(line),
     onOverflow: (start) => overflows.push(start),
   })
@@ -15,7 +18,11 @@ function split(chunks: readonly Buffer[], maxBytes = 1000): { lines: string[]; o
   return { lines, overflows }
 }
 
-describe('lines out of bytes', () => {
+describe.each([false, true])('lines out of bytes (decoded chunk by chunk: %s)', (way) => {
+  beforeEach(() => {
+    chunkwise = way
+  })
+
   it('are the same, wherever the chunks are cut, also within a character', () => {
     const text = fc.array(
       fc.string({ unit: 'binary', maxLength: 20 }).map((line) => line.replace(/[\r\n]/g, '')),
@@ -46,6 +53,7 @@ describe('lines out of bytes', () => {
     for (const size of [1, 7, 700, 10_000]) {
       const splitter = new LineSplitter({
         maxBytes: 2000,
+        chunkwise,
         onLine: (text) => lines.push(text),
         onSkipped: (start, end) => found.push([start.slice(0, 6), end.slice(-4)]),
       })

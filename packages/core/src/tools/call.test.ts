@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startServer, type TestServer } from '../../../../bench/lib/servers.mjs'
 import { systemHost } from '../host.ts'
 import { type Hook, Hooks, type Prompt } from '../interaction/index.ts'
@@ -14,7 +14,7 @@ import {
   readAudit,
   verifyAudit,
 } from '../permissions/index.ts'
-import { callByName, callTool, type NamedCallPorts, passTool } from './call.ts'
+import { type CallPorts, callTool, passTool } from './call.ts'
 import { readToolList, type ToolDefinition } from './definition.ts'
 import { NameRegistry } from './names.ts'
 import { loadZod, type Zod } from './schema/index.ts'
@@ -53,13 +53,23 @@ interface Setup {
   readonly extra?: readonly ToolDefinition[]
 }
 
+/** A hook makes a call wait at every step; without one, an allowed call waits only for its server. */
+const PATHS = ['straight', 'with every step awaited'] as const
+let path: (typeof PATHS)[number] = 'straight'
+const noHook = (event: Hook['event']): Hook => ({
+  event,
+  matcher: '.*',
+  source: 'hooks.json',
+  run: { kind: 'function', call: () => ({}) },
+})
+const AWAITED = [noHook('PreToolUse'), noHook('PostToolUse'), noHook('PostToolUseFailure')]
+
 /** A small board: one server, one pool, the real pipeline. */
 function board(setup: Setup = {}) {
   auditPath = join(folder, `audit-${count++}`, 'audit.jsonl')
   audit = new AuditLog({ path: auditPath, host })
   audits.push(audit)
   const sent: unknown[] = []
-  let connects = 0
   const registry = new NameRegistry()
   const all = [...definitions, ...(setup.extra ?? [])]
   const names = registry.update(all.map((one) => ({ server: 'everything', tool: one.name })))
@@ -73,25 +83,23 @@ function board(setup: Setup = {}) {
       return [name, new BoundTool({ name, server: 'everything', definition, env: {}, zod }, actions)]
     }),
   )
-  const ports: NamedCallPorts = {
+  const find = (spelling: string): BoundTool => {
+    const found = registry.resolve(spelling)
+    const tool = found.kind === 'found' ? tools.get(found.name) : undefined
+    if (!tool) throw new Error(`no tool ${spelling}`)
+    return tool
+  }
+  const standing = { rules: setup.rules ?? [allow] }
+  const ports: CallPorts = {
     host,
-    resolve: (spelling) => {
-      const found = registry.resolve(spelling)
-      const tool = found.kind === 'found' ? tools.get(found.name) : undefined
-      return tool ? { kind: 'found', tool } : found.kind === 'ambiguous' ? found : { kind: 'none' }
+    send: (tool, args, options) => {
+      const { name } = tool.definition
+      sent.push({ name, args })
+      return setup.send?.(name, args) ?? server.request('tools/call', { name, arguments: args }, options)
     },
-    connect: () => {
-      connects++
-      return {
-        callTool: (name, args, options) => {
-          sent.push({ name, args })
-          return setup.send?.(name, args) ?? server.request('tools/call', { name, arguments: args }, options)
-        },
-      }
-    },
-    standing: () => ({ rules: setup.rules ?? [allow] }),
+    standing: () => standing,
     gate: new PermissionGate(setup.gate),
-    hooks: new Hooks(setup.hooks ?? [], { host }),
+    hooks: new Hooks([...(setup.hooks ?? []), ...(path === 'straight' ? [] : AWAITED)], { host }),
     audit,
     resultsFolder: join(folder, 'results'),
     ...(setup.ask && { elicitation: { ask: setup.ask } }),
@@ -100,12 +108,15 @@ function board(setup: Setup = {}) {
     ports,
     sent,
     tools,
-    connects: () => connects,
-    call: (name: string, args = {}, context = {}) => callByName(ports, name, args, context),
+    call: (name: string, args = {}, context = {}) => callTool(ports, find(name), args, context),
   }
 }
 
-describe('a call', () => {
+describe.each(PATHS)('a call (%s)', (which) => {
+  beforeEach(() => {
+    path = which
+  })
+
   it('works by both spellings, and is written down', async () => {
     const { call } = board()
     for (const name of ['mcp__everything__echo', 'everything.echo'])
@@ -126,10 +137,6 @@ describe('a call', () => {
     })
   })
 
-  it('of a tool that is not there says so', async () => {
-    await expect(board().call('everything.nothing')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
-  })
-
   it.each<[string, unknown, RegExp]>([
     ['the wrong type', { message: 7 }, /message must be a string, not a number/],
     ['nothing', {}, /message is required/],
@@ -144,13 +151,12 @@ describe('a call', () => {
     ['17 MiB', { message: 'x'.repeat(17 * 1024 * 1024) }, /larger than 16 MiB/],
     ['what JSON does not have', { message: 'x', big: 1n }, /bigint/],
   ])('with %s is refused before it leaves', async (_, args, message) => {
-    const { call, sent, connects } = board()
+    const { call, sent } = board()
     await expect(call('everything.echo', args as object)).rejects.toMatchObject({
       code: 'INVALID_INPUT',
       message: expect.stringMatching(message),
     })
     expect(sent).toEqual([])
-    expect(connects()).toBe(0)
   })
 
   it('goes to a tool whose schema is absurd, unchecked', async () => {
@@ -452,7 +458,11 @@ describe('hooks around a call', () => {
   })
 })
 
-describe('a URL the user has to visit first', () => {
+describe.each(PATHS)('a URL the user has to visit first (%s)', (which) => {
+  beforeEach(() => {
+    path = which
+  })
+
   const required = Object.assign(new Error('first'), {
     code: -32042,
     data: {

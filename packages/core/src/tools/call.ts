@@ -1,27 +1,21 @@
-// call.ts: one call of one tool, from the name to the result: resolve, validate, permission, hooks, connect if
-// needed, request with progress and cancel, result policy, hooks, audit. It knows no transport: the board provides
-// how a server is reached, and the connection orders calls that may not overlap.
-import { Cancelled, InvalidInput, NotFound, PlugboardError, ToolError } from '../errors.ts'
+// call.ts: one call of one tool, from its arguments to its result: validate, permission, hooks, send, result policy,
+// hooks, audit. It knows no transport: the board provides how a server is reached, and the connection orders calls that
+// may not overlap.
+import { Cancelled, InvalidInput, PlugboardError, ToolError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Hooks } from '../interaction/index.ts'
 import type { AuditEvent, AuditLog, GateDecision } from '../permissions/index.ts'
 import { argumentErrors } from './argument-errors.ts'
 import { hooksAfter, hooksAfterFailure, hooksBefore } from './call-hooks.ts'
 import { type PermitPorts, permit, Refused } from './permit.ts'
-import { presentResult, type ToolResult } from './result.ts'
+import { plainResult, presentResult, type ToolResult } from './result.ts'
 import { resultFiles } from './result-files.ts'
 import { type BoundTool, type CallContext, issueText, type Progress } from './tool.ts'
-import { retryAfterUrlElicitation, type UrlElicitationPorts } from './url-elicitation-retry.ts'
+import { afterUrlElicitation, type UrlElicitationPorts } from './url-elicitation-retry.ts'
 
 export type Args = Readonly<Record<string, unknown>>
 
-/** A connected server, as far as a call needs it. */
-export interface ToolSession {
-  /** Sends `tools/call` and returns the result as it came. Rejects with the error of the family, or with JSON-RPC's code. */
-  callTool(tool: string, args: Args, options: RequestOptions): Promise<unknown>
-}
-
-export interface RequestOptions {
+export interface SendOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly timeoutMs?: number | undefined
@@ -31,8 +25,11 @@ export interface RequestOptions {
 /** What the board provides. */
 export interface CallPorts extends PermitPorts, UrlElicitationPorts {
   readonly host: Host
-  /** The session of a connected server, or a promise of it after connecting. */
-  connect(server: string, signal?: AbortSignal): ToolSession | Promise<ToolSession>
+  /**
+   * Sends `tools/call`, connecting the server first if needed, and returns the result as it came. Rejects with the
+   * error of the family, or with JSON-RPC's code.
+   */
+  send(tool: BoundTool, args: Args, options: SendOptions): Promise<unknown>
   readonly hooks?: Hooks | undefined
   readonly audit?: AuditLog | undefined
   /** Where long and binary parts of results are saved. */
@@ -44,44 +41,39 @@ export type Resolution =
   | { readonly kind: 'none' }
   | { readonly kind: 'ambiguous'; readonly names: readonly string[] }
 
-/** For callers that know a name instead of a tool. */
-export interface NamedCallPorts extends CallPorts {
-  resolve(name: string): Resolution
-}
-
-export function callByName(
-  ports: NamedCallPorts,
-  name: string,
-  args: Args,
-  context: CallContext = {},
-): Promise<ToolResult> {
-  const found = ports.resolve(name)
-  if (found.kind === 'found') return callTool(ports, found.tool, args, context)
-  const hint =
-    found.kind === 'ambiguous'
-      ? `It could be any of ${found.names.join(', ')}.`
-      : 'Run `plugboard tools` to see the names.'
-  return Promise.reject(new NotFound('tool', name, { stage: 'call', hint }))
-}
-
+/**
+ * A step that has its answer at once is not awaited: an ordinary call (allowed by a known decision, without hooks,
+ * with a text as its result) waits for its server and for nothing else.
+ */
 export async function callTool(
   ports: CallPorts,
   tool: BoundTool,
   args: Args,
   context: CallContext = {},
 ): Promise<ToolResult> {
-  const { signal } = context
-  return await supervised(ports, tool, args, context, {
-    check: () => validate(tool, args),
-    send: async (sent) => {
-      const session = await ports.connect(tool.server, signal)
-      const answer = await retryAfterUrlElicitation(ports, tool, signal, () =>
-        session.callTool(tool.definition.name, sent, context),
-      )
-      const raw = await hooksAfter({ hooks: ports.hooks, tool, args: sent, signal }, answer)
-      return await present(ports, tool, raw, context)
-    },
-  })
+  const call = new SupervisedCall(ports, tool, args, context)
+  try {
+    if (context.signal?.aborted) throw new Cancelled()
+    validate(tool, args)
+    const admitted = call.admit()
+    if (admitted) await admitted
+    let answer: unknown
+    try {
+      answer = await ports.send(tool, call.args, context)
+    } catch (error) {
+      const again = () => ports.send(tool, call.args, context)
+      answer = await afterUrlElicitation(ports, tool, context.signal, error, again)
+    }
+    const raw = call.hasHooksAfter ? await call.hooksAfter(answer) : answer
+    const result =
+      plainResult(raw, context.maxResultChars ?? tool.maxResultSizeChars, context.keepAnswer) ??
+      (await present(ports, tool, raw, context))
+    const written = call.succeeded(result.isError)
+    if (written) await written
+    return result
+  } catch (error) {
+    throw await call.failed(error)
+  }
 }
 
 /**
@@ -95,44 +87,99 @@ export async function passTool(
   context: CallContext,
   send: (args: Args) => Promise<Readonly<Record<string, unknown>>>,
 ): Promise<Readonly<Record<string, unknown>>> {
-  return await supervised(ports, tool, args, context, {
-    check: () => undefined,
-    send: async (sent) => {
-      const answer = await send(sent)
-      const raw = await hooksAfter({ hooks: ports.hooks, tool, args: sent, signal: context.signal }, answer)
-      return raw as Readonly<Record<string, unknown>> // an object went in, so an object comes out
-    },
-  })
+  const call = new SupervisedCall(ports, tool, args, context)
+  try {
+    if (context.signal?.aborted) throw new Cancelled()
+    const admitted = call.admit()
+    if (admitted) await admitted
+    const answer = await send(call.args)
+    // An object went in, so an object comes out.
+    const raw = call.hasHooksAfter ? ((await call.hooksAfter(answer)) as typeof answer) : answer
+    const written = call.succeeded(raw.isError === true)
+    if (written) await written
+    return raw
+  } catch (error) {
+    throw await call.failed(error)
+  }
 }
 
 /** The steps of every call, whatever reads the result: permission, hooks, one family of errors, the audit log. */
-async function supervised<R extends { readonly isError?: unknown }>(
-  ports: CallPorts,
-  tool: BoundTool,
-  args: Args,
-  context: CallContext,
-  call: { readonly check: () => void; readonly send: (args: Args) => Promise<R> },
-): Promise<R> {
-  const { signal } = context
-  const { hooks } = ports
-  const started = ports.host.now()
-  let verdict: GateDecision | undefined
-  let sent = args
-  try {
-    if (signal?.aborted) throw new Cancelled()
-    call.check()
-    verdict = await permit(ports, tool, args, context)
-    const before = await hooksBefore({ hooks, tool, args, signal })
+class SupervisedCall {
+  /** As a hook may have changed them. */
+  args: Args
+  readonly #ports: CallPorts
+  readonly #tool: BoundTool
+  readonly #context: CallContext
+  readonly #started: number
+  #verdict: GateDecision | undefined
+
+  constructor(ports: CallPorts, tool: BoundTool, args: Args, context: CallContext) {
+    this.#ports = ports
+    this.#tool = tool
+    this.args = args
+    this.#context = context
+    this.#started = ports.host.now()
+  }
+
+  get hasHooksAfter(): boolean {
+    const { hooks } = this.#ports
+    return hooks !== undefined && (hooks.has('PostToolUse') || hooks.has('PostToolUseFailure'))
+  }
+
+  /** Throws or rejects when the call may not be made; undefined when nothing has to be awaited. */
+  admit(): Promise<void> | undefined {
+    const verdict = permit(this.#ports, this.#tool, this.args, this.#context)
+    if (verdict instanceof Promise || this.#ports.hooks?.has('PreToolUse')) return this.#admit(verdict)
+    this.#verdict = verdict
+    return undefined
+  }
+
+  async #admit(verdict: GateDecision | Promise<GateDecision>): Promise<void> {
+    this.#verdict = await verdict
+    const before = await hooksBefore(this.#hooked())
     // Arguments that a hook changed are validated as well.
-    if (before.changed) validate(tool, before.arguments)
-    sent = before.arguments
-    const result = await call.send(sent)
-    audit(ports, tool, sent, context, verdict, result.isError === true ? 'tool-error' : 'ok', started)
-    return result
-  } catch (raw) {
-    const error = await hooksAfterFailure({ hooks, tool, args: sent, signal }, asOurs(raw, tool, signal))
-    audit(ports, tool, sent, context, verdict ?? refusalOf(error), outcomeOf(error), started, error.code)
-    throw error
+    if (before.changed) validate(this.#tool, before.arguments)
+    this.args = before.arguments
+  }
+
+  hooksAfter(answer: unknown): Promise<unknown> {
+    return hooksAfter(this.#hooked(), answer)
+  }
+
+  /** What to wait for, when the audit log has more lines to write than it keeps. */
+  succeeded(isError: boolean): Promise<void> | undefined {
+    // Without a verdict no call is sent.
+    return this.#verdict && this.#record(this.#verdict, isError ? 'tool-error' : 'ok')
+  }
+
+  /** The error for the caller. */
+  async failed(raw: unknown): Promise<PlugboardError> {
+    const known = asOurs(raw, this.#tool, this.#context.signal)
+    const error = await hooksAfterFailure(this.#hooked(), known)
+    await this.#record(this.#verdict ?? refusalOf(error), outcomeOf(error), error.code)
+    return error
+  }
+
+  #hooked() {
+    const { hooks } = this.#ports
+    return { hooks, tool: this.#tool, args: this.args, signal: this.#context.signal }
+  }
+
+  #record(
+    decision: AuditEvent['decision'],
+    outcome: AuditEvent['outcome'],
+    error?: string,
+  ): Promise<void> | undefined {
+    return this.#ports.audit?.record({
+      server: this.#tool.server,
+      tool: this.#tool.definition.name,
+      caller: this.#context.caller ?? 'agent',
+      decision,
+      outcome,
+      durationMs: this.#ports.host.now() - this.#started,
+      arguments: this.args,
+      error,
+    })
   }
 }
 
@@ -194,26 +241,4 @@ function refusalOf(error: PlugboardError): Pick<AuditEvent['decision'], 'outcome
 function outcomeOf(error: PlugboardError): AuditEvent['outcome'] {
   if (error instanceof Refused || error.code === 'INVALID_INPUT') return 'refused'
   return error.code === 'CANCELLED' ? 'cancelled' : 'failed'
-}
-
-function audit(
-  ports: CallPorts,
-  tool: BoundTool,
-  args: Args,
-  context: CallContext,
-  decision: AuditEvent['decision'],
-  outcome: AuditEvent['outcome'],
-  started: number,
-  error?: string,
-): void {
-  ports.audit?.record({
-    server: tool.server,
-    tool: tool.definition.name,
-    caller: context.caller ?? 'agent',
-    decision,
-    outcome,
-    durationMs: ports.host.now() - started,
-    arguments: args,
-    ...(error !== undefined && { error }),
-  })
 }

@@ -5,13 +5,10 @@ export { type ToolTraits, toolTraits, userFacingName } from './annotations.ts'
 export {
   type Args,
   type CallPorts,
-  callByName,
   callTool,
-  type NamedCallPorts,
   passTool,
-  type RequestOptions,
   type Resolution,
-  type ToolSession,
+  type SendOptions,
 } from './call.ts'
 export {
   type JsonSchema,
@@ -25,11 +22,13 @@ export * from './formats/index.ts'
 export { type InjectionSign, injectionSigns } from './injection-signs.ts'
 export { decodeBase64, identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
+export { parsedArguments } from './parsed-arguments.ts'
 export { type AcceptedTools, permissionRequest, wayOut } from './permit.ts'
 export {
   linkLine,
   type ModelBlock,
   otherFields,
+  plainResult,
   presentResult,
   type ResultOptions,
   resultLimit,
@@ -70,7 +69,6 @@ export {
   accept,
   type LockedTool,
   type LockFile,
-  needsReview,
   readLock,
   type ToolChange,
   toolChanges,

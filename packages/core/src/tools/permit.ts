@@ -6,6 +6,7 @@ import {
   explainDecision,
   type GateDecision,
   type PermissionGate,
+  type Requester,
   type Standing,
   type ToolRequest,
 } from '../permissions/index.ts'
@@ -44,14 +45,37 @@ export function permissionRequest(tool: BoundTool, args?: Readonly<Record<string
   }
 }
 
-export async function permit(
+/** At once where the decision is known; otherwise the definitions, a built-in server or the user are asked first. */
+export function permit(
   ports: PermitPorts,
   tool: BoundTool,
   args: Readonly<Record<string, unknown>>,
   context: CallContext,
+): GateDecision | Promise<GateDecision> {
+  const changes = ports.accepted?.changes(tool)
+  if (changes instanceof Promise || changes || tool.builtinAllows)
+    return permitSlowly(ports, tool, args, context, changes)
+  const standing = ports.standing(tool.server)
+  const who = requester(context)
+  const known = ports.gate.recall(tool, standing, who)
+  if (known) return known
+  const request = permissionRequest(tool, args)
+  const verdict = ports.gate.quick(request, standing, who)
+  if (!verdict) return permitSlowly(ports, tool, args, context, undefined)
+  const allowed = allowedOnly(request, verdict)
+  accepted(ports, tool, who)
+  ports.gate.remember(tool, standing, who, allowed)
+  return allowed
+}
+
+async function permitSlowly(
+  ports: PermitPorts,
+  tool: BoundTool,
+  args: Readonly<Record<string, unknown>>,
+  context: CallContext,
+  known: ReturnType<AcceptedTools['changes']>,
 ): Promise<GateDecision> {
-  const known = ports.accepted?.changes(tool)
-  const changes = known instanceof Promise ? await known : known
+  const changes = await known
   const asked = permissionRequest(tool, args)
   const asks = asked.builtin && (await ports.builtinAsks?.(tool.server, tool.definition.name, args))
   const request: ToolRequest = {
@@ -60,17 +84,27 @@ export async function permit(
     ...(asked.builtin && asks !== undefined && { builtin: { ...asked.builtin, asks } }),
   }
   const standing = ports.standing(tool.server)
-  const caller = context.caller ?? 'agent'
-  const who = { caller, client: context.client }
+  const who = requester(context)
   const verdict =
     ports.gate.quick(request, standing, who) ??
     (await ports.gate.check(request, standing, who, args, context.signal))
-  if (verdict.outcome === 'allow') {
-    // A client of a served board consents for itself, not for the user of this board.
-    if (caller !== 'client') ports.accepted?.accept(tool)
-    return verdict
-  }
-  throw new Refused(explainDecision(request, verdict), tool.server, verdict)
+  const allowed = allowedOnly(request, verdict)
+  accepted(ports, tool, who)
+  return allowed
+}
+
+function requester({ caller = 'agent', client }: CallContext): Requester {
+  return { caller, client }
+}
+
+function allowedOnly(request: ToolRequest, verdict: GateDecision): GateDecision {
+  if (verdict.outcome === 'allow') return verdict
+  throw new Refused(explainDecision(request, verdict), request.server, verdict)
+}
+
+function accepted(ports: PermitPorts, tool: BoundTool, { caller }: Requester): void {
+  // A client of a served board consents for itself, not for the user of this board.
+  if (caller !== 'client') ports.accepted?.accept(tool)
 }
 
 /** Carries the decision to the audit log. */

@@ -5,7 +5,7 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
 import { decodeBase64, identify } from './media.ts'
-import { presentResult, resultLimit } from './result.ts'
+import { plainResult, presentResult, resultLimit } from './result.ts'
 import { pruneResults, resultFiles } from './result-files.ts'
 
 let folder: string
@@ -33,6 +33,37 @@ const picture = (width: number, height: number, noise = false) =>
   })
     .png({ compressionLevel: noise ? 0 : 6 })
     .toBuffer()
+
+describe('the result of an ordinary call', () => {
+  const text = (of: unknown) => ({ type: 'text', text: of })
+  it.each<[string, unknown]>([
+    ['a text', { content: [text('hi')] }],
+    ['several', { content: [text('a'), text(''), text('b')] }],
+    ['an error', { content: [text('no')], isError: true }],
+    ['with _meta', { content: [text('a')], _meta: { trace: 1 } }],
+    ['with unknown fields', { content: [text('a')], more: 1, resultType: 'complete' }],
+    ['with annotations', { content: [{ ...text('a'), annotations: { audience: ['user'] } }] }],
+    ['just short enough', { content: [text('x'.repeat(1000))] }],
+  ])('is the same at once as by the general rule: %s', async (_, raw) => {
+    expect(plainResult(raw, 1000)).toEqual(await present(raw))
+    expect(plainResult(raw, 1000, true)).toEqual({ ...(await present(raw)), answer: raw })
+  })
+
+  it.each<[string, unknown]>([
+    ['too long', { content: [text('x'.repeat(600)), text('x'.repeat(600))] }],
+    ['empty', { content: [text('')] }],
+    ['without parts', { content: [] }],
+    ['without content', { toolResult: 1 }],
+    ['with structured content', { content: [text('a')], structuredContent: { a: 1 } }],
+    ['an image', { content: [text('a'), { type: 'image', data: '', mimeType: 'image/png' }] }],
+    ['a link', { content: [{ type: 'resource_link', uri: 'a://b' }] }],
+    ['a part that is no object', { content: [text('a'), null] }],
+    ['a text that is no text', { content: [text(7)] }],
+    ['no object', null],
+  ])('is left to the general rule: %s', (_, raw) => {
+    expect(plainResult(raw, 1000)).toBeUndefined()
+  })
+})
 
 describe('text and structure', () => {
   it('shows the text', async () => {

@@ -47,6 +47,31 @@ export interface ResultOptions {
   readonly keepAnswer?: boolean
 }
 
+const NONE: readonly never[] = Object.freeze([])
+
+/**
+ * The result of an ordinary call at once: only text, and not too much of it. Undefined where `presentResult` has more to
+ * do; where both can answer, they answer alike.
+ */
+export function plainResult(raw: unknown, maxChars: number, keepAnswer = false): ToolResult | undefined {
+  if (!isObject(raw) || !Array.isArray(raw.content) || Object.hasOwn(raw, 'structuredContent'))
+    return undefined
+  const parts: readonly unknown[] = raw.content
+  if (parts.length > RESULT_LIMITS.blocks) return undefined
+  const content: ModelBlock[] = []
+  let chars = 0
+  for (const part of parts) {
+    if (!isObject(part) || part.type !== 'text' || typeof part.text !== 'string') return undefined
+    chars += part.text.length
+    content.push({ type: 'text', text: part.text })
+  }
+  if (chars === 0 || chars > maxChars) return undefined
+  const meta = isObject(raw._meta) ? { meta: raw._meta } : undefined
+  const isError = raw.isError === true
+  const result: ToolResult = { isError, content, savedFiles: NONE, truncated: false, warnings: NONE }
+  return meta || keepAnswer ? { ...result, ...meta, ...(keepAnswer && { answer: raw }) } : result
+}
+
 /** Parses the result of `tools/call`, whatever it is. It throws only when a file cannot be written. */
 export async function presentResult(raw: unknown, options: ResultOptions): Promise<ToolResult> {
   const answer = isObject(raw) ? raw : {}

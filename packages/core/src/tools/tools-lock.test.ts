@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ToolDefinition } from './definition.ts'
 import { injectionSigns } from './injection-signs.ts'
-import { accept, needsReview, readLock, toolChanges, toolHash, updateLock } from './tools-lock.ts'
+import { accept, readLock, toolChanges, toolHash, updateLock } from './tools-lock.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -42,7 +42,6 @@ describe('the lock of definitions', () => {
       { kind: 'added', tool: 'fresh' },
       { kind: 'removed', tool: 'gone' },
     ])
-    expect(needsReview(changes)).toEqual(['read'])
   })
 
   it('is quiet about a server it has not seen, and again after the change was accepted', () => {

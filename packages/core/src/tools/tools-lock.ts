@@ -66,11 +66,6 @@ export function toolChanges(
   return changes
 }
 
-/** The tools that need the user's review: those that changed. New ones need permission as usual. */
-export function needsReview(changes: readonly ToolChange[]): readonly string[] {
-  return changes.filter(({ kind }) => kind === 'changed').map(({ tool }) => tool)
-}
-
 /** The lock with these tools accepted for the server, as they are now. Only the named ones, or all. */
 export function accept(
   lock: LockFile,

@@ -14,20 +14,23 @@ export interface UrlElicitationPorts {
     | undefined
 }
 
-/** Retries until the server requires no URL any more, a few times at most. */
-export async function retryAfterUrlElicitation(
+/** Retries a failed call until the server requires no URL any more, a few times at most. */
+export async function afterUrlElicitation(
   ports: UrlElicitationPorts,
   tool: BoundTool,
   signal: AbortSignal | undefined,
+  failure: unknown,
   request: () => Promise<unknown>,
 ): Promise<unknown> {
+  let error = failure
   for (let round = 1; ; round++) {
+    const urls = urlElicitations(error)
+    if (urls.length === 0 || !ports.elicitation || round > TOOL_LIMITS.urlElicitationRounds) throw error
+    for (const url of urls) await sendToUrl(ports, ports.elicitation, tool, url, signal)
     try {
       return await request()
-    } catch (error) {
-      const urls = urlElicitations(error)
-      if (urls.length === 0 || !ports.elicitation || round > TOOL_LIMITS.urlElicitationRounds) throw error
-      for (const url of urls) await sendToUrl(ports, ports.elicitation, tool, url, signal)
+    } catch (again) {
+      error = again
     }
   }
 }

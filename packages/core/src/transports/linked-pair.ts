@@ -36,10 +36,17 @@ class LinkedEnd implements Transport {
   }
 
   send(message: JSONRPCMessage): Promise<void> {
+    return new Promise((sent, failed) => {
+      this.post(message, failed)
+      sent()
+    })
+  }
+
+  /** The same without a promise. */
+  post(message: JSONRPCMessage, failed: (error: Error) => void): void {
     if (this.#closed || this.#peer === undefined)
-      return Promise.reject(new IoError('The other end of this link is closed.', { stage: 'transport' }))
-    this.#peer.#receive(message)
-    return Promise.resolve()
+      failed(new IoError('The other end of this link is closed.', { stage: 'transport' }))
+    else this.#peer.#receive(message)
   }
 
   async close(): Promise<void> {

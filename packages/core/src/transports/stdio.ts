@@ -25,9 +25,10 @@ interface Running {
   readonly group: ProcessGroup
 }
 
+/** A message that is not written yet. */
 interface Unsent {
-  readonly resolve: () => void
-  readonly reject: (error: Error) => void
+  readonly sent: (() => void) | undefined
+  readonly failed: (error: Error) => void
 }
 
 export class StdioTransport implements Transport {
@@ -82,19 +83,30 @@ export class StdioTransport implements Transport {
   }
 
   send(message: JSONRPCMessage): Promise<void> {
-    if (this.#state !== 'open') return Promise.reject(this.#notOpen())
+    return new Promise((sent, failed) => this.#queue(message, { sent, failed }))
+  }
+
+  /** The same without a promise. */
+  post(message: JSONRPCMessage, failed: (error: Error) => void): void {
+    this.#queue(message, { sent: undefined, failed })
+  }
+
+  #queue(message: JSONRPCMessage, unsent: Unsent): void {
+    if (this.#state !== 'open') {
+      unsent.failed(this.#notOpen())
+      return
+    }
     const line = `${JSON.stringify(message)}\n`
-    if (this.#unsentBytes + line.length > STDIO_LIMITS.unsentBytes)
-      return Promise.reject(
-        new IoError(`"${this.#context.server}" does not read its input.`, this.#details('call')),
-      )
+    if (this.#unsentBytes + line.length > STDIO_LIMITS.unsentBytes) {
+      unsent.failed(new IoError(`"${this.#context.server}" does not read its input.`, this.#details('call')))
+      return
+    }
     this.#unsentBytes += line.length
-    return new Promise((resolve, reject) => {
-      this.#outbox.push(line)
-      this.#senders.push({ resolve, reject })
-      // Messages of one turn go out in one write.
-      if (this.#outbox.length === 1) queueMicrotask(() => this.#flush())
-    })
+    this.#senders.push(unsent)
+    // Messages of one turn go out in few writes; the server can begin with the first ones while the others are made.
+    const held = this.#outbox.push(line)
+    if (held === STDIO_LIMITS.messagesPerWrite) this.#flush()
+    else if (held === 1) queueMicrotask(this.#flushLater)
   }
 
   close(): Promise<void> {
@@ -143,6 +155,7 @@ export class StdioTransport implements Transport {
   #listen(child: ChildProcess): void {
     const lines = new LineSplitter({
       maxBytes: STDIO_LIMITS.lineBytes,
+      chunkwise: true,
       onLine: (line) => this.#receive(line),
       onSkipped: (start, end) => this.#skipped(start, end),
     })
@@ -175,7 +188,9 @@ export class StdioTransport implements Transport {
     if (line === '') return
     const messages = parseLine(line)
     if (messages === undefined) {
-      this.#context.log({ stream: 'stdout', text: line.slice(0, LOG_LIMITS.lineBytes) })
+      // A copy: a part of the chunk would keep all of it.
+      const text = Buffer.from(line.slice(0, LOG_LIMITS.lineBytes)).toString()
+      this.#context.log({ stream: 'stdout', text })
       return
     }
     for (const message of messages) this.#deliver(message)
@@ -249,18 +264,20 @@ export class StdioTransport implements Transport {
     this.onclose?.()
   }
 
+  readonly #flushLater = (): void => this.#flush()
+
   #flush(): void {
     if (this.#outbox.length === 0) return
     const text = this.#outbox.join('')
     const senders = this.#senders
-    const bytes = this.#outbox.reduce((sum, line) => sum + line.length, 0)
+    const bytes = text.length
     this.#outbox = []
     this.#senders = []
     const input = this.#running?.child.stdin
     const settle = (error?: Error | null) => {
       this.#unsentBytes -= bytes
       if (error) this.#refuse(senders, error)
-      else for (const sender of senders) sender.resolve()
+      else for (const sender of senders) sender.sent?.()
     }
     if (input?.writable === true) input.write(text, settle)
     else settle(this.#notOpen())
@@ -281,7 +298,7 @@ export class StdioTransport implements Transport {
       cancel()
       this.#refusals.delete(fail)
       const reason = why === error ? this.#writeError(error) : new IoError(why.message, this.#details('call'))
-      for (const sender of senders) sender.reject(reason)
+      for (const sender of senders) sender.failed(reason)
     }
     const known = error instanceof IoError || this.#state !== 'open' || senders.length === 0
     const cancel = known

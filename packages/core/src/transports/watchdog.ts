@@ -25,13 +25,14 @@ exit 0
 `
 
 /** Stored per host and not per module: two boards with their own hosts share nothing. */
-const watchdogs = new WeakMap<Host, Watchdog>()
+const watchdogs = new WeakMap<object, Watchdog>()
 
 export function watchdogOf(host: Host): Watchdog {
-  let watchdog = watchdogs.get(host)
+  const owner = host.owner ?? host
+  let watchdog = watchdogs.get(owner)
   if (watchdog === undefined) {
     watchdog = new Watchdog(host)
-    watchdogs.set(host, watchdog)
+    watchdogs.set(owner, watchdog)
   }
   return watchdog
 }

@@ -9,6 +9,7 @@ import { wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
   type ClientCapabilities,
+  clientNameOf,
   errorReply,
   type Id,
   isLegacyVersion,
@@ -38,6 +39,7 @@ export interface Outlet {
 /** What a client declared in `initialize`, as far as the session depends on it. */
 export interface Handshake {
   readonly protocolVersion: string
+  readonly clientName?: string | undefined
   readonly capabilities: ClientCapabilities
 }
 
@@ -48,6 +50,7 @@ export function readHandshake(params: Json): Handshake {
   return {
     protocolVersion: isLegacyVersion(wanted) ? wanted : LEGACY_VERSIONS[0],
     capabilities: readCapabilities(params.capabilities),
+    clientName: clientNameOf(params.clientInfo),
   }
 }
 
@@ -62,6 +65,7 @@ export class LegacySession implements Client {
   capabilities: ClientCapabilities = readCapabilities(undefined)
   logLevel: string | undefined = 'info'
   protocolVersion: string | undefined
+  name: string | undefined
   /** What the client may see can change while it is connected. */
   exposure: Exposure
   readonly #gateway: Gateway
@@ -221,7 +225,7 @@ export class LegacySession implements Client {
       protocolVersion: handshake.protocolVersion,
       capabilities: this.#gateway.capabilities(),
       serverInfo: SERVER_INFO,
-      instructions: this.#gateway.instructions(this.exposure),
+      instructions: this.#gateway.instructions(this),
     }
   }
 
@@ -236,8 +240,9 @@ export class LegacySession implements Client {
       this.notify(`notifications/${list}/list_changed`, {})
   }
 
-  #take({ protocolVersion, capabilities }: Handshake): void {
+  #take({ protocolVersion, capabilities, clientName }: Handshake): void {
     this.protocolVersion = protocolVersion
+    this.name = clientName
     this.capabilities = capabilities
   }
 

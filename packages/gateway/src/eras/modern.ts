@@ -11,6 +11,7 @@ import type { Gateway } from '../gateway.ts'
 import {
   ASKING_METHODS,
   CACHEABLE,
+  clientNameOf,
   errorReply,
   isObject,
   type Json,
@@ -127,7 +128,7 @@ export class ModernEndpoint {
     return {
       supportedVersions: [MODERN_VERSION],
       capabilities: this.#gateway.capabilities(),
-      instructions: this.#gateway.instructions(client.exposure),
+      instructions: this.#gateway.instructions(client),
     }
   }
 
@@ -221,6 +222,7 @@ function readClient(params: Json, channel: ModernChannel): Client {
   return {
     id: identityOf(channel, meta),
     era: 'modern',
+    name: clientNameOf(meta[META.clientInfo]),
     exposure: channel.exposure,
     capabilities: readCapabilities(meta[META.clientCapabilities]),
     logLevel: typeof level === 'string' && LOG_LEVELS.includes(level) ? level : undefined,

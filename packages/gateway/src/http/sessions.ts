@@ -8,7 +8,15 @@ import type { Quota, QuotaSlot } from '../access/quota.ts'
 import { type Handshake, LegacySession, type Outlet } from '../eras/legacy.ts'
 import { outcomeUnknown } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { declared, type Id, isLegacyVersion, isObject, type Json, readCapabilities } from '../json-rpc.ts'
+import {
+  clientNameOf,
+  declared,
+  type Id,
+  isLegacyVersion,
+  isObject,
+  type Json,
+  readCapabilities,
+} from '../json-rpc.ts'
 import { Replay, type Rest, requestOf, STANDALONE } from './replay.ts'
 import { frame, type McpHttpResponse, type Resumable, STREAM_HEADERS } from './response.ts'
 
@@ -217,7 +225,12 @@ export class Sessions {
     if (typeof sid !== 'string' || typeof version !== 'string' || typeof iat !== 'number') return undefined
     const until = iat + this.#gateway.limits.sessionMaxMs
     if (!isLegacyVersion(version) || until <= Date.now()) return undefined
-    return { sid, until, handshake: { protocolVersion: version, capabilities: readCapabilities(can) } }
+    const clientName = clientNameOf(value.client)
+    return {
+      sid,
+      until,
+      handshake: { protocolVersion: version, capabilities: readCapabilities(can), clientName },
+    }
   }
 
   /** A slot for one more stream; undefined when this owner can have none. */

@@ -17,7 +17,9 @@ import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { permissionQuestion } from '@plugboard/core/permissions'
 import { plainQuestion } from '@plugboard/core/text/question-text'
 import { CallEnded, type Client, type ClientRequest } from '../client-request.ts'
+import { serverFault } from '../errors.ts'
 import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from '../json-rpc.ts'
+import { ClientTurns, type TurnCall } from './client-turns.ts'
 
 /** What a board must be opened with to run behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
@@ -26,9 +28,7 @@ export type AskPolicy = 'client' | 'elicit' | 'deny'
 /** A user does not read more than this in a client's form. */
 const QUESTION_CHARS = 16_000
 
-interface RunningCall {
-  readonly server: string
-  readonly request: ClientRequest
+interface RunningCall extends TurnCall {
   over: boolean
   /** Questions of this call that its client has not answered yet. */
   asked: number
@@ -45,6 +45,7 @@ export class ServerRequestRouter {
   #onlyAsk: ClientRequest['ask'] | undefined
   readonly #calls = new Map<string, Set<RunningCall>>()
   readonly #current = new AsyncLocalStorage<RunningCall>()
+  readonly #turns = new ClientTurns((server) => this.#workedOn(server))
   /** Servers over Streamable HTTP: even legacy ones ask on the stream of the call they ask for. */
   readonly #streaming = new Set<string>()
   #eraOf: (server: string) => Era | undefined = () => undefined
@@ -84,25 +85,43 @@ export class ServerRequestRouter {
     return this.#only === client
   }
 
-  /** Runs work for a client's request; questions that come out of it go to its client. */
+  /**
+   * Runs work for a client's request; questions that come out of it go to its client. `what` is the tool that is called,
+   * where the server's questions do not name their call: then the call may have to wait for those of other clients.
+   */
   async during<T>(
     server: string,
     request: ClientRequest,
     work: (onTask: (id: string) => void) => Promise<T>,
+    what?: string,
   ): Promise<T> {
-    const call: RunningCall = { server, request, over: false, asked: 0 }
+    const takesTurns = this.#takesTurns(server)
+    const call: RunningCall = { server, request, what, over: false, asked: 0, hasAsked: false }
     const onTask = (id: string) => {
       call.task = id
     }
     const calls = this.#calls.get(server) ?? new Set()
     this.#calls.set(server, calls)
-    calls.add(call)
+    if (!takesTurns || what === undefined) calls.add(call)
+    else await this.#turns.enter(call, what, () => calls.add(call))
+    let answered = false
     try {
-      return await (this.#tracksCalls(server) ? this.#current.run(call, work, onTask) : work(onTask))
+      const result = await (this.#tracksCalls(server) ? this.#current.run(call, work, onTask) : work(onTask))
+      answered = true
+      return result
+    } catch (error) {
+      answered = serverFault(error) !== undefined
+      throw error
     } finally {
       call.over = true
       calls.delete(call)
+      if (takesTurns) this.#turns.left(call, answered)
     }
+  }
+
+  /** A legacy server on one pipe asks without saying for which call; with a single client that does not matter. */
+  #takesTurns(server: string): boolean {
+    return this.#only === undefined && !this.#streaming.has(server) && this.eraOf(server) === 'legacy'
   }
 
   /** Whether it matters which call a question comes from; tracking makes every promise more expensive. */
@@ -128,9 +147,13 @@ export class ServerRequestRouter {
    * disconnected, is not being worked on: it must not make the questions of others ambiguous.
    */
   #candidates(server: string): readonly RunningCall[] {
+    const running = this.#workedOn(server)
+    return running.length > 0 ? running : [...(this.#calls.get(server) ?? [])]
+  }
+
+  #workedOn(server: string): readonly RunningCall[] {
     const all = [...(this.#calls.get(server) ?? [])]
-    const running = all.filter(({ asked, request }) => asked === 0 && request.away?.() !== true)
-    return running.length > 0 ? running : all
+    return all.filter(({ asked, request }) => asked === 0 && request.away?.() !== true)
   }
 
   /** The one client that a server's message can be about. */
@@ -175,6 +198,18 @@ export class ServerRequestRouter {
     return asAsker(here?.server === server ? here : this.#callOf(server)) ?? this.#onlyClient()
   }
 
+  /** Where several clients may be meant, the question waits until the calls of only one of them are left. */
+  async #clearAsker(server: string, params: Json, asking: ServerRequestContext): Promise<Asker | undefined> {
+    const find = () => this.#asker(server, params, asking.inCall)
+    const now = find()
+    if (!this.#takesTurns(server)) return now
+    const candidates = this.#candidates(server)
+    this.#turns.asked(server, candidates)
+    if (now || candidates.length === 0) return now
+    await this.#turns.hold(server, () => find() !== undefined, asking.signal)
+    return find()
+  }
+
   #onlyClient(): Asker | undefined {
     return this.#only && this.#onlyAsk && { client: this.#only, ask: this.#onlyAsk }
   }
@@ -198,7 +233,7 @@ export class ServerRequestRouter {
   }
 
   async #pass(server: string, method: string, params: Json, asking: ServerRequestContext): Promise<Json> {
-    const asker = this.#asker(server, params, asking.inCall)
+    const asker = await this.#clearAsker(server, params, asking)
     if (!asker) throw new JsonRpcError(RPC.internal, this.#whyUnroutable(server))
     const missing = missingFor(method, params, asker.client)
     if (missing)
@@ -216,6 +251,8 @@ export class ServerRequestRouter {
     const origin = isOfAnswer ? { server, key, requestState } : undefined
     const { call } = asker
     if (call) call.asked++
+    // A call whose client is being asked does not keep other clients from their turn.
+    if (call) this.#turns.asked(server, [call])
     try {
       return await this.#pausedWhile(server, () => asker.ask(method, withoutTask(params), signal, origin))
     } finally {

@@ -68,3 +68,27 @@ describe('a name', () => {
     expect(other.claim('tool', 'save', evil)).toBe(true)
   })
 })
+
+describe('a server that lists new names without end', () => {
+  it('keeps the names that it listed last, and no more than one list may have', () => {
+    const told: string[] = []
+    const claims = new NameClaims((text) => told.push(text), undefined, 3)
+    for (let n = 0; n < 100; n++) {
+      expect(claims.claim('tool', 'kept', { server: 'endless', name: 'kept' })).toBe(true)
+      expect(claims.claim('tool', `name ${n}`, { server: 'endless', name: `name ${n}` })).toBe(true)
+    }
+    expect(claims.ownerOf('tool', 'kept')).toBe('endless')
+    expect(claims.ownerOf('tool', 'name 99')).toBe('endless')
+    expect(claims.ownerOf('tool', 'name 10')).toBeUndefined()
+    expect(claims.claim('tool', 'name 10', { server: 'other', name: 'name 10' })).toBe(true)
+  })
+
+  it('is reported a limited number of times', () => {
+    const claims = new NameClaims(() => undefined)
+    for (let n = 0; n < 3000; n++) {
+      claims.claim('tool', `name ${n}`, { server: 'first', name: `name ${n}` })
+      claims.claim('tool', `name ${n}`, { server: 'second', name: `name ${n}` })
+    }
+    expect(claims.refusals().length).toBeLessThanOrEqual(1000)
+  })
+})

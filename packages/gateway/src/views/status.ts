@@ -9,12 +9,15 @@ import type { View } from './views.ts'
 
 const INSTRUCTIONS_CHARS = 2000
 
-export function instructions(board: LocalBoard, exposure: Exposure): string {
+export function instructions(board: LocalBoard, exposure: Exposure, searches: boolean): string {
   const servers = board.servers().filter(({ name }) => exposure.server(name))
   const away = servers.filter(({ state }) => state === 'failed' || state === 'needs-auth')
   const lines = [
     'Plugboard: the tools of several MCP servers behind one endpoint.',
     `Read the resource ${STATUS_URI} to see which servers are up.`,
+    ...(searches
+      ? ['Find tools with search_tools, read their schemas with describe_tools, and run them with call_tool.']
+      : []),
     ...away.map((server) => `- ${server.name} is away: ${faultOf(server)?.message ?? server.state}`),
     ...servers.flatMap(({ name, instructions: own, state }) =>
       state === 'connected' && own && board.link.isReadable(name)
@@ -25,13 +28,27 @@ export function instructions(board: LocalBoard, exposure: Exposure): string {
   return lines.join('\n')
 }
 
-/** `narrow`: the exposure shows a part of what is served, so what is about all of it is left out. */
+/** How tools are listed, and what that costs in a model's context (estimated tokens). */
+export interface ToolListing {
+  readonly mode: 'all' | 'search'
+  readonly tools: number
+  readonly tokens: number
+  readonly listedTools: number
+  readonly listedTokens: number
+}
+
+export interface StatusFacts {
+  /** The exposure shows a part of what is served, so what is about all of it is left out. */
+  readonly narrow: boolean
+  readonly refusedNames: readonly string[]
+  readonly listing: ToolListing | undefined
+}
+
 export function statusOf(
   board: LocalBoard,
   exposure: Exposure,
   view: View,
-  refusedNames: readonly string[],
-  narrow: boolean,
+  { narrow, refusedNames, listing }: StatusFacts,
 ): Json {
   const servers = board
     .servers()
@@ -50,6 +67,7 @@ export function statusOf(
   const configuration = narrow ? [] : board.configurationFaults()
   const status = {
     servers,
+    ...(listing && { tools: listing }),
     ...(names.length > 0 && { names }),
     ...(configuration.length > 0 && { configuration }),
   }

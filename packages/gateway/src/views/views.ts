@@ -19,6 +19,8 @@ export interface Ref {
 
 export interface ToolRef extends Ref {
   readonly tool: BoundTool
+  /** Its questions name the task, so they can be told apart. */
+  readonly runsAsTask: boolean
   /** The arguments that headers must repeat, where there are headers. Read when it is first asked for. */
   headers(): HeaderScan
 }
@@ -202,7 +204,9 @@ export class ViewBuilder {
       }
       let scan: HeaderScan | undefined
       const headers = () => (scan ??= scanHeaders(definition.inputSchema))
-      tools.set(shown, { server, name, tool, headers })
+      const { taskSupport } = isObject(definition.execution) ? definition.execution : {}
+      const runsAsTask = taskSupport === 'required' || taskSupport === 'optional'
+      tools.set(shown, { server, name, tool, runsAsTask, headers })
       const { outputSchema, ...rest } = listedTool(definition)
       // Clients refuse an answer without what the schema promises, and a hook may have taken it out.
       const promise =

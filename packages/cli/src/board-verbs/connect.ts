@@ -1,0 +1,51 @@
+// connect: the resident board for another MCP client, over stdio. The servers behind it are shared with every terminal. Where
+// no resident board can be used, it serves the client itself, as `serve` does.
+import { InvalidInput, IoError } from '@plugboard/core/errors'
+import { connectStdio } from '@plugboard/resident/connect'
+import { type Invocation, words } from '../context.ts'
+import { EXIT } from '../output.ts'
+import { residentUse } from '../resident/choice.ts'
+import { definedOnly, placeOf, VERSION } from '../resident/process.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  words(invocation, [])
+  const { host, cwd, output } = invocation
+  if (host.env['PLUGBOARD_CHILD'])
+    throw new InvalidInput(
+      'This `plugboard connect` was started by a board, so the board would serve itself in an endless loop.',
+      { hint: 'Switch it off in that board: `plugboard disable NAME`.' },
+    )
+  const use = residentUse({
+    env: host.env,
+    platform: host.platform,
+    forbidden: invocation.flag('no-resident'),
+  })
+  const serve = async () => await (await invocation.loadBoardVerb('serve')).run(invocation)
+  if (use === 'never') return await serve()
+  const timeoutMs = timeoutOption(invocation)
+  const how = await connectStdio({
+    place: placeOf(host),
+    version: VERSION,
+    params: {
+      cwd,
+      env: definedOnly(host.env),
+      mcpConfig: invocation.options('mcp-config'),
+      strict: invocation.flag('strict-mcp-config'),
+      approveProject: invocation.flag('approve-project'),
+      caller: 'agent',
+      asks: {},
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    },
+    input: process.stdin,
+    output: process.stdout,
+    start: async (hooks) => await (await import('../resident/start.ts')).startResident(host, hooks),
+  })
+  if (how.kind === 'ended') return EXIT.done
+  if (how.kind === 'lost')
+    throw new IoError(`The resident board ended, and no other could be started: ${how.why}.`, {
+      hint: 'Start the client again, or use `plugboard serve` instead of `plugboard connect`.',
+    })
+  if (output.verbose) output.note(`No resident board is used: ${how.why}.`)
+  return await serve()
+}

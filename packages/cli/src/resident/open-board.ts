@@ -1,0 +1,43 @@
+// open-board.ts: the board of the resident process for a verb, or undefined when the verb has to open its own. A process
+// that cannot be used is never an error: the command works without it.
+import type { Board, BoardBehaviour } from '@plugboard/core'
+import { openRemote } from '@plugboard/resident/client'
+import type { Invocation } from '../context.ts'
+import { timeoutOption } from '../shared/timeouts.ts'
+import { definedOnly, placeOf, useOf, VERSION } from './process.ts'
+
+export async function openResidentBoard(
+  invocation: Invocation,
+  prompts: Pick<BoardBehaviour, 'elicit' | 'sample'>,
+): Promise<Board | undefined> {
+  const use = await useOf(invocation)
+  if (use === 'never') return undefined
+  const { host, output, cwd } = invocation
+  const timeoutMs = timeoutOption(invocation)
+  const servers = invocation.givenServers()
+  const opened = await openRemote({
+    place: placeOf(host),
+    version: VERSION,
+    params: {
+      cwd,
+      env: definedOnly(host.env),
+      mcpConfig: invocation.options('mcp-config'),
+      strict: invocation.flag('strict-mcp-config'),
+      approveProject: invocation.flag('approve-project'),
+      ...(servers && { servers }),
+      // The user typed the command: that is consent wherever a rule says `ask`.
+      caller: 'user',
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    },
+    prompts,
+    ...(use === 'start' && {
+      start: async (hooks) => await (await import('./start.ts')).startResident(host, hooks),
+    }),
+  })
+  if (opened.kind === 'none') {
+    if (output.verbose) output.note(`No resident board is used: ${opened.why}.`)
+    return undefined
+  }
+  invocation.reportFaults(opened.board.configurationFaults())
+  return opened.board
+}

@@ -1,0 +1,157 @@
+// direct-call.ts: a request as its steps see it, and a call that is sent at once: it waits for nothing but its
+// answer. requests.ts decides which calls these are, and continues with those that one answer does not end.
+import type { Release } from '../async/serial-queue.ts'
+import type { ServerEntry } from '../config/entry.ts'
+import type { PlugboardError } from '../errors.ts'
+import type { BoardEvents, Events, Progress } from '../events.ts'
+import type { Host } from '../host.ts'
+import type { Catalog } from './catalog.ts'
+import type { ResponseSink } from './json-rpc.ts'
+import { unwrapHttp } from './request-errors.ts'
+import type { Json } from './server-info.ts'
+import type { Session } from './session.ts'
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number | undefined
+  readonly totalMs?: number | undefined
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** May run in parallel with others; by default what the tool's own hints say. */
+  readonly concurrent?: boolean
+  /** May run twice without harm; by default what the tool's own hints say. */
+  readonly replayable?: boolean
+  /** On a shared connection: the board that sends it, which alone gets the events of the request. */
+  readonly sender?: Pick<RequestHost, 'events' | 'nextCall'>
+}
+
+/** What a request needs from its connection. */
+export interface RequestHost {
+  readonly host: Host
+  readonly events: Events
+  readonly server: string
+  readonly entry: ServerEntry
+  readonly catalog: Catalog
+  readonly callTimeoutMs: number
+  /** Replaces the secrets used with the server. */
+  readonly hide: (text: string) => string
+  nextCall(): number
+  /** The connected session, if there is one now. */
+  current(): Session | undefined
+  /** The connected session, as soon as there is one. */
+  ready(signal?: AbortSignal): Promise<Session>
+  /** A fresh session instead of one that the server forgot. */
+  renew(old: Session): Promise<void>
+  /** The server requires a login after all; returns the error for the caller. */
+  unauthorised(error: unknown): PlugboardError
+  good(): void
+  bad(error: unknown): void
+  /** A request on this session timed out. */
+  timedOut(session: Session): void
+  /** The last lines that the server wrote to stderr. */
+  stderrTail(): readonly string[]
+}
+
+export interface Asked {
+  readonly method: string
+  readonly params: Json | undefined
+  /** The tool, prompt or resource it is about. */
+  readonly name: string | undefined
+  readonly options: RequestOptions
+}
+
+/** A request that was sent directly, and what came back: an error, or a first answer that is not the last. */
+export type Begun =
+  | { readonly session: Session; readonly error: unknown; readonly first?: undefined }
+  | { readonly session: Session; readonly first: Json; readonly error?: undefined }
+
+export type CallFacts = BoardEvents['call-started']
+
+/** A call on its way that no promise waits for but the caller's own. */
+export class DirectCall implements ResponseSink {
+  readonly asked: Asked
+  readonly started: number
+  readonly release: Release
+  readonly #on: RequestHost
+  readonly #session: Session
+  readonly #resolve: (result: Json) => void
+  readonly #goOn: (begun: Begun) => void
+  readonly #call: number
+  #facts: CallFacts | undefined
+
+  constructor(
+    on: RequestHost,
+    asked: Asked,
+    session: Session,
+    release: Release,
+    resolve: (result: Json) => void,
+    goOn: (begun: Begun) => void,
+  ) {
+    this.#on = on
+    this.asked = asked
+    this.#session = session
+    this.release = release
+    this.#resolve = resolve
+    this.#goOn = goOn
+    this.#call = on.nextCall()
+    this.started = on.host.now()
+    if (on.events.wanted('call-started')) on.events.emit('call-started', this.facts)
+  }
+
+  /** Most calls have no listener, and need no facts. */
+  get facts(): CallFacts {
+    this.#facts ??= factsOf(this.#on, this.asked, this.#call)
+    return this.#facts
+  }
+
+  settle(result: Json): void {
+    this.#on.good()
+    if (!this.#session.isFinal(result)) {
+      this.#goOn({ session: this.#session, first: result })
+      return
+    }
+    this.release()
+    if (this.#on.events.wanted('call-ended'))
+      tellEnded(this.#on, this.facts, this.started, result.isError === true, undefined)
+    this.#resolve(result)
+  }
+
+  fail(error: unknown): void {
+    this.#goOn({ session: this.#session, error: unwrapHttp(error) })
+  }
+
+  progress(progress: Progress): void {
+    tellProgress(this.#on, this.facts, this.asked.options, progress)
+  }
+}
+
+export function factsOf(on: RequestHost, { method, name }: Asked, call = on.nextCall()): CallFacts {
+  return { server: on.server, call, method, ...(name !== undefined && { name }) }
+}
+
+export function tellProgress(
+  on: RequestHost,
+  facts: CallFacts,
+  options: RequestOptions,
+  progress: Progress,
+): void {
+  if (on.events.wanted('progress')) on.events.emit('progress', { ...facts, ...progress })
+  options.onProgress?.(progress)
+}
+
+export function tellEnded(
+  { events, host }: RequestHost,
+  facts: CallFacts,
+  started: number,
+  toolError: boolean,
+  error: PlugboardError | undefined,
+): void {
+  if (!events.wanted('call-ended')) return
+  const durationMs = host.now() - started
+  const outcome = outcomeOf(toolError, error)
+  events.emit('call-ended', { ...facts, durationMs, outcome, ...(error && { error }) })
+}
+
+function outcomeOf(toolError: boolean, error: PlugboardError | undefined) {
+  if (error) return error.code === 'CANCELLED' ? 'cancelled' : 'error'
+  return toolError ? 'tool-error' : 'ok'
+}

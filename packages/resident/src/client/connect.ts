@@ -1,0 +1,210 @@
+// connect.ts: the stdio end of `plugboard connect`: lines of an MCP client to the resident board and back. It parses no more
+// than it needs to go on after the board was restarted: which requests are open, and how the session began.
+import type { Socket } from 'node:net'
+import type { Readable, Writable } from 'node:stream'
+import { isObject } from '@plugboard/core/json'
+import { RESIDENT_LIMITS } from '@plugboard/core/limits'
+import { LineSplitter } from '@plugboard/core/text/line-splitter'
+import type { ResidentPlace } from '../place.ts'
+import { type OpenParams, PROTOCOL } from '../protocol.ts'
+import type { PeerHooks } from '../wire.ts'
+import { connected, type Dialed, dial, readToken } from './dial.ts'
+
+export interface ConnectOptions {
+  readonly place: ResidentPlace
+  readonly version: string
+  readonly params: OpenParams
+  readonly input: Readable
+  readonly output: Writable
+  /** Starts the process when none runs. */
+  start(hooks: PeerHooks): Promise<Dialed>
+}
+
+export type Connected =
+  /** The client left. */
+  | { readonly kind: 'ended' }
+  /** Nothing was read: the caller serves the client itself. */
+  | { readonly kind: 'none'; readonly why: string }
+  /** The board ended, and there is no other. */
+  | { readonly kind: 'lost'; readonly why: string }
+
+type Id = string | number
+
+interface Message {
+  readonly id?: Id
+  readonly method?: string
+}
+
+/** Requests that may be sent twice without harm. */
+const READS = new Set([
+  'ping',
+  'tools/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+  'server/discover',
+  'initialize',
+])
+const OUTCOME_UNKNOWN = -32000
+
+export async function connectStdio(options: ConnectOptions): Promise<Connected> {
+  const first = await reach(options)
+  if (typeof first === 'string') return { kind: 'none', why: first }
+  return await new Relay(options, first).run()
+}
+
+class Relay {
+  readonly #options: ConnectOptions
+  readonly #open = new Map<Id, { readonly line: string; readonly method: string }>()
+  /** How the client began its session, for the next board. */
+  #initialize: { readonly line: string; readonly id: Id } | undefined
+  #isInitialized = false
+  /** The answer to a repeated `initialize`, which the client has had. */
+  #unwanted: Id | undefined
+  #socket: Socket
+  #waiting: string[] | undefined
+  #end: (how: Connected) => void = () => undefined
+
+  constructor(options: ConnectOptions, socket: Socket) {
+    this.#options = options
+    this.#socket = socket
+  }
+
+  run(): Promise<Connected> {
+    const { input } = this.#options
+    const lines = new LineSplitter({
+      maxBytes: RESIDENT_LIMITS.messageBytes,
+      onLine: (line) => this.#fromClient(line),
+    })
+    return new Promise((done) => {
+      this.#end = (how) => {
+        done(how)
+      }
+      input.on('data', (chunk: Buffer | string) =>
+        lines.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
+      )
+      input.once('end', () => this.#socket.end())
+      input.once('close', () => this.#socket.end())
+      this.#options.output.on('error', () => this.#socket.destroy())
+      this.#attach(this.#socket)
+    })
+  }
+
+  #attach(socket: Socket): void {
+    this.#socket = socket
+    const lines = new LineSplitter({
+      maxBytes: RESIDENT_LIMITS.messageBytes,
+      onLine: (line) => this.#fromBoard(line),
+    })
+    socket.on('data', (chunk) => lines.push(chunk))
+    socket.on('error', () => undefined)
+    socket.once('close', () => void this.#lost())
+  }
+
+  #fromClient(line: string): void {
+    const { id, method } = parsed(line)
+    if (id !== undefined && method !== undefined) this.#open.set(id, { line, method })
+    if (method === 'initialize' && id !== undefined) this.#initialize = { line, id }
+    if (method === 'notifications/initialized') this.#isInitialized = true
+    if (this.#waiting) this.#waiting.push(line)
+    else this.#write(line)
+  }
+
+  /** A board that does not read makes the client wait. */
+  #write(line: string): void {
+    const { input } = this.#options
+    if (this.#socket.write(`${line}\n`)) return
+    input.pause()
+    this.#socket.once('drain', () => input.resume())
+  }
+
+  #fromBoard(line: string): void {
+    const { id, method } = parsed(line)
+    if (id !== undefined && method === undefined) {
+      if (id === this.#unwanted) {
+        this.#unwanted = undefined
+        return
+      }
+      this.#open.delete(id)
+    }
+    this.#toClient(line)
+  }
+
+  #toClient(line: string): void {
+    const { output } = this.#options
+    if (output.write(`${line}\n`)) return
+    this.#socket.pause()
+    output.once('drain', () => this.#socket.resume())
+  }
+
+  async #lost(): Promise<void> {
+    const { input } = this.#options
+    if (input.readableEnded || input.destroyed) return this.#end({ kind: 'ended' })
+    this.#waiting = []
+    const again = [...this.#open].filter(([, { method }]) => READS.has(method))
+    for (const [id, { method }] of this.#open)
+      if (!READS.has(method)) {
+        this.#open.delete(id)
+        this.#toClient(unknownOutcome(id, method))
+      }
+    const next = await reach(this.#options)
+    if (typeof next === 'string') return this.#end({ kind: 'lost', why: next })
+    this.#attach(next)
+    if (this.#initialize && !this.#open.has(this.#initialize.id)) {
+      this.#unwanted = this.#initialize.id
+      this.#write(this.#initialize.line)
+      if (this.#isInitialized) this.#write('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    }
+    for (const [, { line }] of again) this.#write(line)
+    const kept = this.#waiting
+    this.#waiting = undefined
+    const sent = new Set(again.map(([, { line }]) => line))
+    for (const line of kept) if (!sent.has(line)) this.#write(line)
+    // What is listed may have changed with the board.
+    if (this.#isInitialized)
+      for (const list of ['tools', 'resources', 'prompts'])
+        this.#toClient(`{"jsonrpc":"2.0","method":"notifications/${list}/list_changed"}`)
+  }
+}
+
+/** A socket that speaks MCP from here on, or why there is none. */
+async function reach({ place, version, params, start }: ConnectOptions): Promise<Socket | string> {
+  const hooks: PeerHooks = { request: () => Promise.reject(new Error('Nothing is asked here.')) }
+  const running = await dial(place, version, hooks)
+  const dialed = running.kind === 'absent' || running.kind === 'replaced' ? await start(hooks) : running
+  if (dialed.kind !== 'connected') return dialed.kind === 'unusable' ? dialed.why : 'no resident process runs'
+  const fit = (await dialed.peer.request('board/fits', params).catch(() => undefined)) as
+    | { readonly why?: string }
+    | undefined
+  dialed.peer.close()
+  if (!fit || fit.why !== undefined) return fit?.why ?? 'the resident process ended'
+  const socket = await connected(place.socket)
+  const token = readToken(place)
+  if (!socket || token === undefined) return 'the resident process ended'
+  const hello = { protocol: PROTOCOL, version, token, open: params }
+  socket.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'board/mcp', params: hello })}\n`)
+  return socket
+}
+
+function parsed(line: string): Message {
+  try {
+    const message: unknown = JSON.parse(line)
+    if (!isObject(message)) return {}
+    const { id, method } = message
+    return {
+      ...((typeof id === 'string' || typeof id === 'number') && { id }),
+      ...(typeof method === 'string' && { method }),
+    }
+  } catch {
+    // The board answers what is not JSON.
+    return {}
+  }
+}
+
+function unknownOutcome(id: Id, method: string): string {
+  const message = `The resident board ended while ${method} was running; whether it was done is unknown. Check before you call again.`
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code: OUTCOME_UNKNOWN, message } })
+}

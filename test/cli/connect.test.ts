@@ -1,0 +1,111 @@
+// `plugboard connect` as another MCP client runs it: over stdio, with the servers of the resident board.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, it } from 'vitest'
+import { COMMAND, makePlace, type Place } from '../support/cli.ts'
+
+const RAW = fileURLToPath(new URL('../../packages/core/src/connection/fixtures/raw.mjs', import.meta.url))
+
+const places: Place[] = []
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  for (const place of places.splice(0)) place.remove()
+})
+
+function scene() {
+  const place = makePlace()
+  places.push(place)
+  const file = join(place.home, 'pids')
+  place.write('~/.plugboard/settings.json', {
+    mcpServers: { raw: { command: process.execPath, args: [RAW], env: { PIDS: file } } },
+  })
+  const pids = () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [])
+  return { ...place, pids }
+}
+
+type Message = Record<string, unknown> & { id?: unknown; method?: string }
+
+/** A client that writes lines and keeps what it reads. */
+function client(at: Place, ...args: string[]) {
+  const child = spawn(process.execPath, [COMMAND, 'connect', ...args], {
+    cwd: at.project,
+    env: { PATH: process.env['PATH'] ?? '', HOME: at.home },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  const heard: Message[] = []
+  let rest = ''
+  child.stdout?.on('data', (chunk) => {
+    const lines = (rest + String(chunk)).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) heard.push(JSON.parse(line))
+  })
+  const say = (message: object) => child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  let id = 0
+  const ask = async (method: string, params: object = {}): Promise<Message> => {
+    const mine = ++id
+    say({ id: mine, method, params })
+    for (const end = Date.now() + 40_000; ; ) {
+      const answer = heard.find((message) => message.id === mine && message.method === undefined)
+      if (answer) return answer
+      if (Date.now() > end) throw new Error(`no answer to ${method}`)
+      await new Promise((done) => setTimeout(done, 20))
+    }
+  }
+  const begin = async () => {
+    const clientInfo = { name: 'test', version: '1' }
+    const answer = await ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
+    say({ method: 'notifications/initialized' })
+    return answer
+  }
+  const echo = (n: number) => ask('tools/call', { name: 'mcp__raw__echo', arguments: { n } })
+  const closed = new Promise<number | null>((done) => child.on('close', done))
+  return { child, heard, ask, say, begin, echo, closed }
+}
+
+it('gives two clients one server, and goes on after the board was killed', async () => {
+  const at = scene()
+  const [one, two] = [client(at), client(at)]
+  expect(await one.begin()).toMatchObject({ result: { serverInfo: expect.anything() } })
+  await two.begin()
+  expect(await one.echo(1)).toMatchObject({ result: { content: [{ text: '{"n":1}' }] } })
+  expect(await two.echo(2)).toMatchObject({ result: { content: [{ text: '{"n":2}' }] } })
+  expect(at.pids()).toHaveLength(1)
+  const { pid, clients } = (await at.run('status', '--json')).json
+  expect(clients).toBe(2)
+  const before = one.heard.length
+  process.kill(pid, 'SIGKILL')
+  for (const end = Date.now() + 30_000; Date.now() < end && one.heard.length < before + 3; )
+    await new Promise((done) => setTimeout(done, 20))
+  expect(one.heard.slice(before).map(({ method }) => method)).toContain('notifications/tools/list_changed')
+  // The client does not begin again: its session is carried over.
+  expect(await one.echo(3)).toMatchObject({ result: { content: [{ text: '{"n":3}' }] } })
+  expect(one.heard.filter(({ id }) => id === 1)).toHaveLength(1)
+  expect((await at.run('status', '--json')).json.pid).not.toBe(pid)
+  one.child.stdin?.end()
+  expect(await one.closed).toBe(0)
+})
+
+it('tells a client that a call may have been carried out when the board was killed under it', async () => {
+  const at = scene()
+  const one = client(at)
+  await one.begin()
+  await one.echo(1)
+  const call = one.ask('tools/call', { name: 'mcp__raw__write', arguments: { ms: 60_000 } })
+  const { pid } = (await at.run('status', '--json')).json
+  process.kill(pid, 'SIGKILL')
+  expect(await call).toMatchObject({ error: { message: expect.stringContaining('unknown') } })
+})
+
+it('serves the client itself where no resident board may be used', async () => {
+  const at = scene()
+  const one = client(at, '--no-resident')
+  await one.begin()
+  expect(await one.echo(4)).toMatchObject({ result: { content: [{ text: '{"n":4}' }] } })
+  expect((await at.run('status', '--json')).json).toEqual({ running: false })
+  one.child.stdin?.end()
+  expect(await one.closed).toBe(0)
+})

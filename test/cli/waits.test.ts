@@ -1,0 +1,83 @@
+// A command that waits says for what, and a server that waits for approval is offered where the user can answer.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makePlace, type Place } from '../support/cli.ts'
+import { everything } from '../support/servers.ts'
+import { noTerminal, openTerminal, openTerminalWith } from '../support/terminal.ts'
+
+let place: Place
+beforeAll(() => {
+  place = makePlace()
+})
+afterAll(() => place.remove())
+
+const slow = {
+  command: 'sh',
+  args: ['-c', 'sleep 3; exec "$0" "$@"', everything.command, ...everything.args],
+}
+
+describe.skipIf(noTerminal())('at a terminal', () => {
+  it.each([
+    [['call', 'slow.get-sum', 'a=1', 'b=2'], 'The sum of 1 and 2 is 3.'],
+    [['tools', 'slow'], 'slow.get-sum'],
+    [['prompts', 'slow'], 'simple-prompt'],
+    [['doctor', 'slow'], 'ok'],
+  ])(
+    '%j says that the server is starting, and nothing of it stays',
+    async (words, end) => {
+      place.write('~/.plugboard/settings.json', { mcpServers: { slow } })
+      const terminal = await openTerminalWith(place, { columns: 80, rows: 60 }, words)
+      try {
+        await terminal.see(/slow … starting \d+\.\d s/)
+        await terminal.see(end, 30_000)
+        const shown = await terminal.see('exit 0')
+        expect(shown).not.toContain('starting')
+      } finally {
+        await terminal.close()
+      }
+    },
+    60_000,
+  )
+
+  it('Ctrl-C while a server starts is 130, without a word about an internal error', async () => {
+    place.write('~/.plugboard/settings.json', { mcpServers: { slow: { ...slow, args: ['-c', 'sleep 60'] } } })
+    for (const verb of ['doctor', 'get']) {
+      const terminal = await openTerminal(place, verb, 'slow')
+      try {
+        await terminal.see('slow … starting')
+        await terminal.press('C-c')
+        expect(await terminal.see('exit 130')).not.toContain('internal error')
+      } finally {
+        await terminal.close()
+      }
+    }
+  }, 90_000)
+
+  it('a call offers to approve a server of the project', async () => {
+    place.write('~/.plugboard/settings.json', {})
+    place.write('.mcp.json', { mcpServers: { everything } })
+    for (const [answer, end] of [
+      ['n', 'exit 6'],
+      ['y', 'The sum of 1 and 2 is 3.'],
+    ] as const) {
+      const terminal = await openTerminal(place, 'call', 'everything.get-sum', 'a=1', 'b=2')
+      try {
+        await terminal.see('Let it start? [y/N]')
+        await terminal.type(answer)
+        await terminal.press('Enter')
+        await terminal.see(end)
+      } finally {
+        await terminal.close()
+      }
+    }
+    const again = await place.run('call', 'everything.get-sum', 'a=1', 'b=2')
+    expect(again.code).toBe(0)
+  }, 90_000)
+})
+
+it('a script gets no line about a short wait', async () => {
+  place.write('.mcp.json', {})
+  place.write('~/.plugboard/settings.json', { mcpServers: { slow } })
+  const ran = await place.run('call', 'slow.get-sum', 'a=1', 'b=2')
+  expect([ran.code, ran.stdout]).toEqual([0, 'The sum of 1 and 2 is 3.\n'])
+  expect(ran.stderr).not.toContain('… starting')
+}, 60_000)
