@@ -25,8 +25,8 @@ export const AREAS = [
     goal: 0.95,
     sources: [
       'packages/core/src/config/trust.ts',
-      'packages/core/src/config/approvals.ts',
-      'packages/core/src/config/approval-store.ts',
+      'packages/core/src/config/approval-records.ts',
+      'packages/core/src/config/approval-writer.ts',
       'packages/core/src/config/policy.ts',
       'packages/core/src/config/project.ts',
       'packages/core/src/config/store.ts',

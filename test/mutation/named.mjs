@@ -4,13 +4,13 @@
 export const NAMED = [
   {
     what: 'an empty allowedTools list opens everything',
-    file: 'packages/core/src/permissions/channel.ts',
+    file: 'packages/core/src/permissions/entry-permissions.ts',
     before: 'permissions.allowedTools &&',
     after: 'permissions.allowedTools?.length &&',
   },
   {
     what: 'an empty allowedResources list opens everything',
-    file: 'packages/core/src/permissions/channel.ts',
+    file: 'packages/core/src/permissions/entry-permissions.ts',
     before: 'request.resource && allowedResources &&',
     after: 'request.resource && allowedResources?.length &&',
   },

@@ -2,7 +2,7 @@
 // are made visible; our own styling passes. A result in a pipe or a file stays unchanged, byte by byte.
 // It writes without building Node's streams, which take a good part of a short command's time.
 import { lazyModule } from '@plugboard/core/lazy'
-import { visible } from '@plugboard/core/text/visible'
+import { visible } from '@plugboard/core/text/escape-controls'
 import { withCodes } from './colors.ts'
 
 export type Fd = 1 | 2

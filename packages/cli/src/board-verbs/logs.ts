@@ -3,7 +3,7 @@
 import { followLog, type LogLine, readLog } from '@plugboard/core'
 import { findResolution, stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
-import { visible } from '@plugboard/core/text/visible'
+import { visible } from '@plugboard/core/text/escape-controls'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, jsonLine } from '../output.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import type { Board } from '@plugboard/core'
 import { lazyModule } from '@plugboard/core/lazy'
-import { visible } from '@plugboard/core/text/visible'
+import { visible } from '@plugboard/core/text/escape-controls'
 import { plainName } from '@plugboard/core/tools'
 import type { Candidate } from './completion.ts'
 

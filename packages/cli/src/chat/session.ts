@@ -23,7 +23,7 @@ import type { Host } from '@plugboard/core/host'
 import { lazyModule } from '@plugboard/core/lazy'
 import { PlanMode, type PlanReview } from './plan-mode.ts'
 import type { SessionFile, StoredChat } from './session-store.ts'
-import type { Price } from './status.ts'
+import type { Price } from './status-line.ts'
 
 /** What a conversation works on. */
 export interface OpenedChat {

@@ -28,7 +28,7 @@ import type { Screen } from './screen.ts'
 import { ServerNotices } from './server-notices.ts'
 import { type OpenedChat, Session } from './session.ts'
 import { messagesOfRecording, type SessionFile, SessionStore, type StoredChat } from './session-store.ts'
-import type { Price } from './status.ts'
+import type { Price } from './status-line.ts'
 
 /** How long one question waits for servers that are starting. */
 const WAIT_MS = 5000
@@ -188,7 +188,7 @@ async function chosen(store: SessionStore, root: string): Promise<string> {
     throw new InvalidInput('--resume needs the ID of a conversation here.', {
       hint: 'At a terminal it shows a list; --continue takes the last one of this folder.',
     })
-  const { chooseChat } = await import('./commands.ts')
+  const { chooseChat } = await import('./slash-commands.ts')
   const id = await chooseChat(store, root)
   if (id === undefined) throw new InvalidInput('No conversation was chosen.')
   return id

@@ -1,6 +1,6 @@
 // layout.ts: text as rows of a terminal: how wide it is, and where it wraps. Text is made visible before it is measured, so
 // that a row takes as many columns as counted here, whatever the text contains.
-import { visible } from '@plugboard/core/text/visible'
+import { visible } from '@plugboard/core/text/escape-controls'
 import { withoutCodes } from '../colors.ts'
 
 /** Text of one style. */

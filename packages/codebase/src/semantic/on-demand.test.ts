@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { eventually } from '../fixtures/test-folders.ts'
 import type { ChunkSegment } from '../index/storage.ts'
+import { likelyFirst } from './embedding-priority.ts'
 import { EmbeddingQueue } from './embedding-queue.ts'
-import { likelyFirst } from './likely-order.ts'
 import { VectorsOnDemand } from './on-demand.ts'
 
 const wanted = (...names: string[]) => names.map((name, id) => ({ id, path: `${name[0]}.ts`, hash: name }))

@@ -2,7 +2,7 @@
 // repository that could name an endpoint could have its reader's code sent there.
 import { isAbsolute } from 'node:path'
 import { CodebaseError } from '../errors.ts'
-import type { EmbeddingChoice } from './choice.ts'
+import type { EmbeddingChoice } from './model-choice.ts'
 
 export interface EmbeddingFlags {
   /** A model's folder, `none`, or `built-in`. */

@@ -8,7 +8,7 @@ import { SERVICE, VERSION } from '../version.ts'
 import { Access, type AccessOptions, REFUSED } from './authentication.ts'
 import { RPC, type RpcError, rpcError } from './handshake-gate.ts'
 import { HttpGuard, type HttpGuardOptions } from './http-guard.ts'
-import { PlainEndpoint } from './plain.ts'
+import { PlainEndpoint } from './plain-json-rpc.ts'
 
 /**
  * The user who started the server may call from this machine without a token where the system tells who calls (Linux, over

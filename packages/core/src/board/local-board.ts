@@ -25,10 +25,10 @@ import {
   type ToolResult,
 } from '../tools/index.ts'
 import { disabledError, findTool } from './find-tool.ts'
-import { namedServer } from './given-servers.ts'
 import { assembleBoard, type BoardInternals } from './internals.ts'
 import { BoardLink } from './link.ts'
 import type { BoardParts } from './options.ts'
+import { namedServer } from './programmatic-servers.ts'
 import type {
   BoardPrompt,
   BoardResource,

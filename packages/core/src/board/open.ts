@@ -9,11 +9,11 @@ import { urlOf } from '../config/transport-traits.ts'
 import type { WatchedConfiguration } from '../config/watch.ts'
 import { type Host, systemHost } from '../host.ts'
 import { givenRules, joinedRules } from './given-rules.ts'
-import { givenServers } from './given-servers.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
 import type { BoardLink } from './link.ts'
 import { LocalBoard } from './local-board.ts'
 import type { BoardOptions } from './options.ts'
+import { givenServers } from './programmatic-servers.ts'
 import { boardSettings } from './settings.ts'
 
 /**

@@ -13,7 +13,7 @@ import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hook, SamplingOptions } from '../interaction/index.ts'
 import type { Caller, PermissionAnswer, PermissionQuestion } from '../permissions/index.ts'
-import type { GivenServers } from './given-servers.ts'
+import type { GivenServers } from './programmatic-servers.ts'
 
 /** A server in this process: it gets one end of a linked pair, a new one for every connect. */
 export type InProcessServer = (end: Transport) => unknown

@@ -2,7 +2,7 @@
 // another product's file.
 import { InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
-import { forgetApprovals, recordApprovals, recordFolder } from './approval-store.ts'
+import { forgetApprovals, recordApprovals, recordFolder } from './approval-writer.ts'
 import { type Definition, defineServer } from './document.ts'
 import { hashOf } from './fingerprints.ts'
 import type { Configuration } from './load.ts'
@@ -18,7 +18,7 @@ import {
 import { isWritable, type Place, type Source, type WritableScope, writableSource } from './sources.ts'
 import { editSource, serverPath } from './store.ts'
 
-export { forgetFolder, listFolders } from './approval-store.ts'
+export { forgetFolder, listFolders } from './approval-writer.ts'
 export { filesOf } from './pins.ts'
 
 export interface Added {

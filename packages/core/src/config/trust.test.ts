@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { InvalidInput } from '../errors.ts'
 import { bundleScript, start } from '../files/fixtures/processes.ts'
+import { readRecords } from './approval-records.ts'
 import {
   forgetApprovals,
   forgetFolder,
   listFolders,
   recordApprovals,
   recordFolder,
-} from './approval-store.ts'
-import { readRecords } from './approvals.ts'
+} from './approval-writer.ts'
 import { type TrustQuestion, trust } from './trust.ts'
 
 const approval = { hash: 'h', source: '/p/.mcp.json', approvedAt: '2026-01-02T03:04:05.000Z' }
@@ -134,7 +134,7 @@ describe('the store', () => {
 
   it('loses nothing when two processes approve at once', async () => {
     const script = await bundleScript(
-      `import { recordApprovals } from './approval-store.ts'
+      `import { recordApprovals } from './approval-writer.ts'
        const [home = '', prefix = ''] = process.argv.slice(2)
        const place = { root: '/p', home, platform: 'linux', env: { PLUGBOARD_HOME: home } } as const
        for (let n = 0; n < 15; n++)

@@ -1,5 +1,5 @@
 // trust.ts: may something inside a project start or count? Only if the user's home holds a record of exactly this
-// text for exactly this folder. Pure; approvals.ts reads the records, approval-store.ts writes them.
+// text for exactly this folder. Pure; approval-records.ts reads the records, approval-writer.ts writes them.
 import type { Authorship } from './sources.ts'
 
 /**

@@ -4,8 +4,8 @@ import { Cancelled, InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { isObject } from '../json.ts'
 import { INTERACTION_LIMITS } from '../limits.ts'
+import { nameText } from '../text/escape-controls.ts'
 import { type LayoutOptions, type QuestionText, questionText } from '../text/question-text.ts'
-import { nameText } from '../text/visible.ts'
 
 export interface SamplingRequest {
   readonly server: string

@@ -1,7 +1,7 @@
 // decide.ts: one decision from the channel, the rules, the user's grants and the caller. Pure.
 import type { ChannelPermissions } from '../config/entry.ts'
-import { type ChannelFacts, channelVerdict, readVerdict } from './channel.ts'
 import type { Decision, ToolRequest } from './decision-types.ts'
+import { type ChannelFacts, channelVerdict, readVerdict } from './entry-permissions.ts'
 import { type Rule, ruleVerdict, type ServerFacts } from './rules.ts'
 
 /** Everything that concerns one server. */

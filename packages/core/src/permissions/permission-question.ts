@@ -1,11 +1,12 @@
 // permission-question.ts: a permission prompt as the user reads it. Every surface uses it: the chat, `serve --ask=elicit`.
+
+import { exactLine, nameText, quoted } from '../text/escape-controls.ts'
 import {
   type LayoutOptions,
   type QuestionParts,
   type QuestionText,
   questionText,
 } from '../text/question-text.ts'
-import { exactLine, nameText, quoted } from '../text/visible.ts'
 import type { ToolRequest } from './decision-types.ts'
 import type { PermissionQuestion } from './gate.ts'
 

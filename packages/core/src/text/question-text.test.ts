@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { samplingQuestion } from '../interaction/index.ts'
 import { permissionQuestion } from '../permissions/index.ts'
+import { exactLine, nameText, quoted, visible } from './escape-controls.ts'
 import { plainQuestion, questionText, valueLines } from './question-text.ts'
-import { exactLine, nameText, quoted, visible } from './visible.ts'
 
 /** Every class of characters that a terminal executes or a reader overlooks. */
 const HOSTILE =

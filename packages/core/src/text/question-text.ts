@@ -1,7 +1,7 @@
 // question-text.ts: a prompt for the user as lines: what would be done, why it needs permission, and every value in
 // full. Pure, so that a terminal, a client's form and a page show the same. The surface adds styling and keys.
 import { isObject } from '../json.ts'
-import { exactLine, nameText, quoted } from './visible.ts'
+import { exactLine, nameText, quoted } from './escape-controls.ts'
 
 /** The kind of a line, for surfaces that style it. */
 export type LineRole = 'head' | 'destructive' | 'writes' | 'read-only' | 'note' | 'value' | 'fold' | 'change'

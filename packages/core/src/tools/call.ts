@@ -5,7 +5,7 @@ import { Cancelled, InvalidInput, PlugboardError, ToolError } from '../errors.ts
 import type { Host } from '../host.ts'
 import type { Hooks } from '../interaction/index.ts'
 import type { AuditEvent, AuditLog, GateDecision } from '../permissions/index.ts'
-import { argumentErrors } from './argument-errors.ts'
+import { argumentErrors } from './argument-limits.ts'
 import { hooksAfter, hooksAfterFailure, hooksBefore } from './call-hooks.ts'
 import { type PermitPorts, permit, Refused } from './permit.ts'
 import { plainResult, presentResult, type ToolResult } from './result.ts'

@@ -19,7 +19,6 @@ export {
 } from './definition.ts'
 export { errorResult, textErrorResult } from './error-result.ts'
 export * from './formats/index.ts'
-export { type InjectionSign, injectionSigns } from './injection-signs.ts'
 export { decodeBase64, identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
 export { parsedArguments } from './parsed-arguments.ts'
@@ -64,6 +63,7 @@ export {
   type Tool,
   type ToolActions,
 } from './tool.ts'
+export { type InjectionSign, injectionSigns } from './tool-poisoning.ts'
 export { type FoundTools, TOOL_SEARCH_NAME, type ToolSearch, toolSearch } from './tool-search.ts'
 export {
   accept,

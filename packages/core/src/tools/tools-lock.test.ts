@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ToolDefinition } from './definition.ts'
-import { injectionSigns } from './injection-signs.ts'
+import { injectionSigns } from './tool-poisoning.ts'
 import { accept, readLock, toolChanges, toolHash, updateLock } from './tools-lock.ts'
 
 let folder: string

@@ -1,7 +1,7 @@
 // event-stream.ts: parses server-sent events from bytes, within a size limit. It knows the stream format, not the
 // events' meaning.
 import { LineSplitter } from '../text/line-splitter.ts'
-import type { Excerpt } from './too-large.ts'
+import type { Excerpt } from './oversized-response.ts'
 
 export interface StreamEvent {
   readonly event?: string

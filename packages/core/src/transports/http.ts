@@ -5,7 +5,6 @@ import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcont
 import type { HttpEntry, ProxyEntry } from '../config/entry.ts'
 import { AnswerTooLarge, Cancelled, IoError } from '../errors.ts'
 import { HTTP_LIMITS } from '../limits.ts'
-import { outsideCalls, withinCall } from './call-origin.ts'
 import { type CallSink, HttpCall } from './http-call.ts'
 import { type HttpClient, openHttpClient } from './http-client.ts'
 import { type HttpResponse, RequestAbort, statusError } from './http-exchange.ts'
@@ -13,6 +12,7 @@ import { isMessage } from './json-rpc-messages.ts'
 import { EVENT_STREAM, JSON_TYPE, postHeaders, sessionHeaders, streamHeaders } from './mcp-headers.ts'
 import type { TransportContext } from './open.ts'
 import { PushStream } from './push-stream.ts'
+import { outsideCalls, withinCall } from './request-context.ts'
 import { type HttpStatusError, UnreadableAnswer } from './transport-errors.ts'
 
 export async function openHttp(entry: HttpEntry | ProxyEntry, context: TransportContext): Promise<Transport> {

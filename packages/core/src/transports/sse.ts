@@ -10,7 +10,7 @@ import { type HttpResponse, RequestAbort, statusError } from './http-exchange.ts
 import { messagesIn, requestId } from './json-rpc-messages.ts'
 import { EVENT_STREAM, JSON_TYPE } from './mcp-headers.ts'
 import type { TransportContext } from './open.ts'
-import { type Excerpt, tooLargeAnswer } from './too-large.ts'
+import { type Excerpt, tooLargeAnswer } from './oversized-response.ts'
 import { errorCode, UnreadableAnswer } from './transport-errors.ts'
 
 type SseTarget = Pick<SseEntry, 'url' | 'headers' | 'headersHelper'>

@@ -11,7 +11,7 @@ import { EntryHeaders, type HeaderMap } from './entry-headers.ts'
 import { messagesIn } from './json-rpc-messages.ts'
 import { trustedCertificates } from './network.ts'
 import type { TransportContext } from './open.ts'
-import { tooLargeAnswer } from './too-large.ts'
+import { tooLargeAnswer } from './oversized-response.ts'
 import { HttpStatusError } from './transport-errors.ts'
 import { tunnelFor } from './tunnel.ts'
 

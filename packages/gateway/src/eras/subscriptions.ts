@@ -2,7 +2,7 @@
 // end, and how many an owner may have open.
 import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { Quota } from '../access/quota.ts'
+import { Quota } from '../access/concurrency-limits.ts'
 import type { Client } from '../client-request.ts'
 import { isAway } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'

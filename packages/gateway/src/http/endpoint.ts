@@ -9,8 +9,8 @@ import {
   type AccessOptions,
   type AuthorizedClient,
 } from '../access/access.ts'
+import { Quota } from '../access/concurrency-limits.ts'
 import { FairQueue } from '../access/fair-queue.ts'
-import { Quota } from '../access/quota.ts'
 import { type Handshake, readHandshake } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
 import { wireError } from '../errors.ts'

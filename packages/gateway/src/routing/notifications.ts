@@ -8,7 +8,7 @@ import type { Client } from '../client-request.ts'
 import { isObject, type Json, LOG_LEVELS } from '../json-rpc.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 import type { Shown } from '../views/views.ts'
-import { LogRates } from './log-rates.ts'
+import { LogRates } from './log-rate-limit.ts'
 import type { ServerRequestRouter } from './server-requests.ts'
 
 /** What a client of 2026-07-28 listens to; a legacy client hears every list change. */

@@ -5,7 +5,7 @@ import type { LocalBoard } from '@plugboard/core'
 import { type BoundTool, type HeaderScan, NameRegistry, scanHeaders } from '@plugboard/core/tools'
 import type { Exposure } from '../access/exposure.ts'
 import { isObject, type Json } from '../json-rpc.ts'
-import { listedPrompt, listedResource, listedTool } from './listing.ts'
+import { listedPrompt, listedResource, listedTool } from './definition-repair.ts'
 import { type ClaimKind, KINDS, NameClaims, type NameStore } from './name-claims.ts'
 import { fitsTemplate, fromPublic, type ResourceUri, STATUS_URI, toPublic } from './resource-uris.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AnswerTooLarge } from '../errors.ts'
-import { tooLargeAnswer } from './too-large.ts'
+import { tooLargeAnswer } from './oversized-response.ts'
 
 const MAX = 64 * 1024 * 1024
 const idOf = (start: string, end = '') => tooLargeAnswer({ start, end }, 's', MAX)

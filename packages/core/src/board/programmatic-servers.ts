@@ -1,4 +1,4 @@
-// given-servers.ts: the servers that a program passes to a board. Missing fields get their defaults, as for an entry
+// programmatic-servers.ts: the servers that a program passes to a board. Missing fields get their defaults, as for an entry
 // in a file; a fault is an error that names its path, before anything starts.
 import type { ServerEntry, ServerInput } from '../config/entry.ts'
 import { signatureOf } from '../config/fingerprints.ts'

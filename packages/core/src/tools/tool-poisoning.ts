@@ -1,4 +1,4 @@
-// injection-signs.ts: signs that a tool's text tries to instruct the model without the user's knowledge. They are
+// tool-poisoning.ts: signs that a tool's text tries to instruct the model without the user's knowledge. They are
 // warnings for the user, found in the original text: text/sanitize.ts has already cleaned what the model sees.
 
 import { isObject } from '../json.ts'

@@ -3,7 +3,7 @@ import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { expect, it } from 'vitest'
 import { makeGateway, serve, upstream } from '../fixtures/kit.ts'
 import { UNRESTRICTED } from './access.ts'
-import { Quota } from './quota.ts'
+import { Quota } from './concurrency-limits.ts'
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',

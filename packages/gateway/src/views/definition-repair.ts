@@ -1,4 +1,4 @@
-// listing.ts: definitions as clients accept them. The clients of the official SDK reject a whole list for one malformed
+// definition-repair.ts: definitions as clients accept them. The clients of the official SDK reject a whole list for one malformed
 // definition, so what a server got wrong is corrected or left out here.
 import { isObject, type Json } from '../json-rpc.ts'
 

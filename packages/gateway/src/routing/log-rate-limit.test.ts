@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { bare, connect, firstText, makeGateway, serve, stdio } from '../fixtures/kit.ts'
-import { LogRates } from './log-rates.ts'
+import { LogRates } from './log-rate-limit.ts'
 
 it('passes on so many messages of a server in a second, and says how many it left out', () => {
   let now = 0

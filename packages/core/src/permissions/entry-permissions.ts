@@ -1,4 +1,4 @@
-// channel.ts: what one server's own entry allows (`permissions` of the entry). It is checked before the rules.
+// entry-permissions.ts: what one server's own entry allows (`permissions` of the entry). It is checked before the rules.
 import type { ChannelPermissions } from '../config/entry.ts'
 import { coversTool } from '../config/rule-matcher.ts'
 import { parseRule, type RuleUse } from '../config/rule-syntax.ts'

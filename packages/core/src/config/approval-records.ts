@@ -1,5 +1,5 @@
-// approvals.ts: reads the file that records what the user wrote or approved. It is in the user's own folder, where
-// nothing inside a project can write. approval-store.ts writes it.
+// approval-records.ts: reads the file that records what the user wrote or approved. It is in the user's own folder, where
+// nothing inside a project can write. approval-writer.ts writes it.
 import { join } from 'node:path'
 import { InvalidInput } from '../errors.ts'
 import { readTextFile } from '../files/read.ts'

@@ -1,9 +1,9 @@
-// approval-store.ts: adds records to the approvals file and clears them, under a lock.
+// approval-writer.ts: adds records to the approvals file and clears them, under a lock.
 import { IoError } from '../errors.ts'
 import { withFileLock } from '../files/lock.ts'
 import { writeFileAtomic } from '../files/write.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { type ApprovalBook, approvalsFile, type FolderRecord, readApprovalBook } from './approvals.ts'
+import { type ApprovalBook, approvalsFile, type FolderRecord, readApprovalBook } from './approval-records.ts'
 import { realPath } from './project.ts'
 import type { Place } from './sources.ts'
 import type { RecordKind, SettingsRecord } from './trust.ts'

@@ -3,7 +3,7 @@ import { McpServer } from '@modelcontextprotocol/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually, type Scratch, scratch } from '../fixtures/test-folders.ts'
 import { type CodebaseServer, createCodebaseServer, type HttpHandle } from '../index.ts'
-import { PlainEndpoint } from './plain.ts'
+import { PlainEndpoint } from './plain-json-rpc.ts'
 
 const ask = (id: number | string, method: string, params: object = {}) => ({
   jsonrpc: '2.0',

@@ -1,4 +1,4 @@
-// argument-errors.ts: what may be sent to a server at all, before its own schema is checked: a plain object of
+// argument-limits.ts: what may be sent to a server at all, before its own schema is checked: a plain object of
 // bounded size.
 import { TOOL_LIMITS } from '../limits.ts'
 

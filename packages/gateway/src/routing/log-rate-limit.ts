@@ -1,4 +1,4 @@
-// log-rates.ts: how many log messages of one server are passed on to clients in a second. The rest is counted.
+// log-rate-limit.ts: how many log messages of one server are passed on to clients in a second. The rest is counted.
 
 interface Window {
   /** When it began, in milliseconds. */

@@ -1,4 +1,4 @@
-// commands.ts: what a line that begins with a slash does in the chat.
+// slash-commands.ts: what a line that begins with a slash does in the chat.
 import { join, resolve } from 'node:path'
 import { type Message, type Model, messageTokens } from '@plugboard/agent'
 import { readLog } from '@plugboard/core'
@@ -14,7 +14,7 @@ import { fit } from '../terminal/layout.ts'
 import { asMarkdown } from './export.ts'
 import type { OpenedChat, Session } from './session.ts'
 import { SessionStore } from './session-store.ts'
-import { costText, percentOf, short } from './status.ts'
+import { costText, percentOf, short } from './status-line.ts'
 import type { Transcript } from './transcript.ts'
 
 export interface CommandContext extends OpenedChat {

@@ -1,4 +1,4 @@
-// too-large.ts: a response that is too long to read still names its request, near its beginning or its end. This file
+// oversized-response.ts: a response that is too long to read still names its request, near its beginning or its end. This file
 // finds the id, so that one call fails instead of the connection.
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { AnswerTooLarge } from '../errors.ts'

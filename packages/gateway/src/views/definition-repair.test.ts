@@ -3,7 +3,7 @@ import * as v2 from '@modelcontextprotocol/core'
 import * as v1 from '@modelcontextprotocol/sdk/types.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { listedPrompt, listedResource, listedTool } from './listing.ts'
+import { listedPrompt, listedResource, listedTool } from './definition-repair.ts'
 
 type Schema = { safeParse(value: unknown): { readonly error?: unknown } }
 const schemas = [v1 as unknown as Record<string, Schema>, v2 as unknown as Record<string, Schema>]

@@ -1,4 +1,4 @@
-// visible.ts: makes untrusted text visible: what a terminal would execute, and what no reader would see, becomes an
+// escape-controls.ts: makes untrusted text visible: what a terminal would execute, and what no reader would see, becomes an
 // escape such as `\u202e`. It removes nothing. question-text.ts does cutting and layout.
 
 /** C0, C1, format and bidi characters, separators, lone surrogates, and everything without a glyph. */

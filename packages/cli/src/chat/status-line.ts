@@ -1,4 +1,4 @@
-// status.ts: how full the model's window is, what was used and what it cost, in one line.
+// status-line.ts: how full the model's window is, what was used and what it cost, in one line.
 import type { Model, Usage } from '@plugboard/agent'
 import type { Session } from './session.ts'
 
