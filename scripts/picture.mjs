@@ -111,10 +111,8 @@ function chatScript({ user, results, tools }) {
   return { text: 'I will change the function.', calls: [{ name: 'mcp__files__write_file', arguments: EDIT }] }
 }
 
-/** A conversation that edits a file, is killed, and goes on: the last screen, with its colours. */
-async function recordChat(folder) {
-  const { modelServer } = await import('../packages/agent/src/fixtures/model-server.mjs')
-  const model = await modelServer(chatScript)
+/** A home with one server and a project with one file. */
+function chatFolders(folder) {
   const home = join(folder, 'home')
   const project = join(home, 'shop')
   mkdirSync(join(home, '.plugboard'), { recursive: true })
@@ -131,9 +129,44 @@ async function recordChat(folder) {
   writeFileSync(join(home, '.plugboard/settings.json'), JSON.stringify(settings))
   const folders = { [realpathSync(project)]: { trusted: false, at: '2026-01-02T00:00:00.000Z' } }
   writeFileSync(join(home, '.plugboard/approvals.json'), JSON.stringify({ version: 1, folders }))
+  return { home, project }
+}
+
+/** A shell in tmux: what it shows, a wait for it, and typing. */
+function openShell(cwd, env) {
   const socket = `plugboard-picture-${process.pid}`
   const tmux = (...words) => execFileSync('tmux', ['-L', socket, ...words], { encoding: 'utf8' })
-  const env = {
+  const vars = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+  const size = ['-x', String(CHAT_WIDTH), '-y', String(CHAT_ROWS)]
+  const start = ['-f', '/dev/null', '-u', 'new-session', '-d', ...size, '-c', cwd, '-s', 'main']
+  tmux(...start, 'env', '-i', ...vars, 'bash', '--norc')
+  const screen = () => tmux('capture-pane', '-e', '-p', '-S', '-100', '-t', 'main')
+  const press = (text) => tmux('send-keys', '-t', 'main', '-l', text)
+  return {
+    press,
+    close: () => tmux('kill-server'),
+    pane: () => tmux('list-panes', '-t', 'main', '-F', '#{pane_pid}').trim(),
+    type: (text) => {
+      press(text)
+      tmux('send-keys', '-t', 'main', 'Enter')
+    },
+    see: async (what) => {
+      for (const end = Date.now() + RUN_MS; ; ) {
+        const shown = screen()
+        if (what.test(shown.replaceAll(new RegExp(STYLE, 'g'), ''))) return shown
+        if (Date.now() > end) throw new Error(`waited in vain for ${what}; the screen shows:\n${shown}`)
+        await new Promise((done) => setTimeout(done, 100))
+      }
+    },
+  }
+}
+
+/** A conversation that edits a file, is killed, and goes on: the last screen, with its colours. */
+async function recordChat(folder) {
+  const { modelServer } = await import('../packages/agent/src/fixtures/model-server.mjs')
+  const model = await modelServer(chatScript)
+  const { home, project } = chatFolders(folder)
+  const { see, type, press, pane, close } = openShell(project, {
     PATH: [join(folder, 'bin'), process.env.PATH].join(':'),
     HOME: home,
     LANG: 'C.UTF-8',
@@ -142,50 +175,18 @@ async function recordChat(folder) {
     PLUGBOARD_MANAGED_DIR: join(folder, 'managed'),
     ANTHROPIC_API_KEY: 'k',
     ANTHROPIC_BASE_URL: model.url,
-  }
-  const vars = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  const size = ['-x', String(CHAT_WIDTH), '-y', String(CHAT_ROWS)]
-  const screen = () => tmux('capture-pane', '-e', '-p', '-S', '-100', '-t', 'main')
-  const see = async (what) => {
-    for (const end = Date.now() + RUN_MS; ; ) {
-      const shown = screen()
-      if (what.test(shown.replaceAll(new RegExp(STYLE, 'g'), ''))) return shown
-      if (Date.now() > end) throw new Error(`waited in vain for ${what}; the screen shows:\n${shown}`)
-      await new Promise((done) => setTimeout(done, 100))
-    }
-  }
-  const type = (text) => {
-    tmux('send-keys', '-t', 'main', '-l', text)
-    tmux('send-keys', '-t', 'main', 'Enter')
-  }
+  })
   try {
-    tmux(
-      '-f',
-      '/dev/null',
-      '-u',
-      'new-session',
-      '-d',
-      ...size,
-      '-c',
-      project,
-      '-s',
-      'main',
-      'env',
-      '-i',
-      ...vars,
-      'bash',
-      '--norc',
-    )
     await see(/^\$ *$/m)
     type('plugboard chat')
     await see(/% of 200k context/)
     type('greet should take a name')
     await see(/\(n\)o:/)
     await new Promise((done) => setTimeout(done, 700))
-    tmux('send-keys', '-t', 'main', '-l', 'y')
+    press('y')
     await see(/greet\.ts │[\s\S]*›/)
-    const pane = tmux('list-panes', '-t', 'main', '-F', '#{pane_pid}').trim()
-    const pid = readFileSync(`/proc/${pane}/task/${pane}/children`, 'utf8').trim()
+    const shell = pane()
+    const pid = readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8').trim()
     process.kill(Number(pid), 'SIGKILL')
     await see(/Killed/)
     type('plugboard chat --continue')
@@ -194,7 +195,7 @@ async function recordChat(folder) {
     const shown = await see(/still open\.[\s\S]*\d out/)
     return shown.replaceAll(home, '~').trimEnd().split('\n')
   } finally {
-    tmux('kill-server')
+    close()
     await model.close()
   }
 }

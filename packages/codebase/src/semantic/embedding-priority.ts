@@ -1,4 +1,4 @@
-// semantic/likely-order.ts: which files get vectors first: source before other text, recently edited ones, then those a
+// semantic/embedding-priority.ts: which files get vectors first: source before other text, recently edited ones, then those a
 // search is likely to hit. Names decide nothing: files that are otherwise equal are spread over the tree.
 import { languageOf } from '../chunks/languages.ts'
 import { termKey } from './terms.ts'

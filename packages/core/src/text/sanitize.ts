@@ -1,5 +1,5 @@
 // sanitize.ts: makes untrusted text safe to show: to a model, in a terminal, in a log. It removes what is invisible
-// or too long; tools/injection-signs.ts reports what that was.
+// or too long; tools/tool-poisoning.ts reports what that was.
 import { TOOL_LIMITS } from '../limits.ts'
 
 /** Escape sequences of terminals: CSI, OSC (with its payload) and the two-character ones. */
