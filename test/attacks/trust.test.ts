@@ -50,11 +50,36 @@ describe('a clone in which the user’s own servers are started', () => {
     ['explain', 'fetch'],
     ['doctor'],
     ['completion', 'servers'],
+    ['tools', 'memory.read_graph'],
+    ['call', 'read_graph'],
+    ['generate', 'types'],
+    ['reconnect', 'memory'],
+    ['status'],
     ['resources'],
     ['prompts'],
   ])('runs nothing of the clone: %s %s', async (...words) => {
     await clone.run(...words)
     expect(clone.marks()).toEqual([])
+  })
+
+  it('runs nothing of the clone when the resident board starts in it', async () => {
+    const { place } = clone
+    const PATH = `.:${join(place.project, 'node_modules/.bin')}:${join(place.home, '../bin')}:${process.env['PATH']}`
+    const env = { PATH, PLUGBOARD_RESIDENT: '1' }
+    try {
+      await place.runWith(env, 'list')
+      expect((await place.runWith(env, 'status', '--json')).json).toMatchObject({ running: true })
+      await place.runWith(env, 'call', 'memory.read_graph')
+      await place.runWith(env, 'tools', '--json')
+    } finally {
+      await place.runWith(env, 'down')
+    }
+    expect(clone.marks()).toEqual([])
+    // A project cannot ask for one.
+    place.write('.plugboard/settings.json', { resident: true })
+    place.write('.plugboard/settings.local.json', { resident: true })
+    await place.run('list')
+    expect((await place.run('status', '--json')).json).toMatchObject({ running: false })
   })
 
   it('runs nothing of the clone when a model talks to it', async () => {
