@@ -4,6 +4,7 @@ import { type Message, type Model, type UserInterface, UserPrompts, userMessage 
 import { type Board, type BoardOptions, Cancelled, openBoard } from '@plugboard/core'
 import { type Configuration, stateFolder } from '@plugboard/core/config'
 import { isPlugboardError } from '@plugboard/core/errors'
+import { createColors } from '../colors.ts'
 import { printConfigEvents } from '../config-events.ts'
 import type { Invocation } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
@@ -143,7 +144,9 @@ class App {
     this.#session = this.#options.session(opened, this.userPrompts, (plan, signal) =>
       this.#reviewPlan(plan, signal),
     )
-    const stopPrinting = printConfigEvents(board, invocation.output, (line) => this.#print(line))
+    // Colours of their own would not survive the wrapping.
+    const events = { quiet: invocation.output.quiet, errorColor: createColors(false) }
+    const stopPrinting = printConfigEvents(board, events, (line) => this.#print(line, color.yellow))
     const notices = new ServerNotices(board, IN_CHAT)
     const tell = () => {
       const notice = notices.next()
@@ -324,7 +327,7 @@ class App {
       return
     }
     this.#print(`error: ${error.message}`, red)
-    if (error.hint) this.#print(`  ${error.hint}`, dim)
+    if (error.shellHint) this.#print(`  ${error.shellHint}`, dim)
   }
 
   #context(): CommandContext {
