@@ -35,7 +35,7 @@ const CORE_ASKS_FOR = [
   'zod',
 ]
 const CORE_MAY_HAVE = ['@napi-rs/keyring', 'sharp']
-const CORE_BYTES = 1_700_000
+const CORE_BYTES = 1_800_000
 
 let place: Place
 let packages: readonly Packed[]
