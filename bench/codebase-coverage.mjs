@@ -7,7 +7,7 @@ import { Root } from '../packages/codebase/dist/root.js'
 import { ChunkCollection } from '../packages/codebase/dist/semantic/collection.js'
 import { makeEmbedder } from '../packages/codebase/dist/semantic/embedders.js'
 import { MODEL } from '../packages/codebase/dist/semantic/model/weights.js'
-import { rankChunks } from '../packages/codebase/dist/semantic/ranking.js'
+import { rankChunks } from '../packages/codebase/dist/semantic/rank-chunks.js'
 import { Results } from '../packages/codebase/dist/semantic/results.js'
 
 export const SHARES = [0, 0.1, 0.45, 0.65, 0.85, 1]

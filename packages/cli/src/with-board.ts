@@ -141,7 +141,8 @@ export async function configurationToStart(invocation: Invocation): Promise<Conf
     'Trust this folder? You are asked once; `plugboard trust` changes the answer.',
   )
   await trustFolder(configuration, host, trusted)
-  return trusted ? invocation.configuration({ again: true }) : configuration
+  // Also after a no: the answer is part of the configuration now, and nothing asks again.
+  return invocation.configuration({ again: true })
 }
 
 /** Whether the user is about to be asked. */

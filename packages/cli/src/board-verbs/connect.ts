@@ -7,6 +7,7 @@ import { EXIT } from '../output.ts'
 import { residentUse } from '../resident/choice.ts'
 import { definedOnly, placeOf, VERSION } from '../resident/process.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
+import { isTerminal } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
@@ -16,6 +17,11 @@ export async function run(invocation: Invocation): Promise<number> {
       'This `plugboard connect` was started by a board, so the board would serve itself in an endless loop.',
       { hint: 'Switch it off in that board: `plugboard disable NAME`.' },
     )
+  // A client's pipe carries the protocol as it is; a terminal would obey what a server wrote into it.
+  if (isTerminal(1))
+    throw new InvalidInput('`plugboard connect` speaks MCP with the client that starts it, not with a user.', {
+      hint: 'Put it into a client: `plugboard adopt CLIENT`, or `claude mcp add board -- plugboard connect`.',
+    })
   const use = residentUse({
     env: host.env,
     platform: host.platform,

@@ -1,5 +1,6 @@
 // direct-call.ts: a request as its steps see it, and a call that is sent at once: it waits for nothing but its
 // answer. requests.ts decides which calls these are, and continues with those that one answer does not end.
+import { AsyncResource } from 'node:async_hooks'
 import type { Release } from '../async/serial-queue.ts'
 import type { ServerEntry } from '../config/entry.ts'
 import type { PlugboardError } from '../errors.ts'
@@ -77,6 +78,8 @@ export class DirectCall implements ResponseSink {
   readonly #goOn: (begun: Begun) => void
   readonly #call: number
   #facts: CallFacts | undefined
+  /** The answer arrives in the transport's context; what follows it belongs to the caller's (AsyncLocalStorage). */
+  readonly #caller = new AsyncResource('PLUGBOARD_CALL', { requireManualDestroy: true })
 
   constructor(
     on: RequestHost,
@@ -106,7 +109,7 @@ export class DirectCall implements ResponseSink {
   settle(result: Json): void {
     this.#on.good()
     if (!this.#session.isFinal(result)) {
-      this.#goOn({ session: this.#session, first: result })
+      this.#caller.runInAsyncScope(this.#goOn, undefined, { session: this.#session, first: result })
       return
     }
     this.release()
@@ -116,7 +119,10 @@ export class DirectCall implements ResponseSink {
   }
 
   fail(error: unknown): void {
-    this.#goOn({ session: this.#session, error: unwrapHttp(error) })
+    this.#caller.runInAsyncScope(this.#goOn, undefined, {
+      session: this.#session,
+      error: unwrapHttp(error),
+    })
   }
 
   progress(progress: Progress): void {
