@@ -19,9 +19,12 @@ export async function run(invocation: Invocation): Promise<number> {
     )
   // A client's pipe carries the protocol as it is; a terminal would obey what a server wrote into it.
   if (isTerminal(1))
-    throw new InvalidInput('`plugboard connect` speaks MCP with the client that starts it, not with a user.', {
-      hint: 'Put it into a client: `plugboard adopt CLIENT`, or `claude mcp add board -- plugboard connect`.',
-    })
+    throw new InvalidInput(
+      '`plugboard connect` speaks MCP with the client that starts it, not with a user.',
+      {
+        hint: 'Put it into a client: `plugboard adopt CLIENT`, or `claude mcp add board -- plugboard connect`.',
+      },
+    )
   const use = residentUse({
     env: host.env,
     platform: host.platform,
