@@ -352,7 +352,7 @@ async function noisyUser({ url }) {
   const [alone, beside] = [[], []]
   for (let round = 0; round < 3; round++) {
     alone.push(await measure(1500))
-    const noise = fork(here('./lib/noise.mjs'), [url, 'noisy', '256'], { stdio: 'ignore' })
+    const noise = fork(here('./lib/noisy-user.mjs'), [url, 'noisy', '256'], { stdio: 'ignore' })
     children.push(noise)
     await new Promise((done) => noise.once('message', done))
     beside.push(await measure(1500))

@@ -13,12 +13,12 @@ const MOST_INPUT = 10 * 1024 * 1024
 export async function run(invocation: Invocation): Promise<number> {
   const replayed = invocation.option('replay')
   if (replayed !== undefined) {
-    const { playBack } = await import('../chat/set-up.ts')
+    const { playBack } = await import('../chat/open-chat.ts')
     return await playBack(invocation, resolve(invocation.cwd, replayed))
   }
   const asked = await questionOf(invocation)
   if (asked.kind === 'answer') {
-    const { answer } = await import('../chat/set-up.ts')
+    const { answer } = await import('../chat/open-chat.ts')
     return await answer(invocation, asked.text)
   }
   if (!isTerminal(0) || !isTerminal(1))
@@ -35,7 +35,7 @@ async function talkAt(invocation: Invocation, question: string | undefined): Pro
   })
   screen.start()
   try {
-    const { talk } = await import('../chat/set-up.ts')
+    const { talk } = await import('../chat/open-chat.ts')
     return await talk(invocation, screen, question)
   } finally {
     screen.stop()

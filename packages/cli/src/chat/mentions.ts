@@ -1,5 +1,5 @@
 // mentions.ts: `@file`, `@server:uri` and `/mcp__server__prompt` in the user's text: resolved, and put into the
-// conversation. completions.ts offers them while typing.
+// conversation. completion-candidates.ts offers them while typing.
 import { isAbsolute, join, resolve } from 'node:path'
 import type { ContentBlock, Message } from '@plugboard/agent'
 import type { Board } from '@plugboard/core'

@@ -8,7 +8,7 @@ import { type Input, type Key, KeyDecoder } from '../terminal/key-decoder.ts'
 import { fit, shownText, width } from '../terminal/layout.ts'
 import { LineEditor } from '../terminal/line-editor.ts'
 import { type CursorPlace, LiveRegion } from '../terminal/live-region.ts'
-import { type Completer, Completion } from './completion.ts'
+import { type Completer, Completion } from './completion-menu.ts'
 
 /** What the conversation shows and does; until there is one, the screen keeps what is sent. */
 export interface ScreenHandlers {

@@ -7,7 +7,7 @@ import { barOf } from '../terminal/progress.ts'
 import { EditHistory, fileEditOf } from './file-edits.ts'
 import { Markdown } from './markdown.ts'
 import { endText, retryReason } from './print.ts'
-import { callRows, duration, foldedRows, openRows, type ResultView } from './tool-view.ts'
+import { callRows, duration, foldedRows, openRows, type ResultView } from './tool-call-view.ts'
 
 export interface TranscriptOptions {
   readonly color: Colors

@@ -4,7 +4,7 @@ import type { Host } from '@plugboard/core/host'
 import { lazyModule } from '@plugboard/core/lazy'
 import { type ResidentPlace, residentPlace } from '@plugboard/resident/client'
 import type { Invocation } from '../context.ts'
-import { type ResidentUse, residentUse } from './choice.ts'
+import { type ResidentUse, residentUse } from './use-resident.ts'
 
 /** The bundle names it; the sources run as version 0. */
 export const VERSION = process.env['PLUGBOARD_VERSION'] ?? '0.0.0'

@@ -1,4 +1,4 @@
-// choice.ts: whether a command uses the resident process. Pure: the environment, the flags and the settings decide.
+// use-resident.ts: whether a command uses the resident process. Pure: the environment, the flags and the settings decide.
 
 /** `if-running`: one that runs is used, none is started. */
 export type ResidentUse = 'never' | 'if-running' | 'start'

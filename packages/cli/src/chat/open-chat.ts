@@ -1,4 +1,4 @@
-// set-up.ts: what a conversation needs before it starts: the model, the earlier conversation, accepted instructions, rules.
+// open-chat.ts: what a conversation needs before it starts: the model, the earlier conversation, accepted instructions, rules.
 // The verb loads it after the prompt is shown.
 import { resolve } from 'node:path'
 import {

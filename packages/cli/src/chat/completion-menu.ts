@@ -1,4 +1,4 @@
-// completion.ts: what could be written here: commands, prompts, files and resources. Tab asks; an answer that arrives after
+// completion-menu.ts: what could be written here: commands, prompts, files and resources. Tab asks; an answer that arrives after
 // the text has changed is dropped, and a choice replaces the word it was made for, so nothing is written twice.
 import type { Colors } from '../colors.ts'
 import type { Key } from '../terminal/key-decoder.ts'

@@ -1,4 +1,4 @@
-// noise.mjs URL TOKEN COUNT: one user with many connections, each calling as fast as it is answered, until it is ended.
+// noisy-user.mjs URL TOKEN COUNT: one user with many connections, each calling as fast as it is answered, until it is ended.
 import { RawConnection } from './raw-http.mjs'
 
 const [, , url, token, count] = process.argv

@@ -1,4 +1,4 @@
-// tool-view.ts: one tool in full for a user: what it does, what it takes and returns, down to nested shapes, and a call to
+// tool-reference.ts: one tool in full for a user: what it does, what it takes and returns, down to nested shapes, and a call to
 // copy.
 import type { Tool } from '@plugboard/core'
 import { cleanText } from '@plugboard/core/tools'

@@ -1,4 +1,4 @@
-// tool-view.ts: a call as rows: its name and arguments, the difference it makes to a file, and its result: folded at first,
+// tool-call-view.ts: a call as rows: its name and arguments, the difference it makes to a file, and its result: folded at first,
 // and whole on demand. All text of servers and models is made visible by the layout.
 import type { ContentBlock } from '@plugboard/agent'
 import { valueLines } from '@plugboard/core/text/question-text'

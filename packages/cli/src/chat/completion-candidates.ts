@@ -1,11 +1,11 @@
-// completions.ts: what could follow in the user's text: commands and prompts after a slash, files, servers and resources
+// completion-candidates.ts: what could follow in the user's text: commands and prompts after a slash, files, servers and resources
 // after an at sign.
 import { join } from 'node:path'
 import type { Board } from '@plugboard/core'
 import { lazyModule } from '@plugboard/core/lazy'
 import { visible } from '@plugboard/core/text/escape-controls'
 import { plainName } from '@plugboard/core/tools'
-import type { Candidate } from './completion.ts'
+import type { Candidate } from './completion-menu.ts'
 
 const COMPLETE_MS = 3000
 const MOST = 100
