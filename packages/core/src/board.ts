@@ -32,7 +32,13 @@ import type {
   ToolResult,
 } from './tools/index.ts'
 
-export type { BoardBehaviour, BoardDefinition, BoardOptions, InProcessServer } from './board/options.ts'
+export type {
+  BoardBehaviour,
+  BoardDefinition,
+  BoardOptions,
+  InProcessServer,
+  ProtocolMessage,
+} from './board/options.ts'
 export type { ServerSnapshot } from './board/snapshot.ts'
 
 /** How a call for a model is made: as any other, and how its arguments are decoded. */
@@ -41,9 +47,20 @@ export interface ModelCallContext extends CallContext {
   readonly decode?: (args: unknown, schema: JsonSchema) => unknown
 }
 
+/** How long to wait, and how to stop waiting. */
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
+}
+
+export interface ReadyOptions extends WaitOptions {
+  /**
+   * `unlisted`: only servers whose lists are not known from the catalog, or were read too long ago to be relied on. Without a
+   * catalog that is every server.
+   */
+  readonly start?: 'all' | 'unlisted' | undefined
+  /** Only this server. */
+  readonly server?: string | undefined
 }
 
 /** All servers of one program. Two boards in one process share nothing. */
@@ -57,7 +74,7 @@ export interface Board extends AsyncDisposable {
    * Connects every enabled server and resolves when each is settled, connected or failed, or on timeout. It never
    * rejects because of a server.
    */
-  ready(options?: WaitOptions): Promise<void>
+  ready(options?: ReadyOptions): Promise<void>
 
   /**
    * Connects one server if needed and resolves with its state, connected or not. A server that failed is tried again

@@ -16,8 +16,10 @@ export const STAGES = [
   'call',
   'close',
 ] as const
+/** How far a connect or a call was when an error happened. */
 export type Stage = (typeof STAGES)[number]
 
+/** The codes of all errors; docs/troubleshooting.md explains each. */
 export type ErrorCode =
   | 'SERVER_NOT_FOUND'
   | 'TOOL_NOT_FOUND'
@@ -38,6 +40,7 @@ export type ErrorCode =
   | 'ANSWER_TOO_LARGE'
   | 'CANCELLED'
 
+/** What an error may carry besides its message. */
 export interface ErrorDetails {
   readonly server?: string | undefined
   readonly stage?: Stage | undefined
@@ -112,6 +115,7 @@ function forPrograms(hint: string): string {
   )
 }
 
+/** The base of all errors: a code to tell them apart, a message, and a hint. */
 export class PlugboardError extends Error {
   readonly [BRAND] = true
   readonly code: ErrorCode
@@ -143,6 +147,7 @@ export class PlugboardError extends Error {
   }
 }
 
+/** The board has no server of that name. */
 export class ServerNotFound extends PlugboardError {
   constructor(server: string, details: ErrorDetails = {}) {
     super('SERVER_NOT_FOUND', `There is no server named "${server}".`, {
@@ -234,6 +239,7 @@ export class IoError extends PlugboardError {
   }
 }
 
+/** The server wants a login: `plugboard login NAME`, or a token of the program. */
 export class AuthRequired extends PlugboardError {
   /** There is a valid login, but not for this request: the server's other tools still work. */
   readonly wider: boolean
@@ -259,12 +265,14 @@ export class PermissionDenied extends PlugboardError {
   }
 }
 
+/** It took longer than allowed. */
 export class Timeout extends PlugboardError {
   constructor(message: string, details: ErrorDetails = {}) {
     super('TIMEOUT', message, details)
   }
 }
 
+/** The server is switched off, waits for approval, or is blocked by a policy; the reason is in the message. */
 export class Disabled extends PlugboardError {
   constructor(server: string, reason: string, details: ErrorDetails = {}) {
     super('DISABLED', `"${server}" is disabled: ${reason}.`, { ...details, server })

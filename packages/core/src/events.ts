@@ -12,6 +12,7 @@ export type StateSummary =
 
 export type ListKind = 'tools' | 'resources' | 'templates' | 'prompts' | 'skills'
 
+/** One line of the log of a server. */
 export interface LogLine {
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -19,6 +20,7 @@ export interface LogLine {
   readonly text: string
 }
 
+/** How far a call is. */
 export interface Progress {
   readonly progress: number
   readonly total?: number
@@ -48,6 +50,7 @@ export interface ConfigurationFault {
   readonly hint?: string
 }
 
+/** The events of a board by their type, for `board.on`. */
 export interface BoardEvents {
   readonly state: { readonly server: string; readonly state: StateSummary }
   /** The configuration was reloaded; a server that changed is both removed and added. */
@@ -77,7 +80,9 @@ export interface BoardEvents {
   }
 }
 
+/** The name of an event of a board. */
 export type EventType = keyof BoardEvents
+/** Any event of a board, with its type. */
 export type BoardEvent = { [T in EventType]: { readonly type: T } & BoardEvents[T] }[EventType]
 type Listener<T extends EventType> = (event: BoardEvents[T]) => void
 

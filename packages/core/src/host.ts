@@ -5,6 +5,7 @@ import { homedir, userInfo } from 'node:os'
 import { isAbsolute, parse } from 'node:path'
 import { lazyModule } from './lazy.ts'
 
+/** The outside world as one object: environment, clock, network, processes. Tests replace parts of it. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly platform: NodeJS.Platform

@@ -1,7 +1,7 @@
 // The public API of @plugboard/core, and nothing else.
 
-export { auditKeysOf, auditPath } from './board/calls.ts'
-export type { BoardLink } from './board/link.ts'
+export { auditKeysOf, auditPath } from './board/board-calls.ts'
+export type { BoardLink } from './board/board-link.ts'
 export { LocalBoard } from './board/local-board.ts'
 export { openBoard } from './board/open.ts'
 export type {
@@ -26,8 +26,10 @@ export type {
   BoardOptions,
   InProcessServer,
   ModelCallContext,
+  ProtocolMessage,
   WaitOptions,
 } from './board.ts'
+export type { BuiltinContext, BuiltinInstance, BuiltinServer } from './builtin/index.ts'
 export type { CommandInput, RemoteInput, ServerEntry, ServerInput, TransportType } from './config/entry.ts'
 export type {
   ConfiguredServer,
@@ -47,6 +49,7 @@ export { JsonRpcError } from './connection/request-errors.ts'
 export type { RequestOptions } from './connection/requests.ts'
 export { followLog, readLog } from './connection/server-log.ts'
 export type { RequestHandler, RequestHandlers, ServerRequestContext } from './connection/server-requests.ts'
+export { type TrafficDirection, type TrafficEntry, TrafficRecorder } from './connection/traffic.ts'
 export * from './errors.ts'
 export type { BoardEvent, BoardEvents, EventType, LogLine, Progress, StateSummary } from './events.ts'
 export { type Host, systemHost } from './host.ts'

@@ -126,28 +126,16 @@ export const LOG_LIMITS = {
 /** `plugboard doctor`: one look-up, handshake or request, and how much it reports about one server. */
 export const DOCTOR_LIMITS = { stepMs: 10 * SECOND, findings: 200 } as const
 
-/** The resident process and its clients. */
-export const RESIDENT_LIMITS = {
-  /** Without a client for this long, it leaves. */
-  idleMs: 10 * MINUTE,
-  /** How long a command waits for a process that starts. */
-  startMs: 10 * SECOND,
-  /** How long a running process may take to answer the first message. */
-  helloMs: 3 * SECOND,
-  /** How long running calls may go on after it was told to leave. */
-  drainMs: 5 * SECOND,
-  clients: 512,
-  openRequests: 128,
-  messageBytes: 256 * MIB,
-  /** A client that leaves this much unread is disconnected. */
-  unreadBytes: 256 * MIB,
-  /** Events and progress are dropped while this much is unread. */
-  unreadEventBytes: MIB,
-  logBytes: MIB,
-} as const
-
 /** Connections that several boards share. */
 export const POOL_LIMITS = { idleMs: 10 * MINUTE, lists: 1000 } as const
+
+/** What servers listed when they were last connected: one file each. `localMs` and `remoteMs`: shown without asking until then. */
+export const CATALOG_LIMITS = {
+  bytes: 8 * MIB,
+  files: 500,
+  stampedWords: 64,
+  ages: { keepMs: 30 * 24 * HOUR, localMs: 24 * HOUR, remoteMs: 5 * MINUTE, renewMs: 1 * MINUTE },
+} as const
 
 export const EVENT_LIMITS = { buffered: 10_000 } as const
 
@@ -190,7 +178,7 @@ export const WEBSOCKET_LIMITS = {
 } as const
 
 /** An editor's lock file is a few hundred bytes; a folder of them holds a handful. */
-export const IDE_LIMITS = { lockBytes: 64 * KIB, lockFiles: 200 } as const
+export const IDE_LIMITS = { lockBytes: 64 * KIB, lockFiles: 200, folders: 200 } as const
 
 export const LIST_LIMITS = {
   cached: 100,
@@ -329,9 +317,13 @@ export const AUDIT_LIMITS = {
   bufferBytes: 64 * KIB,
   /** Lines are gathered for this long, or until there are so many. */
   gatherMs: 200,
-  gathered: 4000,
-  /** Lines numbered without yielding to other work. */
-  framed: 500,
+  gathered: 8000,
+  /** The latest events, of which no lines are made yet; and characters of lines that are not bytes yet. */
+  latest: 64,
+  textChars: 16 * KIB,
+  /** What is hashed, and what is numbered anew, without yielding to other work. */
+  hashedBytes: 512 * KIB,
+  renumberedBytes: 64 * KIB,
   argumentChars: 200,
   lockWaitMs: 10 * SECOND,
   lockStaleMs: 10 * SECOND,
@@ -381,9 +373,9 @@ export const GATEWAY_LIMITS = {
   /** A call without output for this long gets a stream, kept alive at the same pace. */
   keepAliveMs: 10 * SECOND,
   /** A request to a client of 2026-07-28 is abandoned after this. */
-  parkedMs: 10 * MINUTE,
-  parked: 4000,
-  parkedPerOwner: 250,
+  clientQuestionMs: 10 * MINUTE,
+  clientQuestions: 4000,
+  clientQuestionsPerOwner: 250,
   /** How long a call continues whose client lost the stream and may come back for it. */
   resumeMs: 5 * SECOND,
   /** What a session keeps of its streams for a client that comes back. */

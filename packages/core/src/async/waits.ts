@@ -108,6 +108,36 @@ export function linked(outer: AbortSignal | undefined): {
   }
 }
 
+/**
+ * A way to cancel one request at a time. Its signal is made when it is first asked for: making one and listening to it costs
+ * as much as all the rest of a short call.
+ */
+export class Cancellation {
+  /** Called once, for the request that is on its way. */
+  onCancel: (() => void) | undefined
+  #cancelled = false
+  #controller: AbortController | undefined
+
+  get cancelled(): boolean {
+    return this.#cancelled
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#cancelled) this.#controller.abort()
+    }
+    return this.#controller.signal
+  }
+
+  cancel(): void {
+    if (this.#cancelled) return
+    this.#cancelled = true
+    this.#controller?.abort()
+    this.onCancel?.()
+  }
+}
+
 export interface DeadlineOptions {
   readonly host: Host
   readonly timeoutMs: number

@@ -22,7 +22,6 @@ export {
   type AuthResponse,
   authFor,
   type BoardAuth,
-  causedBy,
   type Exchange,
   type LoginHeaders,
   type RequestAuth,

@@ -2,7 +2,7 @@
 // a 401 or 403 when a newer or wider login helps. It knows no transport: the caller gives the exchange. Other files
 // obtain, renew and store logins.
 import type { ConfiguredServer } from '../config/types.ts'
-import { AuthRequired, PlugboardError } from '../errors.ts'
+import { AuthRequired } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { quoted } from './auth-refused.ts'
 import { type AuthChallenge, authChallenge } from './challenge.ts'
@@ -292,11 +292,4 @@ function asAuthResponse(response: Response): AuthResponse & { readonly response:
     header: (name) => response.headers.get(name) ?? undefined,
     discard: () => void response.body?.cancel().catch(() => undefined),
   }
-}
-
-/** Our own error inside a library's wrapper, e.g. the SDK's when it probes for the protocol era. */
-export function causedBy(error: unknown): PlugboardError | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
-    if (at instanceof PlugboardError) return at
-  return undefined
 }

@@ -17,6 +17,8 @@ export class AcceptedDefinitions implements AcceptedTools {
   readonly #onError: (error: unknown) => void
   /** Compared once: a definition that changes is another object. */
   readonly #same = new WeakSet<object>()
+  /** Definitions that no record knows, with the records that were read: nothing of them has changed either. */
+  readonly #unknown = new WeakMap<object, Promise<LockFile>>()
   #lock: Promise<LockFile> | undefined
   #waiting = new Map<string, Map<string, BoundTool>>()
   #writing: Promise<void> | undefined
@@ -27,7 +29,10 @@ export class AcceptedDefinitions implements AcceptedTools {
   }
 
   changes(tool: BoundTool): undefined | Promise<readonly string[] | undefined> {
-    return this.#same.has(tool.definition) ? undefined : this.#compare(tool)
+    const { definition } = tool
+    if (this.#same.has(definition)) return undefined
+    const read = this.#unknown.get(definition)
+    return read !== undefined && read === this.#lock ? undefined : this.#compare(tool)
   }
 
   /** Accepts the current definition; the file is written soon after. */
@@ -61,7 +66,8 @@ export class AcceptedDefinitions implements AcceptedTools {
   }
 
   async #compare(tool: BoundTool): Promise<readonly string[] | undefined> {
-    const changes = toolChanges(await this.#read(), tool.server, [tool.definition])
+    const read = this.#read()
+    const changes = toolChanges(await read, tool.server, [tool.definition])
     const changed = changes.find(
       ({ kind, tool: name }) => kind === 'changed' && name === tool.definition.name,
     )
@@ -69,6 +75,7 @@ export class AcceptedDefinitions implements AcceptedTools {
     // Known and the same; an unknown one is recorded when it is first allowed.
     if (!changes.some(({ kind }) => kind === 'added') && (await this.#knows(tool)))
       this.#same.add(tool.definition)
+    else if (this.#lock === read) this.#unknown.set(tool.definition, read)
     return undefined
   }
 

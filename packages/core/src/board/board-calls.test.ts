@@ -9,7 +9,7 @@ import { systemHost } from '../host.ts'
 import type { PermissionAnswer, PermissionQuestion } from '../permissions/index.ts'
 import { readAudit } from '../permissions/index.ts'
 import type { ToolResult } from '../tools/index.ts'
-import { auditPath } from './calls.ts'
+import { auditPath } from './board-calls.ts'
 import { boardSettings } from './settings.ts'
 
 const EVERYTHING = fileURLToPath(

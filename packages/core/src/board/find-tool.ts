@@ -4,7 +4,7 @@ import type { DisabledReason } from '../config/types.ts'
 import type { Connection } from '../connection/connection.ts'
 import { Cancelled, Disabled, NotFound } from '../errors.ts'
 import { nearest } from '../text/nearest.ts'
-import type { BoundTool, Resolution } from '../tools/index.ts'
+import type { BoundTool, ToolLookup } from '../tools/index.ts'
 import { candidateServers, type ToolRegistry } from './tool-registry.ts'
 
 /** Finds a tool by either spelling, connecting only the servers that the name can mean. */
@@ -15,25 +15,26 @@ export async function findTool(
 ): Promise<BoundTool> {
   const { pool } = on
   const known = pool.resolve(name)
-  if (known.kind === 'found') return known.tool
-  const servers = candidateServers(name, on.servers)
+  if (known.kind === 'found' && !known.tool.remembered) return known.tool
+  // Of a tool that an earlier process listed, the server is known, and has to list it again.
+  const servers = known.kind === 'found' ? [known.tool.server] : candidateServers(name, on.servers)
   const settled = Promise.all(servers.map((server) => on.connection(server).needed(signal)))
   const states = await settled.catch((cause: unknown) => {
     throw signal?.aborted ? new Cancelled(undefined, { stage: 'call', cause }) : cause
   })
   const found = pool.resolve(name)
-  if (found.kind === 'found') return found.tool
+  if (found.kind === 'found' && !found.tool.remembered) return found.tool
   for (const [at, state] of states.entries()) {
     if (state.kind === 'failed' || state.kind === 'needs-auth') throw state.error
     if (state.kind === 'disabled') throw disabledError(servers[at] ?? '', state.reason)
   }
   if (found.kind !== 'ambiguous' && servers.length === 0) throw toolWithoutServer(name, on.servers)
-  throw unknownTool(name, found, servers, pool)
+  throw unknownTool(name, found.kind === 'found' ? { kind: 'none' } : found, servers, pool)
 }
 
 function unknownTool(
   name: string,
-  found: Exclude<Resolution, { kind: 'found' }>,
+  found: Exclude<ToolLookup, { kind: 'found' }>,
   servers: readonly string[],
   pool: ToolRegistry,
 ): NotFound {

@@ -15,7 +15,7 @@ export function givenRules(given: GivenRules | undefined): readonly PermissionRu
         throw new InvalidInput(`rules.${action}[${at}]: ${JSON.stringify(rule)} ${read.problem}.`, {
           hint: read.hint,
         })
-      return { action, rule, file: '(given by the program)', scope: 'dynamic' as const }
+      return { action, rule, file: 'given by the program', scope: 'dynamic' as const }
     }),
   )
 }

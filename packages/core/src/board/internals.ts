@@ -8,7 +8,9 @@ import type { Connection } from '../connection/connection.ts'
 import { Events } from '../events.ts'
 import { type Host, systemHost } from '../host.ts'
 import { Hooks, Sampling } from '../interaction/index.ts'
-import { Calls } from './calls.ts'
+import type { BoundTool } from '../tools/index.ts'
+import { Calls } from './board-calls.ts'
+import { findTool } from './find-tool.ts'
 import type { BoardParts } from './options.ts'
 import type { RequestHandlerOptions } from './request-handlers.ts'
 import { ResourcesAndPrompts } from './resources-and-prompts.ts'
@@ -58,7 +60,7 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
   const cwd = options.cwd ?? process.cwd()
   const events = new Events()
   const state = initialState(options)
-  const warn = warner(host, events)
+  const warn = warner(events)
   const hooks = new Hooks(options.hooks ?? [], { host: hookHost(host, cwd), cwd, warn })
   const elicitation = { ask: options.elicit, hooks, warn }
   const sampling = options.sample && new Sampling({ host, ...options.sample })
@@ -74,6 +76,7 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
     hooks,
     elicitation: options.elicit || hooks.has('Elicitation') ? elicitation : undefined,
     server: (name) => servers.servers.get(name),
+    listed: (tool, signal) => listed(internals, tool, signal),
     connection,
   })
   const tools = new ToolRegistry({
@@ -112,6 +115,11 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
   return internals
 }
 
+/** A tool as its server lists it now. */
+function listed({ tools, servers, connection }: BoardInternals, { name }: BoundTool, signal?: AbortSignal) {
+  return findTool({ pool: tools, servers: servers.names, connection }, name, signal)
+}
+
 export function setRules({ state, calls }: BoardInternals, rules: readonly PermissionRule[]): void {
   state.rules = rules
   calls.setRules(
@@ -125,9 +133,10 @@ export function setRules({ state, calls }: BoardInternals, rules: readonly Permi
   )
 }
 
-function warner(host: Host, events: Events): BoardInternals['warn'] {
+/** A moment later: what is wrong at the start is told to those who listen once they have the board. */
+function warner(events: Events): BoardInternals['warn'] {
   return (text, server) => {
-    host.backgroundTimer(0, () => events.emit('warning', { text, ...(server !== undefined && { server }) }))
+    setImmediate(() => events.emit('warning', { text, ...(server !== undefined && { server }) }))
   }
 }
 

@@ -1,7 +1,7 @@
 // local-board.ts: a board whose servers are connected by this process. It is the face that programs see; what passes
 // requests on for others takes `link`. The parts behind both are put together in internals.ts.
 import { abortable, atMost } from '../async/waits.ts'
-import type { Board, ModelCallContext, WaitOptions } from '../board.ts'
+import type { Board, ModelCallContext, ReadyOptions, WaitOptions } from '../board.ts'
 import type { ServerInput } from '../config/entry.ts'
 import type { ConfiguredServer, Diagnostic } from '../config/types.ts'
 import { JsonRpcError } from '../connection/request-errors.ts'
@@ -24,9 +24,9 @@ import {
   type ToolName,
   type ToolResult,
 } from '../tools/index.ts'
+import { BoardLink } from './board-link.ts'
 import { disabledError, findTool } from './find-tool.ts'
 import { assembleBoard, type BoardInternals } from './internals.ts'
-import { BoardLink } from './link.ts'
 import type { BoardParts } from './options.ts'
 import { namedServer } from './programmatic-servers.ts'
 import type {
@@ -46,6 +46,7 @@ import type { FoundTool, RegisteredTool } from './tool-registry.ts'
 
 type Signal = Pick<WaitOptions, 'signal'>
 
+/** A board in this process; `openBoard` returns one. */
 export class LocalBoard implements Board {
   /** For code that passes requests on or replaces the servers; programs do not need it. */
   readonly link: BoardLink
@@ -65,10 +66,12 @@ export class LocalBoard implements Board {
     return [...servers.connections.values()].map((connection) => servers.snapshot(connection))
   }
 
-  async ready(options: WaitOptions = {}): Promise<void> {
+  async ready({ start = 'all', server, ...options }: ReadyOptions = {}): Promise<void> {
     const { state, servers, host } = this.#parts
-    state.awake = true
-    const all = Promise.all([...servers.connections.values()].map((connection) => connection.settled()))
+    if (start === 'all' && server === undefined) state.awake = true
+    const names = start === 'all' ? [...servers.connections.keys()] : this.link.unlisted({ current: true })
+    const wanted = names.filter((name) => server === undefined || name === server)
+    const all = Promise.all(wanted.map((name) => this.#parts.connection(name).settled()))
     const work = options.timeoutMs === undefined ? all : atMost(host, options.timeoutMs, all)
     try {
       await abortable<unknown>(work, options.signal)

@@ -1,16 +1,18 @@
 // open.ts: from options to a board: reads the configuration, adds logins and built-ins, and watches the files on request.
-import { join } from 'node:path'
-import { type BuiltinContext, type Builtins, createBuiltins } from '../builtin/index.ts'
+import { type BuiltinContext, type Builtins, builtinContext, createBuiltins } from '../builtin/index.ts'
+import { type BuiltinChoices, OWN_BUILTIN_SOURCE } from '../config/builtin-switches.ts'
 import { hashOf } from '../config/fingerprints.ts'
 import type { Configuration } from '../config/load.ts'
-import { plugboardHome, stateFolder } from '../config/sources.ts'
+import { stateFolder } from '../config/sources.ts'
 import { hostForPrograms } from '../config/start-folder.ts'
 import { urlOf } from '../config/transport-traits.ts'
 import type { WatchedConfiguration } from '../config/watch.ts'
+import { InvalidInput } from '../errors.ts'
 import { type Host, systemHost } from '../host.ts'
+import type { BoardLink } from './board-link.ts'
+import { givenBuiltins } from './given-builtins.ts'
 import { givenRules, joinedRules } from './given-rules.ts'
 import { inProcessEntries, linkedTo } from './in-process.ts'
-import type { BoardLink } from './link.ts'
 import { LocalBoard } from './local-board.ts'
 import type { BoardOptions } from './options.ts'
 import { givenServers } from './programmatic-servers.ts'
@@ -25,17 +27,18 @@ import { boardSettings } from './settings.ts'
  * for (const tool of board.tools()) console.log(tool.name)
  */
 export async function openBoard(options: BoardOptions = {}): Promise<LocalBoard> {
-  if (options.servers || options.load) return boardOf(options)
-  const { configuration: given, config, ...behaviour } = options
-  const configuration = given ?? (await loadedFrom(options))
+  if (options.servers || options.load) return programBoard(options)
+  const { configuration: given, config, builtins: wanted, ...behaviour } = options
+  const { own, choices } = givenBuiltins(wanted)
+  const configuration = await configurationFor(options, choices)
   const { place, folder } = configuration
   const host = hostForPrograms(options.host ?? configuration.loadedWith.host, place, folder.trusted)
   const stateDir = options.stateDir ?? stateFolder(host)
-  const own = plugboardHome(place)
-  const context = { root: place.root, host, home: own, cacheDir: join(own, 'cache') }
-  const makeBuiltins = () => createBuiltins(context)
+  const context = builtinContext(place.root, host)
+  const makeBuiltins = () => createBuiltins(context, own)
   const { pool } = options
-  const builtins = pool ? pool.keep(builtinsKey(context), makeBuiltins) : makeBuiltins()
+  const isShared = pool !== undefined && Object.keys(own).length === 0
+  const builtins = isShared ? pool.keep(builtinsKey(context), makeBuiltins) : makeBuiltins()
   // Logins are loaded only where a server may need one.
   const remote =
     options.auth === undefined &&
@@ -57,11 +60,12 @@ export async function openBoard(options: BoardOptions = {}): Promise<LocalBoard>
     // Served only where the configuration lists them: it may leave them out, or forbid them.
     handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
     builtinAsks: (...call) => builtins.asks(...call),
+    builtinPreview: (...call) => builtins.preview(...call),
+    builtinAllows: (server) => builtins.allows(server),
     ...(pool && { poolIdentity: loginIdentity(configuration, host) }),
   })
   const { link } = board
-  if (!pool) link.beforeClose(() => builtins.close())
-  for (const text of warnings) link.warn(text)
+  if (!isShared) link.beforeClose(() => builtins.close())
   link.setConfigurationFaults(configuration.diagnostics)
   if (options.watch) {
     const files = await follow(link, configuration, options, builtins)
@@ -69,6 +73,8 @@ export async function openBoard(options: BoardOptions = {}): Promise<LocalBoard>
     link.beforeClose(() => files.stop())
     if (logins) link.beforeClose(await logins.watch((server) => link.reconnectSame(server)))
   }
+  // Last: the caller listens from now on.
+  for (const text of warnings) link.warn(text)
   return board
 }
 
@@ -86,11 +92,28 @@ function loginIdentity({ logins }: Configuration, { env }: Host): string {
   return hashOf([logins ?? {}, secrets])
 }
 
-async function loadedFrom({ host, cwd, config }: BoardOptions): Promise<Configuration> {
+/** A configuration that was read without the program's built-ins is read again with them: policy applies to them too. */
+async function configurationFor(options: BoardOptions, choices: BuiltinChoices): Promise<Configuration> {
+  const { configuration: given } = options
+  if (!given) return await loadedFrom(options, choices)
+  if (!choices.builtins && !choices.ownBuiltins) return given
+  const { loadConfiguration } = await import('../config/load.ts')
+  return await loadConfiguration({ ...given.loadedWith, ...choices })
+}
+
+async function loadedFrom(
+  { host, cwd, config }: BoardOptions,
+  choices: BuiltinChoices,
+): Promise<Configuration> {
   // Checked here, because a fault in a configuration is only a diagnostic, and the program's server would be missing.
   if (config?.servers) await givenServers(config.servers, 'config.servers')
   const { loadConfiguration } = await import('../config/load.ts')
-  return await loadConfiguration({ ...config, host: host ?? systemHost(), cwd: cwd ?? process.cwd() })
+  return await loadConfiguration({
+    ...config,
+    ...choices,
+    host: host ?? systemHost(),
+    cwd: cwd ?? process.cwd(),
+  })
 }
 
 /** Applies every new configuration until it is stopped. */
@@ -121,6 +144,36 @@ async function follow(
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** A board of the program's own servers. Of the built-ins it has those that the program registers. */
+async function programBoard(options: BoardOptions): Promise<LocalBoard> {
+  const { own, choices } = givenBuiltins(options.builtins)
+  const ours = Object.keys(choices.builtins ?? {})
+  if (ours.length > 0)
+    throw new InvalidInput(`\`builtins.${ours[0]}\` has no effect on a board of \`servers\`.`, {
+      hint: 'Open the board with `config: { servers }`, which adds them to those of the files.',
+    })
+  if (Object.keys(own).length === 0) return boardOf(options)
+  const host = options.host ?? systemHost()
+  const builtins = createBuiltins(builtinContext(options.cwd ?? process.cwd(), host), own)
+  const entries = Object.keys(own).map((name) => ({
+    name,
+    scope: 'dynamic' as const,
+    source: OWN_BUILTIN_SOURCE,
+    entry: { type: 'sdk' as const },
+    signature: `in-process:${name}`,
+  }))
+  const board = await boardOf({
+    ...options,
+    servers: [...(await givenServers(options.servers ?? [], 'servers')), ...builtins.fitting(entries)],
+    handOver: (name) => options.handOver?.(name) ?? linkedTo(builtins.servers, name),
+    builtinAsks: (...call) => builtins.asks(...call),
+    builtinPreview: (...call) => builtins.preview(...call),
+    builtinAllows: (server) => builtins.allows(server),
+  } as Omit<BoardOptions, 'config' | 'configuration'>)
+  board.link.beforeClose(() => builtins.close())
+  return board
 }
 
 async function boardOf(options: Omit<BoardOptions, 'config' | 'configuration'>): Promise<LocalBoard> {

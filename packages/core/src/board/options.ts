@@ -1,5 +1,6 @@
 // options.ts: the options for opening a board: where its servers come from, one way of three, and how it behaves.
 // Everything is optional; a missing handler is not served.
+import type { BuiltinServer } from '../builtin/index.ts'
 import type { ServerInput } from '../config/entry.ts'
 import type { Configuration, LoadOptions } from '../config/load.ts'
 import type { PermissionRule } from '../config/resolve.ts'
@@ -13,11 +14,22 @@ import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hook, SamplingOptions } from '../interaction/index.ts'
 import type { Caller, PermissionAnswer, PermissionQuestion } from '../permissions/index.ts'
+import type { CallPreview } from '../text/question-text.ts'
 import type { GivenServers } from './programmatic-servers.ts'
 
 /** A server in this process: it gets one end of a linked pair, a new one for every connect. */
 export type InProcessServer = (end: Transport) => unknown
 
+/** A message between the board and one of its servers. */
+export interface ProtocolMessage {
+  readonly server: string
+  /** Each connection of the board has its number. */
+  readonly connection: number
+  readonly from: 'client' | 'server'
+  readonly message: unknown
+}
+
+/** What `openBoard` takes: where the servers come from, and how the board behaves. */
 export type BoardOptions = BoardBehaviour & (FromFiles | FromConfiguration | FromProgram)
 
 /** The servers of the files found from a folder. */
@@ -81,6 +93,21 @@ export interface BoardBehaviour {
   /** Follow the files and logins: servers that are added, changed or removed start, restart and stop. */
   readonly watch?: boolean
   readonly inProcess?: Readonly<Record<string, InProcessServer>>
+  /**
+   * Built-in servers by name: `true` or `false` switches one of ours, an object is a server of the program with a list of
+   * the tools that it allows. What an administrator's settings and the user's rules deny stays denied.
+   *
+   * @example
+   * await openBoard({ builtins: { codebase: false, db: { create: makeServer, allow: ['query'] } } })
+   */
+  readonly builtins?: Readonly<Record<string, boolean | BuiltinServer>>
+  /**
+   * Called for every message of the protocol, as it is sent to a server or arrives from one.
+   *
+   * @example
+   * await openBoard({ onMessage: ({ server, from, message }) => log.debug({ server, from, message }) })
+   */
+  readonly onMessage?: (message: ProtocolMessage) => void
   /** Transports of `sdk` entries, by name. */
   readonly handOver?: (name: string) => Promise<Transport> | Transport | undefined
   /**
@@ -92,6 +119,14 @@ export interface BoardBehaviour {
     tool: string,
     args: Readonly<Record<string, unknown>>,
   ) => Promise<string | undefined>
+  /** What a call of a built-in server would do, for the prompt; set by the built-ins. */
+  readonly builtinPreview?: (
+    server: string,
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+  ) => Promise<CallPreview | undefined>
+  /** The tools that a built-in server allows by its own list; set by the built-ins. */
+  readonly builtinAllows?: (server: ConfiguredServer) => readonly string[] | undefined
   readonly auth?: (server: ConfiguredServer) => ConnectionOptions['auth']
   /** The caller when a call does not say: `agent` (the user is prompted), `user` (typing it is consent) or `client`. */
   readonly caller?: Caller
@@ -134,7 +169,17 @@ export interface BoardBehaviour {
   readonly pool?: ConnectionPool
   /** Boards share a server only if this is equal; set from the logins of the settings, when the board reads files. */
   readonly poolIdentity?: string
-  /** The timeout of a connect; `MCP_TIMEOUT` otherwise. */
+  /**
+   * Keeps what servers list in the state folder, and knows it at once the next time: `tools()`, `toolsFor()` and the lists
+   * of a served board answer before any server has started. A call starts its server and uses what that lists now; a list
+   * that differs is a `list-changed` event.
+   *
+   * @example
+   * await using board = await openBoard({ catalog: true })
+   * board.tools() // those of the last time; `board.link.unlisted()` are the servers that were never connected
+   */
+  readonly catalog?: boolean
+  /** The timeout of a connect; otherwise `connectTimeout` of the entry, or `MCP_TIMEOUT`. */
   readonly timeoutMs?: number
 }
 

@@ -1,7 +1,7 @@
 // programmatic-servers.ts: the servers that a program passes to a board. Missing fields get their defaults, as for an entry
 // in a file; a fault is an error that names its path, before anything starts.
 import type { ServerEntry, ServerInput } from '../config/entry.ts'
-import { signatureOf } from '../config/fingerprints.ts'
+import { startSignature } from '../config/fingerprints.ts'
 import { nameFault } from '../config/names.ts'
 import { isEditorEntry, isRemoteEntry, kindOfType, startsCommand } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
@@ -40,7 +40,7 @@ export async function namedServer(name: string, given: unknown, path: string): P
     entry,
     scope: 'dynamic',
     source: '(given by the program)',
-    signature: signatureOf(entry),
+    signature: startSignature(entry),
     ...(entry.disabled && { disabled: { kind: 'config' as const, text: 'its entry says so' } }),
   }
 }
@@ -67,7 +67,7 @@ async function givenServer(given: Partial<ConfiguredServer>, path: string): Prom
     entry: whole,
     scope: given.scope ?? 'dynamic',
     source: given.source ?? '(given by the program)',
-    signature: given.signature ?? signatureOf(whole),
+    signature: given.signature ?? startSignature(whole),
   }
 }
 

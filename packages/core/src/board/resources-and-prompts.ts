@@ -1,12 +1,12 @@
 // resources-and-prompts.ts: resources, templates, prompts and completion, the same way for every server and both
-// eras. calls.ts checks permission; a server that may not be read has none of it.
+// eras. board-calls.ts checks permission; a server that may not be read has none of it.
 import type { Connection } from '../connection/connection.ts'
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition } from '../connection/lists.ts'
 import { JsonRpcError } from '../connection/request-errors.ts'
-import { isObject, RPC, type ServerCapabilities } from '../connection/server-info.ts'
+import { isObject, type Json, RPC, type ServerCapabilities } from '../connection/server-info.ts'
 import { InvalidInput, isPlugboardError, NotFound, type PlugboardError, ToolError } from '../errors.ts'
 import type { CallContext } from '../tools/index.ts'
-import type { OfferMethod } from './calls.ts'
+import type { OfferMethod } from './board-calls.ts'
 import { disabledError } from './find-tool.ts'
 
 export interface OfRequest {
@@ -15,28 +15,36 @@ export interface OfRequest {
   readonly signal?: AbortSignal | undefined
 }
 
+/** A resource of a server, as a board lists it. */
 export interface BoardResource {
   readonly server: string
   readonly resource: ResourceDefinition
 }
+/** A template of resources of a server, as a board lists it. */
 export interface BoardTemplate {
   readonly server: string
   readonly template: TemplateDefinition
 }
+/** A prompt of a server, as a board lists it. */
 export interface BoardPrompt {
   readonly server: string
   readonly prompt: PromptDefinition
 }
 
-export type ResourceContent =
-  | { readonly uri: string; readonly mimeType?: string; readonly text: string }
-  | { readonly uri: string; readonly mimeType?: string; readonly blob: string }
+/** The content of a resource: text, or bytes in base64. */
+export type ResourceContent = {
+  readonly uri: string
+  readonly mimeType?: string
+  readonly _meta?: Json
+} & ({ readonly text: string } | { readonly blob: string })
 
+/** One message of a prompt. */
 export interface PromptMessage {
   readonly role: 'user' | 'assistant'
   readonly content: unknown
 }
 
+/** The messages that a prompt made. */
 export interface PromptResult {
   readonly description?: string
   readonly messages: readonly PromptMessage[]
@@ -47,6 +55,7 @@ export type CompletionOf =
   | { readonly prompt: string; readonly argument: string; readonly value: string }
   | { readonly template: string; readonly argument: string; readonly value: string }
 
+/** Values that complete an argument. */
 export interface Completion {
   readonly values: readonly string[]
   readonly total?: number
@@ -257,10 +266,11 @@ function listed(names: readonly string[]): string {
 
 function contentOf(item: unknown, asked: string): ResourceContent[] {
   if (!isObject(item)) return []
-  const { uri, mimeType, text, blob } = item
+  const { uri, mimeType, text, blob, _meta } = item
   const base = {
     uri: typeof uri === 'string' ? uri : asked,
     ...(typeof mimeType === 'string' && { mimeType }),
+    ...(isObject(_meta) && { _meta }),
   }
   if (typeof text === 'string') return [{ ...base, text }]
   return typeof blob === 'string' ? [{ ...base, blob }] : []

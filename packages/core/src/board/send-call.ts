@@ -1,6 +1,7 @@
 // send-call.ts: how a call reaches its server: as one request, or as a task where the server takes the tool's calls
 // only so.
 import type { Connection } from '../connection/connection.ts'
+import { signalOf } from '../connection/direct-call.ts'
 import type { RequestOptions } from '../connection/requests.ts'
 import { isObject, type Json } from '../connection/server-info.ts'
 import type { Host } from '../host.ts'
@@ -22,5 +23,8 @@ export function sendCall(
 ): Promise<Json> {
   const { name, arguments: args } = params
   if (!runsAsTask(connection, name)) return connection.request('tools/call', params, options)
-  return callAsTask(connection, host, name, isObject(args) ? args : {}, options)
+  return callAsTask(connection, host, name, isObject(args) ? args : {}, {
+    ...options,
+    signal: signalOf(options),
+  })
 }

@@ -4,21 +4,26 @@ import { isDeepStrictEqual } from 'node:util'
 import { Lru } from '../async/lru.ts'
 import { Semaphore } from '../async/semaphore.ts'
 import { atMost } from '../async/waits.ts'
-import { BUILTIN_ALLOWS, isBuiltin } from '../builtin/index.ts'
+import { isBuiltin } from '../builtin/index.ts'
+import { connectTimeoutOf } from '../config/connect-timeout.ts'
 import { noSuchServer } from '../config/resolve.ts'
 import { isInProcess, isLocal } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
+import type { Catalog } from '../connection/catalog.ts'
+import { CatalogStore } from '../connection/catalog-store.ts'
 import { type Connection, ServerConnection } from '../connection/connection.ts'
 import { EraMemory } from '../connection/era-memory.ts'
 import type { CachedList } from '../connection/lists.ts'
 import type { ConnectionOptions } from '../connection/options.ts'
 import type { RequestHandlers } from '../connection/server-requests.ts'
+import type { ServerState } from '../connection/states.ts'
+import type { TrafficSink } from '../connection/traffic.ts'
 import type { Events } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS, CONNECT_LIMITS, LIST_LIMITS } from '../limits.ts'
 import { VERSION } from '../version.ts'
 import { linkedTo } from './in-process.ts'
-import type { BoardBehaviour, BoardDefinition } from './options.ts'
+import type { BoardBehaviour, BoardDefinition, ProtocolMessage } from './options.ts'
 import { type RequestHandlerOptions, requestHandlersFor, rootsFor } from './request-handlers.ts'
 import { type ServerSnapshot, snapshot } from './snapshot.ts'
 import type { ToolSource } from './tool-registry.ts'
@@ -44,16 +49,19 @@ export const CLIENT_INFO = { name: 'plugboard', version: VERSION } as const
 export class BoardServers {
   readonly #options: BoardServersOptions
   readonly #eras: EraMemory
+  readonly #store: CatalogStore | undefined
   readonly #slots: { readonly local: Semaphore; readonly remote: Semaphore }
   readonly #recent = new Lru<CachedList<unknown>>(LIST_LIMITS.cached, (list) => list.forget())
   readonly #connections = new Map<string, Connection>()
   readonly #servers = new Map<string, ConfiguredServer>()
   #callCount = 0
+  #linkCount = 0
 
   constructor(options: BoardServersOptions) {
     const { env } = options.host
     this.#options = options
     this.#eras = new EraMemory(options.stateDir, options.host, () => undefined)
+    this.#store = options.board.catalog ? new CatalogStore(options.stateDir, options.host) : undefined
     this.#slots = {
       local: new Semaphore(positive(env.MCP_SERVER_CONNECTION_BATCH_SIZE) ?? CONNECT_LIMITS.localSlots),
       remote: new Semaphore(
@@ -87,32 +95,50 @@ export class BoardServers {
   }
 
   add(server: ConfiguredServer): Connection {
-    const { board, host, stateDir, events, asks } = this.#options
+    const { board, asks } = this.#options
+    // A server that the program itself passes in is known to that program alone.
+    const isPrograms = isInProcess(server.entry) && !isBuiltin(server)
+    const options = this.#connectionOptions(server, isPrograms)
+    const pool = isPrograms ? undefined : board.pool
+    const place = { root: asks.cwd, identity: board.poolIdentity }
+    const connection = pool?.take(options, place) ?? new ServerConnection(options)
+    this.#connections.set(server.name, connection)
+    this.#servers.set(server.name, server)
+    return connection
+  }
+
+  /**
+   * One more connection to a server of the board, with events and request handlers of its own; the caller closes it. The
+   * handlers are made for `key`, by which their requests can be told from those of the board's own connection.
+   */
+  instance(name: string, key: string, events: Events): Connection {
+    const { server } = this.connection(name)
+    const handlers = this.#handlers({ ...server, name: key })
+    return new ServerConnection({ ...this.#connectionOptions(server, true), events, handlers })
+  }
+
+  #connectionOptions(server: ConfiguredServer, isUnlisted: boolean): ConnectionOptions {
+    const { board, host, stateDir, events } = this.#options
     const { auth, handOver, inProcess, workspace, clientInfo, timeoutMs } = board
-    const options: ConnectionOptions = {
+    return {
       server,
       host,
       stateDir,
       events,
       eras: this.#eras,
       recent: this.#recent,
+      store: isUnlisted ? undefined : this.#store,
       slots: isLocal(server.entry) ? this.#slots.local : this.#slots.remote,
       handlers: this.#handlers(server),
       clientInfo: clientInfo ?? CLIENT_INFO,
       auth: auth?.(server),
       handOver: (name) => linkedTo(inProcess, name) ?? handOver?.(name),
       workspace,
-      timeoutMs: timeoutMs ?? positive(host.env.MCP_TIMEOUT) ?? CONNECT_LIMITS.timeoutMs,
+      traffic: board.onMessage && messageSink(board.onMessage, () => ++this.#linkCount),
+      timeoutMs: connectTimeoutOf(server.entry, timeoutMs, host.env),
       callTimeoutMs: positive(host.env.MCP_TOOL_TIMEOUT) ?? CALL_LIMITS.timeoutMs,
       nextCall: () => ++this.#callCount,
     }
-    // A server that the program itself passes in belongs to that program's board.
-    const pool = isInProcess(server.entry) && !isBuiltin(server) ? undefined : board.pool
-    const place = { root: asks.cwd, identity: board.poolIdentity }
-    const connection = pool?.take(options, place) ?? new ServerConnection(options)
-    this.#connections.set(server.name, connection)
-    this.#servers.set(server.name, server)
-    return connection
   }
 
   #handlers(server: ConfiguredServer): RequestHandlers {
@@ -144,14 +170,25 @@ export class BoardServers {
       if (this.#connections.has(server.name)) this.#servers.set(server.name, server)
       else arrived.push(this.add(server))
     }
+    this.#order([...wanted.keys()])
     return { arrived, removed, left: Promise.all(leaving) }
+  }
+
+  /** Lists follow the configuration, not the moment when an entry was last changed: an unchanged list has the same bytes. */
+  #order(names: readonly string[]): void {
+    for (const map of [this.#connections, this.#servers] as Map<string, unknown>[])
+      for (const name of names) {
+        const value = map.get(name)
+        map.delete(name)
+        map.set(name, value)
+      }
   }
 
   /** The current tools, as their servers define them; those of a server that is away are the last known ones. */
   definitions(): readonly BoardDefinition[] {
     return [...this.#connections].flatMap(([server, { catalog, state }]) => {
       if (state.kind === 'disabled') return []
-      const available = state.kind === 'connected'
+      const available = state.kind === 'connected' || isExpected(catalog, state)
       return catalog.tools.items.map((tool) => ({ server, tool, available }))
     })
   }
@@ -164,9 +201,10 @@ export class BoardServers {
       sources.push({
         server,
         items: catalog.tools.items,
+        remembered: catalog.listedBy === 'catalog',
         alwaysLoad: configured?.entry.alwaysLoad ?? false,
         concurrentTools: configured?.entry.concurrentTools,
-        allows: configured && isBuiltin(configured) ? BUILTIN_ALLOWS[server] : undefined,
+        allows: configured && this.#options.board.builtinAllows?.(configured),
       })
     }
     return sources
@@ -196,13 +234,29 @@ export class BoardServers {
 
   /** Resolves when the caches are on disk, or it took too long. */
   async flush(): Promise<void> {
-    await atMost(this.#options.host, CONNECT_LIMITS.closeMs, this.#eras.flush())
+    const flushes = Promise.all([this.#eras.flush(), this.#store?.flush()])
+    await atMost(this.#options.host, CONNECT_LIMITS.closeMs, flushes)
   }
+}
+
+/** Its tools are known, and it starts when it is needed: known from an earlier process, or stopped because it was not used. */
+export function isExpected({ listedBy }: Pick<Catalog, 'listedBy'>, state: ServerState): boolean {
+  if (state.kind !== 'pending') return false
+  return listedBy === 'catalog' || (listedBy === 'server' && state.attempt === 0)
 }
 
 /** The same server, for the connection's purposes: where it was defined does not matter. */
 function sameServer(a: ConfiguredServer, b: ConfiguredServer): boolean {
   return a.signature === b.signature && isDeepStrictEqual([a.entry, a.disabled], [b.entry, b.disabled])
+}
+
+/** A listener of the program as a place where connections tell their messages. */
+function messageSink(tell: (message: ProtocolMessage) => void, nextLink: () => number): TrafficSink {
+  return {
+    link: (server) => ({ id: nextLink(), server }),
+    record: ({ id, server }, direction, message) =>
+      tell({ server, connection: id, from: direction === 'sent' ? 'client' : 'server', message }),
+  }
 }
 
 function positive(text: string | undefined): number | undefined {

@@ -21,6 +21,7 @@ export interface BoardSettings {
   readonly warnings: readonly string[]
 }
 
+/** What the settings files say about the behaviour of a board: rules and hooks. */
 export function boardSettings(configuration: Configuration): BoardSettings {
   const { place, servers, rules } = configuration
   const read = configuration.hooks.map(({ file, hooks, cwd }) => readHooks(hooks, file, cwd))

@@ -27,6 +27,7 @@ export interface BoardSkill {
   readonly files?: readonly string[]
 }
 
+/** How a skill is read. */
 export interface ReadSkillOptions extends CallContext {
   /** Which of its files, as a path below its folder; its `SKILL.md` otherwise. */
   readonly file?: string | undefined

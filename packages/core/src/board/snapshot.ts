@@ -6,6 +6,7 @@ import type { ServerCapabilities, ServerInfo } from '../connection/server-info.t
 import type { ServerState } from '../connection/states.ts'
 import type { PlugboardError, Stage } from '../errors.ts'
 
+/** One server at one moment: its state, its counts, its error. */
 export interface ServerSnapshot {
   readonly name: string
   readonly scope: Scope
@@ -17,6 +18,8 @@ export interface ServerSnapshot {
   readonly stage?: Stage
   readonly error?: PlugboardError
   readonly reason?: string
+  /** Who listed its tools: the server, or the catalog of an earlier process; missing while they are not known. */
+  readonly listedBy?: 'server' | 'catalog'
   readonly tools: number
   readonly resources: number
   readonly prompts: number
@@ -36,6 +39,7 @@ export function snapshot(server: ConfiguredServer, connection: Connection): Serv
     source: server.source,
     type: connection.type,
     state: state.kind,
+    ...(catalog.listedBy && { listedBy: catalog.listedBy }),
     tools: catalog.tools.count,
     resources: catalog.resources.count,
     prompts: catalog.prompts.count,

@@ -2,7 +2,7 @@
 // status, ended by their result. To the caller it is a call like any other.
 import type { Connection } from '../connection/connection.ts'
 import { isObject, type Json } from '../connection/server-info.ts'
-import { ToolError } from '../errors.ts'
+import { Timeout, ToolError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { TASK_LIMITS } from '../limits.ts'
 import type { Args, SendOptions } from '../tools/index.ts'
@@ -18,6 +18,7 @@ export function runsAsTask(connection: Connection, tool: string): boolean {
   return isObject(execution) && execution.taskSupport === 'required'
 }
 
+/** `totalMs` is for the whole call: for starting the task and for its result together. */
 export async function callAsTask(
   connection: Connection,
   host: Host,
@@ -25,11 +26,12 @@ export async function callAsTask(
   args: Args,
   options: SendOptions & TaskOptions,
 ): Promise<Json> {
-  const { signal, timeoutMs, onProgress, onTask } = options
+  const { signal, timeoutMs, totalMs, onProgress, onTask } = options
+  const began = performance.now()
   const started = await connection.request(
     'tools/call',
     { name, arguments: args, task: { ttl: TASK_LIMITS.ttlMs } },
-    { signal, timeoutMs, onProgress },
+    { signal, timeoutMs, totalMs, onProgress },
   )
   // A server may still return the result at once.
   if (!isObject(started.task)) return started
@@ -41,21 +43,47 @@ export async function callAsTask(
   const follow = followStatus(connection, host, taskId, pollInterval, onProgress)
   try {
     // The server responds to this when the task has ended; its own requests come in between.
+    const wholeMs = totalMs ?? Math.max(TASK_LIMITS.resultMs, timeoutMs ?? 0)
+    const leftMs = Math.max(1, Math.ceil(began + wholeMs - performance.now()))
     return await connection.request(
       'tasks/result',
       { taskId },
-      { signal, timeoutMs: timeoutMs ?? TASK_LIMITS.resultMs, totalMs: TASK_LIMITS.resultMs },
+      { signal, timeoutMs: timeoutMs ?? leftMs, totalMs: leftMs },
     )
   } catch (error) {
+    const tookMs = Math.round(performance.now() - began)
+    if (!signal?.aborted && !(error instanceof Timeout)) throw error
     // The task would continue without a caller waiting for it.
-    if (signal?.aborted)
-      await connection
-        .request('tasks/cancel', { taskId }, { timeoutMs: TASK_LIMITS.cancelMs })
-        .catch(() => undefined)
-    throw error
+    const isCancelled = await connection
+      .request('tasks/cancel', { taskId }, { timeoutMs: TASK_LIMITS.cancelMs })
+      .then(
+        () => true,
+        () => false,
+      )
+    throw error instanceof Timeout ? timedOut(error, { server, name, tookMs, isCancelled }) : error
   } finally {
     follow.stop()
   }
+}
+
+/** Names the tool that was called instead of the request that waited for its task. */
+function timedOut(
+  cause: Timeout,
+  call: {
+    readonly server: string
+    readonly name: string
+    readonly tookMs: number
+    readonly isCancelled: boolean
+  },
+): Timeout {
+  const { server, name, tookMs, isCancelled } = call
+  const after = isCancelled ? 'its task was cancelled' : 'its task could not be cancelled and may still run'
+  return new Timeout(`"${server}" did not finish ${name} within ${tookMs} ms; ${after}.`, {
+    server,
+    stage: 'call',
+    hint: 'Raise `--timeout`, or `timeoutMs` and `totalMs` of the call, if it needs longer.',
+    cause,
+  })
 }
 
 /** Reports the task's status messages as progress. A failure here does not matter: the result decides. */

@@ -26,6 +26,7 @@ export type RegisteredTool =
       readonly ledger: TokenCosts
     }
 
+/** A tool that a search found, and how well it matched. */
 export interface FoundTool {
   readonly tool: Tool
   readonly score: number

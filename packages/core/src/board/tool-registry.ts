@@ -1,5 +1,5 @@
 // tool-registry.ts: every tool of every server as one flat list with names that lead back, rebuilt only where a
-// server's list changed. calls.ts makes calls; tools/ defines a tool.
+// server's list changed. board-calls.ts makes calls; tools/ defines a tool.
 import { TOOL_LIMITS } from '../limits.ts'
 import { matchesGlob, ruleSpelling } from '../permissions/glob.ts'
 import { type FoundTool, foundTools, offeredTools, type RegisteredTool, searchable } from './tool-offer.ts'
@@ -10,11 +10,11 @@ import {
   BoundTool,
   type LoadingOptions,
   NameRegistry,
-  type Resolution,
   readToolList,
   type TokenCosts,
   type ToolActions,
   ToolIndex,
+  type ToolLookup,
   tokenCosts,
 } from '../tools/index.ts'
 
@@ -23,6 +23,8 @@ export interface ToolSource {
   readonly server: string
   /** Its list as it came; the same array means the same tools. */
   readonly items: readonly unknown[]
+  /** The list is that of an earlier process: a call asks the server first. */
+  readonly remembered?: boolean
   readonly alwaysLoad: boolean | readonly string[]
   /** Tools that the settings allow to run in parallel with others, by name or with `*`. */
   readonly concurrentTools?: readonly string[] | undefined
@@ -68,7 +70,7 @@ export class ToolRegistry {
     return this.#byName.get(name)
   }
 
-  resolve(spelling: string): Resolution {
+  resolve(spelling: string): ToolLookup {
     this.#refresh()
     const tool = this.#byName.get(spelling)
     if (tool) return { kind: 'found', tool }
@@ -148,6 +150,7 @@ export class ToolRegistry {
         builtinAllows: allows,
         concurrent: concurrentTools.some((pattern) => matchesGlob(pattern, definition.name)),
         env: this.#options.env,
+        remembered: source.remembered === true,
       },
       this.#options.actions,
     )

@@ -64,13 +64,9 @@ export function recordFolder(place: Place, folder: string, trusted: boolean, now
 }
 
 /** Forgets the decision about a folder; returns whether there was one. */
-export async function forgetFolder(place: Place, folder: string): Promise<boolean> {
-  let known = false
-  await change(place, (book) => {
-    // A folder that is gone has no real path any more, so its text is used.
-    known = book.folders.delete(realPath(folder)) || book.folders.delete(folder)
-  })
-  return known
+export function forgetFolder(place: Place, folder: string): Promise<boolean> {
+  // A folder that is gone has no real path any more, so its text is used.
+  return change(place, ({ folders }) => folders.delete(realPath(folder)) || folders.delete(folder))
 }
 
 export async function listFolders(
@@ -81,28 +77,25 @@ export async function listFolders(
 }
 
 /** Forgets everything about a project; returns how many records there were. */
-export async function forgetApprovals(place: Place): Promise<number> {
-  let forgotten = 0
-  await change(place, (book) => {
-    const settings = Object.keys(book.settings.get(place.root) ?? {}).length
-    forgotten = Object.keys(book.projects.get(place.root) ?? {}).length + settings
-    if (book.folders.delete(place.root)) forgotten++
-    book.projects.delete(place.root)
-    book.settings.delete(place.root)
+export function forgetApprovals(place: Place): Promise<number> {
+  return change(place, ({ projects, settings, folders }) => {
+    const records = [projects, settings].map((part) => Object.keys(part.get(place.root) ?? {}).length)
+    for (const part of [projects, settings]) part.delete(place.root)
+    return records.reduce((sum, count) => sum + count, folders.delete(place.root) ? 1 : 0)
   })
-  return forgotten
 }
 
-async function change(place: Place, work: (book: ApprovalBook) => void): Promise<void> {
+async function change<T>(place: Place, work: (book: ApprovalBook) => T): Promise<T> {
   const file = approvalsFile(place)
   const wait = { waitMs: CONFIG_LIMITS.lockWaitMs, staleMs: CONFIG_LIMITS.lockStaleMs, dirMode: 0o700 }
-  await withFileLock(file, wait, async (lock) => {
+  return await withFileLock(file, wait, async (lock) => {
     const book = await readApprovalBook(file)
-    work(book)
+    const result = work(book)
     const parts = Object.entries(book).map(([key, map]) => [key, Object.fromEntries(map)])
     const text = `${JSON.stringify({ version: 1, ...Object.fromEntries(parts) }, null, 2)}\n`
     if (!(await lock.stillHeld()))
       throw new IoError(`Another process took over ${file}.`, { hint: 'Nothing was changed; try again.' })
     await writeFileAtomic(file, text, { mode: 0o600, dirMode: 0o700 })
+    return result
   })
 }

@@ -1,7 +1,7 @@
 // document.ts: one file's text → the definitions and settings it holds. Pure; load.ts reads the text.
 import { isObject } from '../json.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { printable } from '../text/printable.ts'
+import { printable } from '../text/strip-controls.ts'
 import { isOwnEntry, OWN_NAME } from './adopt/own-entry.ts'
 import type { ServerEntry } from './entry.ts'
 import { nameFault } from './names.ts'
@@ -29,6 +29,10 @@ export interface Definition {
    * system.
    */
   readonly offBecause?: string
+  /** Why there is no server of this definition: a built-in that is switched off. */
+  readonly absentBecause?: string
+  /** A sentence for `explain`: what made it a server. */
+  readonly note?: string
   readonly faults: readonly Diagnostic[]
 }
 

@@ -1,6 +1,7 @@
 // entry.ts: one server entry after it was read, checked and normalised. schema.ts turns what the user wrote into
 // this; every later layer uses only this.
 
+/** How a server is reached. */
 export type TransportType = 'stdio' | 'http' | 'sse' | 'ws' | 'sse-ide' | 'ws-ide' | 'sdk' | 'claudeai-proxy'
 
 export interface ReconnectSettings {
@@ -35,6 +36,8 @@ export type Share = 'user' | 'project' | 'session'
 interface Common {
   /** Milliseconds one request may take. */
   readonly timeout?: number
+  /** Milliseconds a connect may take, instead of those of MCP_TIMEOUT. */
+  readonly connectTimeout?: number
   readonly disabled?: boolean
   readonly reconnect?: ReconnectSettings
   readonly permissions?: ChannelPermissions
@@ -90,17 +93,21 @@ export interface IdeEntry extends Common {
 /** Passed in by the embedding program, by name. */
 export interface SdkEntry extends Common {
   readonly type: 'sdk'
+  /** The name under which the program passes it in, where that is not the entry's own. */
+  readonly name?: string
 }
 export interface ProxyEntry extends Remote {
   readonly type: 'claudeai-proxy'
 }
 
 export type RemoteEntry = HttpEntry | SseEntry | WsEntry | ProxyEntry
+/** An entry of a configuration, checked and complete. */
 export type ServerEntry = StdioEntry | RemoteEntry | IdeEntry | SdkEntry
 
 /** A server as a program writes it: as in a settings file. What may be left out there may be left out here. */
 export type ServerInput = CommandInput | RemoteInput
 
+/** A server that is started as a process, as a program writes it. */
 export interface CommandInput extends Common, Pick<StdioEntry, 'command' | 'cwd' | 'inheritEnv'> {
   readonly type?: 'stdio'
   readonly args?: readonly string[]
@@ -108,6 +115,7 @@ export interface CommandInput extends Common, Pick<StdioEntry, 'command' | 'cwd'
   readonly url?: undefined
 }
 
+/** A server that is reached by its URL, as a program writes it. */
 export interface RemoteInput extends Common, Pick<Remote, 'url' | 'headersHelper' | 'oauth'> {
   readonly type?: 'http' | 'sse' | 'ws'
   readonly headers?: Readonly<Record<string, string>>

@@ -1,5 +1,5 @@
 // Servers from plugins and lists, through the whole pipeline with real files and a real HTTP server.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -81,4 +81,59 @@ it('fetches a managed list with the bearer of the named variable, and never for 
     { name: 'far', scope: 'managed', source: url },
   ])
   expect(asked).toEqual(['Bearer sesame'])
+})
+
+it("brings in the servers of Claude Code's enabled plugins, by who enabled them", async () => {
+  const cache = 'home/.claude/plugins/cache'
+  write(`${cache}/shop/mine/1.0.0/.mcp.json`, { mcpServers: { old: { command: 'old' } } })
+  write(`${cache}/shop/mine/1.1.0/.mcp.json`, { mcpServers: { a: { command: '${CLAUDE_PLUGIN_ROOT}/run' } } })
+  utimesSync(join(top, cache, 'shop/mine/1.0.0'), 1, 1)
+  write(`${cache}/shop/theirs/.mcp.json`, { b: { command: 'b' } })
+  write(`${cache}/shop/off/.mcp.json`, { c: { command: 'c' } })
+  write('home/outside/.mcp.json', { d: { command: 'd' } })
+  write('home/.claude/settings.json', {
+    enabledPlugins: {
+      'mine@shop': true,
+      'off@shop': false,
+      'gone@shop': true,
+      '../../../outside@shop': true,
+      '..@..': true,
+    },
+  })
+  write('project/.claude/settings.json', {
+    enabledPlugins: { 'theirs@shop': true, 'off@shop': true, 'mine@shop': false },
+  })
+  const { servers, diagnostics } = await load()
+  expect(diagnostics).toEqual([])
+  expect(servers).toMatchObject([
+    { name: 'a', scope: 'plugin', entry: { command: join(top, cache, 'shop/mine/1.1.0/run') } },
+    { name: 'b', scope: 'plugin', disabled: { kind: 'trust', text: 'pending approval' } },
+  ])
+  expect(servers[0]?.disabled).toBeUndefined()
+})
+
+it('reads the list of connectors, and knows the id of a proxy entry', async () => {
+  const data = [
+    { type: 'mcp_server', id: 'one', display_name: 'Linear (EU)', url: 'https://example.com/linear' },
+    { type: 'mcp_server', id: 'two', display_name: 'Linear (EU)', url: 'https://example.com/second' },
+    { type: 'mcp_server', id: 'three', display_name: '__proto__', url: 'https://example.com/third' },
+    { type: 'mcp_server', id: 'no-url' },
+    { type: 'other', url: 'https://example.com/other' },
+    null,
+  ]
+  server = createServer((_request, response) => response.end(JSON.stringify({ data, has_more: false })))
+  await new Promise<void>((done) => server?.listen(0, '127.0.0.1', done))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/list`
+  write('home/.plugboard/settings.json', {
+    claudeaiServers: { url },
+    mcpServers: { proxied: { type: 'claudeai-proxy', url: 'https://example.com/proxy', id: 'mcpsrv_1' } },
+  })
+  const { servers, diagnostics } = await load()
+  expect(diagnostics).toEqual([])
+  expect(servers.map(({ name, scope }) => [name, scope])).toEqual([
+    ['Linear-EU', 'claudeai'],
+    ['Linear-EU-2', 'claudeai'],
+    ['_proto_', 'claudeai'],
+    ['proxied', 'user'],
+  ])
 })

@@ -7,6 +7,7 @@ import { lazyModule } from '../lazy.ts'
 import { BUNDLE_CACHE_LIMITS } from '../limits.ts'
 import { type ConfigDocument, defineServer } from './document.ts'
 import { emptyFault, goneFault, withStays } from './last-good.ts'
+import { enabledPlugins } from './plugins/claude-plugins.ts'
 import { pluginFiles, type RawDocument, readPlugins } from './plugins/index.ts'
 import { fetchServerList } from './remote-list.ts'
 import type { PluginSettings, ServerListSettings } from './settings.ts'
@@ -27,9 +28,12 @@ export async function externalDocuments(
   before: readonly ConfigDocument[] = [],
 ): Promise<ExternalDocuments> {
   const cacheDir = join(plugboardHome(place), 'cache')
-  const plugins = written.flatMap((document) =>
-    (document.settings.plugins ?? []).map((plugin) => ({ plugin, document })),
-  )
+  const plugins: readonly { plugin: string | PluginSettings; document: ConfigDocument }[] = [
+    ...written.flatMap((document) =>
+      (document.settings.plugins ?? []).map((plugin) => ({ plugin, document })),
+    ),
+    ...enabledPlugins(written, place).map(({ path, document }) => ({ plugin: path, document })),
+  ]
   const budget = { plugins: BUNDLE_CACHE_LIMITS.pendingPlugins, bytes: BUNDLE_CACHE_LIMITS.pendingBytes }
   const fromPlugins = plugins.map(async ({ plugin: named, document: { source } }, rank) => {
     const { path, userConfig }: PluginSettings = typeof named === 'string' ? { path: named } : named

@@ -119,6 +119,7 @@ const COMMON: Readonly<Record<string, Check>> = {
   type: text,
   disabled: flag,
   timeout: millis,
+  connectTimeout: millis,
   description: text,
   roots: folders,
 }
@@ -187,10 +188,14 @@ const CAREFUL = new Set([
   'claudeaiServers',
   'logins',
   'gateway',
+  'tools',
+  'profiles',
   'audit',
   'resident',
+  'builtins',
   'models',
   'plugins',
+  'enabledPlugins',
   'permissions',
   'hooks',
 ])

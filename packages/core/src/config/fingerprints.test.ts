@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ServerEntry } from './entry.ts'
-import { hashOf, signatureOf } from './fingerprints.ts'
+import { hashOf, startSignature } from './fingerprints.ts'
 
 const stdio = (more: object = {}): ServerEntry => ({
   type: 'stdio',
@@ -13,11 +13,11 @@ const http = (url: string): ServerEntry => ({ type: 'http', url, headers: {} })
 
 describe('the signature', () => {
   it('is the same for the same server, whatever the rest says', () => {
-    const same = signatureOf(stdio())
-    expect(signatureOf(stdio({ env: { B: '2', A: '1' } }))).toBe(same)
-    expect(signatureOf(stdio({ timeout: 5, disabled: true, cwd: '/x' }))).toBe(same)
-    expect(signatureOf({ type: 'sse', url: 'https://EXAMPLE.com:443/mcp/', headers: { a: 'b' } })).toBe(
-      signatureOf(http('https://example.com/mcp')),
+    const same = startSignature(stdio())
+    expect(startSignature(stdio({ env: { B: '2', A: '1' } }))).toBe(same)
+    expect(startSignature(stdio({ timeout: 5, disabled: true, cwd: '/x' }))).toBe(same)
+    expect(startSignature({ type: 'sse', url: 'https://EXAMPLE.com:443/mcp/', headers: { a: 'b' } })).toBe(
+      startSignature(http('https://example.com/mcp')),
     )
   })
 
@@ -28,7 +28,7 @@ describe('the signature', () => {
     ['env', stdio(), stdio({ env: { A: '1' } })],
     ['url', http('https://a.com/x'), http('https://a.com/y')],
     ['query', http('https://a.com/x?p=/'), http('https://a.com/x?p=')],
-  ])('differs by %s', (_, a, b) => expect(signatureOf(a)).not.toBe(signatureOf(b)))
+  ])('differs by %s', (_, a, b) => expect(startSignature(a)).not.toBe(startSignature(b)))
 })
 
 describe('the hash that an approval is bound to', () => {

@@ -4,7 +4,7 @@ import { lazyModule } from '../lazy.ts'
 import type { ServerEntry } from './entry.ts'
 import { isInProcess, startsCommand } from './transport-traits.ts'
 
-export function signatureOf(entry: ServerEntry): string {
+export function startSignature(entry: ServerEntry): string {
   if (startsCommand(entry)) return digest(['stdio', entry.command, entry.args, entry.env])
   if (isInProcess(entry)) return digest(['sdk', entry])
   return digest(['url', normalUrl(entry.url ?? entry.type)])

@@ -7,10 +7,11 @@ import type { Host } from '../host.ts'
 import { lazyModule } from '../lazy.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { approvalsFile, readRecords } from './approval-records.ts'
+import { type BuiltinChoices, builtinDocuments, builtinSwitch } from './builtin-switches.ts'
 import type { ConfigDocument } from './document.ts'
+import { EDITOR_NAME, EDITOR_SOURCE, editorDefinition } from './editor-locks.ts'
 import { readPlain } from './fast-read.ts'
 import { goneFault, keepLastGood, sameSource, withoutItsFile, withStays } from './last-good.ts'
-import { BUILTIN_NAMES } from './names.ts'
 import { LOCKED } from './policy.ts'
 import { findProjectRoot, isInside, isProjectFile, realPath } from './project.ts'
 import { type Resolved, resolveConfiguration } from './resolve.ts'
@@ -19,7 +20,7 @@ import { childHostEnvironment, neutralFolder } from './start-folder.ts'
 import { NO_RECORDS, type ProjectRecords } from './trust.ts'
 import type { ConfiguredServer, Diagnostic } from './types.ts'
 
-export interface LoadOptions {
+export interface LoadOptions extends BuiltinChoices {
   readonly host: Host
   readonly cwd: string
   /** `--mcp-config`: files, or JSON given in place. Later ones win. */
@@ -87,8 +88,8 @@ async function read(options: LoadOptions, previous?: Configuration): Promise<Con
     ?.source.file
   const dynamic = await dynamicDocuments(options, place, previous)
   const { records, diagnostics } = await recordsOrNone(place, previous)
-  const builtins = options.withoutBuiltins ? [] : [builtinDocument()]
-  const written = [...builtins, ...dynamic, ...files]
+  const unwritten = options.withoutBuiltins ? [] : await unwrittenDocuments(files, dynamic, options, place)
+  const written = [...unwritten, ...dynamic, ...files]
   const grants = await grantsOf(written, place)
   const fromOutside = await outsideDocuments(written, place, host, previous)
   const documents = [...written, ...fromOutside.documents]
@@ -140,7 +141,8 @@ async function outsideDocuments(
   previous: Configuration | undefined,
 ) {
   const asksForMore = written.some(
-    ({ settings }) => settings.plugins ?? settings.managedServers ?? settings.claudeaiServers,
+    ({ settings }) =>
+      settings.plugins ?? settings.enabledPlugins ?? settings.managedServers ?? settings.claudeaiServers,
   )
   if (!asksForMore) return { documents: [], files: [] }
   const { externalDocuments } = await import('./external-servers.ts')
@@ -278,8 +280,12 @@ async function readSource(
 function withoutServers({ settings, ...document }: ConfigDocument): ConfigDocument {
   const { permissions, hooks, allowedMcpServers, deniedMcpServers, gateway, audit, models, resident } =
     settings
+  const { tools, profiles } = settings
   const kept = {
+    ...(settings.builtins && { builtins: settings.builtins }),
     ...(gateway && { gateway }),
+    ...(tools && { tools }),
+    ...(profiles && { profiles }),
     ...(audit && { audit }),
     ...(models && { models }),
     ...(resident !== undefined && { resident }),
@@ -314,19 +320,26 @@ async function dynamicDocuments(
   return [{ source, definitions, settings: {}, diagnostics: [] }, ...documents]
 }
 
-/** The built-ins are servers like the others, so they can be listed, explained, disabled and denied. */
-function builtinDocument(): ConfigDocument {
-  const source: Source = { ...dynamicSource('built-in', -1), id: 'built-in' }
-  const entry = { type: 'sdk' } as const
-  const definitions = BUILTIN_NAMES.map((name) => ({
-    name,
-    source,
-    path: name,
-    written: entry,
-    entry,
-    faults: [],
-  }))
-  return { source, definitions, settings: {}, diagnostics: [] }
+/** The built-ins, and the editor that runs and has this folder open; an entry of the editor's name is stronger. */
+async function unwrittenDocuments(
+  files: readonly ConfigDocument[],
+  dynamic: readonly ConfigDocument[],
+  options: LoadOptions,
+  { root }: Place,
+): Promise<readonly ConfigDocument[]> {
+  const builtins = builtinDocuments(files, options, builtinSource)
+  const named = [...dynamic, ...files].flatMap(({ definitions }) => definitions)
+  if (options.strict || named.some(({ name }) => name === EDITOR_NAME)) return builtins
+  const source = builtinSource(EDITOR_SOURCE)
+  const { isOn, why } = builtinSwitch(EDITOR_NAME, files, options)
+  const definition = isOn
+    ? await editorDefinition({ host: options.host, cwd: options.cwd, root }, source)
+    : { name: EDITOR_NAME, source, path: EDITOR_NAME, written: {}, faults: [], absentBecause: why }
+  return [...builtins, { source, definitions: [definition], settings: {}, diagnostics: [] }]
+}
+
+function builtinSource(file: string): Source {
+  return { ...dynamicSource(file, -1), id: 'built-in' }
 }
 
 function dynamicSource(file: string, rank: number): Source {

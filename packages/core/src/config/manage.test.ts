@@ -249,6 +249,14 @@ describe('switching off and on', () => {
     expect(JSON.parse(text(USER))).toMatchObject({ disabledServers: [] })
   })
 
+  it('for a built-in that is off by default says which file it changed, once', async () => {
+    put(USER, '{"builtins": {"codebase": false}}')
+    const on = async () => setEnabled(await load({ withoutBuiltins: false }), host, 'codebase', true)
+    expect((await on()).changed).toEqual([at(USER)])
+    expect(JSON.parse(text(USER))).toMatchObject({ builtins: { codebase: true } })
+    expect((await on()).changed).toEqual([])
+  })
+
   it('does not overwrite a list that is none', async () => {
     await add('a', 'user')
     put(USER, '{"mcpServers": {"a": {"command": "a"}}, "disabledServers": "precious"}')

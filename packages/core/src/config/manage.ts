@@ -3,6 +3,7 @@
 import { InvalidInput, PermissionDenied } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { forgetApprovals, recordApprovals, recordFolder } from './approval-writer.ts'
+import { isSwitchName } from './builtin-switches.ts'
 import { type Definition, defineServer } from './document.ts'
 import { hashOf } from './fingerprints.ts'
 import type { Configuration } from './load.ts'
@@ -16,7 +17,7 @@ import {
   recordName,
 } from './resolve.ts'
 import { isWritable, type Place, type Source, type WritableScope, writableSource } from './sources.ts'
-import { editSource, serverPath } from './store.ts'
+import { editSource, plannedEdit, serverPath } from './store.ts'
 
 export { forgetFolder, listFolders } from './approval-writer.ts'
 export { filesOf } from './pins.ts'
@@ -78,6 +79,23 @@ export async function addServer(
       host.now(),
     )
   return { ...added, outcome }
+}
+
+/** What `addServer` with `replace` would write: the file, its text now (undefined when it is new) and then. */
+export async function previewServer(
+  configuration: Configuration,
+  {
+    name,
+    written,
+    scope,
+  }: { readonly name: string; readonly written: unknown; readonly scope: WritableScope },
+): Promise<{ readonly file: string; readonly before: string | undefined; readonly after: string }> {
+  const source = writableSource(configuration.place, scope)
+  assertAddable(name, written, source, configuration)
+  const { before, after } = await plannedEdit(source, (text) => [
+    { do: 'set', path: serverPath(text, source, name), value: written },
+  ])
+  return { file: source.file, before, after }
 }
 
 function assertAddable(name: string, written: unknown, source: Source, configuration: Configuration): void {
@@ -169,6 +187,11 @@ export async function setEnabled(
   for (const { source, key } of lists)
     if (await editSource(place, source, () => [{ do: 'exclude', path: [key], item: name }]))
       changed.push(source.file)
+  if (isSwitchName(name) && resolution.contenders.some(({ verdict }) => verdict.kind === 'off')) {
+    const [, user] = personal
+    if (await editSource(place, user, () => [{ do: 'set', path: ['builtins', name], value: true }]))
+      changed.push(user.file)
+  }
   if (winner?.entry?.disabled) changed.push(await clearDisabledFlag(configuration, host, name, resolution))
   return { changed }
 }

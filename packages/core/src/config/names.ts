@@ -2,7 +2,8 @@
 import { CONFIG_LIMITS } from '../limits.ts'
 
 /** Servers that are built in and run in this process. */
-export const BUILTIN_NAMES = ['codebase'] as const
+export const BUILTIN_NAMES = ['codebase', 'workspace', 'browser', 'computer'] as const
+export type BuiltinName = (typeof BUILTIN_NAMES)[number]
 
 /** A configuration file may not take these. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set([...BUILTIN_NAMES, 'plugboard'])

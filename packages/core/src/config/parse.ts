@@ -2,7 +2,7 @@
 // the content.
 import { type ParseErrorCode, visit } from 'jsonc-parser'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { printable } from '../text/printable.ts'
+import { printable } from '../text/strip-controls.ts'
 import type { Diagnostic } from './types.ts'
 
 export type JsonNode =

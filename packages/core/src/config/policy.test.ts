@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ServerEntry } from './entry.ts'
-import { admit, globMatches, type PolicyPart, urlMatches } from './policy.ts'
+import { admit, globMatches, LOCKED, type PolicyPart, urlMatches } from './policy.ts'
 import type { PolicyMatcher } from './settings.ts'
 
 const stdio = (...words: [string, ...string[]]): ServerEntry => ({
@@ -138,7 +138,26 @@ describe('the lists', () => {
     expect(admit('s', sdk, [deny({ serverName: 's' })], true).admitted).toBe(false)
   })
 
+  it('an unreadable file of the administrator closes everything, whatever the user lists', () => {
+    const own = part({ allowedMcpServers: [{ serverName: 'a' }] }, 'user')
+    expect(admitted('a', stdio('x'), part(LOCKED), own)).toBe(false)
+    expect(admitted('a', stdio('x'), own)).toBe(true)
+  })
+
+  it('a listed command admits no URL, and a listed URL no command', () => {
+    expect(admitted('a', http('https://a/x'), allow({ serverCommand: ['x'] }))).toBe(false)
+    expect(admitted('a', http('https://a/x'), deny({ serverCommand: ['x'] }))).toBe(true)
+    expect(admitted('a', stdio('x'), allow({ serverUrl: 'https://a/*' }))).toBe(false)
+    expect(admitted('a', stdio('x'), deny({ serverUrl: '*' }))).toBe(true)
+  })
+
   it('every verdict names its rule and file', () => {
+    expect(admit('a', stdio('x', 'y'), [deny({ serverCommand: ['x', 'y'] })], false)).toMatchObject({
+      reason: 'denied by policy (serverCommand ["x","y"])',
+    })
+    expect(admit('a', http('https://a/'), [deny({ serverUrl: 'https://a/*' })], false)).toMatchObject({
+      reason: 'denied by policy (serverUrl "https://a/*")',
+    })
     expect(admit('a', stdio('x'), [deny({ serverName: 'a' })], false)).toEqual({
       admitted: false,
       reason: 'denied by policy (serverName "a")',
@@ -156,6 +175,10 @@ describe('the lists', () => {
 
 describe('a URL on an allow list', () => {
   it.each<[pattern: string, url: string, fits: boolean]>([
+    ['*', 'https://a/x', true],
+    ['*', '${HOST}/mcp', true],
+    ['*/mcp', '${HOST}/mcp', true],
+    ['https://*', '${HOST}/mcp', false],
     ['*', 'https://anything/x', true],
     ['https://a.example/mcp', 'https://a.example/mcp', true],
     ['https://a.example/mcp', 'https://a.example/mcp/', false],

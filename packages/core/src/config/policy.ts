@@ -128,7 +128,6 @@ type Purpose = 'allow' | 'deny'
  * read them (case, default port, international names, without user names). Without a scheme any scheme matches.
  */
 export function urlMatches(pattern: string, url: string, purpose: Purpose = 'allow'): boolean {
-  if (pattern === '*') return true
   if (!URL.canParse(url)) return globMatches(pattern, url)
   const wanted = readPattern(pattern)
   const { protocol, host, pathname, search } = new URL(url)
@@ -207,7 +206,7 @@ export function globMatches(pattern: string, text: string): boolean {
     if (pattern[at] === '*') {
       star = at++
       mark = index
-    } else if (at < pattern.length && pattern[at] === text[index]) {
+    } else if (pattern[at] === text[index]) {
       at++
       index++
     } else if (star >= 0) {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { findProjectRoot, isProjectFile } from './project.ts'
+import { findProjectRoot, isProjectFile, upwards } from './project.ts'
 
 let base: string
 beforeEach(() => {
@@ -43,6 +43,17 @@ describe('the project folder', () => {
 
   it('is the folder that was asked for even if it does not exist', async () => {
     expect(await findProjectRoot(join(base, 'gone'), '/nowhere')).toBe(join(base, 'gone'))
+  })
+})
+
+describe('the folders above', () => {
+  it('are each one up to the top', () => {
+    expect([...upwards('/a/b')]).toEqual(['/a/b', '/a', '/'])
+    expect([...upwards('/')]).toEqual(['/'])
+  })
+
+  it('are bounded', () => {
+    expect([...upwards('/x'.repeat(100))]).toHaveLength(64)
   })
 })
 

@@ -6,6 +6,7 @@ import { Cancelled } from '../errors.ts'
 import { readTextFile, writeFileAtomic } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { REMOTE_LIST_LIMITS } from '../limits.ts'
+import { asServerList } from './connector-list.ts'
 import { parseJson } from './import/tree.ts'
 import { type RawDocument, readServers } from './plugins/servers-file.ts'
 import type { Diagnostic } from './types.ts'
@@ -108,7 +109,7 @@ function fromCopy(problem: Problem, copy: Copy | undefined, source: string, host
   }
 }
 
-const readList = (body: string, source: string) => readServers(body, source, SHAPE)
+const readList = (body: string, source: string) => readServers(asServerList(body), source, SHAPE)
 const unavailable = (message: string, hint: string): Problem => ({ kind: 'unavailable', message, hint })
 const refused = (message: string, hint: string): Problem => ({ kind: 'refused', message, hint })
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -1,8 +1,6 @@
 // resolve.ts: from every definition found to one verdict per name. Each step is a pure function over data, and its
 // decision is kept, so that `explain` reports exactly what happened.
 import { isAbsolute } from 'node:path'
-import { ServerNotFound } from '../errors.ts'
-import { nearest } from '../text/nearest.ts'
 import type { AlwaysRules } from './always-rules.ts'
 import type { ConfigDocument, Definition } from './document.ts'
 import {
@@ -18,9 +16,10 @@ import {
 } from './effective-settings.ts'
 import type { ServerEntry } from './entry.ts'
 import { type Expansion, expandEntry } from './expand.ts'
-import { hashOf, signatureOf } from './fingerprints.ts'
+import { hashOf, startSignature } from './fingerprints.ts'
+import { type MergedSettings, mergedSettings } from './merged-settings.ts'
+import { noSuchServer } from './no-such-server.ts'
 import { admit, type PolicyPart, type PolicyVerdict } from './policy.ts'
-import type { AuditSettings, GatewaySettings, LoginSettings, ModelSettings, Settings } from './settings.ts'
 import type { Source } from './sources.ts'
 import { startsIn, withStartFolder } from './start-folder.ts'
 import { fallsBackToSse, isInProcess, startsCommand, urlOf } from './transport-traits.ts'
@@ -53,6 +52,7 @@ export interface Contender {
     | { readonly kind: 'shadowed'; readonly by: string }
     | { readonly kind: 'invalid' }
     | { readonly kind: 'hidden'; readonly by: string }
+    | { readonly kind: 'off'; readonly why: string }
 }
 
 /** Everything that was decided about one name, in the order it was decided. */
@@ -70,8 +70,10 @@ export interface Resolution {
 
 export type { PendingSettings, PermissionRule, WrittenHooks } from './effective-settings.ts'
 export { recordName } from './effective-settings.ts'
+export { noSuchServer } from './no-such-server.ts'
 
-export interface Resolved {
+/** What all sources together say. */
+export interface Resolved extends MergedSettings {
   readonly servers: readonly ConfiguredServer[]
   readonly resolutions: ReadonlyMap<string, Resolution>
   /** Servers of other files that an enterprise file hides. */
@@ -82,15 +84,6 @@ export interface Resolved {
     readonly reason: string
   }[]
   readonly rules: readonly PermissionRule[]
-  /** Settings merged part by part, the administrator's before the user's. */
-  readonly logins: LoginSettings
-  /** How `plugboard serve` serves, and what it accepts from its clients. */
-  readonly gateway: GatewaySettings
-  readonly audit: AuditSettings
-  /** Whether the settings ask for the resident process; undefined when they say nothing. */
-  readonly resident: { readonly enabled?: boolean; readonly idleMs?: number }
-  /** Prices and context of models, by their names. */
-  readonly models: Readonly<Record<string, ModelSettings>>
   readonly hooks: readonly WrittenHooks[]
   readonly pendingSettings: readonly PendingSettings[]
   readonly diagnostics: readonly Diagnostic[]
@@ -123,11 +116,7 @@ export function resolveConfiguration(given: ResolveInput): Resolved {
     resolutions,
     hidden: all.flatMap(hiddenOnes),
     rules,
-    logins: loginSettings(input.documents),
-    gateway: gatewaySettings(input.documents),
-    audit: Object.assign({}, ...weakestFirst(input.documents, 'audit')),
-    resident: residentSettings(input.documents),
-    models: Object.assign({}, ...weakestFirst(input.documents, 'models')),
+    ...mergedSettings(input.documents),
     hooks: writtenHooks(input),
     pendingSettings: waiting,
     diagnostics,
@@ -159,6 +148,8 @@ function rankContenders(definitions: readonly Definition[], exclusiveFile: strin
   let winner: Definition | undefined
   return [...definitions].sort(byStrength).map((definition): Contender => {
     const outside = definition.source.scope !== 'enterprise' && !isHandedOver(definition)
+    if (definition.absentBecause !== undefined)
+      return { definition, verdict: { kind: 'off', why: definition.absentBecause } }
     if (exclusiveFile && outside) return { definition, verdict: { kind: 'hidden', by: exclusiveFile } }
     if (!definition.entry) return { definition, verdict: { kind: 'invalid' } }
     if (winner) return { definition, verdict: { kind: 'shadowed', by: winner.source.file } }
@@ -205,7 +196,7 @@ function resolveOne(
     expansions,
     policy: verdict,
     trust: trusted,
-    notes: notesOn(entry, source, author, input),
+    notes: [...(winner.note === undefined ? [] : [winner.note]), ...notesOn(entry, source, author, input)],
     server: {
       name,
       scope: source.scope,
@@ -214,7 +205,7 @@ function resolveOne(
       author,
       ...(replaces !== undefined && { replaces }),
       get signature() {
-        return signatureOf(entry)
+        return startSignature(entry)
       },
       ...(disabled && { disabled }),
     },
@@ -353,40 +344,6 @@ function policyParts(documents: readonly ConfigDocument[]): PolicyPart[] {
     .map(({ source, settings }) => ({ file: source.file, scope: source.scope, settings }))
 }
 
-function loginSettings(documents: readonly ConfigDocument[]): LoginSettings {
-  const parts = documents.flatMap(({ source, settings }) =>
-    settings.logins ? [{ source, logins: settings.logins }] : [],
-  )
-  const weakestFirst = parts.sort((a, b) => SCOPES.indexOf(b.source.scope) - SCOPES.indexOf(a.source.scope))
-  const machines = Object.assign({}, ...weakestFirst.map(({ logins }) => logins.machines ?? {}))
-  return { ...Object.assign({}, ...weakestFirst.map(({ logins }) => logins)), machines }
-}
-
-function gatewaySettings(documents: readonly ConfigDocument[]): GatewaySettings {
-  const parts = weakestFirst(documents, 'gateway')
-  return { ...Object.assign({}, ...parts), limits: Object.assign({}, ...parts.map(({ limits }) => limits)) }
-}
-
-function residentSettings(documents: readonly ConfigDocument[]): Resolved['resident'] {
-  const parts = weakestFirst(documents, 'resident').map((said) =>
-    typeof said === 'boolean'
-      ? { enabled: said }
-      : { enabled: true, ...(said.idleMs !== undefined && { idleMs: said.idleMs }) },
-  )
-  return Object.assign({}, ...parts)
-}
-
-/** One key of every settings file that has it, the administrator's last. */
-function weakestFirst<K extends 'gateway' | 'audit' | 'models' | 'resident'>(
-  documents: readonly ConfigDocument[],
-  key: K,
-): NonNullable<Settings[K]>[] {
-  return [...documents]
-    .sort((a, b) => SCOPES.indexOf(b.source.scope) - SCOPES.indexOf(a.source.scope))
-    .map(({ settings }) => settings[key])
-    .filter((value) => value !== undefined)
-}
-
 function missingVariables({ name, expansions, server, contenders }: Resolution): Diagnostic[] {
   // A disabled server does not need its variables; one that waits for approval soon will.
   if (!server || (server.disabled && server.disabled.kind !== 'trust')) return []
@@ -436,14 +393,4 @@ export function findResolution(resolved: Resolved, name: string): Resolution {
   const found = resolved.resolutions.get(name)
   if (found) return found
   throw noSuchServer(name, [...resolved.resolutions.keys()])
-}
-
-/** With the most similar names. */
-export function noSuchServer(name: string, known: readonly string[]): ServerNotFound {
-  const typed = name.toLowerCase()
-  const close = known.filter((one) => one.toLowerCase().includes(typed) || typed.includes(one.toLowerCase()))
-  const similar = nearest(name, known)
-  if (similar !== undefined && !close.includes(similar)) close.unshift(similar)
-  const hint = close.length > 0 ? `Did you mean ${close.slice(0, 3).join(', ')}?` : undefined
-  return new ServerNotFound(name, hint ? { hint } : {})
 }

@@ -65,6 +65,7 @@ const reconnect = z.object(
 
 const common = {
   timeout: z.optional(positive),
+  connectTimeout: z.optional(positive),
   disabled: z.optional(flag),
   reconnect: z.optional(reconnect),
   permissions: z.optional(permissions),
@@ -96,7 +97,8 @@ const shapes = {
     cwd: z.optional(filled),
     inheritEnv: z.optional(flag),
   }),
-  remote: z.object({ ...common, ...remote, type: z.optional(text) }),
+  // `id`: of a connector behind a proxy; its address is all that is needed.
+  remote: z.object({ ...common, ...remote, type: z.optional(text), id: z.optional(text) }),
   editor: z.object({
     ...common,
     type: text,
@@ -104,7 +106,7 @@ const shapes = {
     ideName: z.optional(text),
     headers: z.optional(stringMap),
   }),
-  'in-process': z.object({ ...common, type: text }),
+  'in-process': z.object({ ...common, type: text, name: z.optional(filled) }),
 }
 
 export function readEntry(written: unknown): EntryOutcome {

@@ -2,9 +2,11 @@
 // only itself.
 import * as z from 'zod/mini'
 import { nearest } from '../text/nearest.ts'
-import { printable } from '../text/printable.ts'
+import { printable } from '../text/strip-controls.ts'
+import { type GatewaySettings, gateway, profiles, type ToolSettings, tools } from './gateway-settings.ts'
 import { type JsonNode, member, nodeAt, type ParsedDocument, toValue } from './parse.ts'
 import { LOCKED } from './policy.ts'
+import { policyMatcher, restrictingPart, rightPart } from './restricting-settings.ts'
 import { isOurs, RULE_ACTIONS, ruleError } from './rule-errors.ts'
 import { writtenEntrySchema } from './schema.ts'
 import type { Source } from './sources.ts'
@@ -62,23 +64,6 @@ export interface MachineLogin {
   readonly clientSecretEnv?: string | undefined
 }
 
-/** How a served board serves. Sizes are counts, times are milliseconds. */
-export interface GatewaySettings {
-  readonly limits?: {
-    readonly sessions?: number | undefined
-    readonly sessionsPerOwner?: number | undefined
-    readonly streams?: number | undefined
-    readonly streamsPerOwner?: number | undefined
-    readonly listens?: number | undefined
-    readonly listensPerOwner?: number | undefined
-    readonly questions?: number | undefined
-    readonly questionsPerOwner?: number | undefined
-  }
-  readonly drainMs?: number | undefined
-  readonly sessionIdleMs?: number | undefined
-  readonly sessionMaxMs?: number | undefined
-}
-
 /** How much of the audit log is kept. */
 export interface AuditSettings {
   /** The size at which a file is rotated. */
@@ -106,6 +91,8 @@ export interface Settings {
   readonly managedServers?: ServerListSettings
   readonly claudeaiServers?: ServerListSettings
   readonly plugins?: readonly (string | PluginSettings)[]
+  /** Of Claude Code: `plugin@marketplace` → on or off. */
+  readonly enabledPlugins?: Readonly<Record<string, unknown>>
   readonly disabledServers?: readonly string[]
   readonly disabledMcpjsonServers?: readonly string[]
   readonly permissions?: {
@@ -115,8 +102,14 @@ export interface Settings {
   }
   readonly logins?: LoginSettings
   readonly gateway?: GatewaySettings
+  /** How `plugboard serve` shows single tools, by `server.tool`. */
+  readonly tools?: Readonly<Record<string, ToolSettings>>
+  /** Sets of tools to serve, by name. */
+  readonly profiles?: Readonly<Record<string, readonly string[]>>
   readonly audit?: AuditSettings
   readonly resident?: ResidentSettings
+  /** Which built-in servers are on, by name. */
+  readonly builtins?: Readonly<Record<string, boolean>>
   /** By the model's name. */
   readonly models?: Readonly<Record<string, ModelSettings>>
   /** Commands around calls and prompts, by event. The hook runner reads the content. */
@@ -124,18 +117,6 @@ export interface Settings {
 }
 
 const strings = z.array(z.string('expected a string'), 'expected a list of strings')
-const matcher = z.union(
-  [
-    z.strictObject({ serverName: z.string() }),
-    z.strictObject({
-      serverCommand: z.array(z.string()).check(z.minLength(1)),
-      env: z.optional(z.union([z.literal('*'), z.array(z.string())])),
-      cwd: z.optional(z.boolean()),
-    }),
-    z.strictObject({ serverUrl: z.string().check(z.minLength(1)), headersHelper: z.optional(z.boolean()) }),
-  ],
-  'expected {"serverName": …}, {"serverCommand": [ … ]} or {"serverUrl": …}',
-)
 const serverList = z.object(
   {
     url: z.string('expected a URL'),
@@ -173,28 +154,7 @@ const logins = z.strictObject(
   },
   'expected {"xaa"?: …, "machines"?: …, "clientMetadataUrl"?: …}',
 )
-const count = z.optional(z.int('expected a whole number').check(z.gte(1), z.lte(1_000_000)))
 const milliseconds = z.optional(z.int('expected milliseconds').check(z.gte(0), z.lte(2 ** 31 - 1)))
-const gateway = z.strictObject(
-  {
-    limits: z.optional(
-      z.strictObject({
-        sessions: count,
-        sessionsPerOwner: count,
-        streams: count,
-        streamsPerOwner: count,
-        listens: count,
-        listensPerOwner: count,
-        questions: count,
-        questionsPerOwner: count,
-      }),
-    ),
-    drainMs: milliseconds,
-    sessionIdleMs: milliseconds,
-    sessionMaxMs: z.optional(z.int('expected milliseconds').check(z.gte(1000))),
-  },
-  'expected {"limits"?: …, "drainMs"?: …, "sessionIdleMs"?: …, "sessionMaxMs"?: …}',
-)
 const audit = z.strictObject(
   {
     maxBytes: z.optional(z.int('expected bytes').check(z.gte(64 * 1024), z.lte(1024 ** 3))),
@@ -220,10 +180,13 @@ const keys = {
   models,
   logins,
   gateway,
+  tools,
+  profiles,
   audit,
   resident,
-  allowedMcpServers: z.array(matcher, 'expected a list'),
-  deniedMcpServers: z.array(matcher, 'expected a list'),
+  builtins: z.record(z.string(), z.boolean('expected true or false'), 'expected {"NAME": true}'),
+  allowedMcpServers: z.array(policyMatcher, 'expected a list'),
+  deniedMcpServers: z.array(policyMatcher, 'expected a list'),
   allowManagedMcpServersOnly: z.boolean('expected true or false'),
   managedServers: serverList,
   claudeaiServers: serverList,
@@ -234,6 +197,7 @@ const keys = {
     ),
     'expected a list',
   ),
+  enabledPlugins: z.record(z.string(), z.unknown(), 'expected {"PLUGIN@MARKETPLACE": true}'),
   disabledServers: strings,
   disabledMcpjsonServers: strings,
   permissions: z.object(
@@ -242,21 +206,26 @@ const keys = {
   ),
   hooks: z.record(z.string(), z.unknown(), 'expected {"PreToolUse"?: […], …}'),
 }
-type SettingsKey = keyof typeof keys
+export type SettingsKey = keyof typeof keys
 
 /** Where a key counts. A repository may not set what restricts the user or sends a secret somewhere. */
 export const HONOURED: Readonly<Record<SettingsKey, readonly Scope[]>> = {
   models: ['enterprise', 'user'],
   logins: ['enterprise', 'user'],
   gateway: ['enterprise', 'user'],
+  // What a tool says of itself leads a model: a repository may not reword it.
+  tools: ['enterprise', 'user'],
+  profiles: ['enterprise', 'user'],
   audit: ['enterprise', 'user'],
   resident: ['enterprise', 'user'],
+  builtins: ['enterprise', 'user'],
   allowedMcpServers: ['enterprise', 'user'],
   deniedMcpServers: ['enterprise', 'user'],
   allowManagedMcpServersOnly: ['enterprise'],
   managedServers: ['enterprise', 'user'],
   claudeaiServers: ['enterprise', 'user'],
   plugins: ['enterprise', 'user', 'local', 'project'],
+  enabledPlugins: ['enterprise', 'user', 'local', 'project'],
   disabledServers: ['enterprise', 'user', 'local', 'project'],
   disabledMcpjsonServers: ['enterprise', 'user', 'local', 'project'],
   permissions: ['enterprise', 'user', 'local', 'project'],
@@ -270,6 +239,7 @@ const RESTRICTING: readonly SettingsKey[] = [
   'disabledServers',
   'disabledMcpjsonServers',
   'permissions',
+  'builtins',
 ]
 /** Keys of other products that mean "trusted" for a name alone; a name does not prove what runs. */
 const NAME_ONLY_TRUST = ['enabledMcpjsonServers', 'enableAllProjectMcpServers']
@@ -408,39 +378,7 @@ function unknownKeyHint(key: string, known: readonly string[]): string {
     : `It is ignored. Did you mean "${close}"?`
 }
 
-/** For a key with faults, the part that restricts: one typo must not lift the other denials. */
-function rightPart(key: SettingsKey, given: unknown): unknown {
-  const right = (list: unknown, item: { safeParse(value: unknown): { success: boolean } }) =>
-    Array.isArray(list) ? list.filter((value) => item.safeParse(value).success) : undefined
-  switch (key) {
-    case 'allowedMcpServers':
-      return right(given, matcher) ?? []
-    case 'deniedMcpServers':
-      return right(given, matcher)
-    case 'allowManagedMcpServersOnly':
-      return true
-    case 'disabledServers':
-    case 'disabledMcpjsonServers':
-      return right(given, z.string())
-    case 'permissions': {
-      if (typeof given !== 'object' || given === null) return undefined
-      const { deny, ask } = given as Record<string, unknown>
-      // `"deny": "files"` is not a list, but what it denies stays denied.
-      const rules = (list: unknown) => right(typeof list === 'string' ? [list] : list, z.string()) ?? []
-      return { deny: rules(deny), ask: rules(ask) }
-    }
-    default:
-      return undefined
-  }
-}
-
 /** Another product's hooks expect its tools and its names; only an administrator's apply to all products. */
 function isForOthers(source: Source): boolean {
   return source.product === 'claude' && source.scope !== 'enterprise'
-}
-
-function restrictingPart(key: SettingsKey, value: unknown): unknown {
-  if (key !== 'permissions') return value
-  const { deny, ask } = value as NonNullable<Settings['permissions']>
-  return { ...(deny && { deny }), ...(ask && { ask }) }
 }

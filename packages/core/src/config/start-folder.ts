@@ -123,6 +123,9 @@ function outsideProject(folder: string, { root, home }: Pick<Place, 'root' | 'ho
   return root !== home && isInside(realPath(folder), root) ? parse(folder).root : folder
 }
 
+/** `ENOENT` is what Node makes of a parent folder that it may not make. */
+const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EROFS', 'EPERM', 'ENOSPC', 'ENOENT'])
+
 /** Makes the folder, or says why nothing may start in it. Where nothing can be written, the root of the disk serves. */
 function prepared(folder: string, neutral: string): string {
   const { mkdirSync } = lazyModule('node:fs')
@@ -130,8 +133,7 @@ function prepared(folder: string, neutral: string): string {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM' || code === 'ENOSPC')
-      return parse(neutral).root
+    if (code !== undefined && UNWRITABLE.has(code)) return parse(neutral).root
     throw new InitError(`${folder}, where your servers start, could not be made (${code}).`, {
       stage: 'transport',
       hint: `Remove what is in the way at ${neutral}.`,

@@ -1,12 +1,11 @@
 // store.ts: writes the configuration: one file, under a lock, replaced in one step.
-import { lstat, mkdir, stat, writeFile } from 'node:fs/promises'
+import { lstat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { InvalidInput, IoError } from '../errors.ts'
 import { readTextFile, realTarget, withFileLock, writeFileAtomic } from '../files/index.ts'
 import { CONFIG_LIMITS } from '../limits.ts'
 import { type Change, editText } from './edit.ts'
 import { member, parseDocument } from './parse.ts'
-import { isInside } from './project.ts'
 import { type Place, SETTINGS_SCHEMA_URL, type Source } from './sources.ts'
 
 /** What a new file of ours starts from; the shared .mcp.json carries nothing of ours. */
@@ -31,9 +30,7 @@ export async function editSource(
     const target = ofProject ? source.file : await realTarget(source.file)
     const wait = { waitMs: CONFIG_LIMITS.lockWaitMs, staleMs: CONFIG_LIMITS.lockStaleMs }
     return await withFileLock(target, wait, async (lock) => {
-      const before = await currentText(source)
-      const start = before ?? FRESH[source.shape] ?? '{}\n'
-      const after = plan(start).reduce((text, change) => editText(text, change, source.file), start)
+      const { before, start, after } = await plannedEdit(source, plan)
       if (after === before || (before === undefined && after === start)) return false
       if (!(await lock.stillHeld()))
         throw new IoError(`Another process took over ${source.file}.`, {
@@ -53,9 +50,19 @@ export async function editSource(
   }
 }
 
+/** The text of a file before and after a change, without writing it. `start` is what a new file begins with. */
+export async function plannedEdit(
+  source: Source,
+  plan: (text: string) => readonly Change[],
+): Promise<{ readonly before: string | undefined; readonly start: string; readonly after: string }> {
+  const before = await currentText(source)
+  const start = before ?? FRESH[source.shape] ?? '{}\n'
+  const after = plan(start).reduce((text, change) => editText(text, change, source.file), start)
+  return { before, start, after }
+}
+
 /** The project folder itself is a real path; the repository controls everything below it. */
 async function refuseLinks(file: string, root: string): Promise<void> {
-  if (!isInside(file, root)) return
   let path = root
   for (const step of relative(root, file).split(sep)) {
     path = join(path, step)
@@ -97,10 +104,8 @@ async function currentText(source: Source): Promise<string | undefined> {
 /** A private file inside a repository should not be committed by accident. */
 async function keepOutOfVersionControl(file: string): Promise<void> {
   const ignore = join(dirname(file), '.gitignore')
-  await mkdir(dirname(file), { recursive: true })
-  if (await stat(ignore).catch(() => undefined)) return
   await writeFile(ignore, 'settings.local.json\n', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    // Another process created it in between.
+    // The user's own list, or another process was faster.
     if (error.code !== 'EEXIST') throw error
   })
 }

@@ -13,6 +13,7 @@ export const SCOPES = [
   'managed',
   'claudeai',
 ] as const
+/** Where an entry was written: for this folder, the project, the user … */
 export type Scope = (typeof SCOPES)[number]
 
 /** One fault in one place, for the user to fix; `file` may also be a URL or a label. */
@@ -21,6 +22,7 @@ export interface Diagnostic extends ConfigurationFault {
   readonly topic?: 'rules'
 }
 
+/** Why a server is disabled. */
 export type DisabledReason =
   | { readonly kind: 'config'; readonly text: string }
   | { readonly kind: 'user'; readonly text: string }

@@ -7,6 +7,7 @@ import type { ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { SkillEntry } from '../skills/index.ts'
+import type { CatalogRecord } from './catalog-store.ts'
 import {
   CachedList,
   type ListSpec,
@@ -56,6 +57,7 @@ export class Catalog {
   /** The session that the lists are read from. */
   #session: Session | undefined
   #byName = new Map<string, KnownTool>()
+  #remembered: CatalogRecord | undefined
 
   constructor(options: CatalogOptions) {
     this.#options = options
@@ -64,6 +66,25 @@ export class Catalog {
     this.templates = this.#list(TEMPLATES)
     this.prompts = this.#list(PROMPTS)
     this.skills = this.#list(SKILLS)
+  }
+
+  /** What an earlier process read is known until the server itself is asked. */
+  seed(record: CatalogRecord): void {
+    this.#remembered = record
+    this.tools.seed(record.tools)
+    this.resources.seed(record.resources)
+    this.prompts.seed(record.prompts)
+  }
+
+  /** Where the tools come from: the server, or the catalog of an earlier process; undefined when none are known yet. */
+  get listedBy(): 'server' | 'catalog' | undefined {
+    if (this.tools.hasBeenRead) return 'server'
+    return this.#remembered && 'catalog'
+  }
+
+  /** What an earlier process knew of the server. Once it is connected, its session says more. */
+  get remembered(): CatalogRecord | undefined {
+    return this.#remembered
   }
 
   tool(name: string | undefined): ToolDefinition | undefined {
@@ -82,6 +103,7 @@ export class Catalog {
     const { tools, resources, prompts } = session.capabilities
     const aside = Promise.allSettled([resources && this.resources.get(), prompts && this.prompts.get()])
     if (tools) await this.tools.get()
+    else this.tools.empty()
     return { aside: atMost(this.#options.host, CONNECT_LIMITS.sideListsMs, aside) }
   }
 

@@ -12,11 +12,12 @@ import { openTransport, type TransportAuth } from '../transports/open.ts'
 import { httpStatus, UnreadableAnswer } from '../transports/transport-errors.ts'
 import type { EraMemory, KnownEra } from './era-memory.ts'
 import { ClosedOnProbe } from './handshake.ts'
-import { BadResponse, ChannelClosed, isDrop, JsonRpcError } from './request-errors.ts'
+import { BadResponse, ChannelClosed, isConnectionLost, JsonRpcError } from './request-errors.ts'
 import type { Discovery, Json, Transport } from './server-info.ts'
 import type { ServerLog } from './server-log.ts'
 import type { RequestHandlers } from './server-requests.ts'
 import { openSession, type Session } from './session.ts'
+import type { TrafficSink } from './traffic.ts'
 
 export interface ConnectAttempt {
   readonly server: ConfiguredServer
@@ -30,6 +31,7 @@ export interface ConnectAttempt {
   readonly learnSecret?: ((value: string) => void) | undefined
   readonly handOver?: ((name: string) => Promise<Transport> | Transport | undefined) | undefined
   readonly workspace?: readonly string[] | undefined
+  readonly traffic?: TrafficSink | undefined
   readonly timeoutMs: number
   readonly signal: AbortSignal
   /** The attempt reached this step. */
@@ -84,7 +86,7 @@ async function attempt(
       entry = asSse(entry)
       session = await startSession(options, entry, 'legacy', deadline)
       became = 'sse'
-    } else if (isDrop(error) && !deadline.signal.aborted) {
+    } else if (isConnectionLost(error) && !deadline.signal.aborted) {
       session = await startSession(options, entry, known?.era, deadline)
     } else throw error
   }
@@ -93,7 +95,7 @@ async function attempt(
   try {
     await finish(session)
   } catch (error) {
-    if (!isDrop(error) || deadline.signal.aborted) throw error
+    if (!isConnectionLost(error) || deadline.signal.aborted) throw error
     // Everything so far was reading: a server that went away in the middle of it is met once more.
     const met = session.era === 'legacy' ? 'legacy' : session.discovery
     session = await startSession(options, entry, met, deadline)
@@ -165,6 +167,7 @@ async function startSession(
     handlers: options.handlers,
     known,
     timeoutMs: options.timeoutMs,
+    traffic: options.traffic,
     signal: deadline.signal,
     onNotification: (method, params) => options.notification(method, params),
     onClosed: (why) => options.closed(session, why),

@@ -9,8 +9,9 @@ import { IoError, type PlugboardError, type Stage } from '../errors.ts'
 import type { ListKind, LogLine } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { KnownSecrets } from '../text/known-secrets.ts'
-import { printable } from '../text/printable.ts'
+import { printable } from '../text/strip-controls.ts'
 import { Catalog } from './catalog.ts'
+import { CatalogMemory } from './catalog-recall.ts'
 import { connectOnce, retire } from './connect.ts'
 import { ConnectAttempts } from './connect-attempts.ts'
 import type { Connection } from './connection-interface.ts'
@@ -21,11 +22,11 @@ import type { ConnectionOptions } from './options.ts'
 import { probeWait, type ReconnectPolicy, reconnectPolicy } from './reconnect.ts'
 import {
   ChannelClosed,
-  deaf,
   type ErrorPlace,
   isLoggedOut,
   isTooLarge,
   toPlugboardError,
+  unresponsiveError,
 } from './request-errors.ts'
 import { type RequestOptions, Requests } from './requests.ts'
 import type { Json } from './server-info.ts'
@@ -41,10 +42,11 @@ export class ServerConnection implements Connection {
   readonly catalog: Catalog
   readonly #options: ConnectionOptions
   readonly #policy: ReconnectPolicy
-  readonly #log: ServerLog
+  readonly log: ServerLog
   readonly secrets: KnownSecrets
   readonly #requests: Requests
   readonly #subscriptions: Subscriptions
+  readonly #memory: CatalogMemory
   readonly #closing = new AbortController()
   #state: ServerState
   /** The session the lists are read from: the connected one, or the one being set up. */
@@ -64,7 +66,7 @@ export class ServerConnection implements Connection {
     this.secrets = entrySecrets(server.entry)
     const { hide } = this.secrets
     const onLine = (line: LogLine) => events.emit('log', { server: server.name, line })
-    this.#log = new ServerLog(options.stateDir, server.name, host, onLine, hide)
+    this.log = new ServerLog(options.stateDir, server.name, host, onLine, hide)
     this.#state = server.disabled ? states.disable(states.idle, server.disabled) : states.idle
     this.#attempts = new ConnectAttempts({
       host,
@@ -82,12 +84,16 @@ export class ServerConnection implements Connection {
           : options.timeoutMs,
       // Renewing reads the lists again; the read that noticed is obsolete.
       expired: (session) => void this.#renew(session).catch(() => undefined),
-      listed: (list, count) => events.emit('list-changed', { server: server.name, list, count }),
-      warn: (text) => this.#log.add('plugboard', text),
+      listed: (list, count) => {
+        events.emit('list-changed', { server: server.name, list, count })
+        this.#memory.keep(this.#state)
+      },
+      warn: (text) => this.log.add('plugboard', text),
       leftOut: (text) =>
         events.emit('warning', { server: server.name, text: printable(`${server.name}: ${text}`) }),
       posts: postsMessages(server.entry),
     })
+    this.#memory = new CatalogMemory(options, this.catalog)
     this.#requests = new Requests({
       ...options,
       server: server.name,
@@ -101,12 +107,12 @@ export class ServerConnection implements Connection {
       good: () => this.#health?.good(),
       bad: (error) => this.#health?.bad(error),
       timedOut: (session) => void this.#health?.timedOut(session),
-      stderrTail: () => this.#log.tail(),
+      stderrTail: () => this.log.tail(),
     })
     this.#subscriptions = new Subscriptions({
       host,
       missed: () => this.catalog.refresh(),
-      warn: (text) => this.#log.add('plugboard', text),
+      warn: (text) => this.log.add('plugboard', text),
     })
   }
 
@@ -118,9 +124,6 @@ export class ServerConnection implements Connection {
   }
   get type(): TransportType {
     return this.#became ?? this.server.entry.type
-  }
-  get log(): ServerLog {
-    return this.#log
   }
 
   settled(signal?: AbortSignal): Promise<ServerState> {
@@ -170,6 +173,13 @@ export class ServerConnection implements Connection {
     return this.#subscribing('unsubscribe', uri)
   }
 
+  /** Stops a server that nothing uses until it is needed again; its lists stay known. */
+  async rest(): Promise<void> {
+    const state = this.#state
+    const isBusy = this.#attempts.running !== undefined || this.#renewing !== undefined
+    if (state.kind === 'connected' && !isBusy) await this.#disconnect(state)
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#end()
     return this.#closed
@@ -193,7 +203,7 @@ export class ServerConnection implements Connection {
       CONNECT_LIMITS.closeMs,
       Promise.allSettled([...ends, this.#attempts.running, this.#renewing]),
     )
-    await atMost(host, CONNECT_LIMITS.closeMs, this.#log.flush())
+    await atMost(host, CONNECT_LIMITS.closeMs, this.log.flush())
   }
 
   #fault(error: unknown, place: Omit<ErrorPlace, 'server' | 'hide'>): PlugboardError {
@@ -258,7 +268,7 @@ export class ServerConnection implements Connection {
     const { host, slots } = this.#options
     const { signal } = this.#closing
     let at = pending
-    this.#log.turnPage()
+    this.log.turnPage()
     let releaseSlot: (() => void) | undefined
     let stopTimer: (() => void) | undefined
     try {
@@ -274,8 +284,8 @@ export class ServerConnection implements Connection {
     } catch (error) {
       this.#quiet()
       this.#session = undefined
-      const fault = this.#fault(error, { stage: at.stage, tail: this.#log.tail() })
-      this.#log.add('plugboard', `Connecting failed at stage "${fault.stage ?? at.stage}": ${fault.code}`)
+      const fault = this.#fault(error, { stage: at.stage, tail: this.log.tail() })
+      this.log.add('plugboard', `Connecting failed at stage "${fault.stage ?? at.stage}": ${fault.code}`)
       if (fault.code === 'AUTH_REQUIRED') return { state: states.unauthorised(at, fault, host.now()) }
       return states.attemptFailed(at, fault, this.#policy, host.random())
     } finally {
@@ -286,6 +296,7 @@ export class ServerConnection implements Connection {
 
   #open(stage: (stage: Stage) => void): Promise<Session> {
     const { entry } = this.server
+    this.#memory.starting()
     const health = new Health({
       host: this.#options.host,
       local: isLocal(entry),
@@ -293,13 +304,13 @@ export class ServerConnection implements Connection {
     })
     // A server in this process lives as long as we do.
     this.#health = isInProcess(entry) ? undefined : health
-    const targets = { ...this.#options, log: this.#log, catalog: this.catalog }
+    const targets = { ...this.#options, log: this.log, catalog: this.catalog }
     return connectOnce(
       {
         ...this.#options,
         auth: rememberTokens(this.#options.auth, this.secrets),
         learnSecret: (value) => this.secrets.learn(value),
-        log: this.#log,
+        log: this.log,
         signal: this.#closing.signal,
         stage,
         became: (type) => {
@@ -309,7 +320,7 @@ export class ServerConnection implements Connection {
         closed: (session, why) => this.#onClosed(session, why),
         trouble: (error) => {
           this.#health?.bad(error)
-          this.#log.add('transport', error instanceof Error ? error.message : String(error))
+          this.log.add('transport', error instanceof Error ? error.message : String(error))
         },
       },
       (session, deadline) => this.#establish(session, deadline, stage),
@@ -331,6 +342,7 @@ export class ServerConnection implements Connection {
     this.#become(state)
     this.#health?.watch(state.session)
     void this.#subscriptions.attach(state.session)
+    this.#memory.keep(state)
     // It may have closed in the moment between its last response and now.
     if (state.session.closed) this.#onClosed(state.session, undefined)
   }
@@ -344,8 +356,8 @@ export class ServerConnection implements Connection {
   #onDead(error: unknown): void {
     const state = this.#state
     if (state.kind !== 'connected') return
-    const why = error instanceof RequestTimedOut ? deaf(this.server.name, error) : error
-    const closing = state.session.close().catch((fault) => this.#log.add('transport', String(fault)))
+    const why = error instanceof RequestTimedOut ? unresponsiveError(this.server.name, error) : error
+    const closing = state.session.close().catch((fault) => this.log.add('transport', String(fault)))
     // The old process is gone before a new one starts: they may share a port or a file.
     this.#lose(state, why, atMost(this.#options.host, CONNECT_LIMITS.closeMs, closing))
   }
@@ -354,8 +366,8 @@ export class ServerConnection implements Connection {
     const { host } = this.#options
     this.#quiet()
     this.#session = undefined
-    this.#log.add('plugboard', 'The connection was lost.')
-    const fault = this.#fault(error, { stage: 'call', tail: this.#log.tail() })
+    this.log.add('plugboard', 'The connection was lost.')
+    const fault = this.#fault(error, { stage: 'call', tail: this.log.tail() })
     const next = isTooLarge(error)
       ? states.renew(state)
       : states.lost(state, fault, this.#policy, host.now(), host.random())
@@ -398,7 +410,7 @@ export class ServerConnection implements Connection {
   }
 
   async #reopen(state: Connected): Promise<void> {
-    this.#log.add('plugboard', 'The session expired; a new one is opened.')
+    this.log.add('plugboard', 'The session expired; a new one is opened.')
     this.#quiet()
     try {
       const session = await this.#open(() => undefined)
@@ -420,7 +432,7 @@ export class ServerConnection implements Connection {
       this.#quiet()
       this.#session = undefined
       this.#become(states.unauthorised(state, fault, host.now()))
-      void state.session.close().catch((cause) => this.#log.add('transport', String(cause)))
+      void state.session.close().catch((cause) => this.log.add('transport', String(cause)))
     }
     return fault
   }

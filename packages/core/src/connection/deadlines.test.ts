@@ -32,18 +32,47 @@ describe('a shared timer', () => {
     const looks: number[] = []
     const shared = new SharedTimer(clock.timer, clock.now, () => {
       looks.push(clock.now())
-      return clock.now() < 300 ? 300 : undefined
+      return clock.now() < 100 ? 100 : clock.now() < 300 ? 300 : undefined
     })
-    shared.within(200, clock.now())
-    shared.within(300, clock.now())
-    shared.within(100, clock.now())
+    for (const ms of [200, 300, 100]) shared.within(ms, clock.now())
     expect(clock.count()).toBe(1)
-    clock.turn(99)
-    expect(looks).toEqual([])
-    clock.turn(1)
-    expect(looks).toEqual([100])
+    // The first look comes soon, for all that end before it.
+    clock.turn(20)
+    expect(looks).toEqual([20])
+    clock.turn(80)
+    expect(looks).toEqual([20, 100])
+    shared.within(250, clock.now())
+    expect(clock.count()).toBe(1)
     clock.turn(200)
-    expect(looks).toEqual([100, 300])
+    expect(looks).toEqual([20, 100, 300])
+    expect(clock.count()).toBe(0)
+  })
+
+  it('is set once for requests that follow each other quickly', () => {
+    let set = 0
+    const clock = handClock()
+    const timer: Host['awaitedTimer'] = (ms, run) => {
+      set++
+      return clock.timer(ms, run)
+    }
+    const shared = new SharedTimer(timer, clock.now, () => undefined)
+    for (let n = 0; n < 19; n++) {
+      shared.within(60_000, clock.now())
+      clock.turn(1)
+      shared.rest(clock.now())
+    }
+    expect(set).toBe(1)
+    clock.turn(1)
+    expect(clock.count()).toBe(0)
+  })
+
+  it('of a long request ends with it', () => {
+    const clock = handClock()
+    const shared = new SharedTimer(clock.timer, clock.now, () => 60_000)
+    shared.within(60_000, clock.now())
+    clock.turn(20)
+    expect(clock.count()).toBe(1)
+    shared.rest(clock.now())
     expect(clock.count()).toBe(0)
   })
 
@@ -112,6 +141,8 @@ describe('requests of one connection', () => {
     const heartbeat = made.request('silence', {}, { timeoutMs: 1000, background: true })
     expect([clock.count(), background.count()]).toEqual([0, 1])
     await made.request('ping', {}, { timeoutMs: 1000 })
+    // For a moment, in which the next request may come.
+    clock.turn(20)
     expect([clock.count(), background.count()]).toEqual([0, 1])
     await made.close()
     await expect(heartbeat).rejects.toThrow()

@@ -2,27 +2,36 @@
 // answer. requests.ts decides which calls these are, and continues with those that one answer does not end.
 import { AsyncResource } from 'node:async_hooks'
 import type { Release } from '../async/serial-queue.ts'
+import type { Cancellation } from '../async/waits.ts'
 import type { ServerEntry } from '../config/entry.ts'
 import type { PlugboardError } from '../errors.ts'
 import type { BoardEvents, Events, Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import type { Catalog } from './catalog.ts'
-import type { ResponseSink } from './json-rpc.ts'
+import type { ResponseSink } from './pending-request.ts'
 import { unwrapHttp } from './request-errors.ts'
 import type { Json } from './server-info.ts'
 import type { Session } from './session.ts'
 
+/** How one request to a server is sent. */
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
+  /** In place of `signal`, which is then made only when something has to wait. */
+  readonly cancellation?: Cancellation | undefined
   readonly timeoutMs?: number | undefined
   readonly totalMs?: number | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   /** May run in parallel with others; by default what the tool's own hints say. */
-  readonly concurrent?: boolean
+  readonly concurrent?: boolean | undefined
   /** May run twice without harm; by default what the tool's own hints say. */
   readonly replayable?: boolean
   /** On a shared connection: the board that sends it, which alone gets the events of the request. */
   readonly sender?: Pick<RequestHost, 'events' | 'nextCall'>
+}
+
+/** For what has to wait. */
+export function signalOf({ signal, cancellation }: RequestOptions): AbortSignal | undefined {
+  return cancellation ? cancellation.signal : signal
 }
 
 /** What a request needs from its connection. */
@@ -74,12 +83,13 @@ export class DirectCall implements ResponseSink {
   readonly release: Release
   readonly #on: RequestHost
   readonly #session: Session
-  readonly #resolve: (result: Json) => void
-  readonly #goOn: (begun: Begun) => void
+  readonly resolve: (result: Json) => void
+  readonly reject: (error: unknown) => void
+  readonly #goOn: (call: DirectCall, begun: Begun) => void
   readonly #call: number
   #facts: CallFacts | undefined
   /** The answer arrives in the transport's context; what follows it belongs to the caller's (AsyncLocalStorage). */
-  readonly #caller = new AsyncResource('PLUGBOARD_CALL', { requireManualDestroy: true })
+  #caller: AsyncResource | undefined
 
   constructor(
     on: RequestHost,
@@ -87,13 +97,15 @@ export class DirectCall implements ResponseSink {
     session: Session,
     release: Release,
     resolve: (result: Json) => void,
-    goOn: (begun: Begun) => void,
+    reject: (error: unknown) => void,
+    goOn: (call: DirectCall, begun: Begun) => void,
   ) {
     this.#on = on
     this.asked = asked
     this.#session = session
     this.release = release
-    this.#resolve = resolve
+    this.resolve = resolve
+    this.reject = reject
     this.#goOn = goOn
     this.#call = on.nextCall()
     this.started = on.host.now()
@@ -106,23 +118,30 @@ export class DirectCall implements ResponseSink {
     return this.#facts
   }
 
+  /** It is on its way. Called by the caller, in its context. */
+  sent(): void {
+    this.#caller = new AsyncResource('PLUGBOARD_CALL', { requireManualDestroy: true })
+  }
+
   settle(result: Json): void {
     this.#on.good()
     if (!this.#session.isFinal(result)) {
-      this.#caller.runInAsyncScope(this.#goOn, undefined, { session: this.#session, first: result })
+      this.#continue({ session: this.#session, first: result })
       return
     }
     this.release()
     if (this.#on.events.wanted('call-ended'))
       tellEnded(this.#on, this.facts, this.started, result.isError === true, undefined)
-    this.#resolve(result)
+    this.resolve(result)
   }
 
   fail(error: unknown): void {
-    this.#caller.runInAsyncScope(this.#goOn, undefined, {
-      session: this.#session,
-      error: unwrapHttp(error),
-    })
+    this.#continue({ session: this.#session, error: unwrapHttp(error) })
+  }
+
+  #continue(begun: Begun): void {
+    if (this.#caller) this.#caller.runInAsyncScope(this.#goOn, undefined, this, begun)
+    else this.#goOn(this, begun)
   }
 
   progress(progress: Progress): void {

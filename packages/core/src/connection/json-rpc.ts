@@ -1,12 +1,13 @@
 // json-rpc.ts: JSON-RPC over one transport: ids, responses, timers, cancellation, progress, and the peer's own
 // requests. Of MCP it knows only the two notifications that belong to a request (progress and cancelled).
 
+import { OpenRequests, type RequestId } from '../async/open-requests.ts'
 import { RequestAborted, RequestTimedOut } from '../async/wait-errors.ts'
 import { AnswerTooLarge } from '../errors.ts'
-import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
 import { SharedTimer } from './deadlines.ts'
+import { type OutgoingRequest, Pending, type ResponseSink } from './pending-request.ts'
 import { withProgressToken } from './progress-token.ts'
 import { ChannelClosed, JsonRpcError } from './request-errors.ts'
 import { isObject, type Json, RPC, type Transport } from './server-info.ts'
@@ -21,62 +22,12 @@ export interface JsonRpcHooks {
   trouble(error: unknown): void
   /** Something odd without consequences: a response to an unknown id, an invalid message. */
   odd(text: string): void
+  /** Every message, as it is sent and as it arrived. */
+  record?: ((direction: 'sent' | 'received', message: unknown) => void) | undefined
 }
 
-export interface OutgoingRequest {
-  readonly signal?: AbortSignal | undefined
-  /** Without activity for this long the request fails; 0 waits for ever. */
-  readonly timeoutMs: number
-  /** Even with activity: not longer than this. */
-  readonly totalMs?: number | undefined
-  readonly onProgress?: ((progress: Progress) => void) | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  /** An id chosen by the caller, when the peer refers back to it. */
-  readonly id?: string
-  /** Abandoned without telling the peer, which may not know the request at all. */
-  readonly quiet?: boolean
-  /** No caller awaits it, or one that holds the process itself: its timer does not. */
-  readonly background?: boolean
-}
-
-/** Where the outcome of a request goes: one of the two, once. */
-export interface ResponseSink {
-  settle(result: Json): void
-  fail(error: unknown): void
-  /** With it a progress token is sent. */
-  progress?: ((progress: Progress) => void) | undefined
-}
-
-type Id = number | string
-
-class Pending {
-  readonly id: Id
-  readonly method: string
-  readonly options: OutgoingRequest
-  readonly sink: ResponseSink
-  readonly stream: AbortController | undefined
-  readonly started: number
-  onAbort: (() => void) | undefined
-  lastSign: number
-  graceEnds = 0
-
-  constructor(
-    id: Id,
-    method: string,
-    options: OutgoingRequest,
-    sink: ResponseSink,
-    stream: AbortController | undefined,
-    now: number,
-  ) {
-    this.id = id
-    this.method = method
-    this.options = options
-    this.sink = sink
-    this.stream = stream
-    this.started = now
-    this.lastSign = now
-  }
-}
+/** Requests that are open at a time, of one connection: more only cost more. */
+const SLOTS = 256
 
 export class JsonRpcPeer {
   readonly transport: Transport
@@ -86,8 +37,8 @@ export class JsonRpcPeer {
   serves = true
   readonly #host: Host
   readonly #hooks: JsonRpcHooks
-  readonly #pending = new Map<Id, Pending>()
-  readonly #inbound = new Map<Id, AbortController>()
+  readonly #pending = new OpenRequests<Pending>(SLOTS)
+  readonly #inbound = new Map<RequestId, AbortController>()
   /** The peer's requests that we are handling, oldest first, each with its arrival time. */
   readonly #questions = new Set<{ readonly since: number }>()
   /** The time that we spent on them has been added to the open requests' timeouts up to here. */
@@ -157,27 +108,29 @@ export class JsonRpcPeer {
 
   /** The same without a promise: the sink gets the outcome as soon as it arrives. */
   exchange(method: string, params: Json | undefined, options: OutgoingRequest, sink: ResponseSink): void {
-    const { signal, timeoutMs } = options
-    if (signal?.aborted || this.#closed) {
-      const aborted = signal?.aborted && new RequestAborted(signal.reason)
+    const { signal, cancellation, timeoutMs } = options
+    if (signal?.aborted || cancellation?.cancelled || this.#closed) {
+      const aborted = (signal?.aborted || cancellation?.cancelled) && new RequestAborted(signal?.reason)
       sink.fail(aborted || new ChannelClosed(false, this.#lastTrouble))
       return
     }
     const { transport } = this
-    const id: Id = options.id ?? ++this.#nextId
+    const id: RequestId = options.id ?? ++this.#nextId
     const stream = transport.hasPerRequestStream ? new AbortController() : undefined
-    const pending = new Pending(id, method, options, sink, stream, this.#steadyNow())
-    this.#pending.set(id, pending)
+    const pending = new Pending(id, method, options, sink, stream, this.#steadyNow(), this.#end)
+    this.#pending.add(pending)
     if (signal) {
       pending.onAbort = () => this.#abandon(pending, new RequestAborted(signal.reason))
       signal.addEventListener('abort', pending.onAbort, { once: true })
     }
+    if (cancellation) cancellation.onCancel = () => this.#abandon(pending, new RequestAborted(undefined))
     if (timeoutMs > 0) this.#expect(pending)
     const body = sink.progress ? withProgressToken(params, id) : params
     const message = body
       ? ({ jsonrpc: '2.0', id, method, params: body } as const)
       : ({ jsonrpc: '2.0', id, method } as const)
-    if (transport.post) transport.post(message, (error) => this.#fail(pending, error))
+    this.#hooks.record?.('sent', message)
+    if (transport.post) transport.post(message, pending, this.#pending.size === 1)
     else
       transport
         .send(
@@ -191,32 +144,36 @@ export class JsonRpcPeer {
   }
 
   #expect({ options, started }: Pending): void {
-    if (options.background) {
+    const { timeoutMs, totalMs = timeoutMs, background } = options
+    const firstMs = Math.min(timeoutMs, totalMs)
+    if (background) {
       this.#backgroundCount++
-      this.#background.within(options.timeoutMs, started)
+      this.#background.within(firstMs, started)
     } else {
       this.#awaitedCount++
-      this.#awaited.within(options.timeoutMs, started)
+      this.#awaited.within(firstMs, started)
     }
   }
 
   /** False when it has ended already. */
   #finish(pending: Pending): boolean {
-    if (this.#pending.get(pending.id) !== pending) return false
-    this.#pending.delete(pending.id)
-    const { signal, timeoutMs, background } = pending.options
+    if (!this.#pending.remove(pending)) return false
+    const { signal, cancellation, timeoutMs, background } = pending.options
     if (timeoutMs > 0) {
       if (background) {
-        if (--this.#backgroundCount === 0) this.#background.end()
-      } else if (--this.#awaitedCount === 0) this.#awaited.end()
+        if (--this.#backgroundCount === 0) this.#background.rest(this.#clock + this.#setBack)
+      } else if (--this.#awaitedCount === 0) this.#awaited.rest(this.#clock + this.#setBack)
     }
     if (pending.onAbort) signal?.removeEventListener('abort', pending.onAbort)
+    if (cancellation) cancellation.onCancel = undefined
     return true
   }
 
   #settle(pending: Pending, result: Json): void {
     if (this.#finish(pending)) pending.sink.settle(result)
   }
+
+  readonly #end = (pending: Pending, error: unknown): void => this.#fail(pending, error)
 
   #fail(pending: Pending, error: unknown): void {
     if (this.#finish(pending)) pending.sink.fail(error)
@@ -235,7 +192,7 @@ export class JsonRpcPeer {
     const now = this.#steadyNow()
     const overdue: Pending[] = []
     let next: number | undefined
-    for (const pending of this.#pending.values()) {
+    for (const pending of this.#pending.list()) {
       const { options } = pending
       if (options.timeoutMs === 0 || (options.background === true) !== background) continue
       const deadline = this.#deadlineOf(pending, now)
@@ -247,8 +204,8 @@ export class JsonRpcPeer {
   }
 
   #deadlineOf(pending: Pending, now: number): number {
-    const { timeoutMs, totalMs = CALL_LIMITS.totalMs } = pending.options
-    const latest = pending.started + Math.max(totalMs, timeoutMs)
+    const { timeoutMs, totalMs = Math.max(CALL_LIMITS.totalMs, timeoutMs) } = pending.options
+    const latest = pending.started + totalMs
     const usual = Math.min(pending.lastSign + timeoutMs, latest)
     if (usual > now) return usual
     const delay = this.#handlingDelay(now)
@@ -262,7 +219,9 @@ export class JsonRpcPeer {
 
   async notify(method: string, params?: Json): Promise<void> {
     if (this.#closed) throw new ChannelClosed(false)
-    await this.transport.send({ jsonrpc: '2.0', method, ...(params && { params }) })
+    const message = { jsonrpc: '2.0', method, ...(params && { params }) } as const
+    this.#hooks.record?.('sent', message)
+    await this.transport.send(message)
   }
 
   /** Idempotent; the transport bounds its time. */
@@ -277,7 +236,7 @@ export class JsonRpcPeer {
     return this.#closing
   }
 
-  #cancel(id: Id, method: string, why: Error, stream: AbortController | undefined): void {
+  #cancel(id: RequestId, method: string, why: Error, stream: AbortController | undefined): void {
     if (this.#closed) return
     if ((stream && this.cancelByStream) || method === 'initialize') {
       stream?.abort()
@@ -293,10 +252,12 @@ export class JsonRpcPeer {
     this.#closed = true
     const why = this.#lastTrouble
     // Retried, such a request would end the next connection in the same way.
-    for (const pending of [...this.#pending.values()])
+    for (const pending of this.#pending.list())
       this.#fail(pending, why instanceof AnswerTooLarge ? why : new ChannelClosed(true, why))
     for (const controller of this.#inbound.values()) controller.abort()
     this.#inbound.clear()
+    this.#awaited.end()
+    this.#background.end()
     this.#hooks.closed()
   }
 
@@ -304,6 +265,7 @@ export class JsonRpcPeer {
     if (this.#closed || !isObject(message)) return
     this.#lastHeard = this.#host.now()
     this.#heardCount++
+    this.#hooks.record?.('received', message)
     const { id, method } = message
     if (typeof method === 'string') {
       const params = isObject(message.params) ? message.params : {}
@@ -316,7 +278,7 @@ export class JsonRpcPeer {
   #answered(message: Json): void {
     const id = message.id
     // Some servers return a numeric id as a string.
-    const pending = this.#pending.get(id as Id) ?? this.#pending.get(Number(id))
+    const pending = this.#pending.get(id) ?? this.#pending.get(Number(id))
     const tooLarge = isObject(message.error) ? message.error.data : undefined
     if (tooLarge instanceof AnswerTooLarge) {
       this.#tooLarge(tooLarge, id === undefined ? 'any' : pending)
@@ -338,14 +300,14 @@ export class JsonRpcPeer {
   #tooLarge(error: AnswerTooLarge, whose: Pending | 'any' | undefined): void {
     // A response is expected soon; that of a subscription comes at its end.
     const timed = ({ options }: Pending) => options.timeoutMs > 0
-    const failed = whose === 'any' ? [...this.#pending.values()].filter(timed) : [whose]
+    const failed = whose === 'any' ? this.#pending.list().filter(timed) : [whose]
     for (const pending of failed) if (pending) this.#fail(pending, error)
   }
 
   #notified(method: string, params: Json): void {
     if (method === 'notifications/progress') {
       const token = params.progressToken
-      const pending = this.#pending.get(token as Id) ?? this.#pending.get(Number(token))
+      const pending = this.#pending.get(token) ?? this.#pending.get(Number(token))
       if (!pending || typeof params.progress !== 'number') return
       pending.lastSign = this.#steadyNow()
       const { progress, total, message } = params
@@ -357,7 +319,7 @@ export class JsonRpcPeer {
       return
     }
     if (method === 'notifications/cancelled') {
-      const controller = this.#inbound.get(params.requestId as Id)
+      const controller = this.#inbound.get(params.requestId as RequestId)
       if (controller) {
         controller.abort()
         return
@@ -366,7 +328,7 @@ export class JsonRpcPeer {
     this.#hooks.notification(method, params)
   }
 
-  async #serve(id: Id, method: string, params: Json): Promise<void> {
+  async #serve(id: RequestId, method: string, params: Json): Promise<void> {
     if (!this.serves)
       return this.#hooks.odd(`the request "${method}", which this protocol version does not have`)
     if (this.#inbound.size >= CALL_LIMITS.inbound || this.#inbound.has(id)) {
@@ -422,14 +384,16 @@ export class JsonRpcPeer {
     if (now - since < CALL_LIMITS.thinkingMs) return false
     const taken = now - Math.max(since, this.#extendedUntil)
     this.#extendedUntil = now
-    for (const pending of this.#pending.values())
+    for (const pending of this.#pending.list())
       pending.lastSign = Math.min(now, pending.lastSign + Math.max(0, taken))
     return true
   }
 
   async #answer(message: Parameters<Transport['send']>[0]): Promise<void> {
     try {
-      if (!this.#closed) await this.transport.send(message)
+      if (this.#closed) return
+      this.#hooks.record?.('sent', message)
+      await this.transport.send(message)
     } catch (error) {
       this.#hooks.trouble(error)
     }

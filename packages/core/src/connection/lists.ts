@@ -23,6 +23,14 @@ export interface ListSpec<T> {
   parse(item: unknown, note: (text: string) => void): T | string
 }
 
+/** What a server says about how long its list stays true, and for whom (2026-07-28). */
+export interface CacheHint {
+  readonly ttlMs: number
+  readonly cacheScope: 'public' | 'private'
+  /** When the list was read. */
+  readonly at: number
+}
+
 export interface ListOptions<T> {
   readonly spec: ListSpec<T>
   readonly host: Host
@@ -41,8 +49,10 @@ export class CachedList<T> {
   #items: readonly T[] = []
   #count = 0
   #fresh = false
+  #hasBeenRead = false
   #error: unknown
   #faults: readonly string[] = []
+  #cacheHint: CacheHint | undefined
   #reading: Promise<readonly T[]> | undefined
   /** Ends what is being read; made when there is something to end, because a server may say "changed" without end. */
   #stop: AbortController | undefined
@@ -61,12 +71,21 @@ export class CachedList<T> {
   get count(): number {
     return this.#count
   }
+  /** False while the items are those of an earlier process, or there are none yet. */
+  get hasBeenRead(): boolean {
+    return this.#hasBeenRead
+  }
   get fresh(): boolean {
     return this.#fresh
   }
   /** Why the last read failed, if it did. */
   get error(): unknown {
     return this.#error
+  }
+
+  /** What the server said about the list that was read last; of several pages, the shortest time. */
+  get cacheHint(): CacheHint | undefined {
+    return this.#cacheHint
   }
 
   /** What the last read left out or changed, and why. */
@@ -104,6 +123,22 @@ export class CachedList<T> {
     this.#reading = undefined
   }
 
+  /** What an earlier process read: known, but not fresh. Nothing after the first read. */
+  seed(items: readonly T[]): void {
+    if (this.#hasBeenRead) return
+    this.#items = items
+    this.#count = items.length
+  }
+
+  /** The server has no such list. */
+  empty(): void {
+    const had = this.#items.length > 0
+    this.#items = []
+    this.#count = 0
+    this.#hasBeenRead = true
+    if (had) this.#options.changed([])
+  }
+
   /** Drops the items to save memory; they are read again on demand. */
   forget(): void {
     this.#items = []
@@ -133,6 +168,7 @@ export class CachedList<T> {
       const items = await this.#pages(signal)
       if (signal.aborted) throw new RequestAborted(signal.reason)
       this.#items = items
+      this.#hasBeenRead = true
       this.#count = items.length
       // A change announced during the read makes its result stale at once.
       this.#fresh = this.#staleSince === staleBefore || this.#staleSince === undefined
@@ -157,6 +193,8 @@ export class CachedList<T> {
     const faults: string[] = []
     this.#faults = faults
     const note = (text: string) => this.#fault(faults, text)
+    const began = this.#options.host.now()
+    this.#cacheHint = undefined
     for (let page = 0; page < LIST_LIMITS.pages; page++) {
       let result: Json
       try {
@@ -167,6 +205,7 @@ export class CachedList<T> {
         throw error
       }
       const raw = result[spec.field]
+      this.#cacheHint = shorter(this.#cacheHint, readHint(result, began), page)
       if (!Array.isArray(raw)) throw new BadResponse(`its ${spec.method} result has no list of ${spec.field}`)
       for (const item of raw) {
         if (items.length >= LIST_LIMITS.items) return this.#cut(items, `more than ${LIST_LIMITS.items} items`)
@@ -201,6 +240,26 @@ export class CachedList<T> {
   }
 }
 
+function readHint({ ttlMs, cacheScope }: Json, at: number): CacheHint | undefined {
+  if (typeof ttlMs !== 'number' || !(ttlMs >= 0)) return undefined
+  return { ttlMs, cacheScope: cacheScope === 'public' ? 'public' : 'private', at }
+}
+
+/** What holds for both: nothing when one page says nothing. */
+function shorter(
+  before: CacheHint | undefined,
+  next: CacheHint | undefined,
+  page: number,
+): CacheHint | undefined {
+  if (page === 0 || !before || !next) return page === 0 ? next : undefined
+  return {
+    ttlMs: Math.min(before.ttlMs, next.ttlMs),
+    cacheScope: next.cacheScope === 'public' ? before.cacheScope : 'private',
+    at: before.at,
+  }
+}
+
+/** A tool as its server defines it. */
 export interface ToolDefinition {
   readonly name: string
   readonly title?: string
@@ -210,6 +269,7 @@ export interface ToolDefinition {
   readonly annotations?: ToolAnnotations
   readonly [more: string]: unknown
 }
+/** What a server says about a tool; hints, not promises. */
 export interface ToolAnnotations {
   readonly title?: string
   readonly readOnlyHint?: boolean
@@ -248,16 +308,19 @@ export function readAnnotations(raw: unknown): ToolAnnotations | undefined {
 export function isConcurrencySafe(hints: ToolAnnotations = {}): boolean {
   return hints.safeToRunConcurrently ?? hints.readOnlyHint === true
 }
+/** A resource as its server defines it. */
 export interface ResourceDefinition {
   readonly uri: string
   readonly name: string
   readonly [more: string]: unknown
 }
+/** A template of resources as its server defines it. */
 export interface TemplateDefinition {
   readonly uriTemplate: string
   readonly name: string
   readonly [more: string]: unknown
 }
+/** A prompt as its server defines it. */
 export interface PromptDefinition {
   readonly name: string
   readonly [more: string]: unknown

@@ -8,6 +8,7 @@ interface Marked {
   readonly path: readonly string[]
 }
 
+/** Which arguments a tool wants as HTTP headers. */
 export type HeaderScan = { readonly marked: readonly Marked[] } | { readonly fault: string }
 
 const KEY = 'x-mcp-header'
@@ -15,6 +16,7 @@ const TOKEN = /^[\w!#$%&'*+\-.^`|~]+$/
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 const DEPTH = 32
 
+/** Finds the arguments that a tool wants as HTTP headers. */
 export function scanHeaders(schema: Json): HeaderScan {
   // Few schemas have any, and most of the walk below looks for misplaced ones.
   const marked: Marked[] = []

@@ -59,6 +59,26 @@ describe('a pool', () => {
     await until('the process is gone', () => !isAlive(raw.pids()[0] ?? 0))
   })
 
+  it('stops a server that its boards do not use, and starts it again unnoticed when one does', async () => {
+    const pool = makePool(200)
+    const dir = folder()
+    const raw = fixture('resting', 'raw', { entry: { share: 'user', cwd: dir } })
+    const only = await boardIn(pool, dir, 'a', [raw.server])
+    await only.ready()
+    const tools = only.tools().map(({ name }) => name)
+    await until('the server rests', () => !isAlive(raw.pids()[0] ?? 0))
+    expect(only.servers()).toMatchObject([{ state: 'pending', listedBy: 'server' }])
+    expect(only.tools().map(({ name, available }) => [name, available])).toEqual(
+      tools.map((name) => [name, true]),
+    )
+    expect((await only.call('resting.echo', { n: 1 }, { caller: 'user' })).isError).toBe(false)
+    expect(raw.pids()).toHaveLength(2)
+    // A call that takes longer than the limit is in use.
+    const calls = Array.from({ length: 5 }, () => only.call('resting.slow', { ms: 400 }, { caller: 'user' }))
+    await Promise.all(calls)
+    expect(raw.pids()).toHaveLength(2)
+  })
+
   it('stops a server that no board used for a while, and starts it again on need', async () => {
     const pool = makePool(30)
     const dir = folder()

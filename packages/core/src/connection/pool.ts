@@ -9,6 +9,7 @@ import { isLocal, startsCommand } from '../config/transport-traits.ts'
 import { type Host, systemHost } from '../host.ts'
 import { CONNECT_LIMITS, POOL_LIMITS } from '../limits.ts'
 import { childEnvironment } from '../transports/environment.ts'
+import { CatalogStore } from './catalog-store.ts'
 import { type Connection, ServerConnection } from './connection.ts'
 import { EraMemory } from './era-memory.ts'
 import type { CachedList } from './lists.ts'
@@ -16,11 +17,15 @@ import type { ConnectionOptions } from './options.ts'
 import { capabilitiesOf } from './server-requests.ts'
 import { SharedConnection } from './shared-connection.ts'
 import { SharedServer } from './shared-server.ts'
+import type { TrafficRecorder } from './traffic.ts'
 
+/** How a pool of connections behaves. */
 export interface ConnectionPoolOptions {
   readonly host?: Host
-  /** A server that no board uses is stopped after this many milliseconds; 0 keeps it. */
+  /** A server that is not used is stopped after this many milliseconds, until it is needed; 0 keeps it. */
   readonly idleMs?: number
+  /** Where the messages of all its connections are recorded. */
+  readonly traffic?: TrafficRecorder
 }
 
 /** What a board adds to the options of a connection, so that the pool can tell who may share it. */
@@ -49,12 +54,15 @@ interface Kept {
   readonly value: { close(): Promise<void> }
 }
 
+/** Connections that several boards of one process share. */
 export class ConnectionPool {
   readonly #host: Host
   readonly #idleMs: number
+  readonly #traffic: TrafficRecorder | undefined
   readonly #servers = new Map<string, SharedServer[]>()
   readonly #kept = new Map<string, Kept>()
   readonly #eras = new Map<string, EraMemory>()
+  readonly #stores = new Map<string, CatalogStore>()
   readonly #recent = new Lru<CachedList<unknown>>(POOL_LIMITS.lists, (list) => list.forget())
   readonly #slots = {
     local: new Semaphore(CONNECT_LIMITS.localSlots),
@@ -67,10 +75,12 @@ export class ConnectionPool {
   constructor(options: ConnectionPoolOptions = {}) {
     this.#host = options.host ?? systemHost()
     this.#idleMs = options.idleMs ?? POOL_LIMITS.idleMs
+    this.#traffic = options.traffic
   }
 
   /** A connection for one board: its part in a shared one where the entry allows that, else its own. */
-  take(options: ConnectionOptions, place: PoolPlace): Connection {
+  take(given: ConnectionOptions, place: PoolPlace): Connection {
+    const options = this.#traffic ? { ...given, traffic: this.#traffic } : given
     const { share } = sharingOf(options.server, place.root)
     if (options.server.disabled || share === 'session') return this.#private(options, place)
     const key = keyOf(options, place, share)
@@ -93,16 +103,29 @@ export class ConnectionPool {
       .flat()
       .filter(({ isStarted }) => isStarted)
       .map((server) => server.status())
-    const own = [...this.#own].map(([connection, { root }]) => ({
-      name: connection.server.name,
-      state: connection.state.kind,
-      share: 'session' as const,
-      users: 1,
-      calls: 0,
-      idleMs: 0,
-      root,
-    }))
+    const own = [...this.#own].map(([{ server, state }, { root }]) => {
+      const pid = state.kind === 'connected' ? state.session.pid : undefined
+      return {
+        name: server.name,
+        state: state.kind,
+        share: 'session' as const,
+        users: 1,
+        calls: 0,
+        idleMs: 0,
+        root,
+        ...(pid !== undefined && { pid }),
+      }
+    })
     return [...shared, ...own]
+  }
+
+  /** Stops every shared instance of a server; the next request starts another. False when there was none. */
+  async stop(server: string): Promise<boolean> {
+    const running = [...this.#servers.values()]
+      .flat()
+      .filter((one) => one.isStarted && one.connection.server.name === server)
+    await Promise.all(running.map((one) => one.close()))
+    return running.length > 0
   }
 
   /** Ends every shared connection; idempotent and bounded in time. */
@@ -113,7 +136,7 @@ export class ConnectionPool {
       await Promise.all(servers.map((server) => server.close()))
       const kept = [...this.#kept.values()].map(({ value }) => value.close())
       await atMost(this.#host, CONNECT_LIMITS.closeMs, Promise.allSettled(kept))
-      const flushes = [...this.#eras.values()].map((eras) => eras.flush())
+      const flushes = [...this.#eras.values(), ...this.#stores.values()].map((one) => one.flush())
       await atMost(this.#host, CONNECT_LIMITS.closeMs, Promise.allSettled(flushes))
     })()
     return this.#closed
@@ -156,6 +179,7 @@ export class ConnectionPool {
       first: options,
       connection: {
         eras: this.#erasOf(options),
+        store: options.store && this.#storeOf(options),
         recent: this.#recent,
         slots: isLocal(options.server.entry) ? this.#slots.local : this.#slots.remote,
       },
@@ -167,6 +191,14 @@ export class ConnectionPool {
     })
     this.#servers.set(key, [...(this.#servers.get(key) ?? []), server])
     return server
+  }
+
+  #storeOf({ stateDir }: ConnectionOptions): CatalogStore {
+    const known = this.#stores.get(stateDir)
+    if (known) return known
+    const store = new CatalogStore(stateDir, this.#host)
+    this.#stores.set(stateDir, store)
+    return store
   }
 
   #erasOf({ stateDir }: ConnectionOptions): EraMemory {

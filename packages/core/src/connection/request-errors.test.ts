@@ -199,8 +199,8 @@ describe('a server that misbehaves', () => {
     const events = recorded(made)
     expect(textOf(await made.link.request('raw', 'tools/call', { name: 'twice' }))).toBe('first')
     expect(textOf(await made.link.request('raw', 'tools/call', { name: 'stray' }))).toBe('ok')
-    const odd = events.flatMap((event) => (event.type === 'log' ? [event.line.text] : []))
-    expect(odd.filter((text) => text.includes('not open'))).toHaveLength(2)
+    const odd = () => events.filter((event) => event.type === 'log' && event.line.text.includes('not open'))
+    await until('both are logged', () => odd().length === 2)
     expect(only(made)?.state).toBe('connected')
   })
 

@@ -81,17 +81,19 @@ function textOf(error: unknown): string | undefined {
 /** True when the request may have been sent and no response came: a retry may run it twice. */
 export function isInterruption(error: unknown): boolean {
   if (error instanceof ChannelClosed) return error.sent
-  return isUnsaid(error) || ((error instanceof IoError || isTerminalError(error)) && !wasNeverSent(error))
+  return (
+    leavesOutcomeOpen(error) || ((error instanceof IoError || isTerminalError(error)) && !wasNeverSent(error))
+  )
 }
 
 /** A response came, but not one that says how the request ended: a body that is not MCP, or a proxy that lost its server. */
-export function isUnsaid(error: unknown): boolean {
+export function leavesOutcomeOpen(error: unknown): boolean {
   const status = httpStatus(error)
   return error instanceof UnreadableAnswer || status === 502 || status === 504
 }
 
 /** The line broke while it was in use, which may not happen again; not one that could not be had at all. */
-export function isDrop(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   if (error instanceof ChannelClosed) return !isTooLarge(error)
   if (httpStatus(error) !== undefined || tlsCode(error) !== undefined) return false
   return hasCode(error, ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ERR_STREAM_PREMATURE_CLOSE'])
@@ -186,7 +188,7 @@ function timedOut(error: RequestTimedOut, place: ErrorPlace): PlugboardError {
     hint:
       place.stage === 'call'
         ? 'Raise `timeout` in the entry, `--timeout` or MCP_TOOL_TIMEOUT if it needs longer.'
-        : 'Raise `--timeout` or MCP_TIMEOUT if it needs longer to start.',
+        : 'Raise `connectTimeout` in the entry, `--timeout` or MCP_TIMEOUT if it needs longer to start.',
     cause: error,
   })
 }
@@ -252,7 +254,7 @@ function stderrLines({ tail }: Pick<ErrorPlace, 'tail'>, shownText = ''): string
 }
 
 /** A server that was pinged and did not respond. */
-export function deaf(server: string, cause: RequestTimedOut): IoError {
+export function unresponsiveError(server: string, cause: RequestTimedOut): IoError {
   return new IoError(
     `"${server}" no longer answers: it did not answer a health check for ${cause.afterMs} ms.`,
     {

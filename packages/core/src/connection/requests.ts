@@ -20,15 +20,15 @@ import {
   tellEnded,
   tellProgress,
 } from './direct-call.ts'
-import type { OutgoingRequest } from './json-rpc.ts'
 import { isConcurrencySafe, readAnnotations } from './lists.ts'
+import type { OutgoingRequest } from './pending-request.ts'
 import {
   howItEnded,
   isInterruption,
   isLoggedOut,
   isSessionExpired,
-  isUnsaid,
   JsonRpcError,
+  leavesOutcomeOpen,
   toPlugboardError,
   wasNeverSent,
 } from './request-errors.ts'
@@ -59,13 +59,16 @@ export class Requests {
     const asked: Asked = { method, params, name: nameOf(params), options }
     const session = this.#on.current()
     const release = session && this.#turnNow(asked)
-    if (!session || !release) return this.#send(asked)
+    if (!session || !release) return this.#send(withSignal(asked))
     return new Promise((settle, fail) => {
-      const call = new DirectCall(this.#on, asked, session, release, settle, (begun) =>
-        this.#continue(call, begun).then(settle, fail),
-      )
+      const call = new DirectCall(this.#on, asked, session, release, settle, fail, this.#goOn)
       session.exchange(method, params, this.#limits(asked), call)
+      call.sent()
     })
+  }
+
+  readonly #goOn = (call: DirectCall, begun: Begun): void => {
+    this.#continue(call, begun).then(call.resolve, call.reject)
   }
 
   /** The release of a turn, when the call can be sent without any wait. */
@@ -112,7 +115,7 @@ export class Requests {
         call.facts,
         call.started,
         undefined,
-        this.#perform(call.asked, begun),
+        this.#perform(withSignal(call.asked), begun),
       )
     } finally {
       call.release()
@@ -181,6 +184,7 @@ export class Requests {
     const { method, name, params, options } = asked
     return {
       signal: options.signal,
+      cancellation: options.cancellation,
       timeoutMs: this.#timeoutMs(asked),
       totalMs: options.totalMs,
       onProgress: options.onProgress,
@@ -233,7 +237,7 @@ export class Requests {
     const status = httpStatus(cause)
     const how =
       status === undefined ? howItEnded(cause, this.#on.stderrTail()) : ` It answered HTTP ${status}.`
-    const start = isUnsaid(cause)
+    const start = leavesOutcomeOpen(cause)
       ? `"${server}" did not say how ${what} ended;`
       : `The connection to "${server}" was lost while ${what} was running;`
     return new OutcomeUnknown(`${start} whether it was done is unknown.${how}`, {
@@ -261,6 +265,12 @@ export class Requests {
     const transport = traitsOf(entry).network
     return { server, method, name, protocolVersion: this.#on.current()?.protocolVersion, transport } as const
   }
+}
+
+/** What takes more than one step may have to wait. */
+function withSignal(asked: Asked): Asked {
+  const { cancellation, ...options } = asked.options
+  return cancellation ? { ...asked, options: { ...options, signal: cancellation.signal } } : asked
 }
 
 type Again = 'renewed' | 'replayed' | 'relisted'

@@ -16,8 +16,17 @@ export {
 
 /** A transport of the SDK's shape; ours may also take a message without a promise for it. */
 export interface Transport extends SdkTransport {
-  /** Sends the message, in order with those of `send`; `failed` is called if it could not be sent. */
-  post?(message: Parameters<SdkTransport['send']>[0], failed: (error: unknown) => void): void
+  /**
+   * Sends the message, in order with those of `send`; the sender is told if it could not be sent. `alone`: no other
+   * request is open, so that waiting for more messages to send with it would only cost time.
+   */
+  post?(
+    message: Parameters<SdkTransport['send']>[0],
+    sender: { failed(error: unknown): void },
+    alone: boolean,
+  ): void
+  /** The process of a server that we started. */
+  readonly pid?: number | null
 }
 
 /** Requests that change nothing on the server, so that sending them twice is harmless. */

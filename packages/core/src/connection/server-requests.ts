@@ -1,9 +1,11 @@
 // server-requests.ts: the requests that a server may send us, however they arrive: as its own request in the legacy
 // era, inside a result in 2026-07-28. A capability is advertised exactly when its handler exists.
 import { isWithinCall } from '../transports/request-context.ts'
+import { withRequestedSchema } from './older-elicitation.ts'
 import { JsonRpcError } from './request-errors.ts'
 import { type Json, RPC } from './server-info.ts'
 
+/** Who asks, and for which call. */
 export interface ServerRequestContext {
   readonly server: string
   /** Aborted when the server withdraws the request or the connection is lost. */
@@ -15,6 +17,7 @@ export interface ServerRequestContext {
   /** It came on the stream of a call, and the handler runs in the async context of that call. */
   readonly inCall: boolean
 }
+/** Answers one kind of request of a server. */
 export type RequestHandler = (params: Json, asking: ServerRequestContext) => Promise<Json> | Json
 
 /** Handlers for a server's requests. A capability is advertised exactly when its handler is here. */
@@ -82,7 +85,7 @@ export class ServerRequests {
     if (!handler) throw new JsonRpcError(RPC.methodNotFound, `Method not found: ${method}`)
     const inCall = isWithinCall()
     try {
-      return await handler(params, {
+      return await handler(method === 'elicitation/create' ? withRequestedSchema(params) : params, {
         server: this.#server,
         signal,
         inCall,

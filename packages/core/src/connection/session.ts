@@ -6,7 +6,8 @@ import type { Progress } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CALL_LIMITS } from '../limits.ts'
 import { handshake, modernFacts, type ProbeAnswer } from './handshake.ts'
-import { JsonRpcPeer, type OutgoingRequest, type ResponseSink } from './json-rpc.ts'
+import { JsonRpcPeer } from './json-rpc.ts'
+import type { OutgoingRequest, ResponseSink } from './pending-request.ts'
 import { BadResponse, ChannelClosed, JsonRpcError, unwrapHttp } from './request-errors.ts'
 import {
   ASKING_METHODS,
@@ -23,6 +24,7 @@ import {
   type Transport,
 } from './server-info.ts'
 import { type RequestHandlers, ServerRequests } from './server-requests.ts'
+import type { TrafficSink } from './traffic.ts'
 
 export interface SessionRequest {
   readonly signal?: AbortSignal | undefined
@@ -62,6 +64,8 @@ export interface Session {
   readonly hasHttpSession: boolean
   readonly closed: boolean
   readonly inFlight: number
+  /** The process of a server that we started. */
+  readonly pid: number | undefined
   readonly lastHeard: number
   /** How many messages of the server have arrived. */
   readonly heardCount: number
@@ -92,17 +96,21 @@ export interface SessionOptions {
   readonly onTrouble: (error: unknown) => void
   readonly onOdd: (text: string) => void
   readonly onRefused: (text: string) => void
+  readonly traffic?: TrafficSink | undefined
 }
 
 /** Starts the transport and does the handshake. On failure the transport is closed. */
 export async function openSession(transport: Transport, options: SessionOptions): Promise<Session> {
   const asks = new ServerRequests(options)
+  const { traffic } = options
+  const link = traffic?.link(options.server)
   const wire = new JsonRpcPeer(transport, options.host, {
     request: (method, params, signal) => asks.answer(method, params, signal),
     notification: (method, params) => session.onNotification(method, params),
     closed: () => options.onClosed(wire.lastTrouble),
     trouble: options.onTrouble,
     odd: options.onOdd,
+    record: link && ((direction, message) => traffic?.record(link, direction, message)),
   })
   const session = new WireSession(wire, asks, options)
   const onAbort = () => void wire.close().catch(options.onTrouble)
@@ -163,6 +171,9 @@ class WireSession implements Session {
   }
   get hasHttpSession(): boolean {
     return this.era === 'legacy' && this.#wire.transport.sessionId !== undefined
+  }
+  get pid(): number | undefined {
+    return this.#wire.transport.pid ?? undefined
   }
   get closed(): boolean {
     return this.#wire.closed

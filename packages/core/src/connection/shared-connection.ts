@@ -6,6 +6,7 @@ import type { Events, ListKind } from '../events.ts'
 import type { KnownSecrets } from '../text/known-secrets.ts'
 import type { Catalog } from './catalog.ts'
 import type { Connection } from './connection-interface.ts'
+import { signalOf } from './direct-call.ts'
 import type { ConnectionOptions } from './options.ts'
 import type { RequestOptions } from './requests.ts'
 import type { Json } from './server-info.ts'
@@ -57,6 +58,10 @@ export class SharedConnection implements Connection {
     return this.#current.log
   }
 
+  get isFollowing(): boolean {
+    return this.#followed.size > 0
+  }
+
   follows(uri: string): boolean {
     return this.#followed.has(uri)
   }
@@ -82,17 +87,17 @@ export class SharedConnection implements Connection {
     const { name } = this.server
     if (this.#closing.signal.aborted)
       throw new IoError(`The connection to "${name}" is closed.`, { server: name })
-    await this.#triedAgain(options.signal)
+    const given = signalOf(options)
+    await this.#triedAgain(given)
     const shared = this.#joined()
     const level = params?.['level']
     if (method === 'logging/setLevel' && typeof level === 'string') return await shared.setLevel(this, level)
     const { nextCall, callTimeoutMs } = this.#options
-    const signal = options.signal
-      ? AbortSignal.any([options.signal, this.#closing.signal])
-      : this.#closing.signal
+    const signal = given ? AbortSignal.any([given, this.#closing.signal]) : this.#closing.signal
     return await shared.during(this, () =>
       shared.connection.request(method, params, {
         ...options,
+        cancellation: undefined,
         signal,
         timeoutMs: options.timeoutMs ?? this.server.entry.timeout ?? callTimeoutMs,
         sender: { events: this.events, nextCall },

@@ -21,7 +21,7 @@ export interface SharedServerOptions {
   /** The options of the board that started it. */
   readonly first: ConnectionOptions
   /** What all shared connections have in common. */
-  readonly connection: Pick<ConnectionOptions, 'eras' | 'recent' | 'slots'>
+  readonly connection: Pick<ConnectionOptions, 'eras' | 'recent' | 'slots' | 'store'>
   /** It stopped, and is not to be given to any other board. */
   ended(): void
 }
@@ -58,8 +58,11 @@ export class SharedServer {
       events: this.#events,
       handlers: this.#handlers(first.handlers),
     })
-    this.#events.on('state', () => {
+    this.#events.on('state', ({ state }) => {
       this.#isStarted = true
+      if (state.kind !== 'connected') return
+      this.#sendLevel()
+      this.#restLater()
     })
     // Copies: a listener may make its board leave or join.
     for (const type of COMMON_EVENTS)
@@ -104,17 +107,32 @@ export class SharedServer {
   }
 
   join(lease: SharedConnection): void {
-    this.#stopIdle?.()
-    this.#stopIdle = undefined
     this.#leases.add(lease)
+    this.#restLater()
   }
 
   leave(lease: SharedConnection): void {
     this.#leases.delete(lease)
     this.#running.delete(lease)
     if (this.#levels.delete(lease)) this.#sendLevel()
-    if (this.#leases.size > 0 || this.#options.idleMs === 0 || this.isClosed) return
-    this.#stopIdle = this.#options.host.backgroundTimer(this.#options.idleMs, () => void this.close())
+    this.#restLater()
+  }
+
+  /** Without a board it ends; with boards that only wait, it stops until one of them needs it. */
+  #restLater(): void {
+    const { idleMs, host } = this.#options
+    this.#stopIdle?.()
+    this.#stopIdle = undefined
+    if (idleMs === 0 || this.isClosed || this.#running.size > 0) return
+    this.#stopIdle = host.backgroundTimer(idleMs, () => {
+      if (this.#leases.size === 0) void this.close()
+      else if (this.#running.size === 0 && !this.#isFollowed) void this.connection.rest()
+    })
+  }
+
+  /** A server that reports changes is in use. */
+  get #isFollowed(): boolean {
+    return [...this.#leases].some(({ isFollowing }) => isFollowing)
   }
 
   /** Runs one request of a board; questions that come out of it go to that board. */
@@ -129,6 +147,7 @@ export class SharedServer {
       const left = (this.#running.get(lease) ?? 1) - 1
       if (left > 0) this.#running.set(lease, left)
       else this.#running.delete(lease)
+      this.#restLater()
     }
   }
 
@@ -146,6 +165,7 @@ export class SharedServer {
   status(): PooledServer {
     const { connection } = this
     const { share, host } = this.#options
+    const pid = connection.state.kind === 'connected' ? connection.state.session.pid : undefined
     return {
       name: connection.server.name,
       state: connection.state.kind,
@@ -154,6 +174,7 @@ export class SharedServer {
       calls: this.#calls,
       idleMs: this.#running.size > 0 ? 0 : Math.max(0, host.now() - this.#lastUse),
       root: this.root,
+      ...(pid !== undefined && { pid }),
     }
   }
 

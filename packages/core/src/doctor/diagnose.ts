@@ -1,10 +1,12 @@
 // diagnose.ts: checks one server step by step and says where it stopped and what to do. It reads what the
 // configuration decided, checks the path to the server, and then connects it like any other caller.
+import type { BuiltinCheck } from '../builtin/index.ts'
 import type { RemoteEntry, ServerEntry } from '../config/entry.ts'
 import { maskUrl } from '../config/mask.ts'
 import type { Resolution } from '../config/resolve.ts'
 import {
   isEditorEntry,
+  isInProcess,
   isLocal,
   isRemoteEntry,
   startsCommand,
@@ -40,6 +42,8 @@ export interface Subject {
   readonly host: Host
   /** Connects the server; called only when nothing before it failed. */
   connection(): Connection
+  /** What a built-in server needs besides itself, checked before it is connected. */
+  readonly needs?: () => Promise<readonly BuiltinCheck[]>
   readonly signal?: AbortSignal | undefined
 }
 
@@ -58,6 +62,9 @@ export async function diagnose(subject: Subject): Promise<Diagnosis> {
       ...more,
     }
   }
+  const off = resolution.contenders.find(({ verdict }) => verdict.kind === 'off')
+  if (!server && off?.verdict.kind === 'off')
+    return done([passed('config', off.verdict.why)], { disabled: off.verdict.why })
   if (!server || settled.some(({ ok }) => !ok)) return done(settled)
   if (server.disabled) return done(settled, { disabled: server.disabled.text })
 
@@ -135,8 +142,15 @@ function decided({ name, contenders, server, expansions, policy, trust }: Resolu
   return [config, trusted, passed('policy', policy?.admitted ? policy.by : undefined)]
 }
 
-async function reachSteps({ entry }: ConfiguredServer, { host, signal }: Subject): Promise<readonly Step[]> {
+async function reachSteps(
+  { entry }: ConfiguredServer,
+  { host, signal, needs }: Subject,
+): Promise<readonly Step[]> {
   if (startsCommand(entry)) return [findCommand(entry, host)]
+  if (isInProcess(entry))
+    return ((await needs?.()) ?? []).map(({ ok, detail, hint }) =>
+      ok ? passed('command', detail) : failed('command', detail, hint),
+    )
   const url = urlOf(entry)
   if (url === undefined) return []
   if (!URL.canParse(url))
@@ -218,7 +232,7 @@ async function failureSteps(
 }
 
 const SILENT_HINT =
-  'It runs but does not answer: check that its arguments make it an MCP server on stdio, or raise MCP_TIMEOUT.'
+  'It runs but does not answer: check that its arguments make it an MCP server on stdio, or raise `connectTimeout` in its entry.'
 
 function authHint(entry: ServerEntry, error: PlugboardError): string | undefined {
   const headers = isRemoteEntry(entry) || isEditorEntry(entry) ? Object.keys(entry.headers) : []
@@ -260,7 +274,7 @@ async function httpStep(entry: RemoteEntry, name: string, error: PlugboardError,
 }
 
 const STUCK_HINT =
-  'The server accepts connections but does not answer: check whether it hangs, or raise MCP_TIMEOUT.'
+  'The server accepts connections but does not answer: check whether it hangs, or raise `connectTimeout` in its entry.'
 
 function statusHint(entry: RemoteEntry, status: number): string {
   if (status < 400) return 'The server redirects: put the address it redirects to into `url`.'

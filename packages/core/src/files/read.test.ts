@@ -24,12 +24,15 @@ describe('reading a text file', () => {
     ['a byte order mark, which stays', '\uFEFF{}', '\uFEFF{}', true],
     ['UTF-16 with its mark', Buffer.from('\uFEFF{"ü":1}', 'utf16le'), '\uFEFF{"ü":1}', false],
     ['bytes that are no text', Uint8Array.of(0x7b, 0xff, 0x7d), '{\uFFFD}', false],
+    ['half of the mark of UTF-16', Uint8Array.of(0xff, 0x41), '\uFFFDA', false],
+    ['the other half', Uint8Array.of(0x41, 0xfe), 'A\uFFFD', false],
   ])('%s', async (_, data, text, exact) => {
     expect(await readTextFile(put('f', data), 100)).toMatchObject({ kind: 'text', text, exact })
   })
 
   it('takes a file right at the limit and refuses one byte more, with both sizes', async () => {
     expect(await readTextFile(put('f', 'x'.repeat(100)), 100)).toMatchObject({ kind: 'text' })
+    expect(await readTextFile(put('f', 'x'.repeat(101)), 100)).toMatchObject({ kind: 'problem' })
     const outcome = await readTextFile(put('f', 'x'.repeat(3 * 1024 * 1024)), 2 * 1024 * 1024)
     expect(outcome).toMatchObject({ kind: 'problem', message: expect.stringMatching(/3\.0 MiB.*2\.0 MiB/) })
   })
@@ -50,6 +53,7 @@ describe('reading a text file', () => {
     ['a link to itself', 'loop', 'is a symbolic link that leads to itself'],
     ['a pipe, without waiting for a writer', 'pipe', 'is not a regular file'],
     ['a device', 'zero', 'is not a regular file'],
+    ['a name that no system has', 'a\0b', 'could not be read (ERR_INVALID_ARG_VALUE)'],
     ['a name too long', 'x'.repeat(5000), 'has a path that is too long for this system'],
   ])('says what is wrong with %s', async (_, name, message) => {
     mkdirSync(at('dir'))

@@ -43,6 +43,22 @@ describe('replacing a file', () => {
     expect(modeOf(at('f'))).toBe(0o600)
   })
 
+  it('gives a new file the mode that the system leaves, or exactly the one that it must have', async () => {
+    await writeFileAtomic(at('new'), 'x', { mode: 0o666 })
+    expect(modeOf(at('new'))).toBe(0o666 & ~process.umask())
+    await writeFileAtomic(at('exact'), 'x', { mode: 0o666, forceMode: true })
+    expect(modeOf(at('exact'))).toBe(0o666)
+    await writeFileAtomic(at('plain'), 'x')
+    expect(modeOf(at('plain'))).toBe(0o644)
+  })
+
+  it('follows as many links as the limit', async () => {
+    writeFileSync(at('0'), 'old')
+    for (let link = 1; link <= 16; link++) symlinkSync(String(link - 1), at(String(link)))
+    expect(await realTarget(at('15'))).toBe(at('0'))
+    await expect(realTarget(at('16'))).rejects.toMatchObject({ code: 'ELOOP' })
+  })
+
   it('follows no link where it may not, neither of the file nor of its folder', async () => {
     mkdirSync(at('real'))
     writeFileSync(at('real', 'f'), 'old')

@@ -27,6 +27,7 @@ export interface HookInput {
 
 export type HookFunction = (input: HookInput, signal?: AbortSignal) => unknown
 
+/** A program or function that is run around calls of tools. */
 export interface Hook {
   readonly event: HookEvent
   /**

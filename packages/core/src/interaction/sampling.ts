@@ -7,6 +7,7 @@ import { INTERACTION_LIMITS } from '../limits.ts'
 import { nameText } from '../text/escape-controls.ts'
 import { type LayoutOptions, type QuestionText, questionText } from '../text/question-text.ts'
 
+/** What a server wants from a model of the program. */
 export interface SamplingRequest {
   readonly server: string
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: unknown }[]
@@ -17,6 +18,7 @@ export interface SamplingRequest {
   readonly modelPreferences?: unknown
 }
 
+/** A model's answer for a server. */
 export interface SamplingResult {
   readonly role: 'assistant'
   readonly content: unknown

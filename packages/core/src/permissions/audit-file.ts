@@ -115,12 +115,14 @@ async function tailOf(path: string): Promise<{ lines: readonly string[]; tornAt?
       const tail = buffer.subarray(0, bytesRead)
       const lastBreak = tail.lastIndexOf(10)
       const torn = lastBreak + 1 < tail.length ? { tornAt: start + lastBreak + 1 } : {}
-      const lines = tail.subarray(0, Math.max(0, lastBreak)).toString('utf8').split('\n')
-      // The first one may have begun before.
-      if (start > 0) lines.shift()
-      const known = lastBreak < 0 ? [] : lines
-      if (start === 0 || bytes >= LONGEST_TAIL_BYTES || known.some((line) => HASH_FIELD.test(line)))
-        return { lines: known, ...torn }
+      // The first one may have begun before; after the last break nothing is whole.
+      const rows = tail
+        .subarray(0, lastBreak + 1)
+        .toString('utf8')
+        .split('\n')
+      const lines = rows.slice(start > 0 ? 1 : 0, -1)
+      if (start === 0 || bytes >= LONGEST_TAIL_BYTES || lines.some((line) => HASH_FIELD.test(line)))
+        return { lines, ...torn }
     }
   } finally {
     await file.close()

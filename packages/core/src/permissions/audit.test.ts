@@ -144,7 +144,7 @@ describe('the audit log', () => {
   it('loses no line of a caller that waits when it is told to', async () => {
     const audit = log()
     let waited = 0
-    const count = AUDIT_LIMITS.queued + 5000
+    const count = AUDIT_LIMITS.queued + 2 * AUDIT_LIMITS.gathered
     for (let index = 0; index < count; index++) {
       const full = audit.record(event({ arguments: { index } }))
       if (full) waited++

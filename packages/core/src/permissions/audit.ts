@@ -4,12 +4,11 @@
 // only when more lines are waiting than are kept in memory.
 import { mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { withFileLock } from '../files/index.ts'
 import type { Host } from '../host.ts'
 import { AUDIT_LIMITS } from '../limits.ts'
+import { blockOf, type TakenLines, WaitingLines } from './audit-blocks.ts'
 import { type End, endOf, type Head, isCut, readHead, rotate, writeHead } from './audit-file.ts'
-import { BlockWriter, type TakenLines, WaitingLines } from './audit-lines.ts'
 import type { AuditKey, AuditKeys } from './audit-seal.ts'
 import type { Decision } from './decision-types.ts'
 import { redact, redactText } from './redact.ts'
@@ -20,12 +19,18 @@ export interface AuditEvent {
   readonly decision: Decision
   /** The outcome of the call; `refused` when it was not made. */
   readonly outcome: 'ok' | 'tool-error' | 'failed' | 'refused' | 'cancelled'
-  readonly caller?: string
+  readonly caller?: string | undefined
   readonly durationMs?: number
   readonly arguments?: unknown
+  /** The arguments as `shown` made them; then `arguments` may change. */
+  readonly shownArguments?: string | undefined
+  /** When it ended; now, when left out. */
+  readonly at?: number
   /** The code of the error, never its text. */
   readonly error?: string | undefined
 }
+
+type Subject = Pick<AuditEvent, 'server' | 'tool' | 'caller' | 'outcome'>
 
 export interface AuditOptions {
   readonly path: string
@@ -46,24 +51,21 @@ export class AuditLog {
   /** The constant part of a line, by decision: the same few repeat with every call. */
   readonly #reasons = new WeakMap<Decision, string>()
   readonly #waiting = new WaitingLines()
+  /** The latest events: no caller should wait for their lines, and many together cost less. */
+  #latest: AuditEvent[] = []
   #writing: Promise<void> | undefined
   /** Calls that wait until the lines before theirs are written. */
   readonly #crowd: (() => void)[] = []
   #dropped = 0
   #loaded: AuditKey | undefined
-  /** Buffers for the next write, while one write follows another. */
+  /** A buffer for the next lines, while one write follows another. */
   #spare: Buffer | undefined
-  #out: Buffer | undefined
   #flushNow: (() => void) | undefined
   #flushing = false
-  /** The time of the last line, and its text: many lines share one. */
+  /** The time of the last line and its text, and those of its second: many lines share one. */
   #clock = { at: Number.NaN, text: '' }
-  #lastSubject: { server: string; tool: string; caller: string | undefined; text: string } = {
-    server: '',
-    tool: '',
-    caller: undefined,
-    text: '',
-  }
+  #second = { at: Number.NaN, text: '' }
+  #lastSubject: (Subject & { readonly text: string }) | undefined
 
   constructor(options: AuditOptions) {
     this.#options = { fileBytes: AUDIT_LIMITS.fileBytes, files: AUDIT_LIMITS.files, ...options }
@@ -74,18 +76,41 @@ export class AuditLog {
    * when so many lines are waiting that the next call should wait too.
    */
   record(event: AuditEvent): Promise<void> | undefined {
-    const { count, bytes } = this.#waiting
+    const { bytes } = this.#waiting
+    const count = this.#waiting.count + this.#latest.length
     // The callers do not wait when they are told to: then lines are dropped, and the log says how many.
     if (count >= 2 * AUDIT_LIMITS.queued || bytes >= 2 * AUDIT_LIMITS.queuedBytes) {
       this.#dropped++
       return this.#writing
     }
-    this.#waiting.add(this.#members(event))
+    if (this.#latest.push(this.#lasting(event)) >= AUDIT_LIMITS.latest) this.#makeLines()
     this.#writing ??= this.#drain()
-    if (count + 1 < AUDIT_LIMITS.gathered) return undefined
+    if (count + 1 < AUDIT_LIMITS.gathered && bytes < AUDIT_LIMITS.queuedBytes) return undefined
     this.#flushNow?.()
     if (count < AUDIT_LIMITS.queued && bytes < AUDIT_LIMITS.queuedBytes) return undefined
     return new Promise((room) => this.#crowd.push(room))
+  }
+
+  /** The arguments of a call to this server as the log shows them: JSON, without secrets. */
+  shown(server: string, args: unknown): string {
+    const text = JSON.stringify(redact(args, 0, this.#options.hideFor?.(server))) ?? 'null'
+    return text.length > AUDIT_LIMITS.lineBytes / 2 ? '"[too large]"' : text
+  }
+
+  /** The event as it is now: the caller may change its arguments later. */
+  #lasting(event: AuditEvent): AuditEvent {
+    const { server, arguments: args, shownArguments, at } = event
+    if (at !== undefined && (shownArguments !== undefined || args === undefined)) return event
+    return {
+      ...event,
+      at: at ?? this.#options.host.now(),
+      shownArguments: args === undefined ? undefined : (shownArguments ?? this.shown(server, args)),
+    }
+  }
+
+  #makeLines(): void {
+    for (const event of this.#latest) this.#waiting.add(this.#members(event))
+    this.#latest = []
   }
 
   /** Resolves when everything recorded so far is on disk, or failed to be written. */
@@ -100,8 +125,9 @@ export class AuditLog {
 
   async #drain(): Promise<void> {
     try {
-      while (this.#waiting.count > 0) {
+      while (this.#waiting.count + this.#latest.length > 0) {
         await this.#gather()
+        this.#makeLines()
         if (this.#dropped > 0) this.#waiting.add(this.#droppedLine())
         const batch = this.#waiting.take(this.#spare)
         this.#spare = undefined
@@ -114,14 +140,13 @@ export class AuditLog {
     } finally {
       // Kept only while one write follows another.
       this.#spare = undefined
-      this.#out = undefined
       this.#writing = undefined
     }
   }
 
   /** Consecutive calls share one lock, one sync and one head; a line waits for a moment at most. */
   async #gather(): Promise<void> {
-    if (this.#flushing || this.#waiting.count >= AUDIT_LIMITS.gathered) return
+    if (this.#flushing || this.#waiting.count + this.#latest.length >= AUDIT_LIMITS.gathered) return
     await new Promise<void>((done) => {
       const stop = this.#options.host.backgroundTimer(AUDIT_LIMITS.gatherMs, done)
       this.#flushNow = () => {
@@ -150,7 +175,7 @@ export class AuditLog {
     }
   }
 
-  async #append({ buffer, used, ends }: TakenLines): Promise<void> {
+  async #append(taken: TakenLines): Promise<void> {
     const { path, fileBytes, files } = this.#options
     const lock = { waitMs: AUDIT_LIMITS.lockWaitMs, staleMs: AUDIT_LIMITS.lockStaleMs, dirMode: 0o700 }
     await withFileLock(path, lock, async () => {
@@ -159,33 +184,21 @@ export class AuditLog {
       const head = await readHead(path)
       const { key, fresh } = await this.#key(end)
       const gap = isCut(end, head, fresh ? undefined : key) ? this.#gap(head) : undefined
-      const writer = new BlockWriter(end, key, {
-        bytes: used + (gap?.length ?? 0),
-        lines: ends.length + 1,
-        spare: this.#out,
-      })
-      this.#out = writer.out
-      if (gap) writer.add(gap, 0, gap.length, true)
-      let start = 0
-      for (const [at, lineEnd] of ends.entries()) {
-        // Calls run meanwhile: many lines at once would block all of them for milliseconds.
-        if (at % AUDIT_LIMITS.framed === AUDIT_LIMITS.framed - 1) await setImmediate()
-        writer.add(buffer, start, lineEnd, at === ends.length - 1)
-        start = lineEnd
-      }
+      const block = await blockOf(taken, end, key, gap)
       const file = await open(path, 'a', 0o600)
       try {
         // A writer that died in the middle of a line left half of it: that half is removed.
         if (end.tornAt !== undefined) await file.truncate(end.tornAt)
-        await file.appendFile(writer.bytes)
+        for (const part of block.parts) await file.appendFile(part)
         await file.datasync()
       } finally {
         await file.close()
       }
+      this.#waiting.follow(block.seq)
       // Without a readable key the seals at the end and at the start of a file are missing: both are added later.
       const canSeal = key !== undefined || !this.#options.keys
-      if (canSeal) await writeHead(path, writer, key)
-      if (canSeal && (await stat(path)).size > fileBytes) await rotate(path, writer.seq, files)
+      if (canSeal) await writeHead(path, block, key)
+      if (canSeal && (await stat(path)).size > fileBytes) await rotate(path, block.seq, files)
     })
   }
 
@@ -201,32 +214,29 @@ export class AuditLog {
   }
 
   /** A line that says that lines before it are missing. */
-  #gap(head: Head | undefined): Buffer {
+  #gap(head: Head | undefined): string {
     const time = this.#time(this.#options.host.now())
     const line = JSON.stringify({ time, kind: 'gap', expectedSeq: head?.seq, expectedHash: head?.hash })
-    return Buffer.from(line.slice(1, -1))
+    return line.slice(1, -1)
   }
 
-  /** The members of a line as JSON, without the braces. Made at once: the caller may change its arguments later. */
+  /** The members of a line as JSON, without the braces. */
   #members(event: AuditEvent): string {
-    const { server, tool, caller, outcome, durationMs, error, decision, arguments: args } = event
-    let text = `"time":"${this.#time(this.#options.host.now())}",${this.#subject(server, tool, caller)},"outcome":"${outcome}"`
+    const { at = 0, durationMs, error, decision, shownArguments } = event
+    let text = `"time":"${this.#time(at)}"${this.#subject(event)}`
     if (durationMs !== undefined) text += `,"durationMs":${durationMs}`
     if (error !== undefined) text += `,"error":${JSON.stringify(error)}`
     text += this.#decided(decision)
-    if (args === undefined) return text
-    const shown = JSON.stringify(redact(args, 0, this.#options.hideFor?.(server))) ?? 'null'
-    return shown.length + text.length > AUDIT_LIMITS.lineBytes / 2
-      ? `${text},"arguments":"[too large]"`
-      : `${text},"arguments":${shown}`
+    return shownArguments === undefined ? text : `${text},"arguments":${shownArguments}`
   }
 
   /** Most lines are about the same tool as the line before. */
-  #subject(server: string, tool: string, caller: string | undefined): string {
+  #subject({ server, tool, caller, outcome }: Subject): string {
     const last = this.#lastSubject
-    if (last.server === server && last.tool === tool && last.caller === caller) return last.text
-    const text = JSON.stringify({ server, tool, caller }).slice(1, -1)
-    this.#lastSubject = { server, tool, caller, text }
+    if (last?.server === server && last.tool === tool && last.caller === caller && last.outcome === outcome)
+      return last.text
+    const text = `,${JSON.stringify({ server, tool, caller, outcome }).slice(1, -1)}`
+    this.#lastSubject = { server, tool, caller, outcome, text }
     return text
   }
 
@@ -247,7 +257,13 @@ export class AuditLog {
   }
 
   #time(at: number): string {
-    if (at !== this.#clock.at) this.#clock = { at, text: new Date(at).toISOString() }
+    if (at === this.#clock.at) return this.#clock.text
+    const ms = at % 1000
+    if (at - ms !== this.#second.at) {
+      const text = new Date(at - ms).toISOString().slice(0, -'000Z'.length)
+      this.#second = { at: at - ms, text }
+    }
+    this.#clock = { at, text: `${this.#second.text}${String(Math.floor(ms)).padStart(3, '0')}Z` }
     return this.#clock.text
   }
 }

@@ -5,7 +5,7 @@ import { type ChannelFacts, channelVerdict, readVerdict } from './entry-permissi
 import { type Rule, ruleVerdict, type ServerFacts } from './rules.ts'
 
 /** Everything that concerns one server. */
-export interface Standing extends ChannelFacts, ServerFacts {
+export interface ServerPermissions extends ChannelFacts, ServerFacts {
   readonly channel?: ChannelPermissions | undefined
   readonly rules: readonly Rule[]
 }
@@ -14,26 +14,26 @@ export interface Standing extends ChannelFacts, ServerFacts {
  * deny beats ask beats allow, over the channel and the rules together. Where neither matches, a tool asks, and a
  * resource or a prompt may be read; for a built-in server its own list decides instead.
  */
-export function decide(request: ToolRequest, standing: Standing): Decision {
+export function decide(request: ToolRequest, permissions: ServerPermissions): Decision {
   if (request.resource || request.prompt)
     return (
       strongest(
-        readVerdict(request, standing.channel, standing),
-        ruleVerdict(request, standing.rules, standing),
+        readVerdict(request, permissions.channel, permissions),
+        ruleVerdict(request, permissions.rules, permissions),
       ) ?? {
         outcome: 'allow',
         reason: { kind: 'default', text: `nothing forbids reading from "${request.server}"` },
       }
     )
-  const decision = decideWithoutChanges(request, standing)
+  const decision = decideWithoutChanges(request, permissions)
   if (decision.outcome !== 'allow' || !request.changes) return decision
   return { outcome: 'ask', reason: { kind: 'changed', text: 'its definition changed since it was accepted' } }
 }
 
-function decideWithoutChanges(request: ToolRequest, standing: Standing): Decision {
+function decideWithoutChanges(request: ToolRequest, permissions: ServerPermissions): Decision {
   const matched = strongest(
-    channelVerdict(request, standing.channel, standing),
-    ruleVerdict(request, standing.rules, standing),
+    channelVerdict(request, permissions.channel, permissions),
+    ruleVerdict(request, permissions.rules, permissions),
   )
   if (matched) return matched
   if (request.builtin?.asks)

@@ -1,6 +1,8 @@
 // decision-types.ts: a permission request for a tool call or a resource read, and the type of a decision. Every decision
 // says which rule made it and which file that rule is in.
 
+import type { CallPreview } from '../text/question-text.ts'
+
 /** The behaviour a server claims for its tool; a missing claim has already become the worst case. */
 export interface ClaimedTraits {
   readonly readOnly: boolean
@@ -8,6 +10,8 @@ export interface ClaimedTraits {
 }
 
 export interface ToolRequest {
+  /** What a built-in server says that the call would do. */
+  readonly preview?: CallPreview | undefined
   readonly server: string
   /** The server's own name for the tool. */
   readonly tool: string
@@ -58,6 +62,7 @@ export interface Reason {
   readonly rule?: string
 }
 
+/** Whether a call may be made, and why. */
 export interface Decision {
   readonly outcome: PermissionOutcome
   readonly reason: Reason

@@ -2,7 +2,7 @@
 
 import { exactRule } from '../config/rule-matcher.ts'
 import { Cancelled } from '../errors.ts'
-import { decide, type Standing } from './decide.ts'
+import { decide, type ServerPermissions } from './decide.ts'
 import type { Decision, Reason, ToolRequest } from './decision-types.ts'
 
 /** The caller of a tool, which decides how consent is given. */
@@ -14,8 +14,10 @@ export type Caller =
   /** A client of a served board requested it and prompts its own user. */
   | 'client'
 
+/** What a user can answer to a permission question. */
 export type PermissionAnswer = 'once' | 'session' | 'always' | 'no'
 
+/** A question of the board: may this call be made? */
 export interface PermissionQuestion {
   readonly request: ToolRequest
   readonly reason: Reason
@@ -62,21 +64,24 @@ export class PermissionGate {
 
   /**
    * Permissions that hold for every call of a tool, whatever its arguments. A change of rules or servers makes another
-   * `Standing`, and a change of the tool another tool.
+   * `ServerPermissions`, and a change of the tool another tool.
    */
-  readonly #remembered = new WeakMap<Standing, WeakMap<object, Partial<Record<Caller, GateDecision>>>>()
+  readonly #remembered = new WeakMap<
+    ServerPermissions,
+    WeakMap<object, Partial<Record<Caller, GateDecision>>>
+  >()
 
   constructor(options: GateOptions = {}) {
     this.#options = options
   }
 
   /** A permission remembered for this tool. */
-  recall(tool: object, standing: Standing, who: Requester): GateDecision | undefined {
+  recall(tool: object, standing: ServerPermissions, who: Requester): GateDecision | undefined {
     return this.#remembered.get(standing)?.get(tool)?.[who.caller]
   }
 
   /** A refusal is never remembered, and neither is what one client of a served board was granted. */
-  remember(tool: object, standing: Standing, who: Requester, verdict: GateDecision): void {
+  remember(tool: object, standing: ServerPermissions, who: Requester, verdict: GateDecision): void {
     if (verdict.outcome !== 'allow' || (who.caller === 'client' && verdict.reason.kind === 'grant')) return
     const known = this.#remembered.get(standing) ?? new WeakMap()
     this.#remembered.set(standing, known)
@@ -84,13 +89,13 @@ export class PermissionGate {
   }
 
   /** A decision without a prompt, at once; `undefined` when the user has to be prompted. */
-  quick(request: ToolRequest, standing: Standing, who: Requester): GateDecision | undefined {
+  quick(request: ToolRequest, standing: ServerPermissions, who: Requester): GateDecision | undefined {
     return this.#settled(request, standing, who)
   }
 
   async check(
     request: ToolRequest,
-    standing: Standing,
+    standing: ServerPermissions,
     who: Requester,
     args: unknown,
     signal?: AbortSignal,
@@ -113,7 +118,7 @@ export class PermissionGate {
     }
   }
 
-  #settled(request: ToolRequest, standing: Standing, who: Requester): GateDecision | undefined {
+  #settled(request: ToolRequest, standing: ServerPermissions, who: Requester): GateDecision | undefined {
     const { outcome, reason } = decide(request, standing)
     const { caller } = who
     if (outcome !== 'ask') return { outcome, reason }
@@ -133,7 +138,7 @@ export class PermissionGate {
 
   async #askUser(
     request: ToolRequest,
-    standing: Standing,
+    standing: ServerPermissions,
     who: Requester,
     args: unknown,
     signal: AbortSignal | undefined,
@@ -169,7 +174,7 @@ export class PermissionGate {
 }
 
 /** By the entry's signature too: another server that gets the same name has no grant. */
-function grantKey(request: ToolRequest, standing: Standing, who: Requester): string {
+function grantKey(request: ToolRequest, standing: ServerPermissions, who: Requester): string {
   const kind = request.resource ? 'resource' : request.prompt ? 'prompt' : 'tool'
   return JSON.stringify([
     request.server,

@@ -11,7 +11,7 @@ export { type ParsedRule, parseRule, type RuleUse, type UnreadableRule } from '.
 export { type AuditEvent, AuditLog, type AuditOptions } from './audit.ts'
 export { type AuditKeys, auditKeys } from './audit-seal.ts'
 export { type AuditCheck, type AuditSeals, readAudit, verifyAudit } from './audit-verify.ts'
-export { decide, explainDecision, type Standing } from './decide.ts'
+export { decide, explainDecision, type ServerPermissions } from './decide.ts'
 export type { ClaimedTraits, Decision, PermissionOutcome, Reason, ToolRequest } from './decision-types.ts'
 export { channelVerdict, isOfUser, readVerdict } from './entry-permissions.ts'
 export {

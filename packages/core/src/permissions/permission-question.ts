@@ -18,7 +18,7 @@ export function permissionQuestion(
   { request, reason, arguments: args, saves }: Asked,
   layout: LayoutOptions = {},
 ): QuestionText {
-  const { server, tool, title, resource, changes } = request
+  const { server, tool, title, resource, changes, preview } = request
   const source = reason.source === undefined ? '' : ` (${exactLine(reason.source)})`
   const isEmpty = args === undefined || (typeof args === 'object' && Object.keys(args ?? {}).length === 0)
   return questionText(
@@ -30,9 +30,11 @@ export function permissionQuestion(
         `Asked because ${exactLine(reason.text)}${source}.`,
         ...(saves ? [alwaysNote(saves)] : []),
         ...(changes ? ['Its definition changed since you accepted it:'] : []),
-        ...(isEmpty && !resource ? ['no arguments'] : []),
+        ...(preview?.notes ?? []).map(exactLine),
+        ...(isEmpty && !resource && !preview?.changes ? ['no arguments'] : []),
       ],
-      ...(!isEmpty && { values: args }),
+      // The differences say all that the arguments do, and what is there now.
+      ...(preview?.changes ? { files: preview.changes } : !isEmpty && { values: args }),
       changes,
     },
     layout,

@@ -22,16 +22,20 @@ const ASSIGNMENT =
 
 /** No pattern above matches fewer characters (`a://:b@`): most keys and many values need no check at all. */
 const SHORTEST_SECRET = 7
+/** Every pattern above needs one of these, so that most texts are read once and not ten times. */
+const MARKS =
+  /[:=]|[spr]k[-_]|gh[pousr]_|github_pat_|glpat-|xox|AKIA|ASIA|AIza|eyJ|(?:Bearer|Basic|token)\s|-----BEGIN/i
 
 const DEPTH = 6
 const ENTRIES = 40
 
 export function redactText(text: string): string {
   if (text.length < SHORTEST_SECRET) return text
-  let clean =
-    text.length > 4 * AUDIT_LIMITS.argumentChars ? text.slice(0, 4 * AUDIT_LIMITS.argumentChars) : text
-  for (const shape of SECRET_TEXT) clean = clean.replace(shape, HIDDEN)
-  clean = clean.replace(URL_PASSWORD, `$1:${HIDDEN}@`).replace(ASSIGNMENT, `$1${HIDDEN}`)
+  let clean = text.slice(0, 4 * AUDIT_LIMITS.argumentChars)
+  if (MARKS.test(clean)) {
+    for (const shape of SECRET_TEXT) clean = clean.replace(shape, HIDDEN)
+    clean = clean.replace(URL_PASSWORD, `$1:${HIDDEN}@`).replace(ASSIGNMENT, `$1${HIDDEN}`)
+  }
   if (clean.length <= AUDIT_LIMITS.argumentChars) return clean
   return `${clean.slice(0, AUDIT_LIMITS.argumentChars)}… (${text.length} characters)`
 }
@@ -53,9 +57,22 @@ export function redact(value: unknown, depth = 0, hide: (text: string) => string
   const copy: Record<string, unknown> = {}
   for (const key of keys.length > ENTRIES ? keys.slice(0, ENTRIES) : keys) {
     const item = (value as Record<string, unknown>)[key]
-    put(copy, redactText(hide(key)), SECRET_KEY.test(key) ? hidden(item) : redact(item, depth + 1, hide))
+    put(copy, redactText(hide(key)), isSecretKey(key) ? hidden(item) : redact(item, depth + 1, hide))
   }
   return keys.length > ENTRIES ? { ...copy, '…': `${keys.length - ENTRIES} more` } : copy
+}
+
+/** The same few keys come with every call. */
+const judged = new Map<string, boolean>()
+const JUDGED_KEYS = 1000
+
+function isSecretKey(key: string): boolean {
+  const known = judged.get(key)
+  if (known !== undefined) return known
+  const secret = SECRET_KEY.test(key)
+  if (judged.size >= JUDGED_KEYS) judged.clear()
+  if (key.length <= AUDIT_LIMITS.argumentChars) judged.set(key, secret)
+  return secret
 }
 
 /** Empty and boolean values reveal nothing. */

@@ -11,6 +11,7 @@ export type SentContent =
   | { readonly uri: string; readonly mimeType?: string; readonly text: string }
   | { readonly uri: string; readonly mimeType?: string; readonly blob: string }
 
+/** A file of a skill. */
 export interface SkillFile {
   readonly server: string
   /** The skill's. */

@@ -2,9 +2,36 @@
 // full. Pure, so that a terminal, a client's form and a page show the same. The surface adds styling and keys.
 import { isObject } from '../json.ts'
 import { exactLine, nameText, quoted } from './escape-controls.ts'
+import { type DiffLine, lineDiff } from './line-diff.ts'
 
 /** The kind of a line, for surfaces that style it. */
-export type LineRole = 'head' | 'destructive' | 'writes' | 'read-only' | 'note' | 'value' | 'fold' | 'change'
+export type LineRole =
+  | 'head'
+  | 'destructive'
+  | 'writes'
+  | 'read-only'
+  | 'note'
+  | 'value'
+  | 'fold'
+  | 'change'
+  | 'added'
+  | 'removed'
+
+/** What a call would do, beyond its arguments. A built-in server says it. */
+export interface CallPreview {
+  readonly notes?: readonly string[]
+  /** Shown as differences instead of the arguments. */
+  readonly changes?: readonly FileChange[]
+  /** Why the call cannot be done. Then it is made without a question, and its server must do nothing but say so. */
+  readonly fails?: string
+}
+
+/** The text of a file before and after; no `before` is a new file, no `after` a removed one. */
+export interface FileChange {
+  readonly path: string
+  readonly before?: string
+  readonly after?: string
+}
 
 export interface QuestionLine {
   readonly role: LineRole
@@ -34,11 +61,14 @@ export interface QuestionParts {
   readonly tone?: { readonly role: 'destructive' | 'writes' | 'read-only'; readonly text: string } | undefined
   readonly notes?: readonly string[]
   readonly values?: unknown
+  /** Files as they are and as they would be. */
+  readonly files?: readonly FileChange[] | undefined
   /** Differences, line by line. */
   readonly changes?: readonly string[] | undefined
 }
 
 const BRIEF_ROWS = 14
+const BRIEF_DIFF_ROWS = 20
 const CHARS = 4_000_000
 const DEPTH = 40
 const INLINE_CHARS = 60
@@ -56,16 +86,50 @@ export function questionText(parts: QuestionParts, layout: LayoutOptions = {}): 
   const changes = (parts.changes ?? []).flatMap((change) => line('change', exactLine(change), '  '))
   const values = valueLines(parts.values, { columns, rows })
   const asLine = (text: string): QuestionLine => ({ role: 'value', text })
+  const files = (parts.files ?? []).flatMap((file) =>
+    fileLines(file).flatMap(({ role, text, indent }) => line(role, text, indent)),
+  )
+  const briefFiles = foldedRows(files, Math.max(rows, BRIEF_DIFF_ROWS), (count) => ({
+    role: 'fold',
+    text: `  … ${count} more lines of the difference …`,
+  }))
   const briefChanges = foldedRows(changes, rows, (count) => ({
     role: 'fold',
     text: `  … ${count} more lines of the change …`,
   }))
   return {
-    full: [...fixed, ...changes, ...values.full.map(asLine)],
-    brief: [...fixed, ...briefChanges, ...values.brief],
-    folded: values.folded || briefChanges.length < changes.length,
+    full: [...fixed, ...changes, ...files, ...values.full.map(asLine)],
+    brief: [...fixed, ...briefChanges, ...briefFiles, ...values.brief],
+    folded: values.folded || briefChanges.length < changes.length || briefFiles.length < files.length,
     complete: values.complete,
   }
+}
+
+interface FileLine {
+  readonly role: LineRole
+  readonly text: string
+  readonly indent: string
+}
+
+const DIFF_MARKS: Readonly<Record<DiffLine['kind'], { readonly role: LineRole; readonly indent: string }>> = {
+  added: { role: 'added', indent: '  + ' },
+  removed: { role: 'removed', indent: '  - ' },
+  same: { role: 'value', indent: '    ' },
+  gap: { role: 'note', indent: '  … ' },
+}
+
+/** A file's name and what happens to it, then its difference, line by line. */
+function fileLines({ path, before, after }: FileChange): readonly FileLine[] {
+  const what = before === undefined ? 'new file' : after === undefined ? 'is removed' : 'changes'
+  const head: FileLine = { role: 'value', text: `${quoted(path)} ${what}`, indent: '  ' }
+  const lines = lineDiff(before ?? '', after ?? '').map((line) => ({
+    ...DIFF_MARKS[line.kind],
+    text: exactLine(line.text),
+  }))
+  const [wasOpen, isOpen] = [before, after].map((text) => text !== undefined && !text.endsWith('\n'))
+  const ends = after !== undefined && wasOpen !== isOpen && (before !== undefined || isOpen)
+  const note = `${isOpen ? 'no' : 'a'} line break at the end of the new text`
+  return [head, ...lines, ...(ends ? [{ role: 'note' as const, text: note, indent: '  ' }] : [])]
 }
 
 /** The whole prompt as one text, for a surface that shows texts. */
@@ -199,7 +263,8 @@ function leafRows({ path, text, lines, chars }: Leaf, columns: number | undefine
 
 /**
  * Wrapped to rows that fit, each with its mark in front: a terminal that wrapped it itself would start the next row
- * at the edge, where our own lines start. A character that may be wide counts as two.
+ * at the edge, where our own lines start. A character that may be wide counts as two. A row ends after a space where it
+ * has one in its second half; no character is left out.
  */
 function wrapped(text: string, columns: number | undefined, first: string, next: string): string[] {
   const room = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(20, columns - 1) - next.length
@@ -210,13 +275,19 @@ function wrapped(text: string, columns: number | undefined, first: string, next:
   for (const char of text) {
     const width = char >= ' ' && char <= '~' ? 1 : 2
     if (used + width > room) {
-      rows.push((rows.length === 0 ? first : next) + row)
-      row = ''
-      used = 0
+      const space = char === ' ' ? -1 : row.lastIndexOf(' ') + 1
+      const end = space > row.length / 2 ? space : row.length
+      rows.push((rows.length === 0 ? first : next) + row.slice(0, end))
+      row = row.slice(end)
+      used = widthOf(row)
     }
     row += char
     used += width
   }
   rows.push((rows.length === 0 ? first : next) + row)
   return rows
+}
+
+function widthOf(text: string): number {
+  return [...text].reduce((sum, char) => sum + (char >= ' ' && char <= '~' ? 1 : 2), 0)
 }

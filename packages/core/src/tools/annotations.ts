@@ -4,6 +4,7 @@ import { isConcurrencySafe } from '../connection/lists.ts'
 import { cleanLine } from '../text/sanitize.ts'
 import type { ToolDefinition } from './definition.ts'
 
+/** What is known about a tool: whether it reads, destroys, may be repeated. */
 export interface ToolTraits {
   readonly readOnly: boolean
   readonly destructive: boolean

@@ -1,6 +1,7 @@
 // call.ts: one call of one tool, from its arguments to its result: validate, permission, hooks, send, result policy,
 // hooks, audit. It knows no transport: the board provides how a server is reached, and the connection orders calls that
 // may not overlap.
+import type { Cancellation } from '../async/waits.ts'
 import { Cancelled, InvalidInput, PlugboardError, ToolError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Hooks } from '../interaction/index.ts'
@@ -13,8 +14,10 @@ import { resultFiles } from './result-files.ts'
 import { type BoundTool, type CallContext, issueText, type Progress } from './tool.ts'
 import { afterUrlElicitation, type UrlElicitationPorts } from './url-elicitation-retry.ts'
 
+/** Arguments of a call. */
 export type Args = Readonly<Record<string, unknown>>
 
+/** How a call is sent. */
 export interface SendOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
@@ -36,7 +39,8 @@ export interface CallPorts extends PermitPorts, UrlElicitationPorts {
   readonly resultsFolder: string
 }
 
-export type Resolution =
+/** What a name of a tool led to. */
+export type ToolLookup =
   | { readonly kind: 'found'; readonly tool: BoundTool }
   | { readonly kind: 'none' }
   | { readonly kind: 'ambiguous'; readonly names: readonly string[] }
@@ -59,7 +63,9 @@ export async function callTool(
     if (admitted) await admitted
     let answer: unknown
     try {
-      answer = await ports.send(tool, call.args, context)
+      const sent = ports.send(tool, call.args, context)
+      call.sent()
+      answer = await sent
     } catch (error) {
       const again = () => ports.send(tool, call.args, context)
       answer = await afterUrlElicitation(ports, tool, context.signal, error, again)
@@ -86,13 +92,17 @@ export async function passTool(
   args: Args,
   context: CallContext,
   send: (args: Args) => Promise<Readonly<Record<string, unknown>>>,
+  /** Where there is one, the signal of the context is that one's. */
+  cancellation?: Cancellation,
 ): Promise<Readonly<Record<string, unknown>>> {
   const call = new SupervisedCall(ports, tool, args, context)
   try {
-    if (context.signal?.aborted) throw new Cancelled()
+    if (cancellation ? cancellation.cancelled : context.signal?.aborted) throw new Cancelled()
     const admitted = call.admit()
     if (admitted) await admitted
-    const answer = await send(call.args)
+    const sent = send(call.args)
+    call.sent()
+    const answer = await sent
     // An object went in, so an object comes out.
     const raw = call.hasHooksAfter ? ((await call.hooksAfter(answer)) as typeof answer) : answer
     const written = call.succeeded(raw.isError === true)
@@ -112,6 +122,7 @@ class SupervisedCall {
   readonly #context: CallContext
   readonly #started: number
   #verdict: GateDecision | undefined
+  #shownArguments: string | undefined
 
   constructor(ports: CallPorts, tool: BoundTool, args: Args, context: CallContext) {
     this.#ports = ports
@@ -142,6 +153,11 @@ class SupervisedCall {
     this.args = before.arguments
   }
 
+  /** While the server works, what the audit log will show is made. */
+  sent(): void {
+    this.#shownArguments = this.#ports.audit?.shown(this.#tool.server, this.args)
+  }
+
   hooksAfter(answer: unknown): Promise<unknown> {
     return hooksAfter(this.#hooked(), answer)
   }
@@ -170,14 +186,17 @@ class SupervisedCall {
     outcome: AuditEvent['outcome'],
     error?: string,
   ): Promise<void> | undefined {
+    const at = this.#ports.host.now()
     return this.#ports.audit?.record({
       server: this.#tool.server,
       tool: this.#tool.definition.name,
       caller: this.#context.caller ?? 'agent',
       decision,
       outcome,
-      durationMs: this.#ports.host.now() - this.#started,
+      durationMs: at - this.#started,
+      at,
       arguments: this.args,
+      shownArguments: this.#shownArguments,
       error,
     })
   }

@@ -20,6 +20,7 @@ export interface ToolDefinition {
   readonly meta?: Readonly<Record<string, unknown>>
 }
 
+/** A list of tools as it was read: the sound ones, and what is wrong with the others. */
 export interface ReadTools {
   readonly tools: readonly ToolDefinition[]
   readonly warnings: readonly string[]

@@ -11,6 +11,7 @@ export function errorResult(error: unknown): ToolResult {
   return textErrorResult(`${message} ${hint}`.trim())
 }
 
+/** An error for a model, as a result. */
 export function textErrorResult(text: string): ToolResult {
   return {
     isError: true,

@@ -7,8 +7,8 @@ export {
   type CallPorts,
   callTool,
   passTool,
-  type Resolution,
   type SendOptions,
+  type ToolLookup,
 } from './call.ts'
 export {
   type JsonSchema,
@@ -22,7 +22,7 @@ export * from './formats/index.ts'
 export { decodeBase64, identify as identifyBytes } from './media.ts'
 export { NameRegistry, plainName, type Resolved, type ToolRef } from './names.ts'
 export { parsedArguments } from './parsed-arguments.ts'
-export { type AcceptedTools, permissionRequest, wayOut } from './permit.ts'
+export { type AcceptedTools, permissionHint, permissionRequest } from './permit.ts'
 export {
   linkLine,
   type ModelBlock,

@@ -4,11 +4,13 @@ import { createHash } from 'node:crypto'
 import { TOOL_LIMITS } from '../limits.ts'
 import { ruleSpelling } from '../permissions/glob.ts'
 
+/** A tool by its server and its own name. */
 export interface ToolRef {
   readonly server: string
   readonly tool: string
 }
 
+/** A tool name and what it stands for. */
 export type Resolved =
   | { readonly kind: 'found'; readonly ref: ToolRef; readonly name: string }
   | { readonly kind: 'none' }

@@ -1,7 +1,7 @@
 // Permission for one call: what the request says about the tool, whose consent is remembered, and what a refusal advises.
 import { describe, expect, it } from 'vitest'
 import { PermissionGate, type PermissionQuestion, type Rule } from '../permissions/index.ts'
-import { type PermitPorts, permissionRequest, permit, wayOut } from './permit.ts'
+import { type PermitPorts, permissionHint, permissionRequest, permit } from './permit.ts'
 import { BoundTool, type CallContext, type ToolActions } from './tool.ts'
 
 const actions: ToolActions = {
@@ -111,6 +111,53 @@ describe('permission for a call', () => {
     },
   )
 
+  it('is given at once where nobody has to be asked, and then remembered', () => {
+    let standings = 0
+    const standing = { rules: [allow] }
+    const accepted: string[] = []
+    const { ports } = setup({
+      standing: () => {
+        standings++
+        return standing
+      },
+      accepted: { changes: () => undefined, accept: (tool) => accepted.push(tool.name) },
+    })
+    const tool = bound()
+    const first = permit(ports, tool, {}, {})
+    expect(first).toMatchObject({ outcome: 'allow', reason: { kind: 'rule' } })
+    expect(permit(ports, tool, {}, {})).toBe(first)
+    expect(permit(ports, bound(), {}, {})).not.toBe(first)
+    expect(standings).toBe(3)
+    // What is remembered was accepted when it was decided.
+    expect(accepted).toEqual(['mcp__s__t', 'mcp__s__t'])
+  })
+
+  it.each<[string, Setup, readonly string[] | undefined]>([
+    [
+      'the user has to be asked',
+      { accepted: { changes: () => undefined, accept: () => undefined } },
+      undefined,
+    ],
+    [
+      'the definition changed',
+      { rules: [allow], accepted: { changes: () => ['+ new'], accept: () => undefined } },
+      undefined,
+    ],
+    ['no definition was accepted yet', { accepted: undefined }, undefined],
+    ['a built-in server asks', { accepted: undefined, builtinAsks: async () => 'why' }, ['t']],
+  ])('takes its time where %s', async (_, over, list) => {
+    const { ports, asked } = setup(over)
+    const verdict = permit(ports, bound({}, list), {}, {})
+    expect(verdict).toBeInstanceOf(Promise)
+    expect(await verdict).toMatchObject({ outcome: 'allow', reason: { kind: 'user' } })
+    expect(asked).toHaveLength(1)
+  })
+
+  it('of another server never asks a built-in one', async () => {
+    const { ports } = setup({ rules: [allow], builtinAsks: () => Promise.reject(new Error('asked')) })
+    expect(await permit(ports, bound(), {}, {})).toMatchObject({ outcome: 'allow' })
+  })
+
   it('is refused with the decision and the way out', async () => {
     const { ports, accepted } = setup({ rules: [{ ...allow, effect: 'deny' }] })
     await expect(permit(ports, bound(), {}, {})).rejects.toMatchObject({
@@ -127,13 +174,13 @@ describe('permission for a call', () => {
     ['channel', /change that rule/],
     ['no-user', /permissions\.allow/],
   ] as const)('by %s has a way out', (kind, hint) => {
-    expect(wayOut({ outcome: 'deny', reason: { kind, text: '' } })).toMatch(hint)
+    expect(permissionHint({ outcome: 'deny', reason: { kind, text: '' } })).toMatch(hint)
   })
 
   it.each(['default', 'grant', 'user', 'client', 'hook', 'changed', 'builtin'] as const)(
     'by %s has none',
     (kind) => {
-      expect(wayOut({ outcome: 'deny', reason: { kind, text: '' } })).toBeUndefined()
+      expect(permissionHint({ outcome: 'deny', reason: { kind, text: '' } })).toBeUndefined()
     },
   )
 })

@@ -7,9 +7,10 @@ import {
   type GateDecision,
   type PermissionGate,
   type Requester,
-  type Standing,
+  type ServerPermissions,
   type ToolRequest,
 } from '../permissions/index.ts'
+import type { CallPreview } from '../text/question-text.ts'
 import type { BoundTool, CallContext } from './tool.ts'
 
 /** Knows which definitions were accepted; a tool that changed since needs permission again. */
@@ -20,13 +21,21 @@ export interface AcceptedTools {
 }
 
 export interface PermitPorts {
-  standing(server: string): Standing
+  standing(server: string): ServerPermissions
   readonly gate: PermissionGate
   /** The tool definitions accepted before. */
   readonly accepted?: AcceptedTools | undefined
   /** Why a built-in server requires a prompt for these arguments, if so. */
   readonly builtinAsks?:
     | ((server: string, tool: string, args: Readonly<Record<string, unknown>>) => Promise<string | undefined>)
+    | undefined
+  /** What a call of a built-in server would do, for the prompt. */
+  readonly builtinPreview?:
+    | ((
+        server: string,
+        tool: string,
+        args: Readonly<Record<string, unknown>>,
+      ) => Promise<CallPreview | undefined>)
     | undefined
 }
 
@@ -87,10 +96,25 @@ async function permitSlowly(
   const who = requester(context)
   const verdict =
     ports.gate.quick(request, standing, who) ??
-    (await ports.gate.check(request, standing, who, args, context.signal))
+    (await promptedVerdict(ports, request, standing, who, context))
   const allowed = allowedOnly(request, verdict)
   accepted(ports, tool, who)
   return allowed
+}
+
+/** With what the call would do; one that cannot be done is not asked about. */
+async function promptedVerdict(
+  ports: PermitPorts,
+  request: ToolRequest,
+  standing: ServerPermissions,
+  who: Requester,
+  { signal }: CallContext,
+): Promise<GateDecision> {
+  const args = request.arguments ?? {}
+  const preview = request.builtin && (await ports.builtinPreview?.(request.server, request.tool, args))
+  if (preview?.fails !== undefined)
+    return { outcome: 'allow', reason: { kind: 'builtin', text: 'it cannot be done, and only says why' } }
+  return await ports.gate.check({ ...request, ...(preview && { preview }) }, standing, who, args, signal)
 }
 
 function requester({ caller = 'agent', client }: CallContext): Requester {
@@ -114,7 +138,7 @@ export class Refused extends PermissionDenied {
     super(message, {
       server,
       stage: 'call',
-      hint: wayOut(verdict),
+      hint: permissionHint(verdict),
       ...(verdict.reason.kind === 'no-user' && { programHint: NO_USER }),
     })
     this.verdict = verdict
@@ -125,7 +149,7 @@ const NO_USER =
   "Open the board with an `ask` function, with a rule in `rules.allow`, or with `caller: 'user'` when the user asked for the call."
 
 /** What would allow the call, where there is something. */
-export function wayOut({ reason }: Decision): string | undefined {
+export function permissionHint({ reason }: Decision): string | undefined {
   if (reason.kind === 'rule' || reason.kind === 'channel') return 'To allow it, change that rule or entry.'
   if (reason.kind === 'no-user')
     return 'Allow it in advance with a rule under `permissions.allow` in your own settings.'

@@ -6,12 +6,14 @@ import { IoError } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { RESULT_LIMITS } from '../limits.ts'
 
+/** A file that a part of a result was saved to. */
 export interface SavedFile {
   readonly path: string
   readonly mimeType: string
   readonly bytes: number
 }
 
+/** Saves parts of results to files. */
 export interface ResultFiles {
   save(data: Buffer | string, mimeType: string, extension: string): Promise<SavedFile>
 }
@@ -24,6 +26,7 @@ export interface ResultFilesOptions {
   readonly tool: string
 }
 
+/** Where files of results are saved. */
 export function resultFiles({ folder, host, server, tool }: ResultFilesOptions): ResultFiles {
   return {
     async save(data, mimeType, extension) {

@@ -22,6 +22,7 @@ export type ModelBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
 
+/** What a call gave: parts for a model, structured content, files. */
 export interface ToolResult {
   readonly isError: boolean
   readonly content: readonly ModelBlock[]
@@ -38,6 +39,7 @@ export interface ToolResult {
   readonly answer?: Readonly<Record<string, unknown>>
 }
 
+/** How a result is prepared for a model. */
 export interface ResultOptions {
   readonly maxChars: number
   readonly files: ResultFiles

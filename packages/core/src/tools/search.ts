@@ -5,6 +5,7 @@ import { TOOL_LIMITS } from '../limits.ts'
 import type { JsonSchema } from './definition.ts'
 import { isFaint, queryWords, synonymsOf, wordsOf } from './search-terms.ts'
 
+/** What a search needs to know of a tool. */
 export interface SearchableTool {
   readonly name: string
   readonly server: string
@@ -15,6 +16,7 @@ export interface SearchableTool {
   readonly inputJsonSchema: JsonSchema
 }
 
+/** A tool that was found, and how well it matches. */
 export interface SearchHit {
   readonly name: string
   readonly score: number
@@ -49,6 +51,7 @@ interface Posting {
   readonly worth: number
 }
 
+/** Finds tools by what they do. */
 export class ToolIndex {
   readonly #names: readonly string[]
   readonly #servers: readonly (readonly string[])[]

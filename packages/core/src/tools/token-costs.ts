@@ -7,11 +7,13 @@ import type { OfferedTool } from './tool.ts'
 const CHARS_PER_TOKEN = 3.6
 const TOKENS_PER_TOOL = 12
 
+/** A tool and how many tokens its definition takes. */
 export interface CountedTool extends OfferedTool {
   readonly server: string
   readonly alwaysLoad: boolean
 }
 
+/** How many tokens the tools of one server take. */
 export interface ServerTokenCost {
   readonly server: string
   readonly tools: number
@@ -20,6 +22,7 @@ export interface ServerTokenCost {
   readonly largest: { readonly name: string; readonly tokens: number }
 }
 
+/** How many tokens the definitions take, in all and by server. */
 export interface TokenCosts {
   readonly servers: readonly ServerTokenCost[]
   readonly tools: number
@@ -33,6 +36,7 @@ export function toolTokens(tool: OfferedTool): number {
   return Math.ceil(text / CHARS_PER_TOKEN) + TOKENS_PER_TOOL
 }
 
+/** How many tokens of a model's context the definitions take, in all and by server. */
 export function tokenCosts(tools: readonly CountedTool[]): TokenCosts {
   const lines = new Map<string, { tools: number; tokens: number; largest: ServerTokenCost['largest'] }>()
   for (const tool of tools) {
@@ -49,6 +53,7 @@ export function tokenCosts(tools: readonly CountedTool[]): TokenCosts {
   return { servers, tools: tools.length, tokens: servers.reduce((sum, { tokens }) => sum + tokens, 0) }
 }
 
+/** What decides whether all tools are sent to a model. */
 export interface LoadingOptions {
   /** The model's context in tokens. */
   readonly contextTokens?: number
@@ -58,6 +63,7 @@ export interface LoadingOptions {
   readonly maxShare?: number
 }
 
+/** Whether all tools are sent to a model, or a search tool. */
 export type Loading<T> =
   | { readonly kind: 'all'; readonly tools: readonly T[] }
   | {

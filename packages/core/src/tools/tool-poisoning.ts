@@ -6,6 +6,7 @@ import { BIDI, INVISIBLE } from '../text/sanitize.ts'
 import type { ToolDefinition } from './definition.ts'
 import { survey } from './schema/reference.ts'
 
+/** A sign in a description that it tries to steer a model. */
 export interface InjectionSign {
   /** Where, e.g. `description` or `inputSchema.properties.path.description`. */
   readonly where: string

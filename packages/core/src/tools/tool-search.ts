@@ -5,8 +5,10 @@ import { portable } from './formats/portable.ts'
 import { type SearchableTool, ToolIndex } from './search.ts'
 import type { OfferedTool } from './tool.ts'
 
+/** The name of the tool that searches for tools. */
 export const TOOL_SEARCH_NAME = 'tool_search'
 
+/** What a search for tools gave. */
 export interface FoundTools {
   /** The names to offer to the model from now on, best first. */
   readonly names: readonly string[]
@@ -14,11 +16,13 @@ export interface FoundTools {
   readonly text: string
 }
 
+/** The tool that searches for tools, and what it found. */
 export interface ToolSearch {
   readonly definition: OfferedTool
   search(args: unknown): FoundTools
 }
 
+/** Makes the tool that searches for tools. */
 export function toolSearch(deferred: readonly SearchableTool[]): ToolSearch {
   const index = new ToolIndex(deferred)
   const byName = new Map(deferred.map((tool) => [tool.name, tool]))

@@ -44,6 +44,7 @@ export interface CallContext {
   readonly keepAnswer?: boolean
 }
 
+/** A tool of any server: name, schema, traits, and how to call it. */
 export interface Tool extends OfferedTool {
   readonly outputJsonSchema: JsonSchema | undefined
   /** The input schema as a Zod type, made when first used. */
@@ -69,6 +70,7 @@ export interface Tool extends OfferedTool {
   userFacingName(): string
 }
 
+/** What a tool is made of. */
 export interface BoundToolOptions {
   /** The name the model sees, from the registry. */
   readonly name: string
@@ -77,6 +79,8 @@ export interface BoundToolOptions {
   readonly alwaysLoad?: boolean
   /** The tools a built-in server allows by itself. */
   readonly builtinAllows?: readonly string[] | undefined
+  /** Its definition was read by an earlier process. */
+  readonly remembered?: boolean
   /** The settings say that it may run in parallel with other calls. */
   readonly concurrent?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
@@ -100,6 +104,8 @@ export class BoundTool implements Tool {
   readonly traits: ToolTraits
   readonly alwaysLoad: boolean
   readonly builtinAllows: readonly string[] | undefined
+  /** Its definition was read by an earlier process: enough to show it, not to call it. */
+  readonly remembered: boolean
   readonly maxResultSizeChars: number
   readonly #zod: Zod | undefined
   readonly #actions: ToolActions
@@ -117,6 +123,7 @@ export class BoundTool implements Tool {
     this.alwaysLoad =
       options.alwaysLoad === true || options.definition.meta?.['anthropic/alwaysLoad'] === true
     this.builtinAllows = options.builtinAllows
+    this.remembered = options.remembered === true
     this.maxResultSizeChars = resultLimit(options.definition.meta, options.env)
     this.#zod = options.zod
     this.#actions = actions

@@ -15,12 +15,14 @@ export interface LockedTool {
   readonly annotations?: unknown
 }
 
+/** The accepted definitions of tools. */
 export interface LockFile {
   readonly version: 1
   /** server → tool → what was accepted. */
   readonly servers: Readonly<Record<string, Readonly<Record<string, LockedTool>>>>
 }
 
+/** How the definition of a tool differs from the one that was accepted. */
 export type ToolChange =
   | { readonly kind: 'added'; readonly tool: string }
   | { readonly kind: 'removed'; readonly tool: string }

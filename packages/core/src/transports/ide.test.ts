@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocketServer } from 'ws'
+import { chooseLock, type IdeLock, parseLock, readLocks } from '../config/editor-locks.ts'
 import type { IdeEntry } from '../config/entry.ts'
 import { systemHost } from '../host.ts'
 import { events, scripted } from './fixtures/http-script.ts'
 import { testContext, until } from './fixtures/support.ts'
-import { chooseLock, type IdeLock, parseLock, readLocks } from './ide.ts'
 import { openTransport } from './open.ts'
 
 const ends: (() => unknown)[] = []

@@ -31,13 +31,13 @@ type Opener<E extends ServerEntry> = (entry: E, context: TransportContext) => Pr
 
 const OPENERS: { readonly [T in TransportType]: Opener<EntryOf<T>> } = {
   stdio: async (entry, context) => new (await import('./stdio.ts')).StdioTransport(entry, context),
-  http: async (entry, context) => (await import('./http.ts')).openHttp(entry, context),
-  'claudeai-proxy': async (entry, context) => (await import('./http.ts')).openHttp(entry, context),
+  http: async (entry, context) => (await import('./streamable-http.ts')).openHttp(entry, context),
+  'claudeai-proxy': async (entry, context) => (await import('./streamable-http.ts')).openHttp(entry, context),
   sse: async (entry, context) => (await import('./sse.ts')).openSse(entry, context),
   ws: async (entry, context) => (await import('./websocket.ts')).openWebSocket(entry, context),
   'sse-ide': async (entry, context) => (await import('./ide.ts')).openIde(entry, context),
   'ws-ide': async (entry, context) => (await import('./ide.ts')).openIde(entry, context),
-  sdk: async (entry, context) => (await import('./handed-over.ts')).openHandedOver(entry, context),
+  sdk: async (entry, context) => (await import('./sdk-server.ts')).openHandedOver(entry, context),
 }
 
 /** The transport for an entry. The caller's client starts it, and the caller closes it. */

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../host.ts'
 import { STDIO_LIMITS } from '../limits.ts'
-import { watchdogOf } from './watchdog.ts'
+import { watchdogOf } from './orphan-watchdog.ts'
 
 const POLL_MS = 5
 

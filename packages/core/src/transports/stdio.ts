@@ -15,9 +15,9 @@ import { LineSplitter } from '../text/line-splitter.ts'
 import { childEnvironment } from './environment.ts'
 import { messagesIn } from './json-rpc-messages.ts'
 import type { TransportContext } from './open.ts'
+import { watchdogOf } from './orphan-watchdog.ts'
 import { tooLargeAnswer } from './oversized-response.ts'
 import { ProcessGroup } from './process-group.ts'
-import { watchdogOf } from './watchdog.ts'
 import { resolveWindowsCommand } from './windows-command.ts'
 
 interface Running {
@@ -27,9 +27,12 @@ interface Running {
 
 /** A message that is not written yet. */
 interface Unsent {
-  readonly sent: (() => void) | undefined
-  readonly failed: (error: Error) => void
+  sent?(): void
+  failed(error: Error): void
 }
+
+/** What follows it runs in a microtask, as with `queueMicrotask`, for less. */
+const soon = Promise.resolve()
 
 export class StdioTransport implements Transport {
   onclose?: (() => void) | undefined
@@ -87,11 +90,11 @@ export class StdioTransport implements Transport {
   }
 
   /** The same without a promise. */
-  post(message: JSONRPCMessage, failed: (error: Error) => void): void {
-    this.#queue(message, { sent: undefined, failed })
+  post(message: JSONRPCMessage, sender: Unsent, alone: boolean): void {
+    this.#queue(message, sender, alone)
   }
 
-  #queue(message: JSONRPCMessage, unsent: Unsent): void {
+  #queue(message: JSONRPCMessage, unsent: Unsent, alone = false): void {
     if (this.#state !== 'open') {
       unsent.failed(this.#notOpen())
       return
@@ -105,8 +108,8 @@ export class StdioTransport implements Transport {
     this.#senders.push(unsent)
     // Messages of one turn go out in few writes; the server can begin with the first ones while the others are made.
     const held = this.#outbox.push(line)
-    if (held === STDIO_LIMITS.messagesPerWrite) this.#flush()
-    else if (held === 1) queueMicrotask(this.#flushLater)
+    if (alone || held === STDIO_LIMITS.messagesPerWrite) this.#flush()
+    else if (held === 1) void soon.then(this.#flushLater)
   }
 
   close(): Promise<void> {

@@ -8,12 +8,12 @@ import { AnswerTooLarge, Cancelled, IoError, ParseError, type PlugboardError } f
 import { CONNECT_LIMITS, LOG_LIMITS, WEBSOCKET_LIMITS } from '../limits.ts'
 import { requestAuth } from './auth-provider.ts'
 import { EntryHeaders, type HeaderMap } from './entry-headers.ts'
+import { trustedCertificates } from './http-agents.ts'
 import { messagesIn } from './json-rpc-messages.ts'
-import { trustedCertificates } from './network.ts'
 import type { TransportContext } from './open.ts'
 import { tooLargeAnswer } from './oversized-response.ts'
 import { HttpStatusError } from './transport-errors.ts'
-import { tunnelFor } from './tunnel.ts'
+import { tunnelFor } from './websocket-proxy.ts'
 
 type WsTarget = Pick<WsEntry, 'url' | 'headers' | 'headersHelper'>
 type Connect = (options: ClientOptions) => WebSocket
@@ -25,7 +25,7 @@ const ORDERLY = 1000
 const SWITCHING = 101
 
 export async function openWebSocket(entry: WsTarget, context: TransportContext): Promise<Transport> {
-  const { WebSocket } = await import('./ws.ts')
+  const { WebSocket } = await import('./websocket-client.ts')
   return new WebSocketTransport(entry, context, (options) => new WebSocket(entry.url, [SUBPROTOCOL], options))
 }
 

@@ -22,6 +22,7 @@ const CAN: readonly Ability[] = [
   'http',
   'cwd',
   'timeout',
+  'connectTimeout',
   'disabled',
   'headersHelper',
   'oauth.clientId',
@@ -64,7 +65,7 @@ export const codex = clientFormat({
   readEntry,
 
   printEntry(ours, fields) {
-    const { command, args, cwd, url, timeout, scopes, clientId, callbackPort } = ours
+    const { command, args, cwd, url, timeout, connectTimeout, scopes, clientId, callbackPort } = ours
     return compact({
       ...{ command, args, cwd, url, scopes },
       ...(ours.kind === 'stdio'
@@ -72,6 +73,7 @@ export const codex = clientFormat({
         : printHeaders(ours.headers ?? {}, fields)),
       http_headers_helper: ours.headersHelper,
       oauth: compact({ client_id: clientId, callback_port: callbackPort }),
+      startup_timeout_sec: connectTimeout === undefined ? undefined : connectTimeout / 1000,
       tool_timeout_sec: timeout === undefined ? undefined : timeout / 1000,
       enabled: ours.disabled ? false : undefined,
       enabled_tools: ours.allowedTools,
@@ -85,6 +87,9 @@ export const codex = clientFormat({
 function readEntry(fields: Fields): Record<string, unknown> {
   const command = fields.text('command')
   const seconds = fields.number('tool_timeout_sec')
+  const startSeconds = fields.number('startup_timeout_sec')
+  // An older name; Codex takes the seconds where both are there.
+  const startMs = fields.number('startup_timeout_ms')
   const entry = compact({
     ...(command === undefined
       ? {
@@ -96,13 +101,11 @@ function readEntry(fields: Fields): Record<string, unknown> {
         }
       : { command, args: fields.texts('args'), env: readEnv(fields), cwd: fields.text('cwd') }),
     timeout: seconds === undefined ? undefined : Math.round(seconds * 1000),
+    connectTimeout: startSeconds === undefined ? startMs : Math.round(startSeconds * 1000),
     disabled: fields.boolean('enabled') === false || undefined,
     permissions: permissionsOf(fields.plains('enabled_tools'), fields.plains('disabled_tools')),
   })
   requireOne(entry, 'a command or a url')
-  const startup = 'The time to connect is the same for all servers here: set MCP_TIMEOUT (milliseconds).'
-  fields.drop('startup_timeout_sec', startup)
-  fields.drop('startup_timeout_ms', startup)
   fields.drop('bearer_token', 'A token in the file is refused by Codex too; use bearer_token_env_var.')
   fields.leftovers(UNKNOWN)
   return entry

@@ -128,6 +128,7 @@ describe('each client’s documented format', () => {
         env: { LOCAL_TOKEN: '${LOCAL_TOKEN}', MY_ENV_VAR: 'MY_ENV_VALUE' },
         cwd: '/srv/context7',
         timeout: 45_500,
+        connectTimeout: 20_000,
         disabled: true,
         permissions: { allowedTools: ['search', 'summarize'], deniedTools: ['slow-tool'] },
       },
@@ -145,7 +146,6 @@ describe('each client’s documented format', () => {
     })
     expect(named(notes)).toEqual([
       'context7: env_vars[1]',
-      'context7: startup_timeout_sec',
       'figma: oauth.client_secret',
       'figma: required',
       'mcp_oauth_callback_port',

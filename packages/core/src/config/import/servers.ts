@@ -143,6 +143,7 @@ export type Ability =
   | 'url'
   | 'cwd'
   | 'timeout'
+  | 'connectTimeout'
   | 'disabled'
   | 'description'
   | 'permissions.allowedTools'
@@ -162,6 +163,7 @@ export interface Written {
   readonly url?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly timeout?: number | undefined
+  readonly connectTimeout?: number | undefined
   readonly disabled?: boolean | undefined
   readonly description?: string | undefined
   readonly allowedTools?: readonly string[] | undefined
@@ -223,6 +225,7 @@ function writtenFor(fields: Fields, target: Target, kind: Written['kind']): Writ
           headersHelper: keep('headersHelper', fields, fields.plain('headersHelper')),
         }),
     timeout: keep('timeout', fields, fields.number('timeout')),
+    connectTimeout: keep('connectTimeout', fields, fields.number('connectTimeout')),
     disabled: fields.boolean('disabled'),
     description: keep('description', fields, fields.plain('description')),
     ...(permissions && {

@@ -5,6 +5,7 @@ import type { CallContext, Tool } from '../tool.ts'
 import { fromAnthropic, toAnthropic } from './anthropic.ts'
 import type { Plain } from './portable.ts'
 
+/** A tool in the form of the AI SDK. */
 export interface AiSdkTool<Schema> {
   readonly description: string
   readonly inputSchema: Schema

@@ -6,6 +6,7 @@ import { decodeArguments, type Encoded } from './decode-arguments.ts'
 import { type Plain, portable } from './portable.ts'
 import { renamed } from './property-names.ts'
 
+/** A tool in the form of Anthropic's Messages API. */
 export interface AnthropicTool {
   readonly name: string
   readonly description: string
@@ -14,6 +15,7 @@ export interface AnthropicTool {
 
 const PROPERTY = /^[A-Za-z0-9_.-]{1,64}$/
 
+/** A tool for Anthropic's Messages API; `fromAnthropic` undoes its changes in the arguments. */
 export function toAnthropic(tool: OfferedTool): AnthropicTool {
   return { name: tool.name, description: tool.description, input_schema: encode(tool.inputJsonSchema).schema }
 }

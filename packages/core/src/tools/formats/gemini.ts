@@ -12,6 +12,7 @@ import { isPlainPattern } from './openai-strict.ts'
 import { type Plain, portable } from './portable.ts'
 import { renamed } from './property-names.ts'
 
+/** A tool in the form of Google's generateContent. */
 export interface GeminiFunction {
   readonly name: string
   readonly description: string
@@ -46,6 +47,7 @@ const DROPPED = [
 const DEPTH = 12
 const SPARE_CHARS = 4000
 
+/** A tool for Google's generateContent; `fromGemini` undoes its changes in the arguments. */
 export function toGemini(tool: OfferedTool): GeminiFunction {
   const [{ schema }] = encode(tool.inputJsonSchema)
   const empty = !isObject(schema.properties) || Object.keys(schema.properties).length === 0

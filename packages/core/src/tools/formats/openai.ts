@@ -28,10 +28,12 @@ export interface OpenAiResponsesTool extends OpenAiFunction {
 /** The API allows 1024 characters of description. */
 const DESCRIPTION_CHARS = 1024
 
+/** A tool for OpenAI's chat completions; with `strict`, `fromStrict` undoes its changes in the arguments. */
 export function toOpenAiChat(tool: OfferedTool, options: { readonly strict?: boolean } = {}): OpenAiChatTool {
   return { type: 'function', function: openAiFunction(tool, options.strict === true) }
 }
 
+/** A tool for OpenAI's responses; with `strict`, `fromStrict` undoes its changes in the arguments. */
 export function toOpenAiResponses(
   tool: OfferedTool,
   options: { readonly strict?: boolean } = {},

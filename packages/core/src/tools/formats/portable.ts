@@ -50,6 +50,7 @@ const KEPT: Readonly<Record<string, (value: unknown) => boolean>> = {
   uniqueItems: (value) => typeof value === 'boolean',
 }
 
+/** A JSON Schema without what only some validators understand. */
 export function portable(schema: JsonSchema): Plain {
   const surveyed = survey(schema)
   if (!isObject(schema) || !surveyed.ok) return { type: 'object', properties: {} }

@@ -5,14 +5,24 @@ import { SCHEMA_LIMITS } from '../../limits.ts'
 import type { JsonSchema } from '../definition.ts'
 import { KEYWORDS } from './keywords.ts'
 import { resolveReference, survey } from './reference.ts'
-import { type Check, type Compiler, enter, fail, GaveUp, type Run, type SchemaIssue } from './run.ts'
+import {
+  type Check,
+  CheckBudgetExceeded,
+  type Compiler,
+  enter,
+  fail,
+  type Run,
+  type SchemaIssue,
+} from './run.ts'
 
+/** Whether a value fits a schema. */
 export type SchemaResult =
   | { readonly kind: 'valid' }
   | { readonly kind: 'invalid'; readonly issues: readonly SchemaIssue[] }
   /** The schema needs more work than allowed; the value passes, and the reason is reported. */
   | { readonly kind: 'unchecked'; readonly reason: string }
 
+/** A JSON Schema that is ready to check values. */
 export interface CompiledSchema {
   check(value: unknown): SchemaResult
   /** What of the schema could not be used. Grows with use: references are resolved when first needed. */
@@ -21,6 +31,7 @@ export interface CompiledSchema {
 
 const VALID: SchemaResult = { kind: 'valid' }
 
+/** Makes a checker of a JSON Schema. */
 export function compileSchema(schema: JsonSchema): CompiledSchema {
   const warnings: string[] = []
   const warn = (message: string) => {
@@ -37,9 +48,9 @@ export function compileSchema(schema: JsonSchema): CompiledSchema {
         root(value, newRun(issues))
         return { kind: 'invalid', issues }
       } catch (error) {
-        // GaveUp is our own limit; a RangeError is the stack's, on a value nested deeper than any limit here.
-        if (!(error instanceof GaveUp || error instanceof RangeError)) throw error
-        const reason = error instanceof GaveUp ? error.message : 'the value is nested too deeply'
+        // CheckBudgetExceeded is our own limit; a RangeError is the stack's, on a value nested deeper than any limit here.
+        if (!(error instanceof CheckBudgetExceeded || error instanceof RangeError)) throw error
+        const reason = error instanceof CheckBudgetExceeded ? error.message : 'the value is nested too deeply'
         warn(reason)
         return { kind: 'unchecked', reason }
       }
@@ -91,7 +102,7 @@ export function partsOf(schema: JsonSchema): (part: JsonSchema, value: unknown) 
     try {
       return check?.(value, newRun(undefined)) ?? true
     } catch (error) {
-      if (error instanceof GaveUp || error instanceof RangeError) return true
+      if (error instanceof CheckBudgetExceeded || error instanceof RangeError) return true
       throw error
     }
   }

@@ -3,6 +3,7 @@
 import { compilePattern, type Pattern } from '../../interaction/pattern.ts'
 import { SCHEMA_LIMITS } from '../../limits.ts'
 
+/** One thing that does not fit a schema, with its path. */
 export interface SchemaIssue {
   /** Where in the value, e.g. `edits[0].newText`; empty for the value itself. */
   readonly path: string
@@ -33,18 +34,19 @@ export interface Compiler {
   warn(message: string): void
 }
 
-export class GaveUp extends Error {}
+export class CheckBudgetExceeded extends Error {}
 
 /** One schema deeper. */
 export function enter(run: Run): void {
-  if (++run.nesting > SCHEMA_LIMITS.nesting) throw new GaveUp('the schema refers to itself without end')
+  if (++run.nesting > SCHEMA_LIMITS.nesting)
+    throw new CheckBudgetExceeded('the schema refers to itself without end')
   charge(run, 1)
 }
 
 /** Charges for work that grows with the value. */
 export function charge(run: Run, steps: number): void {
   run.steps += steps
-  if (run.steps > SCHEMA_LIMITS.steps) throw new GaveUp('checking the value would take too long')
+  if (run.steps > SCHEMA_LIMITS.steps) throw new CheckBudgetExceeded('checking the value would take too long')
 }
 
 /** Records an issue at the current place, and returns false. */

@@ -7,8 +7,10 @@ import { isObject, put } from '../../json.ts'
 import type { JsonSchema } from '../definition.ts'
 import type { CompiledSchema } from './compile.ts'
 
+/** The module `zod`. */
 export type Zod = typeof import('zod')
 
+/** Loads Zod when it is first needed. */
 export function loadZod(): Promise<Zod> {
   return import('zod')
 }
@@ -23,6 +25,7 @@ const SHAPE = new Set(['type', 'properties', 'required', 'items', 'enum', 'addit
 const DESCRIPTIVE = new Set(['title', 'description'])
 const DEEPEST_SHAPE = 40
 
+/** A JSON Schema as a Zod schema. */
 export function toZod(z: Zod, schema: JsonSchema, compiled: CompiledSchema): ZodType {
   return shapeOf(z, schema).superRefine((value, context) => {
     const verdict = compiled.check(value)

@@ -1,0 +1,309 @@
+// board-calls.ts: connects the call pipeline of tools/ to one board: permissions, prompts, accepted definitions and the
+// audit log. The steps of a call themselves are in tools/call.ts.
+import { join } from 'node:path'
+import type { AuditSettings } from '../config/settings.ts'
+import type { ConfiguredServer } from '../config/types.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { RequestOptions } from '../connection/requests.ts'
+import { isObject, type Json } from '../connection/server-info.ts'
+import { PermissionDenied } from '../errors.ts'
+import type { Events } from '../events.ts'
+import type { Host } from '../host.ts'
+import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
+import { INTERACTION_LIMITS, RESULT_LIMITS } from '../limits.ts'
+import {
+  type AuditKeys,
+  AuditLog,
+  auditKeys,
+  type Caller,
+  type Decision,
+  decide,
+  explainDecision,
+  isOfUser,
+  type PermissionAnswer,
+  PermissionGate,
+  type PermissionQuestion,
+  type Rule,
+  type ServerPermissions,
+  type ToolRequest,
+} from '../permissions/index.ts'
+import {
+  type Args,
+  type BoundTool,
+  type CallContext,
+  type CallPorts,
+  callTool,
+  passTool,
+  permissionHint,
+  permissionRequest,
+  pruneResults,
+  type ToolActions,
+  type ToolResult,
+} from '../tools/index.ts'
+import { AcceptedDefinitions } from './accepted-definitions.ts'
+import { callSender, sendCall } from './send-call.ts'
+import { isExpected } from './servers.ts'
+import type { TaskOptions } from './tasks.ts'
+import { UrlElicitations } from './url-elicitations.ts'
+
+export interface CallOptions {
+  readonly host: Host
+  readonly stateDir: string
+  readonly events: Events
+  readonly caller: Caller
+  readonly ask?: ((question: PermissionQuestion) => Promise<PermissionAnswer>) | undefined
+  readonly saveRule?: ((rule: string, signature?: string) => Promise<string>) | undefined
+  readonly ruleFile?: string | undefined
+  readonly askForClients?: boolean | undefined
+  /** How much of the audit log is kept. */
+  readonly audit?: AuditSettings | undefined
+  readonly hooks: Hooks
+  readonly elicitation?: ElicitationPorts | undefined
+  readonly builtinAsks?: CallPorts['builtinAsks']
+  readonly builtinPreview?: CallPorts['builtinPreview']
+  server(name: string): ConfiguredServer | undefined
+  /** The tool as its server lists it now, which is connected for that. */
+  listed(tool: BoundTool, signal: AbortSignal | undefined): Promise<BoundTool>
+  connection(name: string): Connection
+}
+
+/** How a passed-on call is sent; with a `cancellation`, the signal of its context is that one's. */
+export interface PassOptions
+  extends Pick<RequestOptions, 'concurrent' | 'totalMs' | 'cancellation'>,
+    TaskOptions {
+  /** An instance of the tool's server that the call goes to, in place of the board's own connection. */
+  readonly connection?: Connection | undefined
+}
+
+export class Calls implements ToolActions {
+  readonly #options: CallOptions
+  readonly #ports: CallPorts
+  readonly #gate: PermissionGate
+  readonly #audit: AuditLog
+  readonly #serverPermissions = new Map<string, ServerPermissions>()
+  readonly #urls: UrlElicitations
+  readonly accepted: AcceptedDefinitions
+  /** Of a call whose caller says nothing about it. */
+  readonly #usual: CallContext
+  #rules: readonly Rule[] = []
+  #pruning: Promise<unknown> | undefined
+
+  constructor(options: CallOptions) {
+    const { host, stateDir, events, hooks, elicitation } = options
+    this.#options = options
+    this.#usual = { caller: options.caller }
+    const reportFailure = (what: string) => (error: unknown) =>
+      events.emit('warning', { text: `${what}: ${error instanceof Error ? error.message : String(error)}` })
+    this.accepted = new AcceptedDefinitions(
+      join(stateDir, 'tools.lock.json'),
+      reportFailure('Accepted tools could not be saved'),
+    )
+    this.#audit = new AuditLog({
+      path: auditPath(stateDir),
+      host,
+      ...(options.audit?.maxBytes !== undefined && { fileBytes: options.audit.maxBytes }),
+      ...(options.audit?.files !== undefined && { files: options.audit.files }),
+      keys: auditKeysOf(host, stateDir),
+      hideFor: (server) => hideOf(options, server),
+      onProblem: reportFailure('The audit log could not be written'),
+    })
+    this.#gate = new PermissionGate({
+      ask: options.ask,
+      save: options.saveRule,
+      savesTo: () => options.ruleFile,
+      askForClients: options.askForClients,
+    })
+    this.#urls = new UrlElicitations(host, events)
+    this.#ports = {
+      host,
+      send: callSender(host, options.connection),
+      standing: (server) => this.#permissionsOf(server),
+      gate: this.#gate,
+      accepted: this.accepted,
+      builtinAsks: options.builtinAsks,
+      builtinPreview: options.builtinPreview,
+      hooks,
+      ...(elicitation && { elicitation }),
+      urlDone: (server, id, signal) => this.#urls.wait(server, id, INTERACTION_LIMITS.urlDoneMs, signal),
+      audit: this.#audit,
+      resultsFolder: join(stateDir, 'results'),
+    }
+  }
+
+  setRules(rules: readonly Rule[]): void {
+    this.#rules = rules
+    this.#serverPermissions.clear()
+  }
+
+  /** The servers changed: their permissions are computed again. */
+  forget(): void {
+    this.#serverPermissions.clear()
+  }
+
+  call(tool: BoundTool, args: Args, context?: CallContext): Promise<ToolResult> {
+    this.#pruning ??= pruneResults(this.#ports.resultsFolder, this.#options.host, RESULT_LIMITS.keepMs).catch(
+      // A failure to remove old files is not worth a message to the user.
+      () => undefined,
+    )
+    const given = this.#withCaller(context)
+    if (!tool.remembered) return callTool(this.#ports, tool, args, given)
+    return this.#options
+      .listed(tool, given.signal)
+      .then((current) => callTool(this.#ports, current, args, given))
+  }
+
+  /** A call whose result is passed on as it came. */
+  pass(
+    tool: BoundTool,
+    params: Json,
+    context: CallContext,
+    options: PassOptions,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    if (tool.remembered)
+      return this.#options
+        .listed(tool, context.signal)
+        .then((current) => this.pass(current, params, context, options))
+    const { cancellation } = options
+    const args = isObject(params.arguments) ? params.arguments : {}
+    const send = (sent: Args) => {
+      const { concurrent, onTask } = options
+      const { onProgress, timeoutMs, totalMs = options.totalMs } = context
+      const signal = cancellation ? undefined : context.signal
+      const how = { concurrent, onTask, signal, cancellation, onProgress, timeoutMs, totalMs }
+      const { host, connection } = this.#options
+      const given = options.connection ?? connection(tool.server)
+      return sendCall(host, given, passedParams(tool.definition.name, params, sent), how)
+    }
+    return passTool(this.#ports, tool, args, this.#withCaller(context), send, cancellation)
+  }
+
+  #withCaller(context: CallContext | undefined): CallContext {
+    if (context === undefined) return this.#usual
+    return context.caller ? context : { ...context, caller: this.#options.caller }
+  }
+
+  decide(tool: BoundTool, args?: Args): Decision {
+    return decide(permissionRequest(tool, args), this.#permissionsOf(tool.server))
+  }
+
+  isAvailable(tool: BoundTool): boolean {
+    const { state, catalog } = this.#options.connection(tool.server)
+    return state.kind === 'connected' || isExpected(catalog, state)
+  }
+
+  /** May anything be read from the server: resources, prompts? Never prompts the user. */
+  decideRead(server: string): Decision {
+    return decide(offerRequest(server, 'prompt', ''), this.#permissionsOf(server))
+  }
+
+  isReadable(server: string): boolean {
+    return this.decideRead(server).outcome !== 'deny'
+  }
+
+  /** Rejects when nothing may be read from the server. */
+  requireReadable(server: string): void {
+    const decision = this.decideRead(server)
+    if (decision.outcome === 'deny') throw refusedRead(offerRequest(server, 'resource', ''), decision)
+  }
+
+  /** May this resource be read or subscribed to, or this prompt be got? Decided and logged like a call. */
+  async permit(server: string, method: OfferMethod, name: string, context: CallContext): Promise<void> {
+    const isPrompt = method === 'prompts/get'
+    const request = offerRequest(server, isPrompt ? 'prompt' : 'resource', name)
+    const args = isPrompt ? { name } : { uri: name }
+    const caller = context.caller ?? this.#options.caller
+    const who = { caller, client: context.client }
+    const standing = this.#permissionsOf(server)
+    const verdict =
+      this.#gate.quick(request, standing, who) ??
+      (await this.#gate.check(request, standing, who, args, context.signal))
+    await this.#audit.record({
+      server,
+      tool: method,
+      caller,
+      decision: verdict,
+      outcome: verdict.outcome === 'allow' ? 'ok' : 'refused',
+      arguments: args,
+    })
+    if (verdict.outcome === 'deny') throw refusedRead(request, verdict)
+  }
+
+  /** Waits for everything that is not on disk yet. */
+  async flush(): Promise<void> {
+    this.#urls.close()
+    await Promise.all([this.#audit.flush(), this.accepted.flush()])
+  }
+
+  #permissionsOf(server: string): ServerPermissions {
+    const known = this.#serverPermissions.get(server)
+    if (known) return known
+    const configured = this.#options.server(server)
+    const standing: ServerPermissions = {
+      channel: configured?.entry.permissions,
+      channelSource: configured?.source,
+      channelGrants: configured !== undefined && isOfUser(configured),
+      author: configured?.author,
+      // Costs a hash, and few calls need it.
+      get signature() {
+        return configured?.signature
+      },
+      rules: this.#rules,
+    }
+    this.#serverPermissions.set(server, standing)
+    return standing
+  }
+}
+
+/** The parameters of `tools/call` with the server's own name of the tool, and the arguments as hooks left them. */
+function passedParams(name: string, params: Json, args: Args): Json & { readonly name: string } {
+  if (args === params.arguments && !hasMore(params)) return { name, arguments: args }
+  const changed = 'arguments' in params || Object.keys(args).length > 0
+  return { ...params, name, ...(changed && { arguments: args }) }
+}
+
+function hasMore(params: Json): boolean {
+  for (const key in params) if (key !== 'name' && key !== 'arguments') return true
+  return false
+}
+
+export type OfferMethod = 'resources/read' | 'resources/subscribe' | 'prompts/get'
+
+/** A resource or prompt as a permission request. */
+function offerRequest(server: string, kind: 'resource' | 'prompt', name: string): ToolRequest {
+  return {
+    server,
+    tool: name,
+    name: `${server}:${name}`,
+    traits: { readOnly: true, destructive: false },
+    [kind]: true,
+  }
+}
+
+function refusedRead(request: ToolRequest, decision: Decision): PermissionDenied {
+  return new PermissionDenied(explainDecision(request, decision), {
+    server: request.server,
+    stage: 'call',
+    hint: permissionHint(decision),
+  })
+}
+
+/** The call's server may be gone by now: then nothing is known about it. */
+function hideOf({ server, connection }: CallOptions, name: string): ((text: string) => string) | undefined {
+  if (!server(name)) return undefined
+  const { secrets } = connection(name)
+  return secrets.isEmpty ? undefined : secrets.hide
+}
+
+/** The key that seals the audit log. */
+export function auditKeysOf(host: Host, stateDir: string): AuditKeys {
+  return auditKeys({
+    path: auditPath(stateDir),
+    // Loaded when the first line is written: most programs start before they call anything.
+    vault: async () => await (await import('../auth/open-vault.ts')).vaultInUse({ host, stateDir }),
+  })
+}
+
+/** Where the audit log of a state folder is. */
+export function auditPath(stateDir: string): string {
+  return join(stateDir, 'audit.jsonl')
+}

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { TrafficRecorder } from './traffic.ts'
+
+function recorder() {
+  let now = 0
+  const traffic = new TrafficRecorder(() => ++now)
+  return { traffic, link: traffic.link('memory') }
+}
+
+it('pairs an answer with its request, on its own connection and in its direction', () => {
+  const { traffic, link } = recorder()
+  const other = traffic.link('memory')
+  traffic.record(link, 'sent', { id: 1, method: 'tools/call', params: { name: 'add' } })
+  traffic.record(other, 'sent', { id: 1, method: 'tools/list' })
+  traffic.record(link, 'received', { id: 1, method: 'roots/list' })
+  traffic.record(link, 'received', { id: 1, result: { isError: true } })
+  traffic.record(other, 'received', { id: 1, error: { code: -1 } })
+  traffic.record(link, 'sent', { id: 1, result: {} })
+  expect(traffic.entries().slice(3)).toMatchObject([
+    { kind: 'response', method: 'tools/call', name: 'add', answers: 1, durationMs: 3, toolError: true },
+    { kind: 'error', method: 'tools/list', answers: 2, durationMs: 3 },
+    { kind: 'response', method: 'roots/list', answers: 3, durationMs: 3 },
+  ])
+})
+
+it('takes whatever arrives', () => {
+  const { traffic, link } = recorder()
+  for (const message of [{}, { id: {} }, { result: 1 }, { method: 7 }, { id: 'x', method: 'm', params: [] }])
+    traffic.record(link, 'received', message)
+  expect(traffic.entries().map(({ kind }) => kind)).toEqual([
+    'response',
+    'response',
+    'response',
+    'response',
+    'request',
+  ])
+})
+
+it('keeps the newest messages, and an outline of a large one', () => {
+  const { traffic, link } = recorder()
+  const text = 'x'.repeat(300 * 1024)
+  traffic.record(link, 'sent', { id: 1, method: 'tools/call', params: { name: 'big', arguments: { text } } })
+  expect(JSON.stringify(traffic.message(1)).length).toBeLessThan(1000)
+  expect(traffic.entries()).toMatchObject([{ name: 'big', isCut: true }])
+  for (let at = 0; at < 25_000; at++) traffic.record(link, 'received', { method: 'notifications/message' })
+  const entries = traffic.entries()
+  expect(entries).toHaveLength(10_000)
+  expect(entries.at(-1)?.number).toBe(traffic.last)
+  expect(traffic.message(1)).toBeUndefined()
+})
+
+it('is bounded in memory, whatever the sizes', () => {
+  const { traffic, link } = recorder()
+  const text = 'x'.repeat(200 * 1024)
+  for (let at = 0; at < 1000; at++)
+    traffic.record(link, 'received', { method: 'm', params: { text: `${text}${at}` } })
+  const kept = traffic.entries()
+  expect(kept.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(32 * 1024 * 1024)
+  expect(kept.at(-1)?.number).toBe(1000)
+})

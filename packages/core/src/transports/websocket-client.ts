@@ -1,0 +1,2 @@
+// websocket-client.ts: the WebSocket client, as our own module, loaded when first needed.
+export { WebSocket } from 'ws'

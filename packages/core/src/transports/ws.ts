@@ -1,2 +1,0 @@
-// ws.ts: the WebSocket client, as our own module, loaded when first needed.
-export { WebSocket } from 'ws'
