@@ -1,6 +1,7 @@
 // errors.ts: what can go wrong when a folder is read and searched, told apart by `code`.
 // The MCP layer turns these into tool errors; it never reads their text.
 
+/** The codes of its errors. */
 export type CodebaseErrorCode =
   | 'OUTSIDE_ROOT'
   | 'PROTECTED'
@@ -17,6 +18,7 @@ export type CodebaseErrorCode =
   | 'CANCELLED'
   | 'IO'
 
+/** The search cannot do what was asked; the code says why. */
 export class CodebaseError extends Error {
   readonly code: CodebaseErrorCode
   /** What the user or the model can do about it, as one sentence. */

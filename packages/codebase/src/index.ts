@@ -13,12 +13,14 @@ export type { HttpHandle, HttpOptions } from './transports/http.ts'
 export type { CodebaseOptions, CodebaseStatus, IndexProgress } from './types.ts'
 export { SERVICE, VERSION } from './version.ts'
 
+/** A server on stdio, and how to end it. */
 export interface StdioHandle {
   /** Settles when the other side has disconnected and everything is closed. */
   readonly closed: Promise<void>
   close(): Promise<void>
 }
 
+/** The search as an MCP server. */
 export interface CodebaseServer {
   /** Serves one connection over any transport, in both protocol eras. */
   connect(transport: Transport): Promise<void>
@@ -51,11 +53,10 @@ export interface CodebaseServer {
 /**
  * A server that searches one folder.
  *
- * ```ts
+ * @example
  * const server = createCodebaseServer({ root: process.cwd() })
  * await (await server.serveStdio()).closed
  * await server.close()
- * ```
  */
 export function createCodebaseServer(options: CodebaseOptions): CodebaseServer {
   // Loaded on first use: importing this module, and making a server that is never called, should cost nothing.

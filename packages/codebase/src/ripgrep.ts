@@ -8,6 +8,7 @@ import { SEARCH_LIMITS } from './limits.ts'
 /** What every run has in common: no configuration file, and no messages about files that vanish. */
 const COMMON = ['--no-config', '--no-messages', '--color=never']
 
+/** How ripgrep is run. */
 export interface RunOptions {
   readonly cwd: string
   readonly signal?: AbortSignal | undefined

@@ -1,10 +1,13 @@
-// root.ts: the one folder that may be read, and the only way to a file in it. Nothing outside is ever opened: not by
+// root.ts: the one folder that may be used, and the only way to a file in it. Nothing outside is ever opened: not by
 // `..`, not by an absolute path, not through a symbolic link, not when a folder is swapped for a link meanwhile.
+// @plugboard/workspace uses it too, for files that it writes.
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { CodebaseError, errno } from './errors.ts'
 import { FILE_LIMITS } from './limits.ts'
+
+export { CodebaseError } from './errors.ts'
 
 export interface PathInRoot {
   /** With `/` between the names, whatever the system; empty for the root itself. */
@@ -64,6 +67,35 @@ export class Root {
     }
     if (!isInside(real, found)) throw outside(given)
     return { relative: relative(real, absolute).split(sep).join('/'), absolute: found }
+  }
+
+  /** The same for a file that may not exist yet, nor the folders above it. `absolute` has no links in it. */
+  async findForWriting(given: string): Promise<PathInRoot & { readonly exists: boolean }> {
+    try {
+      return { ...(await this.find(given)), exists: true }
+    } catch (error) {
+      if (!(error instanceof CodebaseError) || error.code !== 'NOT_FOUND') throw error
+    }
+    const real = await this.real()
+    const wanted = resolve(real, await this.#spelled(given, real))
+    if (!isInside(real, wanted)) throw outside(given)
+    let known = wanted
+    for (;;) {
+      const found = await realpath(known).catch(() => undefined)
+      if (found !== undefined) {
+        const absolute = join(found, relative(known, wanted))
+        if (!isInside(real, absolute)) throw outside(given)
+        if (!(await stat(found)).isDirectory())
+          throw new CodebaseError(
+            'NOT_A_DIRECTORY',
+            `${quote(given)} cannot be made: a name on its way is no folder.`,
+          )
+        return { relative: relative(real, wanted).split(sep).join('/'), absolute, exists: false }
+      }
+      // A link whose target is missing: where it would lead is not ours to create.
+      if (await lstat(known).catch(() => undefined)) throw outside(given)
+      known = dirname(known)
+    }
   }
 
   /** Opens a regular file for reading; the caller closes the handle. */
@@ -145,7 +177,7 @@ function outside(given: string): CodebaseError {
   return new CodebaseError(
     'OUTSIDE_ROOT',
     `${quote(given)} is outside the root folder.`,
-    'Only files inside the root can be read; give a path relative to it.',
+    'Only files inside the root can be used; give a path relative to it.',
   )
 }
 

@@ -4,6 +4,7 @@ import type { EmbeddingChoice } from './semantic/model-choice.ts'
 import type { Coverage, SemanticHit, SemanticMode } from './semantic/semantic-query.ts'
 import type { ChunkInfo } from './semantic/unindexed.ts'
 
+/** Which folder is searched, and how. */
 export interface CodebaseOptions {
   /** The searched folder; nothing outside it is ever read. */
   readonly root: string
@@ -34,6 +35,7 @@ export interface IndexProgress {
   readonly of: number
 }
 
+/** What is indexed, and how far. */
 export interface CodebaseStatus {
   readonly root: string
   readonly text: {

@@ -1,6 +1,7 @@
 // semantic/choice.ts: which model a user may choose, as data. It imports nothing, so that a program can name a choice without the
 // types of anything behind it.
 
+/** Which model makes the vectors. */
 export type EmbeddingChoice =
   | { readonly kind: 'built-in' }
   | { readonly kind: 'none' }

@@ -4,6 +4,7 @@ import { isAbsolute } from 'node:path'
 import { CodebaseError } from '../errors.ts'
 import type { EmbeddingChoice } from './model-choice.ts'
 
+/** What a command line says about the model of the vectors. */
 export interface EmbeddingFlags {
   /** A model's folder, `none`, or `built-in`. */
   readonly model?: string | undefined

@@ -21,6 +21,7 @@ export interface HttpOptions extends AccessOptions, HttpGuardOptions {
   readonly host?: string
 }
 
+/** A server that listens on HTTP: its address, and how to end it. */
 export interface HttpHandle {
   readonly url: string
   readonly port: number
