@@ -28,6 +28,7 @@ export type ToolBoard = Pick<Board, 'tools' | 'call' | 'ready' | 'servers'> &
   Partial<Pick<Board, 'connect'>> &
   SkillBoard
 
+/** Which board, and what is offered beside its tools. */
 export interface BoardToolsOptions {
   readonly board: ToolBoard
   readonly host?: Host
@@ -61,6 +62,7 @@ interface Plan {
 const INSTRUCTION_CHARS = 2000
 const NOTES_CHARS = 12_000
 
+/** The tools of a board for a run: all of them, or a search. */
 export class BoardTools implements Toolbox {
   readonly #options: BoardToolsOptions
   readonly #host: Host

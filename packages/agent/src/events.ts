@@ -33,8 +33,10 @@ export type AskedQuestion =
   | { readonly kind: 'url'; readonly server: string; readonly message: string; readonly url: string }
   | { readonly kind: 'sampling'; readonly server: string; readonly maxTokens: number }
 
+/** Why a run ended. */
 export type DoneReason = 'end' | 'turn-limit' | 'length' | 'refusal' | 'aborted' | 'error'
 
+/** Everything that happens in a run. */
 export type AgentEvent =
   /** A request goes to the model. */
   | { readonly type: 'turn'; readonly turn: number; readonly model: string; readonly tools: ToolFigures }
@@ -91,4 +93,5 @@ export type AgentEvent =
       readonly messages: readonly Message[]
     }
 
+/** Takes the events of a run. */
 export type Emit = (event: AgentEvent) => void

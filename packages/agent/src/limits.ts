@@ -3,6 +3,7 @@
 const SECOND = 1000
 const MIB = 1024 * 1024
 
+/** The numbers of the loop. */
 export const AGENT_LIMITS = {
   /** Requests to the model for one message of the user. */
   turns: 50,
@@ -36,6 +37,7 @@ export const AGENT_LIMITS = {
   bufferedEvents: 256,
 } as const
 
+/** The numbers of requests to models. */
 export const MODEL_LIMITS = {
   attempts: 5,
   retryMs: 1 * SECOND,

@@ -15,6 +15,7 @@ import { type AgentKind, agentTool } from './sub-agent.ts'
 import type { AgentTool, OfferedTools, Toolbox } from './toolbox.ts'
 import type { UserPrompts } from './user-prompts.ts'
 
+/** What a run is given. */
 export interface RunOptions {
   readonly model: Model
   /** The conversation so far, with the user's new message at its end. */
@@ -199,6 +200,7 @@ class Run {
   }
 }
 
+/** What a summary is made of, and by which model. */
 export interface CompactOptions {
   readonly model: Model
   readonly messages: readonly Message[]

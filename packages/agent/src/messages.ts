@@ -1,5 +1,6 @@
 // messages.ts: a conversation in a form that belongs to no provider. The adapters in models/ translate it.
 
+/** A text or an image in a conversation. */
 export type ContentBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
@@ -10,8 +11,18 @@ export interface ToolCall {
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
   readonly problem?: string
+  /** What the provider wants back with this call; it means something only to the model that is named. */
+  readonly providerData?: ProviderData
 }
 
+/** Something of a provider that only it can read. */
+export interface ProviderData {
+  /** API and model. */
+  readonly model: string
+  readonly data: string
+}
+
+/** The result of a call in a conversation. */
 export interface CallResult {
   readonly id: string
   readonly name: string
@@ -19,17 +30,20 @@ export interface CallResult {
   readonly content: readonly ContentBlock[]
 }
 
+/** One message of a conversation. */
 export type Message =
   | { readonly role: 'user'; readonly content: readonly ContentBlock[] }
   | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ToolCall[] }
   /** The results of all calls of the message before it, in their order. */
   | { readonly role: 'results'; readonly results: readonly CallResult[] }
 
+/** Tokens of one request or of a whole run. */
 export interface Usage {
   readonly inputTokens: number
   readonly outputTokens: number
 }
 
+/** A text as a message of the user. */
 export function userMessage(text: string): Message {
   return { role: 'user', content: [{ type: 'text', text }] }
 }
@@ -38,6 +52,7 @@ export function textResult(call: Pick<ToolCall, 'id' | 'name'>, text: string, is
   return { id: call.id, name: call.name, isError, content: [{ type: 'text', text }] }
 }
 
+/** The texts of a content, joined. */
 export function textOf(content: readonly ContentBlock[]): string {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
 }

@@ -93,14 +93,15 @@ async function oneAnswer(
 
 /** Parses the arguments; a parse error is reported to the model, and the tool is not called. */
 function readCall(event: Extract<ModelEvent, { type: 'call' }>, before: readonly ToolCall[]): ToolCall {
-  const { name, argumentsText } = event
+  const { name, argumentsText, providerData } = event
+  const more = providerData && { providerData }
   const taken = event.id === '' || before.some(({ id }) => id === event.id)
   const id = taken ? `call_${before.length + 1}_${name}`.slice(0, 40) : event.id
   if (name === '') return { id, name: 'unknown', arguments: {}, problem: 'The call names no tool.' }
-  if (argumentsText.trim() === '') return { id, name, arguments: {} }
+  if (argumentsText.trim() === '') return { id, name, arguments: {}, ...more }
   try {
     const value: unknown = JSON.parse(argumentsText)
-    if (isObject(value)) return { id, name, arguments: value }
+    if (isObject(value)) return { id, name, arguments: value, ...more }
     return { id, name, arguments: {}, problem: 'The arguments must be a JSON object.' }
   } catch (error) {
     const why = error instanceof Error ? error.message : ''

@@ -35,6 +35,7 @@ export type RecordedItem =
       readonly batch: Batch
     }
 
+/** A model and tools that write down what they do. */
 export interface Recorded {
   readonly model: Model
   readonly toolbox: Toolbox
@@ -121,6 +122,7 @@ function failureOf(error: unknown): RecordedFailure {
   }
 }
 
+/** A recorded run that is played again. */
 export interface Replay {
   readonly model: Model
   readonly toolbox: Toolbox

@@ -8,6 +8,7 @@ import { type Message, userMessage } from './messages.ts'
 import type { Model } from './models/model.ts'
 import type { AgentTool, CallOutcome, Toolbox } from './toolbox.ts'
 
+/** The name of the tool that starts a helper. */
 export const AGENT_TOOL_NAME = 'agent'
 
 /** A kind of sub-agent the program offers. Only the program can give one servers of its own. */
@@ -23,6 +24,7 @@ export interface AgentKind {
   readonly openBoard?: () => Promise<ToolBoard & { close(): Promise<void> }>
 }
 
+/** What a helper may use. */
 export interface AgentToolOptions {
   readonly board: ToolBoard
   readonly model: Model
@@ -51,6 +53,7 @@ const GENERAL: AgentKind = {
 const SYSTEM =
   'You do one task for another assistant, who sees only your last message. Use the tools you have, then answer with what was found or done, short and complete.'
 
+/** A tool by which the model gives a task to a helper with a conversation of its own. */
 export function agentTool(options: AgentToolOptions): AgentTool {
   const kinds = options.kinds ?? [GENERAL]
   return {

@@ -8,6 +8,7 @@ import type { Emit, ToolFigures } from './events.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import { type CallResult, type ContentBlock, type ToolCall, textResult } from './messages.ts'
 
+/** The tools of one request to a model. */
 export interface OfferedTools {
   readonly tools: readonly OfferedTool[]
   readonly figures: ToolFigures
@@ -15,23 +16,27 @@ export interface OfferedTools {
   readonly notes: string
 }
 
+/** The outcome of the calls of one turn. */
 export interface Batch {
   readonly results: readonly CallResult[]
   /** The run was stopped; an unfinished call says so. */
   readonly aborted: boolean
 }
 
+/** What the loop needs of tools: offer them, run calls. */
 export interface Toolbox {
   offer(contextTokens: number, signal: AbortSignal): Promise<OfferedTools>
   /** Makes the calls of one turn; the results are in the order of the calls. */
   run(calls: readonly ToolCall[], emit: Emit, signal: AbortSignal): Promise<Batch>
 }
 
+/** What one call gave. */
 export interface CallOutcome {
   readonly isError: boolean
   readonly content: readonly ContentBlock[]
 }
 
+/** What a tool is called with besides its arguments. */
 export interface ToolCallContext {
   readonly id: string
   readonly signal: AbortSignal

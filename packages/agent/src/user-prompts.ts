@@ -23,6 +23,7 @@ export interface UserInterface {
   readonly consent?: (request: SamplingRequest, signal?: AbortSignal) => Promise<SamplingConsent>
 }
 
+/** Asks the user on behalf of servers and permissions, one question at a time. */
 export class UserPrompts {
   readonly #ui: UserInterface
   readonly #listeners = new Set<Emit>()

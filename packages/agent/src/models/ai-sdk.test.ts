@@ -1,5 +1,7 @@
-// Models of the real AI SDK, by two of its providers, against a scripted server of both wire formats.
+// Models of the real AI SDK, by three of its providers, against a scripted server of every wire format. What the real package
+// understands is also the proof that the scripted server speaks each format.
 import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { systemHost } from '@plugboard/core/host'
 import { wrapLanguageModel } from 'ai'
@@ -10,6 +12,7 @@ import { type RunOptions, runAgent } from '../loop.ts'
 import { type Message, userMessage } from '../messages.ts'
 import type { AgentTool } from '../toolbox.ts'
 import { fromAiSdk } from './ai-sdk.ts'
+import { MODEL_APIS } from './choose.ts'
 
 let server: ModelServer | undefined
 afterEach(async () => {
@@ -36,9 +39,12 @@ const add: AgentTool = {
 const PROVIDERS = {
   anthropic: (url: string) => createAnthropic({ apiKey: 'k', baseURL: `${url}/v1` })('claude-test'),
   openai: (url: string) => createOpenAI({ apiKey: 'k', baseURL: `${url}/v1` }).chat('gpt-test'),
+  'openai-responses': (url: string) =>
+    createOpenAI({ apiKey: 'k', baseURL: `${url}/v1` }).responses('gpt-test'),
+  gemini: (url: string) => createGoogleGenerativeAI({ apiKey: 'k', baseURL: `${url}/v1beta` })('gemini-test'),
 }
 
-describe.each(['anthropic', 'openai'] as const)('a model of the AI SDK, by its %s provider', (name) => {
+describe.each(MODEL_APIS)('a model of the AI SDK, by its %s provider', (name) => {
   async function model(script: (request: ScriptedRequest, count: number) => Reply) {
     server = await modelServer(script)
     // As a program has it: with the package's own middleware around it.
@@ -111,7 +117,7 @@ describe.each(['anthropic', 'openai'] as const)('a model of the AI SDK, by its %
       error: {
         code: 'AUTH_REQUIRED',
         message: expect.stringMatching(
-          /^The model at http:\/\/127\.0\.0\.1:\d+\/v1\/\S+ answered 401: .*bad key/,
+          /^The model at http:\/\/127\.0\.0\.1:\d+\/v1\S+ answered 401: .*bad key/,
         ),
       },
     })

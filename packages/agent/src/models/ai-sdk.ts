@@ -23,6 +23,7 @@ export interface AiSdkModel {
   doStream(options: any): PromiseLike<{ readonly stream: ReadableStream<{ readonly type: string }> }>
 }
 
+/** What is known about a model of the AI SDK beyond the object. */
 export interface AiSdkOptions {
   /** How much fits into one request; the AI SDK does not know. */
   readonly contextTokens?: number

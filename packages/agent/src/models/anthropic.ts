@@ -2,7 +2,7 @@
 import { fromAnthropic, type OfferedTool, toAnthropic } from '@plugboard/core/tools'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { ContentBlock, Message, Usage } from '../messages.ts'
-import { withOwnArguments } from './arguments.ts'
+import { withOwnArguments } from './decode-arguments.ts'
 import { eventData } from './http.ts'
 import { count, type Plain, parseEvent, record, text } from './json.ts'
 import {
@@ -14,6 +14,7 @@ import {
   type StopReason,
 } from './model.ts'
 
+/** Which model of Anthropic, where, and by whose key. */
 export interface AnthropicOptions extends ModelOptions {
   /** A bearer token instead of a key. */
   readonly authToken?: string | undefined
@@ -22,6 +23,7 @@ export interface AnthropicOptions extends ModelOptions {
 const BASE_URL = 'https://api.anthropic.com'
 const CONTEXT_TOKENS = 200_000
 
+/** A model that speaks Anthropic's Messages API. */
 export function anthropicModel(options: AnthropicOptions): Model {
   const base = (options.baseUrl ?? BASE_URL).replace(/\/+$/, '').replace(/\/v1$/, '')
   const { apiKey, authToken } = options

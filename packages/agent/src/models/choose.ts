@@ -2,60 +2,110 @@
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
 import { anthropicModel } from './anthropic.ts'
+import { geminiModel } from './gemini.ts'
 import type { Model } from './model.ts'
 import { openAiModel } from './openai.ts'
+import { openAiResponsesModel } from './openai-responses.ts'
 
-export type Api = 'anthropic' | 'openai'
+/** The wire formats: Anthropic's messages, OpenAI's chat completions and responses, Google's generateContent. */
+export const MODEL_APIS = ['anthropic', 'openai', 'openai-responses', 'gemini'] as const
 
+/** The wire format of a model. */
+export type Api = (typeof MODEL_APIS)[number]
+
+/** What is known about the wanted model. */
 export interface ModelChoice {
   readonly host: Host
   readonly model?: string | undefined
   readonly baseUrl?: string | undefined
-  /** Which of the two wire formats; otherwise derived from the model's name and the keys. */
+  /** Which of the wire formats; otherwise derived from the model's name and the keys. */
   readonly api?: Api | undefined
   readonly contextTokens?: number
 }
 
-const DEFAULTS = { anthropic: 'claude-sonnet-4-5', openai: 'gpt-4.1' } as const
+interface Provider {
+  /** Of the environment; the first that is set counts. */
+  readonly keys: readonly [string, ...string[]]
+  readonly baseUrl: string
+  readonly modelName: string
+  readonly usual: string
+}
+
+const ANTHROPIC: Provider = {
+  keys: ['ANTHROPIC_API_KEY'],
+  baseUrl: 'ANTHROPIC_BASE_URL',
+  modelName: 'ANTHROPIC_MODEL',
+  usual: 'claude-sonnet-4-5',
+}
+const OPENAI: Provider = {
+  keys: ['OPENAI_API_KEY'],
+  baseUrl: 'OPENAI_BASE_URL',
+  modelName: 'OPENAI_MODEL',
+  usual: 'gpt-4.1',
+}
+const GEMINI: Provider = {
+  keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  baseUrl: 'GEMINI_BASE_URL',
+  modelName: 'GEMINI_MODEL',
+  usual: 'gemini-2.5-flash',
+}
+const PROVIDERS: Readonly<Record<Api, Provider>> = {
+  anthropic: ANTHROPIC,
+  openai: OPENAI,
+  'openai-responses': OPENAI,
+  gemini: GEMINI,
+}
+/** OpenAI serves these by its responses alone. */
+const RESPONSES_ONLY = /^(?:gpt-[\w.]*-(?:pro|codex)|o\d+-(?:pro|deep-research)|codex-)/
 
 /**
- * The model to use. A name that begins with `claude` speaks Anthropic's format, any other OpenAI's; without a name
- * the keys decide. A key is needed unless a base URL leads elsewhere: a local server often needs none.
+ * The model to use. A name that begins with `claude` speaks Anthropic's format, one with `gemini` Google's, any other
+ * OpenAI's; without a name the keys decide. A key is needed unless a base URL leads elsewhere: a local server often needs
+ * none.
  */
 export function chooseModel(choice: ModelChoice): Model {
   const { host, contextTokens } = choice
   const { env } = host
   const named = choice.model ?? set(env.PLUGBOARD_MODEL)
   const api = choice.api ?? apiOf(named, choice, env)
-  const shared = { host, ...(contextTokens !== undefined && { contextTokens }) }
-  if (api === 'anthropic') {
-    const apiKey = set(env.ANTHROPIC_API_KEY)
-    const authToken = apiKey === undefined ? set(env.ANTHROPIC_AUTH_TOKEN) : undefined
-    const baseUrl = address(choice.baseUrl ?? set(env.ANTHROPIC_BASE_URL))
-    if (apiKey === undefined && authToken === undefined && baseUrl === undefined) throw noKey(api, named)
-    const model = named ?? set(env.ANTHROPIC_MODEL) ?? DEFAULTS.anthropic
-    return anthropicModel({ ...shared, model, apiKey, authToken, baseUrl })
+  const provider = PROVIDERS[api]
+  const apiKey = provider.keys.map((key) => set(env[key])).find((key) => key !== undefined)
+  const baseUrl = address(choice.baseUrl ?? set(env[provider.baseUrl]))
+  const authToken = api === 'anthropic' && apiKey === undefined ? set(env.ANTHROPIC_AUTH_TOKEN) : undefined
+  if (apiKey === undefined && authToken === undefined && baseUrl === undefined) throw noKey(provider, named)
+  const model = named ?? set(env[provider.modelName]) ?? provider.usual
+  const options = { host, model, apiKey, baseUrl, ...(contextTokens !== undefined && { contextTokens }) }
+  switch (api) {
+    case 'anthropic':
+      return anthropicModel({ ...options, authToken })
+    case 'openai':
+      return openAiModel(options)
+    case 'openai-responses':
+      return openAiResponsesModel(options)
+    case 'gemini':
+      return geminiModel(options)
   }
-  const apiKey = set(env.OPENAI_API_KEY)
-  const baseUrl = address(choice.baseUrl ?? set(env.OPENAI_BASE_URL))
-  if (apiKey === undefined && baseUrl === undefined) throw noKey(api, named)
-  return openAiModel({ ...shared, model: named ?? set(env.OPENAI_MODEL) ?? DEFAULTS.openai, apiKey, baseUrl })
 }
 
 function apiOf(named: string | undefined, { baseUrl }: ModelChoice, env: Host['env']): Api {
-  if (named !== undefined) return named.startsWith('claude') ? 'anthropic' : 'openai'
+  if (named !== undefined) {
+    if (named.startsWith('claude')) return 'anthropic'
+    if (/^(?:models\/)?gemini/.test(named)) return 'gemini'
+    const isOpenAi = (baseUrl ?? set(env.OPENAI_BASE_URL)) === undefined
+    return isOpenAi && RESPONSES_ONLY.test(named) ? 'openai-responses' : 'openai'
+  }
   if (set(env.ANTHROPIC_API_KEY) ?? set(env.ANTHROPIC_AUTH_TOKEN) ?? set(env.ANTHROPIC_BASE_URL))
     return 'anthropic'
   if (baseUrl ?? set(env.OPENAI_API_KEY) ?? set(env.OPENAI_BASE_URL)) return 'openai'
-  throw noKey('anthropic', undefined)
+  if (set(env.GEMINI_API_KEY) ?? set(env.GOOGLE_API_KEY) ?? set(env.GEMINI_BASE_URL)) return 'gemini'
+  throw noKey(ANTHROPIC, undefined)
 }
 
-function noKey(api: Api, named: string | undefined): InvalidInput {
-  const variable = api === 'anthropic' ? 'ANTHROPIC_API_KEY' : 'OPENAI_API_KEY'
+function noKey({ keys: [key] }: Provider, named: string | undefined): InvalidInput {
   return new InvalidInput(
     named === undefined
-      ? 'No model to talk to: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --base-url and --model for a local server.'
-      : `No key for ${named}: set ${variable}, or give --base-url for a server that needs none.`,
+      ? 'No model to talk to: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or give --base-url and --model for a local server.'
+      : `No key for ${named}: set ${key}, or give --base-url for a server that needs none.`,
   )
 }
 

@@ -108,7 +108,7 @@ async function refusal(request: HttpRequest, response: Response): Promise<ModelF
     status,
     ...(Number.isFinite(retryAfter) && retryAfter >= 0 && { retryAfterMs: retryAfter * 1000 }),
     ...(kind === 'auth' && { hint: request.keyHint }),
-    ...(status === 404 && { hint: 'Check the model name and the base URL.' }),
+    ...(status === 404 && { hint: 'Check the model name, the base URL and the wire format (--api).' }),
   })
 }
 

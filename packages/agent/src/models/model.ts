@@ -2,8 +2,9 @@
 import { type ErrorCode, PlugboardError } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
 import type { OfferedTool } from '@plugboard/core/tools'
-import type { Message, Usage } from '../messages.ts'
+import type { Message, ProviderData, Usage } from '../messages.ts'
 
+/** One request to a model. */
 export interface ModelRequest {
   readonly system?: string
   readonly messages: readonly Message[]
@@ -13,15 +14,24 @@ export interface ModelRequest {
   readonly stopSequences?: readonly string[]
 }
 
+/** Why a model stopped. */
 export type StopReason = 'end' | 'calls' | 'length' | 'refusal' | 'stop-sequence'
 
+/** What a model streams. */
 export type ModelEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly text: string }
   /** A whole call; the arguments are still the model's own text. */
-  | { readonly type: 'call'; readonly id: string; readonly name: string; readonly argumentsText: string }
+  | {
+      readonly type: 'call'
+      readonly id: string
+      readonly name: string
+      readonly argumentsText: string
+      readonly providerData?: ProviderData
+    }
   | { readonly type: 'stop'; readonly reason: StopReason; readonly usage?: Usage }
 
+/** A model as the loop uses it. */
 export interface Model {
   readonly id: string
   /** How much fits into one request, in tokens. */
@@ -39,6 +49,7 @@ export interface ModelOptions {
   readonly contextTokens?: number
 }
 
+/** Why a request to a model failed; it decides whether a retry can help. */
 export type FailureKind =
   /** 429. */
   | 'busy'
@@ -82,6 +93,7 @@ export interface FailureDetails {
   readonly cause?: unknown
 }
 
+/** A request to a model failed. */
 export class ModelFailure extends PlugboardError {
   readonly kind: FailureKind
   readonly status: number | undefined

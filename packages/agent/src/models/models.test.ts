@@ -1,10 +1,24 @@
 // How the adapters read odd streams, and which model is chosen.
 import { systemHost } from '@plugboard/core/host'
 import { describe, expect, it } from 'vitest'
+import { modelServer } from '../fixtures/model-server.mjs'
+import { runAgent } from '../loop.ts'
+import { type Message, userMessage } from '../messages.ts'
+import type { AgentTool } from '../toolbox.ts'
 import { anthropicBody, readAnthropic } from './anthropic.ts'
 import { chooseModel } from './choose.ts'
+import { geminiBody, readGemini } from './gemini.ts'
 import { ModelFailure } from './model.ts'
 import { openAiBody, readOpenAi } from './openai.ts'
+import { readResponses, responsesBody } from './openai-responses.ts'
+
+const look: AgentTool = {
+  name: 'look',
+  description: 'Looks',
+  inputJsonSchema: { type: 'object', properties: {} },
+  concurrencySafe: true,
+  call: async () => ({ isError: false, content: [{ type: 'text', text: 'seen' }] }),
+}
 
 async function* lines(...events: unknown[]): AsyncGenerator<string> {
   for (const event of events) yield typeof event === 'string' ? event : JSON.stringify(event)
@@ -24,13 +38,15 @@ describe('the choice of a model', () => {
     [{ OPENAI_API_KEY: 'k' }, {}, 'gpt-4.1'],
     [{ ANTHROPIC_API_KEY: 'k', PLUGBOARD_MODEL: 'claude-x' }, {}, 'claude-x'],
     [{}, { baseUrl: 'http://127.0.0.1:1/v1', model: 'qwen' }, 'qwen'],
+    [{ GEMINI_API_KEY: 'k' }, {}, 'gemini-2.5-flash'],
+    [{ GOOGLE_API_KEY: 'k' }, { model: 'gemini-x' }, 'gemini-x'],
   ])('%j %j', (env, choice, id) => {
     expect(chooseModel({ host: withEnv(env as Record<string, string>), ...choice }).id).toBe(id)
   })
 
   it('names the key that is missing', () => {
     expect(() => chooseModel({ host: withEnv({ ANTHROPIC_API_KEY: ' ' }) })).toThrow(
-      /ANTHROPIC_API_KEY or OPENAI_API_KEY/,
+      /ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY/,
     )
     expect(() => chooseModel({ host: withEnv({ ANTHROPIC_API_KEY: 'k' }), model: 'gpt-x' })).toThrow(
       /OPENAI_API_KEY/,
@@ -41,6 +57,29 @@ describe('the choice of a model', () => {
     expect(() => chooseModel({ host: withEnv({}), baseUrl: 'file:///etc/passwd', model: 'x' })).toThrow(
       /not a web address/,
     )
+  })
+
+  it.each([
+    ['gpt-4.1', 'https://api.openai.com/v1/chat/completions'],
+    ['gpt-5-pro', 'https://api.openai.com/v1/responses'],
+    ['gpt-5.1-codex', 'https://api.openai.com/v1/responses'],
+    ['claude-x', 'https://api.anthropic.com/v1/messages'],
+    [
+      'gemini-x',
+      'https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse',
+    ],
+  ])('%s is asked at %s, and its key is not in the address', async (model, url) => {
+    const asked: string[] = []
+    const host = systemHost({
+      env: { OPENAI_API_KEY: 'SECRET', ANTHROPIC_API_KEY: 'SECRET', GEMINI_API_KEY: 'SECRET' },
+      fetch: async (input, init) => {
+        asked.push(String(input), ...Object.values(init?.headers as Record<string, string>))
+        return new Response('{}', { status: 400 })
+      },
+    })
+    await all(chooseModel({ host, model }).stream({ messages: [], tools: [] })).catch(() => undefined)
+    expect(asked[0]).toBe(url)
+    expect(asked.slice(1).join(' ')).toContain('SECRET')
   })
 
   it('does not follow a redirect with the key', async () => {
@@ -85,14 +124,44 @@ describe('odd streams', () => {
     await expect(all(events)).rejects.toMatchObject({ kind })
   })
 
-  it.each([readAnthropic, readOpenAi])('ignores unknown events', async (read) => {
+  it.each([
+    [{ code: 429 }, 'busy'],
+    [{ code: 503 }, 'overloaded'],
+    [{ code: 400 }, 'request'],
+    [{ code: 403 }, 'auth'],
+    [{ status: 'INTERNAL' }, 'server'],
+  ])('knows an error of Gemini in the middle of a stream: %j', async (error, kind) => {
+    await expect(all(readGemini(lines({ error }), 'm'))).rejects.toMatchObject({ kind })
+  })
+
+  it.each([
+    [{ type: 'response.failed', response: { error: { code: 'rate_limit_exceeded' } } }, 'busy'],
+    [{ type: 'response.failed', response: { error: { code: 'server_error', message: 'x' } } }, 'server'],
+    [{ type: 'error', code: 'context_length_exceeded', message: 'x' }, 'request'],
+    [{ type: 'response.created', response: {} }, 'cut'],
+  ])('knows an error of the responses: %j', async (event, kind) => {
+    await expect(all(readResponses(lines(event), 'm'))).rejects.toMatchObject({ kind })
+  })
+
+  it('knows why Gemini stopped', async () => {
+    const stop = async (chunk: object) => (await all(readGemini(lines(chunk), 'm'))).at(-1)
+    expect(await stop({ promptFeedback: { blockReason: 'SAFETY' } })).toMatchObject({ reason: 'refusal' })
+    expect(await stop({ candidates: [{ finishReason: 'MAX_TOKENS' }] })).toMatchObject({ reason: 'length' })
+    expect(await stop({ candidates: [{ finishReason: 'SOMETHING_NEW' }] })).toMatchObject({ reason: 'end' })
+    await expect(stop({ candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL' }] })).rejects.toMatchObject({
+      kind: 'garbage',
+    })
+  })
+
+  const readers = [readAnthropic, readOpenAi, readResponses, readGemini]
+  it.each(readers)('ignores unknown events', async (read) => {
     const odd = lines(
       { type: 'ping' },
       { choices: 'no' },
       { choices: [null] },
       { type: 'content_block_delta', index: 9 },
     )
-    await expect(all(read(odd))).rejects.toBeInstanceOf(ModelFailure)
+    await expect(all(read(odd, 'm'))).rejects.toBeInstanceOf(ModelFailure)
   })
 
   it.each(['null', '[]', '"text"', 'nonsense'])('refuses %s as an event', async (event) => {
@@ -125,5 +194,41 @@ describe('what is sent', () => {
     const openai = openAiBody('m', { messages, tools: [] }, true) as { messages: { role: string }[] }
     expect(openai.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
     expect(JSON.stringify(openai)).toContain('data:image/png;base64,AAAA')
+    const responses = responsesBody('m', { messages, tools: [] }) as { input: { type?: string }[] }
+    expect(responses.input.map(({ type }) => type)).toEqual([
+      undefined,
+      'function_call',
+      'function_call_output',
+    ])
+    expect(JSON.stringify(responses)).toContain('data:image/png;base64,AAAA')
+    const gemini = geminiBody('m', { messages, tools: [] }) as { contents: { role: string }[] }
+    expect(gemini.contents.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'user'])
+    expect(JSON.stringify(gemini)).toContain('"inlineData":{"mimeType":"image/png","data":"AAAA"}')
+  })
+
+  it.each([
+    ['openai-responses', '"encrypted_content":"THOUGHT"'],
+    ['gemini', '"thoughtSignature":"THOUGHT"'],
+  ] as const)('gives %s back what belongs to a call, and no other model', async (api, expected) => {
+    const server = await modelServer(({ results }) =>
+      results.length > 0
+        ? { text: 'ok' }
+        : { calls: [{ name: 'look', arguments: {} }], reasoning: 'THOUGHT' },
+    )
+    const host = systemHost({ env: {} })
+    const run = async (model: string, said: readonly Message[]) => {
+      const choice = { host, api, model, baseUrl: server.baseUrl(api) }
+      for await (const event of runAgent({ host, model: chooseModel(choice), messages: said, tools: [look] }))
+        if (event.type === 'done') return event.messages
+      throw new Error('no end')
+    }
+    try {
+      const said = await run('one', [userMessage('go')])
+      expect(JSON.stringify(server.requests[1]?.body)).toContain(expected)
+      await run('other', [...said, userMessage('again')])
+      expect(JSON.stringify(server.requests[2]?.body)).not.toContain('THOUGHT')
+    } finally {
+      await server.close()
+    }
   })
 })

@@ -13,19 +13,21 @@ import {
   type StopReason,
 } from './model.ts'
 
+/** Which model of OpenAI or of a compatible server, where, and by whose key. */
 export interface OpenAiOptions extends ModelOptions {
   /** With its `/v1`. */
   readonly baseUrl?: string | undefined
 }
 
-const BASE_URL = 'https://api.openai.com/v1'
-const CONTEXT_TOKENS = 128_000
+export const OPENAI_BASE_URL = 'https://api.openai.com/v1'
+export const OPENAI_CONTEXT_TOKENS = 128_000
 
+/** A model that speaks OpenAI's chat completions, as most local servers do. */
 export function openAiModel(options: OpenAiOptions): Model {
-  const base = (options.baseUrl ?? BASE_URL).replace(/\/+$/, '')
+  const base = (options.baseUrl ?? OPENAI_BASE_URL).replace(/\/+$/, '')
   return {
     id: options.model,
-    contextTokens: options.contextTokens ?? CONTEXT_TOKENS,
+    contextTokens: options.contextTokens ?? OPENAI_CONTEXT_TOKENS,
     stream: (request, signal) =>
       readOpenAi(
         eventData({

@@ -1,4 +1,4 @@
-// arguments.ts: turns arguments in the provider's form of a tool back into what the tool's own schema takes.
+// decode-arguments.ts: turns arguments in the provider's form of a tool back into what the tool's own schema takes.
 import type { OfferedTool } from '@plugboard/core/tools'
 import type { ModelEvent } from './model.ts'
 
