@@ -1,6 +1,8 @@
 // client-request.ts: a client of the gateway as the other files see it: how to notify and ask it, and one request of it.
 // How messages travel is left to the transports.
 import { JsonRpcError } from '@plugboard/core'
+import type { Cancellation } from '@plugboard/core/async/waits'
+import type { User } from './access/access.ts'
 import type { Exposure } from './access/exposure.ts'
 import { type ClientCapabilities, type Era, type Id, type Json, RPC } from './json-rpc.ts'
 import type { ToolRef } from './views/views.ts'
@@ -8,10 +10,16 @@ import type { ToolRef } from './views/views.ts'
 export interface Client {
   readonly id: string
   readonly era: Era
+  /** Whose requests these are, as far as the transport can tell: the token, or the pipe. */
+  readonly owner: string
   /** What it calls itself in `clientInfo`. */
   readonly name?: string | undefined
   /** What it sees; it learns nothing about the rest. */
   readonly exposure: Exposure
+  /** No token decides what it sees: every client of the endpoint sees the same. */
+  readonly isAnonymous?: boolean
+  /** Its user, where the gateway knows users by name. */
+  readonly user?: User | undefined
   readonly capabilities: ClientCapabilities
   /** The client wants log messages from this level on; none when undefined. */
   readonly logLevel: string | undefined
@@ -24,6 +32,8 @@ export interface ClientRequest {
   readonly client: Client
   readonly id: Id
   readonly signal: AbortSignal
+  /** What the signal is made from, where it is made only when something has to wait. */
+  readonly cancellation?: Cancellation
   /** Sends a notification about this request. */
   notify(method: string, params: Json): void
   /** Throws when the HTTP headers contradict the arguments of a tool call; called once the tool is known. */

@@ -46,11 +46,17 @@ export function wireError(error: unknown, era: Era, narrow = false): WireError {
 }
 
 /** The server could not be reached; its own error is unknown. */
-export function isAway(error: unknown): boolean {
-  return isPlugboardError(error) && !serverFault(error) && AWAY.has(error.code)
+export function isUnreachable(error: unknown): boolean {
+  return isPlugboardError(error) && !serverFault(error) && UNREACHABLE.has(error.code)
 }
 
-const AWAY: ReadonlySet<string> = new Set(['INIT_ERROR', 'IO_ERROR', 'AUTH_REQUIRED', 'TIMEOUT', 'DISABLED'])
+const UNREACHABLE: ReadonlySet<string> = new Set([
+  'INIT_ERROR',
+  'IO_ERROR',
+  'AUTH_REQUIRED',
+  'TIMEOUT',
+  'DISABLED',
+])
 
 function codeOf(error: PlugboardError, era: Era): number {
   switch (error.code) {

@@ -1,14 +1,15 @@
 // forward.ts: a client's request on its way to a server, and the result on its way back: `_meta` as the server's era has it,
 // progress and questions to the client, resource URIs as the client may read them. methods.ts knows which server is meant.
-import { JsonRpcError } from '@plugboard/core'
-import type { ClientRequest } from './client-request.ts'
+import { type CallContext, type Connection, JsonRpcError, type Progress } from '@plugboard/core'
+import type { Client, ClientRequest } from './client-request.ts'
 import type { Gateway } from './gateway.ts'
-import { declared, isObject, type Json, META, metaOf, RPC } from './json-rpc.ts'
+import { declared, isObject, type Json, META, RPC } from './json-rpc.ts'
+import { observed } from './operation/observe-call.ts'
 import { toPublic } from './views/resource-uris.ts'
 import type { ToolRef } from './views/views.ts'
 
 /** Calls a tool with permissions, hooks and the audit log; the result is passed on whole. */
-export async function forwardCall(
+export function forwardCall(
   gateway: Gateway,
   tool: ToolRef,
   params: Json,
@@ -16,18 +17,47 @@ export async function forwardCall(
 ): Promise<Json> {
   const { server } = tool
   mustResume(gateway, server, request)
-  const { client, signal } = request
-  const onProgress = progressOf(params, request)
-  const context = { caller: 'client', client: client.id, signal, ...(onProgress && { onProgress }) } as const
+  const { client, cancellation } = request
+  const context = new ClientContext(request, progressOf(params, request))
   const sent = serverParams(gateway, server, params, request)
+  const call = { method: 'tools/call', server, tool: tool.name, params, request }
   // The client decides what runs in parallel, as it would with the server itself.
-  const result = await gateway.serverRequests.during(
-    server,
-    request,
-    (onTask) => gateway.board.link.pass(tool.tool, sent, context, { concurrent: true, onTask }),
-    tool.runsAsTask ? undefined : tool.name,
+  const result = observed(gateway, call, () =>
+    withInstance(gateway, server, client, (key, connection) =>
+      gateway.serverRequests.during(
+        key,
+        request,
+        (onTask) =>
+          gateway.board.link.pass(tool.tool, sent, context, {
+            concurrent: true,
+            onTask,
+            cancellation,
+            connection,
+          }),
+        tool.runsAsTask ? undefined : tool.name,
+      ),
+    ),
   )
-  return withPublicUris(gateway, server, result, 'content')
+  if (!gateway.rewritesUris) return result
+  return result.then((answer) => withPublicUris(gateway, server, answer, 'content'))
+}
+
+/** The client as the caller of a tool. */
+class ClientContext implements CallContext {
+  readonly caller = 'client'
+  readonly client: string
+  readonly onProgress?: (progress: Progress) => void
+  readonly #request: ClientRequest
+
+  constructor(request: ClientRequest, onProgress: ((progress: Progress) => void) | undefined) {
+    this.#request = request
+    this.client = request.client.id
+    if (onProgress) this.onProgress = onProgress
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
 }
 
 /** Sends any other request to a server on behalf of a client's request. */
@@ -39,12 +69,29 @@ export async function forwardRequest(
   request: ClientRequest,
 ): Promise<Json> {
   mustResume(gateway, server, request)
-  const { signal } = request
+  const { client, signal } = request
   const onProgress = progressOf(params, request)
   const sent = serverParams(gateway, server, params, request)
-  return await gateway.serverRequests.during(server, request, () =>
-    gateway.board.link.request(server, method, sent, { signal, onProgress }),
+  const call = { method, server, tool: undefined, params, request }
+  return await observed(gateway, call, () =>
+    withInstance(gateway, server, client, (key, connection = gateway.board.link.connection(server)) =>
+      gateway.serverRequests.during(key, request, () =>
+        connection.request(method, sent, { signal, onProgress }),
+      ),
+    ),
   )
+}
+
+/** Where the client's user, or its session, has the server for itself, the work is done on that instance. */
+function withInstance<T>(
+  { instances }: Gateway,
+  server: string,
+  client: Client,
+  work: (key: string, connection?: Connection) => Promise<T>,
+): Promise<T> {
+  const instance = instances?.use(server, client)
+  if (!instance) return work(server)
+  return work(instance.key, instance.connection).finally(() => instance.release())
 }
 
 /** An answer to a question goes to the server that asked, and only while that server can still read its own state. */
@@ -59,10 +106,13 @@ function mustResume(gateway: Gateway, server: string, { resumes }: ClientRequest
 
 /** The parameters that go on to the server. Tasks are not declared to clients; one that asks for a task gets a plain result. */
 function serverParams(gateway: Gateway, server: string, params: Json, { client }: ClientRequest): Json {
+  const isLegacy = gateway.serverRequests.eraOf(server) === 'legacy'
+  // Most calls have nothing that does not go on.
+  if (isLegacy && !('task' in params) && !('_meta' in params)) return params
   const { task: _, _meta, ...rest } = params
   const meta = isObject(_meta) ? passedMeta(_meta) : {}
   // A legacy server was told once, in the handshake.
-  if (gateway.serverRequests.eraOf(server) !== 'legacy') {
+  if (!isLegacy) {
     meta[META.clientCapabilities] = declared(client.capabilities)
     if (client.logLevel !== undefined) meta[META.logLevel] = client.logLevel
   }
@@ -79,14 +129,11 @@ function passedMeta(given: Json): Json {
   return meta
 }
 
-function progressOf(params: Json, request: ClientRequest) {
-  const { progressToken } = metaOf(params)
+function progressOf(params: Json, request: ClientRequest): ((progress: Progress) => void) | undefined {
+  if (!isObject(params._meta)) return undefined
+  const { progressToken } = params._meta
   if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined
-  return (progress: {
-    readonly progress: number
-    readonly total?: number | undefined
-    readonly message?: string | undefined
-  }) => request.notify('notifications/progress', { progressToken, ...progress })
+  return (progress) => request.notify('notifications/progress', { progressToken, ...progress })
 }
 
 type UriField = 'content' | 'messages' | 'contents'

@@ -1,27 +1,40 @@
 // gateway.ts: the board as one server: what each client sees of it, and where a name that a client uses leads. It knows no
 // transport and no era; methods.ts says what a method does, forward.ts passes requests on, views/ owns the names.
-import type { LocalBoard } from '@plugboard/core'
+import { InvalidInput, type LocalBoard } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { EVERYTHING, type Exposure } from './access/exposure.ts'
+import type { CallLimits } from './call-limits/call-limits.ts'
 import type { Client, ClientRequest } from './client-request.ts'
+import type { IsolationConfig } from './config/schema.ts'
+import { Instances } from './isolation/instances.ts'
 import type { Json } from './json-rpc.ts'
 import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
+import { CallMetrics } from './operation/call-metrics.ts'
+import type { AccessEntry } from './operation/observe-call.ts'
+import type { OwnTool } from './own-tool.ts'
+import { NotificationRelay } from './replicas/notification-relay.ts'
+import type { Replicas } from './replicas/replicas.ts'
+import { ResultStore } from './results/result-store.ts'
 import { NotificationHub } from './routing/notifications.ts'
 import { findWhenUp } from './routing/resolve-target.ts'
 import { type AskPolicy, ServerRequestRouter, type Wiring } from './routing/server-requests.ts'
 import { KeyRing } from './sealing/key-ring.ts'
-import { SpentIds } from './sealing/spent-ids.ts'
+import { SpentIds, type SpentRecord } from './sealing/spent-ids.ts'
+import { forModelOnly, hasUi, UI_EXTENSION } from './views/apps.ts'
+import { type CacheHints, cacheHints, type HintedList } from './views/cache-hints.ts'
 import type { NameStore } from './views/name-claims.ts'
 import { fromPublic, type ResourceUri } from './views/resource-uris.ts'
 import {
   SEARCH_ABOVE,
+  SEARCH_MODE_TOOLS,
   SearchMode,
   type SearchThreshold,
   type ServeMode,
   searchesItself,
 } from './views/search-mode.ts'
 import { instructions, statusOf, type ToolListing } from './views/status.ts'
+import { type ToolOverride, ToolOverrides } from './views/tool-overrides.ts'
 import { type Naming, type Ref, type ToolRef, type View, ViewBuilder } from './views/views.ts'
 
 export interface GatewayOptions {
@@ -33,6 +46,14 @@ export interface GatewayOptions {
   readonly always?: Exposure
   /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
   readonly names?: Naming
+  /** How the settings say that single tools are shown, by `server.tool` or a pattern. */
+  readonly tools?: Readonly<Record<string, ToolOverride>>
+  /** Every tool takes `_select`, a JMESPath expression for the part of its result that is wanted. */
+  readonly select?: boolean
+  /** Large results are passed on whole, or stay here to be read in parts. In search mode they always stay. */
+  readonly large?: 'whole' | 'reference'
+  /** Where large results stay; in memory unless it has a folder. */
+  readonly results?: ResultStore
   /** Who confirms calls under an `ask` rule: the client by its own means, the user by elicitation, or none (deny). */
   readonly ask?: AskPolicy
   /** What clients without an exposure of their own see. */
@@ -42,9 +63,21 @@ export interface GatewayOptions {
   /** Seals session ids and `requestState`; without it they are worthless after a restart. */
   readonly keys?: KeyRing
   /** Remembers ids that must not be used again; with a file, also for the next process. */
-  readonly spent?: SpentIds
+  readonly spent?: SpentRecord
+  /** How many calls users may make. */
+  readonly callLimits?: CallLimits
+  /** Servers that users, or sessions, have for themselves. */
+  readonly isolation?: IsolationConfig
+  /** Gets a line for every call. */
+  readonly accessLog?: (entry: AccessEntry) => void
+  /** The other gateways behind the same address, with which this one shares sessions, questions and news. */
+  readonly replicas?: Replicas
   /** Where names are kept for the next process, for naming schemes in which two servers can want the same one. */
   readonly nameStore?: NameStore
+  /** `unlisted`: servers whose lists the board's catalog knows start when they are called. */
+  readonly start?: 'all' | 'unlisted'
+  /** Tools of the program itself, beside those of the servers. */
+  readonly ownTools?: readonly OwnTool[]
   /** The roots that servers are given while no client's call is running. */
   readonly roots?: () => Json
 }
@@ -66,7 +99,12 @@ export async function openGateway(
 
 type Asker = Pick<ClientRequest, 'client' | 'signal'>
 /** As far as it decides what a client is listed. */
-type Listed = Pick<Client, 'exposure' | 'name'>
+type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous'> & Partial<Pick<Client, 'capabilities'>>
+
+/** It renders MCP Apps. */
+function showsApps({ capabilities }: Listed): boolean {
+  return capabilities?.extensions?.[UI_EXTENSION] !== undefined
+}
 
 export class Gateway {
   readonly board: LocalBoard
@@ -76,13 +114,23 @@ export class Gateway {
   readonly expose: Exposure
   readonly limits: GatewayLimits
   readonly keys: KeyRing
-  readonly spent: SpentIds
+  /** Results that were too large to be sent. */
+  readonly results: ResultStore
+  readonly #overrides: ToolOverrides
+  readonly #large: 'whole' | 'reference'
+  readonly spent: SpentRecord
+  readonly replicas: Replicas | undefined
+  readonly callLimits: CallLimits | undefined
+  readonly callMetrics = new CallMetrics()
+  readonly instances: Instances | undefined
+  readonly accessLog: ((entry: AccessEntry) => void) | undefined
+  readonly #ownTools: readonly OwnTool[]
   readonly #names: Naming
   readonly #views: ViewBuilder
   readonly #mode: ServeMode
   readonly #searchAbove: SearchThreshold
   readonly #always: Exposure | undefined
-  readonly #searchModes = new WeakMap<View, SearchMode>()
+  readonly #searchModes = new WeakMap<View, Map<boolean, SearchMode>>()
   /** Exposures for which `auto` chose to search: a list that shrinks again does not change what clients are shown. */
   readonly #searching = new WeakSet<Exposure>()
   /** An earlier process settled which server has which name. */
@@ -91,27 +139,47 @@ export class Gateway {
   #waking: { readonly until: number; readonly done: Promise<void> } | undefined
   #closing: Promise<void> | undefined
   #isAwake = false
+  readonly #start: 'all' | 'unlisted'
 
   constructor(board: LocalBoard, router: ServerRequestRouter, options: GatewayOptions) {
     this.board = board
     this.serverRequests = router
     this.expose = options.expose ?? EVERYTHING
+    this.#ownTools = options.ownTools ?? []
     this.limits = gatewayLimits(options.limits)
     this.keys = options.keys ?? KeyRing.ephemeral()
     this.spent = options.spent ?? new SpentIds()
+    this.results = options.results ?? new ResultStore()
+    this.#overrides = new ToolOverrides(options.tools)
+    this.#large = options.large ?? 'whole'
+    this.replicas = options.replicas
+    this.callLimits = options.callLimits
+    this.accessLog = options.accessLog
     this.#names = options.names ?? 'mcp'
     this.#mode = options.mode ?? 'all'
+    this.#start = options.start ?? 'all'
     this.#searchAbove = { ...SEARCH_ABOVE, ...options.searchAbove }
     this.#always = options.always
     this.knowsNames = (options.nameStore?.known.size ?? 0) > 0
     router.bind((server) => {
-      const { state } = board.link.connection(server)
+      const { state } = this.instances?.connection(server) ?? board.link.connection(server)
       return state.kind === 'connected' ? state.session.era : undefined
     })
     this.notifications = new NotificationHub(board, router, (exposure) => !this.isNarrow(exposure))
+    this.instances =
+      options.isolation &&
+      new Instances(board, options.isolation, (key, server, method, params) =>
+        this.notifications.heardFrom(key, server, method, params),
+      )
+    if (options.replicas) new NotificationRelay(options.replicas, this.notifications)
     this.#views = new ViewBuilder({
       board,
       naming: this.#names,
+      reserved: SEARCH_MODE_TOOLS,
+      overrides: this.#overrides,
+      selects: options.select ?? false,
+      keepsLarge: this.#large === 'reference',
+      rewritesUris: this.#names !== 'plain',
       expose: this.expose,
       store: options.nameStore,
       changed: (shown, server, tools) => this.notifications.listChanged(shown, server, tools),
@@ -123,10 +191,24 @@ export class Gateway {
     await this.#awake(timeoutMs).done
   }
 
+  /**
+   * Waits a little for servers whose lists are not known. Those that an earlier process knew are shown at once, and
+   * `list_changed` follows where they were wrong.
+   */
+  async listed(): Promise<void> {
+    const { done } = this.#awake(GATEWAY_LIMITS.listWaitMs)
+    if (this.#isAwake) return
+    const unknown = this.board.link.unlisted({ current: true })
+    await Promise.race([
+      done,
+      Promise.all(unknown.map((server) => this.board.link.connection(server).settled())),
+    ])
+  }
+
   #awake(timeoutMs: number) {
     this.#waking ??= {
       until: Date.now() + timeoutMs,
-      done: this.board.ready({ timeoutMs }).finally(() => {
+      done: this.board.ready({ timeoutMs, start: this.#start }).finally(() => {
         this.#isAwake = true
       }),
     }
@@ -146,6 +228,12 @@ export class Gateway {
   /** Resource URIs in results name their server; with plain names they stay as the server wrote them. */
   get rewritesUris(): boolean {
     return this.#names !== 'plain'
+  }
+
+  /** Throws where a server cannot be followed: what its instances tell is not routed. */
+  mustBeShared(server: string): void {
+    if (this.instances && this.instances.kindOf(server) !== 'shared')
+      throw new InvalidInput(`Resources of "${server}" cannot be followed: every user has it for itself.`)
   }
 
   /** Names that a server wanted while another one had them, as sentences. */
@@ -179,7 +267,7 @@ export class Gateway {
   /** What a client is listed in search mode; undefined when it is listed every tool. */
   searchMode(client: Listed): SearchMode | undefined {
     if (this.#mode === 'all') return undefined
-    const search = this.#searchModeOf(this.view(client.exposure))
+    const search = this.#searchModeOf(this.view(client.exposure), client)
     if (this.#mode === 'search') return search
     if (searchesItself(client.name)) return undefined
     const { tokens, tools } = this.#searchAbove
@@ -187,25 +275,76 @@ export class Gateway {
     return this.#searching.has(client.exposure) ? search : undefined
   }
 
+  /** A large result of the tool stays here, when the client calls the tool itself. */
+  keepsLarge({ tool }: Pick<ToolRef, 'tool'>, client: Listed): boolean {
+    if (this.#large === 'reference') return true
+    // A client refuses a result without what the output schema promises.
+    return tool.outputJsonSchema === undefined && this.searchMode(client) !== undefined
+  }
+
+  /** Keys of `tools` in the settings that fit no tool of any server. */
+  unusedOverrides(): readonly string[] {
+    return this.#overrides.unused(
+      this.board.link
+        .tools()
+        .map(({ name, mcpInfo: { serverName: server, toolName: tool } }) => ({ server, tool, name })),
+    )
+  }
+
   /** How tools are listed to a client, and what that costs in its model's context. */
   listing(client: Listed): ToolListing {
     const search = this.searchMode(client)
-    const { tools, tokens, listed } = this.#searchModeOf(this.view(client.exposure))
+    const { tools, tokens, listed } = this.#searchModeOf(this.view(client.exposure), client)
     return search
       ? { mode: 'search', tools, tokens: tokens.all, listedTools: listed.length, listedTokens: tokens.listed }
       : { mode: 'all', tools, tokens: tokens.all, listedTools: tools, listedTokens: tokens.all }
   }
 
-  #searchModeOf(view: View): SearchMode {
-    const known = this.#searchModes.get(view)
+  #searchModeOf(view: View, client: Listed): SearchMode {
+    // A host of apps has to know the tools that apps are shown for.
+    const isHost = showsApps(client)
+    const made = this.#searchModes.get(view) ?? new Map<boolean, SearchMode>()
+    this.#searchModes.set(view, made)
+    const known = made.get(isHost)
     if (known) return known
     const always = this.#always
-    const made = new SearchMode(
+    const search = new SearchMode(
       view,
-      ({ server, name, tool }) => tool.alwaysLoad || always?.tool(server, name, tool.name) === true,
+      ({ server, name, tool }, definition) =>
+        tool.alwaysLoad || always?.tool(server, name, tool.name) === true || (isHost && hasUi(definition)),
     )
-    this.#searchModes.set(view, made)
-    return made
+    made.set(isHost, search)
+    return search
+  }
+
+  /** A tool of the program itself. */
+  ownTool(name: string): OwnTool | undefined {
+    return this.#ownTools.find(({ definition }) => definition.name === name)
+  }
+
+  /** What `tools/list` returns. */
+  listedTools(client: Listed): readonly Json[] {
+    const view = this.view(client.exposure)
+    const own = this.#ownTools.map(({ definition }) => definition)
+    const listed = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
+    if (!showsApps(client) || view.appServers.size === 0) return listed
+    return listed.map((definition) => {
+      const server = view.tool(String(definition.name))?.server
+      return server !== undefined && view.appServers.has(server) ? definition : forModelOnly(definition)
+    })
+  }
+
+  /** Every client of the endpoint is shown what this one is. */
+  isShared({ exposure, isAnonymous }: Pick<Client, 'exposure' | 'isAnonymous'>): boolean {
+    return isAnonymous === true && !this.isNarrow(exposure)
+  }
+
+  /** How long a client may keep a list. That of search mode does not depend on the servers. */
+  cacheHints(list: HintedList, client: Listed): CacheHints {
+    const { exposure } = client
+    const shows = (server: string) => (list === 'tools' ? exposure.server(server) : exposure.whole(server))
+    const isFixed = list === 'tools' && this.searchMode(client)?.isFixed === true
+    return cacheHints(this.board, list, isFixed ? () => false : shows, this.isShared(client), Date.now())
   }
 
   capabilities(): Json {
@@ -215,6 +354,7 @@ export class Gateway {
       prompts: { listChanged: true },
       completions: {},
       logging: {},
+      extensions: { [UI_EXTENSION]: {} },
     }
   }
 
@@ -241,7 +381,9 @@ export class Gateway {
 
   /** The servers that a name may belong to; undefined when the name does not tell. */
   #serversOf(name: string): readonly string[] | undefined {
-    return this.#names === 'plain' ? undefined : this.board.link.candidateServers(name)
+    return this.#names === 'plain' || this.#names === 'auto'
+      ? undefined
+      : this.board.link.candidateServers(name)
   }
 
   #find<T>(
@@ -274,11 +416,25 @@ export class Gateway {
     }
   }
 
+  /** An app knows the tools of its own server only, by that server's names. Rejects when several servers could be meant. */
+  findAppTool(name: string, client: Listed): ToolRef | undefined {
+    if (!showsApps(client)) return undefined
+    const view = this.view(client.exposure)
+    const [only, ...more] = view.appTools(name)
+    if (only === undefined) return undefined
+    if (more.length === 0) return view.tool(only)
+    throw new InvalidInput(`Several servers with apps have a tool ${JSON.stringify(name)}.`, {
+      hint: `Call it by its whole name: ${[only, ...more].join(', ')}.`,
+    })
+  }
+
   /** Ends everything, the board included; idempotent. */
   close(): Promise<void> {
     this.#closing ??= (async () => {
       this.#views.close()
       this.notifications.close()
+      await this.results.close()
+      await Promise.all([this.replicas?.close(), this.instances?.close()])
       await this.board.close()
     })()
     return this.#closing

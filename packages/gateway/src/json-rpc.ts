@@ -8,6 +8,9 @@ export { ASKING_METHODS, LEGACY_VERSIONS, META, MODERN_VERSION, RPC } from '@plu
 export { type Era, isObject, type Json }
 export type Id = string | number
 
+/** A user has made too many calls; `data.retryAfterSeconds` says when to come back. */
+export const RPC_RATE_LIMITED = -32029
+
 export function isLegacyVersion(version: string): boolean {
   return LEGACY_VERSIONS.some((known) => known === version)
 }
@@ -127,10 +130,29 @@ export interface ClientCapabilities {
   readonly sampling: boolean
   readonly samplingTools: boolean
   readonly roots: boolean
+  /** Extensions that are passed on, as the client declared them. */
+  readonly extensions?: Readonly<Record<string, Json>>
+}
+
+/** Extensions that concern servers and clients, and that the gateway passes on: MCP Apps. */
+const PASSED_EXTENSIONS: readonly string[] = ['io.modelcontextprotocol/ui']
+
+const EXTENSION_CHARS = 1000
+
+function passedExtensions(given: unknown): Record<string, Json> | undefined {
+  if (!isObject(given)) return undefined
+  const known = PASSED_EXTENSIONS.flatMap((name): [string, Json][] => {
+    const declaration = given[name]
+    if (!isObject(declaration)) return []
+    // It travels with every request to a server, and in the sealed session.
+    return [[name, JSON.stringify(declaration).length <= EXTENSION_CHARS ? declaration : {}]]
+  })
+  return known.length > 0 ? Object.fromEntries(known) : undefined
 }
 
 export function readCapabilities(value: unknown): ClientCapabilities {
-  const { elicitation, sampling, roots } = isObject(value) ? value : ({} as Json)
+  const { elicitation, sampling, roots, extensions } = isObject(value) ? value : ({} as Json)
+  const passed = passedExtensions(extensions)
   const modes = isObject(elicitation) ? elicitation : undefined
   return {
     // Before modes had names, elicitation meant forms.
@@ -139,6 +161,7 @@ export function readCapabilities(value: unknown): ClientCapabilities {
     sampling: isObject(sampling),
     samplingTools: isObject(sampling) && isObject(sampling.tools),
     roots: isObject(roots),
+    ...(passed && { extensions: passed }),
   }
 }
 
@@ -150,5 +173,6 @@ export function declared(of: ClientCapabilities): Json {
     }),
     ...(of.sampling && { sampling: of.samplingTools ? { tools: {} } : {} }),
     ...(of.roots && { roots: {} }),
+    ...(of.extensions && { extensions: of.extensions }),
   }
 }

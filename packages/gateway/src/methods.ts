@@ -1,40 +1,46 @@
 // methods.ts: the methods that clients of both eras may call, one entry each: what they ask for, and where the result
 // comes from. Each request is counted and traced here; forward.ts knows how it travels to a server.
 import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
+import { callOwnTool } from './call-own-tool.ts'
 import type { Client, ClientRequest } from './client-request.ts'
+import { deliverDirectCall, readKeptResource } from './deliver-call.ts'
 import { asToolResult } from './errors.ts'
-import { forwardCall, forwardRequest, withPublicUris } from './forward.ts'
+import { forwardRequest, withPublicUris } from './forward.ts'
 import type { Gateway } from './gateway.ts'
 import { isObject, type Json, RPC } from './json-rpc.ts'
 import { callSearchTool } from './search-tools.ts'
 import { startServerSpan } from './telemetry.ts'
-import { STATUS_URI } from './views/resource-uris.ts'
+import { type HintedList, passedHints } from './views/cache-hints.ts'
+import { isKeptResult, STATUS_URI } from './views/resource-uris.ts'
 import { SEARCH_MODE_TOOLS } from './views/search-mode.ts'
 import type { View } from './views/views.ts'
 
 type Handler = (gateway: Gateway, params: Json, request: ClientRequest) => Promise<Json>
 
 /** The result of a request. Rejects with an error of the server or of the board. */
-export async function handle(
+export function handle(
   gateway: Gateway,
   method: string,
   params: Json,
   request: ClientRequest,
 ): Promise<Json> {
   const handler = METHODS.get(method)
-  if (!handler) throw new JsonRpcError(RPC.methodNotFound, `Method not found: ${method}`)
+  if (!handler) return Promise.reject(new JsonRpcError(RPC.methodNotFound, `Method not found: ${method}`))
   const span = startServerSpan(method, params)
   const counted = gateway.metrics.started(method)
-  try {
-    const result = await (span
-      ? span.run(params, (traced) => handler(gateway, traced, request))
-      : handler(gateway, params, request))
-    counted.ended(result.isError === true ? 'tool_error' : 'ok')
-    return result
-  } catch (error) {
-    counted.ended(request.signal.aborted ? 'cancelled' : 'error')
-    throw error
-  }
+  const result = span
+    ? span.run(params, (traced) => handler(gateway, traced, request))
+    : handler(gateway, params, request)
+  return result.then(
+    (answer) => {
+      counted.ended(answer.isError === true ? 'tool_error' : 'ok')
+      return answer
+    },
+    (error: unknown) => {
+      counted.ended(request.signal.aborted ? 'cancelled' : 'error')
+      throw error
+    },
+  )
 }
 
 async function callTool(gateway: Gateway, params: Json, request: ClientRequest): Promise<Json> {
@@ -43,12 +49,18 @@ async function callTool(gateway: Gateway, params: Json, request: ClientRequest):
     throw new InvalidInput('The arguments of a tool are an object.')
   const { client } = request
   try {
+    const own = gateway.ownTool(name)
+    if (own)
+      return await callOwnTool(gateway, own, params, request, (inner) => callTool(gateway, inner, request))
     const search = SEARCH_MODE_TOOLS.has(name) ? gateway.searchMode(client) : undefined
     if (search) return await callSearchTool(gateway, search, params, request)
-    const tool = gateway.view(client.exposure).tool(name) ?? (await gateway.findTool(name, request))
+    const tool =
+      gateway.view(client.exposure).tool(name) ??
+      gateway.findAppTool(name, client) ??
+      (await gateway.findTool(name, request))
     if (!tool) throw new NotFound('tool', name)
     request.checkHeaders?.(tool, params.arguments)
-    return await forwardCall(gateway, tool, params, request)
+    return await deliverDirectCall(gateway, tool, params, request)
   } catch (error) {
     const result = asToolResult(error, gateway.isNarrow(client.exposure))
     if (!result) throw error
@@ -57,8 +69,16 @@ async function callTool(gateway: Gateway, params: Json, request: ClientRequest):
 }
 
 async function listTools(gateway: Gateway, params: Json, { client }: ClientRequest): Promise<Json> {
-  const { tools } = await lists(gateway, params, client)
-  return { tools: gateway.searchMode(client)?.listed ?? tools }
+  await lists(gateway, params, client)
+  return { tools: gateway.listedTools(client), ...gateway.cacheHints('tools', client) }
+}
+
+/** A method that returns one of the other lists, under the name that the protocol gives it. */
+function listing(list: Exclude<HintedList, 'tools'>, field: string): Handler {
+  return async (gateway, params, { client }) => {
+    const view = await lists(gateway, params, client)
+    return { [field]: view[list], ...gateway.cacheHints(list, client) }
+  }
 }
 
 async function getPrompt(gateway: Gateway, params: Json, request: ClientRequest): Promise<Json> {
@@ -82,6 +102,7 @@ async function readResource(gateway: Gateway, params: Json, request: ClientReque
   const uri = text(params, 'uri')
   const { client, signal } = request
   if (uri === STATUS_URI) return gateway.status(client)
+  if (isKeptResult(uri)) return await readKeptResource(gateway, uri, request)
   const resource = await gateway.findResource(uri, request)
   if (!resource) throw new NotFound('resource', uri)
   const { server, uri: own } = resource
@@ -89,7 +110,8 @@ async function readResource(gateway: Gateway, params: Json, request: ClientReque
     gateway.board.link.permitRead(server, own, { caller: 'client', client: client.id, signal }),
   )
   const result = await forwardRequest(gateway, server, 'resources/read', { ...params, uri: own }, request)
-  return withPublicUris(gateway, server, result, 'contents')
+  const hints = passedHints(result, gateway.isShared(client))
+  return withPublicUris(gateway, server, { ...result, ...hints }, 'contents')
 }
 
 async function complete(gateway: Gateway, params: Json, request: ClientRequest): Promise<Json> {
@@ -114,21 +136,10 @@ async function complete(gateway: Gateway, params: Json, request: ClientRequest):
 const METHODS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['tools/list', listTools],
   ['tools/call', callTool],
-  [
-    'prompts/list',
-    async (gateway, params, { client }) => ({ prompts: (await lists(gateway, params, client)).prompts }),
-  ],
+  ['prompts/list', listing('prompts', 'prompts')],
   ['prompts/get', getPrompt],
-  [
-    'resources/list',
-    async (gateway, params, { client }) => ({ resources: (await lists(gateway, params, client)).resources }),
-  ],
-  [
-    'resources/templates/list',
-    async (gateway, params, { client }) => ({
-      resourceTemplates: (await lists(gateway, params, client)).templates,
-    }),
-  ],
+  ['resources/list', listing('resources', 'resources')],
+  ['resources/templates/list', listing('templates', 'resourceTemplates')],
   ['resources/read', readResource],
   ['completion/complete', complete],
 ])
@@ -136,7 +147,7 @@ const METHODS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 /** Lists are returned whole, so no second page can be asked for. */
 async function lists(gateway: Gateway, { cursor }: Json, client: Client): Promise<View> {
   if (cursor !== undefined) throw new InvalidInput('There is no such cursor: the list comes in one piece.')
-  await gateway.wake()
+  await gateway.listed()
   return gateway.view(client.exposure)
 }
 

@@ -69,19 +69,35 @@ export class Metrics {
     this.#refused++
   }
 
-  print(gauges: Readonly<Record<string, number>>, states: Readonly<Record<string, number>>): string {
-    const lines = ['# TYPE plugboard_requests_total counter']
+  /** `more` are lines of other parts. */
+  print(
+    gauges: Readonly<Record<string, number>>,
+    states: Readonly<Record<string, number>>,
+    more: readonly string[] = [],
+  ): string {
+    const lines = [
+      '# HELP plugboard_requests_total Requests of clients, by method and outcome.',
+      '# TYPE plugboard_requests_total counter',
+    ]
     for (const [method, { outcomes }] of this.#methods)
       for (const outcome of OUTCOMES)
         if (outcomes[outcome] > 0)
           lines.push(`plugboard_requests_total{method="${method}",outcome="${outcome}"} ${outcomes[outcome]}`)
-    lines.push('# TYPE plugboard_refused_total counter', `plugboard_refused_total ${this.#refused}`)
-    lines.push('# TYPE plugboard_in_flight gauge', `plugboard_in_flight ${this.#inFlight}`)
+    const one = (name: string, type: string, help: string, value: number) =>
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name} ${value}`)
+    one(
+      'plugboard_refused_total',
+      'counter',
+      'Requests that were refused before they were dispatched.',
+      this.#refused,
+    )
+    one('plugboard_in_flight', 'gauge', 'Requests that are being answered.', this.#inFlight)
     for (const [name, value] of Object.entries(gauges))
-      lines.push(`# TYPE plugboard_${name} gauge`, `plugboard_${name} ${value}`)
-    lines.push('# TYPE plugboard_servers gauge')
+      one(`plugboard_${name}`, 'gauge', `How many ${name} are open.`, value)
+    lines.push('# HELP plugboard_servers Servers by state.', '# TYPE plugboard_servers gauge')
     for (const [state, count] of Object.entries(states))
       lines.push(`plugboard_servers{state="${state}"} ${count}`)
+    lines.push('# HELP plugboard_request_seconds How long requests of clients took.')
     lines.push('# TYPE plugboard_request_seconds histogram')
     for (const [method, { buckets, sum, count }] of this.#methods) {
       for (const [at, le] of BUCKETS_SECONDS.entries())
@@ -90,6 +106,6 @@ export class Metrics {
       lines.push(`plugboard_request_seconds_sum{method="${method}"} ${sum}`)
       lines.push(`plugboard_request_seconds_count{method="${method}"} ${count}`)
     }
-    return `${lines.join('\n')}\n`
+    return `${[...lines, ...more].join('\n')}\n`
   }
 }

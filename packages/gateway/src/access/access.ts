@@ -17,13 +17,27 @@ export interface AccessOptions {
   /** Empty: no token is required. */
   readonly grants: readonly AccessGrant[]
   readonly open: Exposure
+  /** Knows clients by their tokens, besides the grants. With it a token is always required. */
+  readonly authority?: TokenAuthority | undefined
   readonly allowedHosts?: readonly string[]
   readonly allowedOrigins?: readonly string[]
 }
 
+/** A user that the gateway knows by name. */
+export interface User {
+  /** Tells users apart: limits are counted by it. */
+  readonly key: string
+  /** As logs show it. */
+  readonly name: string
+  readonly roles: readonly string[]
+}
+
 export interface AuthorizedClient {
-  /** A digest of the token: the same client shows the same one. */
+  /** The same client has the same one: a digest of its token, or of its user. */
   readonly owner: string
+  readonly user?: User
+  /** When its token ends, in milliseconds since the epoch. */
+  readonly expires?: number
   readonly exposure: Exposure
   /** It sees only a part of what is served, and learns nothing about the rest. */
   readonly narrow: boolean
@@ -31,6 +45,27 @@ export interface AuthorizedClient {
 export interface AccessRefusal {
   readonly status: number
   readonly message: string
+  /** The header `WWW-Authenticate`, where there is more to say than that a token is needed. */
+  readonly challenge?: string
+}
+
+/** The owners that lost access, and those that see other things now. */
+export interface AccessChanges {
+  readonly removed: readonly string[]
+  readonly changed: readonly AuthorizedClient[]
+}
+
+type TokenDecision = AuthorizedClient | AccessRefusal | undefined
+
+/** Decides about bearer tokens. `undefined` is a token that it does not know. */
+export interface TokenAuthority {
+  /** Another object after every change: what was decided before no longer counts. */
+  readonly version: object
+  authorize(token: string): TokenDecision | Promise<TokenDecision>
+  /** The header `WWW-Authenticate` for a request without a token, or with an unknown one. */
+  challenge(hasToken: boolean): string
+  /** The metadata of the protected resource (RFC 9728), where users log in by OAuth. */
+  readonly resource?: { readonly metadata: Readonly<Record<string, unknown>> } | undefined
 }
 
 interface Known {
@@ -42,8 +77,13 @@ interface Known {
 interface SeenToken {
   readonly authorization: string
   readonly grants: readonly Known[]
+  readonly version: object | undefined
+  readonly at: number
   readonly client: AuthorizedClient
 }
+
+/** After this the authority sees the token of a kept connection again, so that it knows when it was last used. */
+const SEEN_MS = 60_000
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
 const CORS_HEADERS =
@@ -52,6 +92,9 @@ const CORS_HEADERS =
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
+
+/** Where clients look for OAuth metadata (RFC 9728), also with the path of the endpoint behind it. */
+export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
 /** The owner of requests without a token: they cannot be told apart. */
 export const UNRESTRICTED = 'anybody'
@@ -62,23 +105,23 @@ export class AccessControl {
   #grants: readonly Known[] = []
   readonly #open: AuthorizedClient | undefined
   readonly #whole: Exposure
+  readonly #authority: TokenAuthority | undefined
   /** By connection, the last token that was accepted on it. */
   readonly #seen = new WeakMap<object, SeenToken>()
 
-  constructor({ host, grants, open, allowedHosts = [], allowedOrigins = [] }: AccessOptions) {
+  constructor({ host, grants, open, authority, allowedHosts = [], allowedOrigins = [] }: AccessOptions) {
     const own = host.includes(':') ? `[${host}]` : host
     this.#hosts = new Set([...LOOPBACK_NAMES, own, ...allowedHosts].map((name) => name.toLowerCase()))
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
     this.#whole = open
+    this.#authority = authority
     this.#grants = this.#known(grants)
-    this.#open = grants.length === 0 ? { owner: UNRESTRICTED, exposure: open, narrow: false } : undefined
+    this.#open =
+      grants.length === 0 && !authority ? { owner: UNRESTRICTED, exposure: open, narrow: false } : undefined
   }
 
   /** Replaces the grants; returns the owners that lost access, and those that now see other things. */
-  replace(grants: readonly AccessGrant[]): {
-    readonly removed: readonly string[]
-    readonly changed: readonly AuthorizedClient[]
-  } {
+  replace(grants: readonly AccessGrant[]): AccessChanges {
     const before = this.#grants
     this.#grants = this.#known(grants)
     const now = new Map(this.#grants.map((one) => [one.client.owner, one]))
@@ -108,7 +151,8 @@ export class AccessControl {
     const { origin } = req.headers
     if (origin === undefined) return undefined
     res.setHeader('Vary', 'Origin')
-    const isOwn = origin.toLowerCase() === `http://${(req.headers.host ?? '').toLowerCase()}`
+    const scheme = 'encrypted' in req.socket ? 'https' : 'http'
+    const isOwn = origin.toLowerCase() === `${scheme}://${(req.headers.host ?? '').toLowerCase()}`
     if (!isOwn && !this.#origins.has(origin.toLowerCase()))
       return { status: 403, message: 'This origin may not call.' }
     res.setHeader('Access-Control-Allow-Origin', origin)
@@ -119,27 +163,60 @@ export class AccessControl {
   }
 
   /** The client that a request comes from; undefined when its token is missing or unknown. */
-  authorize(req: IncomingMessage): AuthorizedClient | undefined {
+  authorize(req: IncomingMessage): TokenDecision | Promise<TokenDecision> {
     if (this.#open) return this.#open
     const { authorization } = req.headers
     if (authorization === undefined) return undefined
     // A client repeats its token on a connection that it keeps: only a different header is hashed and compared again.
     const before = this.#seen.get(req.socket)
-    if (before?.authorization === authorization && before.grants === this.#grants) return before.client
-    const client = this.#clientOf(authorization)
-    if (client) this.#seen.set(req.socket, { authorization, grants: this.#grants, client })
-    return client
+    if (before?.authorization === authorization && this.#isFresh(before)) return before.client
+    const token = bearerToken(authorization)
+    if (token === undefined) return undefined
+    const version = this.#authority?.version
+    const remembered = (found: TokenDecision): TokenDecision => {
+      if (found && 'owner' in found)
+        this.#seen.set(req.socket, {
+          authorization,
+          grants: this.#grants,
+          version,
+          at: Date.now(),
+          client: found,
+        })
+      return found
+    }
+    const found = this.#clientOf(token) ?? this.#authority?.authorize(token)
+    return found instanceof Promise ? found.then(remembered) : remembered(found)
   }
 
-  #clientOf(authorization: string): AuthorizedClient | undefined {
-    const [, token] = /^Bearer +(\S+)$/i.exec(authorization) ?? []
-    if (token === undefined) return undefined
+  /** The header `WWW-Authenticate` for a request that was not let in. */
+  challenge(req: IncomingMessage): string {
+    return this.#authority?.challenge(req.headers.authorization !== undefined) ?? 'Bearer realm="plugboard"'
+  }
+
+  /** The OAuth metadata of this endpoint; undefined where users do not log in by OAuth. */
+  get resourceMetadata(): Readonly<Record<string, unknown>> | undefined {
+    return this.#authority?.resource?.metadata
+  }
+
+  #isFresh({ grants, version, at, client: { user, expires } }: SeenToken): boolean {
+    if (grants !== this.#grants || version !== this.#authority?.version) return false
+    if (user === undefined) return true
+    const now = Date.now()
+    return now - at < SEEN_MS && now >= at && (expires === undefined || expires > now)
+  }
+
+  #clientOf(token: string): AuthorizedClient | undefined {
+    if (this.#grants.length === 0) return undefined
     const digest = digestOf(token)
     // Every token is compared, so the time does not tell which one was nearly right.
     let found: AuthorizedClient | undefined
     for (const grant of this.#grants) if (timingSafeEqual(grant.digest, digest)) found = grant.client
     return found
   }
+}
+
+function bearerToken(authorization: string): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1]
 }
 
 /** The tools decide which arguments travel in headers, so a page may send any header of that kind. */

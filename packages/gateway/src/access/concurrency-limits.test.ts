@@ -3,7 +3,7 @@ import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { expect, it } from 'vitest'
 import { makeGateway, serve, upstream } from '../fixtures/kit.ts'
 import { UNRESTRICTED } from './access.ts'
-import { Quota } from './concurrency-limits.ts'
+import { ConcurrencyLimit } from './concurrency-limits.ts'
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -46,7 +46,7 @@ it('parks a limited number of calls per owner, and those of other owners beside 
   )
   const [greedy, modest] = tokens
   const parked: Answer[] = []
-  while (parked.length < GATEWAY_LIMITS.parkedPerOwner)
+  while (parked.length < GATEWAY_LIMITS.clientQuestionsPerOwner)
     parked.push(...(await Promise.all(Array.from({ length: 50 }, () => ask(url, greedy)))))
   expect(parked.every(({ result }) => result?.resultType === 'input_required')).toBe(true)
   expect((await ask(url, greedy)).error?.message).toContain('Too many calls are waiting for input')
@@ -58,7 +58,7 @@ it('parks a limited number of calls per owner, and those of other owners beside 
 })
 
 it('gives clients without a token the whole limit, because they share one owner', () => {
-  const quota = new Quota(3, 1)
+  const quota = new ConcurrencyLimit(3, 1)
   const first = quota.tryAcquire('a')
   expect(first).toBeDefined()
   expect(quota.tryAcquire('a')).toBeUndefined()
@@ -73,7 +73,7 @@ it('gives clients without a token the whole limit, because they share one owner'
 })
 
 it('evicts the owner that holds most for one that holds less, and for no other', () => {
-  const quota = new Quota(4, 4)
+  const quota = new ConcurrencyLimit(4, 4)
   const evicted: string[] = []
   for (const name of ['first', 'second', 'third']) quota.tryAcquire('greedy', () => evicted.push(name))
   quota.tryAcquire('modest', () => evicted.push('modest'))

@@ -2,15 +2,15 @@
 // up to an owner that holds less, so no owner can use up what the others need.
 import { UNRESTRICTED } from './access.ts'
 
-export interface QuotaSlot {
+export interface ConcurrencySlot {
   release(): void
 }
 
-interface Held extends QuotaSlot {
+interface Held extends ConcurrencySlot {
   readonly evict: (() => void) | undefined
 }
 
-export class Quota {
+export class ConcurrencyLimit {
   readonly #all: number
   readonly #each: number
   /** By owner, the oldest slot first. */
@@ -27,7 +27,7 @@ export class Quota {
   }
 
   /** A slot, or undefined when this owner can have none. `evict` ends what holds the slot, if it can be ended. */
-  tryAcquire(owner: string, evict?: () => void): QuotaSlot | undefined {
+  tryAcquire(owner: string, evict?: () => void): ConcurrencySlot | undefined {
     const own = this.#taken.get(owner)?.size ?? 0
     // Clients without a token share one owner, and may be many.
     if (owner !== UNRESTRICTED && own >= this.#each) return undefined

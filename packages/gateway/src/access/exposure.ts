@@ -17,15 +17,45 @@ export const EVERYTHING: Exposure = { server: () => true, tool: () => true, whol
 /** Rejects what cannot be a pattern: a client must not see more, or less, than the user meant. */
 export function readExposure(patterns: readonly string[]): Exposure {
   if (patterns.length === 0) return EVERYTHING
-  const rules = patterns.map((pattern) => {
-    const read = parseRule(pattern, 'expose')
-    if (read.ok) return read
-    throw new InvalidInput(`The pattern ${JSON.stringify(pattern)} ${read.problem}.`, { hint: read.hint })
-  })
+  const rules = parsed(patterns, 'expose')
   return {
     whole: (server) => rules.some((rule) => coversServer(rule, server, 'expose')),
     server: (server) => rules.some((rule) => concernsServer(rule, server, 'expose')),
     tool: (server, tool, name) => rules.some((rule) => coversTool(rule, { server, tool, name }, 'expose')),
+  }
+}
+
+function parsed(patterns: readonly string[], use: 'expose' | 'restrict') {
+  return patterns.map((pattern) => {
+    const read = parseRule(pattern, use)
+    if (read.ok) return read
+    throw new InvalidInput(`The pattern ${JSON.stringify(pattern)} ${read.problem}.`, { hint: read.hint })
+  })
+}
+
+/** What is left of an exposure without what the patterns cover. Resources and prompts go with a server that is denied whole. */
+export function without(exposure: Exposure, patterns: readonly string[]): Exposure {
+  if (patterns.length === 0) return exposure
+  const rules = parsed(patterns, 'restrict')
+  const isClosed = (server: string) => rules.some((rule) => coversServer(rule, server, 'restrict'))
+  return {
+    server: (name) => exposure.server(name) && !isClosed(name),
+    whole: (server) => exposure.whole(server) && !isClosed(server),
+    tool: (server, tool, name) =>
+      exposure.tool(server, tool, name) &&
+      !rules.some((rule) => coversTool(rule, { server, tool, name }, 'restrict')),
+  }
+}
+
+/** What at least one of them exposes. */
+export function united(exposures: readonly Exposure[]): Exposure {
+  const [only] = exposures
+  if (only && exposures.length === 1) return only
+  if (exposures.includes(EVERYTHING)) return EVERYTHING
+  return {
+    server: (name) => exposures.some((one) => one.server(name)),
+    tool: (server, tool, name) => exposures.some((one) => one.tool(server, tool, name)),
+    whole: (server) => exposures.some((one) => one.whole(server)),
   }
 }
 

@@ -1,6 +1,7 @@
 // fair-queue.ts: the order in which requests of different owners are started. In each turn of the event loop a limited number
 // is started, one of each owner in rotation; and while several owners are active, one that sends many at a time has only
 // some of them running. So an owner waits for itself, not for the others.
+import { type Linked, LinkedSet } from '@plugboard/core/async/linked-set'
 
 /** Enough to keep the servers busy, and few enough that one turn of the event loop stays short. */
 const STARTS_PER_TURN = 64
@@ -11,22 +12,22 @@ const COUNTS_MS = 250
 /** An owner that sent nothing for this long is not active. */
 const ACTIVE_MS = 1000
 
-interface Running {
+interface Running extends Linked<Running> {
   readonly since: number
 }
 
-interface Owner {
+interface Owner extends Linked<Owner> {
   /** Oldest first, from `next` on. */
   works: (() => Promise<unknown> | undefined)[]
   next: number
-  readonly running: Set<Running>
+  readonly running: LinkedSet<Running>
   lastSeen: number
 }
 
 export class FairQueue {
   readonly #owners = new Map<string, Owner>()
   /** Owners with waiting work; the one whose turn is next comes first. */
-  #rotation = new Set<Owner>()
+  readonly #rotation = new LinkedSet<Owner>()
   #scheduled = false
   #retry: NodeJS.Timeout | undefined
   #contended = false
@@ -39,7 +40,7 @@ export class FairQueue {
   run(owner: string, work: () => Promise<unknown> | undefined): void {
     let state = this.#owners.get(owner)
     if (!state) {
-      state = { works: [], next: 0, running: new Set(), lastSeen: 0 }
+      state = { works: [], next: 0, running: new LinkedSet(), lastSeen: 0 }
       this.#owners.set(owner, state)
       this.#contended = this.#owners.size > 1
     }
@@ -68,7 +69,7 @@ export class FairQueue {
 
   /** The first owner in the rotation that may start something; those before it wait for their own requests. */
   #nextOwner(now: number): Owner | undefined {
-    for (const owner of this.#rotation) {
+    for (let owner = this.#rotation.first; owner; owner = owner.after) {
       if (!this.#contended || owner.running.size < RUNNING_PER_OWNER || this.#dropSlow(owner, now))
         return owner
     }
@@ -91,7 +92,7 @@ export class FairQueue {
     owner.lastSeen = now
     const done = work?.()
     if (!this.#contended || !done) return
-    const running = { since: now }
+    const running: Running = { since: now }
     owner.running.add(running)
     const ended = () => {
       if (owner.running.delete(running) && this.#rotation.has(owner)) this.#schedule()
@@ -101,7 +102,7 @@ export class FairQueue {
 
   /** True when one of the running requests is so slow that it no longer counts. */
   #dropSlow(owner: Owner, now: number): boolean {
-    for (const running of owner.running) {
+    for (const running of owner.running.list()) {
       if (Math.abs(now - running.since) < COUNTS_MS) break
       owner.running.delete(running)
     }

@@ -2,6 +2,8 @@
 // client, and its subscriptions. The outlet knows which transport it runs on.
 import { randomUUID } from 'node:crypto'
 import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
+import { OpenRequests } from '@plugboard/core/async/open-requests'
+import { Cancellation } from '@plugboard/core/async/waits'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { Exposure } from '../access/exposure.ts'
 import type { Client, ClientRequest, ResponseConnection } from '../client-request.ts'
@@ -54,6 +56,25 @@ export function readHandshake(params: Json): Handshake {
   }
 }
 
+const SESSION_METHODS: ReadonlySet<string> = new Set([
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+])
+
+/** Requests that most clients have open at a time. */
+export const OPEN_SLOTS = 16
+/** The part of a session that other replicas share; where there are none it is left out. */
+export interface SessionSharing {
+  readonly replica: string
+  read(): Promise<{ readonly level: string | undefined; readonly uris: readonly string[] } | undefined>
+  setLevel(level: string): Promise<void>
+  follow(uri: string): Promise<void>
+  unfollow(uri: string): Promise<void>
+  /** A request that does not run here. */
+  cancel(request: Id): void
+}
+
 interface Asked {
   readonly settle: (reply: Reply) => void
   readonly fail: (error: Error) => void
@@ -66,11 +87,15 @@ export class LegacySession implements Client {
   logLevel: string | undefined = 'info'
   protocolVersion: string | undefined
   name: string | undefined
+  /** Set by the transport that knows it. */
+  owner = 'client'
   /** What the client may see can change while it is connected. */
   exposure: Exposure
+  user: Client['user']
   readonly #gateway: Gateway
   readonly #outlet: Outlet
-  readonly #open = new Map<Id, LegacyRequest>()
+  readonly #shared: SessionSharing | undefined
+  readonly #open = new OpenRequests<LegacyRequest>(OPEN_SLOTS)
   readonly #asked = new Map<Id, Asked>()
   readonly #uris = new Map<string, ResourceUri>()
   readonly #unfollow = new Map<string, () => Promise<void>>()
@@ -80,9 +105,10 @@ export class LegacySession implements Client {
   #isAbsent = false
   #closed = false
 
-  constructor(gateway: Gateway, outlet: Outlet, exposure: Exposure) {
+  constructor(gateway: Gateway, outlet: Outlet, exposure: Exposure, shared?: SessionSharing) {
     this.#gateway = gateway
     this.#outlet = outlet
+    this.#shared = shared
     this.exposure = exposure
   }
 
@@ -100,20 +126,20 @@ export class LegacySession implements Client {
     { id, method, params }: Request,
     connection?: ResponseConnection,
   ): Promise<Reply | undefined> {
-    if (this.#open.has(id)) return errorReply(id, RPC.invalidRequest, 'A request with this id is still open.')
+    if (this.#open.get(id)) return errorReply(id, RPC.invalidRequest, 'A request with this id is still open.')
     if (this.#open.size >= GATEWAY_LIMITS.openPerClient)
       return errorReply(id, RPC.internal, 'Too many requests are open.')
     const request = new LegacyRequest(this, this.#outlet, id, connection)
-    this.#open.set(id, request)
+    this.#open.add(request)
     try {
-      const result = await this.#result(method, params, request)
+      const result = asLegacy(await this.#result(method, params, request))
       return request.cancelled ? undefined : { jsonrpc: '2.0', id, result }
     } catch (error) {
       if (request.cancelled) return undefined
       const { code, message, data } = wireError(error, 'legacy', this.#gateway.isNarrow(this.exposure))
       return errorReply(id, code, message, data)
     } finally {
-      this.#open.delete(id)
+      this.#open.remove(request)
     }
   }
 
@@ -132,10 +158,18 @@ export class LegacySession implements Client {
   }
 
   notified({ method, params }: Notification): void {
-    if (method === 'notifications/cancelled') this.#open.get(params.requestId as Id)?.cancel()
+    if (method === 'notifications/cancelled' && !this.cancel(params.requestId as Id))
+      this.#shared?.cancel(params.requestId as Id)
     // Servers that came up before the client were given the board's roots.
     const news = method === 'notifications/roots/list_changed' || method === 'notifications/initialized'
     if (news && this.capabilities.roots) this.#gateway.rootsChanged(this)
+  }
+
+  /** False when no such request runs here. */
+  cancel(id: Id): boolean {
+    const request = this.#open.get(id)
+    request?.cancel()
+    return request !== undefined
   }
 
   replied(reply: Reply): void {
@@ -143,7 +177,8 @@ export class LegacySession implements Client {
   }
 
   ask(method: string, params: Json, signal: AbortSignal, about?: Id): Promise<Json> {
-    const id = `plugboard-${++this.#asks}`
+    // The id says which replica waits for the reply.
+    const id = `plugboard-${this.#shared ? `${this.#shared.replica}-` : ''}${++this.#asks}`
     return new Promise((resolve, reject) => {
       const end = () => {
         this.#asked.delete(id)
@@ -163,7 +198,7 @@ export class LegacySession implements Client {
       }
       const timer = setTimeout(
         () => fail(new JsonRpcError(RPC.internal, 'The client did not answer in time.')),
-        GATEWAY_LIMITS.parkedMs,
+        GATEWAY_LIMITS.clientQuestionMs,
       )
       const settle = ({ result, error }: Reply) => {
         if (result === undefined)
@@ -185,32 +220,41 @@ export class LegacySession implements Client {
     this.#closed = true
     this.#stopListening?.()
     this.#gateway.notifications.forgetLevel(this)
-    for (const request of this.#open.values()) request.cancel()
+    this.#gateway.instances?.left(this)
+    for (const request of this.#open.list()) request.cancel()
     for (const { fail } of [...this.#asked.values()])
       fail(new JsonRpcError(RPC.internal, 'The client is gone.'))
     await Promise.allSettled([...this.#unfollow.values()].map((stop) => stop()))
     this.#unfollow.clear()
   }
 
-  async #result(method: string, params: Json, request: LegacyRequest): Promise<Json> {
-    if (method === 'initialize') return await this.#initialize(params)
+  /** Throws or rejects with what went wrong. */
+  #result(method: string, params: Json, request: LegacyRequest): Promise<Json> | Json {
+    if (method === 'initialize') return this.#initialize(params)
     if (method === 'ping') return {}
     if (this.protocolVersion === undefined)
       throw new JsonRpcError(RPC.order, `Not initialized: send initialize before ${method}.`)
+    return SESSION_METHODS.has(method)
+      ? this.#change(method, params, request)
+      : handle(this.#gateway, method, params, request)
+  }
+
+  /** Changes what the session is told. */
+  async #change(method: string, params: Json, request: LegacyRequest): Promise<Json> {
     switch (method) {
       case 'logging/setLevel':
-        this.logLevel = readLogLevel(params)
-        this.#asksForLevel = true
-        this.#gateway.notifications.wantLevel(this, this.logLevel)
-        return {}
+        this.#setLevel(readLogLevel(params))
+        if (this.logLevel !== undefined) await this.#shared?.setLevel(this.logLevel)
+        break
       case 'resources/subscribe':
         await this.#subscribe(text(params, 'uri'), request.signal)
-        return {}
-      case 'resources/unsubscribe':
+        await this.#shared?.follow(text(params, 'uri'))
+        break
+      default:
         await this.#unsubscribe(text(params, 'uri'))
-        return {}
+        await this.#shared?.unfollow(text(params, 'uri'))
     }
-    return asLegacy(await handle(this.#gateway, method, params, request))
+    return {}
   }
 
   async #initialize(params: Json): Promise<Json> {
@@ -218,7 +262,7 @@ export class LegacySession implements Client {
       throw new JsonRpcError(RPC.invalidRequest, 'Already initialized: initialize comes once.')
     const handshake = readHandshake(params)
     this.#take(handshake)
-    await this.#gateway.wake()
+    await this.#gateway.listed()
     if (this.#closed) throw new JsonRpcError(RPC.internal, 'The client is gone.')
     this.#listen()
     return {
@@ -236,8 +280,36 @@ export class LegacySession implements Client {
   restore(handshake: Handshake): void {
     this.#take(handshake)
     this.#listen()
+    if (!this.#shared) this.mayHaveChanged()
+  }
+
+  /** What was told in between went elsewhere: the client looks at everything again. */
+  mayHaveChanged(): void {
     for (const list of ['tools', 'resources', 'prompts'])
       this.notify(`notifications/${list}/list_changed`, {})
+    for (const uri of this.#uris.keys()) this.notify('notifications/resources/updated', { uri })
+  }
+
+  /** Takes over what other replicas know of the session. What cannot be followed here now is left out. */
+  async takeOver(): Promise<void> {
+    const state = await this.#shared?.read()
+    if (!state || this.#closed) return
+    if (state.level !== undefined && state.level !== this.logLevel && LOG_LEVELS.includes(state.level))
+      this.#setLevel(state.level)
+    const wanted = new Set(state.uris)
+    const gone = [...this.#uris.keys()].filter((uri) => !wanted.has(uri))
+    const missing = state.uris.filter((uri) => !this.#uris.has(uri))
+    const signal = AbortSignal.timeout(GATEWAY_LIMITS.listWaitMs)
+    await Promise.allSettled([
+      ...gone.map((uri) => this.#unsubscribe(uri)),
+      ...missing.map((uri) => this.#subscribe(uri, signal)),
+    ])
+  }
+
+  #setLevel(level: string): void {
+    this.logLevel = level
+    this.#asksForLevel = true
+    this.#gateway.notifications.wantLevel(this, level)
   }
 
   #take({ protocolVersion, capabilities, clientName }: Handshake): void {
@@ -262,6 +334,7 @@ export class LegacySession implements Client {
     if (uri === STATUS_URI) return void this.#uris.set(uri, { server: '', uri })
     const address = await this.#gateway.findResource(uri, { client: this, signal })
     if (!address) throw new NotFound('resource', uri)
+    this.#gateway.mustBeShared(address.server)
     const stop = await this.#gateway.notifications.follow(address, signal)
     // The client may ask twice at once, or may have left since: one request is enough, and none is fine too.
     if (this.#closed || this.#unfollow.has(uri)) return await stop()
@@ -282,34 +355,27 @@ class LegacyRequest implements ClientRequest {
   readonly client: LegacySession
   readonly id: Id
   readonly #outlet: Outlet
-  /** Made when it is first asked for: many requests end without one. */
-  #controller: AbortController | undefined
-  #cancelled = false
+  readonly cancellation = new Cancellation()
 
   constructor(client: LegacySession, outlet: Outlet, id: Id, connection: ResponseConnection | undefined) {
     this.client = client
     this.id = id
     this.#outlet = outlet
     if (!connection) return
-    this.#cancelled = connection.gone
+    if (connection.gone) this.cancel()
     connection.onGone = () => this.cancel()
   }
 
   get cancelled(): boolean {
-    return this.#cancelled
+    return this.cancellation.cancelled
   }
 
   get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      if (this.#cancelled) this.#controller.abort()
-    }
-    return this.#controller.signal
+    return this.cancellation.signal
   }
 
   cancel(): void {
-    this.#cancelled = true
-    this.#controller?.abort()
+    this.cancellation.cancel()
   }
 
   notify(method: string, params: Json): void {
@@ -339,7 +405,7 @@ function asLegacyQuestion(params: Json): Json {
 
 /** A modern result without the members that legacy results do not have. */
 function asLegacy(result: Json): Json {
-  if (!('resultType' in result)) return result
+  if (!('resultType' in result || 'ttlMs' in result)) return result
   const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta, ...rest } = result
   const { [META.serverInfo]: _info, ...meta } = isObject(_meta) ? _meta : {}
   return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest

@@ -1,6 +1,7 @@
 // modern-call.ts: one request of 2026-07-28 that may bring a question: it runs, its client waits for it, or it is suspended
 // until the client comes back with the answers. modern.ts knows which calls are suspended, and for how long.
 import { JsonRpcError } from '@plugboard/core'
+import type { User } from '../access/access.ts'
 import type { Exposure } from '../access/exposure.ts'
 import {
   CallEnded,
@@ -18,6 +19,8 @@ export interface ModernChannel {
   readonly connection: ResponseConnection
   /** The owner of the request, as far as the transport can tell; a suspended call is only given back to its owner. */
   readonly owner: string
+  /** With a name, where the gateway knows its users. */
+  readonly user?: User | undefined
   readonly exposure: Exposure
   /** It sees only a part of what is served. */
   readonly narrow?: boolean

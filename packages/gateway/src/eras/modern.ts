@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { JsonRpcError } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { UNRESTRICTED } from '../access/access.ts'
-import { Quota, type QuotaSlot } from '../access/concurrency-limits.ts'
+import { ConcurrencyLimit, type ConcurrencySlot } from '../access/concurrency-limits.ts'
 import type { Client } from '../client-request.ts'
 import { wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -33,21 +33,21 @@ import { Subscriptions } from './subscriptions.ts'
 interface Suspended {
   readonly call: ModernCall
   readonly timer: NodeJS.Timeout
-  readonly slot: QuotaSlot
+  readonly slot: ConcurrencySlot
 }
 
 export class ModernEndpoint {
   readonly #gateway: Gateway
   readonly #suspended = new Map<string, Suspended>()
   readonly #states: CallStates
-  readonly #quota: Quota
+  readonly #quota: ConcurrencyLimit
   readonly #subscriptions: Subscriptions
 
   constructor(gateway: Gateway) {
     const { limits } = gateway
     this.#gateway = gateway
-    this.#states = new CallStates(gateway.keys)
-    this.#quota = new Quota(limits.questions, limits.questionsPerOwner)
+    this.#states = new CallStates(gateway.keys, gateway.replicas?.id)
+    this.#quota = new ConcurrencyLimit(limits.questions, limits.questionsPerOwner)
     this.#subscriptions = new Subscriptions(gateway)
   }
 
@@ -113,6 +113,8 @@ export class ModernEndpoint {
     // Removed before anything is awaited: of two answers only one counts.
     const call = this.#release(state.id)?.call
     if (!call && state.ours) throw noSuchState()
+    // What changes nothing may be done again, with the answers at hand.
+    if (!call && !state.resumption && tool?.tool.isReadOnly()) return this.#started(message, client, channel)
     if (!call && (!state.resumption || (await this.#gateway.spent.has(state.id)))) throw lostCall()
     // Recorded before it is passed on: from here on no other process passes the same answer on again.
     if (state.resumption && !(await this.#gateway.spent.add(state.id, state.until))) {
@@ -124,11 +126,13 @@ export class ModernEndpoint {
   }
 
   async #discover(client: Client): Promise<Json> {
-    await this.#gateway.wake()
+    await this.#gateway.listed()
     return {
       supportedVersions: [MODERN_VERSION],
       capabilities: this.#gateway.capabilities(),
       instructions: this.#gateway.instructions(client),
+      ...this.#gateway.cacheHints('tools', client),
+      cacheScope: 'private',
     }
   }
 
@@ -148,7 +152,7 @@ export class ModernEndpoint {
         'Too many calls are waiting for input: answer what was asked, then try again.',
       )
     }
-    const timer = setTimeout(giveUp, GATEWAY_LIMITS.parkedMs)
+    const timer = setTimeout(giveUp, GATEWAY_LIMITS.clientQuestionMs)
     timer.unref()
     this.#suspended.set(id, { call, timer, slot })
     return {
@@ -202,7 +206,7 @@ function lostCall(): JsonRpcError {
 function notRecorded(): JsonRpcError {
   return new JsonRpcError(
     RPC.internal,
-    'The answer was not passed on: the gateway cannot write to its state folder. Make the call again.',
+    'The answer was not passed on: it was used before, or the gateway cannot record at the moment that it is used. Make the call again.',
   )
 }
 
@@ -222,8 +226,11 @@ function readClient(params: Json, channel: ModernChannel): Client {
   return {
     id: identityOf(channel, meta),
     era: 'modern',
+    owner: channel.owner,
     name: clientNameOf(meta[META.clientInfo]),
     exposure: channel.exposure,
+    user: channel.user,
+    isAnonymous: channel.owner === UNRESTRICTED,
     capabilities: readCapabilities(meta[META.clientCapabilities]),
     logLevel: typeof level === 'string' && LOG_LEVELS.includes(level) ? level : undefined,
     notify: (method, what) => channel.notify(method, what),
@@ -246,9 +253,8 @@ function stamped(method: string, result: Json): Json {
   const asks = result.resultType === 'input_required'
   const cached = CACHEABLE.has(method) && !asks
   return {
-    ...(cached && { ttlMs: 0 }),
+    ...(cached && { ttlMs: 0, cacheScope: 'private' }),
     ...result,
-    ...(cached && { cacheScope: 'private' }),
     resultType: asks ? 'input_required' : 'complete',
     _meta: { ...metaOf(result), [META.serverInfo]: SERVER_INFO },
   }

@@ -30,10 +30,11 @@ interface Request {
 
 export class CallStates {
   readonly #keys: KeyRing
-  readonly #process = randomBytes(8).toString('base64url')
+  readonly #process: string
 
-  constructor(keys: KeyRing) {
+  constructor(keys: KeyRing, replica?: string) {
     this.#keys = keys
+    this.#process = replica ?? randomBytes(8).toString('base64url')
   }
 
   seal(
@@ -45,7 +46,7 @@ export class CallStates {
       id,
       process: this.#process,
       request: digestOf(request),
-      until: Date.now() + GATEWAY_LIMITS.parkedMs,
+      until: Date.now() + GATEWAY_LIMITS.clientQuestionMs,
       ...(resumption && { resumption }),
     })
     return { id, token }
@@ -64,6 +65,12 @@ export class CallStates {
       resumption: value.resumption as Resumption | undefined,
     }
   }
+}
+
+/** The process that has the suspended call of a state, as far as the seal is good. Who may go on with it is checked there. */
+export function processOf(keys: KeyRing, token: unknown): string | undefined {
+  const process = keys.open('requestState', token)?.process
+  return typeof process === 'string' ? process : undefined
 }
 
 export function noSuchState(): JsonRpcError {

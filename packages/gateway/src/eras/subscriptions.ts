@@ -2,9 +2,9 @@
 // end, and how many an owner may have open.
 import { InvalidInput, JsonRpcError, NotFound } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { Quota } from '../access/concurrency-limits.ts'
+import { ConcurrencyLimit } from '../access/concurrency-limits.ts'
 import type { Client } from '../client-request.ts'
-import { isAway } from '../errors.ts'
+import { isUnreachable } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Id, isObject, type Json, META, metaOf, RPC } from '../json-rpc.ts'
 import type { Interest } from '../routing/notifications.ts'
@@ -13,13 +13,13 @@ import type { ModernChannel } from './modern-call.ts'
 
 export class Subscriptions {
   readonly #gateway: Gateway
-  readonly #quota: Quota
+  readonly #quota: ConcurrencyLimit
   /** By owner, what ends its subscriptions. */
   readonly #open = new Map<string, Set<AbortController>>()
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway
-    this.#quota = new Quota(gateway.limits.listens, gateway.limits.listensPerOwner)
+    this.#quota = new ConcurrencyLimit(gateway.limits.listens, gateway.limits.listensPerOwner)
   }
 
   /** Settles when the subscription ends, from either side. */
@@ -88,9 +88,10 @@ export class Subscriptions {
     try {
       const address = await this.#gateway.findResource(uri, { client, signal })
       if (!address) throw new NotFound('resource', uri)
+      this.#gateway.mustBeShared(address.server)
       return { address, stop: await this.#gateway.notifications.follow(address, signal) }
     } catch (error) {
-      if (isAway(error)) return undefined
+      if (isUnreachable(error)) return undefined
       throw error
     }
   }

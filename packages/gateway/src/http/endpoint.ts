@@ -1,15 +1,17 @@
 // endpoint.ts: what happens to one HTTP request: access checks, the path, the body, the era, and the response. server.ts owns
 // the port; the eras own what a message means.
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { JsonRpcError } from '@plugboard/core'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import {
+  type AccessChanges,
   AccessControl,
   type AccessGrant,
   type AccessOptions,
+  type AccessRefusal,
   type AuthorizedClient,
+  METADATA_PATH,
 } from '../access/access.ts'
-import { Quota } from '../access/concurrency-limits.ts'
+import { ConcurrencyLimit } from '../access/concurrency-limits.ts'
 import { FairQueue } from '../access/fair-queue.ts'
 import { type Handshake, readHandshake } from '../eras/legacy.ts'
 import { ModernEndpoint } from '../eras/modern.ts'
@@ -27,23 +29,38 @@ import {
 } from '../json-rpc.ts'
 import { parseMessage } from '../parse-message.ts'
 import { withTraceHeaders } from '../telemetry.ts'
-import type { ToolRef } from '../views/views.ts'
-import { eraOf, paramFault } from './era-headers.ts'
+import { checkHeaders, eraOf } from './era-headers.ts'
 import { OpenResponses } from './open-responses.ts'
-import { sendHealth, sendMetrics, sendReady } from './probes.ts'
+import {
+  answeredBy,
+  isPassedOn,
+  replicaForEvent,
+  replicaForMessage,
+  replicaForSseSession,
+} from './peer-routing.ts'
+import { metricsText, sendHealth, sendMetrics, sendReady, sendResourceMetadata } from './probes.ts'
 import { isTooLongToStart, readBody } from './request-body.ts'
-import { accepts, json, McpHttpResponse } from './response.ts'
-import { clientName, type HttpSession, Sessions } from './sessions.ts'
+import { headerVersion, isJson, lastEventId } from './request-headers.ts'
+import { accepts, guarded, handled, json, McpHttpResponse } from './response.ts'
+import { clientName } from './session-ids.ts'
+import { type HttpSession, type SessionInfo, Sessions } from './sessions.ts'
+import { MESSAGES_PATH, SSE_PATH, SseSessions } from './sse-sessions.ts'
 
 const RETRY_SECONDS = '5'
 const DRAINING = 'The gateway is shutting down: try again in a moment.'
+const NO_TOKEN: AccessRefusal = { status: 401, message: 'A bearer token is needed.' }
 const TOO_MANY_SESSIONS = 'Too many sessions are open: end one, or try again in a moment.'
+const TOO_MANY_STREAMS = 'Too many streams are open: close one, or try again in a moment.'
+const TOO_SLOW = 'The stream of this session is not read fast enough: read it, then try again.'
+
+type ReadableMessage = Exclude<Incoming, { readonly kind: 'bad' }>
 
 export class Endpoint {
   readonly #gateway: Gateway
   readonly #access: AccessControl
   readonly #modern: ModernEndpoint
   readonly #sessions: Sessions
+  readonly #sse: SseSessions
   readonly #queue = new FairQueue()
   readonly #open = new OpenResponses()
   #draining = false
@@ -53,7 +70,9 @@ export class Endpoint {
     this.#access = new AccessControl(access)
     this.#modern = new ModernEndpoint(gateway)
     const { streams, streamsPerOwner } = gateway.limits
-    this.#sessions = new Sessions(gateway, new Quota(streams, streamsPerOwner))
+    const slots = new ConcurrencyLimit(streams, streamsPerOwner)
+    this.#sessions = new Sessions(gateway, slots)
+    this.#sse = new SseSessions(gateway, slots, this.#open)
   }
 
   answer(req: IncomingMessage, res: ServerResponse) {
@@ -65,19 +84,41 @@ export class Endpoint {
     // Probes come to an address, not to a name, and without a token. The reply holds no secret.
     if (path === '/health' && looks) return sendHealth(res, this.#draining)
     if (path === '/ready' && looks) return sendReady(res, this.#gateway, this.#draining)
-    const refusal = this.#access.checkOrigin(req, res)
+    if (path.startsWith(METADATA_PATH) && looks && this.#access.resourceMetadata)
+      return sendResourceMetadata(res, this.#access.resourceMetadata)
+    // The replica that passed a request on has checked where it comes from.
+    const refusal = isPassedOn(this.#gateway, req) ? undefined : this.#access.checkOrigin(req, res)
     if (refusal) return this.#refuse(res, refusal.status, refusal.message)
     if (req.method === 'OPTIONS') return void res.writeHead(204).end()
-    const client = this.#access.authorize(req)
-    if (!client) {
-      res.setHeader('WWW-Authenticate', 'Bearer realm="plugboard"')
-      return this.#refuse(res, 401, 'A bearer token is needed.')
+    const found = this.#access.authorize(req)
+    if (!(found instanceof Promise)) return this.#answerAs(found, path, req, res)
+    const answered = found.then((client) => this.#answerAs(client, path, req, res))
+    void guarded(res, answered)
+  }
+
+  #answerAs(
+    client: AuthorizedClient | AccessRefusal | undefined,
+    path: string,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ) {
+    if (!client || 'status' in client) {
+      const { status, message, challenge } = client ?? NO_TOKEN
+      if (challenge ?? status === 401)
+        res.setHeader('WWW-Authenticate', challenge ?? this.#access.challenge(req))
+      return this.#refuse(res, status, message)
     }
-    if (path === '/metrics' && looks)
+    if (path === '/metrics' && (req.method === 'GET' || req.method === 'HEAD'))
       return client.narrow
         ? this.#refuse(res, 403, 'This token is shown a part of what is served, and no metrics.')
-        : sendMetrics(res, this.#gateway, this.#sessions.count)
-    if (path !== '/mcp') return this.#refuse(res, 404, 'There is /mcp, /health, /ready and /metrics.')
+        : sendMetrics(res, this.metrics())
+    if (path === SSE_PATH) return this.#openSse(req, res, client)
+    if (path === MESSAGES_PATH) {
+      const query = (req.url ?? '').slice(path.length + 1)
+      return this.#postToSse(req, res, client, query)
+    }
+    if (path !== '/mcp')
+      return this.#refuse(res, 404, 'There is /mcp, /sse, /messages, /health, /ready and /metrics.')
     if (req.method === 'POST') return this.#post(req, res, client)
     this.#streamOrEnd(req, res, client)
   }
@@ -85,32 +126,45 @@ export class Endpoint {
   #streamOrEnd(req: IncomingMessage, res: ServerResponse, client: AuthorizedClient) {
     switch (req.method) {
       case 'GET':
-        return void this.#guarded(res, this.#stream(req, res, client))
+        return void guarded(res, this.#stream(req, res, client))
       case 'DELETE':
-        return void this.#guarded(res, this.#delete(req, res, client))
+        return void guarded(res, this.#delete(req, res, client))
       default:
         res.setHeader('Allow', 'GET, POST, DELETE, OPTIONS')
         return this.#refuse(res, 405, 'POST a JSON-RPC message.')
     }
   }
 
-  /** An unexpected failure: this client is told, the others are still served. */
-  #guarded(res: ServerResponse, work: Promise<void>): Promise<void> {
-    return work.catch(() => {
-      if (!res.headersSent) json(res, 500, errorReply(null, RPC.internal, 'Internal error.'))
-      else res.destroy()
-    })
+  sessions(): readonly SessionInfo[] {
+    return this.#sessions.infos()
+  }
+
+  async endSession(sid: string): Promise<boolean> {
+    const session = this.#sessions.bySid(sid)
+    if (session) await this.#sessions.end(session)
+    return session !== undefined
+  }
+
+  metrics(): string {
+    return metricsText(this.#gateway, this.#sessions.count + this.#sse.count)
   }
 
   setGrants(grants: readonly AccessGrant[]): void {
-    const { removed, changed } = this.#access.replace(grants)
+    this.applyAccess(this.#access.replace(grants))
+  }
+
+  /** Ends what owners that lost access have open; those that see other things go on with that. */
+  applyAccess({ removed, changed }: AccessChanges): void {
     for (const owner of removed) {
       this.#open.endOf(owner)
       this.#modern.dropOwner(owner)
       this.#sessions.dropOwner(owner)
+      this.#sse.dropOwner(owner)
+      this.#gateway.instances?.dropOwner(owner)
     }
     for (const client of changed) {
       this.#sessions.restrict(client)
+      this.#sse.restrict(client)
       this.#modern.endSubscriptions(client.owner)
     }
   }
@@ -122,19 +176,33 @@ export class Endpoint {
     await this.#open.drain(this.#gateway.limits.drainMs)
     // The responses are written in the turn after.
     await new Promise((done) => setImmediate(done))
-    await this.#sessions.close()
+    await Promise.all([this.#sessions.close(), this.#sse.close()])
   }
 
   #post(req: IncomingMessage, res: ServerResponse, client: AuthorizedClient) {
-    // A web page can send other types without a preflight; JSON it cannot.
-    if (!isJson(req.headers['content-type']))
-      return this.#refuse(res, 415, 'The Content-Type is application/json.')
     if (
       req.headers.accept !== undefined &&
       !accepts(req, 'application/json') &&
       !accepts(req, 'text/event-stream')
     )
       return this.#refuse(res, 406, 'The answer is application/json or text/event-stream.')
+    this.#receive(req, res, client, (incoming) =>
+      incoming.kind === 'request'
+        ? this.#request(incoming.message, req, res, client)
+        : this.#note(incoming, req, res, client),
+    )
+  }
+
+  /** Reads one message from a body, within the bounds, and handles it in its owner's turn. */
+  #receive(
+    req: IncomingMessage,
+    res: ServerResponse,
+    client: AuthorizedClient,
+    handle: (incoming: ReadableMessage, body: string) => Promise<void> | undefined,
+  ) {
+    // A web page can send other types without a preflight; JSON it cannot.
+    if (!isJson(req.headers['content-type']))
+      return this.#refuse(res, 415, 'The Content-Type is application/json.')
     if ((req.headers['content-encoding'] ?? 'identity') !== 'identity') {
       res.setHeader('Accept-Encoding', 'identity')
       return this.#refuse(res, 415, 'A body comes as it is, not compressed.')
@@ -146,13 +214,13 @@ export class Endpoint {
       }
       const incoming = parseMessage(body)
       if (incoming.kind === 'bad') return json(res, 400, incoming.reply)
-      this.#queue.run(client.owner, () =>
-        this.#guarded(
-          res,
-          incoming.kind === 'request'
-            ? this.#request(incoming.message, req, res, client)
-            : this.#note(incoming, req, res, client),
-        ),
+      const run = () => this.#queue.run(client.owner, () => handled(res, () => handle(incoming, body)))
+      const home = this.#gateway.replicas && replicaForMessage(this.#gateway, incoming)
+      if (home === undefined) return run()
+      const passed = answeredBy(this.#gateway, home, req, res, body)
+      void guarded(
+        res,
+        passed.then((done) => done || run()),
       )
     }
     if (isTooLongToStart(req)) received(undefined)
@@ -176,45 +244,57 @@ export class Endpoint {
     res.writeHead(202).end()
   }
 
-  async #request(
+  /** Undefined when it has been answered at once. */
+  #request(
+    message: Request,
+    req: IncomingMessage,
+    res: ServerResponse,
+    client: AuthorizedClient,
+  ): Promise<void> | undefined {
+    if (this.#draining) return void this.#refuse(res, 503, DRAINING, message.id)
+    const era = eraOf(message, req.headers)
+    if ('refused' in era) return void json(res, 400, era.refused)
+    const params = withTraceHeaders(message.params, req.headers)
+    const traced = params === message.params ? message : { ...message, params }
+    return era.era === 'legacy'
+      ? this.#legacy(traced, req, res, client)
+      : this.#modernRequest(traced, req, res, client)
+  }
+
+  async #modernRequest(
     message: Request,
     req: IncomingMessage,
     res: ServerResponse,
     client: AuthorizedClient,
   ): Promise<void> {
-    if (this.#draining) return this.#refuse(res, 503, DRAINING, message.id)
-    const era = eraOf(message, req.headers)
-    if ('refused' in era) return json(res, 400, era.refused)
-    const params = withTraceHeaders(message.params, req.headers)
-    const traced = params === message.params ? message : { ...message, params }
-    if (era.era === 'legacy') return await this.#legacy(traced, req, res, client)
     const response = new McpHttpResponse(req, res)
-    this.#open.add(response, message.id, client.owner)
-    const reply = await this.#modern.request(traced, {
+    const open = this.#open.add(response, message.id, client.owner)
+    const reply = await this.#modern.request(message, {
       connection: response,
       owner: client.owner,
+      user: client.user,
       exposure: client.exposure,
       narrow: client.narrow,
       checkHeaders: (tool, args) => checkHeaders(tool, args, req.headers),
       notify: (method, what) => response.send({ jsonrpc: '2.0', method, params: what }),
     })
-    this.#open.delete(response)
+    this.#open.delete(open)
     if (reply?.error?.code === RPC.methodNotFound && !res.headersSent) return json(res, 404, reply)
     if (isEnvelopeFault(message, reply) && !res.headersSent) return json(res, 400, reply)
     response.finish(reply)
   }
 
-  async #legacy(
+  #legacy(
     message: Request,
     req: IncomingMessage,
     res: ServerResponse,
     client: AuthorizedClient,
-  ): Promise<void> {
+  ): Promise<void> | undefined {
     const opens = message.method === 'initialize' && req.headers['mcp-session-id'] === undefined
-    if (opens) return await this.#initialize(message, req, res, client)
+    if (opens) return this.#initialize(message, req, res, client)
+    const go = (session: HttpSession | undefined) => session && this.#inSession(session, message, req, res)
     const found = this.#sessionOf(req, res, client, message.id)
-    const session = found instanceof Promise ? await found : found
-    if (session) await this.#inSession(session, message, req, res)
+    return found instanceof Promise ? found.then(go) : go(found)
   }
 
   /** A session for a client that sent `initialize`, or a refusal. */
@@ -252,16 +332,16 @@ export class Endpoint {
   ): Promise<void> {
     const { id } = message
     const response = new McpHttpResponse(req, res, session.resumable(id))
-    const taken = session.answers.has(id)
-    if (!taken) session.answers.set(id, response)
-    this.#open.add(response, id, session.owner)
+    const open = this.#open.add(response, id, session.owner)
+    const taken = session.answers.get(id) !== undefined
+    if (!taken) session.answers.add(open)
     try {
       const reply = await session.session.request(message, response)
       beforeFinish?.(reply)
       response.finish(reply)
     } finally {
-      this.#open.delete(response)
-      if (!taken) session.answers.delete(id)
+      this.#open.delete(open)
+      if (!taken) session.answers.remove(open)
       session.lastUsed = Date.now()
     }
   }
@@ -274,11 +354,48 @@ export class Endpoint {
     }
     if (!accepts(req, 'text/event-stream')) return this.#refuse(res, 406, 'The answer is text/event-stream.')
     if (this.#draining) return this.#refuse(res, 503, DRAINING)
+    const answering = replicaForEvent(lastEventId(req))
+    if (answering !== undefined && (await answeredBy(this.#gateway, answering, req, res))) return
     const session = await this.#sessionOf(req, res, client)
+    const moved = answering === undefined && session !== undefined && (await session.takeStream())
     if (!session || res.destroyed) return
     const slot = this.#sessions.streamSlot(session)
-    if (slot) session.open(res, lastEventId(req), slot)
-    else this.#refuse(res, 503, 'Too many streams are open: close one, or try again in a moment.')
+    if (!slot) return this.#refuse(res, 503, TOO_MANY_STREAMS)
+    session.open(res, lastEventId(req), slot)
+    if (moved) session.session.mayHaveChanged()
+  }
+
+  /** A client of HTTP+SSE (2024-11-05) opens its stream, and learns on it where to post. */
+  #openSse(req: IncomingMessage, res: ServerResponse, client: AuthorizedClient) {
+    if (req.method !== 'GET') {
+      res.setHeader('Allow', 'GET, OPTIONS')
+      return this.#refuse(res, 405, 'GET this stream. Streamable HTTP is served at /mcp.')
+    }
+    if (!accepts(req, 'text/event-stream')) return this.#refuse(res, 406, 'The answer is text/event-stream.')
+    if (this.#draining) return this.#refuse(res, 503, DRAINING)
+    if (!this.#sse.open(res, client, lastEventId(req))) this.#refuse(res, 503, TOO_MANY_STREAMS)
+  }
+
+  #postToSse(req: IncomingMessage, res: ServerResponse, client: AuthorizedClient, query: string) {
+    if (req.method !== 'POST') {
+      res.setHeader('Allow', 'POST, OPTIONS')
+      return this.#refuse(res, 405, 'POST a JSON-RPC message.')
+    }
+    const id = new URLSearchParams(query).get('sessionId') ?? ''
+    const unknown = 'There is no such session: GET /sse opens one, and says where to post.'
+    const home = this.#gateway.replicas && replicaForSseSession(id)
+    if (!this.#sse.find(id, client) && (home === undefined || home === this.#gateway.replicas?.id))
+      return this.#refuse(res, 404, unknown)
+    this.#receive(req, res, client, async (incoming, body) => {
+      const session = this.#sse.find(id, client)
+      if (!session && (await answeredBy(this.#gateway, home, req, res, body))) return
+      if (!session) return this.#refuse(res, 404, unknown)
+      const isRequest = incoming.kind === 'request'
+      if (isRequest && this.#draining) return this.#refuse(res, 503, DRAINING, incoming.message.id)
+      if (isRequest && session.isCongested) return this.#refuse(res, 503, TOO_SLOW, incoming.message.id)
+      res.writeHead(202, { 'Content-Type': 'text/plain' }).end('Accepted')
+      await session.receive(incoming, req.headers)
+    })
   }
 
   async #delete(req: IncomingMessage, res: ServerResponse, client: AuthorizedClient): Promise<void> {
@@ -323,30 +440,10 @@ export class Endpoint {
   }
 }
 
-function isJson(type: string | undefined): boolean {
-  return type === 'application/json' || /^application\/json\s*(?:;|$)/i.test(type ?? '')
-}
-
-/** Throws when the headers that repeat arguments of a call contradict it. */
-function checkHeaders(tool: ToolRef, args: unknown, headers: IncomingHttpHeaders): void {
-  const fault = paramFault(tool.headers(), args, headers)
-  if (fault) throw new JsonRpcError(RPC.headerMismatch, fault)
-}
-
 /** A request with a wrong envelope was never dispatched. */
 function isEnvelopeFault({ method }: Request, reply: Reply | undefined): reply is Reply {
   return (
     reply?.error?.code === RPC.unsupportedVersion ||
     (method === 'server/discover' && reply?.error !== undefined)
   )
-}
-
-function headerVersion(req: IncomingMessage): string {
-  const value = req.headers['mcp-protocol-version']
-  return typeof value === 'string' ? value.trim() : ''
-}
-
-function lastEventId(req: IncomingMessage): string | undefined {
-  const value = req.headers['last-event-id']
-  return typeof value === 'string' ? value : undefined
 }

@@ -1,5 +1,6 @@
 // era-headers.ts: the headers of 2026-07-28 must agree with the body, because proxies on the way may have acted on them.
 import type { IncomingHttpHeaders } from 'node:http'
+import { JsonRpcError } from '@plugboard/core'
 import { type HeaderScan, mirrored } from '@plugboard/core/tools'
 import {
   errorReply,
@@ -12,6 +13,7 @@ import {
   type Request,
   RPC,
 } from '../json-rpc.ts'
+import type { ToolRef } from '../views/views.ts'
 
 const NAMED: Readonly<Record<string, string>> = {
   'tools/call': 'name',
@@ -88,4 +90,10 @@ export function decoded(value: string): string | undefined {
 function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name]
   return typeof value === 'string' ? value.trim() : undefined
+}
+
+/** Throws when the headers that repeat arguments of a call contradict it. */
+export function checkHeaders(tool: ToolRef, args: unknown, headers: IncomingHttpHeaders): void {
+  const fault = paramFault(tool.headers(), args, headers)
+  if (fault) throw new JsonRpcError(RPC.headerMismatch, fault)
 }

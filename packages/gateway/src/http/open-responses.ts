@@ -1,37 +1,49 @@
 // open-responses.ts: the requests that are being answered: they are kept alive while they take long, and answered all the
 // same when their client loses access or the gateway shuts down.
+import { type Linked, LinkedSet } from '@plugboard/core/async/linked-set'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { outcomeUnknown } from '../errors.ts'
-import { errorReply, type Id, RPC } from '../json-rpc.ts'
-import type { McpHttpResponse } from './response.ts'
+import { errorReply, type Id, type Reply, RPC } from '../json-rpc.ts'
 
 const TICK_MS = Math.min(1000, GATEWAY_LIMITS.keepAliveMs)
 
-interface OpenRequest {
+/** The response of one request, while it is open. */
+interface OpenResponse {
+  finish(reply: Reply | undefined): void
+  /** No client waits for it any more. */
+  leave(): void
+  keepAlive(now: number): void
+}
+
+/** One request that is being answered. */
+export interface OpenRequest<R extends OpenResponse = OpenResponse> extends Linked<OpenRequest> {
+  readonly response: R
   readonly id: Id
   readonly owner: string
 }
 
 export class OpenResponses {
-  readonly #open = new Map<McpHttpResponse, OpenRequest>()
+  readonly #open = new LinkedSet<OpenRequest>()
   #ticker: NodeJS.Timeout | undefined
   #whenEmpty: (() => void) | undefined
 
-  add(response: McpHttpResponse, id: Id, owner: string): void {
-    this.#open.set(response, { id, owner })
+  add<R extends OpenResponse>(response: R, id: Id, owner: string): OpenRequest<R> {
+    const request: OpenRequest<R> = { response, id, owner }
+    this.#open.add(request)
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS)
+    return request
   }
 
-  delete(response: McpHttpResponse): void {
-    this.#open.delete(response)
+  delete(request: OpenRequest): void {
+    this.#open.delete(request)
     if (this.#open.size === 0) this.#whenEmpty?.()
   }
 
   /** Answers the requests of an owner that lost access, and ends their work. */
   endOf(owner: string): void {
-    for (const [response, request] of [...this.#open])
+    for (const request of this.#open.list())
       if (request.owner === owner)
-        end(response, errorReply(request.id, RPC.order, 'The token was withdrawn.'))
+        end(request.response, errorReply(request.id, RPC.order, 'The token was withdrawn.'))
   }
 
   /** Resolves when every request has its response; those that are open after the time get `OUTCOME_UNKNOWN`. */
@@ -46,7 +58,7 @@ export class OpenResponses {
       })
       this.#whenEmpty = undefined
     }
-    for (const [response, { id }] of [...this.#open])
+    for (const { response, id } of this.#open.list())
       end(response, outcomeUnknown(id, 'the gateway is shutting down'))
     clearInterval(this.#ticker)
     this.#ticker = undefined
@@ -59,11 +71,11 @@ export class OpenResponses {
       return
     }
     const now = Date.now()
-    for (const response of this.#open.keys()) response.keepAlive(now)
+    for (const { response } of this.#open.list()) response.keepAlive(now)
   }
 }
 
-function end(response: McpHttpResponse, reply: Parameters<McpHttpResponse['finish']>[0]): void {
+function end(response: OpenResponse, reply: Reply): void {
   response.finish(reply)
   // After the response is out, or the work would answer first that it was cancelled.
   setImmediate(() => response.leave())

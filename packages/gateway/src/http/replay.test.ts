@@ -44,13 +44,16 @@ describe('a stream that breaks', () => {
     const first = await fetch(url, { method: 'POST', headers, body: work(7, 1500), signal: gone.signal })
     const seen = await read(first, 'step 1')
     gone.abort()
-    const firstId = /^id: (.+)$/m.exec(seen)?.[1] ?? ''
+    // It begins with an event without a message, from which all of it can be had again.
+    const primingId = /^retry: \d+\nid: (.+)\ndata: \n\n/.exec(seen)?.[1] ?? ''
+    const firstId = /^id: (.+)\nevent: message\ndata: .*step 1/m.exec(seen)?.[1] ?? ''
     const rest = await read(await get(url, headers, firstId))
     expect(rest).toContain('step 2')
     expect(rest).not.toContain('step 1')
     expect(rest).toContain('"id":7,"result"')
     // The response itself can be asked for again too, long after the call is over.
     expect(await read(await get(url, headers, firstId))).toBe(rest)
+    expect(await read(await get(url, headers, primingId))).toContain('step 1')
     expect(await read(await get(url, headers, lastId(rest)))).toBe('')
     // To another session the same id means nothing: it gets a stream of its own.
     const otherSession = await open(url)

@@ -17,7 +17,7 @@ export interface Rest {
 /** The stream for what belongs to no request. */
 export const STANDALONE = 0
 
-const EVENT_ID = /^(\d{1,15})-(\d{1,15})(?:-([A-Za-z0-9_-]{1,200}))?$/
+const EVENT_ID = /^(\d{1,15})-(\d{1,15})(?:-([A-Za-z0-9_-]{1,200}))?(?:~([A-Za-z0-9]{1,32}))?$/
 
 export class Replay {
   readonly #base: number
@@ -27,9 +27,11 @@ export class Replay {
   #lastStream: number
   /** By stream, the request that it answers, as it is written in event ids. */
   readonly #requests = new Map<number, string>()
+  readonly #replica: string | undefined
 
   /** Numbers start after `base`, so those of an earlier process are never mistaken for its own. */
-  constructor(base = 0) {
+  constructor(base = 0, replica?: string) {
+    this.#replica = replica
     this.#base = base
     this.#lastId = base
     this.#lastStream = base
@@ -60,7 +62,9 @@ export class Replay {
 
   #named(stream: number, id: number): string {
     const request = this.#requests.get(stream)
-    return request === undefined ? `${stream}-${id}` : `${stream}-${id}-${request}`
+    const name = request === undefined ? `${stream}-${id}` : `${stream}-${id}-${request}`
+    // The rest of an answer is had from the replica that gives it; the stream of the session can be anywhere.
+    return this.#replica === undefined || stream === STANDALONE ? name : `${name}~${this.#replica}`
   }
 
   /** An event without a message: a stream can be resumed from it on. */
@@ -84,6 +88,11 @@ export class Replay {
   get lastId(): number {
     return this.#lastId
   }
+}
+
+/** The replica that an event of an answer came from. */
+export function replicaOf(eventId: string): string | undefined {
+  return EVENT_ID.exec(eventId)?.[4]
 }
 
 /** The request whose stream an event was on, as far as its id tells; also for an earlier process. */

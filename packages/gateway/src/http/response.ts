@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { ResponseConnection } from '../client-request.ts'
-import { type Id, type Reply, RPC, written } from '../json-rpc.ts'
+import { errorReply, type Id, isObject, type Reply, RPC, RPC_RATE_LIMITED, written } from '../json-rpc.ts'
 import type { Replay } from './replay.ts'
 
 export const STREAM_HEADERS = {
@@ -11,6 +11,9 @@ export const STREAM_HEADERS = {
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 } as const
+
+/** When a client should come back after a stream broke: soon, because its call ends when it does not. */
+const RETRY_MS = 500
 
 /** How a broken stream can be resumed. */
 export interface Resumable {
@@ -84,7 +87,7 @@ export class McpHttpResponse implements ResponseConnection {
     if (this.#stream !== undefined || res.headersSent) endWith(res, reply ? this.#event(reply) : '')
     else if (res.destroyed) return
     // A legacy request that was accepted has status 200, whatever the response; only legacy sessions can be resumed.
-    else if (reply) json(res, this.#resumable ? 200 : statusOf(reply), reply)
+    else if (reply) json(res, isLimited(res, reply) || !this.#resumable ? statusOf(reply) : 200, reply)
     else res.writeHead(202).end()
     dropSlowReader(res)
   }
@@ -104,10 +107,6 @@ export class McpHttpResponse implements ResponseConnection {
     if (now - this.#lastSign < GATEWAY_LIMITS.keepAliveMs) return
     this.#lastSign = now
     this.#open()
-    if (this.#resumable?.marks && this.#stream === undefined) {
-      this.#stream = this.#resumable.replay.open(this.#resumable.request)
-      this.#write(this.#resumable.replay.mark(this.#stream))
-    }
     this.#write(': still here\n\n')
   }
 
@@ -137,6 +136,10 @@ export class McpHttpResponse implements ResponseConnection {
 
   #open(): void {
     if (!this.#res.headersSent && !this.#res.destroyed) this.#res.writeHead(200, STREAM_HEADERS)
+    if (!this.#resumable?.marks || this.#stream !== undefined) return
+    // The first event has no message: a stream that breaks before one can be resumed too.
+    this.#stream = this.#resumable.replay.open(this.#resumable.request)
+    this.#write(`retry: ${RETRY_MS}\n${this.#resumable.replay.mark(this.#stream)}`)
   }
 }
 
@@ -180,6 +183,27 @@ function endInSlices(res: ServerResponse, bytes: Buffer): void {
   next()
 }
 
+/** Starts the work of a request; undefined when it was done at once. */
+export function handled(
+  res: ServerResponse,
+  work: () => Promise<unknown> | undefined,
+): Promise<unknown> | undefined {
+  try {
+    const running = work()
+    return running && guarded(res, running)
+  } catch (error) {
+    return guarded(res, Promise.reject(error))
+  }
+}
+
+/** An unexpected failure: this client is told, the others are still served. */
+export function guarded(res: ServerResponse, work: Promise<unknown>): Promise<unknown> {
+  return work.catch(() => {
+    if (!res.headersSent) json(res, 500, errorReply(null, RPC.internal, 'Internal error.'))
+    else res.destroy()
+  })
+}
+
 export function accepts(req: IncomingMessage, type: string): boolean {
   const { accept } = req.headers
   if (accept === undefined) return false
@@ -188,9 +212,19 @@ export function accepts(req: IncomingMessage, type: string): boolean {
   return header.includes(type) || header.includes('*/*') || header.includes(`${type.split('/')[0]}/*`)
 }
 
+/** A user with too many calls gets 429 in every protocol version, and is told when to come back. */
+function isLimited(res: ServerResponse, { error }: Reply): boolean {
+  if (error?.code !== RPC_RATE_LIMITED) return false
+  const seconds = isObject(error.data) ? error.data.retryAfterSeconds : undefined
+  res.setHeader('Retry-After', String(seconds ?? 1))
+  return true
+}
+
 /** Only errors that the protocol ties to a status have one of their own; a response with an error is still a response. */
 function statusOf({ error }: Reply): number {
   switch (error?.code) {
+    case RPC_RATE_LIMITED:
+      return 429
     case RPC.parse:
     case RPC.invalidRequest:
     case RPC.headerMismatch:

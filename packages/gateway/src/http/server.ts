@@ -1,11 +1,14 @@
 // server.ts: the gateway on a port, from the first connection to the last response. endpoint.ts answers the requests.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { InvalidInput } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import { type AccessGrant, isLoopback } from '../access/access.ts'
+import { type AccessChanges, type AccessGrant, isLoopback, type TokenAuthority } from '../access/access.ts'
 import type { Gateway } from '../gateway.ts'
 import { Endpoint } from './endpoint.ts'
+import type { SessionInfo } from './sessions.ts'
 
 export interface HttpOptions {
   /** 0, or left out, picks a free port. */
@@ -14,16 +17,38 @@ export interface HttpOptions {
   readonly host?: string
   /** Which clients may connect. Empty lets every client in, on loopback only. */
   readonly grants: readonly AccessGrant[]
+  /** Knows clients by their tokens, besides the grants. With it a token is always required. */
+  readonly authority?: TokenAuthority
   readonly allowedOrigins?: readonly string[]
   /** Host names to answer to besides loopback's and `host`. */
   readonly allowedHosts?: readonly string[]
+  /** Serves https in place of http. */
+  readonly certificate?: Certificate | undefined
+  /** Where other replicas reach this one; its own address when left out. */
+  readonly replicaUrl?: string
+}
+
+/** A certificate with its chain, and its key, in PEM. */
+export interface Certificate {
+  readonly cert: string
+  readonly key: string
 }
 
 export interface HttpHandle {
   readonly url: string
+  /** The sessions of this process. */
+  sessions(): readonly SessionInfo[]
+  /** Ends a session for good; false when this process does not have it. */
+  endSession(sid: string): Promise<boolean>
+  /** The counts for Prometheus. */
+  metrics(): string
   readonly port: number
   /** Replaces the grants; clients whose token is gone lose their sessions, streams and calls at once. */
   setGrants(grants: readonly AccessGrant[]): void
+  /** Another certificate for connections from now on. Throws when it cannot be used. */
+  setCertificate(certificate: Certificate): void
+  /** What changed for clients of the authority: those that lost access lose their sessions, streams and calls at once. */
+  applyAccess(changes: AccessChanges): void
   /**
    * Takes no more calls, lets running ones finish within the bound, answers the rest with `OUTCOME_UNKNOWN`, and ends. The
    * port stays open until then, for `/health` and for answers to questions. The gateway itself stays open.
@@ -31,15 +56,24 @@ export interface HttpHandle {
   close(): Promise<void>
 }
 
+/**
+ * Serves a gateway over Streamable HTTP, on loopback unless `host` says otherwise.
+ *
+ * @example
+ * const gateway = await openGateway((wiring) => openBoard({ ...wiring }))
+ * const { url, close } = await serveHttp(gateway, { port: 7337, grants: [] })
+ */
 export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise<HttpHandle> {
   const host = options.host ?? '127.0.0.1'
-  if (options.grants.length === 0 && !isLoopback(host))
+  if (options.grants.length === 0 && !options.authority && !isLoopback(host))
     throw new InvalidInput(`Without a token only this machine may be served, not ${host}.`, {
       hint: 'Leave `--no-auth` out, or serve on 127.0.0.1.',
     })
   const endpoint = new Endpoint(gateway, { ...options, host, open: gateway.expose })
   const answer = (req: IncomingMessage, res: ServerResponse) => endpoint.answer(req, res)
-  const server = createServer({ connectionsCheckingInterval: 2000 }, answer)
+  const settings = { connectionsCheckingInterval: 2000 }
+  const tls = options.certificate && createTlsServer({ ...settings, ...options.certificate }, answer)
+  const server = tls ?? createServer(settings, answer)
   server.on('checkContinue', (req, res) => {
     // A refused client may send the body or not: what comes next on this connection could be either.
     res.setHeader('Connection', 'close')
@@ -50,10 +84,17 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
   server.keepAliveTimeout = GATEWAY_LIMITS.idleConnectionMs
   await listen(server, options.port ?? 0, host)
   const { port } = server.address() as AddressInfo
+  const scheme = tls ? 'https' : 'http'
+  await gateway.replicas?.announce(options.replicaUrl ?? ownAddress(scheme, host, port))
   return {
     port,
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`,
+    url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`,
+    sessions: () => endpoint.sessions(),
+    endSession: (sid) => endpoint.endSession(sid),
+    metrics: () => endpoint.metrics(),
+    setCertificate: (certificate) => tls?.setSecureContext(certificate),
     setGrants: (grants) => endpoint.setGrants(grants),
+    applyAccess: (changes) => endpoint.applyAccess(changes),
     close: async () => {
       await endpoint.drain()
       const closed = new Promise<void>((done) => server.close(() => done()))
@@ -65,7 +106,16 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
   }
 }
 
-function listen(server: Server, port: number, host: string): Promise<void> {
+/** The address on the network, where all are listened on. */
+function ownAddress(scheme: string, host: string, port: number): string {
+  const isAny = host === '0.0.0.0' || host === '::'
+  const interfaces = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  const outer = interfaces.find(({ internal, family }) => !internal && family === 'IPv4')
+  const name = isAny ? (outer?.address ?? '127.0.0.1') : host
+  return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+function listen(server: Server | TlsServer, port: number, host: string): Promise<void> {
   return new Promise((done, fail) => {
     server.once('error', fail)
     server.listen(port, host, () => {

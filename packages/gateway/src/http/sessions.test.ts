@@ -1,6 +1,6 @@
 // The number of sessions is bounded and shared fairly, and a session that is no longer in memory is rebuilt from its id.
 import { describe, expect, it } from 'vitest'
-import { Quota } from '../access/concurrency-limits.ts'
+import { ConcurrencyLimit } from '../access/concurrency-limits.ts'
 import { readHandshake } from '../eras/legacy.ts'
 import { makeGateway, onEnd } from '../fixtures/kit.ts'
 import { EVERYTHING, type GatewayLimits, KeyRing, SpentIds } from '../index.ts'
@@ -15,7 +15,10 @@ const keys = KeyRing.ephemeral()
 
 async function opened(limits: Partial<GatewayLimits>, spent = new SpentIds()) {
   const gateway = await makeGateway([], { limits, keys, spent })
-  const sessions = new Sessions(gateway, new Quota(gateway.limits.streams, gateway.limits.streamsPerOwner))
+  const sessions = new Sessions(
+    gateway,
+    new ConcurrencyLimit(gateway.limits.streams, gateway.limits.streamsPerOwner),
+  )
   onEnd(() => sessions.close())
   const open = (owner: string): HttpSession | undefined => {
     const made = sessions.make(authorized(owner), HANDSHAKE)
@@ -110,7 +113,7 @@ describe('a session id', () => {
       expect(await sessions.find(changed, authorized('ada'))).toBeUndefined()
     }
     const other = await makeGateway([])
-    const foreign = new Sessions(other, new Quota(1, 1))
+    const foreign = new Sessions(other, new ConcurrencyLimit(1, 1))
     onEnd(() => foreign.close())
     expect(await foreign.find(id, authorized('ada'))).toBeUndefined()
   })

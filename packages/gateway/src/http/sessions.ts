@@ -1,31 +1,32 @@
 // sessions.ts: legacy sessions over HTTP: their ids, the stream each may keep open, and their end. An id is
 // sealed and holds what the session is, so a session that is no longer in memory is rebuilt when its client comes back.
-import { randomBytes } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
+import { OpenRequests } from '@plugboard/core/async/open-requests'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { type AuthorizedClient, UNRESTRICTED } from '../access/access.ts'
-import type { Quota, QuotaSlot } from '../access/concurrency-limits.ts'
-import { type Handshake, LegacySession, type Outlet } from '../eras/legacy.ts'
+import type { ConcurrencyLimit, ConcurrencySlot } from '../access/concurrency-limits.ts'
+import { type Handshake, LegacySession, OPEN_SLOTS, type Outlet } from '../eras/legacy.ts'
 import { outcomeUnknown } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import {
-  clientNameOf,
-  declared,
-  type Id,
-  isLegacyVersion,
-  isObject,
-  type Json,
-  readCapabilities,
-} from '../json-rpc.ts'
-import { Replay, type Rest, requestOf, STANDALONE } from './replay.ts'
+import { type Id, isId, isObject, type Json } from '../json-rpc.ts'
+import type { BusKind, Replicas } from '../replicas/replicas.ts'
+import { SharedSession } from '../replicas/shared-session.ts'
+import type { OpenRequest } from './open-responses.ts'
+import { Replay, type Rest, replicaOf, requestOf, STANDALONE } from './replay.ts'
 import { frame, type McpHttpResponse, type Resumable, STREAM_HEADERS } from './response.ts'
+import { type OpenedClaims, openSessionId, type SessionClaims, sealSessionId } from './session-ids.ts'
 
-/** What a session id holds. */
-interface SessionClaims {
-  /** The id without its seal, by which an ended session is remembered. */
-  readonly sid: string
-  /** When its seal expires, in milliseconds since the epoch. */
-  readonly until: number
+/** A session as an administrator sees it. */
+export interface SessionInfo {
+  readonly id: string
+  readonly user: string
+  readonly client?: string
+  readonly protocolVersion?: string
+  /** Its event stream is open here. */
+  readonly streaming: boolean
+  readonly busy: boolean
+  readonly idleSeconds: number
 }
 
 export class HttpSession {
@@ -34,14 +35,17 @@ export class HttpSession {
   readonly owner: string
   readonly session: LegacySession
   /** The answers under way, by the request they belong to. */
-  readonly answers = new Map<Id, McpHttpResponse>()
+  readonly answers = new OpenRequests<OpenRequest<McpHttpResponse>>(OPEN_SLOTS)
   lastUsed = Date.now()
   #stream: ServerResponse | undefined
-  #slot: QuotaSlot | undefined
+  #slot: ConcurrencySlot | undefined
   #timer: NodeJS.Timeout | undefined
   #leaving: NodeJS.Timeout | undefined
+  readonly #shared: SharedSession | undefined
   readonly #replay: Replay
   readonly #restored: boolean
+  /** News waits here for the stream: it was here last, or the session began here and has none yet. */
+  #keepsNews: boolean
   /** Up to this event the client has been sent what belongs to no request. */
   #delivered: number
 
@@ -56,13 +60,18 @@ export class HttpSession {
     this.claims = claims
     this.owner = authorized.owner
     this.#restored = restored !== undefined
-    this.#replay = new Replay(restored ? Date.now() : 0)
+    this.#keepsNews = !this.#restored || gateway.replicas === undefined
+    const { replicas } = gateway
+    this.#shared = replicas && new SharedSession(replicas, claims.sid)
+    this.#replay = new Replay(replicas ? randomBase() : restored ? Date.now() : 0, replicas?.id)
     this.#delivered = this.#replay.lastId
     const outlet: Outlet = {
       send: (message, about) => this.#send(message, about),
-      away: (about) => this.answers.get(about)?.away ?? false,
+      away: (about) => this.answers.get(about)?.response.away ?? false,
     }
-    this.session = new LegacySession(gateway, outlet, authorized.exposure)
+    this.session = new LegacySession(gateway, outlet, authorized.exposure, this.#shared)
+    this.session.owner = authorized.owner
+    this.session.user = authorized.user
     if (restored) this.session.restore(restored)
   }
 
@@ -71,31 +80,46 @@ export class HttpSession {
     return !this.#stream && !this.session.busy
   }
 
+  get info(): SessionInfo {
+    const { name, protocolVersion, busy } = this.session
+    const user = this.session.user?.name ?? this.owner.slice(0, 12)
+    return {
+      id: this.claims.sid,
+      user,
+      ...(name !== undefined && { client: name }),
+      ...(protocolVersion !== undefined && { protocolVersion }),
+      streaming: this.#stream !== undefined,
+      busy,
+      idleSeconds: Math.round((Date.now() - this.lastUsed) / 1000),
+    }
+  }
+
   resumable(request: Id): Resumable {
     return { replay: this.#replay, request, marks: (this.session.protocolVersion ?? '') >= '2025-11-25' }
   }
 
   /** A stream of the client: the rest of one that broke, or the one for what belongs to no request. */
-  open(res: ServerResponse, lastEventId: string | undefined, slot: QuotaSlot): void {
+  open(res: ServerResponse, lastEventId: string | undefined, slot: ConcurrencySlot): void {
     res.on('close', () => slot.release())
     res.writeHead(200, { ...STREAM_HEADERS, 'Mcp-Session-Id': this.id })
     res.flushHeaders()
     const rest = lastEventId === undefined ? undefined : this.#replay.after(lastEventId)
-    const lost = rest || !this.#restored ? undefined : requestOf(lastEventId ?? '')
-    if (lost !== undefined) res.end(frame(outcomeUnknown(lost, 'the gateway was started anew while it ran')))
+    const isElsewhere = this.#restored || replicaOf(lastEventId ?? '') !== this.#shared?.replica
+    const lost = rest || !isElsewhere ? undefined : requestOf(lastEventId ?? '')
+    if (lost !== undefined) res.end(frame(outcomeUnknown(lost, 'the gateway process that ran it is gone')))
     else if (rest && rest.stream !== STANDALONE) this.#resume(res, rest)
     else this.#listen(res, rest?.frames ?? this.#replay.since(STANDALONE, this.#delivered), slot)
   }
 
   #resume(res: ServerResponse, { stream, frames }: Rest): void {
     for (const one of frames) res.write(one)
-    const response = [...this.answers.values()].find((one) => one.stream === stream)
-    if (response) response.resume(res)
+    const answer = this.answers.list().find(({ response }) => response.stream === stream)
+    if (answer) answer.response.resume(res)
     else res.end()
   }
 
   /** A new one replaces the old. */
-  #listen(res: ServerResponse, frames: readonly string[], slot: QuotaSlot): void {
+  #listen(res: ServerResponse, frames: readonly string[], slot: ConcurrencySlot): void {
     this.endStream()
     this.#stream = res
     this.#slot = slot
@@ -110,6 +134,31 @@ export class HttpSession {
     })
     for (const one of frames) res.write(one)
     this.#delivered = this.#replay.lastId
+  }
+
+  /** The stream of the session comes to this replica. True when news may have been missed here before. */
+  async takeStream(): Promise<boolean> {
+    if (!this.#shared) return false
+    const before = await this.#shared.takeStream()
+    const missed = !this.#keepsNews || (before !== undefined && before !== this.#shared.replica)
+    this.#keepsNews = true
+    return missed
+  }
+
+  /** Another replica has the stream now. */
+  streamLeft(): void {
+    this.#keepsNews = false
+    this.endStream()
+  }
+
+  /** The client ended the session. */
+  async ended(): Promise<void> {
+    await this.#shared?.end()
+  }
+
+  /** A message of another replica for the stream, if it is here. */
+  relay(message: object): void {
+    if (this.#stream) this.#send(message, undefined)
   }
 
   async close(): Promise<void> {
@@ -127,9 +176,12 @@ export class HttpSession {
 
   #send(message: object, about: Id | undefined): void {
     const answer = about === undefined ? undefined : this.answers.get(about)
-    if (answer?.send(message)) return
-    const event = this.#replay.event(STANDALONE, message)
+    if (answer?.response.send(message)) return
     const stream = this.#stream
+    // News reaches the replica that has the stream by itself; what is meant for this client alone is sent there.
+    if (!stream && !this.#keepsNews && isNews(message)) return
+    if (!stream && !isNews(message)) this.#shared?.send(message)
+    const event = this.#replay.event(STANDALONE, message)
     // Without a stream, messages wait for one; the oldest are dropped first.
     if (!stream) return
     if (stream.writableLength > GATEWAY_LIMITS.unreadBytes) return void stream.destroy()
@@ -140,19 +192,22 @@ export class HttpSession {
 
 export class Sessions {
   readonly #gateway: Gateway
-  readonly #streams: Quota
+  readonly #streams: ConcurrencyLimit
   readonly #open = new Map<string, HttpSession>()
   readonly #byOwner = new Map<string, Set<HttpSession>>()
   /** Rebuilding reads a file: two requests of one session wait for the same read. */
   readonly #restoring = new Map<string, Promise<HttpSession | 'full' | undefined>>()
   readonly #sweep: NodeJS.Timeout
+  /** By the id without its seal, where other replicas speak of sessions. */
+  readonly #bySid = new Map<string, HttpSession>()
 
-  constructor(gateway: Gateway, streams: Quota) {
+  constructor(gateway: Gateway, streams: ConcurrencyLimit) {
     this.#gateway = gateway
     this.#streams = streams
     const every = Math.max(1000, gateway.limits.sessionIdleMs / 10)
     this.#sweep = setInterval(() => this.#dropIdle(), every)
     this.#sweep.unref()
+    if (gateway.replicas) this.#hear(gateway.replicas)
   }
 
   get count(): number {
@@ -162,24 +217,13 @@ export class Sessions {
   /** A fresh session, or undefined when this owner can have no more. */
   make(authorized: AuthorizedClient, handshake: Handshake, client?: Json): HttpSession | undefined {
     if (!this.#evictFor(authorized.owner)) return undefined
-    const now = Date.now()
-    const sid = randomBytes(16).toString('base64url')
-    const id = this.#gateway.keys.seal('session', {
-      sid,
-      owner: shortOwner(authorized.owner),
-      version: handshake.protocolVersion,
-      can: declared(handshake.capabilities),
-      ...(client && { client }),
-      iat: now,
-    })
-    return new HttpSession(this.#gateway, authorized, id, {
-      sid,
-      until: now + this.#gateway.limits.sessionMaxMs,
-    })
+    const { id, ...claims } = sealSessionId(this.#gateway, 'session', authorized, handshake, client)
+    return new HttpSession(this.#gateway, authorized, id, claims)
   }
 
   keep(session: HttpSession): void {
     this.#open.set(session.id, session)
+    if (this.#gateway.replicas) this.#bySid.set(session.claims.sid, session)
     const own = this.#byOwner.get(session.owner) ?? new Set()
     this.#byOwner.set(session.owner, own.add(session))
   }
@@ -201,7 +245,7 @@ export class Sessions {
     const known = this.inMemory(id, authorized)
     if (known) return known
     if (this.#open.has(id)) return undefined
-    const read = this.#read(id, authorized)
+    const read = openSessionId(this.#gateway, 'session', authorized, id)
     if (!read) return undefined
     const running = this.#restoring.get(id)
     if (running) return await running
@@ -215,38 +259,48 @@ export class Sessions {
     if (!this.#evictFor(authorized.owner)) return 'full'
     const session = new HttpSession(this.#gateway, authorized, id, read, read.handshake)
     this.keep(session)
+    await session.session.takeOver()
     return session
   }
 
-  #read(id: string, authorized: AuthorizedClient): OpenedClaims | undefined {
-    const value = this.#gateway.keys.open('session', id)
-    if (!value || value.owner !== shortOwner(authorized.owner)) return undefined
-    const { sid, version, can, iat } = value
-    if (typeof sid !== 'string' || typeof version !== 'string' || typeof iat !== 'number') return undefined
-    const until = iat + this.#gateway.limits.sessionMaxMs
-    if (!isLegacyVersion(version) || until <= Date.now()) return undefined
-    const clientName = clientNameOf(value.client)
-    return {
-      sid,
-      until,
-      handshake: { protocolVersion: version, capabilities: readCapabilities(can), clientName },
-    }
+  /** What other replicas tell of sessions that are known here too. */
+  #hear(replicas: Replicas): void {
+    const about = (kind: BusKind, act: (session: HttpSession, value: Json) => unknown) =>
+      replicas.on(kind, (value) => {
+        const session = this.#bySid.get(String(value.sid))
+        return session && act(session, value)
+      })
+    about('session', ({ session }) => session.takeOver())
+    about('session-ended', (session) => this.drop(session))
+    about('session-stream', (session) => session.streamLeft())
+    about('session-message', (session, { message }) => isObject(message) && session.relay(message))
+    about('cancelled', ({ session }, { request }) => isId(request) && session.cancel(request))
+  }
+
+  infos(): readonly SessionInfo[] {
+    return [...this.#open.values()].map(({ info }) => info)
+  }
+
+  bySid(sid: string): HttpSession | undefined {
+    return [...this.#open.values()].find(({ claims }) => claims.sid === sid)
   }
 
   /** A slot for one more stream; undefined when this owner can have none. */
-  streamSlot(session: HttpSession): QuotaSlot | undefined {
+  streamSlot(session: HttpSession): ConcurrencySlot | undefined {
     return this.#streams.tryAcquire(session.owner, () => session.endStream())
   }
 
   /** The client ended the session: its id opens nothing any more, here and after a restart. */
   async end(session: HttpSession): Promise<void> {
     this.drop(session)
+    await session.ended()
     await this.#gateway.spent.add(session.claims.sid, session.claims.until)
   }
 
   /** Drops a session from memory; its id still opens it again. */
   drop(session: HttpSession): void {
     this.#open.delete(session.id)
+    this.#bySid.delete(session.claims.sid)
     const own = this.#byOwner.get(session.owner)
     own?.delete(session)
     if (own?.size === 0) this.#byOwner.delete(session.owner)
@@ -267,6 +321,7 @@ export class Sessions {
     const all = [...this.#open.values()]
     this.#open.clear()
     this.#byOwner.clear()
+    this.#bySid.clear()
     await Promise.all(all.map((session) => session.close()))
   }
 
@@ -301,24 +356,18 @@ export class Sessions {
   }
 }
 
-interface OpenedClaims extends SessionClaims {
-  readonly handshake: Handshake
+/** Numbers of events that those of another replica are not mistaken for. */
+function randomBase(): number {
+  return randomInt(1, 2 ** 36) * 1024
+}
+
+/** Said to every client that wants to hear it, whichever replica it is connected to. */
+function isNews(message: object): boolean {
+  const method = 'method' in message ? String(message.method) : ''
+  return method.endsWith('/list_changed') || method === 'notifications/resources/updated'
 }
 
 /** Idle ones before those that listen, then by the time of last use. */
 function rank(session: HttpSession): number {
   return session.lastUsed - (session.idle ? Number.MAX_SAFE_INTEGER / 2 : 0)
-}
-
-/** Enough of a digest to tell owners apart, and short in a header. */
-function shortOwner(owner: string): string {
-  return owner.slice(0, 32)
-}
-
-/** The client's own name for itself, bounded. */
-export function clientName(params: Json): Json | undefined {
-  const { clientInfo } = params
-  if (!isObject(clientInfo)) return undefined
-  const short = (value: unknown) => (typeof value === 'string' ? value.slice(0, 64) : undefined)
-  return { name: short(clientInfo.name), version: short(clientInfo.version) }
 }

@@ -27,10 +27,21 @@ export interface Listener {
   notify(method: string, params: Json): void
 }
 
+/** The hubs of other replicas, which have connections to the servers of their own. */
+export interface Relay {
+  /** A client of this process follows a resource; resolves when the others follow it too. */
+  followed(address: ResourceUri): Promise<void>
+  unfollowed(address: ResourceUri): void
+  updated(address: ResourceUri): void
+  listChanged(what: Shown, server: string | undefined, tools: readonly string[] | undefined): void
+}
+
 interface Following {
   readonly address: ResourceUri
   readonly ready: Promise<void>
   count: number
+  /** Of them those of clients of this process. */
+  own: number
 }
 
 /** By server (`undefined`: any, or none in particular), the tools that are different; `undefined` stands for any. */
@@ -41,6 +52,9 @@ const LOGS_PER_SECOND = 500
 
 /** A list that changes in many small steps is announced once. */
 const SETTLE_MS = 50
+
+/** Several replicas hear of the same change from one server: changes within this time are passed on together. */
+const DOUBLE_MS = 50
 
 export class NotificationHub {
   readonly #board: LocalBoard
@@ -53,6 +67,12 @@ export class NotificationHub {
   /** What changed in the last moment. */
   readonly #changes = new Map<Shown | 'status', Changes>()
   #settling: NodeJS.Timeout | undefined
+  /** Changes that came from another replica. */
+  readonly #elsewhere = new Set<string>()
+  /** Set where there are other replicas. */
+  relay: Relay | undefined
+  /** Resources that changed in the last moment, and whether more was told of them since. */
+  readonly #recent = new Map<string, boolean>()
   /** By client, the level it asked for. */
   readonly #levels = new Map<Client, number>()
   readonly #logRates = new LogRates(LOGS_PER_SECOND)
@@ -65,7 +85,7 @@ export class NotificationHub {
     this.#board = board
     this.#router = router
     this.#stops = [
-      board.on('resource-updated', ({ server, uri }) => this.#updated({ server, uri })),
+      board.on('resource-updated', ({ server, uri }) => this.#updatedHere({ server, uri })),
       board.on('notification', ({ server, method, params }) => this.#notified(server, method, params)),
       board.on('state', ({ server, state }) => {
         if (state.kind === 'connected' && this.#level !== undefined) this.#tellLevel(server, this.#level)
@@ -92,10 +112,28 @@ export class NotificationHub {
 
   /** Subscribes to a resource until the returned function is called. */
   async follow(address: ResourceUri, signal?: AbortSignal): Promise<() => Promise<void>> {
+    const stop = await this.#follow(address, signal)
+    const { relay } = this
+    if (!relay) return stop
+    const following = this.#followed.get(keyOf(address))
+    if (following && ++following.own === 1) await relay.followed(address)
+    return async () => {
+      if (following && --following.own === 0) relay.unfollowed(address)
+      await stop()
+    }
+  }
+
+  /** The same for clients of other replicas. */
+  followForOthers(address: ResourceUri): Promise<() => Promise<void>> {
+    return this.#follow(address)
+  }
+
+  async #follow(address: ResourceUri, signal?: AbortSignal): Promise<() => Promise<void>> {
     const key = keyOf(address)
     const following = this.#followed.get(key) ?? {
       address,
       count: 0,
+      own: 0,
       // Not under one client's signal: the others wait for the same answer.
       ready: this.#board.subscribe(address.server, address.uri),
     }
@@ -124,6 +162,7 @@ export class NotificationHub {
 
   /** `tools` are the names of those that are different; without them any may be. */
   listChanged(shown: Shown, server?: string, tools?: readonly string[]): void {
+    this.#elsewhere.delete(changeKey(shown, server))
     this.#changed(shown, server, tools)
   }
 
@@ -174,6 +213,7 @@ export class NotificationHub {
     this.#settling = undefined
     const changes = [...this.#changes]
     this.#changes.clear()
+    this.#tellOthers(changes)
     for (const listener of [...this.#listeners])
       for (const [what, servers] of changes) {
         const { interest, exposure } = listener
@@ -183,6 +223,25 @@ export class NotificationHub {
         } else if (interest.uris.has(STATUS_URI))
           listener.notify('notifications/resources/updated', { uri: STATUS_URI })
       }
+  }
+
+  /** Of a change that another replica told, its own clients were told there. */
+  #tellOthers(changes: readonly (readonly [Shown | 'status', Changes])[]): void {
+    const { relay } = this
+    if (!relay) return
+    for (const [what, servers] of changes) {
+      if (what === 'status') continue
+      for (const [server, tools] of servers) {
+        const key = changeKey(what, server)
+        if (!this.#elsewhere.delete(key)) relay.listChanged(what, server, tools && [...tools])
+      }
+    }
+  }
+
+  /** Another replica tells that a list of its own changed. */
+  changedElsewhere(what: Shown, server: string | undefined, tools: readonly string[] | undefined): void {
+    if (!this.#changes.get(what)?.has(server)) this.#elsewhere.add(changeKey(what, server))
+    this.#changed(what, server, tools)
   }
 
   /** What a client is not shown does not change for it: it must not learn from the moment that something else did. */
@@ -210,6 +269,32 @@ export class NotificationHub {
     }
   }
 
+  #updatedHere(address: ResourceUri): void {
+    const { relay } = this
+    if (!relay) this.#updated(address)
+    else if (this.#followed.has(keyOf(address))) {
+      relay.updated(address)
+      this.updatedElsewhere(address)
+    }
+  }
+
+  /**
+   * Several replicas may tell of one change of a server that they share, or each of a change of its own process: the first is
+   * passed on at once, and what follows in the same moment once more, together.
+   */
+  updatedElsewhere(address: ResourceUri): void {
+    const key = keyOf(address)
+    if (this.#recent.has(key)) return void this.#recent.set(key, true)
+    this.#recent.set(key, false)
+    this.#updated(address)
+    const end = () => {
+      const more = this.#recent.get(key)
+      this.#recent.delete(key)
+      if (more) this.updatedElsewhere(address)
+    }
+    setTimeout(end, DOUBLE_MS).unref()
+  }
+
   #updated(address: ResourceUri): void {
     // A rule may have closed the server since the client subscribed.
     if (!this.#followed.has(keyOf(address)) || !this.#board.link.isReadable(address.server)) return
@@ -219,16 +304,21 @@ export class NotificationHub {
           notify('notifications/resources/updated', { uri })
   }
 
-  #notified(server: string, method: string, params: unknown): void {
-    if (!isObject(params)) return
-    if (method === 'notifications/message') this.#logged(server, params)
-    // The id is the server's own; only the client that was sent to the URL knows it.
-    else if (method === 'notifications/elicitation/complete')
-      this.#router.clientOf(server)?.notify(method, params)
+  /** A server that one user has for itself tells something; `key` names that instance. */
+  heardFrom(key: string, server: string, method: string, params: unknown): void {
+    this.#notified(server, method, params, key)
   }
 
-  #logged(server: string, params: Json): void {
-    const about = this.#router.aboutCall(server)
+  #notified(server: string, method: string, params: unknown, key = server): void {
+    if (!isObject(params)) return
+    if (method === 'notifications/message') this.#logged(server, params, key)
+    // The id is the server's own; only the client that was sent to the URL knows it.
+    else if (method === 'notifications/elicitation/complete')
+      this.#router.clientOf(key)?.notify(method, params)
+  }
+
+  #logged(server: string, params: Json, key: string): void {
+    const about = this.#router.aboutCall(key)
     const { client } = about
     if (!client || !wants(client.logLevel, params.level)) return
     const send = (line: Json) => {
@@ -254,6 +344,10 @@ export function tooMany(uris: ReadonlyMap<string, unknown>): boolean {
 
 function wants(least: string | undefined, level: unknown): boolean {
   return least !== undefined && LOG_LEVELS.indexOf(String(level)) >= LOG_LEVELS.indexOf(least)
+}
+
+function changeKey(what: Shown, server: string | undefined): string {
+  return JSON.stringify([what, server])
 }
 
 function keyOf({ server, uri }: ResourceUri): string {

@@ -11,6 +11,7 @@ import {
   type RequestHandlers,
   type ServerRequestContext,
 } from '@plugboard/core'
+import { type Linked, LinkedSet } from '@plugboard/core/async/linked-set'
 import { postsMessages } from '@plugboard/core/config/transport-traits'
 import { PermissionDenied } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
@@ -19,6 +20,7 @@ import { plainQuestion } from '@plugboard/core/text/question-text'
 import { CallEnded, type Client, type ClientRequest } from '../client-request.ts'
 import { serverFault } from '../errors.ts'
 import { declared, type Era, isObject, type Json, META, metaOf, RPC, readCapabilities } from '../json-rpc.ts'
+import { UI_CAPABILITY, UI_EXTENSION } from '../views/apps.ts'
 import { ClientTurns, type TurnCall } from './client-turns.ts'
 
 /** What a board must be opened with to run behind a gateway. */
@@ -28,7 +30,7 @@ export type AskPolicy = 'client' | 'elicit' | 'deny'
 /** A user does not read more than this in a client's form. */
 const QUESTION_CHARS = 16_000
 
-interface RunningCall extends TurnCall {
+interface RunningCall extends TurnCall, Linked<RunningCall> {
   over: boolean
   /** Questions of this call that its client has not answered yet. */
   asked: number
@@ -43,7 +45,7 @@ export class ServerRequestRouter {
   /** Set by a transport with a single client: then every request goes to it. */
   #only: Client | undefined
   #onlyAsk: ClientRequest['ask'] | undefined
-  readonly #calls = new Map<string, Set<RunningCall>>()
+  readonly #calls = new Map<string, LinkedSet<RunningCall>>()
   readonly #current = new AsyncLocalStorage<RunningCall>()
   readonly #turns = new ClientTurns((server) => this.#workedOn(server))
   /** Servers over Streamable HTTP: even legacy ones ask on the stream of the call they ask for. */
@@ -100,8 +102,7 @@ export class ServerRequestRouter {
     const onTask = (id: string) => {
       call.task = id
     }
-    const calls = this.#calls.get(server) ?? new Set()
-    this.#calls.set(server, calls)
+    const calls = this.#callsOf(server)
     if (!takesTurns || what === undefined) calls.add(call)
     else await this.#turns.enter(call, what, () => calls.add(call))
     let answered = false
@@ -117,6 +118,15 @@ export class ServerRequestRouter {
       calls.delete(call)
       if (takesTurns) this.#turns.left(call, answered)
     }
+  }
+
+  #callsOf(server: string): LinkedSet<RunningCall> {
+    let calls = this.#calls.get(server)
+    if (!calls) {
+      calls = new LinkedSet()
+      this.#calls.set(server, calls)
+    }
+    return calls
   }
 
   /** A legacy server on one pipe asks without saying for which call; with a single client that does not matter. */
@@ -148,11 +158,11 @@ export class ServerRequestRouter {
    */
   #candidates(server: string): readonly RunningCall[] {
     const running = this.#workedOn(server)
-    return running.length > 0 ? running : [...(this.#calls.get(server) ?? [])]
+    return running.length > 0 ? running : (this.#calls.get(server)?.list() ?? [])
   }
 
   #workedOn(server: string): readonly RunningCall[] {
-    const all = [...(this.#calls.get(server) ?? [])]
+    const all = this.#calls.get(server)?.list() ?? []
     return all.filter(({ asked, request }) => asked === 0 && request.away?.() !== true)
   }
 
@@ -187,6 +197,7 @@ export class ServerRequestRouter {
       samplingTools: true,
       roots: (params, asking) => retryWhenCallEnded(() => this.#rootsFor(name, params, asking)),
       together: true,
+      extensions: { [UI_EXTENSION]: UI_CAPABILITY },
     }
   }
 
@@ -219,7 +230,10 @@ export class ServerRequestRouter {
    * has that task, it may belong to a call whose task is not known yet; never to a client that left.
    */
   #callOfTask(server: string, task: string): RunningCall | undefined {
-    const own = [...(this.#calls.get(server) ?? [])].find((call) => call.task === task)
+    const own = this.#calls
+      .get(server)
+      ?.list()
+      .find((call) => call.task === task)
     if (own) return own
     const open = this.#candidates(server).filter((call) => call.task === undefined)
     return clientOfAll(open) === undefined ? undefined : open[0]

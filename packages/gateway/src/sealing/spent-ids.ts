@@ -5,9 +5,18 @@ import { dirname } from 'node:path'
 import { readTextFile, writeFileAtomic } from '@plugboard/core/files'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 
+/** Where it is remembered that an id was used up. */
+export interface SpentRecord {
+  /** False while nothing can be recorded for other processes. */
+  readonly isDurable: boolean
+  has(id: string): Promise<boolean>
+  /** True when it was recorded, and where several processes share the record, by this one. */
+  add(id: string, until: number): Promise<boolean>
+}
+
 const FILE_BYTES = 64 * 1024 * 1024
 
-export class SpentIds {
+export class SpentIds implements SpentRecord {
   readonly #file: string | undefined
   readonly #now: () => number
   /** By id, when it would have expired anyway. */

@@ -73,6 +73,12 @@ export class NameClaims {
     return false
   }
 
+  /** The same for a name that may stay without an owner: another's is not reported. */
+  claimFree(kind: ClaimKind, shown: string, by: Claimant): boolean {
+    const owner = this.ownerOf(kind, shown)
+    return (owner === undefined || owner === by.server) && this.claim(kind, shown, by)
+  }
+
   /** The names that a server claimed longest ago, and lists no longer, are given up when it has claimed too many. */
   #touch(kind: ClaimKind, server: string, key: string): void {
     const list = JSON.stringify([kind, server])

@@ -2,7 +2,12 @@
 // The server's own URI follows a prefix unchanged, so a template expands to what the server expects.
 
 const PREFIX = 'plugboard://'
+/** Hosts of MCP Apps accept no address with another scheme. */
+const UI_SCHEME = 'ui://'
+const UI_PREFIX = 'ui://plugboard/'
 export const STATUS_URI = 'plugboard://status'
+/** What follows is the id of a result that was kept back. */
+export const RESULTS_URI = 'plugboard://results/'
 
 export interface ResourceUri {
   readonly server: string
@@ -10,19 +15,32 @@ export interface ResourceUri {
 }
 
 export function toPublic({ server, uri }: ResourceUri): string {
-  return `${PREFIX}${encodeURIComponent(server)}/${uri}`
+  const name = encodeURIComponent(server)
+  if (uri.startsWith(UI_SCHEME)) return `${UI_PREFIX}${name}/${uri.slice(UI_SCHEME.length)}`
+  return `${PREFIX}${name}/${uri}`
 }
 
 export function fromPublic(uri: string): ResourceUri | undefined {
-  if (!uri.startsWith(PREFIX)) return undefined
-  const slash = uri.indexOf('/', PREFIX.length)
-  if (slash < 0) return undefined
+  const isUi = uri.startsWith(UI_PREFIX)
+  const prefix = isUi ? UI_PREFIX : PREFIX
+  if (!uri.startsWith(prefix)) return undefined
+  const slash = uri.indexOf('/', prefix.length)
+  if (slash < 0 || isKeptResult(uri)) return undefined
   try {
-    return { server: decodeURIComponent(uri.slice(PREFIX.length, slash)), uri: uri.slice(slash + 1) }
+    const own = uri.slice(slash + 1)
+    return {
+      server: decodeURIComponent(uri.slice(prefix.length, slash)),
+      uri: isUi ? `${UI_SCHEME}${own}` : own,
+    }
   } catch {
     // A stray % is in no server's name.
     return undefined
   }
+}
+
+/** A result that was kept back. A server may be called "results" too, but then a URI with a scheme follows. */
+export function isKeptResult(uri: string): boolean {
+  return uri.startsWith(RESULTS_URI) && /^[\w-]{22}(?:\?|$)/.test(uri.slice(RESULTS_URI.length))
 }
 
 /** Could the URI have been made from the template? Variables stand for any text; nothing else is understood. */

@@ -4,6 +4,7 @@
 import { TOOL_LIMITS } from '@plugboard/core/limits'
 import { ToolIndex, toolTokens } from '@plugboard/core/tools'
 import { isObject, type Json } from '../json-rpc.ts'
+import { isFor } from './apps.ts'
 import type { ToolRef, View } from './views.ts'
 
 export type ServeMode = 'all' | 'search' | 'auto'
@@ -74,6 +75,7 @@ const DEFINITIONS: readonly Json[] = [
       properties: {
         name: text('The name as search_tools returned it.'),
         arguments: { type: 'object', description: 'The arguments of that tool.' },
+        select: text('JMESPath expression for the part of the result that you need.'),
       },
       required: ['name'],
     },
@@ -89,13 +91,19 @@ export class SearchMode {
   #tokens: { readonly all: number; readonly listed: number } | undefined
 
   /** `always`: tools that are listed beside the search tools. */
-  constructor(view: View, always: (tool: ToolRef) => boolean) {
+  constructor(view: View, always: (tool: ToolRef, definition: Json) => boolean) {
     this.#view = view
-    const direct = view.tools.filter(({ name }) => {
-      const ref = view.tool(String(name))
-      return ref !== undefined && !SEARCH_MODE_TOOLS.has(String(name)) && always(ref)
+    const direct = view.tools.filter((definition) => {
+      const name = String(definition.name)
+      const ref = view.tool(name)
+      return ref !== undefined && !SEARCH_MODE_TOOLS.has(name) && always(ref, definition)
     })
     this.listed = [...DEFINITIONS, ...direct]
+  }
+
+  /** Nothing is listed beside the search tools. */
+  get isFixed(): boolean {
+    return this.listed.length === DEFINITIONS.length
   }
 
   /** Estimated tokens of all definitions, and of those that are listed. */
@@ -110,10 +118,18 @@ export class SearchMode {
 
   /** The best tools for a query, one line each. */
   search(query: string, limit: number = TOOL_LIMITS.searchResults): string {
-    const found = this.#hits(query, Math.min(Math.max(1, Math.floor(limit)), TOOL_LIMITS.searchResultsMost))
+    const most = Math.min(Math.max(1, Math.floor(limit)), TOOL_LIMITS.searchResultsMost)
+    const hits = this.#hits(query, most)
+    const found = hits.length > 0 ? hits : this.#toolsOf(query.trim().toLowerCase()).slice(0, most)
     if (found.length === 0)
       return `No tool matches. Try other words, or the name of a server: ${this.#servers().join(', ')}.`
     return found.map((definition) => lineOf(definition)).join('\n')
+  }
+
+  /** A model may call it. */
+  offers(name: string): boolean {
+    const definition = this.#view.tools.find((one) => one.name === name)
+    return definition === undefined || isFor('model', definition)
   }
 
   /** The names of tools that a wrong name may mean. */
@@ -144,8 +160,20 @@ export class SearchMode {
   }
 
   #byName(): ReadonlyMap<string, Json> {
-    this.#definitions ??= new Map(this.#view.tools.map((definition) => [String(definition.name), definition]))
+    // A tool that is there for an app alone is none for a model.
+    this.#definitions ??= new Map(
+      this.#view.tools
+        .filter((definition) => isFor('model', definition))
+        .map((definition) => [String(definition.name), definition]),
+    )
     return this.#definitions
+  }
+
+  /** A server may be called by a word that no search considers. */
+  #toolsOf(server: string): readonly Json[] {
+    return [...this.#byName()].flatMap(([name, definition]) =>
+      this.#view.tool(name)?.server.toLowerCase() === server ? [definition] : [],
+    )
   }
 
   #servers(): readonly string[] {

@@ -19,13 +19,20 @@ export function instructions(board: LocalBoard, exposure: Exposure, searches: bo
       ? ['Find tools with search_tools, read their schemas with describe_tools, and run them with call_tool.']
       : []),
     ...away.map((server) => `- ${server.name} is away: ${faultOf(server)?.message ?? server.state}`),
-    ...servers.flatMap(({ name, instructions: own, state }) =>
-      state === 'connected' && own && board.link.isReadable(name)
-        ? [`\n# ${name}\n${own.slice(0, INSTRUCTIONS_CHARS)}`]
-        : [],
-    ),
+    ...servers.flatMap((server) => {
+      const own = instructionsOf(board, server)
+      return own && board.link.isReadable(server.name)
+        ? [`\n# ${server.name}\n${own.slice(0, INSTRUCTIONS_CHARS)}`]
+        : []
+    }),
   ]
   return lines.join('\n')
+}
+
+/** Those of a server that is still coming up are the ones it had in an earlier process. */
+function instructionsOf(board: LocalBoard, { name, state, instructions: own }: ServerSnapshot) {
+  if (state === 'connected') return own
+  return state === 'pending' ? board.link.connection(name).catalog.remembered?.instructions : undefined
 }
 
 /** How tools are listed, and what that costs in a model's context (estimated tokens). */

@@ -2,28 +2,25 @@
 // time. It follows the board's events and never waits for a server.
 import { isDeepStrictEqual } from 'node:util'
 import type { LocalBoard } from '@plugboard/core'
-import { type BoundTool, type HeaderScan, NameRegistry, scanHeaders } from '@plugboard/core/tools'
+import { NameRegistry } from '@plugboard/core/tools'
 import type { Exposure } from '../access/exposure.ts'
 import { isObject, type Json } from '../json-rpc.ts'
-import { listedPrompt, listedResource, listedTool } from './definition-repair.ts'
+import { listedPrompt, listedResource } from './definition-repair.ts'
 import { type ClaimKind, KINDS, NameClaims, type NameStore } from './name-claims.ts'
 import { fitsTemplate, fromPublic, type ResourceUri, STATUS_URI, toPublic } from './resource-uris.ts'
+import { type GivenNames, giveNames, type NamedItem, type Naming } from './tool-names.ts'
+import {
+  type Ref,
+  type ServedTool,
+  servedTools,
+  shownTools,
+  type ToolRef,
+  type ToolViewOptions,
+} from './tool-view.ts'
 
-export type Naming = 'mcp' | 'server.tool' | 'plain'
+export type { Naming } from './tool-names.ts'
+export { type Ref, SELECT_ARGUMENT, type ToolRef } from './tool-view.ts'
 export type Shown = 'tools' | 'resources' | 'prompts'
-
-export interface Ref {
-  readonly server: string
-  readonly name: string
-}
-
-export interface ToolRef extends Ref {
-  readonly tool: BoundTool
-  /** Its questions name the task, so they can be told apart. */
-  readonly runsAsTask: boolean
-  /** The arguments that headers must repeat, where there are headers. Read when it is first asked for. */
-  headers(): HeaderScan
-}
 
 /** Everything one exposure shows, frozen until something changes. */
 export interface View {
@@ -32,6 +29,10 @@ export interface View {
   readonly resources: readonly Json[]
   readonly templates: readonly Json[]
   tool(name: string): ToolRef | undefined
+  /** Servers with apps. */
+  readonly appServers: ReadonlySet<string>
+  /** The tools that an app may mean by its server's own name for one. */
+  appTools(name: string): readonly string[]
   prompt(name: string): Ref | undefined
   /** Where a resource lives, by its public URI, or by the server's own where that is unambiguous. */
   resource(uri: string): ResourceUri | undefined
@@ -43,7 +44,7 @@ export interface View {
 }
 
 /** A view without its tools. */
-interface Rest extends Omit<View, 'tools' | 'tool' | 'counts' | 'collisions'> {
+interface Rest extends Omit<View, 'tools' | 'tool' | 'appServers' | 'appTools' | 'counts' | 'collisions'> {
   counts(server: string): { readonly resources: number; readonly prompts: number }
 }
 
@@ -56,9 +57,10 @@ interface Lists {
 }
 const NOTHING: Lists = { tools: [], resources: [], templates: [], prompts: [] }
 
-export interface ViewBuilderOptions {
-  readonly board: LocalBoard
+export interface ViewBuilderOptions extends ToolViewOptions {
   readonly naming: Naming
+  /** Names that no tool may have. */
+  readonly reserved: ReadonlySet<string>
   /** Where names are kept for the next process. */
   readonly store?: NameStore | undefined
   /** What is served at all; the rest claims no names. */
@@ -74,6 +76,9 @@ export class ViewBuilder {
   readonly #promptNames = new NameRegistry()
   readonly #claims: NameClaims
   #views = new WeakMap<Exposure, View>()
+  /** What all views have in common; made anew with them. */
+  #served: { readonly tools: readonly ServedTool[]; readonly names: GivenNames } | undefined
+  readonly #warned = new Set<string>()
   readonly #stops: (() => void)[]
 
   constructor(options: ViewBuilderOptions) {
@@ -127,7 +132,7 @@ export class ViewBuilder {
 
   /** The lists of a server that is gone are gone too; a new one announces its lists when it has them. */
   #reconfigured(removed: readonly string[], rules: boolean): void {
-    this.#views = new WeakMap()
+    this.#forget()
     for (const server of removed) {
       const lists = this.#lists.get(server) ?? NOTHING
       this.#lists.delete(server)
@@ -146,8 +151,9 @@ export class ViewBuilder {
     this.#claims.settled(KINDS[list], server)
     if (list === 'resources') this.#readTemplates(server)
     const now = this.#lists.get(server)?.[list] ?? []
+    // The tools of the board are new objects even where the list says the same.
+    this.#forget()
     if (isDeepStrictEqual(before ?? [], now)) return
-    this.#views = new WeakMap()
     if (list === 'tools') this.#options.changed('tools', server, differing(before ?? [], now))
     else this.#options.changed(list === 'templates' ? 'resources' : list, server)
   }
@@ -162,13 +168,15 @@ export class ViewBuilder {
   /** Names are claimed in the order in which servers list them, not when a client looks. */
   #claim(server: string, list: ListKind, items: readonly Json[]): void {
     const { naming, expose } = this.#options
-    if (naming === 'mcp' || (naming === 'server.tool' && list !== 'tools' && list !== 'prompts')) return
+    const isPrefixed = naming === 'server.tool' || naming === 'auto'
+    if (naming === 'mcp' || (isPrefixed && list !== 'tools' && list !== 'prompts')) return
     for (const item of items) {
       const name = String(
         list === 'resources' ? item.uri : list === 'templates' ? item.uriTemplate : item.name,
       )
-      if (list === 'tools' ? expose.tool(server, name) : expose.whole(server))
-        this.#claims.claim(KINDS[list], this.#shown(server, name), { server, name })
+      if (!(list === 'tools' ? expose.tool(server, name) : expose.whole(server))) continue
+      if (naming === 'auto') this.#claims.claimFree(KINDS[list], name, { server, name })
+      else this.#claims.claim(KINDS[list], this.#shown(server, name), { server, name })
     }
   }
 
@@ -184,74 +192,85 @@ export class ViewBuilder {
     connection.list('templates').catch(() => undefined)
   }
 
+  #forget(): void {
+    this.#views = new WeakMap()
+    this.#served = undefined
+  }
+
   #build(exposure: Exposure): View {
-    const { naming } = this.#options
     const collisions: string[] = []
-    const tools = new Map<string, ToolRef>()
-    const toolList: Json[] = []
-    const definitions = new Map(
-      this.#board.link.definitions().map(({ server, tool }) => [pair(server, tool.name), tool]),
+    const served = this.#servedTools()
+    for (const [at, { server, name }] of served.tools.entries())
+      if (served.names.names[at] === undefined)
+        this.#collide('tool', this.#shown(server, name), server, collisions)
+    const { list, byName, earlier, appServers, appTools } = shownTools(
+      served.tools,
+      served.names,
+      exposure,
+      this.#options,
     )
-    for (const tool of this.#board.link.tools()) {
-      const { serverName: server, toolName: name } = tool.mcpInfo
-      const definition = definitions.get(pair(server, name))
-      if (!definition || !exposure.tool(server, name, tool.name)) continue
-      if (tool.checkPermissions().outcome === 'deny') continue
-      const shown = naming === 'mcp' ? tool.name : this.#shown(server, name)
-      if (naming !== 'mcp' && !this.#claims.claim('tool', shown, { server, name })) {
-        this.#collide('tool', shown, server, collisions)
-        continue
-      }
-      let scan: HeaderScan | undefined
-      const headers = () => (scan ??= scanHeaders(definition.inputSchema))
-      const { taskSupport } = isObject(definition.execution) ? definition.execution : {}
-      const runsAsTask = taskSupport === 'required' || taskSupport === 'optional'
-      tools.set(shown, { server, name, tool, runsAsTask, headers })
-      const { outputSchema, ...rest } = listedTool(definition)
-      // Clients refuse an answer without what the schema promises, and a hook may have taken it out.
-      const promise =
-        outputSchema !== undefined && !this.#board.link.mayReplaceOutput(tool) ? { outputSchema } : {}
-      toolList.push({ ...rest, ...promise, name: shown })
-    }
     const rest = this.#buildRest(exposure, collisions)
     return {
       ...rest,
-      tools: toolList,
-      tool: (name) => tools.get(name),
+      tools: list,
+      tool: (name) => byName.get(name) ?? earlier.get(name),
+      appServers,
+      appTools,
       counts: (server) => ({
-        tools: [...tools.values()].filter((ref) => ref.server === server).length,
+        tools: [...byName.values()].filter((ref) => ref.server === server).length,
         ...rest.counts(server),
       }),
       collisions,
     }
   }
 
+  #servedTools() {
+    if (this.#served) return this.#served
+    const tools = servedTools(this.#options, this.#options.expose)
+    this.#served = { tools, names: this.#giveNames('tool', tools) }
+    return this.#served
+  }
+
+  #giveNames(kind: 'tool' | 'prompt', items: readonly NamedItem[]): GivenNames {
+    const { naming, reserved } = this.#options
+    const refused = ({ server, name, wanted }: NamedItem, why: string) =>
+      this.#warnOnce(
+        `The ${kind} ${name} of "${server}" is not called "${wanted}", as the settings say: ${why}.`,
+        server,
+      )
+    return giveNames(items, { naming, kind, claims: this.#claims, reserved, refused })
+  }
+
+  #warnOnce(text: string, server: string): void {
+    if (this.#warned.has(text)) return
+    this.#warned.add(text)
+    this.#board.link.warn(text, server)
+  }
+
   #buildRest(exposure: Exposure, collisions: string[]): Rest {
-    const { naming } = this.#options
-    const open = new Set(
-      this.#board
-        .servers()
-        .filter(({ state }) => state !== 'disabled')
-        .map(({ name }) => name),
-    )
-    const lists = [...this.#lists].filter(
-      ([server]) => open.has(server) && exposure.whole(server) && this.#board.link.isReadable(server),
-    )
+    const lists = this.#board.servers().flatMap(({ name, state }): [string, Lists][] => {
+      const known = this.#lists.get(name)
+      const isShown = state !== 'disabled' && exposure.whole(name) && this.#board.link.isReadable(name)
+      return known && isShown ? [[name, known]] : []
+    })
     const refs = lists.flatMap(([server, { prompts }]) =>
       prompts.map((prompt) => ({ server, tool: String(prompt.name), prompt })),
     )
-    const names = this.#promptNames.update(refs)
+    const uniques = this.#promptNames.update(refs)
+    const items = refs.map(({ server, tool: name }, at) => ({ server, name, unique: uniques[at] ?? name }))
+    const { names, earlier } = this.#giveNames('prompt', items)
     const prompts = new Map<string, Ref>()
     const promptList: Json[] = []
     for (const [at, { server, tool: name, prompt }] of refs.entries()) {
-      const shown = naming === 'mcp' ? (names[at] ?? name) : this.#shown(server, name)
-      if (naming !== 'mcp' && !this.#claims.claim('prompt', shown, { server, name })) {
-        this.#collide('prompt', shown, server, collisions)
+      const shown = names[at]
+      if (shown === undefined) {
+        this.#collide('prompt', this.#shown(server, name), server, collisions)
         continue
       }
       prompts.set(shown, { server, name })
       promptList.push({ ...listedPrompt(prompt), name: shown })
     }
+    const earlierPrompt = (name: string) => prompts.get(names[earlier.get(name) ?? -1] ?? '')
     const spread = this.#addresses(lists, 'resources', 'uri', collisions)
     const templates = this.#addresses(lists, 'templates', 'uriTemplate', collisions)
     const served = new Set(lists.map(([server]) => server))
@@ -263,7 +282,7 @@ export class ViewBuilder {
       prompts: promptList,
       resources: [STATUS, ...spread.list],
       templates: templates.list,
-      prompt: (name) => prompts.get(name),
+      prompt: (name) => prompts.get(name) ?? earlierPrompt(name),
       resource: (uri) => {
         const address = fromPublic(uri)
         return address && served.has(address.server)
@@ -343,10 +362,6 @@ const STATUS: Json = {
   title: 'Servers behind this endpoint',
   description: 'The state of every server behind this endpoint, and what to do about those that are away.',
   mimeType: 'application/json',
-}
-
-function pair(server: string, name: string): string {
-  return JSON.stringify([server, name])
 }
 
 /** A server's own URI is accepted where only one server can have it. */

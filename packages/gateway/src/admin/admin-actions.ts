@@ -1,0 +1,167 @@
+// admin-actions.ts: what an administrator can see and do on a running gateway: servers, sessions, users, tokens, replicas. What is done to
+// servers and users is done on every replica.
+import type { ConfiguredServer } from '@plugboard/core'
+import type { User } from '../access/access.ts'
+import type { Gateway } from '../gateway.ts'
+import type { SessionInfo } from '../http/sessions.ts'
+import type { Json } from '../json-rpc.ts'
+import type { Revocations } from './revocations.ts'
+
+/** A request of the administration that cannot be done, with its HTTP status. */
+export class AdminFault extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+export interface AdminSources {
+  readonly gateway: Gateway
+  readonly revocations: Revocations
+  sessions(): readonly SessionInfo[]
+  endSession(sid: string): Promise<boolean>
+  /** Users that were let in and whose token is still good. */
+  users(): readonly User[]
+  metrics(): string
+}
+
+const SERVER_ACTIONS = ['reconnect', 'disable', 'enable'] as const
+type ServerAction = (typeof SERVER_ACTIONS)[number]
+
+export class AdminActions {
+  readonly #on: AdminSources
+  /** Servers that an administrator switched off, as they were configured. */
+  readonly #disabled = new Map<string, ConfiguredServer>()
+
+  constructor(sources: AdminSources) {
+    this.#on = sources
+    sources.gateway.replicas?.on('server-action', ({ action, server }) =>
+      this.#serverAction(String(server), String(action) as ServerAction).catch(() => undefined),
+    )
+  }
+
+  metrics(): string {
+    return this.#on.metrics()
+  }
+
+  /** `GET /servers`, `POST /servers/NAME/reconnect`, `DELETE /sessions/ID`, `POST /users/KEY/revoke` … */
+  async run(method: string, [what = '', name, action, ...more]: readonly string[]): Promise<Json> {
+    const isRead = method === 'GET' && name === undefined
+    if (more.length === 0)
+      switch (what) {
+        case 'servers':
+          if (isRead) return this.#servers()
+          if (method === 'POST' && name !== undefined) return await this.#forServer(name, action)
+          break
+        case 'sessions':
+          if (isRead) return { sessions: this.#on.sessions() }
+          if (method === 'DELETE' && name !== undefined && action === undefined)
+            return await this.#endSession(name)
+          break
+        case 'users':
+          if (isRead) return await this.#users()
+          if (method === 'POST' && name !== undefined) return await this.#forUser(name, action)
+          break
+        case 'replicas':
+          if (isRead) return this.#replicas()
+      }
+    throw new AdminFault(
+      404,
+      'There is GET /servers, /sessions, /users, /replicas and /metrics; POST /servers/NAME/reconnect|disable|enable; POST /users/NAME/revoke|restore; DELETE /sessions/ID.',
+    )
+  }
+
+  #servers(): Json {
+    const servers = this.#on.gateway.board.servers().map((one) => ({
+      name: one.name,
+      type: one.type,
+      state: one.state,
+      tools: one.tools,
+      ...(one.error && { error: one.error.message }),
+      ...(one.reason !== undefined && { reason: one.reason }),
+    }))
+    const off = [...this.#disabled.keys()].map((name) => ({
+      name,
+      state: 'disabled',
+      tools: 0,
+      reason: 'switched off by an administrator',
+    }))
+    return { servers: [...servers, ...off] }
+  }
+
+  async #forServer(name: string, action: string | undefined): Promise<Json> {
+    const known = SERVER_ACTIONS.find((one) => one === action)
+    if (!known)
+      throw new AdminFault(404, `There is no action "${action ?? ''}": ${SERVER_ACTIONS.join(', ')}.`)
+    const state = await this.#serverAction(name, known)
+    await this.#on.gateway.replicas?.tell('server-action', { action: known, server: name })
+    return { server: name, action: known, state }
+  }
+
+  async #serverAction(name: string, action: ServerAction): Promise<string> {
+    const { board } = this.#on.gateway
+    const off = this.#disabled.get(name)
+    const configured = board.link.configured(name)
+    if (!off && !configured) throw new AdminFault(404, `There is no server "${name}".`)
+    if (action === 'reconnect') {
+      if (off) throw new AdminFault(409, `"${name}" is switched off: enable it.`)
+      return (await board.reconnect(name)).state
+    }
+    if (action === 'disable' && configured) {
+      this.#disabled.set(name, configured)
+      await board.link.drop(name)
+    }
+    if (action === 'enable' && off) {
+      this.#disabled.delete(name)
+      await board.link.put(off)
+    }
+    return action === 'disable' ? 'disabled' : 'enabled'
+  }
+
+  async #endSession(id: string): Promise<Json> {
+    if (!(await this.#on.endSession(id)))
+      throw new AdminFault(404, 'There is no such session on this replica.')
+    return { ended: id }
+  }
+
+  async #users(): Promise<Json> {
+    const counts = new Map<string, number>()
+    for (const { user } of this.#on.sessions()) counts.set(user, (counts.get(user) ?? 0) + 1)
+    const revoked = await this.#on.revocations.list()
+    const users = this.#on.users().map((user) => ({ ...user, sessions: counts.get(user.name) ?? 0 }))
+    return { users, revoked }
+  }
+
+  /** By the key, or by a name that only one user has. */
+  async #forUser(named: string, action: string | undefined): Promise<Json> {
+    if (action !== 'revoke' && action !== 'restore')
+      throw new AdminFault(404, `There is no action "${action ?? ''}": revoke, restore.`)
+    const known = action === 'revoke' ? this.#on.users() : await this.#on.revocations.list()
+    const found = known.filter(({ key, name }) => key === named || name === named)
+    const [user, ...others] = [...new Map(found.map((one) => [one.key, one])).values()]
+    if (!user) throw new AdminFault(404, `There is no user "${named}" here.`)
+    if (others.length > 0) throw new AdminFault(409, `Several users are named "${named}": give the key.`)
+    try {
+      if (action === 'revoke') await this.#on.revocations.add(user.key, user.name)
+      else await this.#on.revocations.remove(user.key)
+    } catch {
+      throw new AdminFault(
+        503,
+        'The store cannot be reached, so the other replicas would not know. Try again.',
+      )
+    }
+    return { user: user.name, key: user.key, action }
+  }
+
+  #replicas(): Json {
+    const { replicas } = this.#on.gateway
+    if (!replicas) return { replicas: [] }
+    return {
+      id: replicas.id,
+      storeUp: replicas.store.isUp,
+      replicas: replicas.peers().map(({ id, url }) => ({ id, url })),
+    }
+  }
+}

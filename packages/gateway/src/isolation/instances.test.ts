@@ -1,0 +1,107 @@
+// Servers that users have for themselves: whose process a call reaches, whose questions are asked, and when a process ends.
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { legacySession, modern } from '../../../../test/support/gateway.ts'
+import { connect, firstText, folder, makeGateway, serve, stdio, until, upstream } from '../fixtures/kit.ts'
+import type { Gateway } from '../index.ts'
+
+const PLAIN = fileURLToPath(new URL('../../../../test/support/gateway-server.mjs', import.meta.url))
+const token = (user: number) => `token-of-user-${user}-0123456789`
+
+async function served(gateway: Gateway, users = 3) {
+  await gateway.wake(20_000)
+  const all = Array.from({ length: users }, (_, user) => ({ token: token(user), exposure: gateway.expose }))
+  return await serve(gateway, all)
+}
+
+const pidOf = async (url: string, user: number): Promise<number> => {
+  const { message } = await modern(url, token(user), 'tools/call', { name: 'mcp__one__read', arguments: {} })
+  return Number(/\d+/.exec(message.result.content[0].text)?.[0])
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('isolation', () => {
+  it('gives every user a process of its own, the same at the next call', async () => {
+    const gateway = await makeGateway([stdio('one', [PLAIN])], { isolation: { servers: { one: 'user' } } })
+    const { url } = await served(gateway)
+    const [ada, eve] = [await pidOf(url, 0), await pidOf(url, 1)]
+    expect(ada).not.toBe(eve)
+    expect([await pidOf(url, 0), await pidOf(url, 1)]).toEqual([ada, eve])
+    // A session of the same user reaches the same process.
+    const session = await legacySession(url, token(0))
+    const { message } = await session.call('mcp__one__read')
+    expect(message.result.content[0].text).toBe(`read ${ada}`)
+    gateway.instances?.replace({ servers: {} })
+    await until(() => !isRunning(ada) && !isRunning(eve))
+    expect(await pidOf(url, 0)).toBe(await pidOf(url, 1))
+  }, 40_000)
+
+  it('gives every session a process that ends with it', async () => {
+    const gateway = await makeGateway([stdio('one', [PLAIN])], { isolation: { servers: { one: 'session' } } })
+    const { url } = await served(gateway)
+    const sessions = [await legacySession(url, token(0)), await legacySession(url, token(0))]
+    const pids: number[] = []
+    for (const session of sessions) {
+      const { message } = await session.call('mcp__one__read')
+      pids.push(Number(/\d+/.exec(message.result.content[0].text)?.[0]))
+    }
+    expect(pids[0]).not.toBe(pids[1])
+    await fetch(url, { method: 'DELETE', headers: sessions[0]?.headers ?? {} })
+    await until(() => !isRunning(pids[0] ?? 0))
+    expect(isRunning(pids[1] ?? 0)).toBe(true)
+  }, 40_000)
+
+  it('asks ten users at once each its own question of a legacy server', async () => {
+    const gateway = await makeGateway([upstream('one', 'legacy', folder())], {
+      isolation: { servers: { one: 'user' } },
+    })
+    const { url } = await served(gateway, 10)
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, async (_, user) => {
+        const client = await connect(url, {
+          token: token(user),
+          era: user % 2 ? 'modern' : 'legacy',
+          capabilities: { elicitation: { form: {} } },
+          prepare: (one) =>
+            one.setRequestHandler('elicitation/create', async () => ({
+              action: 'accept',
+              content: { name: `user ${user}` },
+            })),
+        })
+        return firstText(await client.callTool({ name: 'mcp__one__ask', arguments: {} }))
+      }),
+    )
+    expect(answers).toEqual(Array.from({ length: 10 }, (_, user) => `accept user ${user}`))
+  }, 60_000)
+
+  it('has limits, and ends what an owner without access had', async () => {
+    const isolation = { servers: { one: 'user', two: 'user' }, perUser: 1, inAll: 2 } as const
+    const gateway = await makeGateway([stdio('one', [PLAIN]), stdio('two', [PLAIN])], { isolation })
+    const handle = await served(gateway)
+    const first = await pidOf(handle.url, 0)
+    const params = { name: 'mcp__two__slow', arguments: { ms: 3000 } }
+    // An idle one makes space for another; one that is busy does not.
+    const slow = modern(handle.url, token(0), 'tools/call', params)
+    await until(() => !isRunning(first))
+    const { message } = await modern(handle.url, token(0), 'tools/call', {
+      name: 'mcp__one__read',
+      arguments: {},
+    })
+    expect(message.result.content[0].text).toContain('all of them are busy')
+    const eve = await pidOf(handle.url, 1)
+    const third = await pidOf(handle.url, 2)
+    expect(isRunning(third)).toBe(true)
+    await until(() => !isRunning(eve))
+    expect((await slow).message.result.content[0].text).toBe('slow')
+    handle.setGrants([0, 1].map((user) => ({ token: token(user), exposure: gateway.expose })))
+    await until(() => !isRunning(third))
+  }, 40_000)
+})

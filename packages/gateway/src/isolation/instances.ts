@@ -1,0 +1,170 @@
+// instances.ts: servers that each user, or each session, has for itself: a connection, and for a stdio server a process, that no other
+// one reaches. They start with the first call, stop when they are not used, and there is a limit to how many run.
+import { type Connection, IoError, type LocalBoard } from '@plugboard/core'
+import type { Client } from '../client-request.ts'
+import type { IsolationConfig, IsolationKind } from '../config/schema.ts'
+
+const IDLE_MINUTES = 15
+const PER_USER = 10
+const IN_ALL = 200
+const SWEEP_MS = 5000
+
+interface Instance {
+  readonly key: string
+  readonly server: string
+  /** The user, or the session, that it is for. */
+  readonly of: string
+  readonly user: string
+  /** The token, or the user with its roles, that started it. */
+  readonly owner: string
+  readonly connection: Connection
+  running: number
+  lastUsed: number
+}
+
+/** An instance while a call uses it. */
+export interface UsedInstance {
+  /** Names it where questions of servers are told apart. */
+  readonly key: string
+  readonly connection: Connection
+  release(): void
+}
+
+export class Instances {
+  readonly #board: LocalBoard
+  readonly #heard: (key: string, server: string, method: string, params: unknown) => void
+  readonly #instances = new Map<string, Instance>()
+  readonly #sweep: NodeJS.Timeout
+  readonly #stop: () => void
+  #config: IsolationConfig
+
+  /** `heard` gets what the servers notify. */
+  constructor(
+    board: LocalBoard,
+    config: IsolationConfig,
+    heard: (key: string, server: string, method: string, params: unknown) => void,
+  ) {
+    this.#board = board
+    this.#config = config
+    this.#heard = heard
+    this.#sweep = setInterval(() => this.#dropIdle(), SWEEP_MS)
+    this.#sweep.unref()
+    this.#stop = board.on('configuration-changed', ({ removed }) =>
+      this.#dropAll(({ server }) => removed.includes(server)),
+    )
+  }
+
+  /** What changes is ended: a call of the next moment starts it anew. */
+  replace(config: IsolationConfig): void {
+    const before = this.#config
+    this.#config = config
+    this.#dropAll(({ server }) => before.servers?.[server] !== config.servers?.[server])
+  }
+
+  kindOf(server: string): IsolationKind {
+    return this.#config.servers?.[server] ?? 'shared'
+  }
+
+  /** The connection of a key, as far as one is open. */
+  connection(key: string): Connection | undefined {
+    return this.#instances.get(key)?.connection
+  }
+
+  get count(): number {
+    return this.#instances.size
+  }
+
+  /** The instance for a client; undefined where all clients share the server. */
+  use(server: string, client: Client): UsedInstance | undefined {
+    const kind = this.kindOf(server)
+    if (kind === 'shared') return undefined
+    const of = kind === 'user' ? userOf(client) : sessionOf(client)
+    const key = JSON.stringify([server, of])
+    const instance = this.#instances.get(key) ?? this.#start(key, server, of, client)
+    instance.running++
+    let isUsed = true
+    const release = () => {
+      if (!isUsed) return
+      isUsed = false
+      instance.running--
+      instance.lastUsed = Date.now()
+    }
+    return { key, connection: instance.connection, release }
+  }
+
+  #start(key: string, server: string, of: string, client: Client): Instance {
+    const user = userOf(client)
+    this.#makeSpace(server, user)
+    const connection = this.#board.link.instance(server, key, (method, params) =>
+      this.#heard(key, server, method, params),
+    )
+    const { owner } = client
+    const made = { key, server, of, user, owner, connection, running: 0, lastUsed: Date.now() }
+    this.#instances.set(key, made)
+    return made
+  }
+
+  /** A user that has all it may have gives up one that is idle itself; when all are taken, the longest idle one goes. */
+  #makeSpace(server: string, user: string): void {
+    const { perUser = PER_USER, inAll = IN_ALL } = this.#config
+    const own = [...this.#instances.values()].filter((one) => one.user === user)
+    if (own.length >= perUser && !this.#dropOldest(own))
+      throw new IoError(`You have ${perUser} servers of your own running, and all of them are busy.`, {
+        server,
+        hint: 'Wait until a call has ended, then try again.',
+      })
+    if (this.#instances.size >= inAll && !this.#dropOldest([...this.#instances.values()]))
+      throw new IoError('Too many servers of users are running, and all of them are busy.', {
+        server,
+        hint: 'Try again in a moment.',
+      })
+  }
+
+  #dropOldest(of: readonly Instance[]): boolean {
+    const [oldest] = of.filter(({ running }) => running === 0).sort((a, b) => a.lastUsed - b.lastUsed)
+    if (oldest) this.#drop(oldest)
+    return oldest !== undefined
+  }
+
+  /** The session ended. */
+  left(client: Pick<Client, 'id'>): void {
+    this.#dropAll(({ of, server }) => of === client.id && this.kindOf(server) === 'session')
+  }
+
+  /** An owner lost access. */
+  dropOwner(owner: string): void {
+    this.#dropAll((one) => one.owner === owner)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweep)
+    this.#stop()
+    const all = [...this.#instances.values()]
+    this.#instances.clear()
+    await Promise.all(all.map(({ connection }) => connection.close()))
+  }
+
+  #dropIdle(): void {
+    const oldest = Date.now() - (this.#config.idleMinutes ?? IDLE_MINUTES) * 60_000
+    this.#dropAll(({ running, lastUsed }) => running === 0 && lastUsed < oldest)
+  }
+
+  #dropAll(which: (instance: Instance) => boolean): void {
+    for (const instance of [...this.#instances.values()]) if (which(instance)) this.#drop(instance)
+  }
+
+  #drop(instance: Instance): void {
+    this.#instances.delete(instance.key)
+    void instance.connection.close()
+  }
+}
+
+/** Who it is, whatever token it uses at the moment. */
+function userOf({ owner, user }: Client): string {
+  return user?.key ?? owner
+}
+
+/** A client of 2026-07-28 has no session: the same user is the same. */
+function sessionOf(client: Client): string {
+  return client.era === 'legacy' ? client.id : userOf(client)
+}

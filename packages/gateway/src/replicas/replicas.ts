@@ -1,0 +1,201 @@
+// replicas.ts: this process as one of several gateways behind a load balancer: its id, which others are alive and where, and
+// sealed messages between them. The store is believed only as far as the seal goes: who can write to it but has no key can
+// neither pose as a replica nor send a message.
+import { randomBytes } from 'node:crypto'
+import { isObject, type Json } from '../json-rpc.ts'
+import type { KeyRing } from '../sealing/key-ring.ts'
+import type { Store } from '../store/store.ts'
+
+const BEAT_MS = 3000
+/** A replica whose entry did not change for this long is gone. */
+const GONE_MS = 12_000
+/** Older messages and entries are replayed ones, or the clocks of the machines differ by more than is sound. */
+const STALE_MS = 5 * 60_000
+/** How long a sender waits until the others have done what it told them. */
+const DONE_MS = 2000
+const DIRECTORY = 'replicas'
+const CHANNEL = 'bus'
+
+/** What replicas tell each other. */
+export type BusKind =
+  | 'here'
+  | 'done'
+  | 'follow'
+  | 'unfollow'
+  | 'updated'
+  | 'list-changed'
+  | 'session'
+  | 'session-ended'
+  | 'session-stream'
+  | 'session-message'
+  | 'cancelled'
+  | 'revoked'
+  | 'server-action'
+
+export interface Peer {
+  readonly id: string
+  readonly url: string
+}
+
+interface KnownPeer extends Peer {
+  readonly entry: string
+  /** By our own clock. */
+  readonly seen: number
+}
+
+/** A promise is waited for before the sender hears that it is done. */
+type Receive = (value: Json, from: string) => unknown
+
+export class Replicas {
+  readonly id = randomBytes(6).toString('hex')
+  readonly store: Store
+  readonly #keys: KeyRing
+  readonly #now: () => number
+  readonly #peers = new Map<string, KnownPeer>()
+  readonly #receivers = new Map<BusKind, Set<Receive>>()
+  readonly #beats = new Set<() => unknown>()
+  readonly #stops: (() => void)[] = []
+  /** What this replica told and waits for: by round, those that are not done yet. */
+  readonly #waiting = new Map<string, { readonly missing: Set<string>; end(): void }>()
+  #rounds = 0
+  #url: string | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(store: Store, keys: KeyRing, now: () => number = Date.now) {
+    this.store = store
+    this.#keys = keys
+    this.#now = now
+  }
+
+  /** Tells the others where this replica is, from now on. */
+  async announce(url: string): Promise<void> {
+    this.#url = url
+    this.#stops.push(await this.store.subscribe(CHANNEL, (text) => this.#received(text)))
+    this.#stops.push(
+      this.store.onChange((isUp) => {
+        if (isUp) void this.#beat()
+      }),
+    )
+    await this.#beat()
+    await this.publish('here', {})
+    this.#timer = setInterval(() => void this.#beat(), BEAT_MS)
+    this.#timer.unref()
+  }
+
+  /** The other replicas that are alive. While the store is away: those that were when it went. */
+  peers(): readonly Peer[] {
+    return [...this.#peers.values()]
+  }
+
+  peer(id: string): Peer | undefined {
+    return this.#peers.get(id)
+  }
+
+  /** False when the others cannot be told now. */
+  async publish(kind: BusKind, value: Json): Promise<boolean> {
+    const text = this.#keys.seal('replica-message', { ...value, kind, from: this.id, at: this.#now() })
+    return await this.store.publish(CHANNEL, text).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Resolves when every other replica has done what it was told, or has had its time. False when they cannot be told now. */
+  async tell(kind: BusKind, value: Json): Promise<boolean> {
+    const missing = new Set(this.#peers.keys())
+    const round = `${++this.#rounds}`
+    if (missing.size === 0) return await this.publish(kind, value)
+    const done = new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, DONE_MS)
+      this.#waiting.set(round, {
+        missing,
+        end: () => {
+          clearTimeout(timer)
+          resolve()
+        },
+      })
+    }).finally(() => this.#waiting.delete(round))
+    const told = await this.publish(kind, { ...value, round })
+    if (!told) this.#waiting.get(round)?.end()
+    await done
+    return told
+  }
+
+  on(kind: BusKind, receive: Receive): () => void {
+    const all = this.#receivers.get(kind) ?? new Set()
+    this.#receivers.set(kind, all.add(receive))
+    return () => all.delete(receive)
+  }
+
+  /** Called at every beat, while the store can be reached. */
+  onBeat(beat: () => unknown): void {
+    this.#beats.add(beat)
+  }
+
+  /** A header by which the other replica knows that a request was passed on by one of us, and to it. */
+  passport(to: string): string {
+    return this.#keys.seal('replica-request', { from: this.id, to, at: this.#now() })
+  }
+
+  isPassport(text: unknown): boolean {
+    const value = this.#keys.open('replica-request', text)
+    return value?.to === this.id && this.#isFresh(value.at)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    for (const stop of this.#stops.splice(0)) stop()
+    // A store that is away forgets the entry by itself.
+    await this.store.deleteField(DIRECTORY, this.id).catch(() => undefined)
+    await this.store.close()
+  }
+
+  #isFresh(at: unknown): boolean {
+    return typeof at === 'number' && Math.abs(this.#now() - at) < STALE_MS
+  }
+
+  async #beat(): Promise<void> {
+    const { id } = this
+    try {
+      const entry = this.#keys.seal('replica', { id, url: this.#url, at: this.#now() })
+      await this.store.setField(DIRECTORY, id, entry, STALE_MS)
+      this.#read(await this.store.fields(DIRECTORY))
+      for (const beat of this.#beats) beat()
+    } catch {
+      // The store is away: what is known of the others stays, and the next beat tries again.
+    }
+  }
+
+  #read(entries: ReadonlyMap<string, string>): void {
+    const now = this.#now()
+    for (const [id, entry] of entries) {
+      const known = this.#peers.get(id)
+      if (id === this.id || known?.entry === entry) continue
+      const value = this.#keys.open('replica', entry)
+      if (!value || value.id !== id || typeof value.url !== 'string' || !this.#isFresh(value.at)) continue
+      this.#peers.set(id, { id, url: value.url, entry, seen: now })
+    }
+    for (const [id, { seen }] of this.#peers) {
+      if (now - seen <= GONE_MS && entries.has(id)) continue
+      this.#peers.delete(id)
+      if (entries.has(id)) this.store.deleteField(DIRECTORY, id).catch(() => undefined)
+    }
+  }
+
+  #received(text: string): void {
+    const value = this.#keys.open('replica-message', text)
+    if (!isObject(value) || value.from === this.id || !this.#isFresh(value.at)) return
+    if (value.kind === 'here') void this.#beat()
+    const from = String(value.from)
+    if (value.kind === 'done') this.#isDone(value, from)
+    const receivers = [...(this.#receivers.get(value.kind as BusKind) ?? [])]
+    const work = receivers.map((receive) => receive(value, from))
+    if (value.round === undefined) return
+    void Promise.allSettled(work).then(() => this.publish('done', { to: from, done: value.round }))
+  }
+
+  #isDone({ to, done }: Json, from: string): void {
+    const waiting = to === this.id ? this.#waiting.get(String(done)) : undefined
+    if (waiting?.missing.delete(from) && waiting.missing.size === 0) waiting.end()
+  }
+}
