@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { type Board, openBoard, systemHost } from '@plugboard/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openRemote, type Prompts } from './client/open-remote.ts'
-import { residentPlace } from './place.ts'
 import { NODE_VARIABLES } from './protocol.ts'
 import { type Resident, startResident } from './resident.ts'
+import { residentPlace } from './socket-paths.ts'
 
 const path = (from: string) => fileURLToPath(new URL(from, import.meta.url))
 const EVERYTHING = path('../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js')

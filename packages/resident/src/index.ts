@@ -1,5 +1,6 @@
 // @plugboard/resident: one process per user that keeps the servers of all terminals running. `client/` is what commands
 // use to reach it.
-export { type ResidentPlace, residentPlace } from './place.ts'
+
 export type { StatusResult } from './protocol.ts'
 export { type Resident, type ResidentOptions, startResident } from './resident.ts'
+export { type ResidentPlace, residentPlace } from './socket-paths.ts'

@@ -1,11 +1,11 @@
 // listen.ts: one process per user listens, however many start at once. A lock orders the starts; a socket that answers
 // wins, one that does not is a leftover and is removed.
 import { randomBytes } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
+import { chmod, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { withFileLock } from '@plugboard/core/files'
-import { RESIDENT_LIMITS } from '@plugboard/core/limits'
-import { makeFolder, type ResidentPlace } from './place.ts'
+import { RESIDENT_LIMITS } from './limits.ts'
+import { makeFolder, type ResidentPlace } from './socket-paths.ts'
 
 export type Listening =
   | { readonly kind: 'listening'; readonly server: Server; readonly token: string }
@@ -21,7 +21,8 @@ export async function listen(place: ResidentPlace, onClient: (socket: Socket) =>
     const token = randomBytes(32).toString('hex')
     await rm(place.token, { force: true })
     await writeFile(place.token, token, { mode: 0o600, flag: 'wx' })
-    const server = createServer(onClient)
+    // A client that wrote all its requests may close its half and still wants the answers.
+    const server = createServer({ allowHalfOpen: true }, onClient)
     await new Promise<void>((done, fail) => {
       server.once('error', fail)
       server.listen(place.socket, () => {
@@ -29,6 +30,8 @@ export async function listen(place: ResidentPlace, onClient: (socket: Socket) =>
         done()
       })
     })
+    // The folder keeps others out already; every file of the state folder is for the user alone.
+    if (process.platform !== 'win32') await chmod(place.socket, 0o600)
     return { kind: 'listening', server, token }
   })
 }

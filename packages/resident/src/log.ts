@@ -1,7 +1,7 @@
 // log.ts: what the resident process writes about itself: one file, bounded, in its own folder. A log that cannot be
 // written never stops the process.
 import { appendFileSync, renameSync, statSync } from 'node:fs'
-import { RESIDENT_LIMITS } from '@plugboard/core/limits'
+import { RESIDENT_LIMITS } from './limits.ts'
 
 export type Log = (text: string) => void
 

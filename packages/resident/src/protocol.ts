@@ -1,5 +1,5 @@
 // protocol.ts: the control protocol between commands and the resident process: JSON-RPC 2.0, one message a line. Types
-// and constants only; wire.ts moves the messages, encoding.ts turns objects into them.
+// and constants only; json-rpc-socket.ts moves the messages, board-encoding.ts turns objects into them.
 import type { Diagnostic } from '@plugboard/core/config'
 import type { ErrorJson } from '@plugboard/core/errors'
 
@@ -21,6 +21,12 @@ export interface HelloResult {
   readonly startedAt: number
 }
 
+/** The first line that a client of `board/mcp` gets; MCP follows unless it says `why` not. */
+export interface McpResult {
+  readonly version: string
+  readonly why?: string
+}
+
 /** What a client can be asked. What is missing here is not offered to servers. */
 export interface Askable {
   readonly elicit?: boolean
@@ -35,6 +41,8 @@ export interface OpenParams {
   readonly mcpConfig?: readonly string[]
   readonly strict?: boolean
   readonly approveProject?: boolean
+  /** Built-in servers that the command switches on. */
+  readonly builtins?: Readonly<Record<string, boolean>>
   /** Servers of this client alone, in file syntax. */
   readonly servers?: Readonly<Record<string, unknown>>
   readonly timeoutMs?: number
@@ -67,6 +75,8 @@ export const NODE_VARIABLES = [
 
 /** An error of our family, with what its class adds. */
 export interface WireError extends ErrorJson {
+  /** The hint in the words of the command. */
+  readonly shellHint?: string
   readonly wanted?: string
   readonly tool?: string
   readonly wider?: boolean

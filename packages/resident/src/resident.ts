@@ -1,32 +1,31 @@
 // resident.ts: the process itself: its clients, their boards on one pool of connections, and when it leaves: idle for long
 // enough, told to, or replaced by a newer version.
-import { rmSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
 import type { Server, Socket } from 'node:net'
-import {
-  type BoardBehaviour,
-  ConnectionPool,
-  type Host,
-  type LocalBoard,
-  openBoard,
-  systemHost,
-} from '@plugboard/core'
+import type { BoardBehaviour, Host, LocalBoard } from '@plugboard/core'
 import { atMost } from '@plugboard/core/async/waits'
-import { type Configuration, loadConfiguration } from '@plugboard/core/config/load'
-import { IoError } from '@plugboard/core/errors'
-import { RESIDENT_LIMITS } from '@plugboard/core/limits'
-import { takeFirstLine } from './first-line.ts'
+import { TrafficRecorder } from '@plugboard/core/connection/traffic'
+import { InvalidInput } from '@plugboard/core/errors'
+import { systemHost } from '@plugboard/core/host'
+import type { Boards } from './boards.ts'
+import { Session } from './control-session.ts'
+import { takeFirstLine } from './detect-protocol.ts'
+import { RESIDENT_LIMITS } from './limits.ts'
 import { listen } from './listen.ts'
 import { type Log, openLog } from './log.ts'
-import type { ResidentPlace } from './place.ts'
-import { NODE_VARIABLES, type OpenParams, type StatusResult } from './protocol.ts'
-import { serveMcp } from './serve-mcp.ts'
-import { Session } from './session.ts'
+import type { OpenParams, StatusResult } from './protocol.ts'
+import { OpenQuestions } from './questions.ts'
+import type { ResidentPlace } from './socket-paths.ts'
+import type { Pages } from './web/pages.ts'
+import { readWebState } from './web/web-state.ts'
 
 export interface ResidentOptions {
   readonly place: ResidentPlace
   readonly version: string
   /** Without a client for this long, it leaves; 0 stays. */
   readonly idleMs?: number
+  /** The folder of the built page; without it there is no page. */
+  readonly pageFiles?: string
 }
 
 export interface Resident {
@@ -60,10 +59,17 @@ class RunningResident implements Resident {
   readonly #log: Log
   readonly #startedAt = Date.now()
   readonly #sessions = new Set<Session>()
-  readonly #pool: ConnectionPool
+  readonly #traffic = new TrafficRecorder()
+  readonly #questions = new OpenQuestions()
   /** One guard for the children of all boards. */
   readonly #owner = {}
+  #boards: Promise<Boards> | undefined
+  #opened: Boards | undefined
+  #loadingPages: Promise<Pages> | undefined
+  #pages: Pages | undefined
   #mcpClients = 0
+  readonly #socketId: number | undefined
+  readonly #watch: NodeJS.Timeout
   #stopIdle: (() => void) | undefined
   #leaving: string | undefined
   #gone: (why: string) => void = () => undefined
@@ -73,12 +79,19 @@ class RunningResident implements Resident {
     this.#server = server
     this.#token = token
     this.#log = openLog(options.place.log)
-    this.#pool = new ConnectionPool({ idleMs: options.idleMs ?? RESIDENT_LIMITS.idleMs })
+    // Pages of the process before this one look for it.
+    if (options.pageFiles !== undefined && readWebState(options.place))
+      this.#loadPages().catch((error: unknown) => this.#log(`the page: ${String(error)}`))
     this.left = new Promise((done) => {
       this.#gone = done
     })
     server.on('error', (error) => this.leave(`the socket failed: ${error.message}`))
     this.#log(`started, version ${options.version}, process ${process.pid}`)
+    this.#socketId = socketId(options.place)
+    // A state folder that was removed, or taken over, cannot be found again: the process would stay for nobody.
+    this.#watch = setInterval(() => {
+      if (socketId(options.place) !== this.#socketId) this.leave('its socket is gone')
+    }, RESIDENT_LIMITS.socketCheckMs)
     this.#restIfAlone()
   }
 
@@ -107,8 +120,10 @@ class RunningResident implements Resident {
       version,
       startedAt: this.#startedAt,
       open: (params, behaviour) => this.#open(params, behaviour),
-      refusal: async (params) => this.#refusal(params, await this.#configuration(params)),
       status: async () => this.#status(),
+      questions: this.#questions,
+      traffic: this.#traffic,
+      page: async (place) => ({ url: await (await this.#loadPages()).address(place) }),
       leave: (why) => this.leave(why),
       ended: (session) => {
         this.#sessions.delete(session)
@@ -117,47 +132,72 @@ class RunningResident implements Resident {
     }
   }
 
-  async #open(params: OpenParams, behaviour: BoardBehaviour): Promise<LocalBoard | string> {
-    const configuration = await this.#configuration(params)
-    const why = this.#refusal(params, configuration)
-    if (why !== undefined) return why
-    return await openBoard({ host: this.#hostOf(params), configuration, pool: this.#pool, ...behaviour })
-  }
-
-  #refusal(params: OpenParams, { resident }: Configuration): string | undefined {
-    if (this.#leaving !== undefined) return `the process is leaving: ${this.#leaving}`
-    const other = NODE_VARIABLES.find((name) => (params.env[name] ?? '') !== (process.env[name] ?? ''))
-    if (other !== undefined) return `${other} differs from that of the running process`
-    return resident.enabled === false ? 'the settings say "resident": false' : undefined
+  /** Loaded when a page is wanted. */
+  #loadPages(): Promise<Pages> {
+    const files = this.#options.pageFiles
+    if (files === undefined)
+      throw new InvalidInput('This resident board was started without the files of the page.', {
+        hint: 'Run `plugboard down` and `plugboard ui` again.',
+      })
+    this.#loadingPages ??= import('./web/pages.ts').then(({ Pages }) => {
+      this.#pages = new Pages({
+        files,
+        resident: this.#options.place,
+        version: this.#options.version,
+        startedAt: this.#startedAt,
+        traffic: this.#traffic,
+        questions: this.#questions,
+        open: (params, behaviour) => this.#open(params, behaviour),
+        configuration: async (params) => await (await this.#loadBoards()).configuration(params),
+        hostOf: (params) => this.#hostOf(params),
+        status: () => this.#status(),
+        stop: async (server) => (await this.#opened?.stop(server)) ?? false,
+        log: (text) => this.#log(text),
+        changed: () => this.#restIfAlone(),
+      })
+      return this.#pages
+    })
+    return this.#loadingPages
   }
 
   #hostOf({ env }: OpenParams): Host {
     return systemHost({ env, owner: this.#owner })
   }
 
-  /** Read for every client, with its environment: what it trusts and approves is decided now. */
-  async #configuration(params: OpenParams): Promise<Configuration> {
-    const { cwd, mcpConfig, strict, approveProject, servers } = params
-    return await loadConfiguration({
-      host: this.#hostOf(params),
-      cwd,
-      ...(mcpConfig && { mcpConfig }),
-      ...(servers && { servers }),
-      ...(strict !== undefined && { strict }),
-      ...(approveProject !== undefined && { approveProject }),
+  async #open(params: OpenParams, behaviour: BoardBehaviour): Promise<LocalBoard | string> {
+    if (this.#leaving !== undefined) return `the process is leaving: ${this.#leaving}`
+    try {
+      return await (await this.#loadBoards()).open(params, behaviour)
+    } catch (error) {
+      // The program was installed anew while this process ran: the next one has all of its files.
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+      const why = 'its program was replaced'
+      this.leave(why)
+      return why
+    }
+  }
+
+  /** The code of boards is loaded for the first client: a process that only waits stays small, and listens sooner. */
+  #loadBoards(): Promise<Boards> {
+    this.#boards ??= import('./boards.ts').then(({ Boards }) => {
+      this.#opened = new Boards({
+        idleMs: this.#options.idleMs ?? RESIDENT_LIMITS.idleMs,
+        traffic: this.#traffic,
+        hostOf: (params) => this.#hostOf(params),
+      })
+      return this.#opened
     })
+    return this.#boards
   }
 
   async #mcp(socket: Socket, params: unknown): Promise<void> {
     this.#mcpClients++
     try {
+      const { serveMcp } = await import('./mcp-session.ts')
       await serveMcp(socket, params, {
         token: this.#token,
-        open: async (open, wiring) => {
-          const board = await this.#open(open, { ...wiring, watch: true })
-          if (typeof board === 'string') throw new IoError(`No board for this client: ${board}.`)
-          return board
-        },
+        version: this.#options.version,
+        open: (open, wiring) => this.#open(open, { ...wiring, watch: true }),
       })
     } catch (error) {
       this.#log(`a client of connect failed: ${error instanceof Error ? error.message : String(error)}`)
@@ -173,16 +213,23 @@ class RunningResident implements Resident {
       pid: process.pid,
       version: this.#options.version,
       startedAt: this.#startedAt,
-      clients: [...this.#sessions].filter(({ hasBoard }) => hasBoard).length + this.#mcpClients,
+      clients:
+        [...this.#sessions].filter(({ hasBoard }) => hasBoard).length +
+        this.#mcpClients +
+        (this.#pages?.size ?? 0),
       memoryBytes: process.memoryUsage.rss(),
-      servers: this.#pool.status(),
+      servers: this.#opened?.status() ?? [],
     }
+  }
+
+  get #clients(): number {
+    return this.#sessions.size + this.#mcpClients + (this.#pages?.size ?? 0)
   }
 
   #restIfAlone(): void {
     const idleMs = this.#options.idleMs ?? RESIDENT_LIMITS.idleMs
     this.#stopIdle?.()
-    if (this.#sessions.size + this.#mcpClients > 0 || idleMs === 0) return
+    if (this.#clients > 0 || idleMs === 0) return
     const timer = setTimeout(() => this.leave('idle'), idleMs)
     this.#stopIdle = () => clearTimeout(timer)
   }
@@ -190,17 +237,33 @@ class RunningResident implements Resident {
   async #end(why: string): Promise<void> {
     const host = systemHost()
     this.#stopIdle?.()
-    // No new client finds it; what runs may finish.
-    this.#server.close()
-    for (const path of [this.#options.place.socket, this.#options.place.token])
-      if (process.platform !== 'win32' || path === this.#options.place.token) rmSync(path, { force: true })
+    clearInterval(this.#watch)
+    // No new client finds it; what runs may finish. The files of a process that took its place stay.
+    const isOwn = socketId(this.#options.place) === this.#socketId
+    if (isOwn) this.#server.close()
+    // Closing would remove the other's socket.
+    else this.#server.unref()
+    if (isOwn) rmSync(this.#options.place.token, { force: true })
+    if (isOwn && process.platform !== 'win32') rmSync(this.#options.place.socket, { force: true })
     const until = Date.now() + RESIDENT_LIMITS.drainMs
-    while (this.#sessions.size + this.#mcpClients > 0 && Date.now() < until && isPatient(why))
+    while (this.#clients > 0 && Date.now() < until && isPatient(why))
       await new Promise((done) => setTimeout(done, 50))
     for (const session of this.#sessions) session.close()
-    await atMost(host, RESIDENT_LIMITS.drainMs, this.#pool.close())
+    // A newer version takes the pages over.
+    await this.#pages?.close({ forNext: isPatient(why) })
+    if (this.#opened) await atMost(host, RESIDENT_LIMITS.drainMs, this.#opened.close())
     this.#log(`left: ${why}`)
     this.#gone(why)
+  }
+}
+
+/** Which file the socket is; undefined when there is none, and on Windows, where it is no file. */
+function socketId({ socket }: ResidentPlace): number | undefined {
+  try {
+    return process.platform === 'win32' ? undefined : lstatSync(socket, { throwIfNoEntry: false })?.ino
+  } catch {
+    // Its folder is no folder any more.
+    return undefined
   }
 }
 

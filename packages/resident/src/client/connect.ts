@@ -3,12 +3,12 @@
 import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { isObject } from '@plugboard/core/json'
-import { RESIDENT_LIMITS } from '@plugboard/core/limits'
 import { LineSplitter } from '@plugboard/core/text/line-splitter'
-import type { ResidentPlace } from '../place.ts'
-import { type OpenParams, PROTOCOL } from '../protocol.ts'
-import type { PeerHooks } from '../wire.ts'
-import { connected, type Dialed, dial, readToken } from './dial.ts'
+import type { PeerHooks } from '../json-rpc-socket.ts'
+import { RESIDENT_LIMITS } from '../limits.ts'
+import { type McpResult, type OpenParams, PROTOCOL } from '../protocol.ts'
+import { placeFault, type ResidentPlace } from '../socket-paths.ts'
+import { connected, type Dialed, dial, isOlder, readToken } from './dial.ts'
 
 export interface ConnectOptions {
   readonly place: ResidentPlace
@@ -102,6 +102,7 @@ class Relay {
     socket.on('data', (chunk) => lines.push(chunk))
     socket.on('error', () => undefined)
     socket.once('close', () => void this.#lost())
+    socket.resume()
   }
 
   #fromClient(line: string): void {
@@ -171,22 +172,72 @@ class Relay {
 }
 
 /** A socket that speaks MCP from here on, or why there is none. */
-async function reach({ place, version, params, start }: ConnectOptions): Promise<Socket | string> {
+async function reach(options: ConnectOptions): Promise<Socket | string> {
+  const { place, version } = options
+  const first = await enter(options)
+  // An ordinary start is one connection; anything else is sorted out as for every other command.
+  if (first !== undefined && typeof first !== 'string') return first
   const hooks: PeerHooks = { request: () => Promise.reject(new Error('Nothing is asked here.')) }
   const running = await dial(place, version, hooks)
-  const dialed = running.kind === 'absent' || running.kind === 'replaced' ? await start(hooks) : running
+  const dialed =
+    running.kind === 'absent' || running.kind === 'replaced' ? await options.start(hooks) : running
   if (dialed.kind !== 'connected') return dialed.kind === 'unusable' ? dialed.why : 'no resident process runs'
-  const fit = (await dialed.peer.request('board/fits', params).catch(() => undefined)) as
-    | { readonly why?: string }
-    | undefined
   dialed.peer.close()
-  if (!fit || fit.why !== undefined) return fit?.why ?? 'the resident process ended'
+  return (await enter(options)) ?? 'the resident process ended'
+}
+
+/** Asks the running process for MCP on a connection of its own: the socket, its refusal, or undefined when none fits. */
+async function enter({ place, version, params }: ConnectOptions): Promise<Socket | string | undefined> {
+  if (placeFault(place) !== undefined) return undefined
   const socket = await connected(place.socket)
-  const token = readToken(place)
-  if (!socket || token === undefined) return 'the resident process ended'
+  const token = socket && readToken(place)
+  if (!socket || token === undefined) return undefined
   const hello = { protocol: PROTOCOL, version, token, open: params }
   socket.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'board/mcp', params: hello })}\n`)
-  return socket
+  const result = await firstAnswer(socket)
+  // One that is older has to make room first.
+  if (result && result.why === undefined && !isOlder(result.version, version)) return socket
+  socket.destroy()
+  return result?.why
+}
+
+function firstAnswer(socket: Socket): Promise<McpResult | undefined> {
+  return new Promise((done) => {
+    let text = Buffer.alloc(0)
+    const end = (result: McpResult | undefined) => {
+      clearTimeout(timer)
+      socket.off('data', onData)
+      socket.off('close', onClose)
+      socket.off('error', onClose)
+      socket.pause()
+      done(result)
+    }
+    const onClose = () => end(undefined)
+    const onData = (chunk: Buffer) => {
+      text = Buffer.concat([text, chunk])
+      const at = text.indexOf(10)
+      if (at === -1) return
+      const rest = text.subarray(at + 1)
+      end(resultIn(text.subarray(0, at).toString('utf8')))
+      if (rest.length > 0) socket.unshift(rest)
+    }
+    const timer = setTimeout(onClose, RESIDENT_LIMITS.openMs)
+    socket.on('data', onData)
+    socket.once('close', onClose)
+    socket.once('error', onClose)
+  })
+}
+
+function resultIn(line: string): McpResult | undefined {
+  try {
+    const { result } = JSON.parse(line) as { result?: unknown }
+    return isObject(result) && typeof result.version === 'string'
+      ? (result as unknown as McpResult)
+      : undefined
+  } catch {
+    // Another protocol.
+    return undefined
+  }
 }
 
 function parsed(line: string): Message {

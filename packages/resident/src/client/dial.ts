@@ -2,10 +2,10 @@
 // files, one connection, one message.
 import type { Socket } from 'node:net'
 import { lazyModule } from '@plugboard/core/lazy'
-import { RESIDENT_LIMITS } from '@plugboard/core/limits'
-import { placeFault, type ResidentPlace } from '../place.ts'
+import { Peer, type PeerHooks } from '../json-rpc-socket.ts'
+import { RESIDENT_LIMITS } from '../limits.ts'
 import { type HelloResult, PROTOCOL } from '../protocol.ts'
-import { Peer, type PeerHooks } from '../wire.ts'
+import { placeFault, type ResidentPlace } from '../socket-paths.ts'
 
 export type Dialed =
   | { readonly kind: 'connected'; readonly peer: Peer; readonly hello: HelloResult }

@@ -1,6 +1,8 @@
 // The resident process as commands reach it.
-export { type ResidentPlace, residentPlace } from '../place.ts'
+
 export type { StatusResult } from '../protocol.ts'
+export { ANSWERED_IN_PAGE } from '../questions.ts'
+export { type ResidentPlace, residentPlace } from '../socket-paths.ts'
 export { type Dialed, dial, dialAny } from './dial.ts'
 export { type OpenedRemote, openRemote, type Prompts } from './open-remote.ts'
 export type { RemoteBoard } from './remote-board.ts'

@@ -3,9 +3,15 @@
 import type { BoardBehaviour, Prompt, SamplingRequest } from '@plugboard/core'
 import { isObject } from '@plugboard/core/json'
 import type { PermissionQuestion } from '@plugboard/core/permissions'
-import type { ResidentPlace } from '../place.ts'
+import {
+  noSuchMethod,
+  type Peer,
+  PeerClosed,
+  type PeerHooks,
+  type RequestContext,
+} from '../json-rpc-socket.ts'
 import type { OpenParams, OpenResult } from '../protocol.ts'
-import { noSuchMethod, type Peer, type PeerHooks, type RequestContext } from '../wire.ts'
+import type { ResidentPlace } from '../socket-paths.ts'
 import { type Dialed, dial } from './dial.ts'
 import { RemoteBoard } from './remote-board.ts'
 
@@ -45,30 +51,52 @@ export async function openRemote(options: OpenRemoteOptions): Promise<OpenedRemo
       else early.push([method, given])
     },
   }
-  const dialed = await reach(options, hooks)
-  if (typeof dialed === 'string') return { kind: 'none', why: dialed }
-  const opened = await open(dialed, params)
-  if (opened.kind === 'refused') {
-    dialed.close()
-    return { kind: 'none', why: opened.why }
-  }
-  board = new RemoteBoard({
-    peer: dialed,
+  const first = await opened(options, params, hooks)
+  if (first.kind === 'none') return first
+  const remote = new RemoteBoard({
+    peer: first.peer,
     params,
-    opened,
+    opened: first.result,
     redial: async () => {
-      const again = await reach(options, hooks)
-      if (typeof again === 'string') return undefined
-      const reopened = await open(again, params)
-      return reopened.kind === 'opened' ? again : undefined
+      const again = await opened(options, params, hooks)
+      return again.kind === 'opened' ? again.peer : undefined
     },
   })
-  for (const [method, given] of early) board.notified(method, given)
-  return { kind: 'opened', board }
+  // The caller listens as soon as it has the board.
+  setImmediate(() => {
+    board = remote
+    for (const [method, given] of early) remote.notified(method, given)
+  })
+  return { kind: 'opened', board: remote }
 }
 
-async function open(peer: Peer, params: OpenParams): Promise<OpenResult> {
-  return (await peer.request('board/open', params)) as OpenResult
+type Opened = {
+  readonly kind: 'opened'
+  readonly peer: Peer
+  readonly result: Extract<OpenResult, { kind: 'opened' }>
+}
+
+/** A board on a process that runs or is started. One that ends in between is looked for once more. */
+async function opened(
+  options: OpenRemoteOptions,
+  params: OpenParams,
+  hooks: PeerHooks,
+  attempts = 2,
+): Promise<Opened | { readonly kind: 'none'; readonly why: string }> {
+  const peer = await reach(options, hooks)
+  if (typeof peer === 'string') return { kind: 'none', why: peer }
+  try {
+    const result = (await peer.request('board/open', params)) as OpenResult
+    if (result.kind === 'opened') return { kind: 'opened', peer, result }
+    peer.close()
+    return { kind: 'none', why: result.why }
+  } catch (error) {
+    peer.close()
+    if (!(error instanceof PeerClosed)) throw error
+    return attempts > 1
+      ? await opened(options, params, hooks, attempts - 1)
+      : { kind: 'none', why: error.message }
+  }
 }
 
 /** A connection, or why there is none. */

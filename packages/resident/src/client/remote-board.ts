@@ -34,10 +34,10 @@ import {
   type ToolName,
   tokenCosts,
 } from '@plugboard/core/tools'
+import { decodeErrors, decodeEvent, decodeSnapshots, type WireTool } from '../board-encoding.ts'
 import type { BoardState } from '../board-methods.ts'
-import { decodeErrors, decodeEvent, decodeSnapshots, type WireTool } from '../encoding.ts'
+import { type Peer, PeerClosed, type SendOptions } from '../json-rpc-socket.ts'
 import type { OpenParams, OpenResult } from '../protocol.ts'
-import { type Peer, PeerClosed, type SendOptions } from '../wire.ts'
 
 type Params = Readonly<Record<string, unknown>>
 type Returned<K extends keyof Board> = Board[K] extends (...given: never) => infer R ? Awaited<R> : never
@@ -89,8 +89,8 @@ export class RemoteBoard implements Board {
     return this.#servers
   }
 
-  async ready({ signal, timeoutMs }: Parameters<Board['ready']>[0] = {}): Promise<void> {
-    this.#learn((await this.#read('board/ready', { timeoutMs }, { signal })) as BoardState)
+  async ready({ signal, ...options }: Parameters<Board['ready']>[0] = {}): Promise<void> {
+    this.#learn((await this.#read('board/ready', options, { signal })) as BoardState)
   }
 
   async connect(server: string, { signal }: SendOptions = {}): Promise<ServerSnapshot> {

@@ -1,12 +1,12 @@
 // start.ts: starts the resident process, detached, for the first command that can use it. However many commands start at
 // once, one of them starts it and the others wait.
 import { spawn } from 'node:child_process'
-import { openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { withFileLock } from '@plugboard/core/files'
-import { RESIDENT_LIMITS } from '@plugboard/core/limits'
-import { makeFolder, type ResidentPlace } from '../place.ts'
+import type { PeerHooks } from '../json-rpc-socket.ts'
+import { RESIDENT_LIMITS } from '../limits.ts'
 import { NODE_VARIABLES } from '../protocol.ts'
-import type { PeerHooks } from '../wire.ts'
+import { makeFolder, type ResidentPlace } from '../socket-paths.ts'
 import { type Dialed, dial } from './dial.ts'
 
 export interface StartOptions {
@@ -46,15 +46,20 @@ export async function startAndDial(options: StartOptions, hooks: PeerHooks): Pro
     return await withFileLock(place.starting, lock, async () => {
       const running = await dial(place, version, hooks)
       if (running.kind === 'connected' || running.kind === 'unusable') return running
-      spawnResident(options)
-      return await dialUntil(place, version, hooks, Date.now() + RESIDENT_LIMITS.startMs)
+      return await dialUntil(options, hooks, spawnResident(options))
     })
   } catch (error) {
     return { kind: 'unusable', why: error instanceof Error ? error.message : String(error) }
   }
 }
 
-function spawnResident({ place, command: [program, ...args], env }: StartOptions): void {
+interface Spawned {
+  /** Why there will be no process; undefined while there may be one. */
+  fault(): string | undefined
+}
+
+function spawnResident({ place, command: [program, ...args], env }: StartOptions): Spawned {
+  let fault: string | undefined
   const log = openSync(place.log, 'a', 0o600)
   const kept = OWN_VARIABLES.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))
   const child = spawn(program, args, {
@@ -65,20 +70,28 @@ function spawnResident({ place, command: [program, ...args], env }: StartOptions
     detached: true,
     windowsHide: true,
   })
-  // A program that cannot be started shows when no process answers.
-  child.on('error', () => undefined)
+  closeSync(log)
+  child.on('error', ({ message }) => {
+    fault = `it could not be started: ${message}`
+  })
+  // Code 0: another process was faster, and answers.
+  child.on('exit', (code, signal) => {
+    if (code !== 0) fault = `it ended with ${signal ?? `code ${code}`}; ${place.log} may say why`
+  })
   child.unref()
+  return { fault: () => fault }
 }
 
 async function dialUntil(
-  place: ResidentPlace,
-  version: string,
+  { place, version }: StartOptions,
   hooks: PeerHooks,
-  until: number,
+  spawned: Spawned,
 ): Promise<Dialed> {
-  for (;;) {
+  for (const until = Date.now() + RESIDENT_LIMITS.startMs; ; ) {
     const dialed = await dial(place, version, hooks)
     if (dialed.kind === 'connected') return dialed
+    const why = spawned.fault()
+    if (why !== undefined) return { kind: 'unusable', why }
     if (Date.now() > until)
       return {
         kind: 'unusable',

@@ -1,4 +1,4 @@
-// wire-errors.ts: errors of our family across the socket: the same code, server, stage, message and hint on both sides.
+// error-encoding.ts: errors of our family across the socket: the same code, server, stage, message and hint on both sides.
 import {
   AuthRequired,
   IoError,
@@ -26,6 +26,7 @@ export function encodeError(error: unknown, code: number): RpcError {
 export function wireError(error: PlugboardError): WireError {
   return {
     ...error.toJSON(),
+    ...(error.shellHint !== undefined && { shellHint: error.shellHint }),
     ...(error instanceof NotFound && { wanted: error.wanted }),
     ...(error instanceof ToolError && { tool: error.tool }),
     ...(error instanceof AuthRequired && { wider: error.wider }),
@@ -41,8 +42,8 @@ export function decodeError(error: Readonly<Record<string, unknown>>): Error {
 
 /** Told apart by code, as everywhere; the fields of a class come along. */
 export function revivedError(data: WireError): PlugboardError {
-  const { code, message, server, stage, hint, wanted, tool, wider } = data
-  const error = new PlugboardError(code, message, { server, stage, hint })
+  const { code, message, server, stage, hint, shellHint, wanted, tool, wider } = data
+  const error = new PlugboardError(code, message, { server, stage, hint: shellHint, programHint: hint })
   const more = { ...(wanted !== undefined && { wanted }), ...(tool !== undefined && { tool }) }
   return Object.assign(error, more, wider === undefined ? {} : { wider })
 }

@@ -1,11 +1,11 @@
-// wire.ts: JSON-RPC 2.0 over a socket, the same on both sides: ids, responses, cancellation, progress, and limits on what
+// json-rpc-socket.ts: JSON-RPC 2.0 over a socket, the same on both sides: ids, responses, cancellation, progress, and limits on what
 // may wait. It knows nothing about boards.
 import type { Duplex } from 'node:stream'
 import { Cancelled, IoError } from '@plugboard/core/errors'
 import { isObject, stringifyJson } from '@plugboard/core/json'
-import { RESIDENT_LIMITS } from '@plugboard/core/limits'
 import { LineSplitter } from '@plugboard/core/text/line-splitter'
-import { decodeError, encodeError } from './wire-errors.ts'
+import { decodeError, encodeError } from './error-encoding.ts'
+import { RESIDENT_LIMITS } from './limits.ts'
 
 export interface RequestContext {
   /** Aborted when the other side cancels or leaves. */
@@ -69,7 +69,9 @@ export class Peer {
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         if (!this.#sent.delete(id)) return
-        this.notify('notifications/cancelled', { requestId: id })
+        const { reason } = signal ?? {}
+        const why = reason instanceof Cancelled ? { reason: reason.message } : {}
+        this.notify('notifications/cancelled', { requestId: id, ...why })
         reject(abortError(signal))
       }
       const settled = () => signal?.removeEventListener('abort', onAbort)
@@ -131,7 +133,7 @@ export class Peer {
     }
     const { id, method, params } = message
     if (typeof method === 'string') {
-      if (typeof id === 'number' || typeof id === 'string') void this.#serve(id, method, params)
+      if (typeof id === 'number' || typeof id === 'string') this.#begin(id, method, params)
       else this.#notified(method, params)
       return
     }
@@ -144,10 +146,19 @@ export class Peer {
 
   #notified(method: string, params: unknown): void {
     const given = isObject(params) ? params : {}
-    if (method === 'notifications/cancelled') this.#running.get(given.requestId as number)?.abort()
+    if (method === 'notifications/cancelled')
+      this.#running
+        .get(given.requestId as number)
+        ?.abort(new Cancelled(typeof given.reason === 'string' ? given.reason : undefined))
     else if (method === 'notifications/progress')
       this.#sent.get(given.progressToken as number)?.onProgress?.(given.value as never)
     else this.#hooks.notification?.(method, params)
+  }
+
+  /** An id that is in use cannot be answered apart: a client that sends one is broken. */
+  #begin(id: number | string, method: string, params: unknown): void {
+    if (this.#running.has(id)) this.close()
+    else void this.#serve(id, method, params)
   }
 
   async #serve(id: number | string, method: string, params: unknown): Promise<void> {

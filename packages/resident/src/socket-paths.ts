@@ -1,4 +1,4 @@
-// place.ts: where the resident process is found: its folder, socket, token and log, and whether they can be trusted. It
+// socket-paths.ts: where the resident process is found: its folder, socket, token and log, and whether they can be trusted. It
 // is part of every command's start, so it imports nothing heavy.
 import { join } from 'node:path'
 import { lazyModule } from '@plugboard/core/lazy'

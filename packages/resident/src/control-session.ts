@@ -1,21 +1,36 @@
-// session.ts: one client of the resident process: its hello, its board, its events and the questions to its terminal. A
+// control-session.ts: one client of the resident process: its hello, its board, its events and the questions to its terminal. A
 // client that leaves, in whatever way, has its calls cancelled and its board closed; shared servers go on.
-import { timingSafeEqual } from 'node:crypto'
 import type { Socket } from 'node:net'
-import type { BoardBehaviour, LocalBoard, Prompt, RawAnswer, SamplingRequest } from '@plugboard/core'
+import type { BoardBehaviour, LocalBoard, Prompt, SamplingRequest, TrafficRecorder } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import type { PermissionQuestion } from '@plugboard/core/permissions'
+import type * as z from 'zod/mini'
+import { encodeErrors } from './board-encoding.ts'
 import { BOARD_METHODS } from './board-methods.ts'
-import { encodeErrors } from './encoding.ts'
+import { noSuchMethod, Peer, type RequestContext } from './json-rpc-socket.ts'
+import { RESIDENT_LIMITS } from './limits.ts'
 import {
-  type HelloParams,
+  checked,
+  consentAnswer,
+  elicitAnswer,
+  events,
+  hello,
+  leave,
+  open,
+  page,
+  permissionAnswer,
+  sampleAnswer,
+  traffic,
+} from './params.ts'
+import {
   type HelloResult,
   type OpenParams,
   type OpenResult,
   PROTOCOL,
   type StatusResult,
 } from './protocol.ts'
-import { noSuchMethod, Peer, type RequestContext } from './wire.ts'
+import type { OpenQuestions, QuestionKind } from './questions.ts'
+import { requireToken } from './token.ts'
 
 export interface SessionHost {
   readonly token: string
@@ -23,9 +38,11 @@ export interface SessionHost {
   readonly startedAt: number
   /** Opens a board for the client; a text says why the client has to open its own. */
   open(params: OpenParams, behaviour: BoardBehaviour): Promise<LocalBoard | string>
-  /** Why such a client has to open its own board; undefined when it need not. */
-  refusal(params: OpenParams): Promise<string | undefined>
   status(): Promise<StatusResult>
+  readonly questions: OpenQuestions
+  readonly traffic: TrafficRecorder
+  /** The address of a page that shows the board of this terminal. */
+  page(place: z.output<typeof page>): Promise<{ readonly url: string }>
   /** Ends the process, for this reason. */
   leave(why: string): void
   ended(session: Session): void
@@ -37,9 +54,12 @@ export class Session {
   #greeted: 'no' | 'for-leave' | 'yes' = 'no'
   #board: LocalBoard | undefined
   readonly #stops = new Map<string, () => void>()
+  readonly #greeting: NodeJS.Timeout
 
   constructor(host: SessionHost, socket: Socket) {
     this.#host = host
+    // A client that does not say who it is must not keep the process from leaving.
+    this.#greeting = setTimeout(() => this.close(), RESIDENT_LIMITS.helloMs)
     this.#peer = new Peer(socket, {
       request: (method, params, context) => this.#request(method, params, context),
       closed: () => void this.#ended(),
@@ -56,7 +76,7 @@ export class Session {
   }
 
   async #request(method: string, params: unknown, context: RequestContext): Promise<unknown> {
-    if (method === 'board/hello') return this.#hello(params as HelloParams)
+    if (method === 'board/hello') return this.#hello(params)
     // A client of another protocol may still ask an old process to make room.
     if (this.#greeted === 'no' || (this.#greeted === 'for-leave' && method !== 'board/leave')) {
       setImmediate(() => this.#peer.close())
@@ -64,33 +84,45 @@ export class Session {
     }
     switch (method) {
       case 'board/open':
-        return await this.#open(params as OpenParams)
-      case 'board/fits':
-        return { why: await this.#host.refusal(params as OpenParams) }
+        return await this.#open(checked(method, open, params))
       case 'board/status':
         return await this.#host.status()
-      case 'board/leave':
+      case 'board/page':
+        return await this.#host.page(checked(method, page, params))
+      case 'board/traffic':
+        return trafficOf(this.#host.traffic, checked(method, traffic, params))
+      case 'board/leave': {
+        const { why } = checked(method, leave, params)
         // The answer goes out first.
-        setImmediate(() => this.#host.leave((params as { readonly why: string }).why))
+        setImmediate(() => this.#host.leave(why))
         return {}
+      }
       case 'board/events':
-        return this.#events(params as { readonly types: readonly string[] })
+        return this.#events(checked(method, events, params))
     }
-    const row = Object.hasOwn(BOARD_METHODS, method) ? BOARD_METHODS[method] : undefined
+    const row = BOARD_METHODS.get(method)
     if (!row) throw noSuchMethod(method)
     if (!this.#board) throw new InvalidInput('board/open comes before other requests about a board.')
-    return await row(this.#board, params ?? {}, context)
+    return await row(this.#board, params, context)
   }
 
-  #hello({ token, protocol }: HelloParams): HelloResult {
+  #hello(params: unknown): HelloResult {
     const { version, startedAt } = this.#host
-    if (typeof token !== 'string' || !isSame(token, this.#host.token)) {
-      // It gets no second try on this connection.
-      setImmediate(() => this.#peer.close())
-      throw new InvalidInput('The token is not the one of this process.')
-    }
+    const { token, protocol } = this.#orClose(() => checked('board/hello', hello, params))
+    this.#orClose(() => requireToken(token, this.#host.token))
+    clearTimeout(this.#greeting)
     this.#greeted = protocol === PROTOCOL ? 'yes' : 'for-leave'
     return { protocol: PROTOCOL, version, pid: process.pid, startedAt }
+  }
+
+  /** A client that cannot say who it is gets no second try on this connection. */
+  #orClose<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      setImmediate(() => this.#peer.close())
+      throw error
+    }
   }
 
   async #open(params: OpenParams): Promise<OpenResult> {
@@ -106,6 +138,8 @@ export class Session {
     board.on('warning', (event) =>
       this.#peer.notifyIfRead('board/event', { event: { type: 'warning', ...event } }),
     )
+    // What was wrong at the start is told before the answer.
+    await new Promise((done) => setImmediate(done))
     return {
       kind: 'opened',
       stateDir: board.stateDir,
@@ -116,26 +150,52 @@ export class Session {
 
   /** Questions go to the terminal of this client, and to no other. */
   #behaviour({ asks, caller, timeoutMs, watch }: OpenParams): BoardBehaviour {
-    const put = async (method: string, params: unknown, signal?: AbortSignal) =>
-      await this.#peer.request(method, params, { signal })
+    const put = (method: string, params: unknown, signal?: AbortSignal) =>
+      this.#peer.request(method, params, { signal })
+    /** At the terminal and at every page: the first answer counts. */
+    const ask = (
+      kind: QuestionKind,
+      server: string,
+      [method, params]: readonly [string, Readonly<Record<string, unknown>>],
+      signal?: AbortSignal,
+    ) => {
+      const [question] = Object.values(params)
+      return this.#host.questions.ask(
+        { kind, server, question },
+        (other) => put(method, params, other),
+        signal,
+      )
+    }
     return {
       caller,
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(watch && { watch }),
       ...(asks.elicit && {
         elicit: async (prompt: Prompt, signal?: AbortSignal) =>
-          (await put('client/elicit', { prompt }, signal)) as RawAnswer,
+          checked(
+            'client/elicit',
+            elicitAnswer,
+            await ask('elicitation', prompt.server, ['client/elicit', { prompt }], signal),
+          ),
       }),
       ...(asks.ask && {
         ask: async ({ signal, ...question }: PermissionQuestion) =>
-          (await put('client/ask', { question }, signal)) as 'no',
+          checked(
+            'client/ask',
+            permissionAnswer,
+            await ask('permission', question.request.server, ['client/ask', { question }], signal),
+          ),
       }),
       ...(asks.sample && {
         sample: {
           consent: async (request: SamplingRequest, signal?: AbortSignal) =>
-            (await put('client/consent', { request }, signal)) as 'no',
+            checked(
+              'client/consent',
+              consentAnswer,
+              await ask('consent', request.server, ['client/consent', { request }], signal),
+            ),
           model: async (request: SamplingRequest, signal?: AbortSignal) =>
-            (await put('client/sample', { request }, signal)) as never,
+            checked('client/sample', sampleAnswer, await put('client/sample', { request }, signal)),
         },
       }),
     }
@@ -160,6 +220,7 @@ export class Session {
   }
 
   async #ended(): Promise<void> {
+    clearTimeout(this.#greeting)
     for (const stop of this.#stops.values()) stop()
     this.#host.ended(this)
     // A board that does not close is not worth more than its own time limit.
@@ -167,7 +228,11 @@ export class Session {
   }
 }
 
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
-  return a.length === b.length && timingSafeEqual(a, b)
+/** The recording for `plugboard trace`, with the messages themselves where they are wanted. */
+function trafficOf(recorder: TrafficRecorder, { after, limit, messages }: z.output<typeof traffic>): object {
+  const entries = recorder.entries(after, limit)
+  return {
+    last: recorder.last,
+    entries: messages ? entries.map((one) => ({ ...one, message: recorder.message(one.number) })) : entries,
+  }
 }

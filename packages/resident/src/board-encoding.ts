@@ -1,10 +1,10 @@
-// encoding.ts: what the board returns, as plain JSON and back: snapshots and events with errors in them, tools, bytes.
+// board-encoding.ts: what the board returns, as plain JSON and back: snapshots and events with errors in them, tools, bytes.
 import type { BoardEvent, ServerSnapshot, Tool } from '@plugboard/core'
 import { isPlugboardError } from '@plugboard/core/errors'
 import { isObject } from '@plugboard/core/json'
 import type { BoundTool, ToolDefinition } from '@plugboard/core/tools'
+import { revivedError, wireError } from './error-encoding.ts'
 import type { WireError } from './protocol.ts'
-import { revivedError, wireError } from './wire-errors.ts'
 
 export interface WireTool {
   readonly name: string

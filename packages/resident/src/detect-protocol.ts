@@ -1,4 +1,4 @@
-// first-line.ts: the first line of a connection, which says what the rest will be: the control protocol, or MCP as any
+// detect-protocol.ts: the first line of a connection, which says what the rest will be: the control protocol, or MCP as any
 // client speaks it. What was read stays in the stream, except the line of an MCP client.
 import type { Socket } from 'node:net'
 import { isObject } from '@plugboard/core/json'
@@ -20,6 +20,7 @@ export function takeFirstLine(socket: Socket, ms: number): Promise<FirstLine | u
       clearTimeout(timer)
       socket.off('data', onData)
       socket.off('close', onClose)
+      socket.off('end', onClose)
       socket.pause()
       if (!answer) socket.destroy()
       done(answer)
@@ -39,6 +40,7 @@ export function takeFirstLine(socket: Socket, ms: number): Promise<FirstLine | u
     const timer = setTimeout(() => end(undefined), ms)
     socket.on('data', onData)
     socket.once('close', onClose)
+    socket.once('end', onClose)
   })
 }
 
