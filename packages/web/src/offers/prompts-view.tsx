@@ -1,0 +1,137 @@
+// prompts-view.tsx: the prompts of the servers with their arguments, and the messages they give.
+import { type FormEvent, useEffect, useState } from 'react'
+import { failureOf } from '../connection/request-failed.ts'
+import { Button, Chip, Empty, Loading, Problem } from '../parts/basics.tsx'
+import { ResultView } from '../results/result-view.tsx'
+import { attempt, request } from '../state/board.ts'
+import type { Json } from '../state/types.ts'
+import { ArgumentInput } from './argument-input.tsx'
+
+interface Prompt {
+  readonly server: string
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly arguments?: readonly {
+    readonly name: string
+    readonly description?: string
+    readonly required?: boolean
+  }[]
+}
+
+export default function PromptsView() {
+  const [prompts, setPrompts] = useState<readonly Prompt[]>()
+  const [chosen, setChosen] = useState<Prompt>()
+  useEffect(() => {
+    void attempt(async () => {
+      const listed =
+        await request<readonly { readonly server: string; readonly prompt: Omit<Prompt, 'server'> }[]>(
+          'board/prompts',
+        )
+      setPrompts(listed.map(({ server, prompt }) => ({ ...prompt, server })))
+    })
+  }, [])
+  return (
+    <div className={`split split-list ${chosen ? 'split-open' : ''}`}>
+      <section className="pane" aria-labelledby="prompts-title">
+        <header className="pane-head">
+          <h1 id="prompts-title">Prompts</h1>
+          <p className="summary">{prompts?.length ?? ''}</p>
+        </header>
+        {prompts === undefined && <Loading>Asking the servers…</Loading>}
+        {prompts?.length === 0 && <Empty icon="prompts" title="No server has prompts here" />}
+        <ul className="plain-list list-flow">
+          {prompts?.map((prompt) => (
+            <li key={`${prompt.server} ${prompt.name}`}>
+              <button
+                type="button"
+                className="list-link"
+                aria-pressed={chosen === prompt}
+                onClick={() => setChosen(prompt)}
+              >
+                <span className="list-title">{prompt.title ?? prompt.name}</span>
+                <span className="list-sub">
+                  <span className="list-server">{prompt.server}</span> {prompt.description}
+                </span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      </section>
+      {chosen && (
+        <PromptDetail
+          key={`${chosen.server} ${chosen.name}`}
+          prompt={chosen}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
+    </div>
+  )
+}
+
+interface Messages {
+  readonly description?: string
+  readonly messages: readonly { readonly role: string; readonly content: Json }[]
+}
+
+function PromptDetail({ prompt, onClose }: { readonly prompt: Prompt; readonly onClose: () => void }) {
+  const { server, name, title, description, arguments: wanted = [] } = prompt
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({})
+  const [answer, setAnswer] = useState<Messages>()
+  const [failure, setFailure] = useState<string>()
+  const [isBusy, setBusy] = useState(false)
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    setBusy(true)
+    setFailure(undefined)
+    const args = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+    try {
+      setAnswer(await request<Messages>('board/prompt', { server, name, args, context: {} }))
+    } catch (error) {
+      setFailure(failureOf(error).message)
+    }
+    setBusy(false)
+  }
+  return (
+    <section className="pane detail" aria-labelledby="prompt-title">
+      <header className="pane-head">
+        <h2 id="prompt-title">{title ?? name}</h2>
+        <Chip>{server}</Chip>
+        <div className="pane-actions">
+          <Button onClick={onClose}>Close</Button>
+        </div>
+      </header>
+      {description !== undefined && <p>{description}</p>}
+      <form className="form" onSubmit={(event) => void submit(event)}>
+        {wanted.map((one) => (
+          <ArgumentInput
+            key={one.name}
+            label={one.name}
+            {...(one.description !== undefined && { description: one.description })}
+            server={server}
+            of={{ prompt: name, argument: one.name }}
+            given={values}
+            required={one.required === true}
+            value={values[one.name] ?? ''}
+            onChange={(value) => setValues({ ...values, [one.name]: value })}
+          />
+        ))}
+        <div className="actions">
+          <Button type="submit" tone="primary" busy={isBusy}>
+            Get the messages
+          </Button>
+        </div>
+      </form>
+      {failure !== undefined && <Problem title={failure} />}
+      {answer?.messages.map(({ role, content }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: messages have no other identity
+        <article key={at} className="card">
+          <div className="card-head">
+            <Chip>{role}</Chip>
+          </div>
+          <ResultView result={{ content: Array.isArray(content) ? content : [content] }} server={server} />
+        </article>
+      ))}
+    </section>
+  )
+}

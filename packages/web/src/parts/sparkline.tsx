@@ -1,0 +1,17 @@
+// sparkline.tsx: the last values as a small line.
+const WIDTH = 72
+const HEIGHT = 18
+
+export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
+  if (values.length < 2) return <span className="dim">–</span>
+  const most = Math.max(...values, 1)
+  const step = WIDTH / (values.length - 1)
+  const points = values.map(
+    (value, at) => `${(at * step).toFixed(1)},${(HEIGHT - 1 - (value / most) * (HEIGHT - 2)).toFixed(1)}`,
+  )
+  return (
+    <svg className="sparkline" width={WIDTH} height={HEIGHT} role="img" aria-label={label}>
+      <polyline points={points.join(' ')} fill="none" stroke="currentColor" strokeWidth="1.4" />
+    </svg>
+  )
+}

@@ -1,0 +1,218 @@
+// servers-view.tsx: all servers with their live state and numbers, and one of them in full beside the list.
+import { useMemo, useState } from 'react'
+import { Button, Empty } from '../parts/basics.tsx'
+import { count, duration } from '../parts/format.ts'
+import { Icon } from '../parts/icon.tsx'
+import { Sparkline } from '../parts/sparkline.tsx'
+import { addressOf, go } from '../routes.ts'
+import { board } from '../state/board.ts'
+import { percentile, statsBy } from '../state/server-stats.ts'
+import { useStore } from '../state/store.ts'
+import type { Server } from '../state/types.ts'
+import { ApproveDialog } from './approve-dialog.tsx'
+import { ImportDialog } from './import-dialog.tsx'
+import { ServerDetail } from './server-detail.tsx'
+import { ServerForm } from './server-form.tsx'
+import { ServerState } from './server-state.tsx'
+
+export function ServersView({
+  selected,
+  tab,
+}: {
+  readonly selected: string | undefined
+  readonly tab: string | undefined
+}) {
+  const servers = useStore(board, (state) => state.servers)
+  const [query, setQuery] = useState('')
+  const [isAdding, setAdding] = useState(false)
+  const [isImporting, setImporting] = useState(false)
+  const shown = servers.filter(({ name }) => name.toLowerCase().includes(query.trim().toLowerCase()))
+  const server = servers.find(({ name }) => name === selected)
+  return (
+    <div className={`split ${server ? 'split-open' : ''}`}>
+      <section className="pane" aria-labelledby="servers-title">
+        <header className="pane-head">
+          <h1 id="servers-title">Servers</h1>
+          <Summary servers={servers} />
+          <div className="pane-actions">
+            <Button onClick={() => setImporting(true)}>Import…</Button>
+            <Button tone="primary" icon="plus" onClick={() => setAdding(true)}>
+              Add server
+            </Button>
+          </div>
+        </header>
+        <Faults />
+        <PendingBanner />
+        {servers.length > 8 && (
+          <label className="search-field pane-search">
+            <span className="visually-hidden">Filter servers</span>
+            <Icon name="search" size={14} />
+            <input
+              value={query}
+              onChange={(event) => setQuery(event.target.value)}
+              placeholder="Filter servers"
+            />
+          </label>
+        )}
+        {servers.length === 0 ? (
+          <Empty icon="servers" title="No server is configured here">
+            <p>Add one with its command or URL, or import those of another client.</p>
+            <Button tone="primary" icon="plus" onClick={() => setAdding(true)}>
+              Add server
+            </Button>
+          </Empty>
+        ) : (
+          <ServerTable servers={shown} selected={selected} />
+        )}
+      </section>
+      {server && (
+        <ServerDetail
+          key={server.name}
+          server={server}
+          tab={tab ?? 'overview'}
+          onTab={(id) => go('servers', server.name, id)}
+          onClose={() => go('servers')}
+        />
+      )}
+      {isAdding && <ServerForm onClose={() => setAdding(false)} />}
+      {isImporting && <ImportDialog onClose={() => setImporting(false)} />}
+    </div>
+  )
+}
+
+function Summary({ servers }: { readonly servers: readonly Server[] }) {
+  const tools = useStore(board, (state) => state.tools?.length)
+  const up = servers.filter(({ state }) => state === 'connected').length
+  return (
+    <p className="summary">
+      {up} of {servers.length} connected{tools === undefined ? '' : ` · ${count(tools)} tools`}
+    </p>
+  )
+}
+
+function Faults() {
+  const faults = useStore(board, (state) => state.faults)
+  if (faults.length === 0) return null
+  return (
+    <details className="faults">
+      <summary>
+        <Icon name="warning" size={14} /> {faults.length === 1 ? 'One problem' : `${faults.length} problems`}{' '}
+        in the configuration files
+      </summary>
+      <ul>
+        {faults.map(({ file, line, path, message, hint }, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: faults have no other identity
+          <li key={at}>
+            <code>
+              {file}
+              {line === undefined ? '' : `:${line}`}
+            </code>{' '}
+            {path === undefined ? '' : `${path}: `}
+            {message} {hint}
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+function PendingBanner() {
+  const pending = useStore(board, (state) => state.pending)
+  const [isOpen, setOpen] = useState(false)
+  const [first] = pending
+  if (!first) return null
+  return (
+    <div className="banner banner-warn">
+      <Icon name="lock" />
+      <span>
+        {pending.length === 1
+          ? `${first.name} came with this project and waits for your approval.`
+          : `${pending.length} servers came with this project and wait for your approval.`}
+      </span>
+      <Button onClick={() => setOpen(true)}>Review</Button>
+      {isOpen && <ApproveDialog names={pending.map(({ name }) => name)} onClose={() => setOpen(false)} />}
+    </div>
+  )
+}
+
+function ServerTable({
+  servers,
+  selected,
+}: {
+  readonly servers: readonly Server[]
+  readonly selected: string | undefined
+}) {
+  const traffic = useStore(board, (state) => state.traffic)
+  const pending = useStore(board, (state) => state.pending)
+  const stats = useMemo(() => statsBy(traffic, ({ server }) => server), [traffic])
+  const waits = new Set(pending.map(({ name }) => name))
+  return (
+    <div className="table-wrap">
+      <table className="table servers">
+        <thead>
+          <tr>
+            <th scope="col">Server</th>
+            <th scope="col">State</th>
+            <th scope="col" className="wide-only">
+              Transport
+            </th>
+            <th scope="col" className="wide-only">
+              Version
+            </th>
+            <th scope="col" className="number">
+              Tools
+            </th>
+            <th scope="col" className="number mid-only">
+              Calls
+            </th>
+            <th scope="col" className="number mid-only">
+              Errors
+            </th>
+            <th scope="col" className="mid-only latency-column">
+              Latency
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {servers.map((server) => {
+            const { calls = 0, errors = 0, latencies = [] } = stats.get(server.name) ?? {}
+            return (
+              <tr
+                key={server.name}
+                aria-selected={server.name === selected}
+                onClick={() => go('servers', server.name)}
+              >
+                <th scope="row">
+                  <a
+                    href={addressOf('servers', server.name)}
+                    className="row-link"
+                    onClick={(event) => event.stopPropagation()}
+                  >
+                    {server.name}
+                  </a>
+                  <span className="row-sub">{server.serverInfo?.title ?? server.scope}</span>
+                </th>
+                <td>
+                  <ServerState server={server} waits={waits.has(server.name)} />
+                </td>
+                <td className="wide-only">{server.type}</td>
+                <td className="wide-only dim">{server.serverInfo?.version ?? ''}</td>
+                <td className="number">{server.tools || <span className="dim">–</span>}</td>
+                <td className="number mid-only">{calls || <span className="dim">–</span>}</td>
+                <td className={`number mid-only ${errors > 0 ? 'bad' : ''}`}>
+                  {errors || <span className="dim">–</span>}
+                </td>
+                <td className="mid-only latency latency-column">
+                  <Sparkline values={latencies} label={`Latency of the last ${latencies.length} calls`} />
+                  {latencies.length > 0 && (
+                    <span className="dim">{duration(percentile(latencies, 0.5))}</span>
+                  )}
+                </td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </div>
+  )
+}

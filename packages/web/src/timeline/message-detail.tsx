@@ -1,0 +1,83 @@
+// message-detail.tsx: both sides of a request as JSON, what it cost, and another one beside it.
+import { useEffect, useState } from 'react'
+import { Button, Chip, Facts, IconButton, Loading } from '../parts/basics.tsx'
+import { clock, duration, size, tokens } from '../parts/format.ts'
+import { JsonTree } from '../parts/json-tree.tsx'
+import { attempt, request } from '../state/board.ts'
+import type { Exchange } from './exchanges.ts'
+
+interface MessageDetailProps {
+  readonly exchange: Exchange
+  readonly compared: Exchange | undefined
+  readonly isKept: boolean
+  readonly onCompare: () => void
+  readonly onClose: () => void
+}
+
+export function MessageDetail({ exchange, compared, isKept, onCompare, onClose }: MessageDetailProps) {
+  return (
+    <section className="pane detail" aria-labelledby="message-title">
+      <header className="pane-head">
+        <h2 id="message-title">
+          {exchange.method} {exchange.name}
+        </h2>
+        <div className="pane-actions">
+          <Button onClick={onCompare} aria-pressed={isKept}>
+            {isKept ? 'Stop comparing' : 'Compare with…'}
+          </Button>
+          <IconButton icon="close" label="Close" onClick={onClose} />
+        </div>
+      </header>
+      {isKept && <p className="dim">Choose another message to see it beside this one.</p>}
+      <div className={compared ? 'compare' : ''}>
+        <Sides exchange={exchange} />
+        {compared && <Sides exchange={compared} />}
+      </div>
+    </section>
+  )
+}
+
+const OUTCOMES = { ok: 'good', error: 'deny', 'tool-error': 'deny', open: 'plain' } as const
+
+function Sides({ exchange }: { readonly exchange: Exchange }) {
+  const { number, answer, server, at, era, direction, durationMs, outcome, id, connection } = exchange
+  return (
+    <div className="stack">
+      <Facts
+        rows={[
+          [
+            'Outcome',
+            <Chip key="outcome" tone={OUTCOMES[outcome]}>
+              {outcome}
+            </Chip>,
+          ],
+          ['Server', `${server} (connection ${connection})`],
+          ['Direction', direction === 'sent' ? 'board → server' : 'server → board'],
+          ['Era', era],
+          ['Id', id === undefined ? undefined : String(id)],
+          ['At', clock(at, true)],
+          ['Took', durationMs === undefined ? undefined : duration(durationMs)],
+          ['Size', `${size(exchange.size)}, about ${tokens(exchange.size)} tokens`],
+        ]}
+      />
+      <Message title={answer === undefined ? 'Message' : 'Request'} number={number} />
+      {answer !== undefined && <Message title="Answer" number={answer} />}
+    </div>
+  )
+}
+
+function Message({ title, number }: { readonly title: string; readonly number: number }) {
+  const [message, setMessage] = useState<unknown>()
+  useEffect(() => {
+    void attempt(async () => {
+      const { message: found } = await request<{ readonly message: unknown }>('traffic/message', { number })
+      setMessage(found ?? 'It is not kept any more.')
+    })
+  }, [number])
+  return (
+    <div>
+      <h3 className="section-title">{title}</h3>
+      {message === undefined ? <Loading>Reading…</Loading> : <JsonTree value={message} label={title} />}
+    </div>
+  )
+}
