@@ -1,8 +1,12 @@
 #!/usr/bin/env node
-// Newer Node versions keep compiled code between runs; older ones have no such function.
-require('node:module').enableCompileCache?.()
+// Compiled code is kept between runs: by Node where it can, by us in older versions.
+const { enableCompileCache } = require('node:module')
+enableCompileCache?.()
+const { loadCached } = enableCompileCache ? {} : require('./code-cache.cjs')
+const load = (name) => loadCached?.(`${__dirname}/../dist/${name}.cjs`) ?? require(`../dist/${name}.cjs`)
 // To `serve` this signal means "read everything again"; before it can, the signal must not end it.
-if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
+if (process.argv.slice(2).find((word) => !word.startsWith('-')) === 'serve')
+  process.on('SIGHUP', () => undefined)
 // Verbs that load no board when the resident process has one.
 const LIGHT = new Set([
   'call',
@@ -17,10 +21,10 @@ const LIGHT = new Set([
   'status',
   'tools',
 ])
-const { main } = require('../dist/main.cjs')
+const { main } = load('main')
 
 main(process.argv.slice(2), async (name) =>
-  LIGHT.has(name) ? require(`../dist/light-${name}.cjs`) : import(`../dist/board-verbs/${name}.js`),
+  LIGHT.has(name) ? load(`light-${name}`) : import(`../dist/board-verbs/${name}.js`),
 ).then((code) => {
   process.exitCode = code
 })

@@ -2,8 +2,8 @@
 import { parseArgs } from 'node:util'
 import { InvalidInput } from '@plugboard/core/errors'
 import { nearest } from '@plugboard/core/text/nearest'
-import { GLOBAL_OPTIONS, isTopic, type OptionSpec, type Parsed, type VerbSpec } from './spec.ts'
-import { findVerb, SPELLINGS, VERBS } from './verbs.ts'
+import { GLOBAL_OPTIONS, isTopic, type OptionSpec, type Parsed, type VerbSpec } from './verb-spec.ts'
+import { findVerb, SPELLINGS, VERBS } from './verb-table.ts'
 
 export function parseCommandLine(argv: readonly string[]): Parsed {
   const at = verbIndex(argv)
@@ -122,7 +122,9 @@ function explain(
   if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     const option = /'(-[^']*)'/.exec(error.message)?.[1] ?? 'that option'
     if (verb?.name === 'add') {
-      const [name = 'NAME', ...command] = words.filter((word) => !word.startsWith('-') || word === option)
+      const [first = 'NAME', ...others] = words.filter((word) => !word.startsWith('-') || word === option)
+      // Nothing but the option follows the name: then that word is the command, and the name was forgotten.
+      const [name, command] = others[0] === option ? ['NAME', [first, ...others]] : [first, others]
       return new InvalidInput(`${option} is not an option of \`plugboard add\`.`, {
         hint: `If it belongs to the server, put -- before its command: plugboard add ${name} -- ${command.join(' ')}`.trim(),
       })

@@ -41,7 +41,17 @@ export const cursor = {
   frame: (begins: boolean) => code(begins ? '?2026h' : '?2026l'),
   /** Whether the terminal marks pasted text. */
   pastes: (marked: boolean) => code(marked ? '?2004h' : '?2004l'),
+  save: () => code('s'),
+  restore: () => code('u'),
+  /** Questions that a terminal answers on the keyboard: the size of a character in pixels, and what it can do. */
+  askCellSize: () => code('16t'),
+  askAttributes: () => code('c'),
 } as const
+
+/** A control string: of an application (`_`), of the system (`]`) or of a device (`P`). Printable ASCII only. */
+export function terminalString(kind: '_' | ']' | 'P', text: string): string {
+  return `${mark()}${kind}${text}${STRING_END}`
+}
 
 /** A noncharacter starts the marker, and a number that no other program knows makes it ours. */
 const MARK_START = '\ufdd0'
@@ -58,7 +68,14 @@ function code(sequence: string): string {
   return `${mark()}${sequence}`
 }
 
-const OWN_CODE = /^(?:[0-9]{1,5}[mABGKJ]|\?(?:2004|2026|25)[hl])/
+const STRING_END = '\u009c'
+const OWN_CODE = /^(?:[0-9]{1,5}[mABGKJ]|\?(?:2004|2026|25)[hl]|[suc]|16t|[_\]P][ -~]*\u009c)/
+
+/** As a terminal reads it. */
+function escaped(own: string): string {
+  if (own === '') return ''
+  return own.endsWith(STRING_END) ? `\x1b${own.slice(0, -1)}\x1b\\` : `\x1b[${own}`
+}
 
 /** Our own codes as a terminal reads them; every other part of the text as `rest` makes it. */
 export function withCodes(text: string, rest: (text: string) => string): string {
@@ -66,7 +83,7 @@ export function withCodes(text: string, rest: (text: string) => string): string 
   const [first = '', ...parts] = text.split(shared[SHARED])
   return parts.reduce((done, part) => {
     const [own = ''] = OWN_CODE.exec(part) ?? []
-    return `${done}${own === '' ? '' : `\x1b[${own}`}${rest(part.slice(own.length))}`
+    return `${done}${escaped(own)}${rest(part.slice(own.length))}`
   }, rest(first))
 }
 

@@ -2,14 +2,16 @@
 // asks for it.
 import { resolve } from 'node:path'
 import type { Configuration, Diagnostic, WritableScope } from '@plugboard/core/config'
+import { isSwitchName, unknownBuiltinHint } from '@plugboard/core/config/builtin-switches'
 import { type LoadOptions, loadConfiguration } from '@plugboard/core/config/load'
 import { InvalidInput } from '@plugboard/core/errors'
 import { systemHost } from '@plugboard/core/host'
 import { lazyModule } from '@plugboard/core/lazy'
 import { createOutput, type Output, reportDiagnostics } from './output.ts'
-import type { Invocation, LoadBoardVerb, Parsed, VerbSpec } from './spec.ts'
+import { tracer } from './trace-line.ts'
+import type { Invocation, LoadBoardVerb, Parsed, VerbSpec } from './verb-spec.ts'
 
-export type { Invocation } from './spec.ts'
+export type { Invocation } from './verb-spec.ts'
 
 export function createInvocation(
   parsed: Parsed,
@@ -42,6 +44,7 @@ export function createInvocation(
       mcpConfig: options('mcp-config'),
       strict: flag('strict-mcp-config'),
       approveProject: flag('approve-project'),
+      ...builtinChoices(parsed, options('builtin')),
       ...more,
     })
     reportFaults(configuration.diagnostics)
@@ -66,8 +69,27 @@ export function createInvocation(
       return loaded
     },
     givenServers: () => asked.servers,
+    ...(flag('trace') && { onMessage: tracer(output, host) }),
     reportFaults,
   }
+}
+
+/** `--builtin`, and what the verb itself switches on. */
+function builtinChoices({ verb }: Parsed, names: readonly string[]): Pick<LoadOptions, 'builtins' | 'use'> {
+  return {
+    ...(names.length > 0 && { builtins: switchedOn(names) }),
+    ...(verb?.name === 'chat' && { use: 'chat' }),
+  }
+}
+
+/** The built-in servers of `--builtin`, by name. */
+export function switchedOn(names: readonly string[]): Readonly<Record<string, boolean>> {
+  for (const name of names)
+    if (!isSwitchName(name))
+      throw new InvalidInput(`--builtin: there is no built-in server "${name}".`, {
+        hint: unknownBuiltinHint(name),
+      })
+  return Object.fromEntries(names.map((name) => [name, true]))
 }
 
 /** Options by name, each in the form that its verb expects. */

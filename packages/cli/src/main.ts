@@ -4,9 +4,9 @@ import { isPlugboardError } from '@plugboard/core/errors'
 import { parseCommandLine } from './args.ts'
 import { createInvocation } from './context.ts'
 import { createOutput, EXIT, exitCodeOf, jsonText, type Output, reportError } from './output.ts'
-import type { LoadBoardVerb } from './spec.ts'
 import { write } from './streams.ts'
-import { VERBS } from './verbs.ts'
+import type { LoadBoardVerb } from './verb-spec.ts'
+import { VERBS } from './verb-table.ts'
 
 export async function main(argv: readonly string[], loadBoardVerb: LoadBoardVerb): Promise<number> {
   let output: Output = createOutput({

@@ -3,7 +3,7 @@ import type { Diagnostic } from '@plugboard/core/config'
 import type { ErrorCode, PlugboardError } from '@plugboard/core/errors'
 import { stringifyJson } from '@plugboard/core/json'
 import { visibleJson } from '@plugboard/core/text/escape-controls'
-import { printable } from '@plugboard/core/text/printable'
+import { printable } from '@plugboard/core/text/strip-controls'
 import { type Colors, createColors, withoutCodes } from './colors.ts'
 import { EXIT } from './exit-codes.ts'
 import { isTerminal, write } from './streams.ts'
@@ -86,9 +86,11 @@ export function reportError(output: Output, error: PlugboardError): void {
   }
   const { red, dim } = output.errorColor
   const where = [error.server, error.stage].filter((part) => part && !error.message.includes(`"${part}"`))
+  // Its exit code is also that of a server that was never reached, where calling again is safe: the text tells them apart.
+  const code = error.code === 'OUTCOME_UNKNOWN' ? ` ${error.code}` : ''
   write(
     2,
-    `${red('error')}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${shortPaths(error.message)}\n`,
+    `${red('error')}${code}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${shortPaths(error.message)}\n`,
   )
   if (error.shellHint) write(2, `  ${dim(shortPaths(error.shellHint))}\n`)
 }
@@ -161,6 +163,53 @@ export function table(rows: readonly (readonly string[])[]): string {
         .trimEnd(),
     )
     .join('\n')
+}
+
+export interface TableLimits {
+  /** How wide a line may be. */
+  readonly columns: number
+  /** Which columns to leave out, one after the other, until the lines fit. */
+  readonly drop?: readonly number[]
+  /** Which end of a cell of the last column goes when dropping was not enough; of a path it is the start. */
+  readonly cut?: 'start' | 'end'
+}
+
+/** Less of a cell does not tell enough. */
+const LAST_CELL_MIN = 12
+
+/** The same as `table`, in lines that fit a screen. */
+export function fitTable(
+  rows: readonly (readonly string[])[],
+  { columns, drop = [], cut = 'end' }: TableLimits,
+): string {
+  const widest = (index: number) => Math.max(0, ...rows.map((row) => width(row[index] ?? '')))
+  let kept = (rows[0] ?? []).map((_, index) => index)
+  const before = () => kept.slice(0, -1).reduce((sum, index) => sum + widest(index) + 2, 0)
+  for (const index of drop)
+    if (before() + widest(kept.at(-1) ?? 0) > columns) kept = kept.filter((each) => each !== index)
+  const left = Math.max(LAST_CELL_MIN, columns - before())
+  return table(
+    rows.map((row) =>
+      kept.map((index, at) => {
+        const cell = row[index] ?? ''
+        return at === kept.length - 1 ? cutCell(cell, left, cut) : cell
+      }),
+    ),
+  )
+}
+
+function cutCell(cell: string, columns: number, end: 'start' | 'end'): string {
+  const plain = withoutCodes(cell)
+  const chars = [...plain]
+  if (chars.length <= columns) return cell
+  const part =
+    end === 'start'
+      ? `…${chars.slice(1 - columns).join('')}`
+      : `${chars
+          .slice(0, columns - 1)
+          .join('')
+          .trimEnd()}…`
+  return cell.replace(plain, () => part)
 }
 
 function width(cell: string): number {

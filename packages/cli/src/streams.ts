@@ -19,7 +19,31 @@ export function write(fd: Fd, text: string): void {
 
 // The command is built in two halves with a writer each, and both write to the same screen.
 const ERASE = Symbol.for('plugboard.erase-transient-line')
-const screen = globalThis as { [ERASE]?: (() => void) | undefined }
+const NEVER_BLOCK = Symbol.for('plugboard.never-block')
+const screen = globalThis as { [ERASE]?: (() => void) | undefined; [NEVER_BLOCK]?: boolean }
+
+/**
+ * From now on no write waits for its reader. For commands that run until a signal: one that waits in a write would not
+ * notice the signal.
+ */
+export function neverBlock(): void {
+  screen[NEVER_BLOCK] = true
+}
+
+/** Resolves when the reader of stdout has taken what was written, or the signal aborts. */
+export function readByReader(signal: AbortSignal): Promise<void> {
+  const { stdout } = process
+  return new Promise((done) => {
+    if (signal.aborted || !stdout.writableNeedDrain) return done()
+    const end = () => {
+      stdout.off('drain', end)
+      signal.removeEventListener('abort', end)
+      done()
+    }
+    stdout.on('drain', end)
+    signal.addEventListener('abort', end, { once: true })
+  })
+}
 
 /** What was just written stands only until the next write, which erases it first. Returns how to erase it earlier. */
 export function transient(remove: () => void): () => void {
@@ -90,7 +114,7 @@ function showsControls(fd: Fd): boolean {
 function put(fd: Fd, given: Buffer): void {
   const fs = lazyModule('node:fs')
   let bytes = given
-  if (queued.has(fd)) return void enqueue(fd, bytes)
+  if (queued.has(fd) || screen[NEVER_BLOCK]) return void enqueue(fd, bytes)
   while (bytes.length > 0) {
     try {
       bytes = bytes.subarray(fs.writeSync(fd, bytes))

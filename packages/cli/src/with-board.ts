@@ -10,10 +10,9 @@ import type { Invocation } from './context.ts'
 import { openResidentBoard } from './resident/open-board.ts'
 import { listenForInterrupt } from './shared/interrupt.ts'
 import { timeoutOption } from './shared/timeouts.ts'
-import { saveCatalog } from './shared/tool-catalog.ts'
-import type { BoardModule } from './spec.ts'
 import { isTerminal } from './streams.ts'
 import { WaitLine } from './terminal/wait-line.ts'
+import type { BoardModule } from './verb-spec.ts'
 
 export interface OpenedBoard {
   readonly board: Board
@@ -40,14 +39,12 @@ export async function withBoard<T>(
   if (isTerminal(0) && isTerminal(2)) await configurationToStart(invocation)
   const { showsWaits, ...behaviour } = options
   const waits = new Waits(invocation, showsWaits)
-  const remote = await openResidentBoard(invocation, waits.around(behaviour))
+  // Its messages pass in another process.
+  const remote = invocation.onMessage
+    ? undefined
+    : await openResidentBoard(invocation, waits.around(behaviour))
   if (!remote) return await withLocalBoard(invocation, work, options)
-  return await during(invocation, { board: remote }, waits, async (opened) => {
-    const done = await work(opened)
-    if (remote.tools().length > 0)
-      saveCatalog(remote, (await invocation.configuration()).servers, remote.stateDir)
-    return done
-  })
+  return await during(invocation, { board: remote }, waits, work)
 }
 
 /** For verbs that need more than the interface of a board: it is opened in this process. */
@@ -63,18 +60,14 @@ export async function withLocalBoard<T>(
   const board = await openBoard({
     host: invocation.host,
     configuration,
+    catalog: true,
     // The user typed the command: that is consent wherever a rule says `ask`.
     caller: 'user',
     ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(invocation.onMessage && { onMessage: invocation.onMessage }),
     ...waits.around(options),
   })
-  return await during(invocation, { board, configuration }, waits, async (opened) => {
-    try {
-      return await work(opened)
-    } finally {
-      saveCatalog(board, configuration.servers, board.stateDir)
-    }
-  })
+  return await during(invocation, { board, configuration }, waits, work)
 }
 
 async function during<B extends { readonly board: Board }, T>(
@@ -87,6 +80,8 @@ async function during<B extends { readonly board: Board }, T>(
   opened.board.on('warning', ({ text }) => output.note(printable(text)))
   const interrupt = listenForInterrupt(new Cancelled('Interrupted.'))
   try {
+    // Warnings about the start come first.
+    await new Promise((done) => setImmediate(done))
     return await work({ ...opened, signal: interrupt.signal })
   } finally {
     waits.end()

@@ -1,12 +1,12 @@
 // ad-hoc-server.ts: a server that the user names by its URL or its command line for one command. It becomes an entry
 // like any other, so policy and rules apply; the user is asked before it is contacted or started.
 import { resolve } from 'node:path'
-import { signatureOf } from '@plugboard/core/config'
+import { startSignature } from '@plugboard/core/config'
 import { InvalidInput, PermissionDenied } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { shortPath } from '../output.ts'
 import { shellWord } from '../shared/call-target.ts'
-import { oneLine } from '../shared/sanitize.ts'
+import { oneLine } from '../shared/one-line.ts'
 import { isTerminal } from '../streams.ts'
 
 type AdHocEntry =
@@ -22,7 +22,7 @@ type AdHocEntry =
 export async function addAdHocServer(invocation: Invocation, target: string): Promise<string> {
   const entry = adHocEntry(target, invocation.cwd)
   const { servers } = await invocation.configuration()
-  const signature = signatureOf('command' in entry ? { ...entry, env: {} } : { ...entry, headers: {} })
+  const signature = startSignature('command' in entry ? { ...entry, env: {} } : { ...entry, headers: {} })
   // A server of the files keeps its name, and with it its headers, its login and the rules about it.
   const known = servers.find((server) => !server.disabled && server.signature === signature)
   if (known) return known.name

@@ -4,7 +4,8 @@ import { printable, stateFolder } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type AuditCheck, readAudit, verifyAudit } from '@plugboard/core/permissions'
 import { type Invocation, words } from '../context.ts'
-import { EXIT, shortPath, table } from '../output.ts'
+import { EXIT, fitTable, shortPath, table } from '../output.ts'
+import { columnsOf, isTerminal } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
@@ -18,7 +19,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return check.ok ? EXIT.done : EXIT.toolError
   }
   const entries = await readAudit(path, countOption(invocation))
-  output.result({ path, entries }, () => table(entries.map(asRow)))
+  output.result({ path, entries }, () => asTable(entries))
   if (entries.length === 0 && !output.json) output.note('Nothing was called yet.')
   return EXIT.done
 }
@@ -53,6 +54,17 @@ function verified({ lines, rotatedAway, seals }: Extract<AuditCheck, { ok: true 
     'The check cannot detect a change by a program that can read the key, or an older copy of both the log and its end mark.',
   )
   return found.join('\n')
+}
+
+/** On a screen the day and the time are enough, and the reason is cut; a pipe gets everything. */
+function asTable(entries: readonly Readonly<Record<string, unknown>>[]): string {
+  const rows = entries.map(asRow)
+  if (!isTerminal(1)) return table(rows)
+  const short = rows.map(([time = '', ...rest]) => [
+    time.replace(/^\d{4}-(.{5})T(.{8}).*$/, '$1 $2'),
+    ...rest,
+  ])
+  return fitTable(short, { columns: columnsOf(1), drop: [2] })
 }
 
 function asRow(entry: Readonly<Record<string, unknown>>): string[] {

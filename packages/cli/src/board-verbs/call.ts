@@ -2,40 +2,36 @@
 // terminal, and Ctrl-C reaches the server before the command ends.
 import type { Board, CallContext, Tool, ToolResult } from '@plugboard/core'
 import { isPlugboardError } from '@plugboard/core/errors'
+import { isObject } from '@plugboard/core/json'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
 import { nearest } from '@plugboard/core/text/nearest'
+import type { BoundTool } from '@plugboard/core/tools'
 import type { Invocation } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 import { readArguments, unknownArguments } from '../shared/arguments.ts'
 import { callJson, pipedText, shownText } from '../shared/call-output.ts'
-import { type CallTarget, callTarget, onlyToolNamed } from '../shared/call-target.ts'
+import { type CallTarget, callTarget, isAdHoc, onlyToolNamed } from '../shared/call-target.ts'
 import { noteAbsent } from '../shared/missing-servers.ts'
-import { forStdout, oneLine } from '../shared/sanitize.ts'
+import { forStdout, oneLine } from '../shared/one-line.ts'
 import { argumentFiles, readStdin } from '../shared/stdin.ts'
 import { connectTimeout, timeoutOption } from '../shared/timeouts.ts'
-import { GLOBAL_OPTIONS } from '../spec.ts'
 import { isTerminal } from '../streams.ts'
+import { printImages } from '../terminal/inline-image.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
+import { GLOBAL_OPTIONS } from '../verb-spec.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
 import { addAdHocServer } from './ad-hoc-server.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const words = [...invocation.positionals, ...invocation.rest]
-  const { servers } = await invocation.configuration()
-  const target = callTarget(
-    words,
-    servers.map(({ name }) => name),
-  )
-  if (target.kind === 'named') {
-    const waiting = servers.find(
-      ({ name, disabled }) => disabled?.kind === 'trust' && names(target.name, name),
-    )
-    if (waiting) await (await import('../config-verbs/approve.ts')).offerApproval(invocation, waiting.name)
-  }
-  const adHoc = target.kind === 'ad-hoc' ? await addAdHocServer(invocation, target.server) : undefined
+  const [first = ''] = words
+  const isOther = isAdHoc(first)
+  const adHoc = isOther ? await addAdHocServer(invocation, needTool(words)) : undefined
+  // Only a user at a terminal can be asked for an approval; without one the files are left to the board.
+  if (!isOther && isTerminal(0) && isTerminal(2)) await offerApprovalFor(invocation, words)
   const given = invocation.option('args')
-  const usesStdin = given === '-' || target.typed.some((word) => word.endsWith('=@-'))
+  const usesStdin = given === '-' || words.some((word) => word.endsWith('=@-'))
   const text = given === '-' ? await readStdin(TOOL_LIMITS.argumentBytes) : given
   const line = new ProgressLine(invocation.output)
   const prompts = usesStdin ? {} : userPromptOptions(invocation, line)
@@ -43,6 +39,10 @@ export async function run(invocation: Invocation): Promise<number> {
     invocation,
     async (opened) => {
       const { board, signal } = opened
+      const target = callTarget(
+        words,
+        board.servers().map(({ name }) => name),
+      )
       let tool: Tool | undefined
       try {
         tool = await findTarget(invocation, opened, target, adHoc)
@@ -59,7 +59,7 @@ export async function run(invocation: Invocation): Promise<number> {
         const started = performance.now()
         const result = await board.call(tool.name, args, callContext(invocation, signal, line))
         line.end()
-        show(invocation, tool, result, performance.now() - started)
+        await show(invocation, tool, result, performance.now() - started)
         return result.isError ? EXIT.toolError : EXIT.done
       } catch (error) {
         line.end()
@@ -70,6 +70,24 @@ export async function run(invocation: Invocation): Promise<number> {
     },
     prompts,
   )
+}
+
+/** The server of `call SERVER TOOL …`; a tool has to follow it. */
+function needTool(words: readonly string[]): string {
+  const target = callTarget(words, [])
+  return target.kind === 'ad-hoc' ? target.server : ''
+}
+
+/** A server of the project that the words name, and that waits for the user's approval. */
+async function offerApprovalFor(invocation: Invocation, words: readonly string[]): Promise<void> {
+  const { servers } = await invocation.configuration()
+  const target = callTarget(
+    words,
+    servers.map(({ name }) => name),
+  )
+  if (target.kind !== 'named') return
+  const waiting = servers.find(({ name, disabled }) => disabled?.kind === 'trust' && names(target.name, name))
+  if (waiting) await (await import('../config-verbs/approve.ts')).offerApproval(invocation, waiting.name)
 }
 
 function names(tool: string, server: string): boolean {
@@ -86,9 +104,10 @@ async function findTarget(
   const { board, signal } = opened
   if (target.kind === 'named') return await board.tool(target.name, { signal })
   if (target.kind === 'ad-hoc') return await board.tool(`${adHoc}.${target.tool}`, { signal })
-  await board.ready({ signal, timeoutMs: connectTimeout(invocation) })
+  await board.ready({ signal, timeoutMs: await connectTimeout(invocation), start: 'unlisted' })
   try {
-    return onlyToolNamed(board, target.tool)
+    // As its server lists it now.
+    return await board.tool(onlyToolNamed(board, target.tool).name, { signal })
   } catch (error) {
     noteAbsent(invocation, board)
     throw error
@@ -138,17 +157,24 @@ function isSlip(name: string, board: Board): boolean {
   return nearest(name, names) !== undefined
 }
 
-function show(invocation: Invocation, tool: Tool, result: ToolResult, durationMs: number): void {
+async function show(
+  invocation: Invocation,
+  tool: Tool,
+  result: ToolResult,
+  durationMs: number,
+): Promise<void> {
   const { output } = invocation
   const { serverName, toolName } = tool.mcpInfo
   const { isError, savedFiles, warnings } = result
   const text = isTerminal(1) ? shownText(result) : pipedText(result)
   output.result(callJson(tool, result, durationMs), () => text.said.map(forStdout).join('\n'))
   if (output.json) return
+  if (isTerminal(1)) await printImages(result.content, invocation.host.env)
   for (const line of text.notes) output.note(oneLine(line, 400))
   if (!isTerminal(1))
     for (const { path, mimeType, bytes } of savedFiles)
       output.note(`Saved to ${shortPath(path)} (${mimeType}, ${bytes} bytes).`)
+  if (hasApp(tool)) output.note('This tool has an app; `plugboard ui` shows it in the browser.')
   if (isError) output.note(output.errorColor.red(`${serverName}.${toolName} answered with an error.`))
   if (output.verbose) for (const warning of warnings) output.note(oneLine(warning, 300))
 }
@@ -187,4 +213,12 @@ async function flushCancellation(board: Board, tool: Tool | undefined): Promise<
   if (!tool?.available) return
   // Whatever it answers, it has read; a server that does not answer is not waited for.
   await board.ping(tool.mcpInfo.serverName, { timeoutMs: SEEN_MS }).catch(() => undefined)
+}
+
+/** MCP Apps: `_meta.ui.resourceUri` of the tool's definition. */
+function hasApp(tool: Tool): boolean {
+  // The tools of both boards are bound ones, which know their definition.
+  const { meta } = (tool as BoundTool).definition
+  const ui = isObject(meta) ? meta.ui : undefined
+  return isObject(ui) && typeof ui.resourceUri === 'string'
 }

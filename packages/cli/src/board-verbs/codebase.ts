@@ -4,18 +4,21 @@ import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
   CodebaseError,
+  type CodebaseStatus,
   createCodebaseServer,
   type EmbeddingChoice,
   embeddingsFrom,
   type HttpOptions,
-  type IndexProgress,
 } from '@plugboard/codebase'
 import { unsuitableRoot } from '@plugboard/core/builtin'
 import { plugboardHome } from '@plugboard/core/config'
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
-import { EXIT } from '../output.ts'
+import { EXIT, shortPath, table } from '../output.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
+import { textColumns, wrapped } from '../shared/wrap.ts'
+import { isTerminal } from '../streams.ts'
+import { IndexBar } from '../terminal/index-bar.ts'
 import { onPort } from './port.ts'
 import { readTokenFile } from './token-file.ts'
 
@@ -25,16 +28,8 @@ const THREADS_MAX = 64
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
   const { output, host } = invocation
-  const root = resolve(invocation.cwd, invocation.option('root') ?? '.')
-  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
-    throw new InvalidInput(`--root: ${root} is not a folder.`)
   const own = plugboardHome(host)
-  const unfit = unsuitableRoot(root, { home: host.home, own })
-  // An index that was made before can still be removed.
-  if (unfit !== undefined && !invocation.flag('drop'))
-    throw new InvalidInput(`--root: ${unfit}, which is never searched.`, {
-      hint: 'Start it in a project folder, or name one with --root.',
-    })
+  const root = searchableRoot(invocation, own)
   refuseHttpOnly(invocation, ['port', 'host', 'token-file', 'no-auth', 'allow-origin', 'allow-host'])
   const http = invocation.flag('http') ? httpOptions(invocation) : undefined
   const cacheDir = join(own, 'cache', 'codebase')
@@ -55,11 +50,18 @@ export async function run(invocation: Invocation): Promise<number> {
       output.result({ root, dropped: true }, () => `Dropped the index of ${root}`)
     } else if (invocation.flag('reindex') || invocation.flag('status')) {
       const status = await (invocation.flag('reindex')
-        ? server.reindex({ signal: stop.signal, onProgress: inSteps(output) })
+        ? reindex(invocation, server, stop.signal)
         : server.status())
       tellModel(output, status.meaning.problem)
-      output.result(status, () => JSON.stringify(status, null, 2))
+      output.result(status, () => statusText(status))
     } else {
+      if (!http && isTerminal(0))
+        output.note(
+          wrapped(
+            `Serving ${shortPath(root)} over stdio: an MCP client is expected here. Ctrl-C ends it; \`plugboard codebase --help\` shows what else it does.`,
+            textColumns(2),
+          ).join('\n'),
+        )
       const serving = http
         ? serveHttp(invocation, server, http, stop.signal)
         : server.serveStdio().then(({ closed }) => Promise.race([closed, aborted(stop.signal)]))
@@ -78,6 +80,35 @@ export async function run(invocation: Invocation): Promise<number> {
   } finally {
     await server.close()
     stop.release()
+    // A terminal does not end by itself, and reading from it would keep the process.
+    if (stop.signal.aborted) process.stdin.destroy()
+  }
+}
+
+/** The folder of `--root`, refused when it is none or one that is never searched. */
+function searchableRoot(invocation: Invocation, own: string): string {
+  const root = resolve(invocation.cwd, invocation.option('root') ?? '.')
+  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
+    throw new InvalidInput(`--root: ${root} is not a folder.`)
+  const unfit = unsuitableRoot(root, { home: invocation.host.home, own })
+  // An index that was made before can still be removed.
+  if (unfit !== undefined && !invocation.flag('drop'))
+    throw new InvalidInput(`--root: ${unfit}, which is never searched.`, {
+      hint: 'Start it in a project folder, or name one with --root.',
+    })
+  return root
+}
+
+async function reindex(
+  { output, host }: Invocation,
+  server: ReturnType<typeof createCodebaseServer>,
+  signal: AbortSignal,
+): Promise<CodebaseStatus> {
+  const bar = new IndexBar(output, () => host.now())
+  try {
+    return await server.reindex({ signal, onProgress: (step) => bar.step(step) })
+  } finally {
+    bar.end()
   }
 }
 
@@ -92,18 +123,28 @@ function tellModel(output: Invocation['output'], problem: string | undefined): v
     output.note(`The model cannot be used: ${problem} search_by_embedding ranks by words alone.`)
 }
 
-/** A line for every tenth of the work; for embedding, which takes long, one at each change. */
-function inSteps(output: Invocation['output']): (progress: IndexProgress) => void {
-  let last = ''
-  return ({ part, done, of }) => {
-    const tenths = Math.floor((done / Math.max(1, of)) * 10)
-    const step = part === 'text' ? `text ${tenths}` : `meaning ${of} ${tenths}`
-    if (step === last) return
-    last = step
-    output.note(
-      part === 'text' ? `Indexing: ${done} of ${of} files` : `Indexing by meaning: ${done} of ${of} chunks`,
-    )
-  }
+/** The state of the index for a reader; `--json` has every number. */
+function statusText({ root, text, meaning, cache }: CodebaseStatus): string {
+  const progress = text.of === undefined ? '' : ` (${text.done ?? 0} of ${text.of} files)`
+  const rows = [
+    [
+      '  text',
+      `${text.state}${text.reason ? `: ${text.reason}` : ''}${progress}, ${text.files} files, ${size(text.textBytes)}`,
+    ],
+    [
+      '  meaning',
+      `${meaning.files_indexed} of ${meaning.files} files, ${meaning.chunks_with_vectors} of ${meaning.chunks} chunks with vectors${meaning.working ? ', working' : ''}`,
+    ],
+    ['  model', meaning.model ?? 'none'],
+    ['  cache', `${shortPath(cache.folder)} (${size(cache.bytes)})`],
+  ]
+  return `${shortPath(root)}\n${table(rows)}`
+}
+
+function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`
+  const kib = bytes / 1024
+  return kib < 1024 ? `${kib.toFixed(1)} KiB` : `${(kib / 1024).toFixed(1)} MiB`
 }
 
 interface Http extends HttpOptions {
@@ -170,6 +211,7 @@ function isLoopback(host: string): boolean {
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
   return new Promise((done) => signal.addEventListener('abort', () => done(), { once: true }))
 }
 

@@ -2,10 +2,10 @@
 // no resident board can be used, it serves the client itself, as `serve` does.
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import { connectStdio } from '@plugboard/resident/connect'
-import { type Invocation, words } from '../context.ts'
+import { type Invocation, switchedOn, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { definedOnly, placeOf, VERSION } from '../resident/process.ts'
-import { residentUse } from '../resident/use-resident.ts'
+import { starterFor, usesResident } from '../resident/starter.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
 import { isTerminal } from '../streams.ts'
 
@@ -25,13 +25,8 @@ export async function run(invocation: Invocation): Promise<number> {
         hint: 'Put it into a client: `plugboard adopt CLIENT`, or `claude mcp add board -- plugboard connect`.',
       },
     )
-  const use = residentUse({
-    env: host.env,
-    platform: host.platform,
-    forbidden: invocation.flag('no-resident'),
-  })
   const serve = async () => await (await invocation.loadBoardVerb('serve')).run(invocation)
-  if (use === 'never') return await serve()
+  if (!usesResident(invocation)) return await serve()
   const timeoutMs = timeoutOption(invocation)
   const how = await connectStdio({
     place: placeOf(host),
@@ -42,13 +37,14 @@ export async function run(invocation: Invocation): Promise<number> {
       mcpConfig: invocation.options('mcp-config'),
       strict: invocation.flag('strict-mcp-config'),
       approveProject: invocation.flag('approve-project'),
+      builtins: switchedOn(invocation.options('builtin')),
       caller: 'agent',
       asks: {},
       ...(timeoutMs !== undefined && { timeoutMs }),
     },
     input: process.stdin,
     output: process.stdout,
-    start: async (hooks) => await (await import('../resident/start.ts')).startResident(host, hooks),
+    start: starterFor(invocation),
   })
   if (how.kind === 'ended') return EXIT.done
   if (how.kind === 'lost')

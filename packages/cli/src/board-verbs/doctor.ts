@@ -1,4 +1,5 @@
 // doctor: checks servers step by step, several at a time, and says for each where it stopped and what to do.
+import { builtinContext, checkBuiltin } from '@plugboard/core/builtin'
 import { type Configuration, findResolution, hostForPrograms, type Resolution } from '@plugboard/core/config'
 import { type Diagnosis, diagnose, type Finding, type Step } from '@plugboard/core/doctor'
 import type { Colors } from '../colors.ts'
@@ -18,6 +19,10 @@ export async function run(invocation: Invocation): Promise<number> {
           resolution,
           host: programs,
           signal,
+          needs: async () =>
+            resolution.server
+              ? await checkBuiltin(resolution.server, builtinContext(configuration.place.root, programs))
+              : [],
           connection: () => board.link.connection(resolution.name),
         }),
       ),
@@ -29,10 +34,10 @@ export async function run(invocation: Invocation): Promise<number> {
   })
 }
 
-/** What a managed machine hides was hidden on purpose; it is checked when asked for by name. */
+/** What a managed machine hides, and a built-in that is off, are so on purpose: checked when asked for by name. */
 function everyone({ resolutions }: Configuration): Resolution[] {
   return [...resolutions.values()].filter(
-    ({ server, contenders }) => server || contenders.some(({ verdict }) => verdict.kind !== 'hidden'),
+    ({ server, contenders }) => server || contenders.some(({ verdict }) => verdict.kind === 'invalid'),
   )
 }
 

@@ -2,8 +2,8 @@
 import { findResolution, maskEntry } from '@plugboard/core/config'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { getAsText } from '../servers.ts'
-import { snapshotRow } from '../shared/server-rows.ts'
+import { getAsText } from '../server-table.ts'
+import { snapshotRow } from '../shared/snapshot-rows.ts'
 import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {

@@ -2,8 +2,9 @@
 import { cursor, withoutCodes } from '../colors.ts'
 import type { Invocation } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { hiddenNote, listAsData, mayAdd, rowsAsText, type ServerRow } from '../servers.ts'
-import { rowsOf } from '../shared/server-rows.ts'
+import { hiddenNote, listAsData, type ServerRow } from '../server-table.ts'
+import { listText } from '../shared/list-text.ts'
+import { rowsOf } from '../shared/snapshot-rows.ts'
 import { connectTimeout } from '../shared/timeouts.ts'
 import { canRedraw, columnsOf, screenRows, write } from '../streams.ts'
 import { withBoard } from '../with-board.ts'
@@ -16,20 +17,17 @@ export async function run(invocation: Invocation): Promise<number> {
     async ({ board, signal }) => {
       const configuration = await invocation.configuration()
       const screen = growing
-        ? new Screen(() => rowsAsText(rowsOf(board), output.color, mayAdd(configuration)))
+        ? new Screen(() => listText(rowsOf(board), output.color, configuration))
         : undefined
       const stop = screen && board.on('state', () => screen.soon())
       screen?.drawIfItFits()
       // Servers that wait for a slot behind slow ones do not make the command longer than one connect may take.
-      const timeoutMs = connectTimeout(invocation) + SETTLE_MS
+      const timeoutMs = (await connectTimeout(invocation)) + SETTLE_MS
       await board.ready({ signal, timeoutMs })
       stop?.()
       const rows = rowsOf(board).map((row) => givenUp(row, timeoutMs))
-      if (screen) screen.draw(rowsAsText(rows, output.color, mayAdd(configuration)))
-      else
-        output.result(listAsData(configuration, rows), () =>
-          rowsAsText(rows, output.color, mayAdd(configuration)),
-        )
+      if (screen) screen.draw(listText(rows, output.color, configuration))
+      else output.result(listAsData(configuration, rows), () => listText(rows, output.color, configuration))
       const note = hiddenNote(configuration)
       if (note && !output.json) output.note(note)
       return EXIT.done
@@ -47,7 +45,7 @@ function givenUp(row: ServerRow, waitedMs: number): ServerRow {
     stage: row.stage ?? 'connect',
     code: 'TIMEOUT',
     error: `"${row.name}" did not answer within ${waitedMs} ms.`,
-    hint: `Give it longer with MCP_TIMEOUT or --timeout, or run \`plugboard doctor ${row.name}\`.`,
+    hint: `Give it longer with connectTimeout in its entry or --timeout, or run \`plugboard doctor ${row.name}\`.`,
   }
 }
 

@@ -7,7 +7,7 @@ import { Cancelled, Disabled, InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
-import { snapshotRow } from '../shared/server-rows.ts'
+import { snapshotRow } from '../shared/snapshot-rows.ts'
 import { editorOutput, isTerminal } from '../streams.ts'
 import { withBoard } from '../with-board.ts'
 

@@ -7,7 +7,7 @@ import { visible } from '@plugboard/core/text/escape-controls'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, jsonLine } from '../output.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
-import { write } from '../streams.ts'
+import { neverBlock, readByReader, write } from '../streams.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])
@@ -26,9 +26,13 @@ export async function run(invocation: Invocation): Promise<number> {
     if (lines.length === 0 && !output.json) output.note(`${name} has written nothing yet.`)
     return EXIT.done
   }
-  for (const line of lines) print(line)
+  neverBlock()
   const stop = listenForInterrupt()
-  for await (const line of followLog(stateDir, name, stop.signal)) print(line)
+  for (const line of lines) print(line)
+  for await (const line of followLog(stateDir, name, stop.signal)) {
+    print(line)
+    await readByReader(stop.signal)
+  }
   stop.release()
   return EXIT.interrupted
 }

@@ -3,7 +3,7 @@ import { findResolution } from '@plugboard/core/config'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { connectedText, reconnect } from '../shared/reconnect.ts'
-import { snapshotRow } from '../shared/server-rows.ts'
+import { snapshotRow } from '../shared/snapshot-rows.ts'
 import { withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {

@@ -1,7 +1,7 @@
 // resources: what servers offer to read, and the templates for more.
 import type { Invocation } from '../context.ts'
 import { table } from '../output.ts'
-import { oneLine } from '../shared/sanitize.ts'
+import { oneLine } from '../shared/one-line.ts'
 import { listOffered } from './offered-list.ts'
 
 export function run(invocation: Invocation): Promise<number> {

@@ -10,17 +10,16 @@ import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import {
   type AccessGrant,
   type AskPolicy,
+  CallLimits,
   type Exposure,
   type Gateway,
   type GatewayLimits,
   type GatewayOptions,
   gatewayKeys,
   KeyRing,
-  type Naming,
   openGateway,
   openNameStore,
   readExposure,
-  type ServeMode,
   SpentIds,
   serveHttp,
   serveStdio,
@@ -30,38 +29,61 @@ import { type Invocation, refuseHttpOnly, words } from '../context.ts'
 import { EXIT } from '../output.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
-import { serviceLog, write } from '../streams.ts'
+import { isTerminal, serviceLog, write } from '../streams.ts'
+import { openAccessLog } from './access-log.ts'
+import { clientEntries, YOUR_TOKEN } from './client-entries.ts'
+import { type GatewayFile, gatewayOption } from './gateway-file.ts'
 import { onPort } from './port.ts'
-import { exposureOf, followTokens, readTokens } from './token-grants.ts'
+import { openAdmin } from './serve-admin.ts'
+import { openReplicas, storeUrl } from './serve-replicas.ts'
+import { followCertificate, readCertificate } from './serve-tls.ts'
+import { openUsers, type ServedUsers } from './serve-users.ts'
+import { servedExposure, tellListing, viewOptions } from './serve-views.ts'
+import { followTokens, readTokens } from './token-grants.ts'
 
 const LEAVE_MS = 1000
 const KEYS_REFRESH_MS = 60 * 60 * 1000
 
 export async function run(invocation: Invocation): Promise<number> {
+  if (invocation.positionals[0] === 'token') return await (await import('./serve-token.ts')).run(invocation)
   words(invocation, [])
-  refuseHttpOnly(invocation, ['port', 'host', 'token-file', 'no-auth', 'allow-origin', 'allow-host'])
-  if (invocation.host.env['PLUGBOARD_CHILD'])
-    throw new InvalidInput(
-      'This `plugboard serve` was started by a board, so the board would serve itself in an endless loop.',
-      {
-        hint: 'Switch it off in that board: `plugboard disable NAME`. To nest a board on purpose, set "env": {"PLUGBOARD_CHILD": ""} in its entry and give it other servers.',
-      },
-    )
+  refuseTokenOptions(invocation)
+  refuseHttpOnly(invocation, [
+    'port',
+    'host',
+    'gateway',
+    'store',
+    'token-file',
+    'no-auth',
+    'allow-origin',
+    'allow-host',
+  ])
+  refuseLoopAndTerminal(invocation)
   serviceLog()
-  // A SIGHUP before there is something to reload does nothing; it must not end the process.
-  const reload: Reload = { again: () => undefined }
+  // A SIGHUP before there is something to reload must not end the process, and what it asks for is done later.
+  const reload: Reload = {
+    early: false,
+    again: () => {
+      reload.early = true
+    },
+  }
   process.on('SIGHUP', () => reload.again())
-  const exposure = exposureOf(invocation.options('expose'), '--expose')
+  const exposure = await servedExposure(invocation)
   // The grants are read first: a wrong file is reported before any server starts.
-  const http = invocation.flag('http') ? httpOptions(invocation, exposure) : undefined
-  const gateway = await open(invocation, exposure, http?.port)
+  const http = invocation.flag('http') ? await httpOptions(invocation, exposure) : undefined
+  const gateway = await open(invocation, exposure, http)
   const stopTelling = printConfigEvents(gateway.board, invocation.output, (line) => write(2, `${line}\n`))
   const stop = listenForInterrupt()
   const reread = rereader(invocation, gateway)
-  reload.again = reread
+  if (reload.early) reread()
+  reload.again = () => {
+    reload.early = true
+    reread()
+  }
   try {
     const names = invocation.option('names') ?? 'mcp'
     if (names === 'mcp') void gateway.wake()
+    else if (names === 'auto') void gateway.wake().then(() => gateway.keepNames())
     else if (!(await settleNames(gateway, stop.signal))) return EXIT.done
     void tellListing(invocation, gateway)
     if (http) await overHttp(invocation, gateway, { ...http, exposure }, stop.signal, reload)
@@ -71,17 +93,36 @@ export async function run(invocation: Invocation): Promise<number> {
     stopTelling()
     await gateway.close()
     stop.release()
-    // A log that is not read would hold the process.
+    // A log that is not read would hold the process, also after its client left.
     setTimeout(() => process.exit(), LEAVE_MS).unref()
   }
+}
+
+/** A board that would serve itself, and a terminal in the place of a client. */
+function refuseLoopAndTerminal(invocation: Invocation): void {
+  if (invocation.host.env['PLUGBOARD_CHILD'])
+    throw new InvalidInput(
+      'This `plugboard serve` was started by a board, so the board would serve itself in an endless loop.',
+      {
+        hint: 'Switch it off in that board: `plugboard disable NAME`. To nest a board on purpose, set "env": {"PLUGBOARD_CHILD": ""} in its entry and give it other servers.',
+      },
+    )
+  // A client's pipe carries the protocol as it is; a terminal would obey what a server wrote into it.
+  if (!invocation.flag('http') && isTerminal(1) && isTerminal(0))
+    throw new InvalidInput('`plugboard serve` speaks MCP with the client that starts it, not with a user.', {
+      hint: 'Put it into a client, as in `claude mcp add board -- plugboard serve`, or serve many clients with `plugboard serve --http`.',
+    })
 }
 
 /** What SIGHUP does. */
 interface Reload {
   again: () => void
+  /** One came before everything could be read again: what was read before it may be old. */
+  early: boolean
 }
 
-async function open(invocation: Invocation, exposure: Exposure, port: number | undefined): Promise<Gateway> {
+async function open(invocation: Invocation, exposure: Exposure, http: Http | undefined): Promise<Gateway> {
+  const port = http?.port
   const configuration = await invocation.configuration({
     // The client of this endpoint may list it in a file that we read too.
     refuse: ({ entry }) =>
@@ -93,58 +134,35 @@ async function open(invocation: Invocation, exposure: Exposure, port: number | u
     if (!configuration.servers.some(({ name }) => readExposure([pattern]).server(name)))
       invocation.output.note(`--expose ${pattern} matches no server of the current configuration.`)
   const root = configuration.place.root
+  const accessLog = openAccessLog(http?.gateway)
+  const state = await durable(invocation, root, http?.store)
   return await openGateway(
     (wiring) =>
       openBoard({
         host: invocation.host,
         configuration,
         watch: true,
+        catalog: true,
         ...(timeoutMs !== undefined && { timeoutMs }),
+        ...(invocation.onMessage && { onMessage: invocation.onMessage }),
         ...wiring,
       }),
     {
-      // The parser has checked the choices.
-      names: (invocation.option('names') ?? 'mcp') as Naming,
-      ...modeOptions(invocation),
+      ...viewOptions(invocation, configuration, stateFolder(invocation.host)),
       ask: (invocation.option('ask') ?? 'client') as AskPolicy,
       expose: exposure,
       limits: limitsOf(invocation, configuration),
-      ...(await durable(invocation, root)),
+      ...state,
+      ...(http?.gateway && {
+        callLimits: new CallLimits(http.gateway.config.limits ?? {}, state.replicas),
+        isolation: http.gateway.config.isolation ?? {},
+      }),
+      ...(accessLog && { accessLog }),
+      ...(invocation.flag('agent') && {
+        ownTools: [(await import('./serve-agent.ts')).askAgentTool(invocation.host)],
+      }),
       roots: () => ({ roots: [{ uri: pathToFileURL(root).href, name: root }] }),
     },
-  )
-}
-
-function modeOptions(invocation: Invocation): Pick<GatewayOptions, 'mode' | 'searchAbove' | 'always'> {
-  const mode = (invocation.option('mode') ?? 'all') as ServeMode
-  const above = invocation.option('search-above')
-  const always = invocation.options('always')
-  if (above !== undefined && mode !== 'auto')
-    throw new InvalidInput('--search-above belongs to `--mode auto`.', { hint: 'Add `--mode auto`.' })
-  if (always.length > 0 && mode === 'all')
-    throw new InvalidInput('--always belongs to `--mode search` or `--mode auto`.', {
-      hint: 'Without a mode every tool is listed.',
-    })
-  if (above !== undefined && !/^\d{1,9}$/.test(above))
-    throw new InvalidInput(`--search-above "${above}" is not a number of tokens.`, {
-      hint: 'Give a whole number, as in `--search-above 10000`.',
-    })
-  return {
-    mode,
-    ...(above !== undefined && { searchAbove: { tokens: Number(above) } }),
-    ...(always.length > 0 && { always: exposureOf(always, '--always') }),
-  }
-}
-
-/** Says once on stderr how tools are listed, when the servers have had their chance to come up. */
-async function tellListing({ output, option }: Invocation, gateway: Gateway): Promise<void> {
-  if ((option('mode') ?? 'all') === 'all') return
-  await gateway.wake()
-  const { mode, tools, tokens, listedTools, listedTokens } = gateway.listing({ exposure: gateway.expose })
-  output.note(
-    mode === 'search'
-      ? `Mode search: ${listedTools} tools are listed in place of ${tools}, about ${listedTokens} tokens in place of ${tokens}.`
-      : `Mode all: ${tools} tools are listed, about ${tokens} tokens.`,
   )
 }
 
@@ -152,7 +170,8 @@ async function tellListing({ output, option }: Invocation, gateway: Gateway): Pr
 async function durable(
   invocation: Invocation,
   root: string,
-): Promise<Pick<GatewayOptions, 'keys' | 'spent' | 'nameStore'>> {
+  store: string | undefined,
+): Promise<Pick<GatewayOptions, 'keys' | 'spent' | 'nameStore' | 'replicas'>> {
   const { host, output } = invocation
   const stateDir = stateFolder(host)
   const lost = (error: unknown) =>
@@ -160,11 +179,14 @@ async function durable(
       `Sessions of clients may end when this process restarts, because ${stateDir} cannot be written: ${error instanceof Error ? error.message : error}`,
     )
   const keys = await openKeys(invocation, stateDir, lost)
-  const spent = await new SpentIds(join(stateDir, 'gateway-spent'), () => host.now(), lost).open()
+  const shared =
+    store === undefined
+      ? { spent: await new SpentIds(join(stateDir, 'gateway-spent'), () => host.now(), lost).open() }
+      : await openReplicas(invocation, store, keys)
   const place = createHash('sha256').update(root).digest('hex').slice(0, 16)
   const names = invocation.option('names') ?? 'mcp'
   const file = join(stateDir, `gateway-names-${names}-${place}.json`)
-  return { keys, spent, ...(names !== 'mcp' && { nameStore: await openNameStore(file, lost) }) }
+  return { keys, ...shared, ...(names !== 'mcp' && { nameStore: await openNameStore(file, lost) }) }
 }
 
 /** Keys that can neither be read nor made are made for this process alone. */
@@ -249,6 +271,11 @@ interface Http {
   readonly host: string
   readonly grants: readonly AccessGrant[]
   readonly tokenFile?: string
+  readonly gateway?: GatewayFile | undefined
+  /** The address of the store that replicas share. */
+  readonly store?: string | undefined
+  /** Users by name, unless the token file or no token at all decides who is let in. */
+  readonly users?: ServedUsers
   /** The token that was made for this run. */
   readonly token?: string
 }
@@ -264,14 +291,17 @@ async function overHttp(
   const handle = await onPort(() =>
     serveHttp(gateway, {
       ...http,
-      allowedOrigins: invocation.options('allow-origin'),
-      allowedHosts: invocation.options('allow-host'),
+      ...(http.users && { authority: http.users.identity }),
+      ...allowedNames(invocation, http.gateway),
+      ...replicaUrl(invocation),
+      certificate: readCertificate(http.gateway),
     }),
   )
   const { token } = http
   output.result({ url: handle.url, ...(token && { token }) }, () =>
     token ? `Serving on ${handle.url}\nAuthorization: Bearer ${token}` : `Serving on ${handle.url}`,
   )
+  tellClients(invocation, handle.url, http)
   const tokens =
     http.tokenFile === undefined
       ? undefined
@@ -281,29 +311,92 @@ async function overHttp(
             if (!output.quiet) write(2, `${text}\n`)
           },
         })
+  const users = http.users?.follow(handle, ({ limits = {}, isolation = {} }) => {
+    gateway.callLimits?.replace(limits)
+    gateway.instances?.replace(isolation)
+  })
+  const stopTls = followCertificate(invocation, http.gateway, handle)
+  const closeAdmin = await openAdmin(invocation, gateway, handle, http.users, http.gateway)
   const reread = reload.again
+  if (reload.early) tokens?.again()
   reload.again = () => {
     tokens?.again()
+    users?.again()
     reread()
   }
   await aborted(signal)
+  stopTls()
+  await closeAdmin()
   await handle.close()
   tokens?.stop()
+  await users?.stop()
 }
 
-function httpOptions(invocation: Invocation, exposure: Exposure): Http {
+/** On stderr: how clients use the endpoint. */
+function tellClients({ output }: Invocation, url: string, { token, users, tokenFile }: Http): void {
+  if (output.json) return
+  const asked = token ?? (users || tokenFile !== undefined ? YOUR_TOKEN : undefined)
+  output.note(clientEntries({ url, token: asked }))
+  if (token !== undefined)
+    output.note('This token ends with this process; `plugboard serve token add NAME` makes one that stays.')
+  else if (asked !== undefined)
+    output.note(
+      `${YOUR_TOKEN} is ${tokenFile === undefined ? 'a token of `plugboard serve token add NAME`' : 'a line of the token file'}.`,
+    )
+}
+
+/** Host names and origins that requests may name besides the usual ones. */
+function allowedNames(invocation: Invocation, file: GatewayFile | undefined) {
+  const own = file?.config.publicUrl === undefined ? undefined : new URL(file.config.publicUrl)
+  return {
+    allowedOrigins: [...invocation.options('allow-origin'), ...(own ? [own.origin] : [])],
+    allowedHosts: [...invocation.options('allow-host'), ...(own ? [own.hostname] : [])],
+  }
+}
+
+/** Where other replicas reach this one, when it is not the address that it listens on. */
+function replicaUrl({ host }: Invocation): { readonly replicaUrl?: string } {
+  const url = host.env['PLUGBOARD_REPLICA_URL']
+  if (url === undefined || url === '') return {}
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new InvalidInput(`PLUGBOARD_REPLICA_URL "${url}" is not an http or https address.`)
+  return { replicaUrl: url }
+}
+
+/** Options of `serve token`, which would have no effect here. */
+function refuseTokenOptions(invocation: Invocation): void {
+  for (const option of ['expires', 'role'])
+    if (invocation.option(option) !== undefined)
+      throw new InvalidInput(`--${option} belongs to \`serve token add\`.`, {
+        hint: 'Write `plugboard serve token add NAME`, or leave it out.',
+      })
+}
+
+async function httpOptions(invocation: Invocation, exposure: Exposure): Promise<Http> {
   const file = invocation.option('token-file')
   const none = invocation.flag('no-auth')
   if (none && file !== undefined)
     throw new InvalidInput('--no-auth and --token-file cannot be used together.')
-  const shared = { port: portOption(invocation), host: invocation.option('host') ?? '127.0.0.1' }
+  const gateway = gatewayOption(invocation)
+  if (gateway && (none || file !== undefined))
+    throw new InvalidInput(`--gateway and --${none ? 'no-auth' : 'token-file'} cannot be used together.`, {
+      hint: 'The file of --gateway says who may connect: "auth" in it.',
+    })
+  const shared = {
+    port: portOption(invocation),
+    host: invocation.option('host') ?? '127.0.0.1',
+    store: storeUrl(invocation, gateway),
+  }
   if (none) return { ...shared, grants: [] }
   if (file !== undefined) {
     const tokenFile = resolve(invocation.cwd, file)
     return { ...shared, tokenFile, grants: readTokens(tokenFile, exposure) }
   }
+  const users = await openUsers(invocation, gateway, exposure)
+  if (gateway) return { ...shared, gateway, users, grants: [] }
+  if (users.hasTokens) return { ...shared, users, grants: [] }
   const token = randomBytes(32).toString('base64url')
-  return { ...shared, token, grants: [{ token, exposure }] }
+  return { ...shared, users, token, grants: [{ token, exposure }] }
 }
 
 function portOption(invocation: Invocation): number {

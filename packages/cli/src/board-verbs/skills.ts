@@ -1,7 +1,7 @@
 // skills: the skills that servers offer, by name and description. It reads no skill.
 import type { Invocation } from '../context.ts'
 import { table } from '../output.ts'
-import { oneLine } from '../shared/sanitize.ts'
+import { oneLine } from '../shared/one-line.ts'
 import { listOffered } from './offered-list.ts'
 
 export function run(invocation: Invocation): Promise<number> {

@@ -11,7 +11,10 @@ export async function run(invocation: Invocation): Promise<number> {
   const { host, output } = invocation
   const reached = await reachResident(host)
   if (!reached) {
-    output.result({ running: false }, () => 'No resident board runs; every command starts its own servers.')
+    output.result(
+      { running: false },
+      () => 'No resident board runs; the next command that needs one starts it.',
+    )
     return EXIT.done
   }
   const status = (await reached.peer.request('board/status', {})) as StatusResult

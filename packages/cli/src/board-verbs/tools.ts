@@ -6,8 +6,9 @@ import { type Invocation, words } from '../context.ts'
 import { EXIT, table } from '../output.ts'
 import { isAdHoc, onlyToolNamed } from '../shared/call-target.ts'
 import { allServers } from '../shared/missing-servers.ts'
-import { oneLine } from '../shared/sanitize.ts'
+import { oneLine } from '../shared/one-line.ts'
 import { signatureOf } from '../shared/signature.ts'
+import { connectTimeout } from '../shared/timeouts.ts'
 import { toolView } from '../shared/tool-reference.ts'
 import { textColumns } from '../shared/wrap.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
@@ -16,18 +17,16 @@ import { addAdHocServer } from './ad-hoc-server.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const given = words(invocation, ['SERVER', 'TOOL'], 2)
-  const { servers } = await invocation.configuration()
-  const asked = await askedFor(
-    invocation,
-    given,
-    servers.map(({ name }) => name),
-  )
-  const { server, tool } = asked
+  const [first] = given
+  const adHoc = first !== undefined && isAdHoc(first) ? await addAdHocServer(invocation, first) : undefined
   return withBoard(
     invocation,
     async (opened) => {
+      const names = opened.board.servers().map(({ name }) => name)
+      const asked = askedFor(given, names, adHoc)
+      const { server, tool } = asked
       if (tool !== undefined) return showOne(invocation, opened, asked)
-      await connect(invocation, opened, server)
+      await list(invocation, opened, server)
       if (invocation.flag('changes') || invocation.flag('accept'))
         return reviewChanges(invocation, opened, server)
       if (invocation.flag('cost')) return showCosts(invocation, opened.board, server)
@@ -40,6 +39,12 @@ export async function run(invocation: Invocation): Promise<number> {
   )
 }
 
+/** `server.tool` as its two parts; `mcp__server__tool` is a name that two servers could share. */
+function splitName(name: string, servers: readonly string[]): Asked {
+  const [server] = servers.filter((one) => name.startsWith(`${one}.`)).sort((a, b) => b.length - a.length)
+  return server === undefined ? { tool: name } : { server, tool: name.slice(server.length + 1) }
+}
+
 interface Asked {
   readonly server?: string | undefined
   readonly tool?: string
@@ -48,18 +53,15 @@ interface Asked {
 }
 
 /** All tools, those of one server, or one tool: `server.tool`, `server tool` or a bare name. */
-async function askedFor(
-  invocation: Invocation,
+function askedFor(
   [first, second]: readonly string[],
   servers: readonly string[],
-): Promise<Asked> {
+  adHoc: string | undefined,
+): Asked {
   if (first === undefined) return {}
   const isTool = first.startsWith('mcp__') || servers.some((server) => first.startsWith(`${server}.`))
-  if (isTool && second === undefined) return { tool: first }
-  if (isAdHoc(first)) {
-    const server = await addAdHocServer(invocation, first)
-    return { server, ...(second !== undefined && { tool: second }) }
-  }
+  if (isTool && second === undefined) return splitName(first, servers)
+  if (adHoc !== undefined) return { server: adHoc, ...(second !== undefined && { tool: second }) }
   if (second !== undefined) return { server: first, tool: second }
   // A word that is close to a server's name is more likely a slip than a tool.
   if (servers.includes(first) || first.includes('.') || nearest(first, servers) !== undefined)
@@ -74,12 +76,15 @@ async function showOne(
 ): Promise<number> {
   const { output } = invocation
   const { board, signal } = opened
-  if (bare) await allServers(invocation, opened)
+  if (bare) await allServers(invocation, opened, 'unlisted')
   // A server that does not exist is the error, not a tool of it.
-  if (server !== undefined) await board.toolsOf(server, { signal })
+  if (server !== undefined) await listServer(invocation, opened, server)
+  const known = board
+    .tools()
+    .find(({ mcpInfo }) => mcpInfo.serverName === server && mcpInfo.toolName === name)
   const tool = bare
     ? onlyToolNamed(board, name)
-    : await board.tool(server === undefined ? name : `${server}.${name}`, { signal })
+    : (known ?? (await board.tool(server === undefined ? name : `${server}.${name}`, { signal })))
   output.result({ tools: [toolRow(tool)] }, () => {
     const { bold } = output.color
     const head = [bold(spelling(tool)), marks(tool, output.color), titleOf(tool)].filter(Boolean).join('  ')
@@ -88,10 +93,22 @@ async function showOne(
   return EXIT.done
 }
 
-/** A server that is named must connect; of all of them, those that do are shown. */
-async function connect(invocation: Invocation, opened: OpenedBoard, server: string | undefined) {
-  if (server === undefined) await allServers(invocation, opened)
-  else await opened.board.toolsOf(server, { signal: opened.signal })
+/** A server that is named must list its tools; of all of them, those that do are shown. */
+async function list(invocation: Invocation, opened: OpenedBoard, server: string | undefined) {
+  // What has changed, only the server knows.
+  const isAsked = invocation.flag('changes') || invocation.flag('accept')
+  if (server === undefined) await allServers(invocation, opened, isAsked ? 'all' : 'unlisted')
+  else if (isAsked) await opened.board.toolsOf(server, { signal: opened.signal })
+  else await listServer(invocation, opened, server)
+}
+
+/** Without starting it, where the catalog knows its tools. */
+async function listServer(invocation: Invocation, { board, signal }: OpenedBoard, server: string) {
+  await board.ready({ signal, timeoutMs: await connectTimeout(invocation), start: 'unlisted', server })
+  const found = board.servers().find(({ name }) => name === server)
+  const isListed = found?.state === 'pending' && found.listedBy !== undefined
+  // Rejects with the reason when it cannot be connected.
+  if (!isListed) await board.toolsOf(server, { signal })
 }
 
 function toolsOf(board: Board, server: string | undefined): readonly Tool[] {
@@ -130,17 +147,25 @@ function showTools(invocation: Invocation, board: Board, server: string | undefi
   return EXIT.done
 }
 
+/** A tool that fits much less than the best one shares only a common word with the query. */
+const WEAK_SHARE = 0.4
+
 function showFound(invocation: Invocation, board: Board, query: string, server: string | undefined): number {
   const { output } = invocation
   const found = board
     .searchTools(query, 20)
     .filter(({ tool }) => server === undefined || tool.mcpInfo.serverName === server)
+  const floor = (found[0]?.score ?? 0) * (output.verbose ? 0 : WEAK_SHARE)
+  const good = found.filter(({ score }) => score >= floor)
   output.result({ tools: found.map(({ tool, score }) => ({ ...toolRow(tool), score })) }, () =>
     inFull(
-      found.map(({ tool }) => tool),
+      good.map(({ tool }) => tool),
       output.color,
     ),
   )
+  const weak = found.length - good.length
+  if (weak > 0 && !output.json)
+    output.note(`${weak} weaker ${weak === 1 ? 'match' : 'matches'} not shown (-v).`)
   if (found.length === 0 && !output.json) output.note('No tool matches; try other words.')
   return EXIT.done
 }

@@ -5,6 +5,7 @@ import { dial } from '@plugboard/resident/client'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 import { installUnit } from '../resident/install.ts'
+import { pageFiles } from '../resident/page-files.ts'
 import { placeOf, VERSION } from '../resident/process.ts'
 import { startResident as startDetached } from '../resident/start.ts'
 import { listenForInterrupt } from '../shared/interrupt.ts'
@@ -45,7 +46,13 @@ async function foreground(invocation: Invocation): Promise<number> {
   const { host, output } = invocation
   const place = placeOf(host)
   const idleMs = await idleOption(invocation)
-  const resident = await startResident({ place, version: VERSION, ...(idleMs !== undefined && { idleMs }) })
+  const files = pageFiles()
+  const resident = await startResident({
+    place,
+    version: VERSION,
+    ...(idleMs !== undefined && { idleMs }),
+    ...(files !== undefined && { pageFiles: files }),
+  })
   if (!resident) {
     output.note('Another process is the resident board already; `plugboard status` shows it.')
     return EXIT.done

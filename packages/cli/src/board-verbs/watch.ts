@@ -1,12 +1,13 @@
 // watch: prints a line whenever a resource changes, until it is interrupted.
 import { type Invocation, words } from '../context.ts'
 import { EXIT, jsonLine, safe } from '../output.ts'
-import { forStdout } from '../shared/sanitize.ts'
-import { write } from '../streams.ts'
+import { forStdout } from '../shared/one-line.ts'
+import { neverBlock, readByReader, write } from '../streams.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [server = '', uri = ''] = words(invocation, ['SERVER', 'URI'])
+  neverBlock()
   return withBoard(invocation, async (opened) => {
     // While its server is down nothing else keeps the command alive.
     const keep = setInterval(() => undefined, KEEP_MS)
@@ -50,6 +51,7 @@ async function watch(
             : `[${content.blob.length} characters of base64]\n`,
         )
     }
+    await readByReader(signal)
   }
   return EXIT.interrupted
 }

@@ -10,7 +10,9 @@ import type { Invocation } from '../context.ts'
 import { EXIT, safe } from '../output.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
 import { ring } from '../streams.ts'
+import { type ImageTerminal, imageRows, imageTerminal, protocolOf } from '../terminal/inline-image.ts'
 import { shownText, wrap, wrapText } from '../terminal/layout.ts'
+import { tracer } from '../trace-line.ts'
 import { completions } from './completion-candidates.ts'
 import { History } from './history.ts'
 import { fromPrompt, withMentions } from './mentions.ts'
@@ -58,6 +60,7 @@ export async function runApp(options: AppOptions): Promise<number> {
       configuration,
       watch: true,
       ...(timeoutMs !== undefined && { timeoutMs }),
+      ...app.traced(),
       ...app.userPrompts.ports(model),
       ...rules,
     })
@@ -84,6 +87,7 @@ class App {
   #aside: string[] = []
   #warnedAt = 0
   #exit: number = EXIT.done
+  #images: Promise<ImageTerminal | undefined> | undefined
   readonly #onInterrupt = () => this.#interrupt()
   readonly #onTerm = () => this.#end(EXIT.interrupted)
 
@@ -107,6 +111,15 @@ class App {
       },
     })
     this.userPrompts = new UserPrompts(this.#user())
+  }
+
+  /** `--trace` prints between the rows of the conversation. */
+  traced(): Pick<BoardOptions, 'onMessage'> {
+    const { invocation } = this.#options
+    const onMessage = invocation.flag('trace')
+      ? tracer(invocation.output, invocation.host, (line) => this.#print(line))
+      : invocation.onMessage
+    return onMessage ? { onMessage } : {}
   }
 
   get left(): AbortSignal {
@@ -135,6 +148,7 @@ class App {
       root: configuration.place.root,
       columns: () => this.#screen.columns,
       print: (rows) => this.#screen.print(...rows),
+      image: (data, columns) => this.#image(data, columns),
       isReadOnly: (name) =>
         board
           .tools()
@@ -167,7 +181,7 @@ class App {
     await Promise.race([this.#work, new Promise((done) => setTimeout(done, FINISH_MS).unref())])
     stopPrinting()
     stopNotices()
-    this.#session.close()
+    await this.#session.close()
     return this.#exit
   }
 
@@ -193,6 +207,15 @@ class App {
     } finally {
       this.#transcript?.asked(now() - began)
     }
+  }
+
+  async #image(data: string, columns: number): Promise<readonly string[] | undefined> {
+    const { env } = this.#options.invocation.host
+    // The terminal may have to be asked, and answers on the keyboard.
+    this.#images ??=
+      protocolOf(env) === undefined ? this.#screen.suspend(() => imageTerminal(env)) : imageTerminal(env)
+    const terminal = await this.#images
+    return terminal && (await imageRows(data, terminal, columns))
   }
 
   #reviewPlan(plan: string, signal: AbortSignal): Promise<boolean> {
@@ -289,7 +312,7 @@ class App {
   async #say(messages: readonly Message[], signal: AbortSignal): Promise<void> {
     const beside = this.#aside.splice(0).map((text) => userMessage(text))
     for await (const event of this.#context().session.say([...beside, ...messages], signal)) {
-      this.#transcript?.show(event)
+      await this.#transcript?.show(event)
       this.#screen.invalidate()
     }
   }

@@ -3,7 +3,7 @@
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isObject } from '@plugboard/core/json'
 import { lazyModule } from '@plugboard/core/lazy'
-import { type DiffLine, lineDiff } from './line-diff.ts'
+import { type DiffLine, lineDiff } from '@plugboard/core/text/line-diff'
 
 export interface FileEdit {
   /** As the call names it. */
@@ -31,16 +31,19 @@ export function fileEditOf(args: unknown, root: string): FileEdit | undefined {
   const before = readText(file)
   if (before === 'unreadable') return undefined
   const content = textAt(args, CONTENTS)
-  if (content !== undefined) return { path, file, before, diff: lineDiff(before ?? '', content) }
+  if (content !== undefined) return { path, file, before, diff: lineDiff(lf(before ?? ''), lf(content)) }
   const edits = Array.isArray(args['edits']) ? args['edits'] : [args]
   const parts = edits.filter(isObject).flatMap((edit): (readonly [string, string])[] => {
     const [from, to] = [textAt(edit, OLD), textAt(edit, NEW)]
     return from === undefined || to === undefined ? [] : [[from, to]]
   })
   if (parts.length === 0) return undefined
-  const diff = parts.flatMap(([from, to]) => lineDiff(from, to))
+  const diff = parts.flatMap(([from, to]) => lineDiff(lf(from), lf(to)))
   return { path, file, before, diff }
 }
+
+/** Line ends are not shown. */
+const lf = (text: string) => text.replaceAll('\r\n', '\n')
 
 function textAt(object: Readonly<Record<string, unknown>>, keys: readonly string[]): string | undefined {
   for (const key of keys) {
@@ -91,14 +94,26 @@ function readText(file: string): string | undefined | 'unreadable' {
   }
 }
 
-/** Files as they were before calls changed them, the newest last. */
+interface MadeEdit {
+  readonly file: string
+  readonly path: string
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+/** The built-in server keeps a journal of its own edits, on disk, and takes them back itself. */
+const JOURNALED = new Set(['write_file', 'edit_file', 'apply_patch'].map((tool) => `mcp__workspace__${tool}`))
+
+export function isJournaled(tool: string): boolean {
+  return JOURNALED.has(tool)
+}
+
+/** Takes back the last edit in the journal; says what it did. */
+export type UndoInJournal = () => Promise<string>
+
+/** What calls changed, the newest last. */
 export class EditHistory {
-  #edits: {
-    readonly file: string
-    readonly path: string
-    readonly before: string | undefined
-    after?: string | undefined
-  }[] = []
+  readonly #edits: (MadeEdit | 'in the journal')[] = []
   readonly #running = new Map<string, FileEdit>()
 
   starts(id: string, edit: FileEdit): void {
@@ -111,14 +126,24 @@ export class EditHistory {
     if (!edit) return
     const after = readText(edit.file)
     if (after === 'unreadable' || after === edit.before) return
-    this.#edits.push({ file: edit.file, path: edit.path, before: edit.before, after })
-    if (this.#edits.length > MOST_UNDO) this.#edits.shift()
+    this.#add({ file: edit.file, path: edit.path, before: edit.before, after })
+  }
+
+  /** An edit that the built-in server made. */
+  journaled(): void {
+    this.#add('in the journal')
   }
 
   /** Puts the last changed file back; says what it did, or why it did not. */
-  undo(): string {
+  async undo(inJournal: UndoInJournal): Promise<string> {
     const edit = this.#edits.at(-1)
-    if (!edit) return 'No file edit of this conversation is left to undo.'
+    if (!edit)
+      return 'No file edit of this conversation is left to undo. /undo earlier takes back the last one that the built-in `workspace` made.'
+    if (edit === 'in the journal') {
+      const said = await inJournal()
+      this.#edits.pop()
+      return said
+    }
     const fs = lazyModule('node:fs')
     if (readText(edit.file) !== edit.after)
       return `${edit.path} was changed again since then, so it stays as it is.`
@@ -126,5 +151,10 @@ export class EditHistory {
     else fs.writeFileSync(edit.file, edit.before)
     this.#edits.pop()
     return edit.before === undefined ? `Removed ${edit.path}.` : `Put ${edit.path} back as it was.`
+  }
+
+  #add(edit: MadeEdit | 'in the journal'): void {
+    this.#edits.push(edit)
+    if (this.#edits.length > MOST_UNDO) this.#edits.shift()
   }
 }

@@ -63,7 +63,10 @@ export async function talk(
         ({ name, origin, text }) => `Instructions: ${name} (${origin}, ${text.split('\n').length} lines)`,
       ),
       ...(before
-        ? [`Continues ${before.file?.id ?? 'a recording'}: ${before.chat.messages.length} messages.`]
+        ? [
+            `Continues ${before.chat.id ?? 'a recording'}: ${before.chat.messages.length} messages.`,
+            ...copyNote(before),
+          ]
         : []),
     ],
     session: (opened, userPrompts, review) =>
@@ -96,6 +99,7 @@ export async function answer(invocation: Invocation, prompt: string): Promise<nu
       }
       tell()
       const before = await earlierChat(invocation, opened.configuration)
+      if (before) for (const note of copyNote(before)) output.note(output.errorColor.dim(note))
       const { used, undecided } = findInstructions(invocation.host, opened.configuration.place.root)
       if (undecided.length > 0 && !output.json)
         output.note(
@@ -110,7 +114,7 @@ export async function answer(invocation: Invocation, prompt: string): Promise<nu
         waitMs,
       })
       const code = await printRun(session.say([userMessage(prompt)], opened.signal), output)
-      session.close()
+      await session.close()
       // Servers that failed meanwhile are known by now.
       tell()
       return code
@@ -154,9 +158,14 @@ function priceOf(models: Configuration['models'], name: string): Price | undefin
   return { input: inputPrice, output: outputPrice }
 }
 
+/** Two chats in one file would mix two conversations. */
+function copyNote({ chat: { id }, file }: Earlier): readonly string[] {
+  return id === undefined || file ? [] : [`${id} is open in another chat, so this one goes on in a copy.`]
+}
+
 interface Earlier {
-  readonly chat: Pick<StoredChat, 'messages' | 'usage'>
-  /** Where it goes on; a recording goes on in a file of its own. */
+  readonly chat: Pick<StoredChat, 'messages' | 'usage'> & { readonly id?: string }
+  /** Where it goes on; a recording, and what another chat has open, goes on in a file of its own. */
   readonly file?: SessionFile
 }
 
@@ -172,15 +181,14 @@ async function earlierChat(invocation: Invocation, { place }: Configuration): Pr
       throw new InvalidInput('There is no earlier conversation in this folder.', {
         hint: 'Leave out --continue; `plugboard chat --resume` lists those of this folder.',
       })
-    return { chat: store.read(last.id), file: store.open(last.id) }
+    return await store.takeUp(last.id)
   }
   if (named === undefined) return undefined
   const recording = named === '' ? undefined : recordingAt(resolve(invocation.cwd, named))
   if (recording !== undefined)
     return { chat: { messages: messagesOfRecording(recording), usage: { inputTokens: 0, outputTokens: 0 } } }
   const id = named === '' ? await chosen(store, place.root) : named
-  const chat = store.read(id)
-  return { chat, file: store.open(chat.id) }
+  return await store.takeUp(id)
 }
 
 async function chosen(store: SessionStore, root: string): Promise<string> {
@@ -236,10 +244,10 @@ function sessionOf(
   const record = invocation.option('record')
   const { root } = configuration.place
   const store = new SessionStore(stateFolder(invocation.host))
-  const file = invocation.flag('no-save')
-    ? undefined
-    : (before?.file ?? store.create({ root, model: model.id }))
-  const session = new Session({
+  const forkOf = before?.chat.id
+  const head = { root, model: model.id, ...(forkOf !== undefined && { forkOf }) }
+  const file = invocation.flag('no-save') ? undefined : (before?.file ?? store.create(head))
+  return new Session({
     board,
     model,
     userPrompts,
@@ -247,6 +255,7 @@ function sessionOf(
     cwd: root,
     before: before?.chat,
     file,
+    isCopy: before !== undefined && before.file === undefined,
     instructions: instructionText(instructions),
     reviewPlan: review,
     priceOf: (name) => priceOf(configuration.models, name),
@@ -254,9 +263,6 @@ function sessionOf(
     ...(maxTurns !== undefined && { maxTurns }),
     ...(record !== undefined && { record: resolve(invocation.cwd, record) }),
   })
-  // A recording goes on in a file of its own, which holds all of it.
-  if (before && !before.file && file) session.continueIn(file)
-  return session
 }
 
 /** With a terminal there is a user to ask, also when the answer goes into a pipe. */

@@ -1,8 +1,8 @@
 // server-notices.ts: which servers are not up, in one line, each named once: those that wait for approval or a login, and
 // those that failed.
 import type { Board } from '@plugboard/core'
-import { inBrief } from '../servers.ts'
-import { oneLine } from '../shared/sanitize.ts'
+import { inBrief } from '../server-table.ts'
+import { oneLine } from '../shared/one-line.ts'
 
 const REASON_CHARS = 120
 const SHOWN = 5

@@ -27,7 +27,11 @@ const result = (id: string, name: string) =>
 
 function chat(root = '/p') {
   const file = store.create({ root, model: 'm' })
-  return { file, path: () => join(folder, 'chats', readdirSync(join(folder, 'chats'))[0] ?? '') }
+  return {
+    file,
+    path: () =>
+      join(folder, 'chats', readdirSync(join(folder, 'chats')).find((name) => name.endsWith('.jsonl')) ?? ''),
+  }
 }
 
 describe('a saved conversation', () => {
@@ -79,16 +83,29 @@ describe('a saved conversation', () => {
     expect(store.read(file.id).messages).toHaveLength(3)
   })
 
-  it('survives a line that a crash has cut, and goes on after it', () => {
+  it('survives a line that a crash has cut, and goes on after it', async () => {
     const { file, path } = chat()
     file.add({ type: 'message', message: user('a') })
-    file.close()
+    await file.close()
     appendFileSync(path(), '{"type":"message","mess')
     expect(store.read(file.id).messages).toEqual([user('a')])
-    const again = store.open(file.id)
-    again.add({ type: 'message', message: user('b') })
+    const { file: again } = await store.takeUp(file.id)
+    again?.add({ type: 'message', message: user('b') })
     expect(store.read(file.id).messages).toEqual([user('a'), user('b')])
     expect(readFileSync(path(), 'utf8').split('\n')).toHaveLength(5)
+  })
+
+  it('is written by one chat at a time', async () => {
+    const { file } = chat()
+    file.add({ type: 'message', message: user('a') })
+    await expect.poll(() => readdirSync(join(folder, 'chats'))).toContain(`${file.id}.jsonl.lock`)
+    const busy = await store.takeUp(file.id)
+    expect([busy.file, busy.chat.messages]).toEqual([undefined, [user('a')]])
+    await file.close()
+    const free = await store.takeUp(file.id)
+    expect(free.file?.id).toBe(file.id)
+    await free.file?.close()
+    expect(readdirSync(join(folder, 'chats'))).toEqual([`${file.id}.jsonl`])
   })
 
   it('is found by a part of its id that means one', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { CallResult, Message, RecordedItem, Usage } from '@plugboard/agent'
 import { InvalidInput, IoError } from '@plugboard/core/errors'
 import { lazyModule } from '@plugboard/core/lazy'
+import { type HeldFile, holdFile } from './session-lock.ts'
 
 const VERSION = 1
 const FOLDER = 'chats'
@@ -54,7 +55,7 @@ export interface ChatSummary {
 export interface SessionFile {
   readonly id: string
   add(item: SessionItem): void
-  close(): void
+  close(): Promise<void>
 }
 
 export class SessionStore {
@@ -75,9 +76,15 @@ export class SessionStore {
     })
   }
 
-  /** Goes on in the file of an earlier conversation. */
-  open(id: string): SessionFile {
-    return new AppendFile(this.#path(this.#known(id)), id, { prepare: () => undefined })
+  /** An earlier conversation and its file to go on in; without a file when another chat has it open. */
+  async takeUp(id: string): Promise<{ readonly chat: StoredChat; readonly file?: SessionFile }> {
+    const known = this.#known(id)
+    const path = this.#path(known)
+    const held = await holdFile(path)
+    // Read when no other process can add to it any more.
+    const chat = this.read(known)
+    if (!held) return { chat }
+    return { chat, file: new AppendFile(path, known, { prepare: () => undefined, held }) }
   }
 
   read(id: string): StoredChat {
@@ -126,6 +133,8 @@ export class SessionStore {
 interface AppendOptions {
   readonly first?: SessionItem
   prepare(): void
+  /** Its lock; a new file gets one when it is made. */
+  readonly held?: HeldFile
 }
 
 /** Written line by line, at once, readable by its owner only. */
@@ -134,11 +143,13 @@ class AppendFile implements SessionFile {
   readonly #path: string
   readonly #options: AppendOptions
   #fd: number | undefined
+  #held: Promise<HeldFile | undefined> | undefined
 
   constructor(path: string, id: string, options: AppendOptions) {
     this.#path = path
     this.id = id
     this.#options = options
+    if (options.held) this.#held = Promise.resolve(options.held)
   }
 
   add(item: SessionItem): void {
@@ -155,9 +166,10 @@ class AppendFile implements SessionFile {
     }
   }
 
-  close(): void {
+  async close(): Promise<void> {
     if (this.#fd !== undefined) lazyModule('node:fs').closeSync(this.#fd)
     this.#fd = undefined
+    await (await this.#held)?.release()
   }
 
   /** What has to be written before the first line. */
@@ -165,6 +177,8 @@ class AppendFile implements SessionFile {
     const fs = lazyModule('node:fs')
     const { first, prepare } = this.#options
     prepare()
+    // Its id is new, so no other chat can have it; a folder without locks still saves.
+    this.#held ??= holdFile(this.#path).catch(() => undefined)
     this.#fd = fs.openSync(this.#path, 'a+', 0o600)
     const { size } = fs.fstatSync(this.#fd)
     if (size === 0) return first ? `${JSON.stringify(first)}\n` : ''

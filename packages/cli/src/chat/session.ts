@@ -48,6 +48,8 @@ export interface SessionOptions {
   readonly before?: Pick<StoredChat, 'messages' | 'usage'> | undefined
   /** Where the conversation is saved. */
   readonly file?: SessionFile | undefined
+  /** The file is new and gets the conversation before. */
+  readonly isCopy?: boolean
   /** Instructions of the user's files, for the system prompt. */
   readonly instructions?: string | undefined
   /** What the model costs, where the settings say. */
@@ -66,6 +68,7 @@ export class Session {
   #messages: readonly Message[]
   #usage: Usage
   #contextUsed = 0
+  #controlsComputer = false
   #recording: ((item: RecordedItem) => void) | undefined
 
   constructor(options: SessionOptions) {
@@ -88,6 +91,20 @@ export class Session {
       ...(waitMs !== undefined && { startMs: waitMs }),
     })
     this.#recorded = this.#record(model)
+    // A call that begins has the user's yes.
+    board.on('call-started', ({ server, method }) => {
+      if (server === 'computer' && method === 'tools/call') this.#controlsComputer = true
+    })
+    // Esc ends the control: the next call asks again.
+    board.on('call-ended', ({ server, outcome }) => {
+      if (server === 'computer' && outcome === 'cancelled') this.#controlsComputer = false
+    })
+    if (options.isCopy) this.#writeAll()
+  }
+
+  /** A call has used the screen, the pointer or the keyboard, and none was cancelled since. */
+  get controlsComputer(): boolean {
+    return this.#controlsComputer
   }
 
   get model(): Model {
@@ -104,6 +121,11 @@ export class Session {
 
   get id(): string | undefined {
     return this.#file?.id
+  }
+
+  /** Not with `--no-save`. */
+  get saves(): boolean {
+    return this.#options.file !== undefined
   }
 
   /** Of the whole conversation. */
@@ -173,24 +195,28 @@ export class Session {
   }
 
   /** Goes on in another file, with the conversation so far in it. */
-  continueIn(file: SessionFile): void {
-    this.#file?.close()
+  async continueIn(file: SessionFile): Promise<void> {
+    await this.#file?.close()
     this.#file = file
-    file.add({ type: 'replace', messages: this.#messages })
-    file.add({ type: 'usage', usage: this.#usage })
+    this.#writeAll()
   }
 
   /** Takes up an earlier conversation. */
-  takeUp(before: StoredChat, file: SessionFile): void {
-    this.#file?.close()
+  async takeUp(before: StoredChat, file: SessionFile | undefined): Promise<void> {
+    await this.#file?.close()
     this.#file = file
     this.#messages = before.messages
     this.#usage = before.usage
     this.#contextUsed = 0
   }
 
-  close(): void {
-    this.#file?.close()
+  async close(): Promise<void> {
+    await this.#file?.close()
+  }
+
+  #writeAll(): void {
+    this.#file?.add({ type: 'replace', messages: this.#messages })
+    this.#file?.add({ type: 'usage', usage: this.#usage })
   }
 
   #record(model: Model): Recorded {

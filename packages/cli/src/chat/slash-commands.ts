@@ -7,9 +7,9 @@ import { InvalidInput } from '@plugboard/core/errors'
 import { lazyModule } from '@plugboard/core/lazy'
 import type { Invocation } from '../context.ts'
 import { diagnosticText, shortPath, table } from '../output.ts'
-import { rowsAsText } from '../servers.ts'
+import { rowsAsText } from '../server-table.ts'
 import { connectedText, reconnect } from '../shared/reconnect.ts'
-import { rowsOf } from '../shared/server-rows.ts'
+import { rowsOf } from '../shared/snapshot-rows.ts'
 import { fit } from '../terminal/layout.ts'
 import { asMarkdown } from './export.ts'
 import type { OpenedChat, Session } from './session.ts'
@@ -52,7 +52,7 @@ export const COMMANDS: Readonly<Record<string, string>> = {
   '/resume': 'take up an earlier conversation: /resume [ID]',
   '/fork': 'go on in a copy of this conversation',
   '/export': 'write the conversation to a file: /export [FILE]',
-  '/undo': 'take back the last change of a file by a tool',
+  '/undo': 'take back the last change of a file by a tool; /undo earlier: by an earlier session',
   '/reconnect': 'reconnect a server: /reconnect NAME',
   '/clear': 'clear the conversation',
   '/exit': 'exit (also Ctrl-D)',
@@ -77,7 +77,7 @@ const RUN: Readonly<Record<string, Command>> = {
   '/resume': resume,
   '/fork': fork,
   '/export': exportTo,
-  '/undo': ({ transcript, print }) => print(transcript.edits.undo()),
+  '/undo': undo,
   '/reconnect': (context, words, signal) => mcp(context, ['reconnect', ...words], signal),
   '/clear': ({ session, print }) => {
     session.forget()
@@ -97,6 +97,7 @@ export function commandWords(command: string, board: CommandContext['board']): r
   const servers = () => board.servers().map(({ name }) => name)
   if (command === '/mcp') return [...MCP_WORDS, ...servers()]
   if (command === '/reconnect') return servers()
+  if (command === '/undo') return ['earlier']
   return command === '/plan' ? ['on', 'off'] : []
 }
 
@@ -120,7 +121,7 @@ async function mcp(context: CommandContext, words: readonly string[], signal: Ab
   if (what === undefined) {
     await board.ready({ signal, timeoutMs: BOARD_MS })
     const { color } = invocation.output
-    printRows(rowsAsText(rowsOf(board), color).split('\n'))
+    printRows(rowsAsText(rowsOf(board), color, { columns: context.columns() }).split('\n'))
     for (const fault of board.configurationFaults()) printRows(diagnosticText(fault, color).split('\n'))
     return
   }
@@ -277,19 +278,39 @@ async function compact(
   )
 }
 
+async function undo(
+  { transcript, board, print }: CommandContext,
+  [word]: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (word !== undefined && word !== 'earlier') return print('/undo takes nothing, or earlier.')
+  const inJournal = async (earlier: boolean) => {
+    // The user typed it: that is consent.
+    const { content } = await board.call('workspace.undo_edit', { earlier }, { caller: 'user', signal })
+    return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+  }
+  print(word === 'earlier' ? await inJournal(true) : await transcript.edits.undo(() => inJournal(false)))
+}
+
 async function resume(context: CommandContext, [given]: readonly string[]): Promise<void> {
   const { session, print, invocation, configuration } = context
   const store = new SessionStore(stateFolder(invocation.host))
   const id = given ?? (await context.ask(() => chooseChat(store, configuration.place.root)))
   if (id === undefined) return print('Nothing was chosen.')
-  const chat = store.read(id)
-  session.takeUp(chat, store.open(chat.id))
+  if (id === session.id) return print(`This is ${id} already.`)
+  const { chat, file } = await store.takeUp(id)
+  if (!session.saves) await file?.close()
+  await session.takeUp(chat, session.saves ? file : undefined)
   print(`Took up ${chat.id}: ${chat.messages.length} messages.`)
+  if (file || !session.saves) return
+  const copy = store.create({ root: configuration.place.root, model: session.model.id, forkOf: chat.id })
+  await session.continueIn(copy)
+  print(`${chat.id} is open in another chat, so this one goes on in a copy: ${copy.id}.`)
 }
 
 /** A list for the arrow keys; undefined when the user leaves it. */
 export async function chooseChat(store: SessionStore, root: string): Promise<string | undefined> {
-  const { pick, Left } = await import('../terminal/keys.ts')
+  const { pick, PromptAborted } = await import('../terminal/keys.ts')
   const chats = store.list(root).slice(0, LISTED)
   if (chats.length === 0) throw new InvalidInput('There is no earlier conversation in this folder.')
   const labels = chats.map(
@@ -299,12 +320,14 @@ export async function chooseChat(store: SessionStore, root: string): Promise<str
     const [at = 0] = await pick(labels, { start: [0], several: false })
     return chats[at]?.id
   } catch (error) {
-    if (error instanceof Left) return undefined
+    if (error instanceof PromptAborted) return undefined
     throw error
   }
 }
 
-function fork({ session, invocation, configuration, print }: CommandContext): void {
+async function fork({ session, invocation, configuration, print }: CommandContext): Promise<void> {
+  if (!session.saves)
+    return print('This conversation is not saved (--no-save), so there is no copy to go on in.')
   const store = new SessionStore(stateFolder(invocation.host))
   const { id } = session
   const file = store.create({
@@ -312,7 +335,7 @@ function fork({ session, invocation, configuration, print }: CommandContext): vo
     model: session.model.id,
     ...(id !== undefined && { forkOf: id }),
   })
-  session.continueIn(file)
+  await session.continueIn(file)
   print(`This is ${file.id} now${id === undefined ? '' : `; ${id} stays as it is`}.`)
 }
 

@@ -19,6 +19,7 @@ export function statusLine(session: Session | undefined, model: Model, isRunning
       : []),
     ...(session.price ? [costText(usage, session.price)] : []),
     ...(session.plan?.isOn ? ['plan mode'] : []),
+    ...(session.controlsComputer ? ['COMPUTER CONTROL IS ON'] : []),
     ...(isRunning ? ['Esc stops'] : []),
   ]
   return parts.join(' · ')

@@ -1,11 +1,11 @@
 // tool-call-view.ts: a call as rows: its name and arguments, the difference it makes to a file, and its result: folded at first,
 // and whole on demand. All text of servers and models is made visible by the layout.
 import type { ContentBlock } from '@plugboard/agent'
+import type { DiffLine } from '@plugboard/core/text/line-diff'
 import { valueLines } from '@plugboard/core/text/question-text'
 import type { Colors } from '../colors.ts'
 import { fit, wrap, wrapText } from '../terminal/layout.ts'
 import type { FileEdit } from './file-edits.ts'
-import type { DiffLine } from './line-diff.ts'
 
 const ARGUMENT_ROWS = 6
 const DIFF_ROWS = 40
@@ -18,11 +18,13 @@ export interface CallView {
   readonly title: string
   readonly arguments: unknown
   readonly edit?: FileEdit | undefined
+  /** Only its name and the file. */
+  readonly folded?: boolean
 }
 
 /** When a call starts. */
 export function callRows(
-  { title, arguments: args, edit }: CallView,
+  { title, arguments: args, edit, folded = false }: CallView,
   columns: number,
   color: Colors,
 ): string[] {
@@ -32,8 +34,9 @@ export function callRows(
     return [
       ...head.slice(0, -1),
       `${head.at(-1)} ${dim(fit(edit.path, columns - 10))}`,
-      ...diffRows(edit.diff, columns, color),
+      ...(folded ? [] : diffRows(edit.diff, columns, color)),
     ]
+  if (folded) return head
   const values = valueLines(args, { columns, rows: ARGUMENT_ROWS })
   return [...head, ...values.brief.map(({ text }) => dim(text))]
 }

@@ -1,13 +1,13 @@
 // transcript.ts: the events of a run as rows: those that stay, given to `print`, and those that move below them: the answer
 // that is arriving, the calls that run with their progress, a countdown.
-import type { AgentEvent } from '@plugboard/agent'
+import type { AgentEvent, ContentBlock } from '@plugboard/agent'
 import type { Colors } from '../colors.ts'
 import { fit, wrapText } from '../terminal/layout.ts'
 import { barOf } from '../terminal/progress.ts'
-import { EditHistory, fileEditOf } from './file-edits.ts'
+import { EditHistory, type FileEdit, fileEditOf, isJournaled } from './file-edits.ts'
 import { Markdown } from './markdown.ts'
 import { endText, retryReason } from './print.ts'
-import { callRows, duration, foldedRows, openRows, type ResultView } from './tool-call-view.ts'
+import { callRows, diffRows, duration, foldedRows, openRows, type ResultView } from './tool-call-view.ts'
 
 export interface TranscriptOptions {
   readonly color: Colors
@@ -16,6 +16,8 @@ export interface TranscriptOptions {
   readonly root: string
   readonly columns: () => number
   readonly print: (rows: readonly string[]) => void
+  /** A picture as rows, where the terminal can show it. */
+  readonly image?: (data: string, columns: number) => Promise<readonly string[] | undefined>
   /** Whether a tool only reads; such a call changes no file. */
   readonly isReadOnly: (tool: string) => boolean
 }
@@ -25,7 +27,7 @@ interface Running {
   readonly began: number
   /** Time the user took to answer questions meanwhile. */
   asked: number
-  readonly hasEdit: boolean
+  readonly edit?: FileEdit | undefined
   progress?: {
     readonly done: number
     readonly total?: number | undefined
@@ -63,7 +65,13 @@ export class Transcript {
     return this.#waiting !== undefined || this.#running.size > 0 || this.#retry !== undefined
   }
 
-  show(event: AgentEvent): void {
+  /** Pictures take a moment; the next event waits for them. */
+  async show(event: AgentEvent): Promise<void> {
+    this.#show(event)
+    if (event.type === 'tool-end') await this.#images(event.content)
+  }
+
+  #show(event: AgentEvent): void {
     const { now, color } = this.#options
     if (event.type !== 'retry' && event.type !== 'usage') this.#retry = undefined
     switch (event.type) {
@@ -177,10 +185,14 @@ export class Transcript {
   #start(event: Extract<AgentEvent, { type: 'tool-start' }>): void {
     const { now, columns, color, root, isReadOnly } = this.#options
     const edit = isReadOnly(event.name) ? undefined : fileEditOf(event.arguments, root)
-    if (edit) this.edits.starts(event.id, edit)
+    const isOwn = isJournaled(event.name)
+    if (edit && !isOwn) this.edits.starts(event.id, edit)
     this.#waiting = undefined
-    this.#running.set(event.id, { title: event.title, began: now(), asked: 0, hasEdit: edit !== undefined })
-    this.#print(callRows({ title: event.title, arguments: event.arguments, edit }, columns(), color))
+    this.#running.set(event.id, { title: event.title, began: now(), asked: 0, edit })
+    // The question about an edit of the built-in server shows the difference; without a question it is shown at the end.
+    this.#print(
+      callRows({ title: event.title, arguments: event.arguments, edit, folded: isOwn }, columns(), color),
+    )
   }
 
   #end(event: Extract<AgentEvent, { type: 'tool-end' }>): void {
@@ -188,17 +200,29 @@ export class Transcript {
     const running = this.#running.get(event.id)
     this.#running.delete(event.id)
     this.#subs.delete(event.id)
-    this.edits.ends(event.id)
+    if (!isJournaled(event.name)) this.edits.ends(event.id)
+    else if (!event.isError) {
+      this.edits.journaled()
+      if (running?.edit && running.asked === 0) this.#print(diffRows(running.edit.diff, columns(), color))
+    }
     const view: ResultView = {
       title: running?.title ?? event.name,
       isError: event.isError,
       tookMs: event.durationMs - (running?.asked ?? 0),
       content: event.content,
-      brief: running?.hasEdit ?? false,
+      brief: running?.edit !== undefined,
     }
     this.#results = [...this.#results, view].slice(-KEPT_RESULTS)
     this.#opened = 0
     this.#print(foldedRows(view, columns(), color))
+  }
+
+  async #images(content: readonly ContentBlock[]): Promise<void> {
+    const { image, columns } = this.#options
+    for (const block of content) {
+      const rows = block.type === 'image' ? await image?.(block.data, columns() - 4) : undefined
+      if (rows) this.#print(rows)
+    }
   }
 
   #sub(id: string, event: AgentEvent): void {

@@ -11,7 +11,7 @@ import type { Colors } from '../colors.ts'
 import { shortPath } from '../output.ts'
 import { columnsOf, screenRows } from '../streams.ts'
 import { askUser } from '../terminal/elicitation.ts'
-import { Left, pressKey, questionFd, tell } from '../terminal/keys.ts'
+import { PromptAborted, pressKey, questionFd, tell } from '../terminal/keys.ts'
 import { type Asker, askWhole, type Choice } from '../terminal/permission-prompt.ts'
 
 const CHOICES: Readonly<Record<PermissionAnswer, Choice<PermissionAnswer>>> = {
@@ -61,7 +61,7 @@ export function terminalAsker(color: Colors): Asker {
       try {
         return await pressKey(prompt, accept, signal)
       } catch (error) {
-        if (error instanceof Left) return undefined
+        if (error instanceof PromptAborted) return undefined
         throw error
       }
     },

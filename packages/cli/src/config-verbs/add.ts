@@ -1,9 +1,11 @@
 // add: one server, from the command line.
 import { join, sep } from 'node:path'
-import { neutralFolder, SCOPES, type Scope, type WritableScope } from '@plugboard/core/config'
+import { findProgram, neutralFolder, SCOPES, type Scope, type WritableScope } from '@plugboard/core/config'
 import { addServer } from '@plugboard/core/config/manage'
 import { startsCommand } from '@plugboard/core/config/transport-traits'
 import { InvalidInput } from '@plugboard/core/errors'
+import { isObject } from '@plugboard/core/json'
+import { lazyModule } from '@plugboard/core/lazy'
 import { type Invocation, scopeOption } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 
@@ -13,7 +15,31 @@ export async function run(invocation: Invocation): Promise<number> {
   if (name === undefined || positionals.length === 0 || isAddress(name))
     throw new InvalidInput('NAME is missing.', { hint: nameHint(positionals, rest) })
   const written = entryFrom(invocation, words)
+  refuseForgottenName(invocation, name, written['command'])
   return finishAdd(invocation, name, written)
+}
+
+/** Programs that start servers; as the name of a server they are likely the command. */
+const STARTERS =
+  /^(?:npx|npm|pnpm|yarn|bunx?|node|deno|tsx|uvx?|pipx|python3?|docker|podman|sh|bash|java|dotnet|cargo|go|ruby|php)$/
+
+function refuseForgottenName(invocation: Invocation, name: string, command: unknown): void {
+  if (typeof command !== 'string') return
+  const isOption = command.startsWith('-')
+  if (!isOption && !(STARTERS.test(name) && isMissing(invocation, command))) return
+  const all = [...invocation.positionals, ...invocation.rest].join(' ')
+  throw new InvalidInput(
+    isOption
+      ? `The command of the server cannot be "${command}".`
+      : `"${name}" is the name of the server here, and its command "${command}" is not on PATH.`,
+    { hint: `If ${name} is the command, give the server a name: plugboard add NAME -- ${all}` },
+  )
+}
+
+/** Whether no program of that name is found here; where the search works differently, none is called missing. */
+function isMissing({ host, cwd }: Invocation, command: string): boolean {
+  if (host.platform === 'win32' || command.includes('${')) return false
+  return !lazyModule('node:fs').existsSync(findProgram(command, host.env, cwd))
 }
 
 /** No name has such characters, so this must be the URL. */
@@ -48,8 +74,18 @@ export async function finishAdd(invocation: Invocation, name: string, written: u
     )
   if (scope === 'project')
     output.note('Approved for you; everyone else who opens this project is asked first.')
+  noteMissingProgram(invocation, written)
   if (scope !== 'user') await noteStartFolder(invocation, name, added.file)
   return EXIT.done
+}
+
+function noteMissingProgram(invocation: Invocation, written: unknown): void {
+  const command = isObject(written) ? written['command'] : undefined
+  // A path is looked up from the folder that the server starts in, which is not known yet.
+  if (typeof command !== 'string' || command.includes('/') || !isMissing(invocation, command)) return
+  invocation.output.note(
+    `Note: "${command}" was not found on PATH here. Install it, or give its full path; \`plugboard doctor\` checks it.`,
+  )
 }
 
 async function noteStartFolder(invocation: Invocation, name: string, file: string): Promise<void> {

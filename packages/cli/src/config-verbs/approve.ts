@@ -7,10 +7,11 @@ import {
   pendingApprovals,
   projectEntry,
 } from '@plugboard/core/config'
-import { approve, filesOf } from '@plugboard/core/config/manage'
+import { approve, filesOf, setEnabled } from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Invocation } from '../context.ts'
 import { EXIT, safe, shortPath } from '../output.ts'
+import { textColumns, wrapped } from '../shared/wrap.ts'
 import { isTerminal, write } from '../streams.ts'
 
 interface Asked {
@@ -89,30 +90,100 @@ export async function offerApproval(
   return await invocation.configuration({ again: true })
 }
 
-/** One after the other; leaving is a no to the rest. */
+/** One thing that waits, as the user is asked about it. */
+interface Question {
+  readonly title: string
+  readonly about: string
+  readonly body: string
+  readonly prompt: string
+  readonly entry?: PendingApproval
+  readonly setting?: PendingSettings
+}
+
+/** One after the other; leaving is a no to the rest. `never` switches a server off, so that nothing asks about it again. */
 async function askEach(invocation: Invocation, asked: Asked): Promise<Asked> {
-  const { askLine, Left } = await import('../terminal/keys.ts')
-  const { bold, dim, yellow } = invocation.output.errorColor
-  const entries: PendingApproval[] = []
-  const settings: PendingSettings[] = []
-  const ask = async (title: string, about: string, body: string, prompt: string) => {
-    write(2, `\n${bold(title)} ${dim(about)}\n${body}\n`)
-    return /^y(es)?$/i.test((await askLine({ prompt: `${prompt} [y/N] ` })).trim())
-  }
+  const { PromptAborted } = await import('../terminal/keys.ts')
+  const questions = questionsOf(invocation, asked)
+  const agreed: Question[] = []
   try {
-    for (const entry of asked.entries) {
-      const about = `${shortPath(entry.file)}, ${entry.because}`
-      const body = [show(entry.written), ...notes(entry).map((note) => `  ${yellow(note)}`)].join('\n')
-      if (await ask(entry.name, about, body, 'Let it start?')) entries.push(entry)
-    }
-    for (const setting of asked.settings) {
-      const body = show(setting.written)
-      if (await ask(titleOf(setting), shortPath(setting.file), body, 'Approve it?')) settings.push(setting)
+    for (const [at, question] of questions.entries()) {
+      showQuestion(invocation, question)
+      const answer = await answerTo(question, questions.length - at)
+      if (answer === 'never' && question.entry) await switchOff(invocation, question.entry)
+      if (answer === 'yes') agreed.push(question)
+      if (answer !== 'all') continue
+      const rest = questions.slice(at + 1)
+      for (const each of rest) showQuestion(invocation, each)
+      if (await saysYes(`Approve these ${rest.length + 1}?`)) agreed.push(question, ...rest)
+      break
     }
   } catch (error) {
-    if (!(error instanceof Left)) throw error
+    if (!(error instanceof PromptAborted)) throw error
   }
-  return { entries, settings }
+  return {
+    entries: agreed.flatMap(({ entry }) => entry ?? []),
+    settings: agreed.flatMap(({ setting }) => setting ?? []),
+  }
+}
+
+function questionsOf({ output }: Invocation, { entries, settings }: Asked): readonly Question[] {
+  const { yellow } = output.errorColor
+  return [
+    ...entries.map((entry) => ({
+      title: entry.name,
+      about: `${shortPath(entry.file)}, ${entry.because}`,
+      body: [show(entry.written), ...notes(entry).map((note) => `  ${yellow(note)}`)].join('\n'),
+      prompt: 'Let it start?',
+      entry,
+    })),
+    ...settings.map((setting) => ({
+      title: titleOf(setting),
+      about: shortPath(setting.file),
+      body: show(setting.written),
+      prompt: 'Approve it?',
+      setting,
+    })),
+  ]
+}
+
+function showQuestion({ output }: Invocation, { title, about, body }: Question): void {
+  const { bold, dim } = output.errorColor
+  write(2, `\n${wrapped(`${bold(title)} ${dim(about)}`, textColumns(2)).join('\n')}\n${body}\n`)
+}
+
+type Answer = 'yes' | 'no' | 'never' | 'all'
+
+/** Asks until the answer is one of the letters; a question mark explains them, and an empty line is a no. */
+async function answerTo({ prompt, entry }: Question, left: number): Promise<Answer> {
+  const { askLine } = await import('../terminal/keys.ts')
+  const choices: readonly (readonly [letter: string, answer: Answer, meaning: string])[] = [
+    ['y', 'yes', 'yes, exactly as it is written above'],
+    ['n', 'no', 'not now; it keeps waiting'],
+    ...(left > 1 ? [['a', 'all', `show all ${left}, then one question for all of them`] as const] : []),
+    ...(entry
+      ? [['v', 'never', 'never: switch it off for you (`plugboard enable` undoes it)'] as const]
+      : []),
+  ]
+  const letters = choices.map(([letter]) => (letter === 'n' ? 'N' : letter)).join('/')
+  for (;;) {
+    const word = (await askLine({ prompt: `${prompt} [${letters}/?] ` })).trim().toLowerCase()
+    if (word === '') return 'no'
+    const chosen = choices.find(([letter, answer]) => word === letter || word === answer)
+    if (chosen) return chosen[1]
+    write(2, `${choices.map(([letter, , meaning]) => `  ${letter}  ${meaning}`).join('\n')}\n`)
+  }
+}
+
+async function saysYes(question: string): Promise<boolean> {
+  const { askLine } = await import('../terminal/keys.ts')
+  return /^y(es)?$/i.test((await askLine({ prompt: `${question} [y/N] ` })).trim())
+}
+
+async function switchOff(invocation: Invocation, { name }: PendingApproval): Promise<void> {
+  await setEnabled(await invocation.configuration(), invocation.host, name, false)
+  invocation.output.note(
+    `Switched ${safe(name)} off; \`plugboard enable ${safe(name)}\` switches it on again.`,
+  )
 }
 
 function asData({ entries, settings }: Asked, files: Pins) {

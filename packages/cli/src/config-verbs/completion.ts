@@ -1,13 +1,15 @@
 // completion: shell scripts made from the table of verbs. They ask `plugboard completion next -- WORDS…` what may follow;
 // tools and their arguments are those that the last command saw.
+
 import { loadConfiguration, stateFolder } from '@plugboard/core/config'
 import { CLIENTS } from '@plugboard/core/config/import'
+import { CatalogStore } from '@plugboard/core/connection/catalog-store'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { type CatalogTool, isPlain, knownTools, readCatalog } from '../shared/tool-catalog.ts'
-import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from '../spec.ts'
+import { type CatalogTool, isPlain, type KnownNames, knownOf } from '../shared/tool-catalog.ts'
 import { write } from '../streams.ts'
+import { GLOBAL_OPTIONS, type OptionSpec, type VerbSpec } from '../verb-spec.ts'
 
 type Verbs = readonly VerbSpec[]
 const SHELLS: Readonly<Record<string, (verbs: Verbs) => string>> = { bash, zsh, fish, powershell }
@@ -38,17 +40,20 @@ async function nextWords({ rest, verbs, host, cwd }: Invocation): Promise<readon
   if (verb.completes === 'shell') return before.length === 0 ? Object.keys(SHELLS) : []
   if (verb.name === 'config') return before.length === 0 ? ['schema'] : []
   const takesTool = verb.name === 'call' || verb.name === 'tools'
+  const offers = OFFERED[verb.name]
   if (!verb.completes && !takesTool) return []
   if (verb.name === 'generate' && before.length === 0) return ['types']
   const { servers } = await loadConfiguration({ host, cwd })
   const names = servers.map(({ name }) => name)
   const many = /…/.test(verb.usage)
-  if (!takesTool) return before.length === 0 || many ? names : []
-  const catalog = readCatalog(stateFolder(host))
-  const toolsOf = (name: string) => {
+  if (!takesTool && !(offers && before.length > 0)) return before.length === 0 || many ? names : []
+  const store = new CatalogStore(stateFolder(host), host)
+  const known = (name: string) => {
     const server = servers.find((one) => one.name === name)
-    return server ? knownTools(catalog, server) : []
+    return server ? knownOf(store, server) : { tools: [], prompts: [], resources: [] }
   }
+  if (offers) return offeredWords(known(before[0] ?? ''), offers, before)
+  const toolsOf = (name: string) => known(name).tools
   const [first = '', second] = before
   if (before.length === 0)
     return [...names, ...names.flatMap((name) => toolsOf(name).map((tool) => `${name}.${tool.name}`))]
@@ -58,6 +63,24 @@ async function nextWords({ rest, verbs, host, cwd }: Invocation): Promise<readon
   const [server, tool] = isServer ? [first, second] : splitName(first, names)
   const found = toolsOf(server ?? '').find(({ name }) => name === tool)
   return found ? argumentWords(found, before) : []
+}
+
+/** What the second word of a verb names. */
+const OFFERED: Readonly<Record<string, 'resources' | 'prompts' | undefined>> = {
+  read: 'resources',
+  watch: 'resources',
+  prompt: 'prompts',
+}
+
+function offeredWords(
+  { prompts, resources }: KnownNames,
+  offers: 'resources' | 'prompts',
+  [, name, ...given]: readonly string[],
+): readonly string[] {
+  if (offers === 'resources') return name === undefined ? resources : []
+  if (name === undefined) return prompts.map((prompt) => prompt.name)
+  const found = prompts.find((prompt) => prompt.name === name)
+  return found ? argumentWords(found, given) : []
 }
 
 /** `server.tool` or `mcp__server__tool`. */
@@ -109,15 +132,19 @@ ${choiceCases(verbs).join('\n')}
     --cwd) COMPREPLY=($(compgen -d -- "$cur")); return;;
     --mcp-config|--output|-o) COMPREPLY=($(compgen -f -- "$cur")); return;;
   esac
-  # A shell splits key=value at the equals sign: what is completed there is the whole argument.
-  local full="$cur" typed=() at
-  if [ "$cur" = "=" ]; then full="$prev="; elif [ "$prev" = "=" ]; then full="\${COMP_WORDS[COMP_CWORD-2]}=$cur"; fi
-  at=$COMP_CWORD
-  [ "$cur" = "=" ] && at=$((COMP_CWORD-1))
-  [ "$prev" = "=" ] && at=$((COMP_CWORD-2))
-  for ((i=1; i < at; i++)); do
-    if [ "\${COMP_WORDS[i]}" = "=" ] && [ \${#typed[@]} -gt 0 ]; then typed[\${#typed[@]}-1]+="=\${COMP_WORDS[++i]}"; else typed+=("\${COMP_WORDS[i]}"); fi
+  # bash splits words at = and : as well; what is completed is the whole word.
+  local typed=() glue= word full lead
+  for ((i=1; i <= COMP_CWORD; i++)); do
+    word="\${COMP_WORDS[i]}"
+    case "$word" in
+      =|:|::|:=) if [ \${#typed[@]} -gt 0 ]; then typed[\${#typed[@]}-1]+="$word"; glue=1; else typed+=("$word"); fi;;
+      '') typed+=('');;
+      *) if [ -n "$glue" ]; then typed[\${#typed[@]}-1]+="$word"; else typed+=("$word"); fi; glue=;;
+    esac
   done
+  full="\${typed[\${#typed[@]}-1]}"
+  unset "typed[\${#typed[@]}-1]"
+  case "$cur" in =|:|::|:=) lead="$full";; *) lead="\${full%"$cur"}";; esac
   for ((i=1; i < COMP_CWORD; i++)); do
     case "\${COMP_WORDS[i]}" in -*|mcp) ;; *) verb="\${COMP_WORDS[i]}"; break;; esac
   done
@@ -131,8 +158,8 @@ ${cases.join('\n')}
       [ -n "$verb" ] && words="$(plugboard completion next -- "\${typed[@]}" 2>/dev/null)"
       COMPREPLY=($(compgen -W "$words" -- "$full"))
       case "\${COMPREPLY[0]}" in *=) compopt -o nospace;; esac
-      # Of key=value only the value is replaced.
-      if [ "$full" != "$cur" ] || [ "$cur" = "=" ]; then COMPREPLY=("\${COMPREPLY[@]#"\${full%%=*}="}"); fi;;
+      # Of key=value or scheme:path only the last part is replaced.
+      if [ -n "$lead" ]; then COMPREPLY=("\${COMPREPLY[@]#"$lead"}"); fi;;
   esac
 }
 complete -o default -F _plugboard plugboard

@@ -124,9 +124,9 @@ function asText(
   section('Faults', faultLines(resolution, color))
   const winner = resolution.contenders.find(({ verdict }) => verdict.kind === 'winner')?.definition
   if (!winner || !server) {
-    const hidden = resolution.contenders.find(({ verdict }) => verdict.kind === 'hidden')
+    const decisive = resolution.contenders.find(({ verdict }) => ABSENT.includes(verdict.kind))
     section('Verdict', [
-      `  ${red(hidden ? whyOf(hidden) : 'no definition of it is valid, so it does not exist')}`,
+      `  ${red(decisive ? whyOf(decisive) : 'no definition of it is valid, so it does not exist')}`,
     ])
     return lines.join('\n')
   }
@@ -145,12 +145,14 @@ function asText(
   )
   section(
     'Notes',
-    resolution.notes.map((note) => `  ${note}`),
+    resolution.notes.map((note) => `  ${shortPaths(note)}`),
   )
   section('Permissions', permissionLines(resolution, rules, color))
   section('Verdict', verdictLines(resolution, server, color))
   return lines.join('\n')
 }
+
+const ABSENT: readonly Contender['verdict']['kind'][] = ['hidden', 'off']
 
 function definitionLines({ contenders }: Resolution, { green, red, dim }: Colors): readonly string[] {
   const rows = contenders.map((contender) => {
@@ -259,6 +261,8 @@ function whyOf({ verdict, definition }: Contender): string {
       return `shadowed by ${shortPath(verdict.by)}`
     case 'invalid':
       return definition.faults.find(({ severity }) => severity === 'error')?.message ?? 'not valid'
+    case 'off':
+      return shortPaths(verdict.why)
     case 'hidden':
       return `hidden: ${shortPath(verdict.by)} allows its own servers only`
   }

@@ -2,25 +2,37 @@
 // product's file.
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { findResolution } from '@plugboard/core/config'
+import { findResolution, maskEntry } from '@plugboard/core/config'
 import type { WrittenEntry } from '@plugboard/core/config/import'
 import { InvalidInput } from '@plugboard/core/errors'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
+import { isTerminal } from '../streams.ts'
 import { clientOrThrow, noteText } from './import.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [id = ''] = words(invocation, ['CLIENT'])
   const client = clientOrThrow(id)
   const { output } = invocation
-  const { text, notes } = client.print(await chosen(invocation))
   const file = invocation.option('output')
+  const servers = await chosen(invocation)
+  // A screen is seen, shared and recorded; a file or a pipe needs the values to be of use.
+  const masks = file === undefined && isTerminal(1) && !invocation.flag('show-secrets')
+  const shown = masks ? new Map([...servers].map(([name, entry]) => [name, masked(entry)])) : servers
+  const { text, notes } = client.print(shown)
   if (file !== undefined) await writeNew(resolve(invocation.cwd, file), text)
   output.result({ client: client.id, text, notes, ...(file !== undefined && { file }) }, () =>
     file === undefined ? text : `Wrote ${shortPath(resolve(invocation.cwd, file))}`,
   )
+  if (masks && text !== client.print(servers).text)
+    output.note('Secrets are masked on a terminal. Use -o FILE to write them, or --show-secrets.')
   if (!output.json) for (const note of notes) output.note(noteText(note).trimStart())
   return EXIT.done
+}
+
+function masked(entry: WrittenEntry): WrittenEntry {
+  // Masking changes values, never the shape.
+  return maskEntry(entry) as WrittenEntry
 }
 
 async function chosen(invocation: Invocation): Promise<ReadonlyMap<string, WrittenEntry>> {

@@ -2,7 +2,7 @@
 import { findResolution, maskEntry } from '@plugboard/core/config'
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { configuredRow, getAsText } from '../servers.ts'
+import { configuredRow, getAsText } from '../server-table.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ''] = words(invocation, ['NAME'])

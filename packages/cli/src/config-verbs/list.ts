@@ -2,7 +2,8 @@
 // even loaded.
 import { type Invocation, words } from '../context.ts'
 import { EXIT } from '../output.ts'
-import { configuredRow, hiddenNote, listAsData, mayAdd, rowsAsText } from '../servers.ts'
+import { configuredRow, hiddenNote, listAsData } from '../server-table.ts'
+import { listText } from '../shared/list-text.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   words(invocation, [])
@@ -12,7 +13,9 @@ export async function run(invocation: Invocation): Promise<number> {
   if (enabled && !invocation.flag('no-connect'))
     return (await invocation.loadBoardVerb('list')).run(invocation)
   const rows = configuration.servers.map(configuredRow)
-  output.result(listAsData(configuration, rows), () => rowsAsText(rows, output.color, mayAdd(configuration)))
+  output.result(listAsData(configuration, rows), () =>
+    listText(rows, output.color, configuration, { notStarted: true }),
+  )
   const note = hiddenNote(configuration)
   if (note && !output.json) output.note(note)
   return EXIT.done

@@ -7,6 +7,7 @@ import { InvalidInput } from '@plugboard/core/errors'
 import { lazyModule } from '@plugboard/core/lazy'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
+import { textColumns, wrapped } from '../shared/wrap.ts'
 import { isTerminal } from '../streams.ts'
 
 export { trustFolder } from '@plugboard/core/config/manage'
@@ -33,11 +34,10 @@ export async function run(invocation: Invocation): Promise<number> {
 
 /** What a yes means; also asked by verbs that start servers. */
 export function meaning(root: string): string {
-  return [
-    `Your own servers and hooks start in a neutral folder, because ${shortPath(root)} is not trusted.`,
-    'In a trusted folder they start in it. Programs such as npx, uvx and python take code and settings',
-    'from the folder they start in, so say yes only if you trust everything in it.',
-  ].join('\n')
+  return wrapped(
+    `Your own servers and hooks start in a neutral folder, because ${shortPath(root)} is not trusted. In a trusted folder they start in it. Programs such as npx, uvx and python take code and settings from the folder they start in, so say yes only if you trust everything in it.`,
+    textColumns(2),
+  ).join('\n')
 }
 
 async function confirmed(invocation: Invocation, root: string): Promise<boolean> {
@@ -48,11 +48,14 @@ async function confirmed(invocation: Invocation, root: string): Promise<boolean>
 }
 
 export async function asksYes(question: string): Promise<boolean> {
-  const { askLine, Left } = await import('../terminal/keys.ts')
+  const { askLine, PromptAborted, questionFd, tell } = await import('../terminal/keys.ts')
+  // The terminal would break it inside of a word.
+  const lines = wrapped(`${question} [y/N]`, textColumns(questionFd()) - 6)
   try {
-    return /^y(es)?$/i.test((await askLine({ prompt: `${question} [y/N] ` })).trim())
+    for (const line of lines.slice(0, -1)) tell(`${line}\n`)
+    return /^y(es)?$/i.test((await askLine({ prompt: `${lines.at(-1)} ` })).trim())
   } catch (error) {
-    if (error instanceof Left) return false
+    if (error instanceof PromptAborted) return false
     throw error
   }
 }

@@ -3,6 +3,7 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { InvalidInput } from '@plugboard/core/errors'
 import type { Host } from '@plugboard/core/host'
+import { NODE_FLAGS } from './start.ts'
 
 export interface InstalledUnit {
   readonly file: string
@@ -13,6 +14,7 @@ export interface InstalledUnit {
 export function installUnit(host: Pick<Host, 'home' | 'platform' | 'env'>): InstalledUnit {
   const unit = unitFor(host, [
     process.execPath,
+    ...NODE_FLAGS,
     realpathSync(process.argv[1] ?? ''),
     'up',
     '--foreground',

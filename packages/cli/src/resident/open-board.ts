@@ -2,16 +2,16 @@
 // that cannot be used is never an error: the command works without it.
 import type { Board, BoardBehaviour } from '@plugboard/core'
 import { openRemote } from '@plugboard/resident/client'
-import type { Invocation } from '../context.ts'
+import { type Invocation, switchedOn } from '../context.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
-import { definedOnly, placeOf, useOf, VERSION } from './process.ts'
+import { definedOnly, placeOf, VERSION } from './process.ts'
+import { starterFor, usesResident } from './starter.ts'
 
 export async function openResidentBoard(
   invocation: Invocation,
   prompts: Pick<BoardBehaviour, 'elicit' | 'sample'>,
 ): Promise<Board | undefined> {
-  const use = await useOf(invocation)
-  if (use === 'never') return undefined
+  if (!usesResident(invocation)) return undefined
   const { host, output, cwd } = invocation
   const timeoutMs = timeoutOption(invocation)
   const servers = invocation.givenServers()
@@ -24,15 +24,14 @@ export async function openResidentBoard(
       mcpConfig: invocation.options('mcp-config'),
       strict: invocation.flag('strict-mcp-config'),
       approveProject: invocation.flag('approve-project'),
+      builtins: switchedOn(invocation.options('builtin')),
       ...(servers && { servers }),
       // The user typed the command: that is consent wherever a rule says `ask`.
       caller: 'user',
       ...(timeoutMs !== undefined && { timeoutMs }),
     },
     prompts,
-    ...(use === 'start' && {
-      start: async (hooks) => await (await import('./start.ts')).startResident(host, hooks),
-    }),
+    start: starterFor(invocation),
   })
   if (opened.kind === 'none') {
     if (output.verbose) output.note(`No resident board is used: ${opened.why}.`)

@@ -3,6 +3,9 @@ import type { Host } from '@plugboard/core/host'
 import { startAndDial } from '@plugboard/resident/start'
 import { placeOf, VERSION } from './process.ts'
 
+/** Less memory for short-lived objects: it waits most of the time, and every user has one. */
+export const NODE_FLAGS = ['--max-semi-space-size=2'] as const
+
 type Hooks = Parameters<typeof startAndDial>[1]
 
 export async function startResident(host: Host, hooks: Hooks): ReturnType<typeof startAndDial> {
@@ -11,7 +14,7 @@ export async function startResident(host: Host, hooks: Hooks): ReturnType<typeof
     {
       place: placeOf(host),
       version: VERSION,
-      command: [process.execPath, program, 'up', '--foreground', '--quiet'],
+      command: [process.execPath, ...NODE_FLAGS, program, 'up', '--foreground', '--quiet'],
       env: host.env,
     },
     hooks,

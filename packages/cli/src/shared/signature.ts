@@ -1,6 +1,6 @@
 // signature.ts: a tool's arguments in one readable line: `path: string, limit?: integer = 10`.
 import { isObject } from '@plugboard/core/json'
-import { oneLine } from './sanitize.ts'
+import { oneLine } from './one-line.ts'
 
 export function signatureOf(schema: unknown): string {
   if (!isObject(schema) || !isObject(schema.properties)) return ''

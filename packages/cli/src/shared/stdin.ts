@@ -1,7 +1,7 @@
 // stdin.ts: all of standard input or of a file that the user named, up to a limit.
-import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { InvalidInput } from '@plugboard/core/errors'
+import { lazyModule } from '@plugboard/core/lazy'
 
 export async function readStdin(maxBytes: number): Promise<string> {
   const chunks: Buffer[] = []
@@ -19,7 +19,7 @@ export async function readStdin(maxBytes: number): Promise<string> {
 export function argumentFiles(cwd: string, maxBytes: number): (path: string) => Promise<Uint8Array> {
   return async (path) => {
     if (path === '-') return Buffer.from(await readStdin(maxBytes), 'utf8')
-    const file = await open(resolve(cwd, path))
+    const file = await lazyModule('node:fs').promises.open(resolve(cwd, path))
     try {
       const { size } = await file.stat()
       if (size > maxBytes)

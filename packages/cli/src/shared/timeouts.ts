@@ -1,20 +1,36 @@
-// timeouts.ts: how long a verb waits: `--timeout`, MCP_TIMEOUT, or the default.
+// timeouts.ts: how long a verb waits: `--timeout`, `connectTimeout` of an entry, MCP_TIMEOUT, or the default.
+import { connectTimeoutOf } from '@plugboard/core/config'
 import { InvalidInput } from '@plugboard/core/errors'
-import { CONNECT_LIMITS } from '@plugboard/core/limits'
 import type { Invocation } from '../context.ts'
 
 export function timeoutOption(invocation: Invocation): number | undefined {
   const text = invocation.option('timeout')
   if (text === undefined) return undefined
-  const value = Number(text)
+  const [, digits = '', unit = ''] = /^(\d{1,10}(?:\.\d{1,3})?)(ms|s|m)?$/.exec(text) ?? []
+  const value = Number(digits) * (unit === 'm' ? 60_000 : unit === 's' ? 1000 : 1)
   if (!Number.isInteger(value) || value <= 0 || value > 2 ** 31 - 1)
-    throw new InvalidInput(`--timeout "${text}" is not a number of milliseconds.`)
+    throw new InvalidInput(`--timeout "${text}" is not a time.`, {
+      hint: 'Write milliseconds as a number, or a number with a unit: 500ms, 30s, 2m.',
+    })
+  if (unit === '' && value < 1000) noteUnit(invocation, value)
   return value
 }
 
-/** How long one connect may take, and so how long showing the board may. */
-export function connectTimeout(invocation: Invocation): number {
-  const fromEnv = Number(invocation.host.env['MCP_TIMEOUT'])
-  const usual = Number.isInteger(fromEnv) && fromEnv > 0 ? fromEnv : CONNECT_LIMITS.timeoutMs
-  return timeoutOption(invocation) ?? usual
+const noted = new WeakSet<Invocation>()
+
+/** Most commands count in seconds: a small number without a unit is likely meant so. */
+function noteUnit(invocation: Invocation, value: number): void {
+  if (noted.has(invocation)) return
+  noted.add(invocation)
+  invocation.output.note(
+    `--timeout ${value} means ${value} milliseconds; write ${value}s for seconds, or ${value}ms.`,
+  )
+}
+
+/** How long the slowest connect may take, and so how long showing the board may. */
+export async function connectTimeout(invocation: Invocation): Promise<number> {
+  const given = timeoutOption(invocation)
+  const { servers } = await invocation.configuration()
+  const entries = servers.length === 0 ? [{}] : servers.map(({ entry }) => entry)
+  return Math.max(...entries.map((entry) => connectTimeoutOf(entry, given, invocation.host.env)))
 }

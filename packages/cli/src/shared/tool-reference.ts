@@ -4,7 +4,7 @@ import type { Tool } from '@plugboard/core'
 import { cleanText } from '@plugboard/core/tools'
 import type { Colors } from '../colors.ts'
 import { exampleCall } from './example-call.ts'
-import { oneLine } from './sanitize.ts'
+import { oneLine } from './one-line.ts'
 import { schemaLines } from './schema-view.ts'
 import { wrapped } from './wrap.ts'
 

@@ -7,9 +7,9 @@ import { type Field, type Form, fieldProblem } from '@plugboard/core/interaction
 import { nameText } from '@plugboard/core/text/escape-controls'
 import { valueLines } from '@plugboard/core/text/question-text'
 import type { Colors } from '../colors.ts'
-import { oneLine } from '../shared/sanitize.ts'
+import { oneLine } from '../shared/one-line.ts'
 import { columnsOf } from '../streams.ts'
-import { askKey, askLine, Left, pick, questionFd, tell } from './keys.ts'
+import { askKey, askLine, PromptAborted, pick, questionFd, tell } from './keys.ts'
 
 export interface FormSurroundings {
   readonly host: Host
@@ -29,7 +29,7 @@ export async function askUser(
       ? await fillIn(prompt, surroundings, signal)
       : await visit(prompt, surroundings, signal)
   } catch (error) {
-    if (!(error instanceof Left)) throw error
+    if (!(error instanceof PromptAborted)) throw error
     tell(`  ${surroundings.color.dim('cancelled')}\n`)
     return { action: 'cancel' }
   }

@@ -16,10 +16,10 @@ export function tell(text: string): void {
 }
 
 /** The user left the question. */
-export class Left extends Error {
+export class PromptAborted extends Error {
   constructor() {
     super('The question was closed without an answer.')
-    this.name = 'Left'
+    this.name = 'PromptAborted'
   }
 }
 
@@ -40,7 +40,7 @@ export function askLines(
   enough: (lines: readonly string[]) => boolean,
 ): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(new Left())
+    if (signal?.aborted) return reject(new PromptAborted())
     const { stdin } = process
     const reader = createInterface({
       input: stdin,
@@ -67,7 +67,7 @@ export function askLines(
       stdin.pause()
       if (answered) return resolve(lines)
       tell('\n')
-      reject(new Left())
+      reject(new PromptAborted())
     })
     reader.on('line', (line) => {
       if (answered) return
@@ -96,7 +96,7 @@ function readKeys<T>(
 ): Promise<T> {
   const { stdin } = process
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(new Left())
+    if (signal?.aborted) return reject(new PromptAborted())
     const end = (settle: () => void) => {
       stdin.off('keypress', onKey)
       signal?.removeEventListener('abort', onAbort)
@@ -104,7 +104,7 @@ function readKeys<T>(
       stdin.pause()
       settle()
     }
-    const onAbort = () => end(() => reject(new Left()))
+    const onAbort = () => end(() => reject(new PromptAborted()))
     const onKey = (text: string | undefined, key: Key | undefined) => {
       const name = key?.ctrl ? `ctrl-${key.name}` : (key?.name ?? '')
       if (name === 'ctrl-c') {

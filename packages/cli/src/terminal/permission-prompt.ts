@@ -104,4 +104,6 @@ const STYLES: Readonly<Record<LineRole, (text: string, color: Colors) => string>
   value: (text) => text,
   fold: (text, { yellow }) => yellow(text),
   change: (text, { yellow }) => yellow(text),
+  added: (text, { green }) => green(text),
+  removed: (text, { red }) => red(text),
 }

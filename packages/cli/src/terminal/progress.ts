@@ -2,7 +2,7 @@
 import type { Progress } from '@plugboard/core/tools'
 import { cursor } from '../colors.ts'
 import type { Output } from '../output.ts'
-import { oneLine } from '../shared/sanitize.ts'
+import { oneLine } from '../shared/one-line.ts'
 import { canRedraw, columnsOf, write } from '../streams.ts'
 
 const QUIET_MS = 700

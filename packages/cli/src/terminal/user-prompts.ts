@@ -3,6 +3,7 @@
 import type { BoardBehaviour, SamplingRequest } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import { samplingQuestion } from '@plugboard/core/interaction'
+import { ANSWERED_IN_PAGE } from '@plugboard/resident/client'
 import type { Invocation } from '../context.ts'
 import { columnsOf, isTerminal, write } from '../streams.ts'
 import { styled } from './permission-prompt.ts'
@@ -25,14 +26,16 @@ export function userPromptOptions(invocation: Invocation, aside: Aside = ALONE):
   const one = inTurn()
   const color = invocation.output.errorColor
   return {
-    elicit: (prompt, signal) =>
-      one(() =>
+    elicit: (prompt, signal) => {
+      tellIfAnsweredInPage(invocation, signal)
+      return one(() =>
         aside.aside(async () => {
           // Loaded when a server asks: most commands are asked nothing.
           const { askUser } = await import('./elicitation.ts')
           return await askUser(prompt, { host: invocation.host, color }, signal)
         }),
-      ),
+      )
+    },
     ...(wantsSampling && {
       sample: {
         consent: (request, signal) => one(() => aside.aside(() => consent(request, invocation, signal))),
@@ -40,6 +43,16 @@ export function userPromptOptions(invocation: Invocation, aside: Aside = ALONE):
       },
     }),
   }
+}
+
+/** The resident board withdraws a question that a page of the board was quicker to answer. */
+function tellIfAnsweredInPage({ output }: Invocation, signal: AbortSignal | undefined): void {
+  const tell = () => {
+    const { reason } = signal ?? {}
+    if (reason instanceof Error && reason.message === ANSWERED_IN_PAGE)
+      output.note('The question was answered in the browser.')
+  }
+  signal?.addEventListener('abort', tell, { once: true })
 }
 
 /** One question at a time: there is one keyboard. */
@@ -65,7 +78,7 @@ async function consent(
     write(2, '  It is too large to be shown in full, so it is declined.\n')
     return 'no'
   }
-  const { askKey, Left } = await import('./keys.ts')
+  const { askKey, PromptAborted } = await import('./keys.ts')
   try {
     return await askKey(
       [
@@ -75,7 +88,7 @@ async function consent(
       signal,
     )
   } catch (error) {
-    if (error instanceof Left) return 'no'
+    if (error instanceof PromptAborted) return 'no'
     throw error
   }
 }

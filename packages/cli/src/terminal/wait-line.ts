@@ -3,7 +3,7 @@
 import type { Board } from '@plugboard/core'
 import { cursor } from '../colors.ts'
 import type { Output } from '../output.ts'
-import { oneLine } from '../shared/sanitize.ts'
+import { oneLine } from '../shared/one-line.ts'
 import { canRedraw, columnsOf, transient, write } from '../streams.ts'
 
 const QUIET_MS = 300

@@ -1,4 +1,4 @@
-// sanitize.ts: names and titles of servers in one line of a bounded length. streams.ts makes text harmless.
+// one-line.ts: names and titles of servers in one line of a bounded length. streams.ts makes text harmless.
 import { cleanLine } from '@plugboard/core/tools'
 import { columnsOf, isTerminal } from '../streams.ts'
 

@@ -1,8 +1,8 @@
-// verbs.ts: the table of everything the command can do. Help, completion and parsing are made from it; a verb's
-// code is loaded only when it runs, because start-up time is a feature. The verbs of the group Use are in use-verbs.ts.
+// verb-table.ts: the table of everything the command can do. Help, completion and parsing are made from it; a verb's
+// code is loaded only when it runs, because start-up time is a feature. The verbs of the group Use are in verb-table-use.ts.
 import { OFFERED_TRANSPORTS } from '@plugboard/core/config/transport-traits'
-import type { OptionSpec, VerbSpec } from './spec.ts'
-import { USE_VERBS } from './use-verbs.ts'
+import type { OptionSpec, VerbSpec } from './verb-spec.ts'
+import { USE_VERBS } from './verb-table-use.ts'
 
 const SCOPE_OPTION: OptionSpec = {
   type: 'string',
@@ -86,6 +86,15 @@ export const VERBS: readonly VerbSpec[] = [
     load: () => import('./config-verbs/disable.ts'),
   },
   {
+    name: 'builtin',
+    group: 'Servers',
+    summary: 'the built-in servers; `builtin add NAME` installs what one needs',
+    usage: '[add NAME]',
+    options: { yes: { type: 'boolean', short: 'y', help: 'install without asking' } },
+    examples: ['plugboard builtin', 'plugboard builtin add browser'],
+    load: () => import('./config-verbs/builtin.ts'),
+  },
+  {
     name: 'approve',
     group: 'Servers',
     summary: 'approve servers, hooks and allow rules of this project',
@@ -155,6 +164,7 @@ export const VERBS: readonly VerbSpec[] = [
     options: {
       only: { type: 'string', multiple: true, value: 'NAME', help: 'only this server' },
       output: { type: 'string', short: 'o', value: 'FILE', help: 'write to a new file instead of stdout' },
+      'show-secrets': { type: 'boolean', help: 'do not mask tokens and keys on a terminal' },
     },
     completes: 'client',
     load: () => import('./config-verbs/export.ts'),
@@ -308,11 +318,56 @@ export const VERBS: readonly VerbSpec[] = [
     load: (live) => live('status'),
   },
   {
+    name: 'ui',
+    group: 'Look',
+    summary: 'open the board in the browser',
+    usage: '',
+    options: { 'no-open': { type: 'boolean', help: 'only print the address; it works once' } },
+    examples: ['plugboard ui', 'plugboard ui --no-open'],
+    load: (live) => live('ui'),
+  },
+  {
+    name: 'trace',
+    group: 'Look',
+    summary: 'show the last messages between the resident board and its servers',
+    usage: '[SERVER]',
+    options: {
+      follow: { type: 'boolean', short: 'f', help: 'keep printing new messages' },
+      lines: { type: 'string', short: 'n', value: 'N', help: 'the last N messages (200)' },
+      messages: { type: 'boolean', help: 'print the messages themselves too' },
+    },
+    completes: 'server',
+    examples: ['plugboard trace', 'plugboard trace github -f'],
+    load: (live) => live('trace'),
+  },
+  {
     name: 'config',
     group: 'More',
     summary: 'print the JSON Schema of the settings files',
     usage: 'schema',
     load: () => import('./config-verbs/config.ts'),
+  },
+  {
+    name: 'gateway',
+    group: 'More',
+    summary: 'explain a gateway.json, or administer a running gateway',
+    usage: 'TOPIC [FILE | ACTION NAME]',
+    forms: [
+      ['check FILE', 'explain a gateway.json, or say what is wrong with it'],
+      ['schema', 'print the JSON Schema of gateway.json'],
+      [
+        'servers, sessions, users, replicas, metrics',
+        'ask the running gateway; with ACTION NAME, change one of them',
+      ],
+    ],
+    options: {
+      gateway: { type: 'string', value: 'FILE', help: 'gateway.json of the running gateway' },
+    },
+    examples: [
+      'plugboard gateway check gateway.json',
+      'plugboard gateway users revoke ada --gateway gateway.json',
+    ],
+    load: (live) => live('gateway'),
   },
   {
     name: 'completion',

@@ -1,5 +1,5 @@
-// use-verbs.ts: the verbs that use servers: tools, resources, prompts, skills, the chat and the endpoint.
-import type { OptionSpec, VerbSpec } from './spec.ts'
+// verb-table-use.ts: the verbs that use servers: tools, resources, prompts, skills, the chat and the endpoint.
+import type { OptionSpec, VerbSpec } from './verb-spec.ts'
 
 const SAMPLE: OptionSpec = {
   type: 'boolean',
@@ -208,9 +208,9 @@ export const USE_VERBS: readonly VerbSpec[] = [
       'base-url': { type: 'string', value: 'URL', help: 'where the model is, e.g. a local server' },
       api: {
         type: 'string',
-        value: 'anthropic|openai',
-        choices: ['anthropic', 'openai'],
-        help: "the model's wire format, when its name does not say",
+        value: 'API',
+        choices: ['anthropic', 'openai', 'openai-responses', 'gemini'],
+        help: 'anthropic, openai, openai-responses or gemini, when the name of the model does not say it',
       },
       allow: {
         type: 'string',
@@ -231,19 +231,43 @@ export const USE_VERBS: readonly VerbSpec[] = [
     load: (live) => live('chat'),
   },
   {
+    name: 'record',
+    group: 'Use',
+    summary: 'run a verb and record what the board and its servers say',
+    usage: 'FILE -- VERB …',
+    examples: [
+      'plugboard record github.jsonl -- call github.list_issues owner=me repo=shop',
+      'plugboard record all.jsonl -- serve',
+    ],
+    load: (live) => live('record'),
+  },
+  {
+    name: 'replay',
+    group: 'Use',
+    summary: 'be a server that answers from a recording, over stdio',
+    usage: 'FILE [SERVER]',
+    examples: ['plugboard add github -- plugboard replay github.jsonl'],
+    load: (live) => live('replay'),
+  },
+  {
     name: 'serve',
     group: 'Use',
     summary: 'serve every server at one endpoint',
-    usage: '',
+    usage: '[token add NAME | token list | token revoke NAME]',
+    forms: [
+      ['token add NAME', 'make a named token for HTTP clients and print it, once'],
+      ['token list', 'the named tokens: role, end, last use'],
+      ['token revoke NAME', 'refuse the token from now on, also in a running gateway'],
+    ],
     options: {
       http: { type: 'boolean', help: 'serve HTTP on loopback instead of stdio' },
       port: { type: 'string', value: 'N', help: 'the port (a free one when left out)' },
       host: { type: 'string', value: 'ADDRESS', help: 'where to listen (127.0.0.1)' },
       names: {
         type: 'string',
-        value: 'mcp|server.tool|plain',
-        choices: ['mcp', 'server.tool', 'plain'],
-        help: 'how tools are named: mcp__server__tool, server.tool, or the plain name of the tool',
+        value: 'mcp|server.tool|plain|auto',
+        choices: ['mcp', 'server.tool', 'plain', 'auto'],
+        help: 'how tools are named: mcp__server__tool, server.tool, the plain name, or plain where only one server has it',
       },
       mode: {
         type: 'string',
@@ -263,17 +287,37 @@ export const USE_VERBS: readonly VerbSpec[] = [
         help: 'list this server or server.tool in search mode too',
       },
       expose: { type: 'string', multiple: true, value: 'PATTERN', help: 'only this server or server.tool' },
+      profile: { type: 'string', value: 'NAME', help: 'only the tools of this profile of the settings' },
+      large: {
+        type: 'string',
+        value: 'whole|reference',
+        choices: ['whole', 'reference'],
+        help: 'large results: send them whole, or their beginning and an address to read the rest from',
+      },
       ask: {
         type: 'string',
         value: 'client|elicit|deny',
         choices: ['client', 'elicit', 'deny'],
         help: 'calls that ask: the client decides, its user fills in a form, or they are denied',
       },
+      gateway: {
+        type: 'string',
+        value: 'FILE',
+        help: 'gateway.json: who may connect, roles and more; changes take effect while it runs',
+      },
+      expires: { type: 'string', value: '30d', help: 'with token add: how long it is valid (m, h, d, w)' },
+      role: { type: 'string', value: 'ROLE', help: 'with token add: a role of the file of --gateway' },
       'token-file': {
         type: 'string',
         value: 'FILE',
         help: 'accepted tokens, one per line; changes take effect while it runs',
       },
+      store: {
+        type: 'string',
+        value: 'URL',
+        help: 'the Redis or Valkey that several replicas share (redis://host:6379)',
+      },
+      agent: { type: 'boolean', help: 'also offer the agent itself, as the tool ask_agent' },
       'drain-ms': {
         type: 'string',
         value: 'N',
@@ -285,6 +329,8 @@ export const USE_VERBS: readonly VerbSpec[] = [
     },
     examples: [
       'claude mcp add board -- plugboard serve',
+      'plugboard serve token add laptop --expires 90d',
+      'plugboard serve --http --port 7337 --gateway gateway.json',
       'plugboard serve --http --port 7337 --expose codebase --expose github.get_*',
     ],
     load: (live) => live('serve'),

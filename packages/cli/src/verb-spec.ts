@@ -1,5 +1,5 @@
-// spec.ts: the types that describe a verb and what it gets, and the options that every verb has.
-import type { openBoard } from '@plugboard/core'
+// verb-spec.ts: the types that describe a verb and what it gets, and the options that every verb has.
+import type { openBoard, ProtocolMessage } from '@plugboard/core'
 import type { Configuration, Diagnostic } from '@plugboard/core/config'
 import type { LoadOptions } from '@plugboard/core/config/load'
 import type { Host } from '@plugboard/core/host'
@@ -78,6 +78,8 @@ export interface Invocation {
   ): Promise<Configuration>
   /** Servers that are in no file and were given for this command. */
   givenServers(): LoadOptions['servers'] | undefined
+  /** Gets every message of the protocol, with `--trace` and for a recording; the board is in this process then. */
+  readonly onMessage?: ((message: ProtocolMessage) => void) | undefined
   /** Reports faults in files that another process found; those of a configuration are reported once. */
   reportFaults(faults: readonly Diagnostic[]): void
 }
@@ -95,9 +97,20 @@ export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
     type: 'boolean',
     help: 'only the servers of --mcp-config; rules and hooks of other files still apply',
   },
-  timeout: { type: 'string', value: 'MS', help: 'how long a connect or a call may take' },
+  builtin: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    help: 'switch a built-in server on for this command',
+  },
+  timeout: {
+    type: 'string',
+    value: 'TIME',
+    help: 'how long a connect or a call may take: milliseconds, or 30s, 2m',
+  },
   'approve-project': { type: 'boolean', help: "trust this project's servers and its folder for this run" },
   'no-resident': { type: 'boolean', help: 'start the servers for this command alone' },
+  trace: { type: 'boolean', help: 'print every message of the protocol on stderr (-v: uncut)' },
   quiet: { type: 'boolean', short: 'q', help: 'only errors on stderr' },
   verbose: { type: 'boolean', short: 'v', help: 'more notes on stderr' },
   'no-color': { type: 'boolean', help: 'plain text' },

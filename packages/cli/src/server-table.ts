@@ -1,7 +1,7 @@
-// servers.ts: the rows of `list` and of the board: what is configured, and its state.
+// server-table.ts: the rows of `list` and of the board: what is configured, and its state.
 import type { Configuration, ConfiguredServer } from '@plugboard/core/config'
 import type { Colors } from './colors.ts'
-import { safe, shortPath, shortPaths, table } from './output.ts'
+import { fitTable, safe, shortPath, shortPaths, table } from './output.ts'
 
 /** One server as scripts see it. Fields may be added, never renamed. */
 export interface ServerRow {
@@ -39,8 +39,24 @@ export function configuredRow({ name, scope, source, entry, disabled }: Configur
 
 const MARK = { connected: '✔', pending: '…', failed: '✘', 'needs-auth': '!', disabled: '⊘' } as const
 
-/** `mayAdd`: advise how to add servers where there are none; policy may forbid that. */
-export function rowsAsText(rows: readonly ServerRow[], color: Colors, mayAdd = true): string {
+export interface RowsOptions {
+  /** Advise how to add servers where there are none; policy may forbid that. */
+  readonly mayAdd?: boolean
+  /** No server was to be connected: none of them is on its way. */
+  readonly notStarted?: boolean
+  /** The width of the screen; without it, lines are as long as they are. */
+  readonly columns?: number
+  /** On a screen, paths below this folder are written from there. */
+  readonly root?: string
+  /** Breaks the lines below the table to fit the screen. */
+  readonly wrap?: (line: string) => string
+}
+
+/** Left out on a narrow screen, in this order: TYPE, TIME, SCOPE. */
+const DROP = [3, 5, 2]
+
+export function rowsAsText(rows: readonly ServerRow[], color: Colors, options: RowsOptions = {}): string {
+  const { mayAdd = true, notStarted = false, columns, root, wrap = (line) => line } = options
   const { bold, dim, green, red, yellow } = color
   if (rows.length === 0 && !mayAdd)
     return 'No servers: an administrator manages this machine, and the policy defines none.'
@@ -59,12 +75,12 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors, mayAdd = t
     const mark = waiting ? '⏸' : MARK[row.state]
     return [
       `${paint[row.state](mark)} ${bold(row.name)}`,
-      paint[row.state](waiting ? 'pending approval' : row.state),
+      paint[row.state](waiting ? 'pending approval' : stateWord(row, notStarted)),
       row.scope,
       row.type,
       row.state === 'connected' ? String(row.tools) : '',
       row.connectMs === undefined ? '' : dim(`${Math.round(row.connectMs)} ms`),
-      dim(shortPath(row.source)),
+      dim(columns === undefined ? shortPath(row.source) : pathFrom(root, row.source)),
     ]
   })
   const details = rows.flatMap((row) => detail(row, color))
@@ -74,7 +90,21 @@ export function rowsAsText(rows: readonly ServerRow[], color: Colors, mayAdd = t
         'Add a server of yours: `plugboard add NAME URL`, `plugboard add NAME -- COMMAND …`, `plugboard import CLIENT`',
       ),
     )
-  return [table([header, ...body]), ...details].join('\n')
+  const lines = [header, ...body]
+  const shown = columns === undefined ? table(lines) : fitTable(lines, { columns, drop: DROP, cut: 'start' })
+  return [shown, ...details.map(wrap)].join('\n')
+}
+
+/** For a reader, `pending` is either on its way or was never asked to come. */
+function stateWord({ state }: ServerRow, notStarted: boolean): string {
+  if (state !== 'pending') return state
+  return notStarted ? 'not started' : 'connecting'
+}
+
+function pathFrom(root: string | undefined, path: string): string {
+  return root !== undefined && path.startsWith(`${root}/`)
+    ? safe(`.${path.slice(root.length)}`)
+    : shortPath(path)
 }
 
 /** What does not fit the table: why a server is not up, and what to do. */

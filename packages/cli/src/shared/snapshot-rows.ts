@@ -1,6 +1,6 @@
-// server-rows.ts: the servers of an open board as rows of `list`.
+// snapshot-rows.ts: the servers of an open board as rows of `list`.
 import type { Board, ServerSnapshot } from '@plugboard/core'
-import type { ServerRow } from '../servers.ts'
+import type { ServerRow } from '../server-table.ts'
 
 export function rowsOf(board: Board): ServerRow[] {
   return board.servers().map(snapshotRow)

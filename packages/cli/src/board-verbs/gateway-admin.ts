@@ -1,0 +1,117 @@
+// gateway-admin.ts: `plugboard gateway servers|sessions|users|replicas|metrics`: asks the administration of a running gateway.
+import { InvalidInput, IoError } from '@plugboard/core/errors'
+import type { Invocation } from '../context.ts'
+import { EXIT, table } from '../output.ts'
+import { gatewayOption } from './gateway-file.ts'
+import { adminToken } from './serve-admin.ts'
+
+const TIMEOUT_MS = 15_000
+
+interface Topic {
+  /** By the word that the user types: the HTTP method, and the action in the path. */
+  readonly actions: Readonly<Record<string, readonly [method: string, action?: string]>>
+  rows(answer: Answer): readonly (readonly string[])[]
+}
+
+/** What the administration answers: this command and the gateway are of one release. */
+// biome-ignore lint/suspicious/noExplicitAny: printed as it comes
+type Answer = any
+
+export const TOPICS: Readonly<Record<string, Topic>> = {
+  servers: {
+    actions: {
+      reconnect: ['POST', 'reconnect'],
+      disable: ['POST', 'disable'],
+      enable: ['POST', 'enable'],
+    },
+    rows: ({ servers }) =>
+      servers.map((one: Answer) => [
+        one.name,
+        one.state,
+        `${one.tools} tools`,
+        one.error ?? one.reason ?? '',
+      ]),
+  },
+  sessions: {
+    actions: { end: ['DELETE'] },
+    rows: ({ sessions }) =>
+      sessions.map((one: Answer) => [
+        one.id,
+        one.user ?? '-',
+        one.client ?? '-',
+        one.streaming ? 'stream' : '-',
+        `idle ${one.idleSeconds} s`,
+      ]),
+  },
+  users: {
+    actions: { revoke: ['POST', 'revoke'], restore: ['POST', 'restore'] },
+    rows: ({ users, revoked }) => [
+      ...users.map((one: Answer) => [one.name, one.roles.join(', ') || '-', `${one.sessions} sessions`]),
+      ...revoked.map((one: Answer) => [one.name, 'revoked', new Date(one.at).toISOString()]),
+    ],
+  },
+  replicas: {
+    actions: {},
+    rows: ({ id, replicas }) => [
+      ...(id === undefined ? [] : [[id, 'this one']]),
+      ...replicas.map((one: Answer) => [one.id, one.url]),
+    ],
+  },
+}
+
+export async function administer(invocation: Invocation): Promise<number> {
+  const { output, positionals } = invocation
+  const [what = '', action, name, ...more] = positionals
+  const gateway = gatewayOption(invocation)
+  if (!gateway?.config.admin)
+    throw new InvalidInput('Which gateway is meant is missing.', {
+      hint: 'Add `--gateway gateway.json`, the file with "admin": {"port": …} that it runs with.',
+    })
+  const { port, host = '127.0.0.1' } = gateway.config.admin
+  const token = await adminToken(invocation, gateway, 'refuse')
+  const base = `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
+  if (what === 'metrics') {
+    const text = await (await ask(`${base}/metrics`, 'GET', token)).text()
+    output.result({ metrics: text }, () => text.trimEnd())
+    return EXIT.done
+  }
+  const topic = TOPICS[what]
+  const known = action === undefined ? undefined : topic?.actions[action]
+  if (!topic || (action !== undefined && !known) || more.length > 0 || (known && name === undefined))
+    throw new InvalidInput(usageFault(what, topic, action, name), {
+      hint: `Usage: plugboard gateway ${what} [${Object.keys(topic?.actions ?? {}).join('|')} NAME] --gateway FILE`,
+    })
+  const path = known ? [what, name ?? '', ...(known[1] ? [known[1]] : [])] : [what]
+  const url = `${base}/${path.map(encodeURIComponent).join('/')}`
+  const response = await ask(url, known?.[0] ?? 'GET', token)
+  const answer: Answer = await response.json()
+  if (!response.ok) throw new InvalidInput(String(answer.error))
+  output.result(answer, () => (known ? `Done: ${action} ${name}.` : table(topic.rows(answer))))
+  return EXIT.done
+}
+
+function usageFault(
+  what: string,
+  topic: Topic | undefined,
+  action: string | undefined,
+  name: string | undefined,
+): string {
+  if (!topic) return `There is no "gateway ${what}".`
+  if (action !== undefined && !topic.actions[action]) return `There is no "gateway ${what} ${action}".`
+  return name === undefined ? 'NAME is missing.' : 'There is one word too many.'
+}
+
+async function ask(url: string, method: string, token: string): Promise<Response> {
+  try {
+    return await fetch(url, {
+      method,
+      headers: { Authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+  } catch (error) {
+    throw new IoError(`No gateway answers at ${new URL(url).origin}.`, {
+      hint: 'Is it running with this gateway.json? "admin.port" takes effect at the next start.',
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,122 @@
+// gateway: facts about gateway.json, before a gateway uses it; and the administration of one that runs.
+import { resolve } from 'node:path'
+import { InvalidInput } from '@plugboard/core/errors'
+import {
+  faultText,
+  type GatewayConfig,
+  gatewayJsonSchema,
+  type LimitConfig,
+  readGatewayConfig,
+  readNamedTokens,
+  resourceOf,
+} from '@plugboard/gateway'
+import { type Invocation, words } from '../context.ts'
+import { EXIT, table } from '../output.ts'
+import { administer, TOPICS } from './gateway-admin.ts'
+import { readText, tokensFile } from './gateway-file.ts'
+
+export async function run(invocation: Invocation): Promise<number> {
+  const [topic = ''] = invocation.positionals
+  if (topic === 'metrics' || Object.hasOwn(TOPICS, topic)) return await administer(invocation)
+  const [what = ''] = words(invocation, ['check|schema|servers|sessions|users|replicas|metrics', 'FILE'], 1)
+  if (what === 'check') return await check(invocation)
+  if (what === 'schema') {
+    const schema = gatewayJsonSchema()
+    invocation.output.result(schema, () => JSON.stringify(schema, null, 2))
+    return EXIT.done
+  }
+  throw new InvalidInput(`There is no "gateway ${what}".`, {
+    hint: '`plugboard gateway check FILE` explains a gateway.json, `plugboard gateway schema` prints its JSON Schema; `servers`, `sessions`, `users`, `replicas` and `metrics` ask a running gateway.',
+  })
+}
+
+/** What the file means, line by line; or every fault of it, and exit code 2. */
+async function check(invocation: Invocation): Promise<number> {
+  const { output } = invocation
+  const [, name] = invocation.positionals
+  if (name === undefined)
+    throw new InvalidInput('FILE is missing.', { hint: 'Usage: plugboard gateway check FILE' })
+  const file = resolve(invocation.cwd, name)
+  const reading = readGatewayConfig(readText(file), file)
+  if (!reading.ok) {
+    output.result({ ok: false, file, faults: reading.faults }, () =>
+      reading.faults.map((fault) => faultText(file, fault)).join('\n'),
+    )
+    return EXIT.usage
+  }
+  const { config } = reading
+  const tokens = tokensFile(invocation, { file, config })
+  const known = await readNamedTokens(tokens)
+  const roles = Object.keys(config.roles ?? {})
+  const warnings = known
+    .filter(({ role }) => role !== undefined && !roles.includes(role))
+    .map(
+      ({ name: token, role }) =>
+        `The token "${token}" has the role "${role}", which this file does not define: it is refused.`,
+    )
+  const rows = explained(config, `${tokens} (${known.length} ${known.length === 1 ? 'token' : 'tokens'})`)
+  output.result({ ok: true, file, explained: Object.fromEntries(rows), warnings }, () => table(rows))
+  for (const warning of warnings) output.note(warning)
+  return EXIT.done
+}
+
+function explained(config: GatewayConfig, tokens: string): [string, string][] {
+  return [
+    ['address', config.publicUrl ?? 'not given: the address that `serve` prints'],
+    ['named tokens', tokens],
+    ...(config.auth?.issuers ?? []).map((one): [string, string] => [
+      `issuer ${one.issuer}`,
+      [
+        `tokens for ${one.audience ?? resourceOf(config.publicUrl ?? '')}`,
+        `groups in "${one.groupsClaim ?? 'groups'}"`,
+        ...(one.scopes ? [`with the scopes ${one.scopes.join(' ')}`] : []),
+        `keys at ${one.jwksUri ?? 'the address in its metadata'}`,
+      ].join('; '),
+    ]),
+    ...(config.store === undefined ? [] : [['store', 'shared by several replicas'] as [string, string]]),
+    ...(config.admin
+      ? [
+          ['administration', `port ${config.admin.port} on ${config.admin.host ?? '127.0.0.1'}`] as [
+            string,
+            string,
+          ],
+        ]
+      : []),
+    ...(config.accessLog === undefined ? [] : [['access log', config.accessLog] as [string, string]]),
+    ...Object.entries(config.isolation?.servers ?? {}).map(([server, kind]): [string, string] => [
+      `server ${server}`,
+      kind === 'shared' ? 'one for all users' : `an instance for every ${kind}`,
+    ]),
+    ...limitsExplained(config),
+    ...Object.entries(config.roles ?? {}).map(
+      ([name, { groups = [], expose, deny = [] }]): [string, string] => [
+        `role ${name}`,
+        [
+          groups.length > 0 ? `users in ${groups.join(', ')}` : 'only tokens made with `--role`',
+          `sees ${expose ? expose.join(', ') : 'everything'}`,
+          ...(deny.length > 0 ? [`never ${deny.join(', ')}`] : []),
+        ].join('; '),
+      ],
+    ),
+  ]
+}
+
+function limitsExplained({ limits = {} }: GatewayConfig): [string, string][] {
+  const told = (limit: LimitConfig) =>
+    [
+      ...(limit.concurrent ? [`${limit.concurrent} calls at a time`] : []),
+      ...(limit.perMinute ? [`${limit.perMinute} per minute`] : []),
+      ...(limit.perDay ? [`${limit.perDay} per day`] : []),
+    ].join('; ') || 'no limit'
+  return [
+    ...(limits.user ? [['limit of every user', told(limits.user)] as [string, string]] : []),
+    ...Object.entries(limits.roles ?? {}).map(([role, limit]): [string, string] => [
+      `limit of role ${role}`,
+      told(limit),
+    ]),
+    ...Object.entries(limits.tools ?? {}).map(([pattern, limit]): [string, string] => [
+      `limit of ${pattern}`,
+      `${told(limit)}, for each user`,
+    ]),
+  ]
+}
