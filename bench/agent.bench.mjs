@@ -33,7 +33,13 @@ function firstToken(home, env) {
     let first
     const child = spawn(process.execPath, [command, 'chat', '-p', 'hi'], {
       cwd: join(home, 'project'),
-      env: { PATH: process.env.PATH, HOME: home, PLUGBOARD_MANAGED_DIR: join(folder, 'managed'), ...env },
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        PLUGBOARD_RESIDENT: '0',
+        PLUGBOARD_MANAGED_DIR: join(folder, 'managed'),
+        ...env,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 60_000,
     })

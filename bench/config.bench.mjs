@@ -39,7 +39,7 @@ writeFileSync(
   join(home, '.plugboard', 'settings.json'),
   JSON.stringify({ mcpServers: servers, disabledServers: ['codebase'] }, null, 2),
 )
-const env = { PATH: process.env.PATH, HOME: home }
+const env = { PATH: process.env.PATH, HOME: home, PLUGBOARD_RESIDENT: '0' }
 const command = join(root, 'packages/cli/bin/plugboard.cjs')
 const node = (...args) =>
   execFileSync(process.execPath, args, { cwd: project, env, stdio: ['ignore', 'pipe', 'ignore'] })

@@ -22,18 +22,21 @@ try {
     rounds: 120,
     batch: 50,
     many: 960,
-    goals: { p50: 1.0, throughput: 3.5, floorP50: 1.15, floorThroughput: 0.75, cpu: 7 },
+    warm: 8000,
+    goals: { p50: 1.0, throughput: 3.5, floorP50: 1.15, floorThroughput: 0.75, cpu: 1.75 },
   })
   await calls('http', httpContenders, {
     rounds: 30,
     batch: 30,
     many: 320,
+    warm: 1500,
     goals: { p50: 0.9, throughput: 1.2, floorP50: 1.1, floorThroughput: 0.85 },
   })
   await calls('in-process', inProcessContenders, {
     rounds: 60,
     batch: 100,
     many: 960,
+    warm: 8000,
     goals: { p50: 1.15, throughput: 1.5 },
   })
   await bigResult()
@@ -50,7 +53,7 @@ try {
 }
 
 /** Many short rounds: a busy moment of the machine spoils few of them, and affects all contenders alike. */
-async function calls(kind, open, { rounds, batch, many, goals }) {
+async function calls(kind, open, { rounds, batch, many, warm, goals }) {
   const contenders = await open()
   contenders.bare = { call: contenders.board.bare, close: async () => undefined }
   const names = Object.keys(contenders)
@@ -66,7 +69,11 @@ async function calls(kind, open, { rounds, batch, many, goals }) {
       ]),
     )
   try {
-    for (const name of names) for (let n = 0; n < 200; n++) await contenders[name].call('hello')
+    // Long enough for the optimizing compiler to be done with most of it.
+    for (const name of names) {
+      for (let n = 0; n < 200; n++) await contenders[name].call('hello')
+      await atOnce(contenders[name].call, warm)
+    }
     const sequential = await interleave(
       each(async ({ call }) => {
         const took = []
@@ -130,8 +137,8 @@ function callRows(kind, names, { sequential, rate, cpu }, goals) {
       against: others(cost),
       ratio: ratio(cpu, hasFloor ? 'raw' : 'sdk'),
       ...(goals.cpu !== undefined && {
-        goal: `≤ ${goals.cpu} µs`,
-        met: median(cpu.board) <= goals.cpu,
+        goal: `≤ ${goals.cpu}`,
+        met: ratio(cpu, 'raw') <= goals.cpu,
       }),
     },
   ]

@@ -43,7 +43,7 @@ function command(home, file, args) {
   return () =>
     execFileSync(file, args, {
       cwd: project,
-      env: { PATH: process.env.PATH, HOME: home },
+      env: { PATH: process.env.PATH, HOME: home, PLUGBOARD_RESIDENT: '0' },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: COMMAND_MS,
     }).toString()
@@ -76,7 +76,7 @@ function byHand(names, call) {
       const { command: file, args, env } = servers[name]
       const child = spawn(file, args, {
         cwd: project,
-        env: { PATH: process.env.PATH, HOME: folder, ...env },
+        env: { PATH: process.env.PATH, HOME: folder, PLUGBOARD_RESIDENT: '0', ...env },
         stdio: ['pipe', 'pipe', 'ignore'],
       })
       const gone = new Promise((done) => child.once('exit', done))

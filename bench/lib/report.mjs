@@ -16,6 +16,7 @@ export const PEERS = [
   'bare SDK',
   'raw floor',
   'mcporter',
+  'mcpdo',
   'Claude Code',
   'mcp-proxy',
   'ripgrep',

@@ -50,7 +50,7 @@ export async function startServer(name, { timeoutMs = 30_000, capabilities = {},
     cwd: folder,
     detached: process.platform !== 'win32',
     stdio: ['pipe', 'pipe', 'ignore'],
-    env: { PATH: process.env.PATH, HOME: folder, ...env },
+    env: { PATH: process.env.PATH, HOME: folder, PLUGBOARD_RESIDENT: '0', ...env },
   })
   const waiting = new Map()
   const seen = []
