@@ -1,7 +1,7 @@
 // Builds what changed: the libraries with tsc (ESM and types), the command with esbuild (one lazy chunk a verb).
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from './ensure-install.mjs'
@@ -30,8 +30,12 @@ function fingerprint() {
   return hash.digest('hex')
 }
 
-function run(script, args) {
-  const done = spawnSync(process.execPath, [join(root, script), ...args], { cwd: root, stdio: 'inherit' })
+function run(script, args, env = {}) {
+  const done = spawnSync(process.execPath, [join(root, script), ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  })
   if (done.status !== 0) {
     console.error(`plugboard: the build failed in ${script}; the messages above say where.`)
     process.exit(1)
@@ -39,7 +43,7 @@ function run(script, args) {
 }
 
 /** The libraries in the order they depend on each other. */
-const libraries = ['codebase', 'core', 'agent', 'gateway', 'resident'].filter((name) =>
+const libraries = ['codebase', 'workspace', 'core', 'agent', 'gateway', 'resident'].filter((name) =>
   existsSync(join(root, 'packages', name, 'tsconfig.json')),
 )
 
@@ -53,9 +57,35 @@ export async function build() {
     for (const left of ['dist', 'tsconfig.tsbuildinfo'])
       rmSync(join(root, 'packages', name, left), { recursive: true, force: true })
   run('node_modules/typescript/bin/tsc', ['-b', ...libraries.map((name) => `packages/${name}`)])
+  buildPage()
   await bundleCommand()
   writeFileSync(stampFile, stamp)
 }
+
+/** The page of the board, when its sources changed; its types are checked with it. */
+function buildPage() {
+  const web = join(root, 'packages/web')
+  const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')))
+  for (const path of [...sources(web), ...sources(join(root, 'packages/resident/src/web'))])
+    hash.update(`${relative(root, path)}\n`).update(readFileSync(path))
+  const stamp = hash.digest('hex')
+  const stampPath = join(root, 'node_modules', '.plugboard-page')
+  const isBuilt = existsSync(join(web, 'dist/index.html')) && existsSync(stampPath)
+  if (isBuilt && readFileSync(stampPath, 'utf8') === stamp) return
+  run('node_modules/typescript/bin/tsc', ['-p', 'packages/web'])
+  run('scripts/lib/build-page.mjs', [], { NODE_ENV: 'production' })
+  writeFileSync(stampPath, stamp)
+}
+
+/** Packages with native code or data files, and those that are optional, stay dependencies; the rest is inside the bundle. */
+const EXTERNAL = [
+  '@plugboard/codebase',
+  '@plugboard/workspace',
+  '@playwright/mcp',
+  'computer-use-mcp',
+  '@napi-rs/keyring',
+  'sharp',
+]
 
 /**
  * The command in two halves. Verbs that only read and edit the configuration, or use the board of the resident process, are
@@ -78,8 +108,7 @@ async function bundleCommand() {
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
-    // Packages with native code or data files stay dependencies; the rest is inside the bundle.
-    external: ['@plugboard/codebase', '@napi-rs/keyring', 'sharp'],
+    external: EXTERNAL,
   }
   const define = { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) }
   const parts = new Map([['main', 'packages/cli/src/main.ts']])
@@ -99,6 +128,7 @@ async function bundleCommand() {
       banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
       plugins: [{ name: 'parts', setup: (build) => splitDynamicImports(build, parts) }],
     })
+  for (const name of parts.keys()) markWithHash(join(outdir, `${name}.cjs`))
   const boardVerbs = join(root, 'packages/cli/src/board-verbs')
   const light = lightVerbs()
   await bundle({
@@ -115,6 +145,14 @@ async function bundleCommand() {
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
   })
   writeFileSync(join(outdir, 'THIRD-PARTY.txt'), noticesFor(inputs, root))
+  cpSync(join(root, 'packages/web/dist'), join(outdir, 'web'), { recursive: true })
+}
+
+/** By which bin/code-cache.cjs tells compiled code of this bundle from that of another build. */
+function markWithHash(file) {
+  const text = readFileSync(file)
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 32)
+  writeFileSync(file, Buffer.concat([Buffer.from(`/*${hash}*/`), text]))
 }
 
 /** The verbs that work on the resident board: bin/plugboard.cjs has the list. */

@@ -9,7 +9,12 @@ import { build } from './build.mjs'
 import { ensureInstalled, root } from './ensure-install.mjs'
 import { onDemand } from './lib/on-demand.mjs'
 
-const PACKAGES = ['mcporter@0.12.3', '@anthropic-ai/claude-code@2.1.197', '@ai-sdk/mcp@2.0.93']
+const PACKAGES = [
+  'mcporter@0.12.3',
+  '@anthropic-ai/claude-code@2.1.325',
+  'executor@1.5.9',
+  '@ai-sdk/mcp@2.0.93',
+]
 const RUN_MS = 60_000
 
 ensureInstalled()
@@ -28,6 +33,7 @@ const top = mkdtempSync(join(tmpdir(), 'plugboard-compare-'))
 try {
   unasked()
   calls()
+  executor()
   await afterACrash()
 } finally {
   rmSync(top, { recursive: true, force: true })
@@ -55,7 +61,7 @@ function unasked() {
 /** How a wrong argument, an unknown tool and an unknown server are told apart. */
 function calls() {
   for (const [program, file] of [
-    ['plugboard', '.plugboard/settings.local.json'],
+    ['plugboard', '../.plugboard/settings.json'],
     ['mcporter', 'config/mcporter.json'],
   ]) {
     const { folder, run } = place()
@@ -68,6 +74,19 @@ function calls() {
     )
   }
   console.log(`claude mcp call: ${place().says('claude mcp call x').trim().split('\n')[0]}`)
+}
+
+/** Its own tools alone: a server of MCP needs a connection that is made in its web page. It starts a daemon, which is stopped. */
+function executor() {
+  const { run } = place()
+  try {
+    const codes = ["call nobody nothing '{}'", `call executor coreTools connections create '{"a":1}'`].map(
+      (words) => run(`executor ${words}`),
+    )
+    console.log(`executor call: unknown tool exit ${codes[0]}, wrong argument exit ${codes[1]}`)
+  } finally {
+    run('executor daemon stop')
+  }
 }
 
 /** The same call again after the server's process was killed. */
@@ -165,6 +184,7 @@ function place() {
   const env = {
     PATH: [join(home, 'bin'), ...bins, process.env.PATH].join(':'),
     HOME: home,
+    PLUGBOARD_RESIDENT: '0',
     PLUGBOARD_MANAGED_DIR: join(home, 'none'),
   }
   const spawned = (line) =>

@@ -11,7 +11,13 @@ export async function references() {
   const module = pathToFileURL(join(root, 'packages/core/dist/config/json-schema.js')).href
   const { settingsJsonSchema, mcpJsonSchema } = await import(module)
   const settings = settingsJsonSchema()
+  const { gatewayJsonSchema } = await import(
+    pathToFileURL(join(root, 'packages/gateway/dist/config/schema.js')).href
+  )
+  const gateway = gatewayJsonSchema()
   return {
+    'packages/cli/gateway.schema.json': `${JSON.stringify(gateway, null, 2)}\n`,
+    'docs/gateway-file.md': gatewayPage(gateway),
     'packages/cli/settings.schema.json': `${JSON.stringify(settings, null, 2)}\n`,
     'packages/cli/mcp.schema.json': `${JSON.stringify(mcpJsonSchema(), null, 2)}\n`,
     'docs/settings.md': settingsPage(settings),
@@ -22,7 +28,9 @@ export async function references() {
 /** The table itself: the verbs' own code is not loaded. */
 async function verbTable() {
   const { build } = await import('esbuild')
-  const names = ['verbs', 'spec', 'exit-codes'].map((name) => `export * from './packages/cli/src/${name}.ts'`)
+  const names = ['verb-table', 'verb-spec', 'exit-codes'].map(
+    (name) => `export * from './packages/cli/src/${name}.ts'`,
+  )
   const { outputFiles } = await build({
     stdin: { contents: names.join('\n'), resolveDir: root },
     bundle: true,
@@ -73,6 +81,22 @@ function settingsPage(schema) {
   ].join('\n')
 }
 
+function gatewayPage(schema) {
+  const { $schema, ...keys } = schema.properties
+  return [
+    '# gateway.json reference',
+    '',
+    NOTE,
+    '',
+    'Every key of the file that `plugboard serve --http --gateway FILE` takes. What they are for is in [gateway.md](gateway.md).',
+    '`plugboard gateway check FILE` explains a file, `plugboard gateway schema` prints this page as JSON Schema, and an editor finds',
+    `it by \`"$schema": "${schema.$id}"\`. Comments are allowed. Paths are relative to the file.`,
+    '',
+    keyTable(keys),
+    '',
+  ].join('\n')
+}
+
 function keyTable(properties, required = []) {
   const rows = Object.entries(properties).flatMap(([key, schema]) =>
     keyRows(key, schema, required.includes(key)),
@@ -83,8 +107,9 @@ function keyTable(properties, required = []) {
 /** A key, and below it what is inside it, with its path. */
 function keyRows(path, schema, required) {
   const own = [`\`${path}\``, typeOf(schema), `${schema.description}${required ? ' Required.' : ''}`]
-  const inside = schema.properties ?? schema.additionalProperties?.properties ?? {}
-  const prefix = schema.properties ? path : `${path}.*`
+  const items = schema.items?.properties
+  const inside = schema.properties ?? schema.additionalProperties?.properties ?? items ?? {}
+  const prefix = schema.properties ? path : items ? `${path}[]` : `${path}.*`
   const arms = (schema.items?.anyOf ?? []).flatMap((arm) =>
     Object.entries(arm.properties ?? {}).map(([key, child]) => [
       `\`${path}[].${key}\``,
@@ -96,7 +121,7 @@ function keyRows(path, schema, required) {
     keyRows(
       `${prefix}.${key}`,
       child,
-      (schema.required ?? schema.additionalProperties?.required)?.includes(key),
+      (schema.required ?? schema.additionalProperties?.required ?? schema.items?.required)?.includes(key),
     ),
   )
   return [own, ...arms, ...below]

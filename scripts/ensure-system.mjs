@@ -14,8 +14,17 @@ const PROGRAMS = {
   chromium: { package: 'chromium', tests: 'the login in a browser' },
   'dbus-run-session': { package: 'dbus-daemon', tests: 'the keychain of a desktop' },
   'gnome-keyring-daemon': { package: 'gnome-keyring', tests: 'the keychain of a desktop' },
+  bwrap: { package: 'bubblewrap', tests: 'commands in a sandbox' },
+  socat: { package: 'socat', tests: 'commands in a sandbox' },
+  rg: { package: 'ripgrep', tests: 'commands in a sandbox' },
+  Xvfb: { package: 'xvfb', tests: 'the screen, pointer and keyboard' },
+  // It also brings libxtst6, which the pointer needs.
+  xdotool: { package: 'xdotool', tests: 'the screen, pointer and keyboard' },
+  xmessage: { package: 'x11-utils', tests: 'the screen, pointer and keyboard' },
   zsh: { package: 'zsh', tests: 'completion in zsh' },
   fish: { package: 'fish', tests: 'completion in fish' },
+  'redis-server': { package: 'redis-server', tests: 'the store of several gateways' },
+  nginx: { package: 'nginx-light', tests: 'several gateways behind a load balancer' },
 }
 const INSTALL_MS = 240_000
 const stampFile = join(root, 'node_modules', '.plugboard-system')

@@ -1,4 +1,5 @@
 // Benchmarks run by themselves and take minutes; that their imports exist is tested every day.
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -43,3 +44,13 @@ it('import from the packages, and from each other, only what exists', async () =
   }
   expect(missing).toEqual([])
 })
+
+it('shows that a call has not become dearer: its processor time against a hand-written client in the same process', () => {
+  const ran = spawnSync(process.execPath, ['bench/call-cost.bench.mjs', '--quick'], {
+    encoding: 'utf8',
+    timeout: 110_000,
+  })
+  expect(ran.stdout).not.toContain('NOT MET')
+  expect(ran.stdout).toContain('stdio, 64 at a time')
+  expect(ran.status).toBe(0)
+}, 120_000)

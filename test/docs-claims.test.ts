@@ -16,7 +16,11 @@ const PAGES = [
 ]
 const ALL_PAGES = [...PAGES, 'ARCHITECTURE.md', 'CONTRIBUTING.md']
 /** Programs that a page calls by another name than their package's. */
-const TITLES: Record<string, string> = { '@anthropic-ai/claude-code': 'Claude Code', mcporter: 'mcporter' }
+const TITLES: Record<string, string> = {
+  '@anthropic-ai/claude-code': 'Claude Code',
+  executor: 'Executor',
+  mcporter: 'mcporter',
+}
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 describe('docs/troubleshooting.md', () => {
@@ -85,7 +89,7 @@ it('the versions in the comparison and beside the benchmarks are those that are 
   const sdk = JSON.parse(read('node_modules/@modelcontextprotocol/client/package.json'))
   const compared = [...pinned('scripts/docs-compare.mjs'), { name: sdk.name, version: sdk.version }]
   const measured = [...pinned('bench/peers.bench.mjs'), ...pinned('bench/gateway.bench.mjs')]
-  expect([compared.length, measured.length]).toEqual([4, 4])
+  expect([compared.length, measured.length]).toEqual([5, 4])
   expect(compared.filter((one) => !shown('docs/comparison.md', one))).toEqual([])
   expect(measured.filter((one) => !shown('docs/performance.md', one))).toEqual([])
   expect(shown('docs/compatibility.md', { name: sdk.name, version: sdk.version })).toBe(true)

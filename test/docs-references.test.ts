@@ -62,7 +62,7 @@ it('ships the schemas with the command, at the address that settings files name'
   const files = Object.values(JSON.parse(packed) as Record<string, { files: { path: string }[] }>).flatMap(
     (one) => one.files.map(({ path }) => path),
   )
-  for (const schema of ['settings.schema.json', 'mcp.schema.json']) {
+  for (const schema of ['settings.schema.json', 'mcp.schema.json', 'gateway.schema.json']) {
     expect(files).toContain(schema)
     const { $id } = JSON.parse(readFileSync(join(root, 'packages/cli', schema), 'utf8'))
     expect($id).toBe(`https://unpkg.com/plugboard@0/${schema}`)

@@ -20,6 +20,7 @@ const GUIDES = [
   'docs/login.md',
   'docs/permissions.md',
   'docs/library.md',
+  'docs/recipes.md',
   'docs/agent.md',
   'docs/codebase.md',
   'docs/serve.md',

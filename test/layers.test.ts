@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** Left to right. Layers in one row may not import each other. */
 const LAYERS: readonly (readonly string[])[] = [
   ['codebase', 'core/errors', 'core/json', 'core/lazy', 'core/limits', 'core/protocol', 'core/version'],
-  ['core/host', 'core/text'],
+  ['workspace', 'core/host', 'core/text'],
   ['core/async'],
   ['core/files'],
   ['core/events', 'core/skills'],
@@ -25,6 +25,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['core/index'],
   ['agent', 'gateway'],
   ['resident'],
+  ['web'],
   ['cli'],
 ]
 
@@ -45,28 +46,52 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['colors', 'exit-codes'],
     ['streams'],
     ['output'],
-    ['spec', 'servers', 'config-events'],
+    ['verb-spec', 'server-table', 'config-events', 'trace-line'],
     ['context'],
     ['shared'],
     ['terminal'],
-    ['config-verbs', 'use-verbs', 'resident'],
-    ['verbs', 'with-board'],
+    ['config-verbs', 'verb-table-use', 'resident'],
+    ['verb-table', 'with-board'],
     ['args', 'help', 'chat'],
     ['main', 'board-verbs'],
   ],
   gateway: [
-    ['limits', 'json-rpc', 'metrics', 'access'],
-    ['errors', 'telemetry', 'parse-message', 'sealing'],
-    ['views'],
+    ['limits', 'json-rpc', 'metrics', 'access', 'store'],
+    ['errors', 'telemetry', 'parse-message', 'sealing', 'config'],
+    ['views', 'identity', 'call-limits', 'results'],
     ['client-request'],
+    ['operation', 'isolation', 'own-tool'],
     ['routing'],
+    ['replicas'],
     ['gateway'],
     ['forward'],
-    ['search-tools'],
+    ['deliver-call'],
+    ['search-tools', 'call-own-tool'],
     ['methods'],
     ['eras'],
     ['http', 'stdio'],
+    ['admin'],
     ['index'],
+  ],
+  workspace: [
+    ['errors', 'limits', 'line-endings', 'version'],
+    ['replace-text', 'patch-syntax', 'project-files', 'schemas', 'run-command', 'sandbox'],
+    ['apply-hunks', 'journal'],
+    ['plan'],
+    ['workspace'],
+    ['mcp'],
+    ['index'],
+  ],
+  web: [
+    ['routes', 'theme', 'connection'],
+    ['state'],
+    ['parts'],
+    ['results'],
+    ['apps'],
+    ['tools', 'servers', 'offers', 'timeline', 'health', 'palette'],
+    ['questions'],
+    ['app'],
+    ['main'],
   ],
   codebase: [
     ['limits', 'errors', 'version', 'kernels', 'wasm', 'nearest-name'],
@@ -90,7 +115,7 @@ function* files(dir: string): Generator<string> {
     const path = join(dir, item.name)
     if (item.isDirectory()) {
       if (item.name !== 'fixtures') yield* files(path)
-    } else if (item.name.endsWith('.ts') && !item.name.endsWith('.test.ts')) yield path
+    } else if (/\.tsx?$/.test(item.name) && !item.name.endsWith('.test.ts')) yield path
   }
 }
 
@@ -156,7 +181,7 @@ describe('the import order', () => {
       /** A file beside a folder of the same name keeps its ending. */
       const partOf = (path: string) => {
         const [first = '', ...rest] = relative(source, path).split(sep)
-        const bare = first.replace(/\.ts$/, '')
+        const bare = first.replace(/\.tsx?$/, '')
         return rest.length === 0 && folders.has(bare) ? first : bare
       }
       const own = sources.filter((file) => file.startsWith(source + sep))

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { VERSION } from '../packages/codebase/src/version.ts'
 import { CLIENT_INFO } from '../packages/core/src/board/servers.ts'
 import { SERVER_INFO } from '../packages/gateway/src/json-rpc.ts'
+import { VERSION as WORKSPACE_VERSION } from '../packages/workspace/src/version.ts'
 import { CHECKS, compile, publicPaths, run, TSC } from '../scripts/lib/consumer.mjs'
 import { emptyProject, installStrictly, type Packed, type Place, packAll } from '../scripts/lib/packed.mjs'
 
@@ -14,6 +15,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const NAMES = [
   '@plugboard/core',
   '@plugboard/codebase',
+  '@plugboard/workspace',
   '@plugboard/agent',
   '@plugboard/gateway',
   '@plugboard/resident',
@@ -35,7 +37,7 @@ const CORE_ASKS_FOR = [
   'zod',
 ]
 const CORE_MAY_HAVE = ['@napi-rs/keyring', 'sharp']
-const CORE_BYTES = 1_800_000
+const CORE_BYTES = 1_950_000
 
 let place: Place
 let packages: readonly Packed[]
@@ -58,7 +60,7 @@ describe.each(NAMES)('the tarball of %s', (name) => {
     const paths = files.map(({ path }) => path)
     expect(paths).toEqual(expect.arrayContaining(['package.json', 'README.md', 'LICENSE']))
     const built =
-      /^(dist\/.*\.(js|cjs|d\.ts)|bin\/plugboard\.cjs|(mcp|settings)\.schema\.json|dist\/THIRD-PARTY\.txt)$/
+      /^(dist\/.*\.(js|cjs|d\.ts)|bin\/(plugboard|code-cache)\.cjs|(gateway|mcp|settings)\.schema\.json|dist\/THIRD-PARTY\.txt|dist\/web\/(index\.html|icon\.svg|THIRD-PARTY\.txt|assets\/[\w-]+\.(js|css)))$/
     const others = paths.filter((path) => !['package.json', 'README.md', 'LICENSE'].includes(path))
     expect(others.filter((path) => !built.test(path))).toEqual([])
     expect(others.filter((path) => /(^|\/)(fixtures?|tests?)\/|\.test\./.test(path))).toEqual([])
@@ -113,6 +115,7 @@ it.each([
   ['@plugboard/core', CLIENT_INFO.version],
   ['@plugboard/gateway', SERVER_INFO.version],
   ['@plugboard/codebase', VERSION],
+  ['@plugboard/workspace', WORKSPACE_VERSION],
 ])('%s reports its own version to servers and clients', (name, told) => {
   expect(told).toBe(packed(name).manifest.version)
 })

@@ -21,7 +21,7 @@ const TARGETS = new Map([
   [ALONE, [FIXTURE, '--http']],
   [
     SERVED,
-    [COMMAND, 'serve', '--http', '--json', '--no-auth', '--names=plain'].concat([
+    [COMMAND, 'serve', '--http', '--json', '--no-auth', '--names=plain', '--mode=all'].concat([
       '--strict-mcp-config',
       '--mcp-config',
       config,
@@ -75,7 +75,7 @@ export class ServerHalf {
       '## As a server',
       '',
       '`npm run conformance -- --server`: against a server on the official SDK (packages/gateway/src/fixtures/suite.mjs) over HTTP, and against the same server',
-      `over stdio behind \`plugboard serve --http --names=plain\`, ${whenAndWith()}. The scenarios of the tasks extension are`,
+      `over stdio behind \`plugboard serve --http --names=plain --mode=all\`, ${whenAndWith()}. The scenarios of the tasks extension are`,
       'left out: that server has no tasks.',
       '',
       markdownTable(rows(outcomes)),

@@ -197,6 +197,7 @@ function surroundings({ home }) {
   return {
     PATH: process.env.PATH ?? '',
     HOME: home,
+    PLUGBOARD_RESIDENT: '0',
     USERPROFILE: home,
     PLUGBOARD_MANAGED_DIR: join(home, 'managed'),
   }

@@ -35,7 +35,7 @@ function importsOf(root, file) {
 }
 
 /**
- * `testsFor(source, tests)`: those of the test files that import the source, directly or through others, ordered by the
+ * `weight(file)`: how many files it loads. `testsFor(source, tests)`: those of the test files that import the source, directly or through others, ordered by the
  * number of imports between; a test of the same name comes first. Paths are relative to the root.
  */
 export function importGraph(root) {
@@ -56,7 +56,14 @@ export function importGraph(root) {
         if (!distance.has(importer)) distance.set(importer, steps + 1)
     return distance
   }
+  /** How many files of the workspace a file loads. */
+  const weight = (file) => {
+    const loaded = new Set([join(root, file)])
+    for (const one of loaded) for (const target of known.get(one) ?? []) loaded.add(target)
+    return loaded.size
+  }
   return {
+    weight,
     testsFor(source, tests) {
       const distance = distancesFrom(join(root, source))
       const sameName = basename(source).replace(/\.ts$/, '.test.ts')

@@ -1,5 +1,11 @@
 export interface Mutant {
   readonly kind: string
+  /** How the edit can be put behind a switch (switches.mjs). */
+  readonly form: string
+  /** Where the edited expression or statement begins and ends. */
+  readonly node: readonly [number, number]
+  /** Where the operator of a dropped default is. */
+  readonly operator?: number
   readonly start: number
   readonly end: number
   readonly replacement: string

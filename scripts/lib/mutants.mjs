@@ -27,9 +27,11 @@ const SWAPPED_METHOD = { some: 'every', every: 'some', startsWith: 'endsWith', e
 export function mutantsOf(text) {
   const program = parse(text, { sourceType: 'module', plugins: ['typescript'], errorRecovery: false }).program
   const found = []
-  const add = (kind, node, replacement, from = node.start, to = node.end) =>
+  const add = (kind, node, replacement, { from = node.start, to = node.end, ...rest }) =>
     found.push({
       kind,
+      ...rest,
+      node: [node.start, node.end],
       start: from,
       end: to,
       replacement,
@@ -50,14 +52,14 @@ export function withMutant(text, { start, end, replacement }) {
 
 const EDITS = {
   IfStatement(node, { add, text }) {
-    add('negated condition', node.test, `!(${source(text, node.test)})`)
-    if (!node.alternate && leaves(node.consequent)) add('dropped guard', node, '{}')
+    add('negated condition', node.test, `!(${source(text, node.test)})`, { form: 'negate' })
+    if (!node.alternate && leaves(node.consequent)) add('dropped guard', node, '{}', { form: 'statement' })
   },
   ConditionalExpression(node, { add, text }) {
-    add('negated condition', node.test, `!(${source(text, node.test)})`)
+    add('negated condition', node.test, `!(${source(text, node.test)})`, { form: 'negate' })
   },
   LogicalExpression(node, context) {
-    if (node.operator === '??') context.add('dropped default', node, `(${source(context.text, node.left)})`)
+    if (node.operator === '??') dropDefault(node, context)
     else swapOperator('swapped && and ||', node, context)
   },
   BinaryExpression(node, context) {
@@ -67,22 +69,32 @@ const EDITS = {
   BooleanLiteral(node, { add, parent }) {
     const key = parent.type === 'ObjectProperty' ? parent.key.name : undefined
     if (parent.type !== 'TSLiteralType' && !WITHOUT_EFFECT.has(key))
-      add('flipped boolean', node, String(!node.value))
+      add('flipped boolean', node, String(!node.value), { form: 'value' })
   },
   CallExpression(node, { add }) {
     const name = node.callee.type === 'MemberExpression' && !node.callee.computed && node.callee.property
     if (name && Object.hasOwn(SWAPPED_METHOD, name.name))
-      add('swapped method', name, SWAPPED_METHOD[name.name])
+      add('swapped method', name, SWAPPED_METHOD[name.name], { form: 'method' })
   },
   ExpressionStatement(node, { add }) {
-    if (isCleanUp(node.expression)) add('dropped clean-up', node, ';')
+    if (isCleanUp(node.expression)) add('dropped clean-up', node, ';', { form: 'statement' })
   },
 }
 
 function swapOperator(kind, node, { add, text }) {
-  const between = text.slice(node.left.end, node.right.start)
-  const at = node.left.end + between.indexOf(node.operator)
-  add(kind, node, SWAPPED_OPERATOR[node.operator], at, at + node.operator.length)
+  const from = operatorOf(node, text)
+  const to = from + node.operator.length
+  add(kind, node, SWAPPED_OPERATOR[node.operator], { from, to, form: node.operator })
+}
+
+function dropDefault(node, { add, text }) {
+  const operator = operatorOf(node, text)
+  add('dropped default', node, `(${source(text, node.left)})`, { form: '??', operator })
+}
+
+/** Where the operator is: its text may also be in a comment or an operand, never first between the two. */
+function operatorOf(node, text) {
+  return node.left.end + text.slice(node.left.end, node.right.start).indexOf(node.operator)
 }
 
 /** A guard's only job is to leave: it ends in return, throw, continue or break. */

@@ -14,9 +14,6 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { root } from '../ensure-install.mjs'
 
-/** A first run gives a test less time than the project does; a second run, alone, gives the project's time. */
-const FIRST_TEST_MS = 20_000
-const TEST_MS = 60_000
 /** A runner that reports nothing for this long is blocked: no test and no hook may take so long. */
 const SILENT_MS = 200_000
 
@@ -45,76 +42,11 @@ export function replaceFile(dir, file, text) {
   writeFileSync(join(dir, file), text)
 }
 
-/** One long-lived vitest for each copy, started when it is first needed and again after it was blocked. */
-const hosts = new Map()
-
-function hostOf(dir) {
-  const known = hosts.get(dir)
-  if (known) return known
-  const script = join(dir, 'scripts/lib/test-host.mjs')
-  const env = { ...process.env, PLUGBOARD_TEST_BUILT: '1', NODE_ENV: 'test', VITEST: 'true' }
-  const child = spawn(process.execPath, [script], {
-    cwd: dir,
-    env,
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    detached: true,
-  })
-  const host = { child, onMessage: () => {}, ready: undefined }
-  host.ready = new Promise((resolve, reject) => {
-    child.once('message', resolve)
-    child.once('exit', () => {
-      hosts.delete(dir)
-      reject(new Error('the test host ended'))
-    })
-  })
-  host.ready.catch(() => {})
-  child.on('message', (message) => host.onMessage(message))
-  child.on('exit', () => host.onMessage({ done: true, failure: { by: 'the test host ended' } }))
-  hosts.set(dir, host)
-  return host
-}
-
-function endHost(dir) {
-  const host = hosts.get(dir)
-  hosts.delete(dir)
-  try {
-    if (host) process.kill(-host.child.pid, 'SIGKILL')
-  } catch {}
-}
-
-/** Ends the runners of all copies. */
-export function endHosts() {
-  for (const dir of [...hosts.keys()]) endHost(dir)
-}
-
 /**
  * Runs test files in the given order until the first failure: `{ result: 'passed' }`, or `failed` with the test file and
- * the name of the test; `file` is undefined when no test failed but the run did.
+ * the name of the test; `file` is undefined when no test failed but the run did. `built`: no test runs the command.
  */
-async function runInHost(dir, tests, { testMs, edited }) {
-  const host = hostOf(dir)
-  await host.ready
-  return await new Promise((resolve) => {
-    const blocked = () => {
-      endHost(dir)
-      resolve({
-        result: 'failed',
-        file: tests.length === 1 ? tests[0] : undefined,
-        by: 'the runner was blocked',
-      })
-    }
-    let timer = setTimeout(blocked, SILENT_MS)
-    host.onMessage = ({ done, failure }) => {
-      clearTimeout(timer)
-      if (!done) timer = setTimeout(blocked, SILENT_MS)
-      else resolve(failure ? { result: 'failed', ...failure } : { result: 'passed' })
-    }
-    host.child.send({ edited, tests, testMs })
-  })
-}
-
-/** The same in a vitest of its own, which builds the command first. */
-function runWithCommand(dir, tests) {
+function run(dir, tests, built) {
   const vitest = join(dir, 'node_modules/vitest/vitest.mjs')
   const report = join(dir, 'node_modules/.mutation-report.json')
   rmSync(report, { force: true })
@@ -126,6 +58,7 @@ function runWithCommand(dir, tests) {
     env: {
       ...process.env,
       PLUGBOARD_TEST_ORDER: JSON.stringify(tests),
+      ...(built && { PLUGBOARD_TEST_BUILT: '1' }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -186,10 +119,8 @@ function firstFailure(dir, report, { output, blocked, tests }) {
   }
 }
 
-/** Runs tests against edits; `clean` is a copy of the tree that is never edited. */
+/** Runs tests against edited copies; `clean` is a copy of the tree that is never edited. */
 export function mutationRunner(clean) {
-  const run = (dir, tests, { built, testMs = TEST_MS, edited = [] }) =>
-    built ? runInHost(dir, tests, { testMs, edited }) : runWithCommand(dir, tests)
   const passesClean = new Map()
   /** One clean run for each test file that failed somewhere; a file that fails clean too is not run again. */
   const isSound = (file, built) => {
@@ -198,7 +129,7 @@ export function mutationRunner(clean) {
       const check = async () => {
         await before
         for (let attempt = 0; attempt < 2; attempt++)
-          if ((await run(clean, [file], { built })).result === 'passed') return true
+          if ((await run(clean, [file], built)).result === 'passed') return true
         console.log(`ignored: ${file} fails without any edit`)
         return false
       }
@@ -208,13 +139,13 @@ export function mutationRunner(clean) {
   }
 
   /** `{ noticed, by }` for the edit that the copy has now. `built`: these tests do not run the command. */
-  return async function notice(dir, tests, { built, edited }) {
+  return async function notice(dir, tests, { built }) {
     let left = tests
     while (left.length > 0) {
-      const ran = await run(dir, left, { built, edited, testMs: FIRST_TEST_MS })
+      const ran = await run(dir, left, built)
       if (ran.result === 'passed') return { noticed: false }
-      // An edit fails the same file again, alone and with the project's time; a busy machine seldom does.
-      const again = await run(dir, ran.file ? [ran.file] : left, { built, edited })
+      // An edit fails the same file again, alone; a busy machine seldom does.
+      const again = await run(dir, ran.file ? [ran.file] : left, built)
       if (again.result === 'passed') {
         console.log(`not repeated: ${ran.by}`)
         left = ran.file ? left.slice(left.indexOf(ran.file) + 1) : []

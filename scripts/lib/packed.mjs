@@ -16,11 +16,13 @@ export function packAll(into) {
     ['pack', '--workspaces', '--ignore-scripts', '--json', '--loglevel=error', '--pack-destination', into],
     root,
   )
-  return JSON.parse(answer).map(({ name, filename, files, size, unpackedSize }) => {
+  const packed = JSON.parse(answer).map(({ name, filename, files, size, unpackedSize }) => {
     const tarball = join(into, basename(filename))
     const manifest = JSON.parse(unpack(tarball, ['-O', 'package/package.json']))
     return { name, manifest, tarball, files, size, unpackedSize }
   })
+  // npm packs a private one too, and refuses to publish it.
+  return packed.filter(({ manifest }) => manifest.private !== true)
 }
 
 function unpack(tarball, args) {

@@ -1,7 +1,14 @@
 // sample.mjs: a seeded sample over several areas, in turns, so that a run that is stopped early has seen every area.
 
-/** Each area gets at least ten of its mutants, and of the rest its share of `count`; the order mixes the areas. */
-export function sampleOf(mutants, areas, { seed, count }) {
+/** With fewer edits than this, one miss would be below a goal of 95 %. */
+const WITH_GOAL = 20
+const LEAST = 10
+
+/**
+ * An area with a goal of its own gets at least twenty of its mutants, another ten, and of the rest each its share of
+ * `count`; the order mixes the areas. Another one of its area takes the place of one that is `refused`.
+ */
+export function sampleOf(mutants, areas, { seed, count, refused = new Set() }) {
   const next = randomOf(seed)
   const byArea = areas.map((area) =>
     shuffled(
@@ -9,10 +16,14 @@ export function sampleOf(mutants, areas, { seed, count }) {
       next,
     ),
   )
-  const least = Math.min(10, Math.floor(count / areas.length))
-  const rest = count - least * areas.length
-  const chosen = byArea.map((list) =>
-    list.slice(0, least + Math.round((rest * list.length) / mutants.length)),
+  const wanted = areas.map(({ goal }) => (goal === undefined ? LEAST : WITH_GOAL))
+  const sum = wanted.reduce((total, number) => total + number, 0)
+  const least = wanted.map((number) => Math.floor(number * Math.min(1, count / sum)))
+  const rest = Math.max(0, count - sum)
+  const chosen = byArea.map((list, at) =>
+    list
+      .filter((mutant) => !refused.has(mutant))
+      .slice(0, least[at] + Math.round((rest * list.length) / mutants.length)),
   )
   const turns = Math.max(0, ...chosen.map(({ length }) => length))
   return Array.from({ length: turns }, (_, turn) =>

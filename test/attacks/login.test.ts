@@ -11,7 +11,7 @@ import {
   type ResourceServer,
   startResourceServer,
 } from '../../packages/core/src/auth/fixtures/resource-server.ts'
-import { COMMAND, makePlace, type Place } from '../support/cli.ts'
+import { COMMAND, makePlace, type Place, RESIDENT_ENV } from '../support/cli.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer
@@ -44,6 +44,7 @@ function login(name: string, arrive: (redirect: URL) => Promise<void>): Promise<
     PATH: process.env['PATH'] ?? '',
     HOME: place.home,
     PLUGBOARD_MANAGED_DIR: join(place.home, 'none'),
+    ...RESIDENT_ENV,
   }
   const child = spawn(process.execPath, [COMMAND, 'login', name, '--no-browser', '--json'], {
     cwd: place.project,

@@ -341,6 +341,8 @@ describe('a hook that removes a secret from a result', () => {
     }
     const kept = readdirSync(place.home, { recursive: true, withFileTypes: true })
       .filter((file) => file.isFile())
+      // The catalog keeps what the server lists, and this one lists its secret too. Results are in no list.
+      .filter(({ parentPath }) => !parentPath.endsWith('catalog'))
       .filter((file) => readFileSync(join(file.parentPath, file.name), 'utf8').includes(SECRET))
       .map(({ name }) => name)
     expect(kept).toEqual([])

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openBoard } from '@plugboard/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { COMMAND, makePlace, type Place, type Ran } from '../support/cli.ts'
+import { COMMAND, makePlace, type Place, type Ran, RESIDENT_ENV } from '../support/cli.ts'
 import { freePort } from '../support/free-port.mjs'
 
 const fixture = (path: string) => fileURLToPath(new URL(`../../packages/core/src/${path}`, import.meta.url))
@@ -88,6 +88,7 @@ function start(...args: string[]) {
     PATH: process.env['PATH'] ?? '',
     HOME: place.home,
     PLUGBOARD_MANAGED_DIR: join(place.home, 'none'),
+    ...RESIDENT_ENV,
   }
   const child = spawn(process.execPath, [COMMAND, ...args], {
     cwd: place.project,
@@ -170,11 +171,12 @@ appendFileSync(${JSON.stringify(count)}, process.pid + '\\n')
 await import(${JSON.stringify(RAW)})`,
     )
     configure({ old: { ...node(wrapper), env: { FAULT: 'exit-on-probe' } } })
-    expect(named(await place.run('list', '--json'), 'old').state).toBe('connected')
+    const list = () => place.run('list', '--json', '--no-resident')
+    expect(named(await list(), 'old').state).toBe('connected')
     const starts = () => readFileSync(count, 'utf8').trim().split('\n').length
     // This one crashes on `server/discover`, so that the first connect costs a second start.
     expect(starts()).toBe(2)
-    expect(named(await place.run('list', '--json'), 'old').state).toBe('connected')
+    expect(named(await list(), 'old').state).toBe('connected')
     expect(starts()).toBe(3)
   })
 })

@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { COMMAND, makePlace, type Place } from '../support/cli.ts'
+import { COMMAND, makePlace, type Place, RESIDENT_ENV } from '../support/cli.ts'
 import { odd } from '../support/servers.ts'
-import { noTerminal, openTerminal } from '../support/terminal.ts'
+import { noTerminal, openTerminal, openTerminalWith } from '../support/terminal.ts'
 
 const PNG = readFileSync(new URL('../support/dot.png', import.meta.url)).toString('base64')
 const WAV = Buffer.from('RIFF\x24\0\0\0WAVEfmt ').toString('base64')
@@ -45,7 +45,7 @@ describe('five megabytes of text', { timeout: 60_000 }, () => {
   it.each([[['--json']], [[]]])('are flushed to a slow reader before the command ends (%j)', async (more) => {
     const child = spawn(process.execPath, [COMMAND, 'call', 'odd.long', `chars=${CHARS}`, ...more], {
       cwd: place.project,
-      env: { PATH: process.env['PATH'] ?? '', HOME: place.home },
+      env: { PATH: process.env['PATH'] ?? '', HOME: place.home, ...RESIDENT_ENV },
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     const exited = once(child, 'exit')
@@ -67,7 +67,7 @@ describe('five megabytes of text', { timeout: 60_000 }, () => {
   it('end the command quietly when the reader closes the pipe', async () => {
     const child = spawn(process.execPath, [COMMAND, 'call', 'odd.long', `chars=${CHARS}`], {
       cwd: place.project,
-      env: { PATH: process.env['PATH'] ?? '', HOME: place.home },
+      env: { PATH: process.env['PATH'] ?? '', HOME: place.home, ...RESIDENT_ENV },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const exited = once(child, 'exit')
@@ -186,6 +186,49 @@ describe('a result without content', () => {
       expect(ran.stderr).not.toContain('internal error')
       expect(ran.code).toBe(0)
       expect(ran.stdout.replaceAll(/\s/g, '')).toContain(`"a":${deep}`)
+    }
+  })
+})
+
+describe.skipIf(noTerminal())('a picture at a terminal that can show it', { timeout: 60_000 }, () => {
+  const result = JSON.stringify({
+    result: { content: [{ type: 'image', mimeType: 'image/png', data: PNG }] },
+  })
+  it.each([
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal gets
+    ['kitty', /\x1b_Ga=T,f=100,q=2,C=1,c=1,r=1,m=0;([A-Za-z0-9+/=]+)\x1b\\/],
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal gets
+    ['iterm', /\x1b\]1337;File=inline=1;width=1;height=1;preserveAspectRatio=1:([A-Za-z0-9+/=]+)\x1b\\/],
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal gets
+    ['sixel', /\x1bP0;1;0q"1;1;\d+;\d+#[ -~]+\x1b\\/],
+  ])('is drawn by the protocol of %s, as bytes that are ours', async (protocol, expected) => {
+    const env = { PLUGBOARD_IMAGES: protocol }
+    const terminal = await openTerminalWith(place, { env }, ['call', 'odd.answer', '--args', result])
+    try {
+      await terminal.see('exit 0')
+      const [, png] = expected.exec(terminal.raw()) ?? ['', undefined]
+      expect(terminal.raw()).toMatch(expected)
+      if (png) {
+        expect(Buffer.from(png, 'base64').toString('latin1', 1, 4)).toBe('PNG')
+        expect(Buffer.from(png, 'base64').toString('latin1')).not.toContain('TRAILER')
+      }
+    } finally {
+      await terminal.close()
+    }
+  })
+
+  it('is not, inside tmux: the text names the file', async () => {
+    const terminal = await openTerminalWith(place, { env: { TMUX: 'x' } }, [
+      'call',
+      'odd.answer',
+      '--args',
+      result,
+    ])
+    try {
+      expect(await terminal.see('exit 0')).toContain('[image saved to')
+      expect(terminal.raw()).not.toMatch(/_G|1337;/)
+    } finally {
+      await terminal.close()
     }
   })
 })

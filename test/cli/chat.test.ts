@@ -132,9 +132,10 @@ describe('plugboard chat -p', () => {
       seen.push(tools.includes('mcp__everything__echo'))
       return { text: 'ok' }
     })
-    await place.runWith(env, 'chat', '-p', 'x', '--wait', '30000')
+    // In this order: what a server listed once is known from then on.
     await place.runWith(env, 'chat', '-p', 'x', '--wait', '0')
-    expect(seen).toEqual([true, false])
+    await place.runWith(env, 'chat', '-p', 'x', '--wait', '30000')
+    expect(seen).toEqual([false, true])
     const wrong = await place.runWith(env, 'chat', '-p', 'x', '--wait', 'soon')
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--wait "soon"')])
   }, 60_000)

@@ -38,7 +38,11 @@ it('offers servers and tools, then arguments and the values of an enumeration', 
   expect(await next('call', 'mcp__everything__get-annotated-message')).toContain('messageType=error')
   expect(await next('get')).toEqual(expect.arrayContaining(['codebase', 'everything']))
   // The second word is a URI or a name of the server, not a server again.
-  expect(await next('read', 'everything')).toEqual([])
+  expect(await next('read', 'everything')).toContain('demo://resource/static/document/features.md')
+  expect(await next('read', 'everything', 'demo://x')).toEqual([])
+  expect(await next('prompt', 'everything')).toContain('args-prompt')
+  expect(await next('prompt', 'everything', 'args-prompt')).toEqual(['city=', 'state='])
+  expect(await next('prompt', 'everything', 'args-prompt', 'city=Riga')).toEqual(['state='])
   expect(await next('import')).toContain('cursor')
 }, 60_000)
 
@@ -74,6 +78,12 @@ describe('bash', () => {
       'error',
     ])
     expect(bash('plugboard', 'call', 'x', '--ti')).toEqual(['--timeout'])
+    expect(bash('plugboard', 'prompt', 'everything', 'args-prompt', 'city', '=', 'Riga', '')).toEqual([
+      'state=',
+    ])
+    // bash splits a URI at its colon, and replaces only what follows it.
+    const found = bash('plugboard', 'read', 'everything', 'demo', ':', '//resource/static/document/fe')
+    expect(found).toEqual(['//resource/static/document/features.md'])
   }, 60_000)
 })
 
@@ -123,4 +133,41 @@ describe.skipIf(!has('fish'))('fish (skipped where it is not installed)', () => 
     expect(fish('plugboard call everything.get-su')).toContain('everything.get-sum')
     expect(fish('plugboard call everything.get-sum ')).toEqual(expect.arrayContaining(['a=', 'b=']))
   }, 60_000)
+})
+
+/** What is left open at the end of a PowerShell script, and the first bracket that closes nothing. */
+function unbalanced(script: string): readonly string[] {
+  const open: string[] = []
+  const pairs: Readonly<Record<string, string>> = { ')': '(', '}': '{', ']': '[' }
+  const tokens = script.matchAll(/#[^\n]*|'(?:[^']|'')*'|"(?:[^"`]|`.)*"|['"(){}[\]]/g)
+  for (const [token] of tokens) {
+    const opens = pairs[token]
+    if (/^[([{'"]$/.test(token)) open.push(token)
+    else if (opens !== undefined && open.pop() !== opens) return [`${token} closes nothing`]
+  }
+  return open
+}
+
+describe('PowerShell', () => {
+  const script = () => execFileSync('plugboard', ['completion', 'powershell'], { env, encoding: 'utf8' })
+
+  it('is a script whose strings and brackets are closed, with every verb', () => {
+    expect(unbalanced("if ($a) { 'it''s' }")).toEqual([])
+    expect(unbalanced("if ($a) { 'it's' }")).not.toEqual([])
+    expect(unbalanced(script())).toEqual([])
+    expect(script()).toMatch(/'call' = '[^']*--timeout/)
+  }, 30_000)
+
+  it.skipIf(!has('pwsh'))(
+    'completes in the shell itself (skipped where pwsh is not installed)',
+    () => {
+      const line = 'plugboard call everything.get-su'
+      const program = `plugboard completion powershell | Out-String | Invoke-Expression; (TabExpansion2 '${line}' ${line.length}).CompletionMatches.CompletionText`
+      const options = { env, cwd: place.project, encoding: 'utf8' as const, timeout: 50_000 }
+      expect(execFileSync('pwsh', ['-NoProfile', '-Command', program], options)).toContain(
+        'everything.get-sum',
+      )
+    },
+    60_000,
+  )
 })

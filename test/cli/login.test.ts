@@ -11,7 +11,7 @@ import {
   type ResourceServer,
   startResourceServer,
 } from '../../packages/core/src/auth/fixtures/resource-server.ts'
-import { COMMAND, makePlace, type Place } from '../support/cli.ts'
+import { COMMAND, makePlace, type Place, RESIDENT_ENV } from '../support/cli.ts'
 
 let as: AuthorizationServer
 let rs: ResourceServer
@@ -45,6 +45,7 @@ function loginWith(
     PATH: process.env['PATH'] ?? '',
     HOME: place.home,
     PLUGBOARD_MANAGED_DIR: join(place.home, 'none'),
+    ...RESIDENT_ENV,
   }
   const child = spawn(process.execPath, [COMMAND, 'login', name, '--no-browser', '--json'], {
     cwd: place.project,
@@ -72,7 +73,8 @@ function loginWith(
 const everyFile = (folder: string): string[] =>
   readdirSync(folder).flatMap((name) => {
     const path = join(folder, name)
-    return statSync(path).isDirectory() ? everyFile(path) : [path]
+    const file = statSync(path)
+    return file.isDirectory() ? everyFile(path) : file.isFile() ? [path] : []
   })
 
 it('asks for a login, completes it by paste, stays logged in, and logs out', async () => {

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { COMMAND, makePlace, type Place } from '../support/cli.ts'
 
 const RAW = fileURLToPath(new URL('../../packages/core/src/connection/fixtures/raw.mjs', import.meta.url))
-const ON = { PLUGBOARD_RESIDENT: '1' }
+const ON = { PLUGBOARD_RESIDENT: '' }
 
 const places: Place[] = []
 afterEach(() => {
@@ -72,17 +72,15 @@ function ended(child: ChildProcess): Promise<{ code: number | null; stdout: stri
 }
 
 describe('the resident board', () => {
-  it('keeps a server for the next command, shows it, and ends it with `down`', async () => {
+  it('is started by the first command that can use it, keeps its server, and ends with `down`', async () => {
     const at = scene()
     expect((await at.run('status', '--json')).json).toEqual({ running: false })
-    expect((await at.run('call', 'raw.echo', 'n=1')).stdout).toContain('"n"')
-    // Nothing runs until it is asked for.
+    // Verbs about the configuration do not need it.
+    expect((await at.runWith(ON, 'explain', 'raw')).code).toBe(0)
     expect((await at.run('status', '--json')).json).toEqual({ running: false })
-    expect((await at.run('up', '--json')).json).toMatchObject({ running: true, started: true })
+    for (const n of [1, 2]) expect((await at.runWith(ON, 'call', 'raw.echo', `n=${n}`)).code).toBe(0)
+    expect(at.pids()).toHaveLength(1)
     expect((await at.run('up', '--json')).json).toMatchObject({ running: true, started: false })
-    const before = at.pids().length
-    for (const n of [1, 2]) expect((await at.run('call', 'raw.echo', `n=${n}`)).code).toBe(0)
-    expect(at.pids()).toHaveLength(before + 1)
     const { json } = await at.run('status', '--json')
     expect(json).toMatchObject({
       running: true,
@@ -91,45 +89,39 @@ describe('the resident board', () => {
       socket: join(at.folder, 'board.sock'),
       uptimeMs: expect.any(Number),
       clients: 0,
-      servers: [{ name: 'raw', state: 'connected', share: 'user', users: 0, calls: 2 }],
+      servers: [{ name: 'raw', state: 'connected', share: 'user', users: 0, calls: 2, pid: at.pids()[0] }],
     })
     expect(statSync(at.folder).mode & 0o777).toBe(0o700)
-    expect(statSync(join(at.folder, 'token')).mode & 0o777).toBe(0o600)
+    for (const file of ['token', 'board.sock'])
+      expect(statSync(join(at.folder, file)).mode & 0o777).toBe(0o600)
     expect((await at.run('down', '--json')).json).toMatchObject({ stopped: true, pid: json.pid })
     expect(isAlive(json.pid)).toBe(false)
     await until('the server is gone', () => at.pids().every((pid) => !isAlive(pid)))
     expect((await at.run('down', '--json')).json).toMatchObject({ stopped: false })
+    expect((await at.run('up', '--json')).json).toMatchObject({ running: true, started: true })
   })
 
-  it('is started by a setting, and never against one, a flag, a variable or CI', async () => {
+  it('is never started against a flag, a variable, CI or a setting, and not used against a setting', async () => {
     const at = scene()
     const settings = JSON.parse(at.read('~/.plugboard/settings.json'))
-    at.write('~/.plugboard/settings.json', { ...settings, resident: true })
     for (const [env, args] of [
-      [{ CI: 'true' }, []],
+      [{ ...ON, CI: 'true' }, []],
       [{ PLUGBOARD_RESIDENT: '0' }, []],
-      [{}, ['--no-resident']],
+      [{ PLUGBOARD_RESIDENT: 'false' }, []],
+      [ON, ['--no-resident']],
     ] as const) {
       expect((await at.runWith(env, 'call', 'raw.echo', ...args)).code).toBe(0)
       expect((await at.run('status', '--json')).json.running).toBe(false)
     }
-    expect((await at.run('call', 'raw.echo')).code).toBe(0)
-    expect((await at.run('status', '--json')).json.running).toBe(true)
-    const before = at.pids().length
     at.write('~/.plugboard/settings.json', { ...settings, resident: false })
-    expect((await at.run('call', 'raw.echo')).code).toBe(0)
+    expect((await at.runWith(ON, 'call', 'raw.echo')).code).toBe(0)
+    expect((await at.run('status', '--json')).json.running).toBe(false)
+    await at.run('up')
+    const before = at.pids().length
+    expect((await at.runWith(ON, 'call', 'raw.echo')).code).toBe(0)
     expect(at.pids()).toHaveLength(before + 1)
+    expect((await at.run('status', '--json')).json.servers).toEqual([])
   })
-
-  it('is one process, however many commands start at once', async () => {
-    const at = scene()
-    const many = Array.from({ length: 20 }, (_, n) => at.runWith(ON, 'call', 'raw.echo', `n=${n}`, '--json'))
-    const ran = await Promise.all(many)
-    expect(ran.map(({ code }) => code)).toEqual(ran.map(() => 0))
-    expect(at.pids()).toHaveLength(1)
-    const starts = readFileSync(join(at.folder, 'resident.log'), 'utf8').match(/ started, /g)
-    expect(starts).toHaveLength(1)
-  }, 180_000)
 
   it('leaves when it is idle', async () => {
     const at = scene()
@@ -175,7 +167,7 @@ describe('a fault', () => {
   it('kill -9 of the board: a write ends with OUTCOME_UNKNOWN, no server outlives it, the next command works', async () => {
     const at = scene()
     const { pid } = (await at.run('up', '--json')).json
-    const child = at.start({}, 'call', 'raw.write', 'ms=60000', '--json')
+    const child = at.start(ON, 'call', 'raw.write', 'ms=60000', '--json')
     const end = ended(child)
     await until('the call runs', async () => {
       const { servers } = (await at.run('status', '--json')).json

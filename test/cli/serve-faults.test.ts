@@ -126,7 +126,7 @@ describe('a state folder that cannot be written', () => {
     const spent = join(gateway.place.home, '.plugboard/state/gateway-spent')
     rmSync(spent, { force: true })
     mkdirSync(spent)
-    expect((await answer(asked)).error.message).toContain('cannot write to its state folder')
+    expect((await answer(asked)).error.message).toContain('cannot record at the moment')
     expect(gateway.stderr()).toContain('cannot be written')
     // What is asked from now on needs no record: it is worth nothing to another process.
     const later = await ask()

@@ -73,7 +73,12 @@ function script({ user, results, tools }: ScriptedRequest): Reply {
     return { calls: [{ name: wanted, arguments: { plan: '1. write the file' } }] }
   if (results.length === 0 && !tools.includes(name))
     return { calls: [{ name: 'tool_search', arguments: { query: wanted.replaceAll('_', ' ') } }] }
-  const args = wanted === 'files__write_file' ? WRITE : { message: 'line 1\nline 2\nline 3\nline 4\nline 5' }
+  const args =
+    wanted === 'files__write_file'
+      ? WRITE
+      : wanted === 'workspace__edit_file'
+        ? { file_path: 'notes.txt', old_string: 'two', new_string: 'two changed' }
+        : { message: 'line 1\nline 2\nline 3\nline 4\nline 5' }
   return { calls: [{ name, arguments: args }] }
 }
 
@@ -278,6 +283,33 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     expect(place.read('notes.txt')).toBe('one\ntwo\nthree\n')
   })
 
+  it('shows an edit of the built-in server once, and takes it back, also after kill -9', async () => {
+    place.write('notes.txt', 'one\ntwo\nthree\n')
+    const screen = await start(80)
+    await say('call workspace__edit_file')
+    const asked = await screen.see('(n)o:')
+    expect(asked).toMatch(/"notes\.txt" changes\n {4}one\n {2}- two\n {2}\+ two changed\n {4}three/)
+    expect(asked.match(/\+ two changed/g)).toHaveLength(1)
+    await screen.type('y')
+    await screen.see('RESULT false')
+    expect(place.read('notes.txt')).toBe('one\ntwo changed\nthree\n')
+    await say('/undo')
+    await screen.see('Undone: changed notes.txt.')
+    expect(place.read('notes.txt')).toBe('one\ntwo\nthree\n')
+    await say('/undo')
+    await screen.see('No file edit of this conversation is left to undo.')
+    await say('call workspace__edit_file')
+    await answer(/edit_file\?[\s\S]*edit_file\?[\s\S]*\(n\)o:/, 'y')
+    await screen.see(/RESULT false[\s\S]*RESULT false/)
+    process.kill(await screen.pid(), 'SIGKILL')
+    await screen.see('exit 137')
+    await screen.close()
+    const again = await start(80, ['--continue'])
+    await say('/undo earlier')
+    await again.see('Undone: changed notes.txt.')
+    expect(place.read('notes.txt')).toBe('one\ntwo\nthree\n')
+  })
+
   it('shows a form of a server as every verb does, and goes on when it is left', async () => {
     const screen = await start(100)
     await say('call everything__trigger-elicitation-request')
@@ -327,7 +359,8 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
 })
 
 describe.skipIf(missing !== undefined)('a conversation that is saved', { timeout: 90_000 }, () => {
-  const saved = () => readdirSync(join(place.home, '.plugboard/state/chats'))
+  const saved = () =>
+    readdirSync(join(place.home, '.plugboard/state/chats')).filter((name) => name.endsWith('.jsonl'))
 
   it('goes on after kill -9, with every piece that had arrived', async () => {
     const screen = await start(100)
@@ -351,6 +384,14 @@ describe.skipIf(missing !== undefined)('a conversation that is saved', { timeout
       .trim()
       .split('\n')
     expect(lines.every((line) => JSON.parse(line) !== undefined)).toBe(true)
+    // A second one beside it does not write into the same file.
+    const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: model.url }
+    const beside = await place.runWith(env, 'chat', '-p', 'recall beside', '--continue')
+    expect(beside.stdout).toBe('RECALLED\n')
+    expect(beside.stderr).toContain('is open in another chat, so this one goes on in a copy.')
+    expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('remember the number 42')
+    expect(saved()).toHaveLength(2)
+    expect(readFileSync(join(place.home, '.plugboard/state/chats', file), 'utf8')).not.toContain('beside')
   })
 
   it('is resumed from a list, forked, exported, and cleared', async () => {

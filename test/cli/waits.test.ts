@@ -24,7 +24,9 @@ describe.skipIf(noTerminal())('at a terminal', () => {
   ])(
     '%j says that the server is starting, and nothing of it stays',
     async (words, end) => {
-      place.write('~/.plugboard/settings.json', { mcpServers: { slow } })
+      // An entry of its own: what a server listed once is known from then on.
+      const entry = { ...slow, env: { VERB: words[0] } }
+      place.write('~/.plugboard/settings.json', { mcpServers: { slow: entry } })
       const terminal = await openTerminalWith(place, { columns: 80, rows: 60 }, words)
       try {
         await terminal.see(/slow … starting \d+\.\d s/)
@@ -61,7 +63,7 @@ describe.skipIf(noTerminal())('at a terminal', () => {
     ] as const) {
       const terminal = await openTerminal(place, 'call', 'everything.get-sum', 'a=1', 'b=2')
       try {
-        await terminal.see('Let it start? [y/N]')
+        await terminal.see('Let it start? [y/N')
         await terminal.type(answer)
         await terminal.press('Enter')
         await terminal.see(end)
@@ -80,4 +82,21 @@ it('a script gets no line about a short wait', async () => {
   const ran = await place.run('call', 'slow.get-sum', 'a=1', 'b=2')
   expect([ran.code, ran.stdout]).toEqual([0, 'The sum of 1 and 2 is 3.\n'])
   expect(ran.stderr).not.toContain('… starting')
+}, 60_000)
+
+it('a server has a time of its own to connect, which --timeout overrules', async () => {
+  const hangs = { command: 'sh', args: ['-c', 'sleep 60'] }
+  place.write('~/.plugboard/settings.json', {
+    mcpServers: { slow: { ...slow, connectTimeout: 30_000 }, hangs: { ...hangs, connectTimeout: 400 } },
+  })
+  const call = (server: string, ...more: string[]) =>
+    place.runWith({ MCP_TIMEOUT: '1000' }, 'call', `${server}.get-sum`, 'a=1', 'b=2', ...more)
+  expect((await call('slow')).stdout).toBe('The sum of 1 and 2 is 3.\n')
+  const late = await call('hangs')
+  expect([late.code, late.stderr]).toEqual([7, expect.stringContaining('within 400 ms')])
+  expect(late.stderr).toContain('Raise `connectTimeout` in the entry')
+  expect((await call('slow', '--timeout', '200ms')).stderr).toContain('within 200 ms')
+  const { json } = await place.runWith({ MCP_TIMEOUT: '1000' }, 'list', '--json')
+  const states = json.servers.map(({ name, state }: { name: string; state: string }) => [name, state])
+  expect(Object.fromEntries(states)).toMatchObject({ slow: 'connected', hangs: 'failed' })
 }, 60_000)

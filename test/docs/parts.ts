@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { mcpJsonSchema, settingsJsonSchema } from '@plugboard/core/config/json-schema'
+import { gatewayJsonSchema } from '@plugboard/gateway'
 import { Ajv } from 'ajv'
 import { parseCommandLine } from '../../packages/cli/src/args.ts'
 import type { Block } from './blocks.ts'
@@ -11,6 +12,7 @@ import { ROOT } from './place.ts'
 const ajv = new Ajv({ strict: false, allErrors: true })
 const fitsSettings = ajv.compile(settingsJsonSchema())
 const fitsMcpJson = ajv.compile(mcpJsonSchema())
+const fitsGateway = ajv.compile(gatewayJsonSchema())
 const SCRIPTS = Object.keys(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).scripts)
 
 /** Unknown verbs, options and npm scripts in a command. */
@@ -55,6 +57,11 @@ function simpleCommands(command: string): string[][] {
   return commands.filter((words) => words.length > 0)
 }
 
+const SCHEMAS = [
+  ['.mcp.json', fitsMcpJson],
+  ['gateway.json', fitsGateway],
+] as const
+
 /** The errors of the block against its file's schema. */
 export function settingsFaults(block: Block): readonly string[] {
   let value: unknown
@@ -63,7 +70,7 @@ export function settingsFaults(block: Block): readonly string[] {
   } catch (error) {
     return [String(error)]
   }
-  const check = block.file?.endsWith('.mcp.json') ? fitsMcpJson : fitsSettings
+  const check = SCHEMAS.find(([name]) => block.file?.endsWith(name))?.[1] ?? fitsSettings
   return check(value)
     ? []
     : (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)

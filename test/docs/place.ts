@@ -50,6 +50,8 @@ export function openPlace(): Place {
     LANG: 'C.UTF-8',
     PLUGBOARD_MANAGED_DIR: join(top, 'managed'),
     PLUGBOARD_VAULT: 'file',
+    // What a page starts ends with it.
+    PLUGBOARD_RESIDENT: '0',
   }
   const running: ChildProcess[] = []
   let count = 0

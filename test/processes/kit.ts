@@ -56,6 +56,8 @@ export function makeHome(): Home {
       PATH: process.env['PATH'] ?? '',
       HOME: folder,
       PLUGBOARD_MANAGED_DIR: path('managed'),
+      // What these tests start ends with them.
+      PLUGBOARD_RESIDENT: '0',
       ...options.env,
     }
     return ended(args, folder, env, options)

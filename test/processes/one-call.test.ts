@@ -1,9 +1,8 @@
 // One call, once, in a process of its own, against servers with a fault: what a user sees, and how the process ends.
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Home, makeHome, stdioPeer, WAY_NAMES } from './kit.ts'
+import { type Home, makeHome, stdioPeer } from './kit.ts'
 import { httpPeer, type RemotePeer, ssePeer, wsPeer } from './remote.ts'
-import { playScene, SCENES } from './scenes.ts'
 
 let home: Home
 let peer: RemotePeer | undefined
@@ -15,21 +14,6 @@ afterEach(async () => {
   await peer?.close()
   peer = undefined
   home.remove()
-})
-
-describe.each(SCENES)('a server that $name', (scene) => {
-  it.each(WAY_NAMES)('by %s', async (way) => {
-    expect(await playScene(scene, way)).toEqual([])
-  })
-})
-
-describe('with the input of the terminal', () => {
-  const scene = SCENES.find(({ name }) => name === 'exits once inside a read-only call')
-
-  it.each(WAY_NAMES)('a server that exits once inside a call is answered by %s', async (way) => {
-    if (!scene) throw new Error('the scene is gone')
-    expect(await playScene(scene, way, { stdin: 'inherited' })).toEqual([])
-  })
 })
 
 describe('--timeout', () => {

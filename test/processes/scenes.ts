@@ -157,6 +157,9 @@ function answerProblems(way: Way, { code, stdout }: Ended, tool: string): string
   ]
 }
 
+/** What the command says in words where its exit code stands for more than one outcome. */
+const TOLD: Readonly<Record<string, RegExp>> = { OUTCOME_UNKNOWN: /OUTCOME_UNKNOWN/ }
+
 /** The command has an exit code of its own for each kind of error; a script exits as it likes. */
 function errorProblems(
   way: Way,
@@ -168,7 +171,7 @@ function errorProblems(
   const isTold =
     way === 'the command with --json'
       ? parsed(stdout)?.error?.code === wantedCode
-      : stdout === '' && (isCommand ? stderr.trim() !== '' : stderr.startsWith(`${wantedCode} `))
+      : stdout === '' && (isCommand ? (TOLD[wantedCode] ?? /\S/) : new RegExp(`^${wantedCode} `)).test(stderr)
   return [
     ...(code === (isCommand ? exit : 1) ? [] : [`it ended with ${code}`]),
     ...(isTold ? [] : [`${wantedCode} was not told`]),

@@ -115,6 +115,7 @@ function onFullDisk(fd: 1 | 2, args: readonly string[]): Promise<{ code: number 
     PATH: process.env['PATH'] ?? '',
     HOME: home.folder,
     PLUGBOARD_MANAGED_DIR: home.path('managed'),
+    PLUGBOARD_RESIDENT: '0',
   }
   return new Promise((resolve, reject) => {
     const stdio: ('ignore' | 'pipe' | number)[] = [

@@ -31,8 +31,13 @@ export interface Place {
   remove(): void
 }
 
-/** `PLUGBOARD_TEST_RESIDENT=1` runs the same tests on the resident board, one for each place. */
-const ON_RESIDENT = process.env['PLUGBOARD_TEST_RESIDENT'] === '1'
+/**
+ * Whether commands of a test use the resident board: `PLUGBOARD_TEST_RESIDENT=1` runs the same tests on it, with a process for
+ * each place. A test about either mode sets the variable itself.
+ */
+export const RESIDENT_ENV: Readonly<Record<string, string>> = {
+  PLUGBOARD_RESIDENT: process.env['PLUGBOARD_TEST_RESIDENT'] === '1' ? '1' : '0',
+}
 
 export function makePlace(): Place {
   const top = mkdtempSync(join(tmpdir(), 'plugboard-cli-'))
@@ -52,7 +57,7 @@ export function makePlace(): Place {
         HOME: home,
         // This machine's own policy is not seen.
         PLUGBOARD_MANAGED_DIR: join(top, 'managed'),
-        ...(ON_RESIDENT && { PLUGBOARD_RESIDENT: '1' }),
+        ...RESIDENT_ENV,
         ...env,
       }
       const options = { cwd: project, env: surroundings, timeout: 60_000, maxBuffer: 64 * 1024 * 1024 }

@@ -61,8 +61,8 @@ const calls = {
       return asks('second', `Sure, ${first.content?.name}?`, `two ${args.key} secret`)
     return asks('first', 'Your name?', `one ${args.key} secret`)
   },
-  grow: () => {
-    names.push(...LATER.split(','))
+  grow: (_id, { name }) => {
+    names.push(...(name ? [name] : LATER.split(',')))
     setImmediate(() => say({ method: 'notifications/tools/list_changed' }))
     return text('grew')
   },

@@ -12,6 +12,8 @@ export interface GatewayOptions {
   readonly servers?: Readonly<Record<string, object>>
   /** The lines of the token file; without it no token is required. */
   readonly tokens?: readonly string[]
+  /** gateway.json, for `--gateway`; the port is known only now. */
+  readonly gateway?: (port: number) => object
   readonly settings?: object
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
@@ -35,7 +37,8 @@ export async function serveGateway(options: GatewayOptions): Promise<ServedGatew
   const port = await freePort()
   place.write('~/.plugboard/settings.json', { mcpServers: options.servers ?? {}, ...options.settings })
   const tokens = options.tokens && place.write('tokens', `${options.tokens.join('\n')}\n`)
-  const auth = tokens ? ['--token-file', tokens] : ['--no-auth']
+  const file = options.gateway && place.write('gateway.json', options.gateway(port))
+  const auth = file ? ['--gateway', file] : tokens ? ['--token-file', tokens] : ['--no-auth']
   const words = [COMMAND, 'serve', '--http', '--port', String(port), ...auth, ...(options.args ?? [])]
   let stderr = ''
   const spawned = () => {

@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { COMMAND, type Place } from './cli.ts'
+import { COMMAND, type Place, RESIDENT_ENV } from './cli.ts'
 
 const script = fileURLToPath(new URL('../../scripts/ensure-system.mjs', import.meta.url))
 
@@ -73,7 +73,7 @@ export async function openTerminalWith(
     'TERM=screen',
     'LANG=C.UTF-8',
     `PLUGBOARD_MANAGED_DIR=${place.home}/managed`,
-    ...Object.entries(more).map(([name, value]) => `${name}=${value}`),
+    ...Object.entries({ ...RESIDENT_ENV, ...more }).map(([name, value]) => `${name}=${value}`),
   ]
   const lines = commands.map(
     (words) =>

@@ -1,5 +1,5 @@
-// `npm run docs:picture`: runs the real command in a demo folder with real servers and draws what it prints as
-// docs/board.svg, and a conversation with a scripted model in a terminal (tmux) as docs/chat.svg. The folders, the homes and
+// `npm run docs:pictures`: runs the real command in a demo folder with real servers and draws what it prints as
+// docs/board.svg, and a conversation with a scripted model in a terminal (tmux) as docs/chat.svg; the page in a browser as docs/ui-*.png. The folders, the homes and
 // everything in them are thrown away.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from './build.mjs'
 import { ensureInstalled, root } from './ensure-install.mjs'
+import { drawPage } from './lib/page-pictures.mjs'
 
 /** What is typed. The first run of a server is slower than the next ones; the picture shows a warm machine. */
 const COMMANDS = [
@@ -34,9 +35,11 @@ const SETTINGS = {
 const PROJECT = { mcpServers: { memory: { command: 'mcp-server-memory' } } }
 const RUN_MS = 60_000
 const EDIT = {
-  path: 'greet.ts',
-  content: 'export function greet(name: string) {\n  return `Hello, ${name}!`\n}\n',
+  file_path: 'greet.ts',
+  old_string: "greet() {\n  return 'Hello!'",
+  new_string: 'greet(name: string) {\n  return `Hello, ${name}!`',
 }
+const EDIT_TOOL = 'mcp__workspace__edit_file'
 const REPLY = [
   'Done. `greet` now takes a **name**:\n\n',
   '```ts\ngreet("Ada") // "Hello, Ada!"\n```\n\n',
@@ -60,6 +63,7 @@ try {
   const talk = await recordChat(join(top, 'chat'))
   writeFileSync(join(root, 'docs/chat.svg'), draw(talk, CHAT_WIDTH))
   console.error(`Wrote docs/chat.svg (${talk.length} lines)`)
+  await drawPage(join(top, 'page'))
 } finally {
   rmSync(top, { recursive: true, force: true })
 }
@@ -78,6 +82,7 @@ function record(folder) {
   const env = {
     PATH: [join(folder, 'bin'), join(root, 'node_modules/.bin'), process.env.PATH].join(':'),
     HOME: home,
+    PLUGBOARD_RESIDENT: '0',
     LANG: 'C.UTF-8',
     FORCE_COLOR: '1',
     PLUGBOARD_MANAGED_DIR: join(folder, 'managed'),
@@ -105,13 +110,13 @@ function record(folder) {
 function chatScript({ user, results, tools }) {
   if (user.startsWith('Where'))
     return { text: 'We changed `greet.ts`: it takes a name now. The *tests* are still open.' }
-  if (results.some(({ name }) => name === 'mcp__files__write_file')) return { text: REPLY, gapMs: 20 }
-  if (!tools.includes('mcp__files__write_file'))
-    return { calls: [{ name: 'tool_search', arguments: { query: 'write file' } }] }
-  return { text: 'I will change the function.', calls: [{ name: 'mcp__files__write_file', arguments: EDIT }] }
+  if (results.some(({ name }) => name === EDIT_TOOL)) return { text: REPLY, gapMs: 20 }
+  if (!tools.includes(EDIT_TOOL))
+    return { calls: [{ name: 'tool_search', arguments: { query: 'edit file' } }] }
+  return { text: 'I will change the function.', calls: [{ name: EDIT_TOOL, arguments: EDIT }] }
 }
 
-/** A home with one server and a project with one file. */
+/** A home and a project with one file; the server that edits it is built in. */
 function chatFolders(folder) {
   const home = join(folder, 'home')
   const project = join(home, 'shop')
@@ -120,10 +125,8 @@ function chatFolders(folder) {
   mkdirSync(join(folder, 'bin'))
   symlinkSync(join(root, 'packages/cli/bin/plugboard.cjs'), join(folder, 'bin/plugboard'))
   writeFileSync(join(project, 'greet.ts'), "export function greet() {\n  return 'Hello!'\n}\n")
-  const files = { command: join(root, 'node_modules/.bin/mcp-server-filesystem'), args: [project] }
   const settings = {
     disabledServers: ['codebase'],
-    mcpServers: { files },
     models: { 'claude-sonnet-4-5': { inputPrice: 3, outputPrice: 15 } },
   }
   writeFileSync(join(home, '.plugboard/settings.json'), JSON.stringify(settings))
@@ -169,6 +172,7 @@ async function recordChat(folder) {
   const { see, type, press, pane, close } = openShell(project, {
     PATH: [join(folder, 'bin'), process.env.PATH].join(':'),
     HOME: home,
+    PLUGBOARD_RESIDENT: '0',
     LANG: 'C.UTF-8',
     TERM: 'screen-256color',
     PS1: '\\[\\e[J\\e[32m\\]$\\[\\e[39m\\] ',

@@ -1,0 +1,145 @@
+// What one user, or who can write to the store, can do to gateways that share sessions: two real `plugboard serve --http` with token
+// files of their own and one real Redis.
+import { randomBytes } from 'node:crypto'
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  legacySession,
+  modern,
+  rawSession,
+  SERVER,
+  type ServedGateway,
+  serveGateway,
+  until,
+} from '../support/gateway.ts'
+import { type RedisServer, startRedis } from '../support/redis.ts'
+
+const key = (kid: string) => `${kid}:${randomBytes(32).toString('base64')}`
+const [OLD, NEW] = [key('old'), key('new')]
+let redis: RedisServer
+let first: ServedGateway
+let second: ServedGateway
+const tokens = new Map<string, string>()
+const tokenOf = (name: string) => tokens.get(name) ?? ''
+
+const replica = (PLUGBOARD_KEYS: string, store = true) =>
+  serveGateway({
+    servers: { one: { command: process.execPath, args: [SERVER], env: { ERA: 'modern' } } },
+    env: { PLUGBOARD_KEYS },
+    gateway: () => ({ auth: { tokens: 'tokens.json' }, ...(store && { store: redis.url }) }),
+  })
+
+const peers = async (port: number) =>
+  ((await (await fetch(`http://127.0.0.1:${port}/ready`)).json()) as { peers: number }).peers
+
+beforeAll(async () => {
+  redis = await startRedis()
+  first = await replica(`${NEW},${OLD}`)
+  second = await replica(`${OLD},${NEW}`)
+  for (const name of ['ada', 'eve', 'leaver']) {
+    const ran = await first.place.run('serve', 'token', 'add', name, '--gateway', 'gateway.json', '--json')
+    tokens.set(name, ran.json.token)
+  }
+  cpSync(join(first.place.project, 'tokens.json'), join(second.place.project, 'tokens.json'))
+  const works = async (url: string) => (await modern(url, tokenOf('eve'), 'tools/list')).status === 200
+  await until(async () => (await works(first.url)) && (await works(second.url)))
+  await until(async () => (await peers(first.port)) === 1 && (await peers(second.port)) === 1)
+}, 120_000)
+
+afterAll(async () => {
+  await first?.remove()
+  await second?.remove()
+  await redis?.stop()
+})
+
+const ORDER = { name: 'mcp__one__order', arguments: { key: 'book' } }
+const answerTo = (requestState: unknown) => ({
+  ...ORDER,
+  requestState,
+  inputResponses: { first: { action: 'accept', content: { name: 'Ada' } } },
+})
+
+describe('what is sealed', () => {
+  it('opens at every replica for its own user alone, and under a key that no longer seals', async () => {
+    const session = await legacySession(second.url, tokenOf('ada'))
+    expect((await rawSession(first.url, session.id, tokenOf('ada')).request('tools/list')).status).toBe(200)
+    expect((await rawSession(first.url, session.id, tokenOf('eve')).request('tools/list')).status).toBe(404)
+    const asked = await modern(first.url, tokenOf('ada'), 'tools/call', ORDER)
+    const answer = answerTo(asked.message.result.requestState)
+    expect((await modern(second.url, tokenOf('eve'), 'tools/call', answer)).message.error.code).toBe(-32602)
+    const other = { ...answer, arguments: { key: 'another book' } }
+    expect((await modern(second.url, tokenOf('ada'), 'tools/call', other)).message.error.code).toBe(-32602)
+    expect((await modern(second.url, tokenOf('ada'), 'tools/call', answer)).message.result.resultType).toBe(
+      'input_required',
+    )
+    // The answer was used: no replica passes it on again.
+    for (const { url } of [first, second])
+      expect((await modern(url, tokenOf('ada'), 'tools/call', answer)).message.error).toBeDefined()
+  }, 30_000)
+
+  it('is refused when one character differs, and under a retired key', async () => {
+    const { id } = await legacySession(second.url, tokenOf('ada'))
+    const at = id.length - 5
+    const changed = id.slice(0, at) + (id[at] === 'A' ? 'B' : 'A') + id.slice(at + 1)
+    for (const wrong of [changed, id.replace(/^old\./, 'new.'), id.replace(/^old\./, ''), `${id}A`])
+      expect((await rawSession(first.url, wrong, tokenOf('ada')).request('tools/list')).status).toBe(404)
+    const third = await replica(NEW)
+    try {
+      cpSync(join(first.place.project, 'tokens.json'), join(third.place.project, 'tokens.json'))
+      await until(async () => (await modern(third.url, tokenOf('ada'), 'tools/list')).status === 200)
+      expect((await rawSession(third.url, id, tokenOf('ada')).request('tools/list')).status).toBe(404)
+    } finally {
+      await third.remove()
+    }
+  }, 60_000)
+})
+
+describe('a third party that writes to the store', () => {
+  it('is no replica, ends no session, withdraws no user', async () => {
+    const client = new Redis(redis.url)
+    const thief = JSON.stringify({ id: 'abcdefabcdef', url: 'http://127.0.0.1:9', at: Date.now() })
+    const session = await legacySession(first.url, tokenOf('ada'))
+    const entries = await client.hgetall('pb:replicas')
+    // Also an entry of a real replica under another name.
+    await client.hset('pb:replicas', { abcdefabcdef: thief, thief: Object.values(entries)[0] ?? '' })
+    await client.hset('pb:revoked', {
+      everyone: thief,
+      [Object.keys(entries)[0] ?? '']: Object.values(entries)[0] ?? '',
+    })
+    for (const message of [thief, Object.values(entries)[0] ?? '', '{"kind":"session-ended"}', '\u0000'])
+      await client.publish('pb:bus', message)
+    await until(
+      async () =>
+        (await client.hgetall('pb:replicas'))[Object.keys(entries)[0] ?? ''] !== Object.values(entries)[0],
+    )
+    client.disconnect()
+    // The replica of the test before is gone within seconds; the thief never was there.
+    await until(async () => (await peers(first.port)) === 1 && (await peers(second.port)) === 1)
+    expect((await session.request('tools/list')).status).toBe(200)
+  }, 30_000)
+})
+
+describe('a token that is revoked at one replica', () => {
+  it('is refused by all within a second, although their own files still have it', async () => {
+    const session = await legacySession(second.url, tokenOf('leaver'))
+    const stream = await fetch(second.url, { headers: { ...session.headers, accept: 'text/event-stream' } })
+    const ended = stream.text()
+    const env = { PLUGBOARD_KEYS: `${NEW},${OLD}` }
+    const ran = await first.place.runWith(
+      env,
+      'serve',
+      'token',
+      'revoke',
+      'leaver',
+      '--gateway',
+      'gateway.json',
+    )
+    expect(ran.code).toBe(0)
+    await ended
+    expect((await session.request('tools/list')).status).toBe(401)
+    expect((await modern(second.url, tokenOf('leaver'), 'tools/list')).status).toBe(401)
+    expect((await modern(second.url, tokenOf('ada'), 'tools/list')).status).toBe(200)
+  }, 30_000)
+})

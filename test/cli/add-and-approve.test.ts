@@ -1,0 +1,140 @@
+// Adding, approving and handing on servers, as a user does it: what the command says about a slip, and what it shows on a screen.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { makePlace, type Place } from '../support/cli.ts'
+import { noTerminal, openTerminal, type Terminal } from '../support/terminal.ts'
+
+const missing = noTerminal()
+
+let place: Place
+let terminal: Terminal | undefined
+beforeEach(() => {
+  place = makePlace()
+})
+afterEach(async () => {
+  await terminal?.close()
+  terminal = undefined
+  place.remove()
+})
+
+describe('plugboard add', () => {
+  it('notes a command that is not on PATH, and adds it all the same', async () => {
+    const ran = await place.run('add', '-s', 'user', 'nope', '--', 'does-not-exist-cmd', '--flag')
+    expect(ran.code).toBe(0)
+    expect(ran.stdout).toContain('Added nope')
+    expect(ran.stderr).toContain('"does-not-exist-cmd" was not found on PATH')
+    const present = await place.run('add', '-s', 'user', 'sh', '--', 'node', 'server.js')
+    expect(present.code).toBe(0)
+    expect(present.stderr).not.toContain('PATH')
+  }, 30_000)
+
+  it.each([
+    [['npx', '-y', '@scope/server'], 'plugboard add NAME -- npx -y @scope/server'],
+    [['npx', '--', '-y', '@scope/server'], 'plugboard add NAME -- npx -y @scope/server'],
+    [['uvx', 'some-mcp-server'], 'plugboard add NAME -- uvx some-mcp-server'],
+  ])(
+    'asks for the forgotten name: add %j',
+    async (words, hint) => {
+      const ran = await place.run('add', ...words)
+      expect(ran.code).toBe(2)
+      expect(ran.stderr).toContain(hint)
+      expect((await place.run('list', '--no-connect', '--json')).json.servers).toHaveLength(1)
+    },
+    30_000,
+  )
+
+  it('keeps the name where there is one', async () => {
+    const ran = await place.run('add', 'files', 'npx', '-y', 'pkg')
+    expect(ran.code).toBe(2)
+    expect(ran.stderr).toContain('plugboard add files -- npx -y pkg')
+  }, 30_000)
+})
+
+describe('--timeout', () => {
+  it('takes a unit, and says what a small number without one means', async () => {
+    const small = await place.run('tools', 'codebase', '--timeout', '30', '--json')
+    expect(small.stderr).toContain('--timeout 30 means 30 milliseconds; write 30s for seconds')
+    const seconds = await place.run('tools', 'codebase', '--timeout', '30s', '--json')
+    expect(seconds.code).toBe(0)
+    expect(seconds.stderr).toBe('')
+    const wrong = await place.run('tools', 'codebase', '--timeout', '30x')
+    expect(wrong.code).toBe(2)
+    expect(wrong.stderr).toContain('500ms, 30s, 2m')
+  }, 60_000)
+})
+
+describe('plugboard export', () => {
+  const SECRET = 'sk-abcdef0123456789abcdef0123456789'
+  const server = { url: 'https://example.com/mcp', headers: { Authorization: `Bearer ${SECRET}` } }
+
+  it('has the values in a pipe', async () => {
+    place.write('~/.plugboard/settings.json', { mcpServers: { sec: server } })
+    expect((await place.run('export', 'cursor')).stdout).toContain(SECRET)
+  }, 30_000)
+
+  it.skipIf(missing)(
+    'masks them on a terminal, unless they are asked for',
+    async () => {
+      place.write('~/.plugboard/settings.json', { mcpServers: { sec: server } })
+      terminal = await openTerminal(place, 'export', 'cursor')
+      const shown = await terminal.see('exit 0')
+      expect(shown).toContain('https://example.com/mcp')
+      expect(shown).toContain('Secrets are masked on a terminal')
+      expect(shown).not.toContain('abcdef0123456789')
+      await terminal.close()
+      terminal = await openTerminal(place, 'export', 'cursor', '--show-secrets')
+      expect(await terminal.see('exit 0')).toContain(SECRET)
+    },
+    60_000,
+  )
+})
+
+describe.skipIf(missing)('plugboard approve at a terminal', () => {
+  const names = async () =>
+    Object.fromEntries(
+      (await place.run('list', '--no-connect', '--json')).json.servers.map(
+        ({ name, state, reason }: Record<string, string>) => [name, reason ?? state],
+      ),
+    )
+  beforeEach(() => {
+    const entry = (file: string) => ({ command: 'node', args: [file] })
+    place.write('.mcp.json', {
+      mcpServers: { one: entry('1.js'), two: entry('2.js'), three: entry('3.js') },
+    })
+  })
+
+  it('explains the letters, and approves everything after it was shown', async () => {
+    terminal = await openTerminal(place, 'approve')
+    await terminal.see('Let it start? [y/N/a/v/?]')
+    await terminal.type('?')
+    await terminal.press('Enter')
+    await terminal.see('then one question for all of them')
+    expect(await names()).toMatchObject({ one: 'pending approval' })
+    await terminal.type('a')
+    await terminal.press('Enter')
+    const shown = await terminal.see('Approve these 3? [y/N]')
+    for (const file of ['1.js', '2.js', '3.js']) expect(shown).toContain(file)
+    await terminal.type('y')
+    await terminal.press('Enter')
+    await terminal.see('exit 0')
+    expect(await names()).toMatchObject({ one: 'pending', two: 'pending', three: 'pending' })
+  }, 60_000)
+
+  it('approves none of them after a no, and switches one off for good', async () => {
+    terminal = await openTerminal(place, 'approve')
+    await terminal.see('Let it start?')
+    await terminal.type('v')
+    await terminal.press('Enter')
+    await terminal.see('Switched one off')
+    await terminal.see(/3\.js[\s\S]*Let it start\? \[y\/N\/a\/v\/\?\]/)
+    await terminal.type('a')
+    await terminal.press('Enter')
+    await terminal.see('Approve these 2? [y/N]')
+    await terminal.type('n')
+    await terminal.press('Enter')
+    await terminal.see('exit 0')
+    const after = await names()
+    expect(after).toMatchObject({ two: 'pending approval', three: 'pending approval' })
+    expect(after['one']).not.toBe('pending approval')
+    expect(after['one']).not.toBe('pending')
+  }, 60_000)
+})
