@@ -14,6 +14,8 @@ export default defineConfig({
       { find: /^@plugboard\/core\/(.+)$/, replacement: source('./packages/core/src/$1.ts') },
       { find: /^@plugboard\/agent$/, replacement: source('./packages/agent/src/index.ts') },
       { find: /^@plugboard\/codebase$/, replacement: source('./packages/codebase/src/index.ts') },
+      { find: /^@plugboard\/codebase\/root$/, replacement: source('./packages/codebase/src/root.ts') },
+      { find: /^@plugboard\/workspace$/, replacement: source('./packages/workspace/src/index.ts') },
       { find: /^@plugboard\/resident$/, replacement: source('./packages/resident/src/index.ts') },
       {
         find: /^@plugboard\/resident\/client$/,
