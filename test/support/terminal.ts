@@ -16,7 +16,7 @@ export function noTerminal(): string | undefined {
 export interface Terminal {
   /** What is on the screen. */
   screen(): Promise<string>
-  /** Waits until it shows, and returns the screen. */
+  /** Waits until it shows, and returns the screen; a text may be broken into lines anywhere. */
   see(what: string | RegExp, ms?: number): Promise<string>
   /** Keys by their tmux names (`Enter`, `Down`, `C-c`, `Escape`). */
   press(...keys: string[]): Promise<void>
@@ -93,7 +93,7 @@ export async function openTerminalWith(
       const end = Date.now() + ms
       for (;;) {
         const shown = await screen()
-        if (typeof what === 'string' ? shown.includes(what) : what.test(shown)) return shown
+        if (typeof what === 'string' ? shows(shown, what) : what.test(shown)) return shown
         if (Date.now() > end)
           throw new Error(`waited ${ms} ms in vain for ${what}; the screen shows:\n${shown}`)
         await new Promise((done) => setTimeout(done, 60))
@@ -118,6 +118,13 @@ export async function openTerminalWith(
       await tmux('kill-server').catch(() => undefined)
     },
   }
+}
+
+/** Where a line breaks depends on how long the paths of this machine are; no test is about that unless it says so. */
+function shows(screen: string, text: string): boolean {
+  if (screen.includes(text)) return true
+  const words = text.replace(/\s+/g, ' ')
+  return screen.replace(/\s+/g, ' ').includes(words) || screen.replace(/ *\n/g, '').includes(words)
 }
 
 function quoted(word: string): string {

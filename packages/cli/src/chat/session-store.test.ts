@@ -3,15 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Message } from '@plugboard/agent'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SessionStore } from './session-store.ts'
+import { type SessionFile, SessionStore } from './session-store.ts'
 
 let folder: string
 let store: SessionStore
+let open: SessionFile[] = []
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'plugboard-chats-'))
   store = new SessionStore(folder)
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(async () => {
+  // A lock that is still being taken would put its file back into the folder.
+  for (const file of open) await file.close()
+  open = []
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
 const calls: Message = {
@@ -27,6 +33,7 @@ const result = (id: string, name: string) =>
 
 function chat(root = '/p') {
   const file = store.create({ root, model: 'm' })
+  open.push(file)
   return {
     file,
     path: () =>
@@ -90,6 +97,7 @@ describe('a saved conversation', () => {
     appendFileSync(path(), '{"type":"message","mess')
     expect(store.read(file.id).messages).toEqual([user('a')])
     const { file: again } = await store.takeUp(file.id)
+    if (again) open.push(again)
     again?.add({ type: 'message', message: user('b') })
     expect(store.read(file.id).messages).toEqual([user('a'), user('b')])
     expect(readFileSync(path(), 'utf8').split('\n')).toHaveLength(5)
