@@ -119,6 +119,23 @@ describe('a pool', () => {
     expect(shared.pids()).toHaveLength(3)
   })
 
+  it('gives boards of several projects that start at once, or after a rest, one process', async () => {
+    const pool = makePool(50)
+    const dir = folder()
+    const raw = fixture('s', 'raw', { dir, entry: { share: 'user', cwd: dir } })
+    const boards = await Promise.all(
+      ['a', 'b', 'c', 'a'].map((project) => boardIn(pool, dir, project, [raw.server])),
+    )
+    await Promise.all([boards[0]?.ping('s'), boards[1]?.ready(), boards[2]?.toolsOf('s'), boards[3]?.ready()])
+    expect(raw.pids()).toHaveLength(1)
+    await until('it was stopped', () => raw.pids().every((pid) => !isAlive(pid)))
+    const later = await boardIn(pool, dir, 'd', [raw.server])
+    await later.ping('s')
+    await boards[0]?.ping('s')
+    expect(raw.pids().filter(isAlive)).toHaveLength(1)
+    expect(pool.status()).toHaveLength(1)
+  })
+
   it('reports the events of a request to the board that sent it, and the state to all', async () => {
     const pool = makePool()
     const dir = folder()

@@ -1,5 +1,6 @@
 // pool.ts: connections that several boards of one process share, and the key that says which may. Without a pool every
 // board has its own. One shared server and the boards that use it are in shared-server.ts.
+import { delimiter } from 'node:path'
 import { Lru } from '../async/lru.ts'
 import { Semaphore } from '../async/semaphore.ts'
 import { atMost } from '../async/waits.ts'
@@ -84,7 +85,10 @@ export class ConnectionPool {
     const { share } = sharingOf(options.server, place.root)
     if (options.server.disabled || share === 'session') return this.#private(options, place)
     const key = keyOf(options, place, share)
-    return new SharedConnection(options, place.root, (lease) => this.#serverFor(key, lease, options, place))
+    return new SharedConnection(options, place.root, {
+      find: (lease) => this.#serverFor(key, lease, options, place),
+      starting: () => this.#servers.get(key)?.find((server) => server.starting)?.starting,
+    })
   }
 
   /** Something that outlives a board, by key: made once, closed with the pool. */
@@ -211,17 +215,21 @@ export class ConnectionPool {
 }
 
 /** A pipe has no terminal: these say nothing about a server, and differ between the windows of one user. */
-const WITHOUT_EFFECT = ['TERM', 'COLORTERM'] as const
+const WITHOUT_EFFECT = ['TERM', 'COLORTERM', 'LC_TERMINAL', 'LC_TERMINAL_VERSION'] as const
+
+type KeyOptions = Pick<ConnectionOptions, 'server' | 'host' | 'handlers' | 'clientInfo' | 'stateDir'>
 
 /**
  * Two boards share a server only if all of this is equal: its name, the expanded entry, who wrote it, the environment it
  * gets, what the client can do, and for `project` the folder.
  */
-function keyOf(options: ConnectionOptions, place: PoolPlace, share: Sharing['share']): string {
+export function keyOf(options: KeyOptions, place: PoolPlace, share: Sharing['share']): string {
   const { server, host, handlers, clientInfo, stateDir } = options
   const { permissions: _, alwaysLoad: __, description: ___, share: ____, ...entry } = server.entry
   const env = childEnvironment(startsCommand(server.entry) ? { ...server.entry, env: {} } : { env: {} }, host)
   for (const name of WITHOUT_EFFECT) delete env[name]
+  // A shell inside a shell often has the same folders twice; the first counts.
+  if (env['PATH'] !== undefined) env['PATH'] = [...new Set(env['PATH'].split(delimiter))].join(delimiter)
   return hashOf([
     server.name,
     entry,

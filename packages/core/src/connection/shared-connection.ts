@@ -1,5 +1,6 @@
 // shared-connection.ts: one board's part in a connection that other boards use too. Its events, its subscriptions, its
 // questions and its errors are its own; the server, its lists and its log are shared.
+import { abortable } from '../async/waits.ts'
 import type { TransportType } from '../config/entry.ts'
 import { Cancelled, IoError } from '../errors.ts'
 import type { Events, ListKind } from '../events.ts'
@@ -15,22 +16,32 @@ import type { RequestHandlers } from './server-requests.ts'
 import type { SharedServer } from './shared-server.ts'
 import type { ServerState } from './states.ts'
 
+/** Where a board finds its server. */
+export interface SharedServers {
+  find(lease: SharedConnection): SharedServer
+  /** Resolves when a server that starts now, for any project, is known to fit others or not; undefined when none does. */
+  starting(): Promise<unknown> | undefined
+}
+
+/** Servers of other projects that are waited for, one after the other, before this board starts its own. */
+const WAITS = 3
+
 export class SharedConnection implements Connection {
   /** The project of its board. */
   readonly root: string
   readonly #options: ConnectionOptions
-  readonly #find: (lease: SharedConnection) => SharedServer
+  readonly #servers: SharedServers
   readonly #closing = new AbortController()
   readonly #followed = new Set<string>()
   #shared: SharedServer
   /** What is remembered as failed was found out for an earlier board: this one has it tried again, once. */
   #isFirstUse = true
 
-  constructor(options: ConnectionOptions, root: string, find: (lease: SharedConnection) => SharedServer) {
+  constructor(options: ConnectionOptions, root: string, servers: SharedServers) {
     this.#options = options
     this.root = root
-    this.#find = find
-    this.#shared = find(this)
+    this.#servers = servers
+    this.#shared = servers.find(this)
   }
 
   get events(): Events {
@@ -75,12 +86,16 @@ export class SharedConnection implements Connection {
   }
 
   wake(afresh = false): void {
-    this.#current.wake(afresh)
+    const start = () => this.#current.wake(afresh)
+    if (!this.#mustWait) start()
+    // The board may be closed meanwhile.
+    else void this.#decided(this.#closing.signal).then(start, () => undefined)
   }
 
-  reconnect(signal?: AbortSignal): Promise<ServerState> {
+  async reconnect(signal?: AbortSignal): Promise<ServerState> {
     this.#isFirstUse = false
-    return this.#current.reconnect(signal)
+    await this.#decided(signal)
+    return await this.#current.reconnect(signal)
   }
 
   async request(method: string, params?: Json, options: RequestOptions = {}): Promise<Json> {
@@ -119,6 +134,7 @@ export class SharedConnection implements Connection {
     // A server may report a change before it answers.
     this.#followed.add(uri)
     try {
+      await this.#decided(this.#closing.signal)
       await this.#current.subscribe(uri)
     } catch (error) {
       if (isNew) this.#followed.delete(uri)
@@ -154,11 +170,22 @@ export class SharedConnection implements Connection {
     // Until it starts, another project's may be up by now.
     if (this.#shared.fits(this) && this.#shared.isStarted) return this.#shared
     this.#shared.leave(this)
-    this.#shared = this.#find(this)
+    this.#shared = this.#servers.find(this)
     return this.#shared
   }
 
+  /** Two boards that start at once would otherwise have a server each. */
+  get #mustWait(): boolean {
+    return !this.#joined().isStarted && this.#servers.starting() !== undefined
+  }
+
+  async #decided(signal: AbortSignal | undefined): Promise<void> {
+    for (let waits = 0; waits < WAITS && this.#mustWait; waits++)
+      await abortable(this.#servers.starting() ?? Promise.resolve(), signal)
+  }
+
   async #triedAgain(signal: AbortSignal | undefined): Promise<ServerState | undefined> {
+    await this.#decided(signal)
     const isFirst = this.#isFirstUse
     this.#isFirstUse = false
     const { kind } = this.state

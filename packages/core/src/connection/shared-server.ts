@@ -42,6 +42,7 @@ export class SharedServer {
   readonly #levels = new Map<SharedConnection, string>()
   readonly #sending = new AsyncLocalStorage<SharedConnection>()
   #isStarted = false
+  #wasConnected = false
   #askedForRoots = false
   #calls = 0
   #lastUse: number
@@ -61,6 +62,7 @@ export class SharedServer {
     this.#events.on('state', ({ state }) => {
       this.#isStarted = true
       if (state.kind !== 'connected') return
+      this.#wasConnected = true
       this.#sendLevel()
       this.#restLater()
     })
@@ -95,11 +97,16 @@ export class SharedServer {
 
   /**
    * Whether boards of other projects may use it too. A server that asked for roots, in the era where it keeps them,
-   * belongs to the project that answered; while it starts, that is not known yet.
+   * belongs to the project that answered; while it starts for the first time, that is not known yet.
    */
   fitsAll(): boolean {
-    const { state } = this.connection
-    return this.#options.share === 'user' && state.kind === 'connected' && !this.#askedForRoots
+    return this.#options.share === 'user' && this.#wasConnected && !this.#askedForRoots
+  }
+
+  /** While it starts for the first time: resolves when it is known whether it fits other projects. */
+  get starting(): Promise<unknown> | undefined {
+    const isOpen = this.#options.share === 'user' && this.#isStarted && !this.#wasConnected && !this.isClosed
+    return isOpen && this.connection.state.kind === 'pending' ? this.connection.settled() : undefined
   }
 
   fits(lease: SharedConnection): boolean {
