@@ -45,7 +45,8 @@ function method<T>(
 
 const none = z.object({})
 const ofServer = z.object({ server: name })
-const ofAny = z.object({ server: z.exactOptional(name) })
+const start = z.exactOptional(z.enum(['all', 'unlisted'], 'expected "all" or "unlisted"'))
+const ofAny = z.object({ server: z.exactOptional(name), start })
 const named = z.object({ name })
 const entry = z.object({ name, entry: serverInput })
 const resource = z.object({ server: name, uri: name, context: callContext })
@@ -71,7 +72,7 @@ const ROWS = {
   'board/ready': method(
     z.object({
       timeoutMs: z.exactOptional(milliseconds),
-      start: z.exactOptional(z.enum(['all', 'unlisted'], 'expected "all" or "unlisted"')),
+      start,
       server: z.exactOptional(name),
     }),
     async (board, options, { signal }) => {

@@ -7,9 +7,11 @@ import { listOffered } from './offered-list.ts'
 export function run(invocation: Invocation): Promise<number> {
   return listOffered(invocation, {
     kind: 'prompts',
-    async print({ board, signal }, server, output) {
-      const prompts = await board.prompts({ server, signal })
-      output.result({ prompts: prompts.map(({ server: of, prompt }) => ({ server: of, ...prompt })) }, () =>
+    start: 'unlisted',
+    async read({ board, signal }, server, output) {
+      const prompts = await board.prompts({ server, signal, start: 'unlisted' })
+      const data = { prompts: prompts.map(({ server: of, prompt }) => ({ server: of, ...prompt })) }
+      const text = () =>
         table(
           prompts.map(({ server: of, prompt }) => [
             of,
@@ -17,9 +19,8 @@ export function run(invocation: Invocation): Promise<number> {
             takes(prompt['arguments']),
             output.color.dim(oneLine(prompt['description'] ?? prompt['title'], 90)),
           ]),
-        ),
-      )
-      return prompts.length
+        )
+      return { count: prompts.length, print: () => output.result(data, text) }
     },
   })
 }

@@ -7,33 +7,31 @@ import { listOffered } from './offered-list.ts'
 export function run(invocation: Invocation): Promise<number> {
   return listOffered(invocation, {
     kind: 'resources',
-    async print({ board, signal }, server, output) {
-      const [resources, templates] = await Promise.all([
-        board.resources({ server, signal }),
-        board.templates({ server, signal }),
-      ])
+    start: 'unlisted',
+    async read({ board, signal }, server, output) {
+      const of = { server, signal, start: 'unlisted' } as const
+      const [resources, templates] = await Promise.all([board.resources(of), board.templates(of)])
       const data = {
-        resources: resources.map(({ server: of, resource }) => ({ server: of, ...resource })),
-        templates: templates.map(({ server: of, template }) => ({ server: of, ...template })),
+        resources: resources.map(({ server: from, resource }) => ({ server: from, ...resource })),
+        templates: templates.map(({ server: from, template }) => ({ server: from, ...template })),
       }
       const rows = [
-        ...resources.map(({ server: of, resource }) => [of, resource.uri, resource] as const),
-        ...templates.map(({ server: of, template }) => [of, template.uriTemplate, template] as const),
+        ...resources.map(({ server: from, resource }) => [from, resource.uri, resource] as const),
+        ...templates.map(({ server: from, template }) => [from, template.uriTemplate, template] as const),
       ]
       const { bold, dim } = output.color
-      output.result(data, () =>
+      const text = () =>
         table(
-          rows.map(([of, address, item]) => [
-            of,
+          rows.map(([from, address, item]) => [
+            from,
             bold(oneLine(address, 120)),
             oneLine(item['title'] ?? item.name, 50),
             dim(
               [oneLine(item['mimeType'], 40), oneLine(item['description'], 80)].filter(Boolean).join(' · '),
             ),
           ]),
-        ),
-      )
-      return rows.length
+        )
+      return { count: rows.length, print: () => output.result(data, text) }
     },
   })
 }

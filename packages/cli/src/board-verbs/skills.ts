@@ -7,9 +7,11 @@ import { listOffered } from './offered-list.ts'
 export function run(invocation: Invocation): Promise<number> {
   return listOffered(invocation, {
     kind: 'skills',
-    async print({ board, signal }, server, output) {
+    // They are no part of the catalog.
+    start: 'all',
+    async read({ board, signal }, server, output) {
       const skills = await board.skills({ server, signal })
-      output.result({ skills }, () =>
+      const text = () =>
         table(
           skills.map(({ server: of, name, description, files }) => [
             of,
@@ -17,9 +19,8 @@ export function run(invocation: Invocation): Promise<number> {
             files ? `${files.length} file${files.length === 1 ? '' : 's'}` : 'unlisted files',
             output.color.dim(oneLine(description, 90)),
           ]),
-        ),
-      )
-      return skills.length
+        )
+      return { count: skills.length, print: () => output.result({ skills }, text) }
     },
   })
 }

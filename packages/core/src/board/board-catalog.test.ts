@@ -10,8 +10,12 @@ import { systemHost } from '../host.ts'
 import type { LocalBoard } from './local-board.ts'
 import { openBoard } from './open.ts'
 import type { BoardBehaviour } from './options.ts'
+import type { OfRequest } from './resources-and-prompts.ts'
 
 const RAW = fileURLToPath(new URL('../connection/fixtures/raw.mjs', import.meta.url))
+const EVERYTHING = fileURLToPath(
+  new URL('../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
+)
 let top: string
 beforeEach(() => {
   top = mkdtempSync(join(tmpdir(), 'plugboard-board-catalog-'))
@@ -53,6 +57,27 @@ describe('a board with a catalog', () => {
     expect(board.link.connection('one').catalog.remembered?.instructions).toBe('Be kind.')
     expect(board.servers()).toMatchObject([{ state: 'pending', tools: 6 }, { state: 'pending' }])
     expect(starts()).toBe(before)
+  })
+
+  it('lists resources, templates and prompts without starting anything, where it knows them whole', async () => {
+    const servers = { ev: { command: process.execPath, args: [EVERYTHING] } }
+    const listed = async (of: OfRequest) => {
+      await using board = await open(servers)
+      const lists = {
+        prompts: await board.prompts(of),
+        resources: await board.resources(of),
+        templates: await board.templates(of),
+      }
+      return { lists, state: board.servers()[0]?.state }
+    }
+    await learn(servers)
+    // The templates were not asked for yet.
+    const first = await listed({ start: 'unlisted' })
+    expect(first.state).toBe('connected')
+    expect(first.lists.templates.length).toBeGreaterThan(0)
+    expect(await listed({ start: 'unlisted' })).toEqual({ ...first, state: 'pending' })
+    expect(await listed({ start: 'unlisted', server: 'ev' })).toEqual({ ...first, state: 'pending' })
+    expect((await listed({})).state).toBe('connected')
   })
 
   it('starts exactly one server for a call', async () => {

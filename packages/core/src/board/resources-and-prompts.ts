@@ -1,5 +1,7 @@
 // resources-and-prompts.ts: resources, templates, prompts and completion, the same way for every server and both
 // eras. board-calls.ts checks permission; a server that may not be read has none of it.
+import type { Catalog } from '../connection/catalog.ts'
+import type { SideList } from '../connection/catalog-store.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition } from '../connection/lists.ts'
 import { JsonRpcError } from '../connection/request-errors.ts'
@@ -13,6 +15,8 @@ export interface OfRequest {
   /** Only this server's; otherwise every server's, and one that fails affects only itself. */
   readonly server?: string | undefined
   readonly signal?: AbortSignal | undefined
+  /** `unlisted`: a server whose list the catalog knows is not started for it. */
+  readonly start?: 'all' | 'unlisted' | undefined
 }
 
 /** A resource of a server, as a board lists it. */
@@ -71,6 +75,8 @@ export interface ResourcesAndPromptsOptions {
   isReadable(server: string): boolean
   /** Rejects with the reason when nothing may be read. */
   requireReadable(server: string): void
+  /** Whether the server does not run and what is known of it is recent enough. */
+  isAsleep(connection: Connection): boolean
 }
 
 export class ResourcesAndPrompts {
@@ -81,18 +87,29 @@ export class ResourcesAndPrompts {
   }
 
   async resources(of: OfRequest): Promise<readonly BoardResource[]> {
-    const lists = await this.each(of, has('resources'), (one, signal) => one.list('resources', signal))
+    const lists = await this.#listed('resources', of, has('resources'))
     return lists.flatMap(({ server, items }) => items.map((resource) => ({ server, resource })))
   }
 
   async templates(of: OfRequest): Promise<readonly BoardTemplate[]> {
-    const lists = await this.each(of, has('resources'), (one, signal) => one.list('templates', signal))
+    const lists = await this.#listed('templates', of, has('resources'))
     return lists.flatMap(({ server, items }) => items.map((template) => ({ server, template })))
   }
 
   async prompts(of: OfRequest): Promise<readonly BoardPrompt[]> {
-    const lists = await this.each(of, has('prompts'), (one, signal) => one.list('prompts', signal))
+    const lists = await this.#listed('prompts', of, has('prompts'))
     return lists.flatMap(({ server, items }) => items.map((prompt) => ({ server, prompt })))
+  }
+
+  async #listed<K extends SideList>(kind: K, of: OfRequest, offered: (has: ServerCapabilities) => boolean) {
+    const known = (one: Connection) =>
+      of.start === 'unlisted' && this.#on.isAsleep(one) ? one.catalog.known(kind) : undefined
+    return await this.each<Catalog[K]['items'][number]>(
+      of,
+      offered,
+      (one, signal) => one.list(kind, signal),
+      known,
+    )
   }
 
   async read(server: string, uri: string, context: CallContext): Promise<readonly ResourceContent[]> {
@@ -185,8 +202,11 @@ export class ResourcesAndPrompts {
     of: OfRequest,
     offered: (capabilities: ServerCapabilities) => boolean,
     list: (connection: Connection, signal?: AbortSignal) => Promise<readonly T[]>,
+    known?: (connection: Connection) => readonly T[] | undefined,
   ): Promise<readonly { readonly server: string; readonly items: readonly T[] }[]> {
     const read = async (server: string, connection: Connection) => {
+      const remembered = known?.(connection)
+      if (remembered) return { server, items: remembered }
       const capabilities = await capabilitiesOf(server, connection, of.signal)
       return { server, items: offered(capabilities) ? await list(connection, of.signal) : [] }
     }

@@ -1,7 +1,7 @@
 // catalog-recall.ts: one server's part in the catalog of earlier processes: what it begins with, and what it leaves to the
 // next. catalog-store.ts has the files.
 import type { Catalog } from './catalog.ts'
-import { sourceStamp } from './catalog-store.ts'
+import { SIDE_LISTS, sourceStamp } from './catalog-store.ts'
 import type { ConnectionOptions } from './options.ts'
 import type { ServerState } from './states.ts'
 
@@ -28,7 +28,7 @@ export class CatalogMemory {
     const { server, store } = this.#options
     if (!store || state.kind !== 'connected') return
     const { capabilities, instructions, serverInfo } = state.session
-    const { tools, resources, prompts } = this.#catalog
+    const { tools, resources, templates, prompts } = this.#catalog
     store.remember(server, this.#stamp, {
       capabilities,
       ...(instructions !== undefined && { instructions }),
@@ -36,6 +36,8 @@ export class CatalogMemory {
       tools: tools.items,
       resources: resources.items,
       prompts: prompts.items,
+      templates: templates.items,
+      whole: SIDE_LISTS.filter((kind) => this.#catalog.known(kind)),
     })
   }
 }

@@ -40,6 +40,8 @@ const LISTS = {
   tools: [{ name: 'echo', inputSchema: { type: 'object' } }],
   resources: [{ uri: 'test://one', name: 'one' }],
   prompts: [{ name: 'greet' }],
+  templates: [],
+  whole: ['resources', 'prompts'] as const,
 }
 const open = () => new CatalogStore(top, { now: () => now })
 const written = () => readdirSync(join(top, 'catalog')).map((name) => join(top, 'catalog', name))

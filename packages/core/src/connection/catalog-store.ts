@@ -17,6 +17,8 @@ import {
   type PromptDefinition,
   RESOURCES,
   type ResourceDefinition,
+  TEMPLATES,
+  type TemplateDefinition,
   TOOLS,
   type ToolDefinition,
 } from './lists.ts'
@@ -39,7 +41,13 @@ export interface CatalogRecord {
   readonly tools: readonly ToolDefinition[]
   readonly resources: readonly ResourceDefinition[]
   readonly prompts: readonly PromptDefinition[]
+  readonly templates: readonly TemplateDefinition[]
+  /** Which of the lists besides the tools were read whole; what is missing here may be longer than it is kept. */
+  readonly whole: readonly SideList[]
 }
+
+/** The lists besides the tools. */
+export type SideList = 'resources' | 'templates' | 'prompts'
 
 type Named = Pick<ConfiguredServer, 'name' | 'entry' | 'author'>
 
@@ -187,7 +195,7 @@ function fileOf({ name, entry, author }: Named): string {
 function bounded(record: Readonly<Record<string, unknown>>): string | undefined {
   const text = JSON.stringify(record)
   if (text.length <= CATALOG_LIMITS.bytes) return text
-  const less = JSON.stringify({ ...record, resources: [], prompts: [] })
+  const less = JSON.stringify({ ...record, resources: [], templates: [], prompts: [], whole: [] })
   return less.length <= CATALOG_LIMITS.bytes ? less : undefined
 }
 
@@ -224,8 +232,12 @@ function parseRecord(read: Readonly<Record<string, unknown>>, at: number): Catal
     tools: parseItems(TOOLS, read.tools),
     resources: parseItems(RESOURCES, read.resources),
     prompts: parseItems(PROMPTS, read.prompts),
+    templates: parseItems(TEMPLATES, read.templates),
+    whole: SIDE_LISTS.filter((kind) => Array.isArray(read.whole) && read.whole.includes(kind)),
   }
 }
+
+export const SIDE_LISTS: readonly SideList[] = ['resources', 'templates', 'prompts']
 
 /** An item is checked as if its server had sent it. */
 function parseItems<T>(spec: ListSpec<T>, items: unknown): readonly T[] {

@@ -7,7 +7,7 @@ import type { ListKind } from '../events.ts'
 import type { Host } from '../host.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { SkillEntry } from '../skills/index.ts'
-import type { CatalogRecord } from './catalog-store.ts'
+import type { CatalogRecord, SideList } from './catalog-store.ts'
 import {
   CachedList,
   type ListSpec,
@@ -23,7 +23,7 @@ import {
 } from './lists.ts'
 import { type HeaderScan, paramHeaders, scanHeaders } from './param-headers.ts'
 import { ChannelClosed, isSessionExpired } from './request-errors.ts'
-import type { Json } from './server-info.ts'
+import type { Json, ServerCapabilities } from './server-info.ts'
 import type { Session } from './session.ts'
 
 export interface CatalogOptions {
@@ -58,6 +58,8 @@ export class Catalog {
   #session: Session | undefined
   #byName = new Map<string, KnownTool>()
   #remembered: CatalogRecord | undefined
+  /** Of the last session. */
+  #capabilities: ServerCapabilities | undefined
 
   constructor(options: CatalogOptions) {
     this.#options = options
@@ -74,6 +76,17 @@ export class Catalog {
     this.tools.seed(record.tools)
     this.resources.seed(record.resources)
     this.prompts.seed(record.prompts)
+    this.templates.seed(record.templates)
+  }
+
+  /** A list besides the tools, where it is known whole: from the server, or from the catalog of an earlier process. */
+  known<K extends SideList>(kind: K): Catalog[K]['items'] | undefined {
+    const offered = this.#capabilities
+    // A record has a list of each kind, with items of that kind.
+    if (!offered) return this.#remembered?.whole.includes(kind) ? this.#remembered[kind] : undefined
+    const list = this[kind]
+    if (!offered[kind === 'templates' ? 'resources' : kind]) return []
+    return list.hasBeenRead && !list.error && list.items.length === list.count ? list.items : undefined
   }
 
   /** Where the tools come from: the server, or the catalog of an earlier process; undefined when none are known yet. */
@@ -100,6 +113,7 @@ export class Catalog {
   async read(session: Session): Promise<{ readonly aside: Promise<void> }> {
     this.drop()
     this.#session = session
+    this.#capabilities = session.capabilities
     const { tools, resources, prompts } = session.capabilities
     const aside = Promise.allSettled([resources && this.resources.get(), prompts && this.prompts.get()])
     if (tools) await this.tools.get()
