@@ -47,8 +47,10 @@ export function unitFor(
 }
 
 function systemd(command: readonly string[]): string {
+  // The program itself may have no special characters in its path, its arguments may.
+  const isPlain = /^[\w@+.,:/ -]*$/.test(command[0] ?? '')
   // In a unit, % and $ have meanings of their own.
-  const words = command.map(
+  const words = (isPlain ? command : ['/usr/bin/env', ...command]).map(
     (word) => `"${word.replaceAll(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`,
   )
   return `[Unit]
