@@ -8,7 +8,8 @@ import {
   openBoard,
   type TrafficRecorder,
 } from '@plugboard/core'
-import { type Configuration, loadConfiguration } from '@plugboard/core/config/load'
+import type { Configuration, LoadOptions } from '@plugboard/core/config/load'
+import { ConfigurationCache } from './configuration-cache.ts'
 import { NODE_VARIABLES, type OpenParams, type ServerStatus } from './protocol.ts'
 
 export interface BoardsOptions {
@@ -21,6 +22,8 @@ export interface BoardsOptions {
 export class Boards {
   readonly #options: BoardsOptions
   readonly #pool: ConnectionPool
+  readonly #configurations = new ConfigurationCache()
+  readonly #closing = new Set<Promise<void>>()
 
   constructor(options: BoardsOptions) {
     this.#options = options
@@ -29,17 +32,21 @@ export class Boards {
 
   /** A text says why the client has to open its own. */
   async open(params: OpenParams, behaviour: BoardBehaviour): Promise<LocalBoard | string> {
-    const other = NODE_VARIABLES.find((name) => (params.env[name] ?? '') !== (process.env[name] ?? ''))
+    const other = this.differingVariable(params.env)
     if (other !== undefined) return `${other} differs from that of the running process`
     const configuration = await this.configuration(params)
     if (configuration.resident.enabled === false) return 'the settings say "resident": false'
-    return await openBoard({
-      host: this.#options.hostOf(params),
-      configuration,
-      pool: this.#pool,
-      catalog: true,
-      ...behaviour,
-    })
+    return await this.openWith(configuration, behaviour)
+  }
+
+  async openWith(configuration: Configuration, behaviour: BoardBehaviour): Promise<LocalBoard> {
+    const { host } = configuration.loadedWith
+    return await openBoard({ host, configuration, pool: this.#pool, catalog: true, ...behaviour })
+  }
+
+  /** The first variable that this process cannot take on. */
+  differingVariable(env: OpenParams['env']): string | undefined {
+    return NODE_VARIABLES.find((name) => (env[name] ?? '') !== (process.env[name] ?? ''))
   }
 
   status(): readonly ServerStatus[] {
@@ -51,14 +58,27 @@ export class Boards {
     return this.#pool.stop(server)
   }
 
-  close(): Promise<void> {
-    return this.#pool.close()
+  release(board: Pick<LocalBoard, 'close'>): void {
+    // A board that does not close is not worth more than its own time limit.
+    const closing = board.close().catch(() => undefined)
+    this.#closing.add(closing)
+    void closing.then(() => this.#closing.delete(closing))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#closing)
+    await this.#pool.close()
+  }
+
+  /** What changed since the last command is seen: files that may have are read again. */
+  load(options: LoadOptions): Promise<Configuration> {
+    return this.#configurations.load(options)
   }
 
   /** Read for every client, with its environment: what it trusts and approves is decided now. */
   async configuration(params: OpenParams): Promise<Configuration> {
     const { cwd, mcpConfig, strict, approveProject, builtins, servers } = params
-    return await loadConfiguration({
+    return await this.load({
       host: this.#options.hostOf(params),
       cwd,
       ...(mcpConfig && { mcpConfig }),

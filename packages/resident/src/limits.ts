@@ -12,12 +12,20 @@ export const RESIDENT_LIMITS = {
   startMs: 10 * SECOND,
   /** How long a running process may take to answer the first message. */
   helloMs: 3 * SECOND,
+  /** A verb that runs for a command longer than this is announced, so that the command goes on waiting. */
+  runningMs: SECOND,
+  /** A command that was sent longer ago is not begun: its sender waits `helloMs` and then runs its verb itself. */
+  lateMs: SECOND,
   /** How long it may take to open a board: files are read, no server is started. */
   openMs: 30 * SECOND,
   /** How long running calls may go on after it was told to leave. */
   drainMs: 5 * SECOND,
   /** How often it looks whether its socket is still there. */
   socketCheckMs: 5 * SECOND,
+  /** Configurations that are kept for the next command of a terminal. */
+  configurations: 16,
+  /** A file that changed so short before it was read may change again without a trace. */
+  settledMs: 100,
   clients: 512,
   openRequests: 128,
   messageBytes: 256 * MIB,

@@ -20,6 +20,8 @@ import { childHostEnvironment, neutralFolder } from './start-folder.ts'
 import { NO_RECORDS, type ProjectRecords } from './trust.ts'
 import type { ConfiguredServer, Diagnostic } from './types.ts'
 
+export { lockFolder } from './editor-locks.ts'
+
 export interface LoadOptions extends BuiltinChoices {
   readonly host: Host
   readonly cwd: string
