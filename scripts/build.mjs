@@ -111,7 +111,11 @@ async function bundleCommand() {
     external: EXTERNAL,
   }
   const define = { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) }
-  const parts = new Map([['main', 'packages/cli/src/main.ts']])
+  const parts = new Map([
+    ['main', 'packages/cli/src/main.ts'],
+    ['thin', 'packages/cli/src/thin.ts'],
+    ['thin-connect', 'packages/cli/src/thin-connect.ts'],
+  ])
   const inputs = new Set()
   const bundle = async (options) => {
     const { metafile } = await esbuild.build({ ...common, ...options })
@@ -124,9 +128,12 @@ async function bundleCommand() {
       outfile: join(outdir, `${name}.cjs`),
       format: 'cjs',
       supported: { 'dynamic-import': false },
-      define: { ...define, 'import.meta.url': '__url' },
-      banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
-      plugins: [{ name: 'parts', setup: (build) => splitDynamicImports(build, parts) }],
+      // It is given to `createRequire` alone, which takes a path too.
+      define: { ...define, 'import.meta.url': '__filename' },
+      plugins: [
+        { name: 'parts', setup: (build) => splitDynamicImports(build, parts) },
+        { name: 'module-on-demand', setup: moduleOnDemand },
+      ],
     })
   for (const name of parts.keys()) markWithHash(join(outdir, `${name}.cjs`))
   const boardVerbs = join(root, 'packages/cli/src/board-verbs')
@@ -160,6 +167,17 @@ function lightVerbs() {
   const text = readFileSync(join(root, 'packages/cli/bin/plugboard.cjs'), 'utf8')
   const [, names = ''] = /const LIGHT = new Set\(\[([^\]]*)\]\)/.exec(text) ?? []
   return new Set([...names.matchAll(/'([a-z-]+)'/g)].map(([, name]) => name))
+}
+
+/** `node:module` loads Node's whole ESM loader, for a function that newer versions of Node do not need. */
+function moduleOnDemand(build) {
+  const name = 'module-on-demand'
+  build.onResolve({ filter: /^node:module$/ }, ({ kind }) =>
+    kind === 'import-statement' ? { path: name, namespace: name } : undefined,
+  )
+  build.onLoad({ filter: /.*/, namespace: name }, () => ({
+    contents: "export const createRequire = (from) => require('node:module').createRequire(from)",
+  }))
 }
 
 /** esbuild splits ESM only; a dynamic import here becomes a `require` of a bundle of its own. */

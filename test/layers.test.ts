@@ -43,7 +43,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index'],
   ],
   cli: [
-    ['colors', 'exit-codes'],
+    ['colors', 'exit-codes', 'descriptors', 'terminal-device'],
     ['streams'],
     ['output'],
     ['verb-spec', 'server-table', 'config-events', 'trace-line'],
@@ -53,7 +53,8 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['config-verbs', 'verb-table-use', 'resident'],
     ['verb-table', 'with-board'],
     ['args', 'help', 'chat'],
-    ['main', 'board-verbs'],
+    ['main', 'thin', 'thin-connect'],
+    ['board-verbs'],
   ],
   gateway: [
     ['limits', 'json-rpc', 'metrics', 'access', 'store'],

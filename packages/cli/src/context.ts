@@ -9,7 +9,7 @@ import { systemHost } from '@plugboard/core/host'
 import { lazyModule } from '@plugboard/core/lazy'
 import { createOutput, type Output, reportDiagnostics } from './output.ts'
 import { tracer } from './trace-line.ts'
-import type { Invocation, LoadBoardVerb, Parsed, VerbSpec } from './verb-spec.ts'
+import type { Invocation, LoadBoardVerb, Parsed, VerbHost, VerbSpec } from './verb-spec.ts'
 
 export type { Invocation } from './verb-spec.ts'
 
@@ -17,16 +17,20 @@ export function createInvocation(
   parsed: Parsed,
   verbs: readonly VerbSpec[],
   loadBoardVerb: LoadBoardVerb,
+  runsIn?: VerbHost,
 ): Invocation {
   const { flag, option, options } = readersOf(parsed)
-  const output = createOutput({
-    json: flag('json'),
-    quiet: flag('quiet'),
-    verbose: flag('verbose'),
-    noColor: flag('no-color'),
-  })
-  const host = systemHost()
-  const cwd = startFolder(option('cwd'))
+  const output = createOutput(
+    {
+      json: flag('json'),
+      quiet: flag('quiet'),
+      verbose: flag('verbose'),
+      noColor: flag('no-color'),
+    },
+    runsIn?.write,
+  )
+  const host = runsIn?.host ?? systemHost()
+  const cwd = startFolder(runsIn?.cwd ?? process.cwd(), option('cwd'))
   let loaded: Promise<Configuration> | undefined
   let asked: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'> = {}
   const reported = new Set<string>()
@@ -38,7 +42,7 @@ export function createInvocation(
     reportDiagnostics(output, fresh)
   }
   const load = async (more: Pick<LoadOptions, 'withLines' | 'refuse' | 'servers'>) => {
-    const configuration = await loadConfiguration({
+    const configuration = await (runsIn?.load ?? loadConfiguration)({
       host,
       cwd,
       mcpConfig: options('mcp-config'),
@@ -70,6 +74,7 @@ export function createInvocation(
     },
     givenServers: () => asked.servers,
     ...(flag('trace') && { onMessage: tracer(output, host) }),
+    ...(runsIn && { runsIn }),
     reportFaults,
   }
 }
@@ -124,8 +129,8 @@ function concerns({ verb, positionals }: Parsed, output: Output, fault: Diagnost
   return word === server || word.startsWith(`${server}.`) || word.startsWith(`mcp__${server}__`)
 }
 
-function startFolder(wanted: string | undefined): string {
-  const cwd = resolve(wanted ?? process.cwd())
+function startFolder(from: string, wanted: string | undefined): string {
+  const cwd = resolve(from, wanted ?? '')
   if (wanted !== undefined && !isFolder(cwd)) throw new InvalidInput(`--cwd: ${cwd} is not a folder.`)
   return cwd
 }

@@ -6,7 +6,7 @@ import { visibleJson } from '@plugboard/core/text/escape-controls'
 import { printable } from '@plugboard/core/text/strip-controls'
 import { type Colors, createColors, withoutCodes } from './colors.ts'
 import { EXIT } from './exit-codes.ts'
-import { isTerminal, write } from './streams.ts'
+import { type Fd, isTerminal, write as writeHere } from './streams.ts'
 
 export { EXIT } from './exit-codes.ts'
 
@@ -20,7 +20,11 @@ export interface Output {
   result(data: unknown, text: () => string): void
   /** A note for the user; silent with --quiet. */
   note(line: string): void
+  /** Text as it is; `result` and `note` are the usual ways. */
+  readonly write: TextWriter
 }
+
+export type TextWriter = (fd: Fd, text: string) => void
 
 export interface OutputFlags {
   readonly json: boolean
@@ -29,7 +33,7 @@ export interface OutputFlags {
   readonly noColor: boolean
 }
 
-export function createOutput(flags: OutputFlags): Output {
+export function createOutput(flags: OutputFlags, write: TextWriter = writeHere): Output {
   const wanted = (fd: 1 | 2) => {
     if (flags.noColor || process.env['NO_COLOR']) return false
     if (process.env['FORCE_COLOR']) return process.env['FORCE_COLOR'] !== '0'
@@ -48,6 +52,7 @@ export function createOutput(flags: OutputFlags): Output {
     note: (line) => {
       if (!flags.quiet) write(2, `${line}\n`)
     },
+    write,
   }
 }
 
@@ -81,18 +86,18 @@ export function exitCodeOf(error: PlugboardError): number {
 export function reportError(output: Output, error: PlugboardError): void {
   if (output.json) {
     const { shellHint: hint } = error
-    write(1, `${jsonText({ error: { ...error.toJSON(), ...(hint !== undefined && { hint }) } })}\n`)
+    output.write(1, `${jsonText({ error: { ...error.toJSON(), ...(hint !== undefined && { hint }) } })}\n`)
     return
   }
   const { red, dim } = output.errorColor
   const where = [error.server, error.stage].filter((part) => part && !error.message.includes(`"${part}"`))
   // Its exit code is also that of a server that was never reached, where calling again is safe: the text tells them apart.
   const code = error.code === 'OUTCOME_UNKNOWN' ? ` ${error.code}` : ''
-  write(
+  output.write(
     2,
     `${red('error')}${code}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${shortPaths(error.message)}\n`,
   )
-  if (error.shellHint) write(2, `  ${dim(shortPaths(error.shellHint))}\n`)
+  if (error.shellHint) output.write(2, `  ${dim(shortPaths(error.shellHint))}\n`)
 }
 
 /**
@@ -106,8 +111,8 @@ export function reportDiagnostics(output: Output, diagnostics: readonly Diagnost
   const { dim } = output.errorColor
   const sorted = [...told].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
   const shown = output.verbose ? sorted : sorted.slice(0, limit)
-  for (const fault of shown) write(2, `${diagnosticText(fault, output.errorColor)}\n`)
-  if (shown.length < sorted.length) write(2, dim(`… and ${sorted.length - shown.length} more (-v)\n`))
+  for (const fault of shown) output.write(2, `${diagnosticText(fault, output.errorColor)}\n`)
+  if (shown.length < sorted.length) output.write(2, dim(`… and ${sorted.length - shown.length} more (-v)\n`))
 }
 
 /** One fault of one file: where, what, and on a line of its own what to do. */

@@ -1,34 +1,23 @@
 // streams.ts: the one writer of the command. On a terminal, and on stderr always, control, bidi and invisible characters
 // are made visible; our own styling passes. A result in a pipe or a file stays unchanged, byte by byte.
-// It writes without building Node's streams, which take a good part of a short command's time.
 import { lazyModule } from '@plugboard/core/lazy'
 import { visible } from '@plugboard/core/text/escape-controls'
 import { withCodes } from './colors.ts'
+import { type Fd, put } from './descriptors.ts'
+import { mayBeTerminal } from './terminal-device.ts'
 
-export type Fd = 1 | 2
-
-/** The descriptors of this process that were once written asynchronously: later text must not overtake it. */
-const queued = new Set<Fd>()
+export { type Fd, neverBlock } from './descriptors.ts'
 
 export function write(fd: Fd, text: string): void {
   screen[ERASE]?.()
-  const bytes = Buffer.from(shownOn(fd, text))
+  const bytes = shownOn(fd, text)
   if (fd === 2 && isService) log(bytes)
   else put(fd, bytes)
 }
 
 // The command is built in two halves with a writer each, and both write to the same screen.
 const ERASE = Symbol.for('plugboard.erase-transient-line')
-const NEVER_BLOCK = Symbol.for('plugboard.never-block')
-const screen = globalThis as { [ERASE]?: (() => void) | undefined; [NEVER_BLOCK]?: boolean }
-
-/**
- * From now on no write waits for its reader. For commands that run until a signal: one that waits in a write would not
- * notice the signal.
- */
-export function neverBlock(): void {
-  screen[NEVER_BLOCK] = true
-}
+const screen = globalThis as { [ERASE]?: (() => void) | undefined }
 
 /** Resolves when the reader of stdout has taken what was written, or the signal aborts. */
 export function readByReader(signal: AbortSignal): Promise<void> {
@@ -91,8 +80,8 @@ export function writeBytes(bytes: Uint8Array): void {
 }
 
 /** The text as this descriptor gets it. */
-function shownOn(fd: Fd, text: string): string {
-  return showsControls(fd) ? terminalText(text) : withCodes(text, (part) => part)
+export function shownOn(fd: Fd, text: string): Buffer {
+  return Buffer.from(showsControls(fd) ? terminalText(text) : withCodes(text, (part) => part))
 }
 
 /** The text as a terminal may get it, for prompts that a line editor writes. */
@@ -109,41 +98,6 @@ function showsControls(fd: Fd): boolean {
   const answer = fd === 2 || isTerminal(fd)
   shows.set(fd, answer)
   return answer
-}
-
-function put(fd: Fd, given: Buffer): void {
-  const fs = lazyModule('node:fs')
-  let bytes = given
-  if (queued.has(fd) || screen[NEVER_BLOCK]) return void enqueue(fd, bytes)
-  while (bytes.length > 0) {
-    try {
-      bytes = bytes.subarray(fs.writeSync(fd, bytes))
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'EAGAIN') return void enqueue(fd, bytes)
-      failed(fd, error as NodeJS.ErrnoException)
-      return
-    }
-  }
-}
-
-/** A descriptor that takes nothing any more. What is meant for stderr is not worth a result or an exit code. */
-function failed(fd: Fd, error: NodeJS.ErrnoException): void {
-  if (fd === 2) return
-  // A reader that went away (`| head`) ends us quietly, as it does other commands.
-  if (error.code === 'EPIPE') process.exit(0)
-  write(2, `plugboard: the result could not be written: ${error.message}\n`)
-  process.exit(1)
-}
-
-/** Node keeps the process alive until the reader has taken it all. */
-function enqueue(fd: Fd, bytes: Buffer): void {
-  const stream = fd === 1 ? process.stdout : process.stderr
-  if (!queued.has(fd)) {
-    queued.add(fd)
-    stream.on('error', (error: NodeJS.ErrnoException) => failed(fd, error))
-  }
-  stream.write(bytes)
 }
 
 /** Tells a user who looks elsewhere that something waits. Only a terminal gets it. */
@@ -172,24 +126,8 @@ export function editorOutput(fd: Fd): NodeJS.WriteStream {
   return fd === 1 ? process.stdout : process.stderr
 }
 
-/** /dev/null, where scripts send unread output; it is a character device too. */
-const DEV_NULL = 0x103n
-
-/**
- * Checks the descriptor first: only a character device can be a terminal, and the module that knows is heavy. With
- * `bigint`: after a plain stat of a pipe, Node 20 takes symbolic links in `node_modules` for folders, and then a
- * package that pnpm installed does not find its own.
- */
 export function isTerminal(fd: 0 | 1 | 2): boolean {
-  try {
-    const device = lazyModule('node:fs').fstatSync(fd, { bigint: true })
-    if (!device.isCharacterDevice() || (process.platform === 'linux' && device.rdev === DEV_NULL))
-      return false
-  } catch {
-    // A closed descriptor is not a terminal.
-    return false
-  }
-  return lazyModule('node:tty').isatty(fd)
+  return mayBeTerminal(fd) && lazyModule('node:tty').isatty(fd)
 }
 
 /** A terminal whose output can be redrawn. */

@@ -1,9 +1,9 @@
 // verb-spec.ts: the types that describe a verb and what it gets, and the options that every verb has.
-import type { openBoard, ProtocolMessage } from '@plugboard/core'
+import type { Board, BoardBehaviour, openBoard, ProtocolMessage } from '@plugboard/core'
 import type { Configuration, Diagnostic } from '@plugboard/core/config'
 import type { LoadOptions } from '@plugboard/core/config/load'
 import type { Host } from '@plugboard/core/host'
-import type { Output } from './output.ts'
+import type { Output, TextWriter } from './output.ts'
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean'
@@ -57,6 +57,21 @@ export interface Parsed {
   readonly values: Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 }
 
+/** Another process than the command's own, which runs the verb for it: the resident one. No terminal belongs to it. */
+export interface VerbHost {
+  readonly host: Host
+  readonly cwd: string
+  readonly write: TextWriter
+  /** Aborted when the user interrupts the command, or its process ends. */
+  readonly signal: AbortSignal
+  load(options: LoadOptions): Promise<Configuration>
+  open(configuration: Configuration, behaviour: BoardBehaviour): Promise<Board>
+  /** What a closing board still writes, such as the audit log, does not keep the command waiting. */
+  release(board: Board): void
+  /** A call that is about to be sent; `repeatable`: it may be sent again when its outcome is not known. */
+  calling(call: { readonly server: string; readonly tool: string; readonly repeatable: boolean }): void
+}
+
 export interface Invocation {
   /** The table, for verbs that print about verbs. */
   readonly verbs: readonly VerbSpec[]
@@ -80,6 +95,8 @@ export interface Invocation {
   givenServers(): LoadOptions['servers'] | undefined
   /** Gets every message of the protocol, with `--trace` and for a recording; the board is in this process then. */
   readonly onMessage?: ((message: ProtocolMessage) => void) | undefined
+  /** Set when the verb runs in the resident process. */
+  readonly runsIn?: VerbHost | undefined
   /** Reports faults in files that another process found; those of a configuration are reported once. */
   reportFaults(faults: readonly Diagnostic[]): void
 }

@@ -12,7 +12,7 @@ import { listenForInterrupt } from './shared/interrupt.ts'
 import { timeoutOption } from './shared/timeouts.ts'
 import { isTerminal } from './streams.ts'
 import { WaitLine } from './terminal/wait-line.ts'
-import type { BoardModule } from './verb-spec.ts'
+import type { BoardModule, VerbHost } from './verb-spec.ts'
 
 export interface OpenedBoard {
   readonly board: Board
@@ -39,12 +39,31 @@ export async function withBoard<T>(
   if (isTerminal(0) && isTerminal(2)) await configurationToStart(invocation)
   const { showsWaits, ...behaviour } = options
   const waits = new Waits(invocation, showsWaits)
+  const { runsIn } = invocation
+  if (runsIn) {
+    const board = await openInResident(invocation, runsIn, behaviour)
+    return await during(invocation, { board }, waits, work)
+  }
   // Its messages pass in another process.
   const remote = invocation.onMessage
     ? undefined
     : await openResidentBoard(invocation, waits.around(behaviour))
   if (!remote) return await withLocalBoard(invocation, work, options)
   return await during(invocation, { board: remote }, waits, work)
+}
+
+async function openInResident(
+  invocation: Invocation,
+  runsIn: VerbHost,
+  behaviour: BoardBehaviour,
+): Promise<Board> {
+  const timeoutMs = timeoutOption(invocation)
+  return await runsIn.open(await invocation.configuration(), {
+    ...behaviour,
+    // The user typed the command: that is consent wherever a rule says `ask`.
+    caller: 'user',
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  })
 }
 
 /** For verbs that need more than the interface of a board: it is opened in this process. */
@@ -71,21 +90,24 @@ export async function withLocalBoard<T>(
 }
 
 async function during<B extends { readonly board: Board }, T>(
-  { output }: Invocation,
+  { output, runsIn }: Invocation,
   opened: B,
   waits: Waits,
   work: (opened: B & { readonly signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
   waits.start(opened.board)
   opened.board.on('warning', ({ text }) => output.note(printable(text)))
-  const interrupt = listenForInterrupt(new Cancelled('Interrupted.'))
+  const interrupt = runsIn
+    ? { signal: runsIn.signal, release: () => undefined }
+    : listenForInterrupt(new Cancelled('Interrupted.'))
   try {
     // Warnings about the start come first.
     await new Promise((done) => setImmediate(done))
     return await work({ ...opened, signal: interrupt.signal })
   } finally {
     waits.end()
-    await opened.board.close()
+    if (runsIn) runsIn.release(opened.board)
+    else await opened.board.close()
     interrupt.release()
   }
 }

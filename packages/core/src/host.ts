@@ -1,7 +1,6 @@
 // host.ts: the outside world as one object, so that tests are exact and two boards share nothing. Everything the
 // library reads from its environment (time, randomness, variables, network, processes) enters here.
 import type { ChildProcess, SpawnOptions } from 'node:child_process'
-import { homedir, userInfo } from 'node:os'
 import { isAbsolute, parse } from 'node:path'
 import { lazyModule } from './lazy.ts'
 
@@ -56,11 +55,11 @@ export function systemHost(overrides: Partial<Host> = {}): Host {
  * An empty or relative HOME would make the current folder, and so any clone, the user's own. Then the account's home
  * folder counts, as the system knows it.
  */
-function homeOf(env: Host['env']): string {
-  const said = env['HOME'] || homedir()
+export function homeOf(env: Host['env']): string {
+  const said = env['HOME'] || lazyModule('node:os').homedir()
   if (isAbsolute(said)) return said
   try {
-    const { homedir: known } = userInfo()
+    const { homedir: known } = lazyModule('node:os').userInfo()
     if (isAbsolute(known)) return known
   } catch {
     // An account that the system does not know has no home folder.

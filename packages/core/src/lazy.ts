@@ -7,6 +7,7 @@ interface HeavyModules {
   'node:crypto': typeof import('node:crypto')
   'node:fs': typeof import('node:fs')
   'node:net': typeof import('node:net')
+  'node:os': typeof import('node:os')
   'node:tty': typeof import('node:tty')
 }
 

@@ -1,9 +1,11 @@
 // detect-protocol.ts: the first line of a connection, which says what the rest will be: the control protocol, or MCP as any
-// client speaks it. What was read stays in the stream, except the line of an MCP client.
+// client speaks it. What was read stays in the stream, except the line of an MCP client or a command.
 import type { Socket } from 'node:net'
 import { isObject } from '@plugboard/core/json'
 
 const NEWLINE = 10
+/** What follows their first line is no control protocol. */
+const OWN_LINES = new Set(['board/mcp', 'board/run'])
 const MAX_BYTES = 1024 * 1024
 
 export interface FirstLine {
@@ -35,7 +37,7 @@ export function takeFirstLine(socket: Socket, ms: number): Promise<FirstLine | u
       const length = bytes - chunk.length + at
       const first = parsed(all.subarray(0, length).toString('utf8'))
       end(first)
-      if (first) socket.unshift(first.method === 'board/mcp' ? all.subarray(length + 1) : all)
+      if (first) socket.unshift(OWN_LINES.has(first.method) ? all.subarray(length + 1) : all)
     }
     const timer = setTimeout(() => end(undefined), ms)
     socket.on('data', onData)

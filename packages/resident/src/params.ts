@@ -86,6 +86,17 @@ export const traffic = z.object({ after: count, limit: count, messages: flag })
 
 export const mcp = z.object({ token: name, protocol: z.number('expected a number'), open })
 
+/** A command whose verb runs in the process. */
+export const command = z.object({
+  token: name,
+  protocol: z.number('expected a number'),
+  version: name,
+  sentAt: z.number('expected a time'),
+  argv: z.readonly(z.array(text, 'expected a list of texts')),
+  cwd: folder,
+  env: texts,
+})
+
 export const leave = z.object({ why: z.string('expected a text').check(z.maxLength(200, 'is too long')) })
 
 export const events = z.object({ types: names })

@@ -27,6 +27,9 @@ export interface McpResult {
   readonly why?: string
 }
 
+/** How a verb that ran in the process ended, or why the command has to run it itself. */
+export type CommandResult = { readonly exit: number } | { readonly refused: string }
+
 /** What a client can be asked. What is missing here is not offered to servers. */
 export interface Askable {
   readonly elicit?: boolean

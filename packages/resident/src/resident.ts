@@ -8,6 +8,7 @@ import { TrafficRecorder } from '@plugboard/core/connection/traffic'
 import { InvalidInput } from '@plugboard/core/errors'
 import { systemHost } from '@plugboard/core/host'
 import type { Boards } from './boards.ts'
+import { type RunCommand, serveCommand } from './command-session.ts'
 import { Session } from './control-session.ts'
 import { takeFirstLine } from './detect-protocol.ts'
 import { RESIDENT_LIMITS } from './limits.ts'
@@ -26,6 +27,8 @@ export interface ResidentOptions {
   readonly idleMs?: number
   /** The folder of the built page; without it there is no page. */
   readonly pageFiles?: string
+  /** Runs the verbs of commands here; without it, each command runs its own. */
+  readonly runCommand?: RunCommand
 }
 
 export interface Resident {
@@ -68,6 +71,7 @@ class RunningResident implements Resident {
   #loadingPages: Promise<Pages> | undefined
   #pages: Pages | undefined
   #mcpClients = 0
+  #commands = 0
   readonly #socketId: number | undefined
   readonly #watch: NodeJS.Timeout
   #stopIdle: (() => void) | undefined
@@ -101,6 +105,7 @@ class RunningResident implements Resident {
     void takeFirstLine(socket, RESIDENT_LIMITS.helloMs).then((first) => {
       if (!first) return this.#restIfAlone()
       if (first.method === 'board/mcp') return void this.#mcp(socket, first.params)
+      if (first.method === 'board/run') return void this.#command(socket, first.params)
       this.#sessions.add(new Session(this.#sessionHost(), socket))
       socket.resume()
     })
@@ -208,6 +213,28 @@ class RunningResident implements Resident {
     }
   }
 
+  async #command(socket: Socket, params: unknown): Promise<void> {
+    this.#commands++
+    try {
+      const { version, runCommand: run = async () => ({ refused: 'it runs no commands' }) } = this.#options
+      await serveCommand(socket, params, {
+        token: this.#token,
+        version,
+        run,
+        boards: () => this.#loadBoards(),
+        hostOf: ({ env }) => systemHost({ env, owner: this.#owner }),
+      })
+    } catch (error) {
+      this.#log(`a command failed: ${error instanceof Error ? error.message : String(error)}`)
+      socket.destroy()
+      if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND')
+        this.leave('its program was replaced')
+    } finally {
+      this.#commands--
+      this.#restIfAlone()
+    }
+  }
+
   #status(): StatusResult {
     return {
       pid: process.pid,
@@ -216,6 +243,7 @@ class RunningResident implements Resident {
       clients:
         [...this.#sessions].filter(({ hasBoard }) => hasBoard).length +
         this.#mcpClients +
+        this.#commands +
         (this.#pages?.size ?? 0),
       memoryBytes: process.memoryUsage.rss(),
       servers: this.#opened?.status() ?? [],
@@ -223,7 +251,7 @@ class RunningResident implements Resident {
   }
 
   get #clients(): number {
-    return this.#sessions.size + this.#mcpClients + (this.#pages?.size ?? 0)
+    return this.#sessions.size + this.#mcpClients + this.#commands + (this.#pages?.size ?? 0)
   }
 
   #restIfAlone(): void {

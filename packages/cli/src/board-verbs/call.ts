@@ -56,6 +56,11 @@ export async function run(invocation: Invocation): Promise<number> {
         noteStrangers(invocation, args, tool)
         await noteChange(invocation, board, tool)
         line.start(`${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`)
+        invocation.runsIn?.calling({
+          server: tool.mcpInfo.serverName,
+          tool: tool.mcpInfo.toolName,
+          repeatable: tool.isReadOnly() || tool.isIdempotent(),
+        })
         const started = performance.now()
         const result = await board.call(tool.name, args, callContext(invocation, signal, line))
         line.end()

@@ -1,9 +1,10 @@
 // connect: the resident board for another MCP client, over stdio. The servers behind it are shared with every terminal. Where
 // no resident board can be used, it serves the client itself, as `serve` does.
-import { InvalidInput, IoError } from '@plugboard/core/errors'
+import { InvalidInput } from '@plugboard/core/errors'
 import { connectStdio } from '@plugboard/resident/connect'
 import { type Invocation, switchedOn, words } from '../context.ts'
 import { EXIT } from '../output.ts'
+import { CONNECT_PARAMS, lostBoard } from '../resident/connect-params.ts'
 import { definedOnly, placeOf, VERSION } from '../resident/process.ts'
 import { starterFor, usesResident } from '../resident/starter.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
@@ -32,14 +33,13 @@ export async function run(invocation: Invocation): Promise<number> {
     place: placeOf(host),
     version: VERSION,
     params: {
+      ...CONNECT_PARAMS,
       cwd,
       env: definedOnly(host.env),
       mcpConfig: invocation.options('mcp-config'),
       strict: invocation.flag('strict-mcp-config'),
       approveProject: invocation.flag('approve-project'),
       builtins: switchedOn(invocation.options('builtin')),
-      caller: 'agent',
-      asks: {},
       ...(timeoutMs !== undefined && { timeoutMs }),
     },
     input: process.stdin,
@@ -47,10 +47,7 @@ export async function run(invocation: Invocation): Promise<number> {
     start: starterFor(invocation),
   })
   if (how.kind === 'ended') return EXIT.done
-  if (how.kind === 'lost')
-    throw new IoError(`The resident board ended, and no other could be started: ${how.why}.`, {
-      hint: 'Start the client again, or use `plugboard serve` instead of `plugboard connect`.',
-    })
+  if (how.kind === 'lost') throw lostBoard(how.why)
   if (output.verbose) output.note(`No resident board is used: ${how.why}.`)
   return await serve()
 }

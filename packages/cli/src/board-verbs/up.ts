@@ -52,6 +52,8 @@ async function foreground(invocation: Invocation): Promise<number> {
     version: VERSION,
     ...(idleMs !== undefined && { idleMs }),
     ...(files !== undefined && { pageFiles: files }),
+    // Loaded for the first command that wants it.
+    runCommand: async (...given) => await (await import('./run-command.ts')).runCommand(...given),
   })
   if (!resident) {
     output.note('Another process is the resident board already; `plugboard status` shows it.')

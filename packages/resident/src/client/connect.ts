@@ -8,14 +8,17 @@ import type { PeerHooks } from '../json-rpc-socket.ts'
 import { RESIDENT_LIMITS } from '../limits.ts'
 import { type McpResult, type OpenParams, PROTOCOL } from '../protocol.ts'
 import { placeFault, type ResidentPlace } from '../socket-paths.ts'
-import { connected, type Dialed, dial, isOlder, readToken } from './dial.ts'
+import { connected, type Dialed, dial, isOlder } from './dial.ts'
+import { readToken } from './read-token.ts'
 
 export interface ConnectOptions {
   readonly place: ResidentPlace
   readonly version: string
   readonly params: OpenParams
   readonly input: Readable
-  readonly output: Writable
+  readonly output: Pick<Writable, 'on' | 'once' | 'write'>
+  /** Only a process that runs now is used; it is started again when it ends later. */
+  readonly onlyRunning?: boolean
   /** Starts the process when none runs. */
   start(hooks: PeerHooks): Promise<Dialed>
 }
@@ -51,7 +54,8 @@ const READS = new Set([
 const OUTCOME_UNKNOWN = -32000
 
 export async function connectStdio(options: ConnectOptions): Promise<Connected> {
-  const first = await reach(options)
+  const first = options.onlyRunning ? await enter(options) : await reach(options)
+  if (first === undefined) return { kind: 'none', why: 'no resident process runs' }
   if (typeof first === 'string') return { kind: 'none', why: first }
   return await new Relay(options, first).run()
 }

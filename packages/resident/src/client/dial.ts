@@ -6,6 +6,7 @@ import { Peer, type PeerHooks } from '../json-rpc-socket.ts'
 import { RESIDENT_LIMITS } from '../limits.ts'
 import { type HelloResult, PROTOCOL } from '../protocol.ts'
 import { placeFault, type ResidentPlace } from '../socket-paths.ts'
+import { readToken } from './read-token.ts'
 
 export type Dialed =
   | { readonly kind: 'connected'; readonly peer: Peer; readonly hello: HelloResult }
@@ -57,16 +58,6 @@ export async function dialAny(place: ResidentPlace, version: string, hooks: Peer
     return { kind: 'unusable', why: 'the running process did not answer' }
   }
   return { kind: 'connected', peer, hello }
-}
-
-/** The token as the running process wrote it. */
-export function readToken({ token }: ResidentPlace): string | undefined {
-  try {
-    return lazyModule('node:fs').readFileSync(token, 'utf8')
-  } catch {
-    // It left a moment ago.
-    return undefined
-  }
 }
 
 export function connected(path: string): Promise<Socket | undefined> {

@@ -20,7 +20,7 @@ import {
   type RegisteredTool,
   searchable,
 } from '@plugboard/core/board/tool-offer'
-import { isPlugboardError, OutcomeUnknown, ServerNotFound } from '@plugboard/core/errors'
+import { isPlugboardError, ServerNotFound } from '@plugboard/core/errors'
 import { Events } from '@plugboard/core/events'
 import {
   BoundTool,
@@ -38,6 +38,7 @@ import { decodeErrors, decodeEvent, decodeSnapshots, type WireTool } from '../bo
 import type { BoardState } from '../board-methods.ts'
 import { type Peer, PeerClosed, type SendOptions } from '../json-rpc-socket.ts'
 import type { OpenParams, OpenResult } from '../protocol.ts'
+import { outcomeUnknown } from './lost-call.ts'
 
 type Params = Readonly<Record<string, unknown>>
 type Returned<K extends keyof Board> = Board[K] extends (...given: never) => infer R ? Awaited<R> : never
@@ -201,15 +202,7 @@ export class RemoteBoard implements Board {
       return (await this.#send('board/call', sent, options)) as ToolResult
     } catch (error) {
       if (!(error instanceof PeerClosed)) throw error
-      const what = tool ? `${tool.server}.${tool.definition.name}` : name
-      throw new OutcomeUnknown(
-        `The resident board ended while ${what} was running; whether it was done is unknown.`,
-        {
-          ...(tool && { server: tool.server }),
-          hint: 'Check what happened before you call it again.',
-          cause: error,
-        },
-      )
+      throw outcomeUnknown(tool ? { server: tool.server, tool: tool.definition.name } : { tool: name }, error)
     }
   }
 
@@ -335,8 +328,9 @@ export class RemoteBoard implements Board {
     void this.#peer.request('board/events', { types: more }).catch(() => undefined)
   }
 
-  #list(kind: string, { server, signal }: { readonly server?: string | undefined } & SendOptions) {
-    return this.#read(`board/${kind}`, { ...(server !== undefined && { server }) }, { signal })
+  #list(kind: string, { server, signal, start }: NonNullable<Parameters<Board['resources']>[0]>) {
+    const of = { ...(server !== undefined && { server }), ...(start && { start }) }
+    return this.#read(`board/${kind}`, of, { signal })
   }
 
   #withContext(method: string, params: Params, context: CallContext): Promise<unknown> {

@@ -1,0 +1,91 @@
+// run-command.ts: has the resident process run a command's verb. The smallest client there is: one connection, one message, and
+// what comes back is written as it is. Whatever is unusual ends here with a reason, and the command runs its verb itself.
+import type { Socket } from 'node:net'
+import { lazyModule } from '@plugboard/core/lazy'
+import { RESIDENT_LIMITS } from '../limits.ts'
+import { PROTOCOL } from '../protocol.ts'
+import { placeFault, type ResidentPlace } from '../socket-paths.ts'
+import type { LostCall } from './lost-call.ts'
+import { readToken } from './read-token.ts'
+
+export interface RunCommandOptions {
+  readonly place: ResidentPlace
+  readonly version: string
+  readonly argv: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  write(fd: 1 | 2, bytes: Buffer): void
+}
+
+export type RanCommand =
+  | { readonly kind: 'exit'; readonly code: number }
+  /** The command runs its verb itself. */
+  | { readonly kind: 'none' }
+  /** The process ended during a call that may not be sent twice. */
+  | { readonly kind: 'lost'; readonly call: LostCall }
+
+export interface RunningCommand {
+  readonly ended: Promise<RanCommand>
+  /** The user's Ctrl-C; the verb ends by itself. */
+  interrupt(): void
+}
+
+const NONE: RanCommand = { kind: 'none' }
+const NEWLINE = 10
+
+export function runCommand(options: RunCommandOptions): RunningCommand | undefined {
+  const { place, version, argv, cwd, env } = options
+  if (placeFault(place) !== undefined) return undefined
+  // A process writes its token before it listens; one that took over since refuses an old one.
+  const token = readToken(place)
+  if (token === undefined) return undefined
+  const socket = lazyModule('node:net').connect(place.socket)
+  const params = { protocol: PROTOCOL, version, token, sentAt: Date.now(), argv, cwd, env }
+  socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'board/run', params })}\n`)
+  return {
+    ended: new Promise((done) => new Answers(socket, options, done)),
+    interrupt: () => socket.write('{"jsonrpc":"2.0","method":"notifications/cancelled"}\n'),
+  }
+}
+
+/** What the process answers, until it said how the verb ended. */
+class Answers {
+  readonly #write: RunCommandOptions['write']
+  readonly #done: (ran: RanCommand) => void
+  readonly #silence: NodeJS.Timeout
+  #rest: Buffer = Buffer.alloc(0)
+  #lost: RanCommand = NONE
+
+  constructor(socket: Socket, { write }: RunCommandOptions, done: (ran: RanCommand) => void) {
+    this.#write = write
+    this.#done = done
+    socket.on('data', (chunk: Buffer) => this.#push(chunk))
+    socket.on('error', () => undefined)
+    socket.on('close', () => done(this.#lost))
+    // A process that was stopped does not begin a command that is this old.
+    this.#silence = setTimeout(() => socket.destroy(), RESIDENT_LIMITS.helloMs)
+  }
+
+  #push(chunk: Buffer): void {
+    clearTimeout(this.#silence)
+    const text = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk
+    let from = 0
+    for (let at = text.indexOf(NEWLINE); at !== -1; at = text.indexOf(NEWLINE, from)) {
+      this.#take(text.toString('utf8', from, at))
+      from = at + 1
+    }
+    this.#rest = text.subarray(from)
+  }
+
+  /** The process is the user's own and of this version: its messages are what protocol.ts says. */
+  #take(line: string): void {
+    const { method, params, result } = JSON.parse(line)
+    if (method === 'board/output') {
+      const { fd, text, base64 } = params
+      this.#write(fd, base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64'))
+    } else if (method === 'board/calling') {
+      const { repeatable, ...call } = params
+      this.#lost = repeatable ? NONE : { kind: 'lost', call }
+    } else if (result) this.#done(result.refused === undefined ? { kind: 'exit', code: result.exit } : NONE)
+  }
+}
