@@ -20,7 +20,9 @@ const env = {
   PLUGBOARD_MANAGED_DIR: join(top, 'managed'),
 }
 const OPEN = { cwd: top, env, strict: true, mcpConfig: ['{"mcpServers":{}}'], caller: 'user', asks: {} }
+const COMMAND = { argv: ['tools'], cwd: top, env }
 let resident: Resident | undefined
+const ran: (readonly string[])[] = []
 
 interface Answer {
   readonly id?: number
@@ -73,7 +75,15 @@ async function expectService(): Promise<void> {
 
 beforeAll(async () => {
   for (const dir of [env.HOME, join(top, 'state')]) mkdirSync(dir)
-  resident = await startResident({ place, version: '1.0.0', idleMs: 0 })
+  resident = await startResident({
+    place,
+    version: '1.0.0',
+    idleMs: 0,
+    runCommand: async ({ argv }) => {
+      ran.push(argv)
+      return { exit: 0 }
+    },
+  })
 })
 
 afterAll(async () => {
@@ -104,12 +114,48 @@ describe('a client without the token', () => {
       line({ method: 'board/mcp', params: { token, open: OPEN } }) + line({ id: 1, method: 'ping' }),
     ],
     ['speaks MCP without parameters', line({ method: 'board/mcp' })],
+    [
+      'has a command run with a wrong token',
+      line({ id: 0, method: 'board/run', params: { ...hello, sentAt: Date.now(), ...COMMAND } }),
+    ],
+    ['has a command run without parameters', line({ id: 0, method: 'board/run' })],
     ['never ends its first line', 'x'.repeat(1024 * 1024 + 1)],
   ])('%s: the connection is closed', async (_, bytes) => {
     const client = new RawClient()
     client.socket.write(bytes)
     await client.closed
     await expectService()
+  })
+})
+
+describe('a command that is to be run', () => {
+  const run = async (more: object) => {
+    const params = { protocol: PROTOCOL, version: '1.0.0', sentAt: Date.now(), ...COMMAND, ...more }
+    return await new RawClient().request('board/run', { token: readFileSync(place.token, 'utf8'), ...params })
+  }
+  const other = NODE_VARIABLES[0]
+
+  it.each<readonly [string, object, string]>([
+    ['is of another version', { version: '0.9.0' }, 'another version'],
+    ['speaks another protocol', { protocol: PROTOCOL + 1 }, 'another version'],
+    ['was sent too long ago', { sentAt: Date.now() - 60_000 }, 'too long ago'],
+    ['has other variables of Node', { env: { ...env, [other]: '--odd' } }, other],
+  ])('and %s is refused', async (_, more, why) => {
+    expect(await run(more)).toMatchObject({ result: { refused: expect.stringContaining(why) } })
+  })
+
+  it.each<readonly [string, object]>([
+    ['words that are no texts', { argv: [1] }],
+    ['no folder', { cwd: 'relative' }],
+    ['variables that are no texts', { env: { A: 1 } }],
+    ['no time', { sentAt: 'now' }],
+  ])('and has %s is not begun', async (_, more) => {
+    expect(await run(more)).toMatchObject({ error: { message: 'closed' } })
+  })
+
+  it('is run, and is the only one that was', async () => {
+    expect(await run({})).toMatchObject({ result: { exit: 0 } })
+    expect(ran).toEqual([['tools']])
   })
 })
 
