@@ -1,18 +1,21 @@
 // Single sign-on against answers made by hand: what an identity provider may say, and what each answer leads to.
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import * as jose from 'jose'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { AuthRequired } from '../errors.ts'
 import type { XaaSettings } from './context.ts'
 import { loginToIdp, logoutOfIdp, renewByXaa } from './cross-app-access.ts'
+import {
+  type Json,
+  type Reply,
+  type ScriptedServer,
+  startScriptedServer,
+  visitor,
+} from './fixtures/scripted-server.ts'
 import { type AuthSetup, authSetup, cleanUp, remote } from './fixtures/setup.ts'
 
 const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag'
+const BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
-type Json = Record<string, unknown>
-type Reply = Json | { readonly status: number; readonly body: Json }
-
 let keys: jose.GenerateKeyPairResult
 let jwk: jose.JWK
 beforeAll(async () => {
@@ -20,65 +23,29 @@ beforeAll(async () => {
   jwk = { ...(await jose.exportJWK(keys.publicKey)), kid: 'k', alg: 'ES256' }
 })
 
-/** One server plays the identity provider, the authorization server and the resource. */
-let server: Server
+let server: ScriptedServer
 let origin: string
-let metadata: Json
-let tokens: Record<string, (params: URLSearchParams) => Promise<Reply> | Reply>
-let asked: { readonly grant: string; readonly params: URLSearchParams; readonly authorization: string }[]
 let setup: AuthSetup
 let settings: Partial<XaaSettings>
-let nonce: string
-
 beforeEach(async () => {
-  asked = []
   settings = {}
-  server = createServer((request, response) => {
-    const reply = (status: number, body: unknown) =>
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    const { pathname } = new URL(request.url ?? '', origin)
-    if (pathname === '/jwks') return reply(200, { keys: [jwk] })
-    if (pathname === '/.well-known/openid-configuration') return reply(200, metadata)
-    if (pathname === '/.well-known/oauth-authorization-server') return reply(200, { ...metadata })
-    if (pathname !== '/token') return reply(404, {})
-    let body = ''
-    request.on('data', (chunk) => {
-      body += String(chunk)
-    })
-    request.on('end', () => {
-      const params = new URLSearchParams(body)
-      const grant = params.get('grant_type') ?? ''
-      asked.push({ grant, params, authorization: request.headers.authorization ?? '' })
-      void Promise.resolve(tokens[grant]?.(params) ?? { status: 400, body: { error: 'unknown' } }).then(
-        (given) => {
-          const full = 'status' in given && 'body' in given
-          reply(full ? Number(given['status']) : 200, full ? given['body'] : given)
-        },
-      )
-    })
-    return undefined
-  })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  metadata = {
-    issuer: origin,
-    authorization_endpoint: `${origin}/authorize`,
-    token_endpoint: `${origin}/token`,
-    jwks_uri: `${origin}/jwks`,
-  }
-  tokens = {
+  server = await startScriptedServer()
+  origin = server.origin
+  server.documents['/jwks'] = { keys: [jwk] }
+  Object.assign(server.answers, {
     authorization_code: async () => ({ access_token: 'x', id_token: await idToken(), refresh_token: 'r1' }),
     refresh_token: async () => ({ access_token: 'x', id_token: await idToken({ nonce: undefined }) }),
     [EXCHANGE]: () => ({ access_token: 'jag', issued_token_type: ID_JAG, token_type: 'N_A' }),
-    'urn:ietf:params:oauth:grant-type:jwt-bearer': () => ({ access_token: 'at', token_type: 'bearer' }),
-  }
+    [BEARER]: () => ({ access_token: 'at', token_type: 'bearer' }),
+  })
 })
 afterEach(async () => {
   cleanUp(setup)
-  await new Promise((done) => server.close(done))
+  await server.close()
 })
 
 function idToken(claims: Json = {}, lifetime = '1h', key: jose.CryptoKey = keys.privateKey): Promise<string> {
+  const nonce = visits.at(-1)?.searchParams.get('nonce')
   const all: Json = { nonce, ...claims }
   return new jose.SignJWT(JSON.parse(JSON.stringify(all)))
     .setProtectedHeader({ alg: 'ES256', kid: 'k' })
@@ -95,24 +62,12 @@ function open(env: Record<string, string> = {}): AuthSetup {
   setup = authSetup({ env, settings: { xaa: { issuer: origin, clientId: 'company', ...settings } } })
   return setup
 }
-/** Walks to the page as a browser does, and comes back with a code. */
 const visits: URL[] = []
-const user = {
-  openBrowser: false,
-  onUrl: (url: string) => {
-    const page = new URL(url)
-    visits.push(page)
-    nonce = page.searchParams.get('nonce') ?? ''
-    const back = new URL(page.searchParams.get('redirect_uri') ?? '')
-    back.search = new URLSearchParams({
-      code: 'code',
-      state: page.searchParams.get('state') ?? '',
-    }).toString()
-    void fetch(back).then((answer) => answer.text())
-  },
-}
+const user = visitor(visits)
 const login = (context = open().context) => loginToIdp(mcp(), context, user)
-const grants = () => asked.map(({ grant }) => grant.split(':').at(-1))
+const answerCode = (status: number, body: Json) =>
+  (server.answers['authorization_code'] = () => ({ status, body }))
+const grants = () => server.asked.map(({ what }) => what.split(':').at(-1))
 
 describe('a login at the identity provider', () => {
   it('asks for the scopes that it supports, and for consent where it will be used offline', async () => {
@@ -124,7 +79,7 @@ describe('a login at the identity provider', () => {
     ])
     cleanUp(setup)
     settings = { scopes: ['groups'] }
-    metadata = { ...metadata, scopes_supported: ['openid', 'groups'] }
+    server.metadata = { ...server.metadata, scopes_supported: ['openid', 'groups'] }
     await login()
     const [second] = visits.splice(0)
     expect([second?.searchParams.get('scope'), second?.searchParams.get('prompt')]).toEqual([
@@ -132,7 +87,7 @@ describe('a login at the identity provider', () => {
       null,
     ])
     cleanUp(setup)
-    metadata = { ...metadata, scopes_supported: ['offline_access'] }
+    server.metadata = { ...server.metadata, scopes_supported: ['offline_access'] }
     await login()
     expect(visits.splice(0)[0]?.searchParams.get('scope')).toBe('openid offline_access groups')
   })
@@ -158,29 +113,17 @@ describe('a login at the identity provider', () => {
       }),
     ],
   ])('needs an ID token, and refuses %s', async (_, reply) => {
-    tokens['authorization_code'] = reply
+    server.answers['authorization_code'] = reply
     await expect(login()).rejects.toMatchObject({ refusal: 'bad-id-token' })
     await expect(renewByXaa(mcp(), setup.context, undefined)).rejects.toBeInstanceOf(AuthRequired)
   })
 
-  it.each<[string, () => void, object]>([
-    [
-      'refuses the code',
-      () =>
-        (tokens = {
-          ...tokens,
-          authorization_code: () => ({ status: 400, body: { error: 'invalid_grant' } }),
-        }),
-      { refusal: 'token-refused' },
-    ],
-    [
-      'fails',
-      () => (tokens = { ...tokens, authorization_code: () => ({ status: 503, body: {} }) }),
-      { code: 'IO_ERROR' },
-    ],
+  it.each<[string, () => unknown, object]>([
+    ['refuses the code', () => answerCode(400, { error: 'invalid_grant' }), { refusal: 'token-refused' }],
+    ['fails', () => answerCode(503, {}), { code: 'IO_ERROR' }],
     [
       'names another issuer',
-      () => (metadata = { ...metadata, issuer: 'https://other.example' }),
+      () => (server.metadata = { ...server.metadata, issuer: 'https://other.example' }),
       { refusal: 'issuer-mismatch' },
     ],
     ['publishes nothing', () => (settings = { issuer: `${origin}/elsewhere` }), { refusal: 'bad-metadata' }],
@@ -199,7 +142,11 @@ describe('a login at the identity provider', () => {
     cleanUp(setup)
     await login()
     const basic = (secret: string) => `Basic ${Buffer.from(`company:${secret}`).toString('base64')}`
-    expect(asked.map(({ authorization }) => authorization)).toEqual([basic('mine'), basic('env'), ''])
+    expect(server.asked.map(({ headers }) => headers['authorization'] ?? '')).toEqual([
+      basic('mine'),
+      basic('env'),
+      '',
+    ])
   })
 
   it('is forgotten once', async () => {
@@ -215,7 +162,7 @@ describe('a login at the identity provider', () => {
 describe('a token through single sign-on', () => {
   it('is had with the ID token while that lasts, and carries what both servers said', async () => {
     await login()
-    asked.splice(0)
+    server.asked.splice(0)
     const outcome = await renewByXaa(mcp({ scopes: ['read'] }), setup.context, undefined)
     expect(outcome).toMatchObject({
       kind: 'renewed',
@@ -230,7 +177,7 @@ describe('a token through single sign-on', () => {
     })
     expect(outcome.kind === 'renewed' && 'dpopKey' in outcome.login).toBe(false)
     expect(grants()).toEqual(['token-exchange', 'jwt-bearer'])
-    const [exchange, bearer] = asked
+    const [exchange, bearer] = server.asked
     expect(Object.fromEntries(exchange?.params ?? [])).toMatchObject({
       requested_token_type: ID_JAG,
       audience: origin,
@@ -276,7 +223,7 @@ describe('a token through single sign-on', () => {
     ],
   ])('is not had where %s', async (_, grant, reply, expected) => {
     await login()
-    tokens[grant] = () => reply
+    server.answers[grant] = () => reply
     expect(await renewByXaa(mcp(), setup.context, undefined)).toMatchObject(expected)
   })
 
@@ -284,7 +231,7 @@ describe('a token through single sign-on', () => {
     'needs a grant from the exchange, not %s',
     async (type) => {
       await login()
-      tokens[EXCHANGE] = () => ({ access_token: 'x', ...(type && { issued_token_type: type }) })
+      server.answers[EXCHANGE] = () => ({ access_token: 'x', ...(type && { issued_token_type: type }) })
       await expect(renewByXaa(mcp(), setup.context, undefined)).rejects.toMatchObject({
         refusal: 'bad-response',
       })
@@ -293,26 +240,26 @@ describe('a token through single sign-on', () => {
 
   it('renews an ID token that has ended, and keeps the refresh token that is not replaced', async () => {
     await login()
-    asked.splice(0)
+    server.asked.splice(0)
     for (const hours of [2, 4]) {
       setup.advance(2 * 3_600_000)
       expect(await renewByXaa(mcp(), setup.context, undefined)).toMatchObject({ kind: 'renewed' })
       expect(grants()).toEqual(['refresh_token', 'token-exchange', 'jwt-bearer'])
-      expect([hours, asked[0]?.params.get('refresh_token')]).toEqual([hours, 'r1'])
-      asked.splice(0)
+      expect([hours, server.asked[0]?.params.get('refresh_token')]).toEqual([hours, 'r1'])
+      server.asked.splice(0)
     }
     expect(await loginToIdp(mcp(), setup.context, user)).toEqual({ askedUser: false })
-    tokens['refresh_token'] = async () => ({
+    server.answers['refresh_token'] = async () => ({
       access_token: 'x',
       id_token: await idToken(),
       refresh_token: 'r2',
     })
     setup.advance(2 * 3_600_000)
     await renewByXaa(mcp(), setup.context, undefined)
-    asked.splice(0)
+    server.asked.splice(0)
     setup.advance(2 * 3_600_000)
     await renewByXaa(mcp(), setup.context, undefined)
-    expect(asked[0]?.params.get('refresh_token')).toBe('r2')
+    expect(server.asked[0]?.params.get('refresh_token')).toBe('r2')
   })
 
   it.each<[string, Reply | undefined, object]>([
@@ -328,8 +275,8 @@ describe('a token through single sign-on', () => {
     ],
     ['that fails', { status: 503, body: {} }, { code: 'IO_ERROR' }],
   ])('is not had with an ended login %s', async (_, reply, error) => {
-    if (reply) tokens['refresh_token'] = () => reply
-    else tokens['authorization_code'] = async () => ({ access_token: 'x', id_token: await idToken() })
+    if (reply) server.answers['refresh_token'] = () => reply
+    else server.answers['authorization_code'] = async () => ({ access_token: 'x', id_token: await idToken() })
     await login()
     setup.advance(2 * 3_600_000)
     await expect(renewByXaa(mcp(), setup.context, undefined)).rejects.toMatchObject(error)
