@@ -40,6 +40,8 @@ export async function run(invocation: Invocation): Promise<number> {
       strict: invocation.flag('strict-mcp-config'),
       approveProject: invocation.flag('approve-project'),
       builtins: switchedOn(invocation.options('builtin')),
+      // The parser has checked the choices.
+      confirms: (invocation.option('ask') ?? CONNECT_PARAMS.confirms) as 'client' | 'elicit' | 'deny',
       ...(timeoutMs !== undefined && { timeoutMs }),
     },
     input: process.stdin,

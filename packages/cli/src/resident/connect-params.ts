@@ -2,7 +2,7 @@
 import { IoError } from '@plugboard/core/errors'
 
 /** A client of `connect` is an agent, and is asked by its own protocol. */
-export const CONNECT_PARAMS = { caller: 'agent', asks: {} } as const
+export const CONNECT_PARAMS = { caller: 'agent', asks: {}, confirms: 'client' } as const
 
 export function lostBoard(why: string): IoError {
   return new IoError(`The resident board ended, and no other could be started: ${why}.`, {
