@@ -111,11 +111,7 @@ async function bundleCommand() {
     external: EXTERNAL,
   }
   const define = { 'process.env.PLUGBOARD_VERSION': JSON.stringify(manifest.version) }
-  const parts = new Map([
-    ['main', 'packages/cli/src/main.ts'],
-    ['thin', 'packages/cli/src/thin.ts'],
-    ['thin-connect', 'packages/cli/src/thin-connect.ts'],
-  ])
+  const parts = new Map(['main', 'thin', 'thin-connect'].map((name) => [name, `packages/cli/src/${name}.ts`]))
   const inputs = new Set()
   const bundle = async (options) => {
     const { metafile } = await esbuild.build({ ...common, ...options })

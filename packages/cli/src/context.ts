@@ -20,15 +20,7 @@ export function createInvocation(
   runsIn?: VerbHost,
 ): Invocation {
   const { flag, option, options } = readersOf(parsed)
-  const output = createOutput(
-    {
-      json: flag('json'),
-      quiet: flag('quiet'),
-      verbose: flag('verbose'),
-      noColor: flag('no-color'),
-    },
-    runsIn?.write,
-  )
+  const output = outputFor(flag, runsIn)
   const host = runsIn?.host ?? systemHost()
   const cwd = startFolder(runsIn?.cwd ?? process.cwd(), option('cwd'))
   let loaded: Promise<Configuration> | undefined
@@ -77,6 +69,18 @@ export function createInvocation(
     ...(runsIn && { runsIn }),
     reportFaults,
   }
+}
+
+function outputFor(flag: Invocation['flag'], runsIn: VerbHost | undefined): Output {
+  return createOutput(
+    {
+      json: flag('json'),
+      quiet: flag('quiet'),
+      verbose: flag('verbose'),
+      noColor: flag('no-color'),
+    },
+    runsIn?.write,
+  )
 }
 
 /** `--builtin`, and what the verb itself switches on. */

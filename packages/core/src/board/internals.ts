@@ -4,7 +4,6 @@ import { SerialQueue } from '../async/serial-queue.ts'
 import type { PermissionRule } from '../config/resolve.ts'
 import { stateFolder } from '../config/sources.ts'
 import type { ConfiguredServer, Diagnostic } from '../config/types.ts'
-import { isCurrent } from '../connection/catalog-store.ts'
 import type { Connection } from '../connection/connection.ts'
 import { Events } from '../events.ts'
 import { type Host, systemHost } from '../host.ts'
@@ -15,7 +14,7 @@ import { findTool } from './find-tool.ts'
 import type { BoardParts } from './options.ts'
 import type { RequestHandlerOptions } from './request-handlers.ts'
 import { ResourcesAndPrompts } from './resources-and-prompts.ts'
-import { BoardServers, isExpected } from './servers.ts'
+import { BoardServers, isAsleep } from './servers.ts'
 import { Skills } from './skills.ts'
 import { ToolRegistry } from './tool-registry.ts'
 
@@ -93,11 +92,7 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
     permit: (server, method, name, context) => calls.permit(server, method, name, context),
     isReadable: (server) => calls.isReadable(server),
     requireReadable: (server) => calls.requireReadable(server),
-    isAsleep: ({ server, state, catalog }) =>
-      isExpected(catalog, state) &&
-      (catalog.remembered === undefined ||
-        catalog.listedBy === 'server' ||
-        isCurrent(server, catalog.remembered, host.now())),
+    isAsleep: (one) => isAsleep(one, host.now()),
   })
   const internals: BoardInternals = {
     options,

@@ -10,7 +10,7 @@ import { noSuchServer } from '../config/resolve.ts'
 import { isInProcess, isLocal } from '../config/transport-traits.ts'
 import type { ConfiguredServer } from '../config/types.ts'
 import type { Catalog } from '../connection/catalog.ts'
-import { CatalogStore } from '../connection/catalog-store.ts'
+import { CatalogStore, isCurrent } from '../connection/catalog-store.ts'
 import { type Connection, ServerConnection } from '../connection/connection.ts'
 import { EraMemory } from '../connection/era-memory.ts'
 import type { CachedList } from '../connection/lists.ts'
@@ -243,6 +243,13 @@ export class BoardServers {
 export function isExpected({ listedBy }: Pick<Catalog, 'listedBy'>, state: ServerState): boolean {
   if (state.kind !== 'pending') return false
   return listedBy === 'catalog' || (listedBy === 'server' && state.attempt === 0)
+}
+
+/** The same, and what is known is recent enough to be shown. */
+export function isAsleep({ server, state, catalog }: Connection, now: number): boolean {
+  const { remembered, listedBy } = catalog
+  if (!isExpected(catalog, state)) return false
+  return remembered === undefined || listedBy === 'server' || isCurrent(server, remembered, now)
 }
 
 /** The same server, for the connection's purposes: where it was defined does not matter. */

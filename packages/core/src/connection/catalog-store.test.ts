@@ -172,6 +172,8 @@ describe('a file that is not what was written', () => {
       tools: [{ name: 'fine', inputSchema: { type: 'object' } }],
       resources: [{ uri: 'test://fine', name: 'test://fine' }],
       prompts: [],
+      templates: [],
+      whole: ['resources', 'prompts'],
     })
   })
 })

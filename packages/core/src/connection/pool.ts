@@ -87,7 +87,8 @@ export class ConnectionPool {
     const key = keyOf(options, place, share)
     return new SharedConnection(options, place.root, {
       find: (lease) => this.#serverFor(key, lease, options, place),
-      starting: () => this.#servers.get(key)?.find((server) => server.starting)?.starting,
+      starting: (own) =>
+        this.#servers.get(key)?.find((server) => server !== own && server.starting)?.starting,
     })
   }
 

@@ -19,8 +19,8 @@ import type { ServerState } from './states.ts'
 /** Where a board finds its server. */
 export interface SharedServers {
   find(lease: SharedConnection): SharedServer
-  /** Resolves when a server that starts now, for any project, is known to fit others or not; undefined when none does. */
-  starting(): Promise<unknown> | undefined
+  /** Resolves when another server that starts now is known to fit all projects or not; undefined when none starts. */
+  starting(own: SharedServer): Promise<unknown> | undefined
 }
 
 /** Servers of other projects that are waited for, one after the other, before this board starts its own. */
@@ -86,7 +86,11 @@ export class SharedConnection implements Connection {
   }
 
   wake(afresh = false): void {
-    const start = () => this.#current.wake(afresh)
+    const start = () => {
+      const shared = this.#joined()
+      shared.begin()
+      shared.connection.wake(afresh)
+    }
     if (!this.#mustWait) start()
     // The board may be closed meanwhile.
     else void this.#decided(this.#closing.signal).then(start, () => undefined)
@@ -176,12 +180,14 @@ export class SharedConnection implements Connection {
 
   /** Two boards that start at once would otherwise have a server each. */
   get #mustWait(): boolean {
-    return !this.#joined().isStarted && this.#servers.starting() !== undefined
+    const own = this.#joined()
+    return !own.isStarted && this.#servers.starting(own) !== undefined
   }
 
   async #decided(signal: AbortSignal | undefined): Promise<void> {
     for (let waits = 0; waits < WAITS && this.#mustWait; waits++)
-      await abortable(this.#servers.starting() ?? Promise.resolve(), signal)
+      await abortable(this.#servers.starting(this.#shared) ?? Promise.resolve(), signal)
+    this.#joined().begin()
   }
 
   async #triedAgain(signal: AbortSignal | undefined): Promise<ServerState | undefined> {

@@ -43,6 +43,8 @@ export class SharedServer {
   readonly #sending = new AsyncLocalStorage<SharedConnection>()
   #isStarted = false
   #wasConnected = false
+  /** A board is about to start it. */
+  #isBegun = false
   #askedForRoots = false
   #calls = 0
   #lastUse: number
@@ -105,8 +107,12 @@ export class SharedServer {
 
   /** While it starts for the first time: resolves when it is known whether it fits other projects. */
   get starting(): Promise<unknown> | undefined {
-    const isOpen = this.#options.share === 'user' && this.#isStarted && !this.#wasConnected && !this.isClosed
+    const isOpen = this.#options.share === 'user' && this.#isBegun && !this.#wasConnected && !this.isClosed
     return isOpen && this.connection.state.kind === 'pending' ? this.connection.settled() : undefined
+  }
+
+  begin(): void {
+    this.#isBegun = true
   }
 
   fits(lease: SharedConnection): boolean {
