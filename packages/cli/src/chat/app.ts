@@ -100,7 +100,7 @@ class App {
       history: this.#history.lines,
       complete: (before) => this.#complete(before),
       live: (columns, rows) => this.#live(columns, rows),
-      status: () => statusLine(this.#session, options.model, this.#running !== undefined),
+      status: (columns) => statusLine(this.#session, options.model, this.#running !== undefined, columns),
       isMoving: () => this.#transcript?.isMoving ?? false,
       onSubmit: (text) => this.#submit(text),
       onInterrupt: (key) => (key === 'escape' ? this.#escape() : this.#interrupt()),

@@ -51,7 +51,13 @@ interface Posting {
   readonly worth: number
 }
 
-/** Finds tools by what they do. */
+/**
+ * Finds tools by what they do.
+ *
+ * @example
+ * const [best] = new ToolIndex(board.tools()).search('repeat a text')
+ * console.log(best?.name) // mcp__notes__say
+ */
 export class ToolIndex {
   readonly #names: readonly string[]
   readonly #servers: readonly (readonly string[])[]
