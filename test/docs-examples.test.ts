@@ -40,7 +40,7 @@ export const messages: readonly Message[] = [userMessage('Hello'), userMessage('
 function moduleOf({ text }: { readonly text: string }): string {
   const uses = (name: string) =>
     new RegExp(`(?<![.\\w'])${name}\\b`).test(text) &&
-    !new RegExp(`(?:const|import \\{) ${name}\\b`).test(text)
+    !new RegExp(`(?:const|using|import \\{) ${name}\\b`).test(text)
   const imports = new Map<string, string>()
   for (const { name, from } of CODE) if (uses(name) && !imports.has(name)) imports.set(name, from)
   for (const name of ['board', 'model', 'messages']) if (uses(name)) imports.set(name, './setup.ts')
@@ -115,20 +115,28 @@ describe('the examples of doc comments', () => {
       }
       await write('setup', SETUP)
       for (const [at, example] of EXAMPLES.entries()) await write(fileOf(at), moduleOf(example))
-      const names = EXAMPLES.map((_, at) => fileOf(at))
-      const all = `for (const name of ${JSON.stringify(names)}) {
-  console.log('== ' + name)
-  await import('./' + name + '.mjs').catch((error) => console.log('FAILED', error))
-}
-process.exit(0)`
-      writeFileSync(join(folder, 'all.mjs'), all)
       const env = {
         PATH: process.env['PATH'],
         HOME: home,
         ANTHROPIC_API_KEY: 'k',
         ANTHROPIC_BASE_URL: model.url,
       }
-      const { code, out } = await run(['all.mjs'], env)
+      // Standard input ends once: each example that serves it has a process of its own.
+      const files = EXAMPLES.map((_, at) => fileOf(at))
+      const isAlone = (name: string) => EXAMPLES[files.indexOf(name)]?.text.includes('serveStdio') === true
+      const groups = [files.filter((name) => !isAlone(name)), ...files.filter(isAlone).map((name) => [name])]
+      let out = ''
+      for (const [at, names] of groups.entries()) {
+        const all = `for (const name of ${JSON.stringify(names)}) {
+  console.log('\\n== ' + name)
+  await import('./' + name + '.mjs').catch((error) => console.log('FAILED', error))
+}
+process.exit(0)`
+        writeFileSync(join(folder, `all-${at}.mjs`), all)
+        const ran = await run([`all-${at}.mjs`], env)
+        expect(ran.code, ran.out).toBe(0)
+        out += ran.out
+      }
       const printed = new Map(
         out.split(/^== /m).map((part) => [part.split('\n', 1)[0] ?? '', part.slice(part.indexOf('\n') + 1)]),
       )
@@ -139,7 +147,6 @@ process.exit(0)`
         return failed || wanted.some((value) => !said.includes(value)) ? [`${fileOf(at)}: ${said}`] : []
       })
       expect(wrong).toEqual([])
-      expect(code).toBe(0)
     } finally {
       await model.close()
     }

@@ -123,7 +123,7 @@ describe.skipIf(missing)('plugboard approve at a terminal', () => {
     await terminal.see('(s)witch it off:')
     await terminal.type('s')
     await terminal.see('Switched one off')
-    await terminal.see(/Let two start\?[\s\S]*\(a\)ll 2[\s\S]*off:/)
+    await terminal.see(/Let three start\?[\s\S]*\(a\)ll 2[\s\S]*off:/)
     await terminal.type('a')
     await terminal.see(/Approve these 2\?[\s\S]*\(n\)o:/)
     await terminal.press('Enter')

@@ -23,9 +23,11 @@ export type CodebaseErrorCode =
  *
  * @example
  * const server = createCodebaseServer({ root: '/no/such/folder' })
- * await server.search({ query: 'main' }).catch((error) => {
- *   if (error instanceof CodebaseError) console.log(error.code) // NOT_FOUND
- * })
+ * try {
+ *   await server.status()
+ * } catch (error) {
+ *   if (error instanceof CodebaseError) console.log(error.code) // ROOT_GONE
+ * }
  * await server.close()
  */
 export class CodebaseError extends Error {

@@ -41,6 +41,8 @@ interface Running {
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const
 const FRAME_MS = 100
 const BAR = 16
+/** Columns below which the bar has half its width. */
+const NARROW = 60
 /** Columns that a title keeps. */
 const TITLE = 12
 const SHOWN = 8
@@ -174,7 +176,7 @@ export class Transcript {
     const all = [...this.#running].slice(0, SHOWN).map(([id, one]) => {
       const took = duration(now - one.began - one.asked)
       const sub = this.#subs.get(id)
-      const moves = `${took}${progressText(one)}${sub === undefined ? '' : ` · ${sub}`}`
+      const moves = `${took}${progressText(one, columns)}${sub === undefined ? '' : ` · ${sub}`}`
       // The title gives way to what moves.
       const title = fit(one.title, Math.max(TITLE, columns - 3 - width(moves)))
       return dim(fit(`${spin} ${title} ${moves}`, columns))
@@ -266,11 +268,11 @@ export class Transcript {
   }
 }
 
-function progressText({ progress }: Running): string {
+function progressText({ progress }: Running, columns: number): string {
   if (!progress) return ''
   const { done, total, message } = progress
   const said = message === undefined ? '' : ` ${message.slice(0, 60)}`
   if (total === undefined || !(total > 0)) return ` ${done}${said}`
-  const { bar, percent } = barOf(done / total, BAR)
+  const { bar, percent } = barOf(done / total, columns < NARROW ? BAR / 2 : BAR)
   return ` [${bar}] ${percent} %${said}`
 }

@@ -55,7 +55,8 @@ interface Posting {
  * Finds tools by what they do.
  *
  * @example
- * const [best] = new ToolIndex(board.tools()).search('repeat a text')
+ * const say = { name: 'mcp__notes__say', server: 'notes', tool: 'say', description: 'Repeats a text' }
+ * const [best] = new ToolIndex([{ ...say, inputJsonSchema: { type: 'object' } }]).search('repeat a text')
  * console.log(best?.name) // mcp__notes__say
  */
 export class ToolIndex {

@@ -38,9 +38,6 @@ export function toolTokens(tool: OfferedTool): number {
 
 /**
  * How many tokens of a model's context the definitions take, in all and by server.
- *
- * @example
- * console.log(tokenCosts(board.tools()).tokens > 0) // true
  */
 export function tokenCosts(tools: readonly CountedTool[]): TokenCosts {
   const lines = new Map<string, { tools: number; tokens: number; largest: ServerTokenCost['largest'] }>()

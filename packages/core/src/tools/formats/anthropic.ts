@@ -31,7 +31,7 @@ export function toAnthropic(tool: OfferedTool): AnthropicTool {
  *
  * @example
  * const [tool] = board.tools()
- * if (tool) console.log(fromAnthropic({ text: 'hi' }, tool.inputSchema)) // { text: 'hi' }
+ * if (tool) console.log(fromAnthropic({ text: 'hi' }, tool.inputJsonSchema)) // { text: 'hi' }
  */
 export function fromAnthropic(args: unknown, schema: JsonSchema): Record<string, unknown> {
   return decodeArguments(args, encode(schema))

@@ -65,7 +65,7 @@ export function toGemini(tool: OfferedTool): GeminiFunction {
  *
  * @example
  * const [tool] = board.tools()
- * if (tool) console.log(fromGemini({ text: 'hi' }, tool.inputSchema)) // { text: 'hi' }
+ * if (tool) console.log(fromGemini({ text: 'hi' }, tool.inputJsonSchema)) // { text: 'hi' }
  */
 export function fromGemini(args: unknown, schema: JsonSchema): Record<string, unknown> {
   const [subset, names] = encode(schema)

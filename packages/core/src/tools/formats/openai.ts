@@ -73,7 +73,7 @@ function openAiFunction(tool: OfferedTool, wantStrict: boolean): OpenAiFunction 
  *
  * @example
  * const [tool] = board.tools()
- * if (tool) console.log(fromStrict({ text: 'hi', times: null }, tool.inputSchema)) // { text: 'hi' }
+ * if (tool) console.log(fromStrict({ text: 'hi', times: null }, tool.inputJsonSchema)) // { text: 'hi' }
  */
 export function fromStrict(args: unknown, schema: JsonSchema): Record<string, unknown> {
   const strict = strictForm(portable(schema))
