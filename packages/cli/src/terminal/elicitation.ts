@@ -9,7 +9,7 @@ import { valueLines } from '@plugboard/core/text/question-text'
 import type { Colors } from '../colors.ts'
 import { oneLine } from '../shared/one-line.ts'
 import { columnsOf } from '../streams.ts'
-import { askKey, askLine, PromptAborted, pick, questionFd, tell } from './keys.ts'
+import { askKey, askLine, dropTypeAhead, PromptAborted, pick, questionFd, tell } from './keys.ts'
 
 export interface FormSurroundings {
   readonly host: Host
@@ -25,6 +25,7 @@ export async function askUser(
   signal?: AbortSignal,
 ): Promise<RawAnswer> {
   try {
+    await dropTypeAhead(signal)
     return prompt.mode === 'form'
       ? await fillIn(prompt, surroundings, signal)
       : await visit(prompt, surroundings, signal)
@@ -53,6 +54,8 @@ async function fillIn(
   const answers = new Map<string, Value>()
   for (;;) {
     for (const field of form.fields) answers.set(field.name, await askField(field, answers, color, signal))
+    // An Enter too many, meant for the last field, sends nothing.
+    await dropTypeAhead(signal)
     tell('\n')
     const what = await askKey(choicesFor(form, prompt.server), signal)
     if (what === 'decline') return { action: 'decline' }

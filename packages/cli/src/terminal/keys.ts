@@ -185,7 +185,6 @@ export async function askKey<K extends string>(
   choices: readonly { readonly key: string; readonly means: K; readonly label: string }[],
   signal?: AbortSignal,
 ): Promise<K> {
-  await dropTypeAhead(signal)
   const shown = choices.map(({ key, label }, at) => `[${at === 0 ? 'Enter' : key}] ${label}`)
   tell(`  ${[...shown, '[Esc] cancel'].join('   ')} `)
   try {
