@@ -36,10 +36,10 @@ describe.skipIf(missing)('in a terminal', () => {
     const entry = { command: 'node', args: ['-e', '0'] }
     place.write('.mcp.json', { mcpServers: { a: entry, b: entry, c: entry } })
     const { see, press, type } = await open('approve')
-    const asked = await see(/Let a start\?[\s\S]*no record[\s\S]*\(n\)ot now/)
+    const asked = await see(/Let a start\?[\s\S]*\(n\)ot now/)
     expect(asked).toMatch(/A yes is for exactly this, and is recorded in .*approvals\.json\./)
     await type('y')
-    await see(/Let b start\?[\s\S]*no record[\s\S]*\(n\)ot now/)
+    await see(/Let b start\?[\s\S]*\(n\)ot now/)
     await press('C-d')
     const shown = await see('exit 0')
     expect(shown.match(/^Approved .*/gm)).toEqual([expect.stringContaining('Approved a from')])
