@@ -11,8 +11,11 @@ import type { Json } from './json-rpc.ts'
 import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { CallMetrics } from './operation/call-metrics.ts'
+import { CircuitBreakers } from './operation/circuit-breaker.ts'
 import type { AccessEntry } from './operation/observe-call.ts'
+import { ServerDrains } from './operation/server-drains.ts'
 import type { OwnTool } from './own-tool.ts'
+import { InstanceLeases } from './replicas/instance-leases.ts'
 import { NotificationRelay } from './replicas/notification-relay.ts'
 import type { Replicas } from './replicas/replicas.ts'
 import { ResultStore } from './results/result-store.ts'
@@ -122,6 +125,8 @@ export class Gateway {
   readonly replicas: Replicas | undefined
   readonly callLimits: CallLimits | undefined
   readonly callMetrics = new CallMetrics()
+  readonly circuits = new CircuitBreakers()
+  readonly drains = new ServerDrains()
   readonly instances: Instances | undefined
   readonly accessLog: ((entry: AccessEntry) => void) | undefined
   readonly #ownTools: readonly OwnTool[]
@@ -166,11 +171,10 @@ export class Gateway {
       return state.kind === 'connected' ? state.session.era : undefined
     })
     this.notifications = new NotificationHub(board, router, (exposure) => !this.isNarrow(exposure))
+    const heard = this.notifications.heardFrom.bind(this.notifications)
     this.instances =
       options.isolation &&
-      new Instances(board, options.isolation, (key, server, method, params) =>
-        this.notifications.heardFrom(key, server, method, params),
-      )
+      new Instances(board, options.isolation, heard, options.replicas && new InstanceLeases(options.replicas))
     if (options.replicas) new NotificationRelay(options.replicas, this.notifications)
     this.#views = new ViewBuilder({
       board,
@@ -434,8 +438,9 @@ export class Gateway {
       this.#views.close()
       this.notifications.close()
       await this.results.close()
-      await Promise.all([this.replicas?.close(), this.instances?.close()])
+      await this.instances?.close()
       await this.board.close()
+      await this.replicas?.close()
     })()
     return this.#closing
   }

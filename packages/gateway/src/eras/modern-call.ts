@@ -3,6 +3,7 @@
 import { JsonRpcError } from '@plugboard/core'
 import type { User } from '../access/access.ts'
 import type { Exposure } from '../access/exposure.ts'
+import type { CallBudget } from '../call-limits/call-limits.ts'
 import {
   CallEnded,
   type Client,
@@ -104,6 +105,10 @@ export class ModernCall implements ClientRequest {
 
   notify(method: string, params: Json): void {
     this.#channel?.notify(method, params)
+  }
+
+  tellBudget(budgets: readonly CallBudget[]): void {
+    this.#channel?.connection.tellBudget?.(budgets)
   }
 
   checkHeaders(tool: ToolRef, args: unknown): void {
