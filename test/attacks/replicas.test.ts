@@ -165,8 +165,8 @@ describe('the audit stream', () => {
   it('has the calls of all replicas by user, sealed, without arguments; what another program wrote is told apart', async () => {
     for (const { url } of [first, second])
       await modern(url, tokenOf('ada'), 'tools/call', {
-        name: 'mcp__own__keep',
-        arguments: { text: 'secret-note' },
+        name: 'mcp__one__write',
+        arguments: { key: 'secret-note' },
       })
     const client = new Redis(redis.url)
     const stream = async () => JSON.stringify(await client.xrange('pb:audit', '-', '+'))

@@ -4,7 +4,7 @@ import { JsonRpcError } from '@plugboard/core'
 import type { Cancellation } from '@plugboard/core/async/waits'
 import type { User } from './access/access.ts'
 import type { Exposure } from './access/exposure.ts'
-import type { CallBudget } from './call-limits/call-limits.ts'
+import type { CallBudget } from './errors.ts'
 import { type ClientCapabilities, type Era, type Id, type Json, RPC } from './json-rpc.ts'
 import type { ToolRef } from './views/views.ts'
 

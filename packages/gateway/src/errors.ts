@@ -9,8 +9,21 @@ export interface WireError {
   readonly data?: unknown
 }
 
+/** What is left of one limit of a user. */
+export interface CallBudget {
+  /** `user`, or the pattern of the tools that it is for. */
+  readonly of: string
+  readonly window: 'minute' | 'day'
+  readonly quota: number
+  readonly left: number
+  /** Until all of it is there again. */
+  readonly resetSeconds: number
+}
+
 /** A user has used up what it may call, for now. */
 export class RateLimited extends JsonRpcError {
+  budgets: readonly CallBudget[] = []
+
   /** `limit` is as in "60 calls per minute". */
   constructor(limit: string, retryMs: number) {
     const seconds = Math.max(1, Math.ceil(retryMs / 1000))

@@ -364,9 +364,10 @@ async function overHttp(
 }
 
 /** On stderr: how clients use the endpoint. */
-function tellClients({ output }: Invocation, url: string, { token, users, tokenFile }: Http): void {
+function tellClients({ output }: Invocation, url: string, { token, users, tokenFile, login }: Http): void {
   if (output.json) return
-  const asked = token ?? (users || tokenFile !== undefined ? YOUR_TOKEN : undefined)
+  const needsToken = !login && (users !== undefined || tokenFile !== undefined)
+  const asked = token ?? (needsToken ? YOUR_TOKEN : undefined)
   output.note(clientEntries({ url, token: asked }))
   if (token !== undefined)
     output.note('This token ends with this process; `plugboard serve token add NAME` makes one that stays.')

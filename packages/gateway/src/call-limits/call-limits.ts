@@ -3,7 +3,7 @@
 import type { User } from '../access/access.ts'
 import { type Exposure, readExposure } from '../access/exposure.ts'
 import type { CallLimitsConfig, LimitConfig } from '../config/schema.ts'
-import { RateLimited } from '../errors.ts'
+import { type CallBudget, RateLimited } from '../errors.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import type { Store } from '../store/store.ts'
 
@@ -43,17 +43,6 @@ interface Count {
   readonly of: string
   /** Takes one from the store, and maybe more for later. */
   take(name: string): Promise<void>
-}
-
-/** What is left of one limit of a user. */
-export interface CallBudget {
-  /** `user`, or the pattern of the tools that it is for. */
-  readonly of: string
-  readonly window: 'minute' | 'day'
-  readonly quota: number
-  readonly left: number
-  /** Until all of it is there again. */
-  readonly resetSeconds: number
 }
 
 /** A call that was let in. */
@@ -108,7 +97,7 @@ export class CallLimits {
     try {
       leave = this.#enterAll(buckets)
     } catch (error) {
-      return Promise.reject(error)
+      return Promise.reject(this.#told(error, buckets))
     }
     const now = Date.now()
     const missing = this.#countsOf(buckets, now).filter(({ name }) => !this.#spend(name, now))
@@ -116,8 +105,14 @@ export class CallLimits {
     if (missing.length === 0) return admission()
     return this.#takeAll(missing).then(admission, (error: unknown) => {
       leave?.()
-      throw error
+      throw this.#told(error, buckets)
     })
+  }
+
+  /** A refusal says what is left, too. */
+  #told(error: unknown, buckets: readonly Bucket[]): unknown {
+    if (error instanceof RateLimited) error.budgets = this.#budgets(buckets)
+    return error
   }
 
   #bucketsOf({ owner, user }: Counted, server: string, tool: string | undefined): Bucket[] {

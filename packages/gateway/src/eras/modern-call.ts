@@ -3,7 +3,6 @@
 import { JsonRpcError } from '@plugboard/core'
 import type { User } from '../access/access.ts'
 import type { Exposure } from '../access/exposure.ts'
-import type { CallBudget } from '../call-limits/call-limits.ts'
 import {
   CallEnded,
   type Client,
@@ -11,6 +10,7 @@ import {
   type Origin,
   type ResponseConnection,
 } from '../client-request.ts'
+import type { CallBudget } from '../errors.ts'
 import { ASKING_METHODS, type Id, isObject, type Json, type Request, RPC } from '../json-rpc.ts'
 import type { ToolRef } from '../views/views.ts'
 import { fingerprint, type Resumption } from './request-state.ts'

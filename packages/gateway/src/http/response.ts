@@ -2,8 +2,8 @@
 // comes before it, or when it takes long. A long answer is written as fast as its client reads.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
-import type { CallBudget } from '../call-limits/call-limits.ts'
 import type { ResponseConnection } from '../client-request.ts'
+import type { CallBudget } from '../errors.ts'
 import { errorReply, type Id, isObject, type Reply, RPC, RPC_RATE_LIMITED, written } from '../json-rpc.ts'
 import type { Replay } from './replay.ts'
 

@@ -78,7 +78,7 @@ export class LocalLogin {
     }
     if (path !== PATH && !path.startsWith(`${PATH}/`)) return false
     if (INTERACTION.test(path)) void this.#interact(req, res).catch(() => failed(res))
-    else this.#pass(req, res, url.slice(PATH.length) || '/')
+    else this.#pass(req, res, withScope(url.slice(PATH.length) || '/'))
     return true
   }
 
@@ -207,6 +207,16 @@ function configuration(
       if (out['error'] === 'server_error') tell('Login: an error inside the login; the client was told.')
     },
   }
+}
+
+/** A client that asks for no scope, or for others, gets the one that there is. */
+function withScope(url: string): string {
+  const [path, query = ''] = url.split('?', 2)
+  if (path !== '/auth') return url
+  const params = new URLSearchParams(query)
+  const scopes = (params.get('scope') ?? '').split(' ').filter(Boolean)
+  if (!scopes.includes(SCOPE)) params.set('scope', [...scopes, SCOPE].join(' '))
+  return `${path}?${params}`
 }
 
 function originOf(address: unknown): string {

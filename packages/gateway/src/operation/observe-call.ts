@@ -79,6 +79,7 @@ export function observed<T extends Readonly<Json>>(
     (error: unknown) => {
       on.drains.leave(server)
       on.circuits.failed(instance, error)
+      if (error instanceof RateLimited && error.budgets.length > 0) call.request.tellBudget?.(error.budgets)
       const outcome = call.request.signal.aborted ? 'cancelled' : outcomeOf(error)
       ended(on, call, started, outcome, codeOf(error))
       throw error
