@@ -186,5 +186,5 @@ export function takeAt(
   const until = Math.max(before, now) + each * cost
   const early = until - now - each * burst
   if (early > 0) return { decision: { ok: false, retryMs: Math.ceil(early) }, until: Math.max(before, now) }
-  return { decision: { ok: true, left: Math.floor(-early / each) }, until }
+  return { decision: { ok: true, left: Math.max(0, Math.floor(-early / each)) }, until }
 }

@@ -187,7 +187,7 @@ export class RedisStore implements Store {
   async take(key: string, { perSecond, burst }: Rate, cost = 1): Promise<RateDecision> {
     // Above 0: how long to wait. Otherwise: how many are left.
     const found = Number(await this.#script(TAKE, [key], [1000 / perSecond, burst, cost]))
-    return found > 0 ? { ok: false, retryMs: found } : { ok: true, left: -found }
+    return found > 0 ? { ok: false, retryMs: found } : { ok: true, left: Math.abs(found) }
   }
 
   async acquire(key: string, holder: string, lifeMs: number): Promise<number | undefined> {
