@@ -227,25 +227,18 @@ export function accepts(req: IncomingMessage, type: string): boolean {
 
 /** A user with too many calls gets 429 in every protocol version, and is told when to come back. */
 function isLimited(res: ServerResponse, { error }: Reply): boolean {
-  const seconds = retrySeconds(error)
-  if (seconds !== undefined) res.setHeader('Retry-After', String(seconds))
-  return seconds !== undefined
-}
-
-/** Undefined for other errors: a server may use the same code for something of its own. */
-function retrySeconds(error: Reply['error']): number | undefined {
-  if (error?.code !== RPC_RATE_LIMITED || !isObject(error.data)) return undefined
-  const { code, retryAfterSeconds: seconds } = error.data
-  return code === 'RATE_LIMITED' && Number.isInteger(seconds) && Number(seconds) > 0
-    ? Number(seconds)
-    : undefined
+  if (error?.code !== RPC_RATE_LIMITED) return false
+  const seconds = isObject(error.data) ? Number(error.data.retryAfterSeconds) : 1
+  // A server may use the same code, and put anything there.
+  res.setHeader('Retry-After', String(Number.isInteger(seconds) && seconds > 0 ? seconds : 1))
+  return true
 }
 
 /** Only errors that the protocol ties to a status have one of their own; a response with an error is still a response. */
 function statusOf({ error }: Reply): number {
   switch (error?.code) {
     case RPC_RATE_LIMITED:
-      return retrySeconds(error) === undefined ? 200 : 429
+      return 429
     case RPC.parse:
     case RPC.invalidRequest:
     case RPC.headerMismatch:

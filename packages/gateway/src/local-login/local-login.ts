@@ -163,6 +163,8 @@ function configuration(
     pkce: { required: () => true },
     rotateRefreshToken: true,
     issueRefreshToken: async () => true,
+    // A login lasts as long as its refresh token, also after a restart; sessions are of one visit.
+    expiresWithSession: async () => false,
     findAccount: async (_: unknown, id: string) => ({ accountId: id, claims: async () => ({ sub: id }) }),
     extraTokenClaims: async () => ({ groups: [LOCAL_USER] }),
     ttl: {
