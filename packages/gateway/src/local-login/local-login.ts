@@ -181,21 +181,7 @@ function configuration(
       registration: { enabled: true, initialAccessToken: false },
       revocation: { enabled: true, allowedPolicy: async () => true },
       clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: async () => resource,
-        useGrantedResource: async () => true,
-        getResourceServerInfo: async (_: unknown, asked: string) => {
-          if (asked.replace(/\/+$/, '') !== resource) throw new InvalidTarget()
-          return {
-            scope: SCOPE,
-            audience: resource,
-            accessTokenTTL: 10 * MINUTE,
-            accessTokenFormat: 'jwt',
-            jwt: { sign: { alg: 'ES256' } },
-          }
-        },
-      },
+      resourceIndicators: tokensFor(resource, InvalidTarget),
     },
     // Documents of clients are at addresses that a stranger chose: not in this network.
     fetch: (url: string | URL, init?: { signal?: AbortSignal }) => fetcher(url, { signal: init?.signal }),
@@ -207,6 +193,25 @@ function configuration(
       ctx.type = 'html'
       ctx.body = messagePage(String(out['error_description'] ?? out['error'] ?? 'The login failed.'))
       if (out['error'] === 'server_error') tell('Login: an error inside the login; the client was told.')
+    },
+  }
+}
+
+/** Access tokens are JWT for the gateway, and for nothing else. */
+function tokensFor(resource: string, InvalidTarget: new () => Error): object {
+  return {
+    enabled: true,
+    defaultResource: async () => resource,
+    useGrantedResource: async () => true,
+    getResourceServerInfo: async (_: unknown, asked: string) => {
+      if (asked.replace(/\/+$/, '') !== resource) throw new InvalidTarget()
+      return {
+        scope: SCOPE,
+        audience: resource,
+        accessTokenTTL: 10 * MINUTE,
+        accessTokenFormat: 'jwt',
+        jwt: { sign: { alg: 'ES256' } },
+      }
     },
   }
 }
