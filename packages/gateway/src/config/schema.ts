@@ -64,6 +64,7 @@ export interface AuditStreamConfig {
   readonly keep?: number | undefined
 }
 
+/** What gateway.json says. */
 export interface GatewayConfig {
   readonly publicUrl?: string | undefined
   readonly auth?:

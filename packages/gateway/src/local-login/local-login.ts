@@ -41,6 +41,7 @@ function issuerOf(publicUrl: string): string {
   return `${publicUrl.replace(/\/+$/, '')}${PATH}`
 }
 
+/** The authorization server of `serve --login local`, for one user. */
 export class LocalLogin {
   readonly #options: LocalLoginOptions
   readonly #provider: OidcProvider

@@ -30,6 +30,7 @@ interface Replica {
   onClose(work: () => Promise<void>): void
 }
 
+/** The audit lines of this replica in the store that all replicas share. */
 export class AuditStream {
   readonly #store: Store
   readonly #keys: KeyRing

@@ -12,6 +12,7 @@ const CLOSE_MS = 2000
 
 type Env = Readonly<Record<string, string | undefined>>
 
+/** Traces on their way to a collector. */
 export interface OtlpExport {
   readonly url: string
   /** Sends what waits, within two seconds. */
