@@ -72,7 +72,6 @@ export interface GatewayOptions {
   readonly callLimits?: CallLimits
   /** Servers that users, or sessions, have for themselves. */
   readonly isolation?: IsolationConfig
-  /** Gets a line for every call. */
   readonly accessLog?: (entry: AccessEntry) => void
   /** The other gateways behind the same address, with which this one shares sessions, questions and news. */
   readonly replicas?: Replicas
@@ -176,9 +175,8 @@ export class Gateway {
     })
     this.notifications = new NotificationHub(board, router, (exposure) => !this.isNarrow(exposure))
     const heard = this.notifications.heardFrom.bind(this.notifications)
-    this.instances =
-      options.isolation &&
-      new Instances(board, options.isolation, heard, options.replicas && new InstanceLeases(options.replicas))
+    const leases = options.replicas && new InstanceLeases(options.replicas)
+    this.instances = options.isolation && new Instances(board, options.isolation, heard, leases)
     if (options.replicas) new NotificationRelay(options.replicas, this.notifications)
     this.#views = new ViewBuilder({
       board,
