@@ -35,7 +35,8 @@ export class EditTrials {
       for (const result of results) onResult(result)
       for (const note of notesOf(lines)) onNote(`${test}: ${note}`)
       const tried = new Set(results.map(({ id }) => id))
-      const work = lines.find((line) => line.work)?.work ?? []
+      const work = lines.find((line) => line.work)?.work
+      if (!work) return onNote(`${test}: did not run${blocked ? ', blocked' : ''}`)
       const left = new Set(work.filter((id) => !tried.has(id)))
       if (lines.some(({ finished }) => finished) || left.size === 0) return
       if (spoiler !== undefined) spoiling.add(spoiler)

