@@ -327,4 +327,34 @@ export const EQUIVALENTS = [
     before: 'while (total < limit)',
     reason: 'nothing more is read, which ends it too',
   },
+  {
+    file: 'packages/core/src/config/fingerprints.ts',
+    kind: 'moved boundary',
+    before: 'members.sort(([a], [b]) => (a < b ? -1 : 1))',
+    reason: 'no two keys of an object are the same',
+  },
+  {
+    file: 'packages/core/src/config/rule-syntax.ts',
+    kind: 'moved boundary',
+    before: "let at = rest.indexOf('__', 1); at > 0;",
+    reason: 'the search begins at 1, so it never finds 0',
+  },
+  {
+    file: 'packages/core/src/config/rule-syntax.ts',
+    kind: 'moved boundary',
+    before: 'border < 0 ? readings',
+    reason: 'the search begins at 1, so it never finds 0',
+  },
+  {
+    file: 'packages/core/src/config/rule-syntax.ts',
+    kind: 'moved boundary',
+    before: "let at = text.indexOf('.', 1); at > 0;",
+    reason: 'the search begins at 1, so it never finds 0',
+  },
+  {
+    file: 'packages/core/src/config/parse.ts',
+    kind: 'dropped guard',
+    before: "if (body.trim() === '') return { root: undefined, broken: false, diagnostics: [], position }",
+    reason: 'the reader finds nothing in it either',
+  },
 ]
