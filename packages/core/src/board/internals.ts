@@ -14,7 +14,7 @@ import { findTool } from './find-tool.ts'
 import type { BoardParts } from './options.ts'
 import type { RequestHandlerOptions } from './request-handlers.ts'
 import { ResourcesAndPrompts } from './resources-and-prompts.ts'
-import { BoardServers, isAsleep } from './servers.ts'
+import { BoardServers } from './servers.ts'
 import { Skills } from './skills.ts'
 import { ToolRegistry } from './tool-registry.ts'
 
@@ -86,13 +86,12 @@ export function assembleBoard(options: BoardParts, configured: readonly Configur
     isCurrent: (sources) => servers.areToolSources(sources),
     warn: (server, text) => servers.connections.get(server)?.log.add('plugboard', text),
   })
-  const offers = new ResourcesAndPrompts({
+  const offers = new ResourcesAndPrompts(host, {
     connection,
     connections: () => [...servers.connections],
     permit: (server, method, name, context) => calls.permit(server, method, name, context),
     isReadable: (server) => calls.isReadable(server),
     requireReadable: (server) => calls.requireReadable(server),
-    isAsleep: (one) => isAsleep(one, host.now()),
   })
   const internals: BoardInternals = {
     options,

@@ -7,9 +7,11 @@ import type { PromptDefinition, ResourceDefinition, TemplateDefinition } from '.
 import { JsonRpcError } from '../connection/request-errors.ts'
 import { isObject, type Json, RPC, type ServerCapabilities } from '../connection/server-info.ts'
 import { InvalidInput, isPlugboardError, NotFound, type PlugboardError, ToolError } from '../errors.ts'
+import type { Host } from '../host.ts'
 import type { CallContext } from '../tools/index.ts'
 import type { OfferMethod } from './board-calls.ts'
 import { disabledError } from './find-tool.ts'
+import { isAsleep } from './servers.ts'
 
 export interface OfRequest {
   /** Only this server's; otherwise every server's, and one that fails affects only itself. */
@@ -75,14 +77,14 @@ export interface ResourcesAndPromptsOptions {
   isReadable(server: string): boolean
   /** Rejects with the reason when nothing may be read. */
   requireReadable(server: string): void
-  /** Whether the server does not run and what is known of it is recent enough. */
-  isAsleep(connection: Connection): boolean
 }
 
 export class ResourcesAndPrompts {
+  readonly #host: Pick<Host, 'now'>
   readonly #on: ResourcesAndPromptsOptions
 
-  constructor(on: ResourcesAndPromptsOptions) {
+  constructor(host: Pick<Host, 'now'>, on: ResourcesAndPromptsOptions) {
+    this.#host = host
     this.#on = on
   }
 
@@ -103,7 +105,7 @@ export class ResourcesAndPrompts {
 
   async #listed<K extends SideList>(kind: K, of: OfRequest, offered: (has: ServerCapabilities) => boolean) {
     const known = (one: Connection) =>
-      of.start === 'unlisted' && this.#on.isAsleep(one) ? one.catalog.known(kind) : undefined
+      of.start === 'unlisted' && isAsleep(one, this.#host.now()) ? one.catalog.known(kind) : undefined
     return await this.each<Catalog[K]['items'][number]>(
       of,
       offered,
