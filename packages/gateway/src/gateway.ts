@@ -7,7 +7,7 @@ import type { CallLimits } from './call-limits/call-limits.ts'
 import type { Client, ClientRequest } from './client-request.ts'
 import type { IsolationConfig } from './config/schema.ts'
 import { Instances } from './isolation/instances.ts'
-import type { Json } from './json-rpc.ts'
+import { type Json, TASKS_EXTENSION } from './json-rpc.ts'
 import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { CallMetrics } from './operation/call-metrics.ts'
@@ -21,6 +21,8 @@ import { findWhenUp } from './routing/resolve-target.ts'
 import { type AskPolicy, ServerRequestRouter, type Wiring } from './routing/server-requests.ts'
 import { KeyRing } from './sealing/key-ring.ts'
 import { SpentIds, type SpentRecord } from './sealing/spent-ids.ts'
+import { TaskStore } from './tasks/task-store.ts'
+import { withTaskSupport } from './tasks/task-support.ts'
 import { forModelOnly, hasUi, UI_EXTENSION } from './views/apps.ts'
 import { type CacheHints, cacheHints, type HintedList } from './views/cache-hints.ts'
 import type { NameStore } from './views/name-claims.ts'
@@ -99,7 +101,8 @@ export async function openGateway(
 
 type Asker = Pick<ClientRequest, 'client' | 'signal'>
 /** As far as it decides what a client is listed. */
-type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous'> & Partial<Pick<Client, 'capabilities'>>
+type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous' | 'asksForTasks'> &
+  Partial<Pick<Client, 'capabilities'>>
 
 /** It renders MCP Apps. */
 function showsApps({ capabilities }: Listed): boolean {
@@ -116,6 +119,7 @@ export class Gateway {
   readonly keys: KeyRing
   /** Results that were too large to be sent. */
   readonly results: ResultStore
+  readonly tasks: TaskStore
   readonly #overrides: ToolOverrides
   readonly #large: 'whole' | 'reference'
   readonly spent: SpentRecord
@@ -150,6 +154,7 @@ export class Gateway {
     this.keys = options.keys ?? KeyRing.ephemeral()
     this.spent = options.spent ?? new SpentIds()
     this.results = options.results ?? new ResultStore()
+    this.tasks = new TaskStore(options.replicas?.id)
     this.#overrides = new ToolOverrides(options.tools)
     this.#large = options.large ?? 'whole'
     this.replicas = options.replicas
@@ -326,7 +331,8 @@ export class Gateway {
   listedTools(client: Listed): readonly Json[] {
     const view = this.view(client.exposure)
     const own = this.#ownTools.map(({ definition }) => definition)
-    const listed = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
+    const definitions = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
+    const listed = client.asksForTasks ? withTaskSupport(this.board, view, definitions) : definitions
     if (!showsApps(client) || view.appServers.size === 0) return listed
     return listed.map((definition) => {
       const server = view.tool(String(definition.name))?.server
@@ -347,14 +353,17 @@ export class Gateway {
     return cacheHints(this.board, list, isFixed ? () => false : shows, this.isShared(client), Date.now())
   }
 
-  capabilities(): Json {
+  /** `tasks` are those of 2025-11-25, the extension those of 2026-07-28. */
+  capabilities(to: 'modern' | Pick<Client, 'asksForTasks'>): Json {
     return {
       tools: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
       prompts: { listChanged: true },
       completions: {},
       logging: {},
-      extensions: { [UI_EXTENSION]: {} },
+      extensions: { [UI_EXTENSION]: {}, ...(to === 'modern' && { [TASKS_EXTENSION]: {} }) },
+      ...(to !== 'modern' &&
+        to.asksForTasks && { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }),
     }
   }
 
@@ -433,6 +442,7 @@ export class Gateway {
     this.#closing ??= (async () => {
       this.#views.close()
       this.notifications.close()
+      this.tasks.close()
       await this.results.close()
       await Promise.all([this.replicas?.close(), this.instances?.close()])
       await this.board.close()

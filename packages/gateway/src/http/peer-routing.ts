@@ -5,6 +5,7 @@ import { processOf } from '../eras/request-state.ts'
 import type { Gateway } from '../gateway.ts'
 import type { Incoming } from '../json-rpc.ts'
 import { PASSPORT_HEADER, passOn } from '../replicas/pass-on.ts'
+import { replicaOfTask } from '../tasks/task-store.ts'
 import { replicaOf } from './replay.ts'
 
 const QUESTION_ID = /^plugboard-([0-9a-f]{12})-\d+$/
@@ -14,7 +15,9 @@ const SSE_SESSION_ID = /^([0-9a-f]{12})\./
 export function replicaForMessage({ keys }: Gateway, incoming: Incoming): string | undefined {
   if (incoming.kind === 'reply') return QUESTION_ID.exec(String(incoming.message.id))?.[1]
   if (incoming.kind !== 'request') return undefined
-  const { requestState } = incoming.message.params
+  const { method, params } = incoming.message
+  const { requestState } = params
+  if (method.startsWith('tasks/')) return replicaOfTask(params.taskId)
   return requestState === undefined ? undefined : processOf(keys, requestState)
 }
 
