@@ -52,8 +52,8 @@ export class ModernCall implements ClientRequest, TaskWork {
   readonly #given: Json
   readonly isNarrow: boolean
   readonly #tasks: TaskStore | undefined
-  /** Keys of questions that the client has seen; in a task none comes twice. */
-  readonly #keys = new Set<string>()
+  /** Keys of the questions of a task: none comes twice. */
+  #keys: Set<string> | undefined
   #task: ClientTask | undefined
   #channel: ModernChannel | undefined
   #outcome: CallOutcome | undefined
@@ -149,11 +149,7 @@ export class ModernCall implements ClientRequest, TaskWork {
     if (!ASKING_METHODS.has(this.#request.method))
       return Promise.reject(new JsonRpcError(RPC.internal, 'Nothing can be asked here.'))
     return new Promise((settle, fail) => {
-      const key =
-        origin !== undefined && !this.questions.has(origin.key) && !(this.#task && this.#keys.has(origin.key))
-          ? origin.key
-          : `input-${++this.#asks}`
-      this.#keys.add(key)
+      const key = this.#keyFor(origin)
       const answer = Object.hasOwn(this.#given, key) ? this.#given[key] : undefined
       delete this.#given[key]
       if (isObject(answer)) return settle(answer)
@@ -168,6 +164,13 @@ export class ModernCall implements ClientRequest, TaskWork {
       this.#task?.touched()
       this.#announceQuestions()
     })
+  }
+
+  #keyFor(origin: Origin | undefined): string {
+    const isTaken = (key: string) => this.questions.has(key) || this.#keys?.has(key) === true
+    const key = origin && !isTaken(origin.key) ? origin.key : `input-${++this.#asks}`
+    if (this.#task) (this.#keys ??= new Set()).add(key)
+    return key
   }
 
   /** Gives the call the answers it waited for. */

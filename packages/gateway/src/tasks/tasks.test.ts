@@ -3,7 +3,16 @@ import { fileURLToPath } from 'node:url'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { EVERYTHING } from '../access/exposure.ts'
-import { connect, firstText, makeGateway, modernRequest, serve, stdio, until } from '../fixtures/kit.ts'
+import {
+  connect,
+  firstText,
+  makeGateway,
+  modernRequest,
+  rawRequest,
+  serve,
+  stdio,
+  until,
+} from '../fixtures/kit.ts'
 
 type Json = Record<string, unknown>
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } }
@@ -18,11 +27,7 @@ async function endpoint(servers = [modern(), legacy()]) {
   await gateway.wake(30_000)
   const grants = ['ann', 'bob'].map((name) => ({ token: `the-token-of-${name}`, exposure: EVERYTHING }))
   const { url } = await serve(gateway, grants)
-  const log = (name: string) =>
-    gateway.board.link
-      .connection(name)
-      .log.lines()
-      .map(({ text }) => text)
+  const log = (name: string) => gateway.board.link.connection(name).log.tail()
   return { url, log }
 }
 
@@ -54,10 +59,7 @@ async function legacyClient(url: string, who = 'ann') {
         return { action: 'accept', content: { confirm: true } }
       }),
   })
-  const any = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } }
-  // The SDK of this era's end has no tasks: requests go out, and results come back, as they are.
-  const send = (method: string, params: Json) =>
-    client.request({ method, params } as never, any as never) as Promise<Json>
+  const send = (method: string, params: Json) => rawRequest(client, method, params)
   return { client, send, asked }
 }
 
