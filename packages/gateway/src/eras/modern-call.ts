@@ -169,7 +169,7 @@ export class ModernCall implements ClientRequest, TaskWork {
   #keyFor(origin: Origin | undefined): string {
     const isTaken = (key: string) => this.questions.has(key) || this.#keys?.has(key) === true
     const key = origin && !isTaken(origin.key) ? origin.key : `input-${++this.#asks}`
-    if (this.#task) (this.#keys ??= new Set()).add(key)
+    if (this.#task) this.#keys = (this.#keys ?? new Set()).add(key)
     return key
   }
 
