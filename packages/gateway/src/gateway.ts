@@ -7,7 +7,7 @@ import type { CallLimits } from './call-limits/call-limits.ts'
 import type { Client, ClientRequest } from './client-request.ts'
 import type { IsolationConfig } from './config/schema.ts'
 import { Instances } from './isolation/instances.ts'
-import { type Json, TASKS_EXTENSION } from './json-rpc.ts'
+import { type Json, LEGACY_TASKS, TASKS_EXTENSION } from './json-rpc.ts'
 import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { CallMetrics } from './operation/call-metrics.ts'
@@ -101,8 +101,7 @@ export async function openGateway(
 
 type Asker = Pick<ClientRequest, 'client' | 'signal'>
 /** As far as it decides what a client is listed. */
-type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous' | 'asksForTasks'> &
-  Partial<Pick<Client, 'capabilities'>>
+type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous' | 'asksForTasks'> & Partial<Client>
 
 /** It renders MCP Apps. */
 function showsApps({ capabilities }: Listed): boolean {
@@ -362,8 +361,7 @@ export class Gateway {
       completions: {},
       logging: {},
       extensions: { [UI_EXTENSION]: {}, ...(to === 'modern' && { [TASKS_EXTENSION]: {} }) },
-      ...(to !== 'modern' &&
-        to.asksForTasks && { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }),
+      ...(to !== 'modern' && to.asksForTasks && { tasks: LEGACY_TASKS }),
     }
   }
 

@@ -35,6 +35,9 @@ export const LOG_LEVELS: readonly string[] = [
 
 export const SERVER_INFO = { name: 'plugboard', title: 'Plugboard', version: VERSION } as const
 
+/** What a client of 2025-11-25 may do with tasks. */
+export const LEGACY_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } } as const
+
 /** Results that a client of 2026-07-28 may cache; its view is its own, and may change at any time. */
 export const CACHEABLE: ReadonlySet<string> = new Set([
   'server/discover',
