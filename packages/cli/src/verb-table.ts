@@ -99,6 +99,13 @@ export const VERBS: readonly VerbSpec[] = [
     group: 'Servers',
     summary: 'approve servers, hooks and allow rules of this project',
     usage: '[NAME…]',
+    forms: [
+      ['NAME', 'only this server'],
+      [
+        'no NAME',
+        'everything that waits: a question for each at a terminal, and all at once where none can be shown',
+      ],
+    ],
     options: {
       yes: { type: 'boolean', short: 'y', help: 'approve without asking' },
       settings: { type: 'boolean', help: 'only the hooks and allow rules of your local files' },
@@ -283,7 +290,15 @@ export const VERBS: readonly VerbSpec[] = [
     group: 'Use',
     summary: 'the resident board for another MCP client, over stdio',
     usage: '',
-    examples: ['claude mcp add board -- plugboard connect'],
+    options: {
+      ask: {
+        type: 'string',
+        value: 'client|elicit|deny',
+        choices: ['client', 'elicit', 'deny'],
+        help: 'calls that ask: the client decides, its user is asked (there and in `plugboard ui`), or they are denied',
+      },
+    },
+    examples: ['claude mcp add board -- plugboard connect', 'plugboard connect --ask elicit'],
     load: (live) => live('connect'),
   },
   {

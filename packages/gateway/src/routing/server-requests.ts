@@ -26,6 +26,7 @@ import { ClientTurns, type TurnCall } from './client-turns.ts'
 
 /** What a board must be opened with to run behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
+/** Who answers a call that needs permission: the client in its own way, the client through an elicitation, or nobody. */
 export type AskPolicy = 'client' | 'elicit' | 'deny'
 
 /** A user does not read more than this in a client's form. */
@@ -82,6 +83,12 @@ export class ServerRequestRouter {
   setOnly(client: Client, ask: ClientRequest['ask']): void {
     this.#only = client
     this.#onlyAsk = ask
+  }
+
+  /** The client whose call runs now, and whether it can show a question to its user. */
+  currentClient(): { readonly name: string | undefined; readonly canBeAsked: boolean } | undefined {
+    const client = this.#current.getStore()?.request.client
+    return client && { name: client.name, canBeAsked: client.capabilities.elicitForm === true }
   }
 
   isOnly(client: Client): boolean {
