@@ -7,7 +7,7 @@ import type { CallLimits } from './call-limits/call-limits.ts'
 import type { Client, ClientRequest } from './client-request.ts'
 import type { IsolationConfig } from './config/schema.ts'
 import { Instances } from './isolation/instances.ts'
-import { type Json, LEGACY_TASKS, TASKS_EXTENSION } from './json-rpc.ts'
+import type { Json } from './json-rpc.ts'
 import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { CallMetrics } from './operation/call-metrics.ts'
@@ -25,6 +25,7 @@ import { TaskStore } from './tasks/task-store.ts'
 import { withTaskSupport } from './tasks/task-support.ts'
 import { forModelOnly, hasUi, UI_EXTENSION } from './views/apps.ts'
 import { type CacheHints, cacheHints, type HintedList } from './views/cache-hints.ts'
+import { capabilitiesFor } from './views/capabilities.ts'
 import type { NameStore } from './views/name-claims.ts'
 import { fromPublic, type ResourceUri } from './views/resource-uris.ts'
 import {
@@ -356,17 +357,8 @@ export class Gateway {
     return cacheHints(this.board, list, isFixed ? () => false : shows, this.isShared(client), Date.now())
   }
 
-  /** `tasks` are those of 2025-11-25, the extension those of 2026-07-28. */
   capabilities(to: 'modern' | Pick<Client, 'asksForTasks'>): Json {
-    return {
-      tools: { listChanged: true },
-      resources: { listChanged: true, subscribe: true },
-      prompts: { listChanged: true },
-      completions: {},
-      logging: {},
-      extensions: { [UI_EXTENSION]: {}, ...(to === 'modern' && { [TASKS_EXTENSION]: {} }) },
-      ...(to !== 'modern' && to.asksForTasks && { tasks: LEGACY_TASKS }),
-    }
+    return capabilitiesFor(to === 'modern' ? 'modern' : to.asksForTasks === true)
   }
 
   /** What a client with this exposure sees. */
