@@ -60,6 +60,7 @@ export async function run(invocation: Invocation): Promise<number> {
         const result = await board.call(tool.name, args, callContext(invocation, signal, line))
         line.end()
         await show(invocation, tool, result, performance.now() - started)
+        if (hasApp(tool)) await offerApp(invocation, tool, args)
         return result.isError ? EXIT.toolError : EXIT.done
       } catch (error) {
         line.end()
@@ -174,7 +175,6 @@ async function show(
   if (!isTerminal(1))
     for (const { path, mimeType, bytes } of savedFiles)
       output.note(`Saved to ${shortPath(path)} (${mimeType}, ${bytes} bytes).`)
-  if (hasApp(tool)) output.note('This tool has an app; `plugboard ui` shows it in the browser.')
   if (isError) output.note(output.errorColor.red(`${serverName}.${toolName} answered with an error.`))
   if (output.verbose) for (const warning of warnings) output.note(oneLine(warning, 300))
 }
@@ -213,6 +213,29 @@ async function flushCancellation(board: Board, tool: Tool | undefined): Promise<
   if (!tool?.available) return
   // Whatever it answers, it has read; a server that does not answer is not waited for.
   await board.ping(tool.mcpInfo.serverName, { timeoutMs: SEEN_MS }).catch(() => undefined)
+}
+
+/** Longer arguments are not part of an address. */
+const ADDRESS_CHARS = 2000
+
+/** At a terminal the tool can be opened in the page, with these arguments in its form: calling it there shows its app. */
+async function offerApp(
+  invocation: Invocation,
+  tool: Tool,
+  args: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { output, host } = invocation
+  if (output.json || output.quiet) return
+  const canAsk = isTerminal(0) && isTerminal(1) && isTerminal(2) && host.platform !== 'win32'
+  if (!canAsk || invocation.flag('no-resident'))
+    return output.note('This tool has an app; `plugboard ui` shows it in the browser.')
+  const { asksYes } = await import('../config-verbs/trust.ts')
+  if (!(await asksYes('This tool has an app. Open it in the browser?'))) return
+  const { pageAddress } = await import('../resident/page-address.ts')
+  const text = JSON.stringify(args)
+  const given = text.length <= ADDRESS_CHARS ? [text] : []
+  const url = await pageAddress(invocation, 'tools', tool.name, ...given)
+  await (await import('./ui.ts')).showPage(invocation, url, true)
 }
 
 /** MCP Apps: `_meta.ui.resourceUri` of the tool's definition. */

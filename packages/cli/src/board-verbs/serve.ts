@@ -52,6 +52,7 @@ export async function run(invocation: Invocation): Promise<number> {
     'port',
     'host',
     'gateway',
+    'ui',
     'store',
     'token-file',
     'no-auth',

@@ -25,6 +25,12 @@ export interface AdminSources {
   /** Users that were let in and whose token is still good. */
   users(): readonly User[]
   metrics(): string
+  /** The named tokens, without their digests. */
+  tokens(): Promise<readonly Json[]>
+  /** The last lines of the audit log, oldest first. */
+  audit(): Promise<readonly unknown[]>
+  /** Whether the audit log was changed since it was written. */
+  verifyAudit(): Promise<Json>
 }
 
 const SERVER_ACTIONS = ['reconnect', 'disable', 'enable'] as const
@@ -66,10 +72,21 @@ export class AdminActions {
           break
         case 'replicas':
           if (isRead) return this.#replicas()
+          break
+        case 'tokens':
+          if (isRead) return { tokens: await this.#on.tokens() }
+          break
+        case 'limits':
+          if (isRead) return this.#limits()
+          break
+        case 'audit':
+          if (isRead) return { entries: await this.#on.audit() }
+          if (method === 'POST' && name === 'verify' && action === undefined)
+            return await this.#on.verifyAudit()
       }
     throw new AdminFault(
       404,
-      'There is GET /servers, /sessions, /users, /replicas and /metrics; POST /servers/NAME/reconnect|disable|enable; POST /users/NAME/revoke|restore; DELETE /sessions/ID.',
+      'There is GET /servers, /sessions, /users, /tokens, /limits, /replicas, /audit and /metrics; POST /servers/NAME/reconnect|disable|enable; POST /users/NAME/revoke|restore; POST /audit/verify; DELETE /sessions/ID.',
     )
   }
 
@@ -153,6 +170,11 @@ export class AdminActions {
       )
     }
     return { user: user.name, key: user.key, action }
+  }
+
+  #limits(): Json {
+    const { callLimits, limits } = this.#on.gateway
+    return { calls: callLimits?.config ?? {}, running: callLimits?.running() ?? [], gateway: limits }
   }
 
   #replicas(): Json {

@@ -64,6 +64,15 @@ export class CallLimits {
     }))
   }
 
+  get config(): CallLimitsConfig {
+    return this.#config
+  }
+
+  /** How many calls run now, by what they are counted for. */
+  running(): readonly { readonly of: string; readonly calls: number }[] {
+    return [...this.#running].map(([of, calls]) => ({ of, calls }))
+  }
+
   /** Counts a call that starts; returns what counts its end. Rejects with when to come back. */
   async enter(who: Counted, server: string, tool: string | undefined): Promise<() => void> {
     const buckets = this.#bucketsOf(who, server, tool)

@@ -15,7 +15,8 @@ export async function signIn(): Promise<SignedIn | undefined> {
   const token = given.get('token')
   if (token !== null) {
     // Out of the address bar and the history before anything else happens.
-    history.replaceState(null, '', '/')
+    const view = given.get('view')
+    history.replaceState(null, '', view === null ? '/' : `/#/${view}`)
     const response = await fetch('/session', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
