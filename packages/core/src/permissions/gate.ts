@@ -178,10 +178,10 @@ function grantKey(request: ToolRequest, standing: ServerPermissions, who: Reques
   const kind = request.resource ? 'resource' : request.prompt ? 'prompt' : 'tool'
   return JSON.stringify([
     request.server,
-    standing.signature ?? null,
+    standing.signature,
     kind,
     request.tool,
-    who.caller === 'client' ? (who.client ?? null) : null,
+    who.caller === 'client' ? who.client : undefined,
   ])
 }
 
