@@ -48,6 +48,7 @@ describe.skipIf(!executablePath)('the page of the administration', () => {
   const view = async (name: string) => {
     await page.getByRole('link', { name }).click()
     await page.getByRole('heading', { name, level: 1 }).waitFor()
+    await page.locator('main table, main .empty').first().waitFor()
   }
 
   it('signs in once with the address that the command prints', async () => {
@@ -114,6 +115,7 @@ describe.skipIf(!executablePath)('the page of the administration', () => {
     expect(await violationsOf(page)).toEqual([])
     await page.getByLabel('Token of the administration').fill(TOKEN)
     await page.getByRole('button', { name: 'Sign in' }).click()
+    await view('Users')
     await page.getByRole('row', { name: /ada/ }).waitFor()
     expect(errors).toEqual([])
   })

@@ -11,9 +11,9 @@ import { act, hasSession, signIn, signOut, tokenOfAddress } from './admin-client
 import { LimitsView, ReplicasView, ServersView, SessionsView, TokensView, UsersView } from './admin-views.tsx'
 
 const VIEWS = {
-  users: ['Users', 'lock', UsersView],
+  users: ['Users', 'user', UsersView],
   sessions: ['Sessions', 'link', SessionsView],
-  tokens: ['Tokens', 'audit', TokensView],
+  tokens: ['Tokens', 'lock', TokensView],
   servers: ['Servers', 'servers', ServersView],
   limits: ['Limits', 'health', LimitsView],
   replicas: ['Replicas', 'copy', ReplicasView],

@@ -1,6 +1,7 @@
 // audit-view.tsx: what was allowed, refused and done, which rule decided, and whether the log was changed since.
 import { useEffect, useState } from 'react'
 import { Button, Chip, Empty, Loading, StateMark } from '../parts/basics.tsx'
+import { moment } from '../parts/format.ts'
 import { SearchField } from '../parts/search-field.tsx'
 import { TableHead } from '../parts/table-head.tsx'
 import { attempt, request } from '../state/board.ts'
@@ -106,18 +107,21 @@ function AuditTable({
 
 function AuditRow({ entry, onRule }: { readonly entry: Json } & Pick<AuditLogProps, 'onRule'>) {
   const text = (key: string) => (entry[key] === undefined ? '' : String(entry[key]))
-  const decision = text('decision') || text('verdict') || text('event')
-  const [server, tool] = [text('server'), text('tool') || text('name') || text('uri')]
+  const decision = text('decision')
+  const [server, tool] = [text('server'), text('tool')]
+  const [why, rule] = [text('reason'), text('rule')]
   return (
     <tr>
-      <td className="dim nowrap">{text('at') || text('time')}</td>
+      <td className="dim nowrap" title={text('time')}>
+        {moment(text('time'))}
+      </td>
       <td>{server}</td>
       <td>{tool}</td>
       <td>
         <Chip tone={decision}>{decision}</Chip>
       </td>
       <td>
-        {text('reason') || text('by')} {text('rule') !== '' && <code>{text('rule')}</code>}
+        {why} {rule !== '' && !why.includes(rule) && <code>{rule}</code>}
       </td>
       <td>{text('outcome')}</td>
       {onRule && (

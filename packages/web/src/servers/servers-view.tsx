@@ -208,7 +208,10 @@ function ServerRow({ server, stats, waits, isSelected }: ServerRowProps) {
       <td className="number mid-only">{calls || none}</td>
       <td className={`number mid-only ${errors > 0 ? 'bad' : ''}`}>{errors || none}</td>
       <td className="mid-only latency latency-column">
-        <Sparkline values={latencies} label={`Latency of the last ${latencies.length} calls`} />
+        {latencies.length === 0 && none}
+        {latencies.length > 1 && (
+          <Sparkline values={latencies} label={`Latency of the last ${latencies.length} calls`} />
+        )}
         {latencies.length > 0 && <span className="dim">{duration(percentile(latencies, 0.5))}</span>}
       </td>
     </tr>

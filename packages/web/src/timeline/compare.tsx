@@ -1,5 +1,6 @@
 // compare.tsx: where two requests and their answers differ.
 import { useEffect, useState } from 'react'
+import { plural } from '../parts/format.ts'
 import { attempt, request } from '../state/board.ts'
 import { type Difference, differences } from './differences.ts'
 import type { Exchange } from './exchanges.ts'
@@ -36,7 +37,11 @@ async function partOf(number: number | undefined, ...members: readonly string[])
   if (number === undefined) return undefined
   const { message } = await request<{ readonly message: unknown }>('traffic/message', { number })
   const parts = (message ?? {}) as Readonly<Record<string, unknown>>
-  return members.map((member) => parts[member]).find((part) => part !== undefined)
+  const part = members.map((member) => parts[member]).find((one) => one !== undefined)
+  if (typeof part !== 'object' || part === null) return part
+  // Tokens of progress and traces are new with every request.
+  const { _meta: _, ...rest } = part as Readonly<Record<string, unknown>>
+  return rest
 }
 
 const CHARS = 200
@@ -50,7 +55,7 @@ function Rows({ title, rows }: { readonly title: string; readonly rows: readonly
   return (
     <section className="card" aria-label={`${title}: differences`}>
       <h3 className="section-title">
-        {title}: {rows.length === 0 ? 'the same' : `${rows.length} differences`}
+        {title}: {rows.length === 0 ? 'the same' : plural(rows.length, 'difference')}
       </h3>
       {rows.length > 0 && (
         <div className="table-wrap">
