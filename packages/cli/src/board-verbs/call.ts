@@ -229,7 +229,7 @@ async function offerApp(
   const canAsk = isTerminal(0) && isTerminal(1) && isTerminal(2) && host.platform !== 'win32'
   if (!canAsk || invocation.flag('no-resident'))
     return output.note('This tool has an app; `plugboard ui` shows it in the browser.')
-  const { asksYes } = await import('../config-verbs/trust.ts')
+  const { asksYes } = await import('')
   if (!(await asksYes('This tool has an app. Open it in the browser?'))) return
   const { pageAddress } = await import('../resident/page-address.ts')
   const text = JSON.stringify(args)
