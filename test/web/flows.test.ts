@@ -218,11 +218,10 @@ describe.skipIf(!executablePath)('the page', () => {
     ])
     const page = await context.newPage()
     try {
-      await terminal.see('Trust this folder?')
+      await terminal.see(/Trust this folder\?[\s\S]*\(n\)o/)
       await terminal.press('Enter')
-      await terminal.see('Open it in the browser? [y/N]')
+      await terminal.see(/Open it in the browser\?[\s\S]*\(n\)o/)
       await terminal.type('y')
-      await terminal.press('Enter')
       const screen = (await terminal.see('exit 0')).replaceAll('\n', '')
       const url = /http:\/\/127\.0\.0\.1:\d+\/#token=[0-9a-f]+&board=[^&]*&view=[\w%-]+/.exec(screen)?.[0]
       await page.goto(url ?? '')

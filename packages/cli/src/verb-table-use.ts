@@ -327,6 +327,11 @@ export const USE_VERBS: readonly VerbSpec[] = [
         value: 'N',
         help: 'how long running calls may go on after SIGTERM (10000)',
       },
+      login: {
+        type: 'string',
+        value: 'local',
+        help: 'clients log in by OAuth, here: you type a code that this terminal shows',
+      },
       'no-auth': { type: 'boolean', help: 'require no token, on loopback only' },
       'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },
       'allow-host': { type: 'string', multiple: true, value: 'NAME', help: 'another host name to answer to' },

@@ -4,6 +4,7 @@ import { JsonRpcError } from '@plugboard/core'
 import type { Cancellation } from '@plugboard/core/async/waits'
 import type { User } from './access/access.ts'
 import type { Exposure } from './access/exposure.ts'
+import type { CallBudget } from './errors.ts'
 import { type ClientCapabilities, type Era, type Id, type Json, RPC } from './json-rpc.ts'
 import type { ToolRef } from './views/views.ts'
 
@@ -36,6 +37,8 @@ export interface ClientRequest {
   readonly cancellation?: Cancellation
   /** Sends a notification about this request. */
   notify(method: string, params: Json): void
+  /** Tells the client how much it may still call, where the transport can. */
+  tellBudget?(budgets: readonly CallBudget[]): void
   /** Throws when the HTTP headers contradict the arguments of a tool call; called once the tool is known. */
   checkHeaders?(tool: ToolRef, args: unknown): void
   /** Sends a request to the client on behalf of this one. */
@@ -51,6 +54,8 @@ export interface ResponseConnection {
   readonly gone: boolean
   /** Called once, when the client has left and will not come back for the response. */
   onGone: (() => void) | undefined
+  /** What the user may still call, for the headers of the response. */
+  tellBudget?(budgets: readonly CallBudget[]): void
 }
 
 /** Where a question comes from: a server of 2026-07-28 names it, and can be asked again with its own state. */

@@ -20,7 +20,8 @@ export function forwardCall(
   const { client, cancellation } = request
   const context = new ClientContext(request, progressOf(params, request))
   const sent = serverParams(gateway, server, params, request)
-  const call = { method: 'tools/call', server, tool: tool.name, params, request }
+  const instance = gateway.instances?.keyOf(server, client)
+  const call = { method: 'tools/call', server, tool: tool.name, instance, params, request }
   // The client decides what runs in parallel, as it would with the server itself.
   const result = observed(gateway, call, () =>
     withInstance(gateway, server, client, (key, connection) =>
@@ -46,12 +47,14 @@ export function forwardCall(
 class ClientContext implements CallContext {
   readonly caller = 'client'
   readonly client: string
+  readonly user: string | undefined
   readonly onProgress?: (progress: Progress) => void
   readonly #request: ClientRequest
 
   constructor(request: ClientRequest, onProgress: ((progress: Progress) => void) | undefined) {
     this.#request = request
     this.client = request.client.id
+    this.user = request.client.user?.name
     if (onProgress) this.onProgress = onProgress
   }
 
@@ -72,7 +75,8 @@ export async function forwardRequest(
   const { client, signal } = request
   const onProgress = progressOf(params, request)
   const sent = serverParams(gateway, server, params, request)
-  const call = { method, server, tool: undefined, params, request }
+  const instance = gateway.instances?.keyOf(server, client)
+  const call = { method, server, tool: undefined, instance, params, request }
   return await observed(gateway, call, () =>
     withInstance(gateway, server, client, (key, connection = gateway.board.link.connection(server)) =>
       gateway.serverRequests.during(key, request, () =>
@@ -89,9 +93,13 @@ function withInstance<T>(
   client: Client,
   work: (key: string, connection?: Connection) => Promise<T>,
 ): Promise<T> {
-  const instance = instances?.use(server, client)
-  if (!instance) return work(server)
-  return work(instance.key, instance.connection).finally(() => instance.release())
+  const claimed = instances?.claim(server, client)
+  const run = () => {
+    const instance = instances?.use(server, client)
+    if (!instance) return work(server)
+    return work(instance.key, instance.connection).finally(() => instance.release())
+  }
+  return claimed ? claimed.then(run) : run()
 }
 
 /** An answer to a question goes to the server that asked, and only while that server can still read its own state. */

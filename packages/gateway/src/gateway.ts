@@ -11,8 +11,11 @@ import type { Json } from './json-rpc.ts'
 import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { CallMetrics } from './operation/call-metrics.ts'
+import { CircuitBreakers } from './operation/circuit-breaker.ts'
 import type { AccessEntry } from './operation/observe-call.ts'
+import { ServerDrains } from './operation/server-drains.ts'
 import type { OwnTool } from './own-tool.ts'
+import { InstanceLeases } from './replicas/instance-leases.ts'
 import { NotificationRelay } from './replicas/notification-relay.ts'
 import type { Replicas } from './replicas/replicas.ts'
 import { ResultStore } from './results/result-store.ts'
@@ -69,7 +72,6 @@ export interface GatewayOptions {
   readonly callLimits?: CallLimits
   /** Servers that users, or sessions, have for themselves. */
   readonly isolation?: IsolationConfig
-  /** Gets a line for every call. */
   readonly accessLog?: (entry: AccessEntry) => void
   /** The other gateways behind the same address, with which this one shares sessions, questions and news. */
   readonly replicas?: Replicas
@@ -126,6 +128,8 @@ export class Gateway {
   readonly replicas: Replicas | undefined
   readonly callLimits: CallLimits | undefined
   readonly callMetrics = new CallMetrics()
+  readonly circuits = new CircuitBreakers()
+  readonly drains = new ServerDrains()
   readonly instances: Instances | undefined
   readonly accessLog: ((entry: AccessEntry) => void) | undefined
   readonly #ownTools: readonly OwnTool[]
@@ -170,11 +174,9 @@ export class Gateway {
       return state.kind === 'connected' ? state.session.era : undefined
     })
     this.notifications = new NotificationHub(board, router, (exposure) => !this.isNarrow(exposure))
-    this.instances =
-      options.isolation &&
-      new Instances(board, options.isolation, (key, server, method, params) =>
-        this.notifications.heardFrom(key, server, method, params),
-      )
+    const heard = this.notifications.heardFrom.bind(this.notifications)
+    const leases = options.replicas && new InstanceLeases(options.replicas)
+    this.instances = options.isolation && new Instances(board, options.isolation, heard, leases)
     if (options.replicas) new NotificationRelay(options.replicas, this.notifications)
     this.#views = new ViewBuilder({
       board,
@@ -438,8 +440,9 @@ export class Gateway {
       this.#views.close()
       this.notifications.close()
       await this.results.close()
-      await Promise.all([this.replicas?.close(), this.instances?.close()])
+      await this.instances?.close()
       await this.board.close()
+      await this.replicas?.close()
     })()
     return this.#closing
   }

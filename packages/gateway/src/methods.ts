@@ -90,6 +90,7 @@ async function getPrompt(gateway: Gateway, params: Json, request: ClientRequest)
     gateway.board.link.permitPrompt(prompt.server, prompt.name, {
       caller: 'client',
       client: client.id,
+      user: client.user?.name,
       signal,
     }),
   )
@@ -107,7 +108,12 @@ async function readResource(gateway: Gateway, params: Json, request: ClientReque
   if (!resource) throw new NotFound('resource', uri)
   const { server, uri: own } = resource
   await gateway.serverRequests.during(server, request, () =>
-    gateway.board.link.permitRead(server, own, { caller: 'client', client: client.id, signal }),
+    gateway.board.link.permitRead(server, own, {
+      caller: 'client',
+      client: client.id,
+      user: client.user?.name,
+      signal,
+    }),
   )
   const result = await forwardRequest(gateway, server, 'resources/read', { ...params, uri: own }, request)
   const hints = passedHints(result, gateway.isShared(client))

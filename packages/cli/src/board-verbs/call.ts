@@ -229,8 +229,9 @@ async function offerApp(
   const canAsk = isTerminal(0) && isTerminal(1) && isTerminal(2) && host.platform !== 'win32'
   if (!canAsk || invocation.flag('no-resident'))
     return output.note('This tool has an app; `plugboard ui` shows it in the browser.')
-  const { asksYes } = await import('')
-  if (!(await asksYes('This tool has an app. Open it in the browser?'))) return
+  const { confirms } = await import('../terminal/confirm.ts')
+  const head = 'This tool has an app. Open it in the browser?'
+  if (!(await confirms({ head }, output.errorColor))) return
   const { pageAddress } = await import('../resident/page-address.ts')
   const text = JSON.stringify(args)
   const given = text.length <= ADDRESS_CHARS ? [text] : []

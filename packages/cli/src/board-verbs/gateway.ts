@@ -18,7 +18,11 @@ import { readText, tokensFile } from './gateway-file.ts'
 export async function run(invocation: Invocation): Promise<number> {
   const [topic = ''] = invocation.positionals
   if (topic === 'metrics' || Object.hasOwn(TOPICS, topic)) return await administer(invocation)
-  const [what = ''] = words(invocation, ['check|schema|servers|sessions|users|replicas|metrics', 'FILE'], 1)
+  const [what = ''] = words(
+    invocation,
+    ['check|schema|servers|sessions|users|replicas|audit|metrics', 'FILE'],
+    1,
+  )
   if (what === 'check') return await check(invocation)
   if (what === 'schema') {
     const schema = gatewayJsonSchema()
@@ -26,7 +30,7 @@ export async function run(invocation: Invocation): Promise<number> {
     return EXIT.done
   }
   throw new InvalidInput(`There is no "gateway ${what}".`, {
-    hint: '`plugboard gateway check FILE` explains a gateway.json, `plugboard gateway schema` prints its JSON Schema; `servers`, `sessions`, `users`, `replicas` and `metrics` ask a running gateway.',
+    hint: '`plugboard gateway check FILE` explains a gateway.json, `plugboard gateway schema` prints its JSON Schema; `servers`, `sessions`, `users`, `replicas`, `audit` and `metrics` ask a running gateway.',
   })
 }
 
@@ -77,6 +81,14 @@ function explained(config: GatewayConfig, tokens: string): [string, string][] {
     ...(config.admin
       ? [
           ['administration', `port ${config.admin.port} on ${config.admin.host ?? '127.0.0.1'}`] as [
+            string,
+            string,
+          ],
+        ]
+      : []),
+    ...(config.audit?.stream
+      ? [
+          ['audit stream', `pb:audit in the store${config.audit.arguments ? ', with arguments' : ''}`] as [
             string,
             string,
           ],

@@ -13,6 +13,7 @@ import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
 import { INTERACTION_LIMITS, RESULT_LIMITS } from '../limits.ts'
 import {
   type AuditKeys,
+  type AuditListener,
   AuditLog,
   auditKeys,
   type Caller,
@@ -57,6 +58,7 @@ export interface CallOptions {
   readonly askForClients?: boolean | undefined
   /** How much of the audit log is kept. */
   readonly audit?: AuditSettings | undefined
+  readonly onAudit?: AuditListener | undefined
   readonly hooks: Hooks
   readonly elicitation?: ElicitationPorts | undefined
   readonly builtinAsks?: CallPorts['builtinAsks']
@@ -105,6 +107,7 @@ export class Calls implements ToolActions {
       ...(options.audit?.files !== undefined && { files: options.audit.files }),
       keys: auditKeysOf(host, stateDir),
       hideFor: (server) => hideOf(options, server),
+      onLine: options.onAudit,
       onProblem: reportFailure('The audit log could not be written'),
     })
     this.#gate = new PermissionGate({
@@ -221,6 +224,7 @@ export class Calls implements ToolActions {
       server,
       tool: method,
       caller,
+      user: context.user,
       decision: verdict,
       outcome: verdict.outcome === 'allow' ? 'ok' : 'refused',
       arguments: args,

@@ -191,6 +191,7 @@ class SupervisedCall {
       server: this.#tool.server,
       tool: this.#tool.definition.name,
       caller: this.#context.caller ?? 'agent',
+      user: this.#context.user,
       decision,
       outcome,
       durationMs: at - this.#started,

@@ -32,6 +32,8 @@ export interface CallContext {
   readonly caller?: 'user' | 'agent' | 'client'
   /** Which client of a served board: prompts and grants of one client do not apply to another. */
   readonly client?: string
+  /** The user of that client, where a served board knows users by name; the audit log says it. */
+  readonly user?: string | undefined
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
   /** Milliseconds for this call, instead of the server's. */

@@ -7,6 +7,7 @@ import { Cancellation } from '@plugboard/core/async/waits'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { Exposure } from '../access/exposure.ts'
 import type { Client, ClientRequest, ResponseConnection } from '../client-request.ts'
+import type { CallBudget } from '../errors.ts'
 import { wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
@@ -355,12 +356,14 @@ class LegacyRequest implements ClientRequest {
   readonly client: LegacySession
   readonly id: Id
   readonly #outlet: Outlet
+  readonly #connection: ResponseConnection | undefined
   readonly cancellation = new Cancellation()
 
   constructor(client: LegacySession, outlet: Outlet, id: Id, connection: ResponseConnection | undefined) {
     this.client = client
     this.id = id
     this.#outlet = outlet
+    this.#connection = connection
     if (!connection) return
     if (connection.gone) this.cancel()
     connection.onGone = () => this.cancel()
@@ -380,6 +383,10 @@ class LegacyRequest implements ClientRequest {
 
   notify(method: string, params: Json): void {
     this.#outlet.send({ jsonrpc: '2.0', method, params }, this.id)
+  }
+
+  tellBudget(budgets: readonly CallBudget[]): void {
+    this.#connection?.tellBudget?.(budgets)
   }
 
   away(): boolean {

@@ -10,6 +10,7 @@ import {
   type Origin,
   type ResponseConnection,
 } from '../client-request.ts'
+import type { CallBudget } from '../errors.ts'
 import { ASKING_METHODS, type Id, isObject, type Json, type Request, RPC } from '../json-rpc.ts'
 import type { ToolRef } from '../views/views.ts'
 import { fingerprint, type Resumption } from './request-state.ts'
@@ -104,6 +105,10 @@ export class ModernCall implements ClientRequest {
 
   notify(method: string, params: Json): void {
     this.#channel?.notify(method, params)
+  }
+
+  tellBudget(budgets: readonly CallBudget[]): void {
+    this.#channel?.connection.tellBudget?.(budgets)
   }
 
   checkHeaders(tool: ToolRef, args: unknown): void {

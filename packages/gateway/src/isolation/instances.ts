@@ -3,11 +3,14 @@
 import { type Connection, IoError, type LocalBoard } from '@plugboard/core'
 import type { Client } from '../client-request.ts'
 import type { IsolationConfig, IsolationKind } from '../config/schema.ts'
+import type { Leases } from './leases.ts'
 
 const IDLE_MINUTES = 15
 const PER_USER = 10
 const IN_ALL = 200
 const SWEEP_MS = 5000
+
+type WhoCalls = Pick<Client, 'owner' | 'user'>
 
 interface Instance {
   readonly key: string
@@ -34,6 +37,7 @@ export class Instances {
   readonly #board: LocalBoard
   readonly #heard: (key: string, server: string, method: string, params: unknown) => void
   readonly #instances = new Map<string, Instance>()
+  readonly #leases: Leases | undefined
   readonly #sweep: NodeJS.Timeout
   readonly #stop: () => void
   #config: IsolationConfig
@@ -43,8 +47,11 @@ export class Instances {
     board: LocalBoard,
     config: IsolationConfig,
     heard: (key: string, server: string, method: string, params: unknown) => void,
+    leases?: Leases,
   ) {
     this.#board = board
+    this.#leases = leases
+    leases?.onLost((key) => this.#dropAll((one) => one.key === key))
     this.#config = config
     this.#heard = heard
     this.#sweep = setInterval(() => this.#dropIdle(), SWEEP_MS)
@@ -74,11 +81,29 @@ export class Instances {
     return this.#instances.size
   }
 
+  /** What names the instance for a client; undefined where all clients share the server. */
+  keyOf(server: string, client: Client): string | undefined {
+    const kind = this.kindOf(server)
+    return kind === 'shared' ? undefined : JSON.stringify([server, ofClient(kind, client)])
+  }
+
+  /** The replica that has the user's instance, when it is another one. */
+  elsewhere(server: string, client: WhoCalls): string | undefined | Promise<string | undefined> {
+    if (!this.#leases || this.kindOf(server) !== 'user') return undefined
+    return this.#leases.elsewhere(JSON.stringify([server, userOf(client)]))
+  }
+
+  /** Before `use`: rejects when this replica may not run the user's instance. */
+  claim(server: string, client: WhoCalls): undefined | Promise<void> {
+    if (!this.#leases || this.kindOf(server) !== 'user') return undefined
+    return this.#leases.claim(server, JSON.stringify([server, userOf(client)]))
+  }
+
   /** The instance for a client; undefined where all clients share the server. */
   use(server: string, client: Client): UsedInstance | undefined {
     const kind = this.kindOf(server)
     if (kind === 'shared') return undefined
-    const of = kind === 'user' ? userOf(client) : sessionOf(client)
+    const of = ofClient(kind, client)
     const key = JSON.stringify([server, of])
     const instance = this.#instances.get(key) ?? this.#start(key, server, of, client)
     instance.running++
@@ -155,12 +180,17 @@ export class Instances {
 
   #drop(instance: Instance): void {
     this.#instances.delete(instance.key)
+    this.#leases?.release(instance.key)
     void instance.connection.close()
   }
 }
 
+function ofClient(kind: 'user' | 'session', client: Client): string {
+  return kind === 'user' ? userOf(client) : sessionOf(client)
+}
+
 /** Who it is, whatever token it uses at the moment. */
-function userOf({ owner, user }: Client): string {
+function userOf({ owner, user }: WhoCalls): string {
   return user?.key ?? owner
 }
 

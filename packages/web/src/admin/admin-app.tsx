@@ -111,7 +111,7 @@ function Frame({ onSignedOut }: ViewProps) {
   )
 }
 
-const readAudit = () => act<{ readonly entries: readonly Json[] }>('GET', 'audit')
+const readAudit = () => act<{ readonly entries: readonly Json[] }>('GET', 'audit', 'log')
 const verifyAudit = () => act<{ readonly ok: boolean }>('POST', 'audit', 'verify')
 
 function Audit(_: ViewProps) {
