@@ -61,7 +61,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['errors', 'telemetry', 'parse-message', 'sealing', 'config'],
     ['views', 'identity', 'call-limits', 'results'],
     ['client-request'],
-    ['operation', 'isolation', 'own-tool', 'local-login'],
+    ['operation', 'isolation', 'own-tool', 'local-login', 'tasks'],
     ['routing'],
     ['replicas'],
     ['gateway'],

@@ -1,6 +1,6 @@
 // client-request.ts: a client of the gateway as the other files see it: how to notify and ask it, and one request of it.
 // How messages travel is left to the transports.
-import { JsonRpcError } from '@plugboard/core'
+import { JsonRpcError, type TaskState } from '@plugboard/core'
 import type { Cancellation } from '@plugboard/core/async/waits'
 import type { User } from './access/access.ts'
 import type { Exposure } from './access/exposure.ts'
@@ -22,6 +22,8 @@ export interface Client {
   /** Its user, where the gateway knows users by name. */
   readonly user?: User | undefined
   readonly capabilities: ClientCapabilities
+  /** It may ask for a call as a task of 2025-11-25. */
+  readonly asksForTasks?: boolean
   /** The client wants log messages from this level on; none when undefined. */
   readonly logLevel: string | undefined
   /** Sends a notification that belongs to no request. */
@@ -45,6 +47,10 @@ export interface ClientRequest {
   ask(method: string, params: Json, signal: AbortSignal, origin?: Origin): Promise<Json>
   /** True while the client is not waiting for this request: it was asked a question, or its connection broke. */
   away?(): boolean
+  /** A tool that can run as a task should: the client has a use for it. */
+  readonly prefersTask?: boolean
+  /** The call became a task of the server, or there is news of it. */
+  onTask?(task: TaskState): void
   /** The server whose question this request answers; no other server may get it. */
   readonly resumes?: string
 }

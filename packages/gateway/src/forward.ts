@@ -32,6 +32,7 @@ export function forwardCall(
           gateway.board.link.pass(tool.tool, sent, context, {
             concurrent: true,
             onTask,
+            prefersTask: request.prefersTask,
             cancellation,
             connection,
           }),
@@ -112,7 +113,10 @@ function mustResume(gateway: Gateway, server: string, { resumes }: ClientRequest
   )
 }
 
-/** The parameters that go on to the server. Tasks are not declared to clients; one that asks for a task gets a plain result. */
+/**
+ * The parameters that go on to the server. A client of 2026-07-28 declares tasks itself; for one of the legacy era, which has
+ * other tasks or none, the gateway follows them.
+ */
 function serverParams(gateway: Gateway, server: string, params: Json, { client }: ClientRequest): Json {
   const isLegacy = gateway.serverRequests.eraOf(server) === 'legacy'
   // Most calls have nothing that does not go on.
@@ -121,7 +125,10 @@ function serverParams(gateway: Gateway, server: string, params: Json, { client }
   const meta = isObject(_meta) ? passedMeta(_meta) : {}
   // A legacy server was told once, in the handshake.
   if (!isLegacy) {
-    meta[META.clientCapabilities] = declared(client.capabilities)
+    const { capabilities } = client
+    meta[META.clientCapabilities] = declared(
+      client.era === 'legacy' ? { ...capabilities, tasks: true } : capabilities,
+    )
     if (client.logLevel !== undefined) meta[META.logLevel] = client.logLevel
   }
   rest['_meta'] = meta
@@ -141,7 +148,9 @@ function progressOf(params: Json, request: ClientRequest): ((progress: Progress)
   if (!isObject(params._meta)) return undefined
   const { progressToken } = params._meta
   if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined
-  return (progress) => request.notify('notifications/progress', { progressToken, ...progress })
+  // The server's task is between us and the server.
+  return ({ task: _, ...progress }) =>
+    request.notify('notifications/progress', { progressToken, ...progress })
 }
 
 type UriField = 'content' | 'messages' | 'contents'

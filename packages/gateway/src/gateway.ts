@@ -24,8 +24,11 @@ import { findWhenUp } from './routing/resolve-target.ts'
 import { type AskPolicy, ServerRequestRouter, type Wiring } from './routing/server-requests.ts'
 import { KeyRing } from './sealing/key-ring.ts'
 import { SpentIds, type SpentRecord } from './sealing/spent-ids.ts'
+import { TaskStore } from './tasks/task-store.ts'
+import { withTaskSupport } from './tasks/task-support.ts'
 import { forModelOnly, hasUi, UI_EXTENSION } from './views/apps.ts'
 import { type CacheHints, cacheHints, type HintedList } from './views/cache-hints.ts'
+import { capabilitiesFor } from './views/capabilities.ts'
 import type { NameStore } from './views/name-claims.ts'
 import { fromPublic, type ResourceUri } from './views/resource-uris.ts'
 import {
@@ -104,7 +107,7 @@ export async function openGateway(
 
 type Asker = Pick<ClientRequest, 'client' | 'signal'>
 /** As far as it decides what a client is listed. */
-type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous'> & Partial<Pick<Client, 'capabilities'>>
+type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous' | 'asksForTasks'> & Partial<Client>
 
 /** It renders MCP Apps. */
 function showsApps({ capabilities }: Listed): boolean {
@@ -122,6 +125,7 @@ export class Gateway {
   readonly keys: KeyRing
   /** Results that were too large to be sent. */
   readonly results: ResultStore
+  readonly tasks: TaskStore
   readonly #overrides: ToolOverrides
   readonly #large: 'whole' | 'reference'
   readonly spent: SpentRecord
@@ -158,6 +162,7 @@ export class Gateway {
     this.keys = options.keys ?? KeyRing.ephemeral()
     this.spent = options.spent ?? new SpentIds()
     this.results = options.results ?? new ResultStore()
+    this.tasks = new TaskStore(options.replicas?.id)
     this.#overrides = new ToolOverrides(options.tools)
     this.#large = options.large ?? 'whole'
     this.replicas = options.replicas
@@ -332,7 +337,8 @@ export class Gateway {
   listedTools(client: Listed): readonly Json[] {
     const view = this.view(client.exposure)
     const own = this.#ownTools.map(({ definition }) => definition)
-    const listed = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
+    const definitions = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
+    const listed = client.asksForTasks ? withTaskSupport(this.board, view, definitions) : definitions
     if (!showsApps(client) || view.appServers.size === 0) return listed
     return listed.map((definition) => {
       const server = view.tool(String(definition.name))?.server
@@ -353,15 +359,8 @@ export class Gateway {
     return cacheHints(this.board, list, isFixed ? () => false : shows, this.isShared(client), Date.now())
   }
 
-  capabilities(): Json {
-    return {
-      tools: { listChanged: true },
-      resources: { listChanged: true, subscribe: true },
-      prompts: { listChanged: true },
-      completions: {},
-      logging: {},
-      extensions: { [UI_EXTENSION]: {} },
-    }
+  capabilities(to: 'modern' | Pick<Client, 'asksForTasks'>): Json {
+    return capabilitiesFor(to === 'modern' ? 'modern' : to.asksForTasks === true)
   }
 
   /** What a client with this exposure sees. */
@@ -439,6 +438,7 @@ export class Gateway {
     this.#closing ??= (async () => {
       this.#views.close()
       this.notifications.close()
+      this.tasks.close()
       await this.results.close()
       await this.instances?.close()
       await this.board.close()

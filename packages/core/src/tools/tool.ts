@@ -38,8 +38,16 @@ export interface CallContext {
   readonly onProgress?: (progress: Progress) => void
   /** Milliseconds for this call, instead of the server's. */
   readonly timeoutMs?: number
-  /** Milliseconds for the whole call, however much progress it reports; ten minutes, when left out. */
+  /**
+   * Milliseconds for the whole call, however much progress it reports; when left out, ten minutes, or an hour where the
+   * call becomes a task.
+   */
   readonly totalMs?: number
+  /**
+   * A task that the call becomes goes on when `signal` is aborted, and a tool that can run as a task does. `onProgress`
+   * tells the task's id; `awaitTask` of the board gets its result.
+   */
+  readonly detachable?: boolean
   /** The limit on returned text, instead of the tool's own. */
   readonly maxResultChars?: number
   /** Keeps the server's result as it came, in `answer` of the result, beside what a model receives. */

@@ -31,6 +31,7 @@ import {
 import { handle, text } from '../methods.ts'
 import { tooMany } from '../routing/notifications.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
+import { startTask } from './legacy-task.ts'
 
 export interface Outlet {
   /** Sends a message; `about` is the client's request that it belongs to. */
@@ -115,6 +116,11 @@ export class LegacySession implements Client {
 
   get busy(): boolean {
     return this.#open.size > 0
+  }
+
+  /** Tasks are part of one legacy version only. */
+  get asksForTasks(): boolean {
+    return this.protocolVersion === LEGACY_VERSIONS[0]
   }
 
   notify(method: string, params: Json): void {
@@ -235,6 +241,8 @@ export class LegacySession implements Client {
     if (method === 'ping') return {}
     if (this.protocolVersion === undefined)
       throw new JsonRpcError(RPC.order, `Not initialized: send initialize before ${method}.`)
+    if (method === 'tools/call' && isObject(params.task) && this.asksForTasks)
+      return startTask(this.#gateway, this, params, request.id)
     return SESSION_METHODS.has(method)
       ? this.#change(method, params, request)
       : handle(this.#gateway, method, params, request)
@@ -268,7 +276,7 @@ export class LegacySession implements Client {
     this.#listen()
     return {
       protocolVersion: handshake.protocolVersion,
-      capabilities: this.#gateway.capabilities(),
+      capabilities: this.#gateway.capabilities(this),
       serverInfo: SERVER_INFO,
       instructions: this.#gateway.instructions(this),
     }

@@ -97,7 +97,7 @@ export class ModernEndpoint {
   }
 
   #started(message: Request, client: Client, channel: ModernChannel, resumption?: Resumption): ModernCall {
-    const call = new ModernCall(message, client, channel, resumption)
+    const call = new ModernCall(message, client, channel, resumption, this.#gateway.tasks)
     call.run(handle(this.#gateway, message.method, serverParams(message, resumption), call))
     return call
   }
@@ -129,7 +129,7 @@ export class ModernEndpoint {
     await this.#gateway.listed()
     return {
       supportedVersions: [MODERN_VERSION],
-      capabilities: this.#gateway.capabilities(),
+      capabilities: this.#gateway.capabilities('modern'),
       instructions: this.#gateway.instructions(client),
       ...this.#gateway.cacheHints('tools', client),
       cacheScope: 'private',
@@ -250,12 +250,13 @@ function identityOf({ owner }: ModernChannel, meta: Json): string {
 
 /** The members that every result of this era carries. */
 function stamped(method: string, result: Json): Json {
-  const asks = result.resultType === 'input_required'
+  const type = result.resultType
+  const asks = type === 'input_required'
   const cached = CACHEABLE.has(method) && !asks
   return {
     ...(cached && { ttlMs: 0, cacheScope: 'private' }),
     ...result,
-    resultType: asks ? 'input_required' : 'complete',
+    resultType: asks || (type === 'task' && method === 'tools/call') ? type : 'complete',
     _meta: { ...metaOf(result), [META.serverInfo]: SERVER_INFO },
   }
 }

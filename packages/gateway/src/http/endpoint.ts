@@ -160,6 +160,7 @@ export class Endpoint {
       this.#modern.dropOwner(owner)
       this.#sessions.dropOwner(owner)
       this.#sse.dropOwner(owner)
+      this.#gateway.tasks.dropOwner(owner)
       this.#gateway.instances?.dropOwner(owner)
     }
     for (const client of changed) {

@@ -6,6 +6,7 @@ import { processOf } from '../eras/request-state.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Incoming, isObject, type Json } from '../json-rpc.ts'
 import { PASSPORT_HEADER, passOn } from '../replicas/pass-on.ts'
+import { replicaOfTask } from '../tasks/task-store.ts'
 import type { View } from '../views/views.ts'
 import { replicaOf } from './replay.ts'
 
@@ -22,6 +23,7 @@ export function replicaForMessage(
   if (incoming.kind !== 'request') return undefined
   const { method, params } = incoming.message
   const { requestState } = params
+  if (method.startsWith('tasks/')) return replicaOfTask(params.taskId)
   const suspended = requestState === undefined ? undefined : processOf(gateway.keys, requestState)
   if (suspended !== undefined || !gateway.instances) return suspended
   const server = serverOf(gateway.view(client.exposure), method, params)
