@@ -1,7 +1,7 @@
 // forward.ts: a client's request on its way to a server, and the result on its way back: `_meta` as the server's era has it,
 // progress and questions to the client, resource URIs as the client may read them. methods.ts knows which server is meant.
 import { type CallContext, type Connection, JsonRpcError, type Progress } from '@plugboard/core'
-import type { Client, ClientRequest } from './client-request.ts'
+import type { ClientRequest } from './client-request.ts'
 import type { Gateway } from './gateway.ts'
 import { declared, isObject, type Json, META, RPC } from './json-rpc.ts'
 import { observed } from './operation/observe-call.ts'
@@ -16,15 +16,15 @@ export function forwardCall(
   request: ClientRequest,
 ): Promise<Json> {
   const { server } = tool
-  mustResume(gateway, server, request)
-  const { client, cancellation } = request
+  const { cancellation } = request
   const context = new ClientContext(request, progressOf(params, request))
-  const sent = serverParams(gateway, server, params, request)
   const call = { method: 'tools/call', server, tool: tool.name, params, request }
   // The client decides what runs in parallel, as it would with the server itself.
   const result = observed(gateway, call, () =>
-    withInstance(gateway, server, client, (key, connection) =>
-      gateway.serverRequests.during(
+    withInstance(gateway, server, request, (key, connection) => {
+      mustResume(gateway, server, key, request)
+      const sent = serverParams(gateway, key, params, request)
+      return gateway.serverRequests.during(
         key,
         request,
         (onTask) =>
@@ -35,8 +35,8 @@ export function forwardCall(
             connection,
           }),
         tool.runsAsTask ? undefined : tool.name,
-      ),
-    ),
+      )
+    }),
   )
   if (!gateway.rewritesUris) return result
   return result.then((answer) => withPublicUris(gateway, server, answer, 'content'))
@@ -68,36 +68,37 @@ export async function forwardRequest(
   params: Json,
   request: ClientRequest,
 ): Promise<Json> {
-  mustResume(gateway, server, request)
-  const { client, signal } = request
+  const { signal } = request
   const onProgress = progressOf(params, request)
-  const sent = serverParams(gateway, server, params, request)
   const call = { method, server, tool: undefined, params, request }
   return await observed(gateway, call, () =>
-    withInstance(gateway, server, client, (key, connection = gateway.board.link.connection(server)) =>
-      gateway.serverRequests.during(key, request, () =>
+    withInstance(gateway, server, request, (key, connection = gateway.board.link.connection(server)) => {
+      mustResume(gateway, server, key, request)
+      const sent = serverParams(gateway, key, params, request)
+      return gateway.serverRequests.during(key, request, () =>
         connection.request(method, sent, { signal, onProgress }),
-      ),
-    ),
+      )
+    }),
   )
 }
 
 /** Where the client's user, or its session, has the server for itself, the work is done on that instance. */
 function withInstance<T>(
-  { instances }: Gateway,
+  { instances, userServers }: Gateway,
   server: string,
-  client: Client,
+  request: ClientRequest,
   work: (key: string, connection?: Connection) => Promise<T>,
 ): Promise<T> {
-  const instance = instances?.use(server, client)
+  if (userServers?.logins.serves(server)) return userServers.during(server, request, work)
+  const instance = instances?.use(server, request.client)
   if (!instance) return work(server)
   return work(instance.key, instance.connection).finally(() => instance.release())
 }
 
 /** An answer to a question goes to the server that asked, and only while that server can still read its own state. */
-function mustResume(gateway: Gateway, server: string, { resumes }: ClientRequest): void {
+function mustResume(gateway: Gateway, server: string, key: string, { resumes }: ClientRequest): void {
   if (resumes === undefined) return
-  if (resumes === server && gateway.serverRequests.eraOf(server) === 'modern') return
+  if (resumes === server && gateway.serverRequests.eraOf(key) === 'modern') return
   throw new JsonRpcError(
     RPC.invalidParams,
     'The server that asked is not the one that would get the answer now. Make the call again.',
@@ -105,8 +106,8 @@ function mustResume(gateway: Gateway, server: string, { resumes }: ClientRequest
 }
 
 /** The parameters that go on to the server. Tasks are not declared to clients; one that asks for a task gets a plain result. */
-function serverParams(gateway: Gateway, server: string, params: Json, { client }: ClientRequest): Json {
-  const isLegacy = gateway.serverRequests.eraOf(server) === 'legacy'
+function serverParams(gateway: Gateway, key: string, params: Json, { client }: ClientRequest): Json {
+  const isLegacy = gateway.serverRequests.eraOf(key) === 'legacy'
   // Most calls have nothing that does not go on.
   if (isLegacy && !('task' in params) && !('_meta' in params)) return params
   const { task: _, _meta, ...rest } = params

@@ -16,12 +16,14 @@ import type { OwnTool } from './own-tool.ts'
 import { NotificationRelay } from './replicas/notification-relay.ts'
 import type { Replicas } from './replicas/replicas.ts'
 import { ResultStore } from './results/result-store.ts'
-import { NotificationHub } from './routing/notifications.ts'
+import { NotificationHub, tellRootsChanged } from './routing/notifications.ts'
 import { findWhenUp } from './routing/resolve-target.ts'
 import { type AskPolicy, ServerRequestRouter, type Wiring } from './routing/server-requests.ts'
 import { KeyRing } from './sealing/key-ring.ts'
 import { SpentIds, type SpentRecord } from './sealing/spent-ids.ts'
-import { forModelOnly, hasUi, UI_EXTENSION } from './views/apps.ts'
+import type { UserLogins } from './user-logins/user-logins.ts'
+import { UserServers } from './user-servers.ts'
+import { forModelOnly, hasUi, showsApps, UI_EXTENSION } from './views/apps.ts'
 import { type CacheHints, cacheHints, type HintedList } from './views/cache-hints.ts'
 import type { NameStore } from './views/name-claims.ts'
 import { fromPublic, type ResourceUri } from './views/resource-uris.ts'
@@ -68,6 +70,8 @@ export interface GatewayOptions {
   readonly callLimits?: CallLimits
   /** Servers that users, or sessions, have for themselves. */
   readonly isolation?: IsolationConfig
+  /** Servers to which users log in themselves, each with an instance. */
+  readonly userLogins?: UserLogins
   /** Gets a line for every call. */
   readonly accessLog?: (entry: AccessEntry) => void
   /** The other gateways behind the same address, with which this one shares sessions, questions and news. */
@@ -99,12 +103,8 @@ export async function openGateway(
 
 type Asker = Pick<ClientRequest, 'client' | 'signal'>
 /** As far as it decides what a client is listed. */
-type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous'> & Partial<Pick<Client, 'capabilities'>>
-
-/** It renders MCP Apps. */
-function showsApps({ capabilities }: Listed): boolean {
-  return capabilities?.extensions?.[UI_EXTENSION] !== undefined
-}
+type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous'> &
+  Partial<Pick<Client, 'capabilities' | 'user'>>
 
 export class Gateway {
   readonly board: LocalBoard
@@ -123,6 +123,7 @@ export class Gateway {
   readonly callLimits: CallLimits | undefined
   readonly callMetrics = new CallMetrics()
   readonly instances: Instances | undefined
+  readonly userServers: UserServers | undefined
   readonly accessLog: ((entry: AccessEntry) => void) | undefined
   readonly #ownTools: readonly OwnTool[]
   readonly #names: Naming
@@ -168,11 +169,14 @@ export class Gateway {
     this.notifications = new NotificationHub(board, router, (exposure) => !this.isNarrow(exposure))
     this.instances =
       options.isolation &&
-      new Instances(board, options.isolation, (key, server, method, params) =>
-        this.notifications.heardFrom(key, server, method, params),
+      new Instances(
+        board,
+        options.isolation,
+        (key, server, method, params) => this.notifications.heardFrom(key, server, method, params),
+        options.userLogins,
       )
     if (options.replicas) new NotificationRelay(options.replicas, this.notifications)
-    this.#views = new ViewBuilder({
+    const viewing = {
       board,
       naming: this.#names,
       reserved: SEARCH_MODE_TOOLS,
@@ -181,9 +185,14 @@ export class Gateway {
       keepsLarge: this.#large === 'reference',
       rewritesUris: this.#names !== 'plain',
       expose: this.expose,
+    }
+    this.#views = new ViewBuilder({
+      ...viewing,
       store: options.nameStore,
       changed: (shown, server, tools) => this.notifications.listChanged(shown, server, tools),
     })
+    if (options.userLogins && this.instances)
+      this.userServers = new UserServers(options.userLogins, board, this.instances, viewing)
   }
 
   /** Starts every server, and waits a little for the fast ones. */
@@ -257,7 +266,7 @@ export class Gateway {
   /** The resource `plugboard://status`, as far as this client may know it. */
   status(client: Listed): Json {
     const { exposure } = client
-    return statusOf(this.board, exposure, this.view(exposure), {
+    return statusOf(this.board, exposure, this.viewOf(client), {
       narrow: this.isNarrow(exposure),
       refusedNames: this.refusedNames(),
       listing: this.#mode === 'all' ? undefined : this.listing(client),
@@ -267,7 +276,7 @@ export class Gateway {
   /** What a client is listed in search mode; undefined when it is listed every tool. */
   searchMode(client: Listed): SearchMode | undefined {
     if (this.#mode === 'all') return undefined
-    const search = this.#searchModeOf(this.view(client.exposure), client)
+    const search = this.#searchModeOf(this.viewOf(client), client)
     if (this.#mode === 'search') return search
     if (searchesItself(client.name)) return undefined
     const { tokens, tools } = this.#searchAbove
@@ -294,7 +303,7 @@ export class Gateway {
   /** How tools are listed to a client, and what that costs in its model's context. */
   listing(client: Listed): ToolListing {
     const search = this.searchMode(client)
-    const { tools, tokens, listed } = this.#searchModeOf(this.view(client.exposure), client)
+    const { tools, tokens, listed } = this.#searchModeOf(this.viewOf(client), client)
     return search
       ? { mode: 'search', tools, tokens: tokens.all, listedTools: listed.length, listedTokens: tokens.listed }
       : { mode: 'all', tools, tokens: tokens.all, listedTools: tools, listedTokens: tokens.all }
@@ -324,8 +333,9 @@ export class Gateway {
 
   /** What `tools/list` returns. */
   listedTools(client: Listed): readonly Json[] {
-    const view = this.view(client.exposure)
-    const own = this.#ownTools.map(({ definition }) => definition)
+    const view = this.viewOf(client)
+    const logins = this.userServers?.loginTools(client, view) ?? []
+    const own = [...this.#ownTools.map(({ definition }) => definition), ...logins]
     const listed = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
     if (!showsApps(client) || view.appServers.size === 0) return listed
     return listed.map((definition) => {
@@ -363,9 +373,16 @@ export class Gateway {
     return this.#views.view(exposure)
   }
 
+  /** The same with what the client's user has for itself. */
+  viewOf(client: Listed): View {
+    const base = this.view(client.exposure)
+    return this.userServers ? this.userServers.view(client, base) : base
+  }
+
   /** A client may ask for what it saw in an earlier run, before the servers are up. */
-  findTool(name: string, asker: Asker): Promise<ToolRef | undefined> {
-    return this.#find((view) => view.tool(name), this.#serversOf(name), asker)
+  async findTool(name: string, asker: ClientRequest): Promise<ToolRef | undefined> {
+    await this.userServers?.lookUp(this.#serversOf(name), asker)
+    return await this.#find((view) => view.tool(name), this.#serversOf(name), asker)
   }
 
   findPrompt(name: string, asker: Asker): Promise<Ref | undefined> {
@@ -389,10 +406,10 @@ export class Gateway {
   #find<T>(
     look: (view: View) => T | undefined,
     servers: readonly string[] | undefined,
-    { client: { exposure }, signal }: Asker,
+    { client, signal }: Asker,
   ): Promise<T | undefined> {
-    return findWhenUp(this.board, () => look(this.view(exposure)), {
-      may: (server) => exposure.server(server) && (servers === undefined || servers.includes(server)),
+    return findWhenUp(this.board, () => look(this.viewOf(client)), {
+      may: (server) => client.exposure.server(server) && (servers === undefined || servers.includes(server)),
       named: servers !== undefined,
       waitMs: this.#waitMs(servers !== undefined),
       signal,
@@ -408,18 +425,13 @@ export class Gateway {
   /** The roots of the only client changed; servers that know the old ones ask again. */
   rootsChanged(client: Client): void {
     if (!this.serverRequests.isOnly(client)) return
-    for (const { name } of this.board.servers()) {
-      const connection = this.board.link.connection(name)
-      if (connection.state.kind === 'connected' && connection.state.session.era === 'legacy')
-        // A server that goes down at this moment asks when it is back.
-        connection.notify('notifications/roots/list_changed').catch(() => undefined)
-    }
+    tellRootsChanged(this.board)
   }
 
   /** An app knows the tools of its own server only, by that server's names. Rejects when several servers could be meant. */
   findAppTool(name: string, client: Listed): ToolRef | undefined {
     if (!showsApps(client)) return undefined
-    const view = this.view(client.exposure)
+    const view = this.viewOf(client)
     const [only, ...more] = view.appTools(name)
     if (only === undefined) return undefined
     if (more.length === 0) return view.tool(only)

@@ -20,6 +20,7 @@ export {
   type IssuerConfig,
   type LimitConfig,
   type RoleConfig,
+  type UserLoginsConfig,
 } from './config/schema.ts'
 export { Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export { type Certificate, type HttpHandle, type HttpOptions, serveHttp } from './http/server.ts'
@@ -47,6 +48,9 @@ export { type StdioHandle, type StdioOptions, serveStdio } from './stdio/server.
 export { MemoryStore } from './store/memory-store.ts'
 export { openStore } from './store/open-store.ts'
 export { type Store, StoreUnavailable } from './store/store.ts'
+export { type LoginKeyPlace, loginKeys } from './user-logins/login-key.ts'
+export type { LoginInfo } from './user-logins/sealed-logins.ts'
+export { UserLogins, type UserLoginsOptions } from './user-logins/user-logins.ts'
 export { openNameStore } from './views/name-store.ts'
 export type { SearchThreshold, ServeMode } from './views/search-mode.ts'
 export type { ToolListing } from './views/status.ts'

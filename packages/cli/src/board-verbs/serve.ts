@@ -37,6 +37,7 @@ import { onPort } from './port.ts'
 import { openAdmin } from './serve-admin.ts'
 import { openReplicas, storeUrl } from './serve-replicas.ts'
 import { followCertificate, readCertificate } from './serve-tls.ts'
+import { openUserLogins } from './serve-user-logins.ts'
 import { openUsers, type ServedUsers } from './serve-users.ts'
 import { servedExposure, tellListing, viewOptions } from './serve-views.ts'
 import { followTokens, readTokens } from './token-grants.ts'
@@ -136,6 +137,7 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
   const root = configuration.place.root
   const accessLog = openAccessLog(http?.gateway)
   const state = await durable(invocation, root, http?.store)
+  const userLogins = await openUserLogins(invocation, http?.gateway, configuration, state)
   return await openGateway(
     (wiring) =>
       openBoard({
@@ -153,6 +155,7 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
       expose: exposure,
       limits: limitsOf(invocation, configuration),
       ...state,
+      ...userLogins,
       ...(http?.gateway && {
         callLimits: new CallLimits(http.gateway.config.limits ?? {}, state.replicas),
         isolation: http.gateway.config.isolation ?? {},
@@ -311,7 +314,8 @@ async function overHttp(
             if (!output.quiet) write(2, `${text}\n`)
           },
         })
-  const users = http.users?.follow(handle, ({ limits = {}, isolation = {} }) => {
+  const users = http.users?.follow(handle, ({ limits = {}, isolation = {}, userLogins }) => {
+    if (userLogins) gateway.userServers?.logins.replace(userLogins)
     gateway.callLimits?.replace(limits)
     gateway.instances?.replace(isolation)
   })

@@ -1,6 +1,7 @@
 // instances.ts: servers that each user, or each session, has for itself: a connection, and for a stdio server a process, that no other
 // one reaches. They start with the first call, stop when they are not used, and there is a limit to how many run.
-import { type Connection, IoError, type LocalBoard } from '@plugboard/core'
+import { type Connection, IoError, type LocalBoard, PermissionDenied } from '@plugboard/core'
+import type { User } from '../access/access.ts'
 import type { Client } from '../client-request.ts'
 import type { IsolationConfig, IsolationKind } from '../config/schema.ts'
 
@@ -30,8 +31,17 @@ export interface UsedInstance {
   release(): void
 }
 
+/** Servers to which users log in themselves. */
+export interface InstanceLogins {
+  serves(server: string): boolean
+  /** What tells connections of one user apart. */
+  variant(server: string, user: User): string
+  instanceLogin(server: string, user: User): Parameters<LocalBoard['link']['instance']>[3]
+}
+
 export class Instances {
   readonly #board: LocalBoard
+  readonly #logins: InstanceLogins | undefined
   readonly #heard: (key: string, server: string, method: string, params: unknown) => void
   readonly #instances = new Map<string, Instance>()
   readonly #sweep: NodeJS.Timeout
@@ -43,8 +53,10 @@ export class Instances {
     board: LocalBoard,
     config: IsolationConfig,
     heard: (key: string, server: string, method: string, params: unknown) => void,
+    logins?: InstanceLogins,
   ) {
     this.#board = board
+    this.#logins = logins
     this.#config = config
     this.#heard = heard
     this.#sweep = setInterval(() => this.#dropIdle(), SWEEP_MS)
@@ -62,6 +74,7 @@ export class Instances {
   }
 
   kindOf(server: string): IsolationKind {
+    if (this.#logins?.serves(server)) return 'user'
     return this.#config.servers?.[server] ?? 'shared'
   }
 
@@ -79,7 +92,7 @@ export class Instances {
     const kind = this.kindOf(server)
     if (kind === 'shared') return undefined
     const of = kind === 'user' ? userOf(client) : sessionOf(client)
-    const key = JSON.stringify([server, of])
+    const key = this.#keyOf(server, of, client.user)
     const instance = this.#instances.get(key) ?? this.#start(key, server, of, client)
     instance.running++
     let isUsed = true
@@ -92,11 +105,37 @@ export class Instances {
     return { key, connection: instance.connection, release }
   }
 
+  #keyOf(server: string, of: string, user: User | undefined): string {
+    if (!this.#logins?.serves(server)) return JSON.stringify([server, of])
+    if (!user)
+      throw new PermissionDenied(`"${server}" is for users with a name: each of them logs in there.`, {
+        server,
+      })
+    return JSON.stringify([server, of, this.#logins.variant(server, user)])
+  }
+
+  /** The connection that a user has to a server with logins; undefined when none is open. */
+  existing(server: string, user: User): Connection | undefined {
+    try {
+      return this.#instances.get(this.#keyOf(server, user.key, user))?.connection
+    } catch {
+      // What the server must be told about the user is missing: a call says so.
+      return undefined
+    }
+  }
+
   #start(key: string, server: string, of: string, client: Client): Instance {
     const user = userOf(client)
     this.#makeSpace(server, user)
-    const connection = this.#board.link.instance(server, key, (method, params) =>
-      this.#heard(key, server, method, params),
+    const login =
+      client.user && this.#logins?.serves(server)
+        ? this.#logins.instanceLogin(server, client.user)
+        : undefined
+    const connection = this.#board.link.instance(
+      server,
+      key,
+      (method, params) => this.#heard(key, server, method, params),
+      login,
     )
     const { owner } = client
     const made = { key, server, of, user, owner, connection, running: 0, lastUsed: Date.now() }
@@ -129,6 +168,16 @@ export class Instances {
   /** The session ended. */
   left(client: Pick<Client, 'id'>): void {
     this.#dropAll(({ of, server }) => of === client.id && this.kindOf(server) === 'session')
+  }
+
+  /** The login of a user, or of all, at a server, or at all of them, is gone. */
+  dropLogins(user: string | undefined, server: string | undefined): void {
+    this.#dropAll(
+      (one) =>
+        this.#logins?.serves(one.server) === true &&
+        (user === undefined || one.user === user) &&
+        (server === undefined || one.server === server),
+    )
   }
 
   /** An owner lost access. */
