@@ -23,7 +23,7 @@ import { KeyRing } from './sealing/key-ring.ts'
 import { SpentIds, type SpentRecord } from './sealing/spent-ids.ts'
 import type { UserLogins } from './user-logins/user-logins.ts'
 import { UserServers } from './user-servers.ts'
-import { forModelOnly, hasUi, showsApps, UI_EXTENSION } from './views/apps.ts'
+import { forModelOnly, hasUi, showsApps } from './views/apps.ts'
 import { type CacheHints, cacheHints, type HintedList } from './views/cache-hints.ts'
 import type { NameStore } from './views/name-claims.ts'
 import { fromPublic, type ResourceUri } from './views/resource-uris.ts'
@@ -35,7 +35,7 @@ import {
   type ServeMode,
   searchesItself,
 } from './views/search-mode.ts'
-import { instructions, statusOf, type ToolListing } from './views/status.ts'
+import { CAPABILITIES, instructions, statusOf, type ToolListing } from './views/status.ts'
 import { type ToolOverride, ToolOverrides } from './views/tool-overrides.ts'
 import { type Naming, type Ref, type ToolRef, type View, ViewBuilder } from './views/views.ts'
 
@@ -141,6 +141,7 @@ export class Gateway {
   #closing: Promise<void> | undefined
   #isAwake = false
   readonly #start: 'all' | 'unlisted'
+  readonly #ownLogin = (server: string) => this.userServers?.logins.asks(server) === true
 
   constructor(board: LocalBoard, router: ServerRequestRouter, options: GatewayOptions) {
     this.board = board
@@ -260,7 +261,7 @@ export class Gateway {
   }
 
   instructions(client: Listed): string {
-    return instructions(this.board, client.exposure, this.searchMode(client) !== undefined)
+    return instructions(this.board, client.exposure, this.searchMode(client) !== undefined, this.#ownLogin)
   }
 
   /** The resource `plugboard://status`, as far as this client may know it. */
@@ -269,6 +270,7 @@ export class Gateway {
     return statusOf(this.board, exposure, this.viewOf(client), {
       narrow: this.isNarrow(exposure),
       refusedNames: this.refusedNames(),
+      ownLogin: this.#ownLogin,
       listing: this.#mode === 'all' ? undefined : this.listing(client),
     })
   }
@@ -358,14 +360,7 @@ export class Gateway {
   }
 
   capabilities(): Json {
-    return {
-      tools: { listChanged: true },
-      resources: { listChanged: true, subscribe: true },
-      prompts: { listChanged: true },
-      completions: {},
-      logging: {},
-      extensions: { [UI_EXTENSION]: {} },
-    }
+    return CAPABILITIES
   }
 
   /** What a client with this exposure sees. */

@@ -31,7 +31,7 @@ import { parseMessage } from '../parse-message.ts'
 import { withTraceHeaders } from '../telemetry.ts'
 import type { LoginPages } from '../user-logins/login-pages.ts'
 import { loginPages } from '../user-logins/login-steps.ts'
-import { checkHeaders, eraOf } from './era-headers.ts'
+import { checkHeaders, eraOf, isEnvelopeFault } from './era-headers.ts'
 import { OpenResponses } from './open-responses.ts'
 import {
   answeredBy,
@@ -445,12 +445,4 @@ export class Endpoint {
     if (status === 503) res.setHeader('Retry-After', RETRY_SECONDS)
     json(res, status, errorReply(about, RPC.order, message))
   }
-}
-
-/** A request with a wrong envelope was never dispatched. */
-function isEnvelopeFault({ method }: Request, reply: Reply | undefined): reply is Reply {
-  return (
-    reply?.error?.code === RPC.unsupportedVersion ||
-    (method === 'server/discover' && reply?.error !== undefined)
-  )
 }

@@ -4,14 +4,35 @@ import type { LocalBoard, ServerSnapshot } from '@plugboard/core'
 import type { Exposure } from '../access/exposure.ts'
 import { SENTENCES } from '../errors.ts'
 import type { Json } from '../json-rpc.ts'
+import { UI_EXTENSION } from './apps.ts'
 import { STATUS_URI } from './resource-uris.ts'
 import type { View } from './views.ts'
 
 const INSTRUCTIONS_CHARS = 2000
 
-export function instructions(board: LocalBoard, exposure: Exposure, searches: boolean): string {
+/** What the gateway declares to its clients. */
+export const CAPABILITIES: Json = {
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {},
+  extensions: { [UI_EXTENSION]: {} },
+}
+
+/** Servers to which every user logs in: whether the gateway itself has a login there does not matter. */
+type OwnLogin = (server: string) => boolean
+
+export function instructions(
+  board: LocalBoard,
+  exposure: Exposure,
+  searches: boolean,
+  ownLogin: OwnLogin = () => false,
+): string {
   const servers = board.servers().filter(({ name }) => exposure.server(name))
-  const away = servers.filter(({ state }) => state === 'failed' || state === 'needs-auth')
+  const away = servers.filter(
+    ({ name, state }) => state === 'failed' || (state === 'needs-auth' && !ownLogin(name)),
+  )
   const lines = [
     'Plugboard: the tools of several MCP servers behind one endpoint.',
     `Read the resource ${STATUS_URI} to see which servers are up.`,
@@ -19,6 +40,9 @@ export function instructions(board: LocalBoard, exposure: Exposure, searches: bo
       ? ['Find tools with search_tools, read their schemas with describe_tools, and run them with call_tool.']
       : []),
     ...away.map((server) => `- ${server.name} is away: ${faultOf(server)?.message ?? server.state}`),
+    ...servers
+      .filter(({ name }) => ownLogin(name))
+      .map(({ name }) => `- ${name}: the user is asked to log in when it is first used.`),
     ...servers.flatMap((server) => {
       const own = instructionsOf(board, server)
       return own && board.link.isReadable(server.name)
@@ -49,22 +73,24 @@ export interface StatusFacts {
   readonly narrow: boolean
   readonly refusedNames: readonly string[]
   readonly listing: ToolListing | undefined
+  readonly ownLogin?: OwnLogin
 }
 
 export function statusOf(
   board: LocalBoard,
   exposure: Exposure,
   view: View,
-  { narrow, refusedNames, listing }: StatusFacts,
+  { narrow, refusedNames, listing, ownLogin }: StatusFacts,
 ): Json {
   const servers = board
     .servers()
     .filter(({ name }) => exposure.server(name))
     .map((server) => {
-      const error = faultOf(server)
+      const isOwn = server.state === 'needs-auth' && ownLogin?.(server.name) === true
+      const error = isOwn ? undefined : faultOf(server)
       return {
         name: server.name,
-        state: server.state,
+        state: isOwn ? 'own-login' : server.state,
         ...view.counts(server.name),
         ...(server.protocolVersion && { protocolVersion: server.protocolVersion }),
         ...(error && { error }),
