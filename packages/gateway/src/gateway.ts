@@ -353,6 +353,7 @@ export class Gateway {
 
   /** How long a client may keep a list. That of search mode does not depend on the servers. */
   cacheHints(list: HintedList, client: Listed): CacheHints {
+    if (this.userServers?.concerns(client)) return { ttlMs: 0, cacheScope: 'private' }
     const { exposure } = client
     const shows = (server: string) => (list === 'tools' ? exposure.server(server) : exposure.whole(server))
     const isFixed = list === 'tools' && this.searchMode(client)?.isFixed === true

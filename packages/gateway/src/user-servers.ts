@@ -69,11 +69,11 @@ export class UserServers {
     let state = await connection.needed(request.signal)
     if (state.kind !== 'needs-auth' || !user) return
     // Another call, or another replica, may have a login by now.
-    if (await this.logins.mayConnect(server, user)) state = await connection.reconnect(request.signal)
+    if (await this.logins.mayConnect(server, user)) state = await again(connection, request.signal)
     if (state.kind !== 'needs-auth') return
     if (!this.logins.asks(server)) throw state.error
     await this.logins.ask(server, request)
-    state = await connection.reconnect(request.signal)
+    state = await again(connection, request.signal)
     if (state.kind === 'needs-auth') throw state.error
   }
 
@@ -89,7 +89,7 @@ export class UserServers {
         const instance = this.#instances.use(server, client)
         try {
           const state = await instance?.connection.needed(signal)
-          if (state?.kind === 'needs-auth') await instance?.connection.reconnect(signal)
+          if (state?.kind === 'needs-auth' && instance) await again(instance.connection, signal)
         } finally {
           instance?.release()
         }
@@ -131,6 +131,11 @@ export class UserServers {
       resources: items('resources'),
       templates: items('templates'),
     }
+  }
+
+  /** A login changes what the client sees at any moment. */
+  concerns(client: Seen): boolean {
+    return client.user !== undefined && this.#visible(client).length > 0
   }
 
   /** A tool for every server that shows nothing before the user has logged in. */
@@ -179,6 +184,11 @@ export class UserServers {
       ? `${server}.log_in`
       : `mcp__${server.replace(/[^A-Za-z0-9_-]/g, '_')}__log_in`.slice(0, 64)
   }
+}
+
+/** Of several calls at the same time one connects anew, and the others wait for it. */
+function again(connection: Connection, signal: AbortSignal): Promise<Connection['state']> {
+  return connection.state.kind === 'needs-auth' ? connection.reconnect(signal) : connection.needed(signal)
 }
 
 function isLoginMissing(error: unknown): boolean {

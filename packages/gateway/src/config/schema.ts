@@ -245,8 +245,8 @@ export const gatewaySchema = z.strictObject(
     accessLog: z.optional(text),
     admin: z.optional(admin),
     isolation: z.optional(isolation),
-    userLogins: z.optional(userLogins),
     tls: z.optional(z.strictObject({ cert: text, key: text }, 'expected {"cert": FILE, "key": FILE}')),
+    userLogins: z.optional(userLogins),
   },
   'expected an object',
 )

@@ -118,14 +118,19 @@ export class LoginAttempts {
     for (const look of this.#waiting.get(id) ?? []) look()
   }
 
-  /** How it ended; undefined when its time is over first. Rejects when the signal fires. */
-  async wait(attempt: LoginAttempt, signal: AbortSignal): Promise<LoginOutcome | undefined> {
+  /** How it ended; undefined when its time is over first. Rejects when the signal fires. `elsewhere`: is there a login all the same? */
+  async wait(
+    attempt: LoginAttempt,
+    signal: AbortSignal,
+    elsewhere: () => Promise<boolean> = async () => false,
+  ): Promise<LoginOutcome | undefined> {
     while (attempt.until > this.#now()) {
       const news = this.#news(attempt.id, signal)
       try {
         // A store that is away for a moment is asked again.
         const outcome = await this.outcome(attempt).catch(() => undefined)
         if (outcome) return outcome
+        if (await elsewhere().catch(() => false)) return { ok: true }
         signal.throwIfAborted()
         await news.heard
       } finally {

@@ -71,7 +71,7 @@ export class UserLogins {
   /** The last token of a user, for those that are exchanged; never kept elsewhere. */
   readonly #assertions = new Map<string, string>()
   /** By user and server: a login that is under way. */
-  readonly #open = new Map<string, LoginAttempt>()
+  readonly #open = new Map<string, Promise<LoginAttempt>>()
   /** By session and server: the question that its user has before it. */
   readonly #asking = new Map<string, Promise<Json>>()
   #config: UserLoginsConfig
@@ -230,6 +230,7 @@ export class UserLogins {
     const { client } = request
     const { user } = client
     if (!user) throw new PermissionDenied(`"${server}" is for users with a name.`, { server })
+    const hadLogin = await this.mayConnect(server, user)
     const attempt = await this.#attempt(server, user)
     const url = startUrl(this.options.publicUrl, this.attempts.ticket(attempt))
     const byHand = (why: string) => new UserLoginRequired(server, why, url)
@@ -241,7 +242,9 @@ export class UserLogins {
     })
     if (answer.action !== 'accept')
       throw byHand('The login was declined. To log in after all, open this address, then call again')
-    const outcome = await this.attempts.wait(attempt, signal)
+    // A login that the user finished elsewhere, in another client or at another replica, is as good.
+    const elsewhere = hadLogin ? undefined : () => this.mayConnect(server, user)
+    const outcome = await this.attempts.wait(attempt, signal, elsewhere)
     if (outcome?.ok === false)
       throw byHand(`The login did not go through: ${outcome.reason} To try again, open`)
     if (!outcome) throw byHand('The login was not finished in time. Call again')
@@ -287,16 +290,20 @@ export class UserLogins {
   /** One that is under way is gone on with, so that a user sees one address. */
   async #attempt(server: string, user: User): Promise<LoginAttempt> {
     const key = JSON.stringify([user.key, server])
-    const { host } = this.options
+    const before = this.#open.get(key)
     const lifeMs = (this.#config.minutes ?? LOGIN_MINUTES) * 60_000
-    const open = this.#open.get(key)
-    if (open && open.until - host.now() > lifeMs / 2 && !(await this.attempts.outcome(open))) return open
-    const note = await needsAuth(this.configured(server), this.contextOf(user))
-    const { since: _, ...challenge } = note ?? { since: 0 }
-    const made = this.attempts.begin(user, server, lifeMs, challenge)
+    const made = (async () => {
+      const open = await before?.catch(() => undefined)
+      const isFresh = open !== undefined && open.until - this.options.host.now() > lifeMs / 2
+      if (isFresh && !(await this.attempts.outcome(open))) return open
+      const note = await needsAuth(this.configured(server), this.contextOf(user))
+      const { since: _, ...challenge } = note ?? { since: 0 }
+      return this.attempts.begin(user, server, lifeMs, challenge)
+    })()
+    // Set before anything is awaited: calls at the same time have the same attempt.
     this.#open.set(key, made)
     dropOldest(this.#open)
-    return made
+    return await made
   }
 
   /** A login is there, or an attempt failed: those that wait for it go on, on every replica. */
