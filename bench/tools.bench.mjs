@@ -1,5 +1,6 @@
 // `npm run bench -- tools`: how well tools are found, how the checker agrees with Ajv, and what a call costs beside the
-// request itself. Everything runs on the real tools of the servers installed for the tests.
+// request itself. Everything runs on the real tools of the servers installed for the tests; `--held-out` also asks servers that
+// the search was not tuned on.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +19,7 @@ import {
   toZod,
 } from '../packages/core/dist/tools/index.js'
 import { linkedPair } from '../packages/core/dist/transports/linked-pair.js'
+import { heldOutQueries, heldOutTools } from './lib/held-out.mjs'
 import { report } from './lib/report.mjs'
 import { pairs } from './lib/schemas.mjs'
 import { listAllTools } from './lib/servers.mjs'
@@ -39,14 +41,15 @@ const lists = await listAllTools()
 const definitions = [...lists].flatMap(([server, list]) =>
   readToolList(list).tools.map((definition) => ({ server, definition })),
 )
-const searchable = definitions.map(({ server, definition }) => ({
+const asSearchable = ({ server, definition }) => ({
   name: `${server}.${definition.name}`,
   server,
   tool: definition.name,
   title: definition.title ?? definition.annotations?.title,
   description: describeTool(definition.description),
   inputJsonSchema: definition.inputSchema,
-}))
+})
+const searchable = definitions.map(asSearchable)
 
 function recall() {
   const labelled = JSON.parse(readFileSync(new URL('./lib/queries.json', import.meta.url), 'utf8'))
@@ -70,6 +73,33 @@ function recall() {
     '100 %',
   )
   return labelled
+}
+
+/** `--held-out`: it installs a dozen servers when it is first asked for. */
+async function heldOutRecall() {
+  const others = [...(await heldOutTools())].flatMap(([server, list]) =>
+    readToolList(list).tools.map((definition) => asSearchable({ server, definition })),
+  )
+  const queries = heldOutQueries()
+  const withRequests = new Set(queries.flatMap(({ tools }) => tools.map((name) => name.split('.')[0])))
+  const own = searchable.filter(({ server }) => !others.some((tool) => tool.server === server))
+  for (const tools of [others.filter(({ server }) => withRequests.has(server)), [...others, ...own]]) {
+    const index = new ToolIndex(tools)
+    const ranks = queries.map(({ query, tools: right }) =>
+      index.search(query, 10).findIndex(({ name }) => right.includes(name)),
+    )
+    for (const [at, goal] of [
+      [5, '≥ 95 %'],
+      [10, '≥ 98 %'],
+    ]) {
+      const found = ranks.filter((rank) => rank >= 0 && rank < at).length
+      row(
+        `search: recall@${at}, ${queries.length} requests for servers not tuned on, ${tools.length} tools`,
+        percent(found, queries.length),
+        goal,
+      )
+    }
+  }
 }
 
 function searchTime(labelled) {
@@ -184,7 +214,7 @@ async function overhead() {
       0.5,
     )
   }
-  const bare = await p50(() => session.callTool())
+  const bare = await p50(() => base.send())
   const piped = await p50(() => callTool(base, tool, args))
   const audited = await p50(() => callTool({ ...base, audit }, tool, args))
   await audit.flush()
@@ -244,6 +274,7 @@ async function wholeWay() {
 }
 
 const labelled = recall()
+if (process.argv.includes('--held-out')) await heldOutRecall()
 searchTime(labelled)
 conversion()
 agreement()

@@ -20,7 +20,7 @@ import { sampleOf } from './lib/sample.mjs'
 import { markdownTable, plainTable } from './lib/table.mjs'
 
 /** Files without behaviour of their own: numbers, re-exports. */
-const WITHOUT_BEHAVIOUR = /(?:limits|index|types)\.ts$|\.test\.ts$|fixtures|\.d\.ts$/
+const WITHOUT_BEHAVIOUR = /\/(?:limits|index|types)\.ts$|\.test\.ts$|fixtures|\.d\.ts$/
 
 /** Tests that run the sources in their own process: they see an edit without a build. */
 const IN_PROCESS = ['packages/core/src', 'packages/gateway/src']

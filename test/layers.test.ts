@@ -95,7 +95,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['main'],
   ],
   codebase: [
-    ['limits', 'errors', 'version', 'kernels', 'wasm', 'nearest-name'],
+    ['limits', 'errors', 'version', 'kernels', 'wasm', 'nearest-name', 'protected-names'],
     ['ripgrep', 'root', 'chunks'],
     ['files', 'protected-files', 'text', 'schemas'],
     ['index'],

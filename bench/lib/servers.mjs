@@ -36,14 +36,18 @@ function binOf(name) {
 export function serverCommand(entry, folder) {
   const fill = (text) => text.replaceAll('$TMP', folder)
   return {
-    args: [binOf(entry.package), ...(entry.args ?? []).map(fill)],
+    args: [entry.program ?? binOf(entry.package), ...(entry.args ?? []).map(fill)],
     env: Object.fromEntries(Object.entries(entry.env ?? {}).map(([key, value]) => [key, fill(value)])),
   }
 }
 
 /** Starts one server and does the handshake. */
-export async function startServer(name, { timeoutMs = 30_000, capabilities = {}, onRequest } = {}) {
-  const entry = SERVERS[name]
+export async function startServer(name, options) {
+  return await startCommand(name, SERVERS[name], options)
+}
+
+/** The same for a server of another table; `program` is the path of its script where it is not a package of ours. */
+export async function startCommand(name, entry, { timeoutMs = 30_000, capabilities = {}, onRequest } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-server-'))
   const { args, env } = serverCommand(entry, folder)
   const child = spawn(process.execPath, args, {

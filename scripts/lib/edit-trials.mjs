@@ -4,8 +4,10 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A test process that reports nothing for this long is blocked by the edit that it tries. */
-const SILENT_MS = 70_000
+/** A test process that writes nothing for this long never started. */
+const START_MS = 70_000
+/** It writes every two seconds: one that has stopped is blocked by the edit that it tries. */
+const SILENT_MS = 25_000
 /** How often a test file is started again for edits that spoil or block its process. */
 const MOST_STARTS = 200
 
@@ -65,7 +67,7 @@ export class EditTrials {
       const watch = setInterval(() => {
         const size = readFileSync(out).length
         if (size !== last.size) last = { size, at: Date.now() }
-        else if (Date.now() - last.at > SILENT_MS) {
+        else if (Date.now() - last.at > (size === 0 ? START_MS : SILENT_MS)) {
           blocked = true
           this.end()
         }

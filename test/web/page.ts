@@ -31,9 +31,14 @@ const WAIT_MS = 30_000
 export async function openPage(
   servers: Readonly<Record<string, unknown>>,
   project: unknown = {},
+  settings: Readonly<Record<string, unknown>> = {},
 ): Promise<OpenedPage> {
   const place = makePlace()
-  place.write('~/.plugboard/settings.json', { builtins: { codebase: false }, mcpServers: servers })
+  place.write('~/.plugboard/settings.json', {
+    builtins: { codebase: false },
+    mcpServers: servers,
+    ...settings,
+  })
   place.write('.mcp.json', project)
   const address = async () => (await place.run('ui', '--no-open', '--json')).json.url as string
   const browser = await chromium.launch({ executablePath: executablePath ?? '', args: ['--no-sandbox'] })

@@ -283,7 +283,15 @@ export const VERBS: readonly VerbSpec[] = [
     group: 'Use',
     summary: 'the resident board for another MCP client, over stdio',
     usage: '',
-    examples: ['claude mcp add board -- plugboard connect'],
+    options: {
+      ask: {
+        type: 'string',
+        value: 'client|elicit|deny',
+        choices: ['client', 'elicit', 'deny'],
+        help: 'calls that ask: the client decides, its user is asked (there and in `plugboard ui`), or they are denied',
+      },
+    },
+    examples: ['claude mcp add board -- plugboard connect', 'plugboard connect --ask elicit'],
     load: (live) => live('connect'),
   },
   {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Codebase } from './codebase.ts'
 import { eventually, type Scratch, scratch, textQuery } from './fixtures/test-folders.ts'
 import { createCodebaseServer } from './index.ts'
-import { holdsCredentials } from './protected-files.ts'
+import { holdsCredentials } from './protected-names.ts'
 
 const SECRET = 'hunter2secret'
 const isWindows = process.platform === 'win32'

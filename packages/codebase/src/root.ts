@@ -8,6 +8,7 @@ import { CodebaseError, errno } from './errors.ts'
 import { FILE_LIMITS } from './limits.ts'
 
 export { CodebaseError } from './errors.ts'
+export { isShown } from './protected-names.ts'
 
 export interface PathInRoot {
   /** With `/` between the names, whatever the system; empty for the root itself. */

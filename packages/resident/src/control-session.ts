@@ -161,7 +161,7 @@ export class Session {
     ) => {
       const [question] = Object.values(params)
       return this.#host.questions.ask(
-        { kind, server, question },
+        { kind, server, question, from: 'terminal' },
         (other) => put(method, params, other),
         signal,
       )

@@ -16,6 +16,8 @@ export interface RequestContext {
 export interface PeerHooks {
   request(method: string, params: unknown, context: RequestContext): Promise<unknown>
   notification?(method: string, params: unknown): void
+  /** A request was cancelled that this side had answered already: the answer did not count. */
+  cancelledTooLate?(reason: string | undefined): void
   closed?(): void
 }
 
@@ -146,11 +148,13 @@ export class Peer {
 
   #notified(method: string, params: unknown): void {
     const given = isObject(params) ? params : {}
-    if (method === 'notifications/cancelled')
-      this.#running
-        .get(given.requestId as number)
-        ?.abort(new Cancelled(typeof given.reason === 'string' ? given.reason : undefined))
-    else if (method === 'notifications/progress')
+    if (method === 'notifications/cancelled') {
+      const reason = typeof given.reason === 'string' ? given.reason : undefined
+      const running = this.#running.get(given.requestId as number)
+      if (running) running.abort(new Cancelled(reason))
+      // It crossed the answer on its way.
+      else this.#hooks.cancelledTooLate?.(reason)
+    } else if (method === 'notifications/progress')
       this.#sent.get(given.progressToken as number)?.onProgress?.(given.value as never)
     else this.#hooks.notification?.(method, params)
   }

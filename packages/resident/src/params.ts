@@ -74,6 +74,7 @@ export const open: z.ZodMiniType<OpenParams> = z.object({
     { elicit: z.exactOptional(flag), ask: z.exactOptional(flag), sample: z.exactOptional(flag) },
     'expected an object',
   ),
+  confirms: z.exactOptional(z.enum(['client', 'elicit', 'deny'], 'expected "client", "elicit" or "deny"')),
 })
 
 /** For `plugboard ui`. */

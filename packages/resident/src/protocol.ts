@@ -50,6 +50,8 @@ export interface OpenParams {
   /** Follow the files: for a client that stays. */
   readonly watch?: boolean
   readonly asks: Askable
+  /** For a client of `connect`: who confirms calls under an `ask` rule. With `elicit` the pages of the board are asked too. */
+  readonly confirms?: 'client' | 'elicit' | 'deny'
 }
 
 export type OpenResult =

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ANSWERED_IN_PAGE, OpenQuestions, type QuestionEvent } from './questions.ts'
 
-const ABOUT = { kind: 'permission', server: 'memory', question: {} } as const
+const ABOUT = { kind: 'permission', server: 'memory', question: {}, from: 'terminal' } as const
 
 function asked(terminal?: (signal: AbortSignal) => Promise<unknown>, signal?: AbortSignal) {
   const questions = new OpenQuestions()

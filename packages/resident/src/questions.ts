@@ -8,8 +8,10 @@ export interface OpenQuestion {
   readonly id: number
   readonly kind: QuestionKind
   readonly server: string
-  /** Where else it can be answered: at a terminal, or nowhere. */
-  readonly from: 'terminal' | 'page'
+  /** Where it comes from, and can be answered too: a terminal, a page, or a client of `connect`. */
+  readonly from: 'terminal' | 'page' | 'client'
+  /** What that client calls itself. */
+  readonly who?: string
   readonly at: number
   /** What is asked: a PermissionQuestion, a Prompt or a SamplingRequest, as JSON. */
   readonly question: unknown
@@ -17,7 +19,7 @@ export interface OpenQuestion {
 
 export interface ClosedQuestion {
   readonly id: number
-  readonly by: 'page' | 'terminal' | 'withdrawn'
+  readonly by: 'page' | 'terminal' | 'client' | 'withdrawn'
 }
 
 export interface QuestionEvent {
@@ -56,10 +58,15 @@ export class OpenQuestions {
     return true
   }
 
-  /** Asks everywhere. `terminal` asks there; its signal is aborted when a page was quicker. */
+  /** Whether a page would show a question. */
+  get isShown(): boolean {
+    return this.#listeners.size > 0
+  }
+
+  /** Asks everywhere. `elsewhere` asks where the question comes from; its signal is aborted when a page was quicker. */
   async ask(
-    about: Pick<OpenQuestion, 'kind' | 'server' | 'question'>,
-    terminal: ((signal: AbortSignal) => Promise<unknown>) | undefined,
+    about: Pick<OpenQuestion, 'kind' | 'server' | 'question' | 'from' | 'who'>,
+    elsewhere: ((signal: AbortSignal) => Promise<unknown>) | undefined,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const id = this.#next++
@@ -68,17 +75,17 @@ export class OpenQuestions {
     if (signal?.aborted) throw new Cancelled()
     signal?.addEventListener('abort', withdraw, { once: true })
     const fromPage = new Promise<unknown>((settle, fail) => {
-      const asked = { ...about, id, from: terminal ? 'terminal' : 'page', at: Date.now() } as const
+      const asked = { ...about, id, at: Date.now() }
       this.#waiting.set(id, { asked, settle })
       this.#emit({ opened: asked })
       signal?.addEventListener('abort', () => fail(new Cancelled()), { once: true })
     })
     try {
-      return await (terminal ? Promise.race([fromPage, terminal(answered.signal)]) : fromPage)
+      return await (elsewhere ? Promise.race([fromPage, elsewhere(answered.signal)]) : fromPage)
     } finally {
       signal?.removeEventListener('abort', withdraw)
       fromPage.catch(() => undefined)
-      if (this.#waiting.has(id)) this.#close({ id, by: signal?.aborted ? 'withdrawn' : 'terminal' })
+      if (this.#waiting.has(id)) this.#close({ id, by: signal?.aborted ? 'withdrawn' : about.from })
       else answered.abort(new Cancelled(ANSWERED_IN_PAGE))
     }
   }

@@ -197,6 +197,7 @@ class RunningResident implements Resident {
       await serveMcp(socket, params, {
         token: this.#token,
         version: this.#options.version,
+        questions: this.#questions,
         open: (open, wiring) => this.#open(open, { ...wiring, watch: true }),
       })
     } catch (error) {

@@ -13,6 +13,8 @@ export interface WorkspaceServer {
   connect(transport: Transport): Promise<void>
   /** What a call would change, for the question to the user. A call that differs from what was shown is refused. */
   preview(tool: string, args: Readonly<Record<string, unknown>>): Promise<CallPreview | undefined>
+  /** Why this call is asked about even after a yes to other calls of the tool; undefined when it is not. */
+  reasonToAsk(tool: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined>
   close(): Promise<void>
 }
 
@@ -32,6 +34,7 @@ export function createWorkspaceServer(options: WorkspaceOptions): WorkspaceServe
       closers.add(() => handle.close())
     },
     preview: async (tool, args) => (await workspace()).preview(tool, args),
+    reasonToAsk: async (tool, args) => (await workspace()).reasonToAsk(tool, args),
     async close() {
       const all = [...closers]
       closers.clear()

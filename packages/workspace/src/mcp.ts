@@ -5,7 +5,7 @@ import { errorText, isToolError } from './errors.ts'
 import { WORKSPACE_LIMITS } from './limits.ts'
 import { type EditTool, isEditTool } from './plan.ts'
 import type { FileChange } from './project-files.ts'
-import { INPUTS, OUTPUTS, type ToolName } from './schemas.ts'
+import { type CommandInput, INPUTS, isOnline, OUTPUTS, type ToolName } from './schemas.ts'
 import { sandboxNote, type Workspace } from './workspace.ts'
 
 interface Answer {
@@ -40,6 +40,11 @@ const ABOUT: Readonly<Record<ToolName, { readonly title: string; readonly descri
     description:
       'Runs a program in the project and returns its output and exit code. No shell, unless shell is true. It runs in a sandbox where the system has one: then it writes in the project only and has no network.',
   },
+  run_command_online: {
+    title: 'Run a command with network',
+    description:
+      'The same as run_command, with network access: for commands that download or install. The user is asked about it separately.',
+  },
   todo: {
     title: 'List of tasks',
     description: 'Keeps the list of tasks of this session. Give the whole list to replace it.',
@@ -52,6 +57,12 @@ const HINTS: Readonly<Record<ToolName, Record<string, boolean>>> = {
   apply_patch: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   undo_edit: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   run_command: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  run_command_online: {
+    readOnlyHint: false,
+    destructiveHint: true,
+    idempotentHint: false,
+    openWorldHint: true,
+  },
   todo: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
 }
 
@@ -102,7 +113,7 @@ async function answer(
   if (isEditTool(name)) return edited(name, await workspace.edit(name, input))
   // The SDK has parsed the arguments with this very schema.
   if (name === 'todo') return listed(workspace.todo((input as z.output<typeof INPUTS.todo>).items))
-  return await ran(workspace, input as z.output<typeof INPUTS.run_command>, context)
+  return await ran(workspace, input as CommandInput, isOnline(name), context)
 }
 
 function edited(tool: EditTool, changes: readonly FileChange[]): Answer {
@@ -125,18 +136,19 @@ function listed(items: ReturnType<Workspace['todo']>): Answer {
 
 async function ran(
   workspace: Workspace,
-  input: z.output<typeof INPUTS.run_command>,
+  input: CommandInput,
+  online: boolean,
   { mcpReq }: ServerContext,
 ): Promise<Answer> {
-  const progress = tellOutput(mcpReq)
-  const result = await workspace.run(input, mcpReq.signal, progress)
+  const onOutput = tellOutput(mcpReq)
+  const result = await workspace.run(input, { online, signal: mcpReq.signal, onOutput })
   const { exitCode, signal, timedOut, output, truncated, sandbox } = result
   const how = timedOut
     ? `It was ended after ${input.timeout_ms} ms.`
     : signal === null
       ? `Exit code ${exitCode}.`
       : `Ended by ${signal}.`
-  const note = sandbox.kind === 'on' && exitCode === 0 ? '' : ` ${sandboxNote(sandbox)}`
+  const note = sandbox.kind === 'on' && exitCode === 0 ? '' : ` ${sandboxNote(sandbox, online)}`
   return {
     text: `${output.trimEnd()}${output.trim() === '' ? '' : '\n\n'}${how}${note}`,
     structured: {

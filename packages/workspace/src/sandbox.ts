@@ -13,6 +13,8 @@ export interface SandboxPlaces {
   readonly home: string
   /** A folder for temporary files. */
   readonly temporary: string
+  /** With network access. */
+  readonly online: boolean
   /** Folders that must not be read besides the usual ones. */
   readonly hidden: readonly string[]
 }
@@ -111,11 +113,11 @@ async function makeWrapper(config: string): Promise<readonly string[]> {
   }
 }
 
-async function configOf({ root, home, temporary, hidden }: SandboxPlaces) {
+async function configOf({ root, home, temporary, hidden, online }: SandboxPlaces) {
   const secret = [...CREDENTIALS.map((name) => join(home, name)), ...hidden]
   return {
-    // No proxy is started, so an empty list is no network at all.
-    network: { allowedDomains: [], deniedDomains: [] },
+    // No proxy is started, so an empty list is no network at all, and no list is the network as it is.
+    network: online ? {} : { allowedDomains: [], deniedDomains: [] },
     filesystem: {
       denyRead: await existing(secret),
       allowWrite: [root, temporary],

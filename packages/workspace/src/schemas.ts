@@ -4,6 +4,16 @@ import { WORKSPACE_LIMITS } from './limits.ts'
 
 const filePath = z.string().min(1).describe('Relative to the project folder.')
 
+const command = z.object({
+  command: z.string().min(1).describe('The program, or with shell: true a whole command line.'),
+  args: z.array(z.string()).max(1000).default([]).describe('Its arguments, each as it is.'),
+  shell: z.boolean().default(false).describe('Run `command` in the shell, for pipes and redirections.'),
+  cwd: z.string().default('.').describe('The folder to start in, relative to the project folder.'),
+  timeout_ms: z.number().int().min(1).max(WORKSPACE_LIMITS.commandMaxMs).default(WORKSPACE_LIMITS.commandMs),
+})
+
+export type CommandInput = z.output<typeof command>
+
 export const INPUTS = {
   write_file: z.object({
     file_path: filePath,
@@ -26,18 +36,8 @@ export const INPUTS = {
       .default(false)
       .describe('Also undo edits of earlier sessions in this project, when this one has none left.'),
   }),
-  run_command: z.object({
-    command: z.string().min(1).describe('The program, or with shell: true a whole command line.'),
-    args: z.array(z.string()).max(1000).default([]).describe('Its arguments, each as it is.'),
-    shell: z.boolean().default(false).describe('Run `command` in the shell, for pipes and redirections.'),
-    cwd: z.string().default('.').describe('The folder to start in, relative to the project folder.'),
-    timeout_ms: z
-      .number()
-      .int()
-      .min(1)
-      .max(WORKSPACE_LIMITS.commandMaxMs)
-      .default(WORKSPACE_LIMITS.commandMs),
-  }),
+  run_command: command,
+  run_command_online: command,
   todo: z.object({
     items: z
       .array(
@@ -54,8 +54,20 @@ export const INPUTS = {
 
 export type ToolName = keyof typeof INPUTS
 
+/** A tool of its own, so that rules, grants and the audit log tell a command with network from one without. */
+export const isOnline = (tool: string) => tool === 'run_command_online'
+
 const files = z.object({
   files: z.array(z.object({ path: z.string(), action: z.enum(['created', 'changed', 'removed']) })),
+})
+
+const ran = z.object({
+  exit_code: z.number().nullable(),
+  signal: z.string().nullable(),
+  timed_out: z.boolean(),
+  output: z.string(),
+  truncated: z.boolean(),
+  sandboxed: z.boolean(),
 })
 
 export const OUTPUTS = {
@@ -63,13 +75,7 @@ export const OUTPUTS = {
   edit_file: files,
   apply_patch: files,
   undo_edit: files,
-  run_command: z.object({
-    exit_code: z.number().nullable(),
-    signal: z.string().nullable(),
-    timed_out: z.boolean(),
-    output: z.string(),
-    truncated: z.boolean(),
-    sandboxed: z.boolean(),
-  }),
+  run_command: ran,
+  run_command_online: ran,
   todo: z.object({ items: z.array(z.object({ text: z.string(), status: z.string() })) }),
 } as const

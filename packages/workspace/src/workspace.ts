@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isShown } from '@plugboard/codebase/root'
 import type { z } from 'zod'
 import { isToolError, WorkspaceError } from './errors.ts'
 import { Journal } from './journal.ts'
@@ -11,8 +12,8 @@ import { WORKSPACE_LIMITS } from './limits.ts'
 import { type EditTool, isEditTool, planEdit } from './plan.ts'
 import { type EditPlan, type FileChange, ProjectFiles } from './project-files.ts'
 import { type CommandResult, runCommand, type StartProcess } from './run-command.ts'
-import { COMMAND_VARIABLE, findSandbox, type Sandbox } from './sandbox.ts'
-import type { INPUTS } from './schemas.ts'
+import { COMMAND_VARIABLE, findSandbox, type Sandbox, type SandboxPlaces } from './sandbox.ts'
+import { type CommandInput, type INPUTS, isOnline } from './schemas.ts'
 
 export interface WorkspaceOptions {
   /** The only folder that is written. */
@@ -35,6 +36,13 @@ export interface CallPreview {
   /** Why the call cannot be done. It needs no question: it will only say so. */
   readonly fails?: string
   readonly changes?: readonly { readonly path: string; readonly before?: string; readonly after?: string }[]
+}
+
+export interface CommandOptions {
+  /** With network access. */
+  readonly online?: boolean
+  readonly signal?: AbortSignal | undefined
+  readonly onOutput?: ((text: string) => void) | undefined
 }
 
 export type TodoItem = NonNullable<z.output<typeof INPUTS.todo>['items']>[number]
@@ -77,7 +85,8 @@ export class Workspace {
   }
 
   async preview(tool: string, args: unknown): Promise<CallPreview | undefined> {
-    if (tool === 'run_command') return { notes: [sandboxNote(await this.#findSandbox())] }
+    if (tool === 'run_command' || isOnline(tool))
+      return { notes: [sandboxNote(await this.#findSandbox(), isOnline(tool))] }
     if (!isEditTool(tool)) return undefined
     try {
       const plan = await planEdit(tool, args, this.#files, this.#journal)
@@ -97,10 +106,22 @@ export class Workspace {
     }
   }
 
+  /** Why a yes to other calls of this tool does not cover this one: it touches a hidden file, or one with credentials. */
+  async reasonToAsk(tool: string, args: unknown): Promise<string | undefined> {
+    if (!isEditTool(tool)) return undefined
+    try {
+      const { changes } = await planEdit(tool, args, this.#files, this.#journal)
+      const paths = changes.map(({ file }) => file.path).filter((path) => !isShown(path))
+      return paths.length === 0 ? undefined : `it changes ${paths.join(', ')}, hidden or with credentials`
+    } catch (error) {
+      if (isToolError(error)) return undefined
+      throw error
+    }
+  }
+
   async run(
-    input: z.output<typeof INPUTS.run_command>,
-    signal?: AbortSignal,
-    onOutput?: (text: string) => void,
+    input: CommandInput,
+    { online = false, signal, onOutput }: CommandOptions = {},
   ): Promise<CommandResult & { readonly sandbox: Sandbox }> {
     const { root, find } = {
       root: await this.#files.root.real(),
@@ -108,7 +129,7 @@ export class Workspace {
     }
     const sandbox = await this.#findSandbox()
     const temporary = await this.#temporaryFolder()
-    const argv = await this.#argv(input, sandbox, { root, temporary })
+    const argv = await this.#argv(input, sandbox, { root, temporary, online })
     const result = await runCommand(this.#options.start, {
       argv,
       cwd: find.absolute,
@@ -140,9 +161,9 @@ export class Workspace {
   }
 
   async #argv(
-    { command, args, shell }: z.output<typeof INPUTS.run_command>,
+    { command, args, shell }: CommandInput,
     sandbox: Sandbox,
-    places: { readonly root: string; readonly temporary: string },
+    places: Pick<SandboxPlaces, 'root' | 'temporary' | 'online'>,
   ): Promise<readonly string[]> {
     if (shell && args.length > 0)
       throw new WorkspaceError(
@@ -198,9 +219,10 @@ export class Workspace {
   }
 }
 
-export function sandboxNote(sandbox: Sandbox): string {
+export function sandboxNote(sandbox: Sandbox, online = false): string {
+  const network = online ? 'and HAS network access' : 'and has no network'
   return sandbox.kind === 'on'
-    ? 'In a sandbox: it can write in the project only, reads no credentials and has no network.'
+    ? `In a sandbox: it can write in the project only, reads no credentials ${network}.`
     : `NOT in a sandbox (${sandbox.why}): it can do what you can do.`
 }
 
@@ -208,7 +230,7 @@ export function sandboxNote(sandbox: Sandbox): string {
 const FAILS = 'fails'
 
 /** The wrapper sets a TMPDIR of its own. */
-function lineOf({ command, args, shell }: z.output<typeof INPUTS.run_command>, temporary: string): string {
+function lineOf({ command, args, shell }: CommandInput, temporary: string): string {
   const line = shell ? command : `exec ${[command, ...args].map(quotedForShell).join(' ')}`
   return `export TMPDIR=${quotedForShell(temporary)}\n${line}`
 }

@@ -40,6 +40,7 @@ export async function run(invocation: Invocation): Promise<number> {
       builtins: switchedOn(invocation.options('builtin')),
       caller: 'agent',
       asks: {},
+      confirms: (invocation.option('ask') ?? 'client') as 'client' | 'elicit' | 'deny',
       ...(timeoutMs !== undefined && { timeoutMs }),
     },
     input: process.stdin,

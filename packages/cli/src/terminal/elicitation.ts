@@ -6,6 +6,7 @@ import type { Host } from '@plugboard/core/host'
 import { type Field, type Form, fieldProblem } from '@plugboard/core/interaction'
 import { nameText } from '@plugboard/core/text/escape-controls'
 import { valueLines } from '@plugboard/core/text/question-text'
+import { ANSWERED_IN_PAGE } from '@plugboard/resident/client'
 import type { Colors } from '../colors.ts'
 import { oneLine } from '../shared/one-line.ts'
 import { columnsOf } from '../streams.ts'
@@ -24,15 +25,22 @@ export async function askUser(
   surroundings: FormSurroundings,
   signal?: AbortSignal,
 ): Promise<RawAnswer> {
+  // Withdrawn before its turn came.
+  if (signal?.aborted) return { action: 'cancel' }
   try {
     return prompt.mode === 'form'
       ? await fillIn(prompt, surroundings, signal)
       : await visit(prompt, surroundings, signal)
   } catch (error) {
     if (!(error instanceof PromptAborted)) throw error
-    tell(`  ${surroundings.color.dim('cancelled')}\n`)
+    tell(`  ${surroundings.color.dim(isAnsweredInPage(signal) ? 'withdrawn' : 'cancelled')}\n`)
     return { action: 'cancel' }
   }
+}
+
+/** The resident board withdraws a question that a page of the board was quicker to answer. */
+function isAnsweredInPage(signal: AbortSignal | undefined): boolean {
+  return signal?.reason instanceof Error && signal.reason.message === ANSWERED_IN_PAGE
 }
 
 function head(prompt: Prompt, { bold, yellow }: Colors, warnings: readonly string[]): void {

@@ -3,7 +3,6 @@
 import type { BoardBehaviour, SamplingRequest } from '@plugboard/core'
 import { InvalidInput } from '@plugboard/core/errors'
 import { samplingQuestion } from '@plugboard/core/interaction'
-import { ANSWERED_IN_PAGE } from '@plugboard/resident/client'
 import type { Invocation } from '../context.ts'
 import { columnsOf, isTerminal, write } from '../streams.ts'
 import { styled } from './permission-prompt.ts'
@@ -26,16 +25,14 @@ export function userPromptOptions(invocation: Invocation, aside: Aside = ALONE):
   const one = inTurn()
   const color = invocation.output.errorColor
   return {
-    elicit: (prompt, signal) => {
-      tellIfAnsweredInPage(invocation, signal)
-      return one(() =>
+    elicit: (prompt, signal) =>
+      one(() =>
         aside.aside(async () => {
           // Loaded when a server asks: most commands are asked nothing.
           const { askUser } = await import('./elicitation.ts')
           return await askUser(prompt, { host: invocation.host, color }, signal)
         }),
-      )
-    },
+      ),
     ...(wantsSampling && {
       sample: {
         consent: (request, signal) => one(() => aside.aside(() => consent(request, invocation, signal))),
@@ -43,16 +40,6 @@ export function userPromptOptions(invocation: Invocation, aside: Aside = ALONE):
       },
     }),
   }
-}
-
-/** The resident board withdraws a question that a page of the board was quicker to answer. */
-function tellIfAnsweredInPage({ output }: Invocation, signal: AbortSignal | undefined): void {
-  const tell = () => {
-    const { reason } = signal ?? {}
-    if (reason instanceof Error && reason.message === ANSWERED_IN_PAGE)
-      output.note('The question was answered in the browser.')
-  }
-  signal?.addEventListener('abort', tell, { once: true })
 }
 
 /** One question at a time: there is one keyboard. */

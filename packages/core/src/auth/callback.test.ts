@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemHost } from '../host.ts'
 import { type Callback, listenForCallback } from './callback.ts'
@@ -101,5 +102,65 @@ describe('the web server that a browser comes back to', () => {
     const page = await fetch(`${callback.redirectUri}?state=right&error=access_denied`)
     expect(await page.text()).toContain('did not go through')
     expect((await callback.answer).get('error')).toBe('access_denied')
+  })
+
+  it('listens where `localhost` may lead, and leaves neither a server nor a timer behind', async () => {
+    const open = new Set<() => void>()
+    const host = systemHost({
+      awaitedTimer: (_ms, run) => {
+        open.add(run)
+        return () => open.delete(run)
+      },
+    })
+    const own = await listenForCallback({ host, server: 's', state: 'right' })
+    const port = Number(new URL(own.redirectUri).port)
+    const status = (address: string) =>
+      fetch(`http://${address}:${port}/`).then(
+        async (page) => {
+          await page.text()
+          return page.status
+        },
+        () => undefined,
+      )
+    const hasV6 = Object.values(networkInterfaces()).some((list) =>
+      list?.some(({ address }) => address === '::1'),
+    )
+    expect([await status('127.0.0.1'), await status('[::1]')]).toEqual([404, hasV6 ? 404 : undefined])
+    expect(open.size).toBe(1)
+    await own.close()
+    expect(open.size).toBe(0)
+    expect([await status('127.0.0.1'), await status('[::1]')]).toEqual([undefined, undefined])
+  })
+
+  it('takes the port it is told, or the one it likes, or another', async () => {
+    callback = await listenForCallback({ host: systemHost(), server: 's', state: 'right' })
+    const port = Number(new URL(callback.redirectUri).port)
+    const more = { host: systemHost(), server: 's', state: 'right' }
+    await expect(listenForCallback({ ...more, port })).rejects.toMatchObject({
+      refusal: 'callback-port-busy',
+      message: expect.stringContaining(`port ${port}`),
+    })
+    const other = await listenForCallback({ ...more, preferredPort: port })
+    expect(Number(new URL(other.redirectUri).port)).not.toBe(port)
+    await other.close()
+    await callback.close()
+    callback = await listenForCallback({ ...more, preferredPort: port })
+    expect(Number(new URL(callback.redirectUri).port)).toBe(port)
+  })
+
+  it('ends when the user takes too long', async () => {
+    let late: () => void = () => undefined
+    const host = systemHost({
+      awaitedTimer: (_ms, run) => {
+        late = run
+        return () => undefined
+      },
+    })
+    callback = await listenForCallback({ host, server: 's', state: 'right' })
+    late()
+    await expect(callback.answer).rejects.toMatchObject({
+      code: 'TIMEOUT',
+      hint: expect.stringContaining('login'),
+    })
   })
 })

@@ -38,4 +38,26 @@ describe('WWW-Authenticate', () => {
     expect(dpop('Bearer, DPoP algs="ES256"')).toBe(false)
     expect(dpop('Basic')).toBe(false)
   })
+
+  it('reads a header as long as it may be, and as many words as it may have', () => {
+    const long = `Bearer realm="${'x'.repeat(16 * 1024 - 'Bearer realm=""'.length)}"`
+    expect(parseChallenges(long)).toHaveLength(1)
+    expect(parseChallenges(`${long} `)).toEqual([])
+    expect(parseChallenges(null)).toEqual([])
+    expect(parseChallenges('')).toEqual([])
+    const words = Array.from({ length: 300 }, (_, at) => `s${at}`).join(', ')
+    expect(parseChallenges(words)).toHaveLength(256)
+    expect(parseChallenges('Bearer   ')).toHaveLength(1)
+  })
+
+  it.each([
+    ['Bearer', { dpop: false }],
+    ['Bearer scope="a b"', { dpop: false, scope: 'a b' }],
+    ['Bearer error="e"', { dpop: false, error: 'e' }],
+    ['Bearer resource_metadata="m", scope=""', { dpop: false, resourceMetadata: 'm' }],
+    ['Basic scope="no", DPoP scope="yes"', { dpop: true, scope: 'yes' }],
+    ['Bearer error="first", DPoP error="second"', { dpop: false, error: 'first' }],
+  ])('%s asks for %j', (header, expected) => {
+    expect(authChallenge(header)).toStrictEqual(expected)
+  })
 })

@@ -1,6 +1,7 @@
 // client-identity.ts: the OAuth client of a login: the client id from the configuration, this client's own metadata
 // document, or a dynamic registration.
 import type { AuthorizationServer } from 'oauth4webapi'
+import { isObject } from '../json.ts'
 import { AuthRefused, quoted, shownUrl } from './auth-refused.ts'
 import { type AuthContext, fetchFor, type RemoteServer } from './context.ts'
 import { type ClientAuthMethod, type ClientIdentity, clientSecret, type Login } from './stored-logins.ts'
@@ -108,7 +109,7 @@ function isMethod(value: unknown): value is ClientAuthMethod {
 async function readObject(response: Response): Promise<Readonly<Record<string, unknown>> | undefined> {
   try {
     const body: unknown = JSON.parse(await response.text())
-    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
+    return isObject(body) ? body : undefined
   } catch {
     // A web page instead of JSON; the status is enough.
     return undefined

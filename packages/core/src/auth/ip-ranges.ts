@@ -87,7 +87,6 @@ function zoneOfV6(groups: readonly number[]): Zone {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups
   const embedded = (high: number, low: number) => zoneOfV4(high * 65536 + low)
   const zeroTo = (index: number) => groups.slice(0, index).every((group) => group === 0)
-  if (zeroTo(8)) return 'reserved'
   if (zeroTo(7) && h === 1) return 'loopback'
   // Addresses that embed an IPv4 address are in that address's zone: mapped, compatible, translated (SIIT), NAT64 by
   // its well-known prefix, 6to4.

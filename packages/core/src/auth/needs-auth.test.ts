@@ -1,5 +1,5 @@
 // What is known about servers that require a login, shared by all processes through one small file.
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -145,5 +145,29 @@ describe('a watch for logins', () => {
     expect(timers.size).toBe(0)
     await new Promise((done) => setTimeout(done, 20))
     expect(told).toEqual([])
+  })
+
+  it.runIf(process.platform === 'linux')('watches the one file, and nothing once it is stopped', async () => {
+    const watches = () =>
+      readdirSync('/proc/self/fdinfo').flatMap((fd) => {
+        try {
+          return readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8')
+            .split('\n')
+            .filter((line) => line.startsWith('inotify'))
+        } catch {
+          // Closed since it was listed.
+          return []
+        }
+      }).length
+    writeFileSync(file(), '{}')
+    const before = watches()
+    const told: string[] = []
+    const stop = await watchLogins(context, (key) => void told.push(key))
+    expect(watches()).toBe(before + 1)
+    // In place, so that the system reports no other name.
+    writeFileSync(file(), JSON.stringify({ logins: { k: 7 } }))
+    await expect.poll(() => told).toEqual(['k'])
+    stop()
+    expect(watches()).toBe(before)
   })
 })

@@ -147,3 +147,20 @@ it('counts no more time than a token ever had', () => {
   expect(millisLeft(login({ obtainedAt: NOW, expiresAt: NOW + 60_000 }), NOW - HOUR)).toBe(60_000)
   expect(millisLeft(noExpiry(), NOW)).toBe(Number.POSITIVE_INFINITY)
 })
+
+describe('at the very moment', () => {
+  it('that the margin begins a token is renewed, and when it ends it is no longer used', () => {
+    const renewing = (left: number) => decideRefresh(login({ expiresAt: NOW + left }), moment()).do
+    expect([renewing(60_001), renewing(60_000)]).toEqual(['use', 'renew'])
+    const using = (left: number) => decideRefresh(noRefresh({ expiresAt: NOW + left }), moment()).do
+    expect([using(1), using(0)]).toEqual(['use', 'ask'])
+    const refused = (age: number) =>
+      decideRefresh(login({ obtainedAt: NOW - age }), moment({ rejected: 'A' })).do
+    expect([refused(9999), refused(10_000)]).toEqual(['ask', 'renew'])
+    const failing = (left: number) => {
+      const tried = login({ expiresAt: NOW + left })
+      return afterRefreshFailure(tried, tried, 'temporary', moment()).do
+    }
+    expect([failing(1), failing(0)]).toEqual(['use', 'fail'])
+  })
+})

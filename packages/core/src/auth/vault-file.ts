@@ -53,7 +53,7 @@ export function fileVault(options: FileVaultOptions): Vault {
   return {
     kind: 'file',
     async get(name) {
-      if (!(await checkOwner(dir))) return undefined
+      await checkOwner(dir)
       const text = await readOwn(fileOf(name))
       if (text === undefined) return undefined
       return unseal(await key(), text, name, fileOf(name))
@@ -64,7 +64,7 @@ export function fileVault(options: FileVaultOptions): Vault {
       await write(fileOf(name), JSON.stringify(seal(secret, value, name)))
     },
     async delete(name) {
-      if (!(await checkOwner(dir))) return false
+      await checkOwner(dir)
       try {
         await unlink(fileOf(name))
         return true
@@ -232,17 +232,15 @@ async function readOwn(file: string): Promise<string | undefined> {
   throw new IoError(`${file} ${outcome.message}.`, { stage: 'auth', hint: outcome.hint })
 }
 
-/** Another user's vault is neither read nor written; ours is closed to others. Returns whether the folder exists. */
-async function checkOwner(dir: string): Promise<boolean> {
+/** Another user's vault is neither read nor written; ours is closed to others. A folder that is not there yet is fine. */
+async function checkOwner(dir: string): Promise<void> {
   const info = await stat(dir).catch(() => undefined)
-  if (!info) return false
   const me = process.getuid?.()
-  if (me === undefined) return true
+  if (!info || me === undefined) return
   if (info.uid !== me)
     throw new PermissionDenied(`The vault ${dir} belongs to another user (uid ${info.uid}).`, {
       stage: 'auth',
       hint: 'Run as its owner, or point PLUGBOARD_HOME at a folder of your own.',
     })
   if ((info.mode & 0o077) !== 0) await chmod(dir, 0o700)
-  return true
 }

@@ -52,7 +52,7 @@ export function keychainVault(options: KeychainVaultOptions): Vault {
   }
   const dropParts = async (account: string, generation: string | undefined, count: number) => {
     for (let part = 0; generation && part < count; part++)
-      await within((chain) => chain.delete(`${account}.${generation}.${part}`)).catch(() => false)
+      await within((chain) => chain.delete(`${account}.${generation}.${part}`)).catch(() => undefined)
   }
 
   return {

@@ -248,3 +248,58 @@ describe('the choice of a vault', () => {
     expect(await byPassphrase('p').get('a')).toBe('secret')
   })
 })
+
+describe('the folder of a vault', () => {
+  it('is refused with a header that is not whole, and the header stays', async () => {
+    await byKeyFile().set('a', 'secret')
+    const header = join(vaultDir(), 'vault.json')
+    const whole = JSON.parse(readFileSync(header, 'utf8'))
+    for (const wrong of [
+      { ...whole, version: 2 },
+      { ...whole, salt: 5 },
+      { ...whole, check: undefined },
+      5,
+    ]) {
+      const text = JSON.stringify(wrong)
+      writeFileSync(header, text)
+      await expect(byKeyFile().get('a')).rejects.toMatchObject({ hint: expect.stringContaining('Move') })
+      expect(readFileSync(header, 'utf8')).toBe(text)
+    }
+    writeFileSync(header, JSON.stringify(whole))
+    expect(await byKeyFile().get('a')).toBe('secret')
+  })
+
+  it('says what opens it: the passphrase, or the key file', async () => {
+    await byKeyFile().set('a', 'secret')
+    await expect(byPassphrase('p').get('a')).rejects.toMatchObject({
+      hint: expect.stringContaining('Unset PLUGBOARD_VAULT_PASSPHRASE'),
+    })
+    writeFileSync(join(vaultDir(), 'key'), 'ab'.repeat(32))
+    await expect(byKeyFile().get('a')).rejects.toMatchObject({
+      hint: expect.stringContaining('Restore the key'),
+    })
+    rmSync(join(vaultDir(), 'key'))
+    await expect(byKeyFile().get('a')).rejects.toMatchObject({
+      message: expect.stringContaining(join(vaultDir(), 'key')),
+    })
+    rmSync(vaultDir(), { recursive: true })
+    await byPassphrase('p').set('a', 'secret')
+    await expect(byKeyFile().get('a')).rejects.toMatchObject({
+      hint: expect.stringContaining('Set PLUGBOARD_VAULT_PASSPHRASE'),
+    })
+    await expect(byPassphrase('q').get('a')).rejects.toMatchObject({
+      hint: expect.stringContaining('Check PLUGBOARD_VAULT_PASSPHRASE'),
+    })
+  })
+
+  it('closes an entry that others could read, and deletes nothing twice', async () => {
+    await byKeyFile().set('a', 'secret')
+    const entry = () => join(vaultDir(), entries()[0] ?? '')
+    chmodSync(entry(), 0o644)
+    await byKeyFile().set('a', 'new')
+    expect(statSync(entry()).mode & 0o777).toBe(0o600)
+    expect([await byKeyFile().delete('a'), await byKeyFile().delete('a')]).toEqual([true, false])
+    rmSync(vaultDir(), { recursive: true })
+    expect([await byKeyFile().get('a'), await byKeyFile().delete('a')]).toEqual([undefined, false])
+  })
+})

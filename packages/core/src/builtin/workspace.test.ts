@@ -1,6 +1,7 @@
 // The built-in `workspace` on a real board: what the user is asked and shown, what is written, run and undone, and what is
 // refused whatever the user says.
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -14,6 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { findSandbox } from '@plugboard/workspace'
@@ -27,7 +29,7 @@ let top: string
 let board: LocalBoard | undefined
 let questions: PermissionQuestion[]
 /** What the user says to each question. */
-let answer: 'once' | 'no'
+let answer: 'once' | 'session' | 'no'
 beforeEach(() => {
   top = realpathSync(mkdtempSync(join(tmpdir(), 'plugboard-workspace-test-')))
   for (const folder of ['home', 'project/.git/hooks', 'outside', 'managed'])
@@ -105,6 +107,28 @@ describe('edits', () => {
       text: expect.stringContaining('NOTHING_TO_UNDO'),
     })
     expect(questions).toHaveLength(2)
+  })
+
+  it('asks about a hidden file, or one with credentials, whatever else was allowed for the session', async () => {
+    answer = 'session'
+    const write = (file_path: string) => call('write_file', { file_path, content: file_path })
+    await write('a.ts')
+    await write('b.ts')
+    expect(questions).toHaveLength(1)
+    for (const path of ['.github/workflows/ci.yml', '.env', 'deploy/prod.pem', 'src/.hidden/x'])
+      await write(path)
+    expect(questions.slice(1).map(({ reason }) => reason.text)).toEqual([
+      'it changes .github/workflows/ci.yml, hidden or with credentials',
+      'it changes .env, hidden or with credentials',
+      'it changes deploy/prod.pem, hidden or with credentials',
+      'it changes src/.hidden/x, hidden or with credentials',
+    ])
+    await call('apply_patch', {
+      patch: '*** Begin Patch\n*** Add File: c.ts\n+c\n*** Add File: .npmrc\n+x\n*** End Patch',
+    })
+    expect(questions.at(-1)?.reason.text).toContain('.npmrc')
+    await write('c2.ts')
+    expect(questions).toHaveLength(6)
   })
 
   it('writes nothing after a no, and asks nothing for an edit that does not fit', async () => {
@@ -295,6 +319,34 @@ describe('commands', () => {
         timeout: 30_000,
       })
       .toBe(false)
+  })
+
+  it('has the network only as a tool of its own, which is asked about by itself', async () => {
+    const server = createServer((socket) => socket.end('hello from the network\n')).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const { port } = server.address() as AddressInfo
+      const reach = { command: `exec 3<>/dev/tcp/127.0.0.1/${port}; cat <&3`, timeout_ms: 20_000 }
+      const line = { command: 'bash', args: ['-c', reach.command] }
+      answer = 'session'
+      await run('true')
+      const online = await call('run_command_online', line)
+      expect(questions.map(({ request }) => request.tool)).toEqual(['run_command', 'run_command_online'])
+      expect(online.text).toContain('hello from the network')
+      if ((await findSandbox()).kind === 'off') return
+      expect(shown(1)).toContain('HAS network access')
+      const offline = await call('run_command', line)
+      expect(offline).toMatchObject({ isError: true, structured: { sandboxed: true } })
+      expect(offline.text).not.toContain('hello')
+      const write = await call('run_command_online', {
+        command: `echo out > ${join(top, 'outside/file')}`,
+        shell: true,
+      })
+      expect(write.isError).toBe(true)
+      expect(readdirSync(join(top, 'outside'))).toEqual([])
+    } finally {
+      server.close()
+    }
   })
 
   it('is confined by the sandbox: no write outside, no credentials, no network, no hooks', async () => {

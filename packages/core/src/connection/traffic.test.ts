@@ -1,11 +1,33 @@
 import { expect, it } from 'vitest'
 import { TrafficRecorder } from './traffic.ts'
 
-function recorder() {
+function recorder({ isRead = true } = {}) {
   let now = 0
   const traffic = new TrafficRecorder(() => ++now)
-  return { traffic, link: traffic.link('memory') }
+  if (isRead) traffic.onRecorded(() => undefined)
+  return { traffic, link: traffic.link('memory'), wait: (ms: number) => (now += ms) }
 }
+
+it('says what a message was before there was a reader, and keeps it whole from then on', () => {
+  const { traffic, link, wait } = recorder({ isRead: false })
+  const call = (id: number) => {
+    const params = { name: 'add', arguments: { secret: 'x'.repeat(1000) } }
+    traffic.record(link, 'sent', { id, method: 'tools/call', params })
+    traffic.record(link, 'received', { id, result: { isError: true, content: [] } })
+  }
+  call(1)
+  expect(traffic.entries()).toMatchObject([
+    { kind: 'request', method: 'tools/call', name: 'add', isOutline: true },
+    { kind: 'response', answers: 1, durationMs: 1, toolError: true, isOutline: true },
+  ])
+  expect(JSON.stringify(traffic.message(1))).not.toContain('xxx')
+  call(2)
+  expect(JSON.stringify(traffic.message(3))).toContain('xxx')
+  expect(traffic.entries(2)[0]).not.toHaveProperty('isOutline')
+  wait(11 * 60_000)
+  call(3)
+  expect(traffic.entries(4)[0]).toHaveProperty('isOutline')
+})
 
 it('pairs an answer with its request, on its own connection and in its direction', () => {
   const { traffic, link } = recorder()

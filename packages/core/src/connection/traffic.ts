@@ -1,5 +1,5 @@
-// traffic.ts: the last messages between this process and its servers, as they were sent and received. Recording keeps a
-// reference and a rough size, nothing else; what a message means is worked out when somebody reads it.
+// traffic.ts: the last messages between this process and its servers. While the recording has a reader, messages are kept as they
+// were sent and received, within bounds; before that only what each one was, which costs a call next to nothing.
 import { isObject } from '../json.ts'
 import { type Era, META } from '../protocol.ts'
 
@@ -8,7 +8,11 @@ const TRAFFIC_LIMITS = {
   messages: 10_000,
   chars: 32 * 1024 * 1024,
   messageChars: 256 * 1024,
+  /** A longer method or name is not kept. */
+  nameChars: 200,
   tellMs: 100,
+  /** So long after the last reader left, messages are kept whole. */
+  readMs: 10 * 60_000,
 } as const
 
 /** From the board to the server, or back. */
@@ -19,9 +23,9 @@ interface Recorded {
   readonly at: number
   readonly link: TrafficLink
   readonly direction: TrafficDirection
-  readonly message: unknown
+  readonly facts: MessageFacts
   readonly size: number
-  readonly isCut: boolean
+  readonly kept: 'whole' | 'cut' | 'outline'
 }
 
 /** One connection whose messages are recorded. */
@@ -54,6 +58,8 @@ export interface TrafficEntry {
   readonly size: number
   /** The message was too large to be kept. */
   readonly isCut?: boolean
+  /** It was recorded while the recording had no reader: only what it was is known, and no size. */
+  readonly isOutline?: boolean
 }
 
 /** Where a connection tells its messages. */
@@ -75,6 +81,8 @@ export class TrafficRecorder {
   #links = 0
   readonly #listeners = new Set<() => void>()
   #isTold = false
+  /** Until when messages are kept whole; listeners count as readers for as long as they stay. */
+  #keepsUntil = 0
 
   constructor(now: () => number = Date.now) {
     this.#now = now
@@ -85,21 +93,29 @@ export class TrafficRecorder {
   }
 
   record(link: TrafficLink, direction: TrafficDirection, message: unknown): void {
-    const size = roughSize(message, 0)
+    const at = this.#now()
     const number = this.#next++
     const place = number % TRAFFIC_LIMITS.messages
-    this.#drop(place)
-    const isCut = size > TRAFFIC_LIMITS.messageChars
+    if (this.#size > 0) this.#drop(place)
     this.#numbers[place] = number
-    this.#times[place] = this.#now()
-    this.#sizes[place] = size
+    this.#times[place] = at
     this.#isSent[place] = direction === 'sent' ? 1 : 0
     this.#ofLink[place] = link
-    this.#messages[place] = isCut ? outlineOf(message) : message
+    if (this.#listeners.size === 0 && at > this.#keepsUntil) {
+      this.#sizes[place] = 0
+      this.#messages[place] = new MessageFacts(message)
+    } else this.#keep(place, number, message)
+    if (number - this.#first >= TRAFFIC_LIMITS.messages) this.#first = number - TRAFFIC_LIMITS.messages + 1
+  }
+
+  #keep(place: number, number: number, message: unknown): void {
+    const size = roughSize(message, 0)
+    const isCut = size > TRAFFIC_LIMITS.messageChars
+    this.#sizes[place] = size
+    this.#messages[place] = isCut ? new MessageFacts(message) : message
     if (!isCut) this.#size += size
     while (this.#size > TRAFFIC_LIMITS.chars && this.#first < number)
       this.#drop(this.#first++ % TRAFFIC_LIMITS.messages)
-    if (number - this.#first >= TRAFFIC_LIMITS.messages) this.#first = number - TRAFFIC_LIMITS.messages + 1
     if (this.#listeners.size > 0 && !this.#isTold) this.#tell()
   }
 
@@ -110,6 +126,7 @@ export class TrafficRecorder {
 
   /** Messages after a number, oldest first: at most `limit`, the newest ones. */
   entries(after = 0, limit: number = TRAFFIC_LIMITS.messages): readonly TrafficEntry[] {
+    this.#read()
     const open = new Map<string, Recorded>()
     const found: TrafficEntry[] = []
     for (let number = this.#first; number < this.#next; number++) {
@@ -121,15 +138,27 @@ export class TrafficRecorder {
     return found.slice(-limit)
   }
 
-  /** The message itself; undefined when it was let go. */
+  /** The message itself, or an outline; undefined when it was let go. */
   message(number: number): unknown {
-    return this.#at(number)?.message
+    this.#read()
+    const place = number % TRAFFIC_LIMITS.messages
+    if (this.#numbers[place] !== number) return undefined
+    const kept = this.#messages[place]
+    return kept instanceof MessageFacts ? kept.outline() : kept
   }
 
   /** Told soon after new messages, at most once a turn of the event loop. */
   onRecorded(listener: () => void): () => void {
     this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return () => {
+      this.#read()
+      this.#listeners.delete(listener)
+    }
+  }
+
+  /** From now on messages are kept whole, for a while. */
+  #read(): void {
+    this.#keepsUntil = this.#now() + TRAFFIC_LIMITS.readMs
   }
 
   #at(number: number): Recorded | undefined {
@@ -137,14 +166,16 @@ export class TrafficRecorder {
     const link = this.#ofLink[place]
     if (this.#numbers[place] !== number || !link) return undefined
     const size = this.#sizes[place] ?? 0
+    const kept = this.#messages[place]
+    const isFacts = kept instanceof MessageFacts
     return {
       number,
       at: this.#times[place] ?? 0,
       link,
       direction: this.#isSent[place] === 1 ? 'sent' : 'received',
-      message: this.#messages[place],
+      facts: isFacts ? kept : new MessageFacts(kept),
       size,
-      isCut: size > TRAFFIC_LIMITS.messageChars,
+      kept: isFacts ? (size > 0 ? 'cut' : 'outline') : 'whole',
     }
   }
 
@@ -165,14 +196,58 @@ export class TrafficRecorder {
   }
 }
 
+/** What a message is. Texts of the message are referred to, never cut: a cut text would hold the whole one in memory. */
+class MessageFacts {
+  readonly id: string | number | undefined
+  readonly method: string | undefined
+  readonly name: string | undefined
+  readonly isModern: boolean
+  readonly isError: boolean
+  readonly isToolError: boolean
+
+  constructor(message: unknown) {
+    const { id, method, params, error, result } = isObject(message) ? message : NOTHING
+    this.id = typeof id === 'number' ? id : short(id)
+    this.method = short(method)
+    this.isError = error !== undefined
+    this.isToolError = isObject(result) && result.isError === true
+    if (isObject(params)) {
+      this.name = short(params.name ?? params.uri)
+      const { _meta: meta } = params
+      this.isModern = isObject(meta) && meta[META.protocolVersion] !== undefined
+    } else {
+      this.name = undefined
+      this.isModern = false
+    }
+  }
+
+  get era(): Era {
+    return this.isModern ? 'modern' : 'legacy'
+  }
+
+  outline(): object {
+    const { id, method, name } = this
+    return {
+      jsonrpc: '2.0',
+      ...(id !== undefined && { id }),
+      ...(method !== undefined && { method, params: { ...(name !== undefined && { name }) } }),
+      ...(method === undefined && (this.isError ? { error: NOT_KEPT } : { result: NOT_KEPT })),
+    }
+  }
+}
+
+const NOTHING: Readonly<Record<string, unknown>> = {}
+const NOT_KEPT = '(not kept)'
+
+function short(text: unknown): string | undefined {
+  if (typeof text !== 'string') return undefined
+  return text.length <= TRAFFIC_LIMITS.nameChars ? text : '(too long)'
+}
+
 /** What a message is, and which request it answers: `open` holds the requests before it that wait. */
-function entryOf(
-  { number, at, link, direction, message, size, isCut }: Recorded,
-  open: Map<string, Recorded>,
-) {
-  const given = isObject(message) ? message : {}
-  const id = typeof given.id === 'string' || typeof given.id === 'number' ? given.id : undefined
-  const method = typeof given.method === 'string' ? given.method : undefined
+function entryOf(recorded: Recorded, open: Map<string, Recorded>) {
+  const { number, at, link, direction, facts, size, kept } = recorded
+  const { id, method, name } = facts
   const base = {
     number,
     at,
@@ -180,62 +255,33 @@ function entryOf(
     connection: link.id,
     direction,
     size,
-    ...(isCut && { isCut }),
+    ...(kept === 'cut' && { isCut: true }),
+    ...(kept === 'outline' && { isOutline: true }),
+    ...(id !== undefined && { id }),
   }
   const key = (by: TrafficDirection) => `${link.id} ${by} ${String(id)}`
   if (method !== undefined) {
-    const name = nameOf(given.params)
-    if (id !== undefined) open.set(key(direction), { number, at, link, direction, message, size, isCut })
+    if (id !== undefined) open.set(key(direction), recorded)
     return {
       ...base,
       kind: id === undefined ? 'notification' : 'request',
       method,
-      era: eraOf(given.params),
-      ...(id !== undefined && { id }),
+      era: facts.era,
       ...(name !== undefined && { name }),
     } satisfies TrafficEntry
   }
   const asked = key(direction === 'sent' ? 'received' : 'sent')
   const request = open.get(asked)
   open.delete(asked)
-  const params = isObject(request?.message) ? request.message : {}
-  const name = nameOf(params.params)
+  const of = request?.facts
   return {
     ...base,
-    kind: given.error === undefined ? 'response' : 'error',
-    ...(id !== undefined && { id }),
-    ...(typeof params.method === 'string' && { method: params.method, era: eraOf(params.params) }),
-    ...(name !== undefined && { name }),
+    kind: facts.isError ? 'error' : 'response',
+    ...(of?.method !== undefined && { method: of.method, era: of.era }),
+    ...(of?.name !== undefined && { name: of.name }),
     ...(request && { answers: request.number, durationMs: at - request.at }),
-    ...(isObject(given.result) && given.result.isError === true && { toolError: true }),
+    ...(facts.isToolError && { toolError: true }),
   } satisfies TrafficEntry
-}
-
-function nameOf(params: unknown): string | undefined {
-  if (!isObject(params)) return undefined
-  const name = params.name ?? params.uri
-  return typeof name === 'string' ? name : undefined
-}
-
-function eraOf(params: unknown): Era {
-  const meta = isObject(params) ? params._meta : undefined
-  return isObject(meta) && meta[META.protocolVersion] !== undefined ? 'modern' : 'legacy'
-}
-
-/** Enough of a large message to say what it was. */
-function outlineOf(message: unknown): unknown {
-  if (!isObject(message)) return undefined
-  const { jsonrpc, id, method, params, error, result } = message
-  const outline = isObject(params) ? { name: params.name, uri: params.uri, _meta: params._meta } : params
-  return {
-    jsonrpc,
-    ...(id !== undefined && { id }),
-    ...(method !== undefined && { method, params: outline }),
-    ...(error !== undefined && { error: '(too large to be kept)' }),
-    ...(result !== undefined && {
-      result: { isError: isObject(result) ? result.isError : undefined, content: '(too large to be kept)' },
-    }),
-  }
 }
 
 /** `size` and the characters of all texts, and about four for anything else; counting stops past the limit of a message. */

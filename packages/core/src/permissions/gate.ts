@@ -178,10 +178,12 @@ function grantKey(request: ToolRequest, standing: ServerPermissions, who: Reques
   const kind = request.resource ? 'resource' : request.prompt ? 'prompt' : 'tool'
   return JSON.stringify([
     request.server,
-    standing.signature ?? null,
+    standing.signature,
     kind,
     request.tool,
-    who.caller === 'client' ? (who.client ?? null) : null,
+    // What a built-in asks about because of its arguments, a yes to other calls does not cover.
+    request.builtin?.asks,
+    who.caller === 'client' ? who.client : undefined,
   ])
 }
 

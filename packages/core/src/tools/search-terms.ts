@@ -47,8 +47,11 @@ const SHORT: Readonly<Record<string, string>> = {
   md: 'markdown',
   mkdir: 'create directory',
   mr: 'merge request',
+  k8s: 'kubernetes',
   msg: 'message',
   mv: 'move file',
+  org: 'organization',
+  orgs: 'organizations',
   pic: 'picture',
   pr: 'pull request',
   prs: 'pull requests',
@@ -58,6 +61,7 @@ const SHORT: Readonly<Record<string, string>> = {
   rm: 'delete file',
   url: 'url address',
   vars: 'variables',
+  vm: 'virtual machine server',
 }
 
 /** Groups of synonyms for tool search. The first rows are verbs, the others nouns. */
@@ -239,7 +243,7 @@ export function stem(word: string): string {
   let end = word
   if (end.endsWith('ies') && end.length > 4) end = `${end.slice(0, -3)}y`
   else if (/(?:ss|x|ch|sh|z)es$/.test(end)) end = end.slice(0, -2)
-  else if (end.endsWith('s') && !/(?:ss|us|is)$/.test(end)) end = end.slice(0, -1)
+  else if (end.endsWith('s') && !/(?:ss|us|sis|xis)$/.test(end)) end = end.slice(0, -1)
   for (const ending of ['ing', 'ed'])
     if (
       end.endsWith(ending) &&
@@ -250,5 +254,8 @@ export function stem(word: string): string {
       if (/([b-df-hj-km-np-rtv-z])\1$/.test(end)) end = end.slice(0, -1)
       break
     }
+  // `transcription` and `transcript`, `approval` and `approve` are one term.
+  if (/[a-z]{4}[st]ion$/.test(end)) end = end.slice(0, -3)
+  else if (/[a-z]{4}[vnw]al$/.test(end)) end = end.slice(0, -2)
   return end.length > 3 && end.endsWith('e') ? end.slice(0, -1) : end
 }

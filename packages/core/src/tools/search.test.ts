@@ -70,6 +70,9 @@ describe('tool search', () => {
       ['commit', 'commits', 'committed'],
       ['directory', 'directories'],
       ['branch', 'branches'],
+      ['transcription', 'transcriptions', 'transcript'],
+      ['approval', 'approve', 'approved'],
+      ['emoji', 'emojis'],
     ])
       expect(new Set(words.map(stem)).size, words.join()).toBe(1)
   })

@@ -119,15 +119,16 @@ class Evaluator implements Machine {
     const step = by ?? 1
     if (step === 0) throw new JmesPathError('the step of a slice cannot be 0')
     const { length } = value
+    const isForward = step > 0
     const bound = (given: number | undefined, open: number) => {
       if (given === undefined) return open
       const at = given < 0 ? given + length : given
-      return step > 0 ? Math.min(Math.max(at, 0), length) : Math.min(Math.max(at, -1), length - 1)
+      return isForward ? Math.min(Math.max(at, 0), length) : Math.min(Math.max(at, -1), length - 1)
     }
-    const start = bound(from, step > 0 ? 0 : length - 1)
-    const stop = bound(to, step > 0 ? length : -1)
+    const start = bound(from, isForward ? 0 : length - 1)
+    const stop = bound(to, isForward ? length : -1)
     const made: unknown[] = []
-    for (let at = start; step > 0 ? at < stop : at > stop; at += step) {
+    for (let at = start; isForward ? at < stop : at > stop; at += step) {
       this.charge(1)
       made.push(value[at])
     }

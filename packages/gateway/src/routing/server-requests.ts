@@ -83,6 +83,12 @@ export class ServerRequestRouter {
     this.#onlyAsk = ask
   }
 
+  /** The client whose call runs now, and whether it can show a question to its user. */
+  currentClient(): { readonly name: string | undefined; readonly canBeAsked: boolean } | undefined {
+    const client = this.#current.getStore()?.request.client
+    return client && { name: client.name, canBeAsked: client.capabilities.elicitForm === true }
+  }
+
   isOnly(client: Client): boolean {
     return this.#only === client
   }

@@ -11,6 +11,7 @@ import {
   type RequestContext,
 } from '../json-rpc-socket.ts'
 import type { OpenParams, OpenResult } from '../protocol.ts'
+import { ANSWERED_IN_PAGE } from '../questions.ts'
 import type { ResidentPlace } from '../socket-paths.ts'
 import { type Dialed, dial } from './dial.ts'
 import { RemoteBoard } from './remote-board.ts'
@@ -44,8 +45,15 @@ export async function openRemote(options: OpenRemoteOptions): Promise<OpenedRemo
   }
   let board: RemoteBoard | undefined
   const early: (readonly [string, unknown])[] = []
+  const tell = (text: string) => board?.warn(text)
+  const withdrawn = new WithdrawnQuestions(tell)
   const hooks: PeerHooks = {
-    request: (method, given, context) => answered(prompts, method, given, context),
+    request: (method, given, context) =>
+      withdrawn.follow(answered(prompts, method, given, context), context.signal),
+    cancelledTooLate: (reason) => {
+      if (reason === ANSWERED_IN_PAGE)
+        tell('The question was answered in the browser first; your answer was not used.')
+    },
     notification: (method, given) => {
       if (board) board.notified(method, given)
       else early.push([method, given])
@@ -57,6 +65,7 @@ export async function openRemote(options: OpenRemoteOptions): Promise<OpenedRemo
     peer: first.peer,
     params,
     opened: first.result,
+    questionsClosed: () => withdrawn.closed(),
     redial: async () => {
       const again = await opened(options, params, hooks)
       return again.kind === 'opened' ? again.peer : undefined
@@ -68,6 +77,41 @@ export async function openRemote(options: OpenRemoteOptions): Promise<OpenedRemo
     for (const [method, given] of early) remote.notified(method, given)
   })
   return { kind: 'opened', board: remote }
+}
+
+/**
+ * Questions at this terminal that a page of the board was quicker to answer. The user is told when the prompt is off the screen,
+ * and the answer of the call waits for that: both can arrive in one piece.
+ */
+class WithdrawnQuestions {
+  readonly #closing = new Set<Promise<unknown>>()
+  readonly #tell: (text: string) => void
+
+  constructor(tell: (text: string) => void) {
+    this.#tell = tell
+  }
+
+  follow<T>(asking: Promise<T>, signal: AbortSignal): Promise<T> {
+    const onAbort = () => {
+      const done = asking
+        .catch(() => undefined)
+        .then(() => {
+          this.#closing.delete(done)
+          const { reason } = signal
+          if (reason instanceof Error && reason.message === ANSWERED_IN_PAGE)
+            this.#tell('The question was answered in the browser.')
+        })
+      this.#closing.add(done)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    const over = () => signal.removeEventListener('abort', onAbort)
+    asking.then(over, over)
+    return asking
+  }
+
+  async closed(): Promise<void> {
+    await Promise.all(this.#closing)
+  }
 }
 
 type Opened = {

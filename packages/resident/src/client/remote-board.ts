@@ -46,6 +46,8 @@ export interface RemoteBoardOptions {
   readonly peer: Peer
   readonly params: OpenParams
   readonly opened: Extract<OpenResult, { kind: 'opened' }>
+  /** Resolves when no question that was withdrawn is on the screen any more. */
+  questionsClosed?(): Promise<void>
   /** Another connection with the same board, when the process ended; undefined when there is none to be had. */
   redial?(): Promise<Peer | undefined>
 }
@@ -83,6 +85,11 @@ export class RemoteBoard implements Board {
     }
     const { type, ...rest } = decodeEvent(event)
     this.#events.emit(type, rest as BoardEvents[typeof type])
+  }
+
+  /** For the owner of the connection: something that the user should read. */
+  warn(text: string): void {
+    this.#events.emit('warning', { text })
   }
 
   servers(): readonly ServerSnapshot[] {
@@ -370,7 +377,9 @@ export class RemoteBoard implements Board {
   }
 
   async #send(method: string, params: Params, options: SendOptions): Promise<unknown> {
-    return await this.#peer.request(method, params, options)
+    const answer = await this.#peer.request(method, params, options)
+    await this.#options.questionsClosed?.()
+    return answer
   }
 
   /** A request that may be sent twice: when the process ended, it is sent to the next one, once. */

@@ -116,7 +116,7 @@ export class PageSession {
           'questions/answer',
           elicitAnswer,
           await questions.ask(
-            { kind: 'elicitation', server: prompt.server, question: prompt },
+            { kind: 'elicitation', server: prompt.server, question: prompt, from: 'page' },
             undefined,
             signal,
           ),
@@ -126,7 +126,7 @@ export class PageSession {
           'questions/answer',
           permissionAnswer,
           await questions.ask(
-            { kind: 'permission', server: question.request.server, question },
+            { kind: 'permission', server: question.request.server, question, from: 'page' },
             undefined,
             signal,
           ),

@@ -39,6 +39,12 @@ export default function DecideView() {
   )
 }
 
+const ORIGINS = {
+  terminal: 'also asked in a terminal',
+  page: 'from this page',
+  client: 'asked by another program',
+} as const
+
 function QuestionCard({ question }: { readonly question: Question }) {
   const { kind, server, from, at } = question
   const titles = {
@@ -52,7 +58,7 @@ function QuestionCard({ question }: { readonly question: Question }) {
         <h2>{titles[kind]}</h2>
         <Chip>{server}</Chip>
         <span className="dim">
-          {clock(at)} · {from === 'terminal' ? 'also asked in a terminal' : 'from this page'}
+          {clock(at)} · {ORIGINS[from]}
         </span>
       </header>
       {kind === 'permission' && <PermissionCard question={question} />}
@@ -89,7 +95,8 @@ function PermissionCard({ question }: { readonly question: Question }) {
   return (
     <div className="stack">
       <p>
-        A model wants to call <strong>{asked.tool}</strong>
+        {question.who === undefined ? 'A model' : <strong>{question.who}</strong>} wants to call{' '}
+        <strong>{asked.tool}</strong>
         {asked.title !== undefined && asked.title !== asked.tool ? ` (“${asked.title}”)` : ''}.{' '}
         {asked.traits?.readOnly
           ? 'The server says that it only reads.'

@@ -221,5 +221,7 @@ function questionChanged(params: Readonly<Record<string, unknown>>): void {
   const gone = questions.find(({ id }) => id === closed.id)
   board.set({ questions: questions.filter(({ id }) => id !== closed.id) })
   if (gone && closed.by === 'terminal') notify(`The question of ${gone.server} was answered in the terminal.`)
+  if (gone && closed.by === 'client')
+    notify(`The question of ${gone.server} was answered in ${gone.who ?? 'the client'}.`)
   if (gone && closed.by === 'withdrawn') notify(`The question of ${gone.server} was withdrawn.`)
 }

@@ -73,7 +73,9 @@ export interface Question {
   readonly id: number
   readonly kind: 'permission' | 'elicitation' | 'consent'
   readonly server: string
-  readonly from: 'terminal' | 'page'
+  readonly from: 'terminal' | 'page' | 'client'
+  /** What the client that asks calls itself. */
+  readonly who?: string
   readonly at: number
   readonly question: Json
 }

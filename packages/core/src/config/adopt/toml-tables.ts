@@ -25,7 +25,7 @@ export function replaceTables(
   const gap = body === '' || body.endsWith('\n\n') ? '' : body.endsWith('\n') ? '\n' : '\n\n'
   const result = body + gap + text
   const meant = without(source, parent, names)
-  if (!isDeepStrictEqual(parsedWithout(result, parent, [...names, ...namesIn(text, parent)]), meant))
+  if (!isDeepStrictEqual(parsedWithout(result, parent, namesIn(text, parent)), meant))
     throw new InvalidInput(`${file} writes its servers in a way that cannot be edited line by line.`, {
       hint: `Write each server as a table of its own, [${parent}.NAME]. Nothing was changed.`,
     })

@@ -1,0 +1,263 @@
+// The administration: which requests it takes, what it answers, and what happens on the other replicas.
+import { describe, expect, it } from 'vitest'
+import type { User } from '../access/access.ts'
+import { bare, makeGateway, onEnd, stdio, until } from '../fixtures/kit.ts'
+import type { Gateway } from '../gateway.ts'
+import type { Json } from '../json-rpc.ts'
+import { Replicas } from '../replicas/replicas.ts'
+import { freshKey, KeyRing } from '../sealing/key-ring.ts'
+import { MemoryStore } from '../store/memory-store.ts'
+import { AdminActions, AdminFault } from './admin-actions.ts'
+import { serveAdmin } from './admin-server.ts'
+import { Revocations } from './revocations.ts'
+
+const user = (key: string, name = key): User => ({ key, name, roles: [] })
+
+async function administered({
+  users = [user('k-ada', 'ada'), user('k-eve', 'eve')],
+  store,
+  keys = new KeyRing([freshKey()]),
+}: {
+  users?: readonly User[]
+  store?: MemoryStore
+  keys?: KeyRing
+} = {}) {
+  const replicas = store && new Replicas(store, keys)
+  const gateway = await makeGateway([bare('one'), stdio('broken', ['-e', 'process.exit(3)'])], {
+    keys,
+    ...(replicas && { replicas }),
+  })
+  await replicas?.announce('http://127.0.0.1:9')
+  const ended: string[] = []
+  const revocations = new Revocations(keys, replicas)
+  const actions = new AdminActions({
+    gateway,
+    revocations,
+    sessions: () => ['ada', 'ada', 'eve'].map((name, n) => ({ id: `s${n}`, user: name }) as never),
+    endSession: async (sid) => sid === 's0' && ended.push(sid) > 0,
+    users: () => users,
+    metrics: () => 'metric 1\n',
+  })
+  const run = async (method: string, path: string): Promise<Json> => {
+    try {
+      return await actions.run(method, path.split('/'))
+    } catch (error) {
+      if (!(error instanceof AdminFault)) throw error
+      return { status: error.status, error: error.message }
+    }
+  }
+  return { gateway, actions, revocations, ended, run }
+}
+
+const stateOf = ({ servers }: Json, name: string) =>
+  (servers as readonly Json[]).find((one) => one.name === name)
+
+describe('the administration', () => {
+  it('takes only the requests that it knows', async () => {
+    const { run, ended } = await administered()
+    const unknown = [
+      ['GET', ''],
+      ['GET', 'other'],
+      ['GET', 'servers/one'],
+      ['DELETE', 'servers/one'],
+      ['PUT', 'servers'],
+      ['POST', 'servers'],
+      ['GET', 'servers/one/reconnect'],
+      ['POST', 'servers/one/reconnect/more'],
+      ['POST', 'sessions'],
+      ['DELETE', 'sessions'],
+      ['POST', 'sessions/s0'],
+      ['DELETE', 'sessions/s0/more'],
+      ['POST', 'users'],
+      ['DELETE', 'users/ada'],
+      ['GET', 'users/ada/revoke'],
+      ['GET', 'replicas/x'],
+      ['POST', 'replicas'],
+    ] as const
+    for (const [method, path] of unknown)
+      expect([method, path, await run(method, path)]).toEqual([
+        method,
+        path,
+        { status: 404, error: expect.stringContaining('There is GET /servers') },
+      ])
+    expect(ended).toEqual([])
+    expect(await run('POST', 'servers/one')).toEqual({
+      status: 404,
+      error: 'There is no action "": reconnect, disable, enable.',
+    })
+    expect(await run('POST', 'users/ada')).toEqual({
+      status: 404,
+      error: 'There is no action "": revoke, restore.',
+    })
+    expect(await run('POST', 'servers/one/burn')).toMatchObject({ error: expect.stringContaining('"burn"') })
+    expect(await run('POST', 'users/ada/burn')).toMatchObject({ error: expect.stringContaining('"burn"') })
+    expect(await run('GET', 'replicas')).toEqual({ replicas: [] })
+  })
+
+  it('shows servers, and switches them off and on', async () => {
+    const { run, gateway } = await administered()
+    await gateway.wake(20_000)
+    const before = await run('GET', 'servers')
+    expect(stateOf(before, 'one')).toEqual({ name: 'one', type: 'stdio', state: 'connected', tools: 1 })
+    expect(stateOf(before, 'broken')).toMatchObject({ state: 'failed', error: expect.any(String) })
+    expect(await run('POST', 'servers/none/reconnect')).toEqual({
+      status: 404,
+      error: 'There is no server "none".',
+    })
+    expect(await run('POST', 'servers/one/reconnect')).toMatchObject({ server: 'one', state: 'connected' })
+    expect(await run('POST', 'servers/one/enable')).toMatchObject({ action: 'enable', state: 'enabled' })
+    expect(await run('POST', 'servers/one/disable')).toMatchObject({ action: 'disable', state: 'disabled' })
+    expect(gateway.board.servers().map(({ name }) => name)).toEqual(['broken'])
+    expect(stateOf(await run('GET', 'servers'), 'one')).toMatchObject({ state: 'disabled', tools: 0 })
+    expect(await run('POST', 'servers/one/reconnect')).toMatchObject({ status: 409 })
+    expect(await run('POST', 'servers/one/disable')).toMatchObject({ state: 'disabled' })
+    expect(await run('POST', 'servers/one/enable')).toMatchObject({ state: 'enabled' })
+    expect((await run('GET', 'servers')).servers).toHaveLength(2)
+    await until(() => gateway.board.servers().some(({ name }) => name === 'one'))
+    expect(await run('POST', 'servers/one/reconnect')).toMatchObject({ state: 'connected' })
+  })
+
+  it('shows and ends sessions, and withdraws and gives back the access of users', async () => {
+    const { run, revocations, ended } = await administered({
+      users: [user('k-ada', 'ada'), user('k-eve', 'eve'), user('k1', 'twin'), user('k2', 'twin')],
+    })
+    expect((await run('GET', 'sessions')).sessions).toHaveLength(3)
+    expect(await run('DELETE', 'sessions/s0')).toEqual({ ended: 's0' })
+    expect(await run('DELETE', 'sessions/s9')).toMatchObject({ status: 404 })
+    expect(ended).toEqual(['s0'])
+    const { users } = await run('GET', 'users')
+    expect((users as readonly Json[]).map(({ name, sessions }) => [name, sessions])).toEqual([
+      ['ada', 2],
+      ['eve', 1],
+      ['twin', 0],
+      ['twin', 0],
+    ])
+    expect(await run('POST', 'users/none/revoke')).toMatchObject({ status: 404 })
+    expect(await run('POST', 'users/twin/revoke')).toMatchObject({ status: 409 })
+    expect(await run('POST', 'users/k1/revoke')).toEqual({ user: 'twin', key: 'k1', action: 'revoke' })
+    expect(await run('POST', 'users/ada/restore')).toMatchObject({ status: 404 })
+    expect(await run('POST', 'users/ada/revoke')).toEqual({ user: 'ada', key: 'k-ada', action: 'revoke' })
+    expect((await revocations.list()).map(({ key }) => key)).toEqual(['k1', 'k-ada'])
+    expect((await run('GET', 'users')).revoked).toHaveLength(2)
+    expect(await run('POST', 'users/twin/restore')).toEqual({ user: 'twin', key: 'k1', action: 'restore' })
+    expect((await revocations.list()).map(({ key }) => key)).toEqual(['k-ada'])
+  })
+
+  it('does the same on every replica, and says when they cannot be told', async () => {
+    const store = new MemoryStore()
+    const keys = new KeyRing([freshKey()])
+    const here = await administered({ store, keys })
+    const there = await administered({ store, keys })
+    await until(() => here.gateway.replicas?.peers().length === 1)
+    expect(await here.run('GET', 'replicas')).toEqual({
+      id: here.gateway.replicas?.id,
+      storeUp: true,
+      replicas: [{ id: there.gateway.replicas?.id, url: 'http://127.0.0.1:9' }],
+    })
+    const names = ({ gateway }: { gateway: Gateway }) => gateway.board.servers().map(({ name }) => name)
+    await here.run('POST', 'servers/one/disable')
+    expect([names(here), names(there)]).toEqual([['broken'], ['broken']])
+    // What a replica cannot do does not keep the others from it.
+    await there.run('POST', 'servers/one/enable')
+    expect(names(here)).toContain('one')
+    store.setUp(false)
+    expect(await here.run('POST', 'users/ada/revoke')).toMatchObject({ status: 503 })
+    expect(await here.run('GET', 'replicas')).toMatchObject({ storeUp: false })
+    store.setUp(true)
+  })
+})
+
+describe('revocations', () => {
+  it('tell of every change, once, and hold while the store is away', async () => {
+    const store = new MemoryStore()
+    const keys = new KeyRing([freshKey()])
+    const told: string[][] = []
+    const make = async () => {
+      const replicas = new Replicas(store, keys)
+      onEnd(() => replicas.close())
+      const heard: string[][] = []
+      const made = new Revocations(keys, replicas, (now) => heard.push([...now]))
+      await replicas.announce('http://127.0.0.1:9')
+      return { made, heard, replicas }
+    }
+    const one = await make()
+    const two = await make()
+    await until(() => one.replicas.peers().length === 1)
+    await one.made.add('b', 'bob')
+    await one.made.add('a', 'ada')
+    expect(one.heard).toEqual([['b'], ['a', 'b']])
+    expect(two.heard).toEqual([['b'], ['a', 'b']])
+    await one.made.read()
+    expect(one.heard).toHaveLength(2)
+    store.setUp(false)
+    await one.made.read()
+    await expect(one.made.add('c', 'c')).rejects.toThrow()
+    expect(one.heard).toHaveLength(2)
+    store.setUp(true)
+    await two.made.remove('b')
+    expect(one.heard.at(-1)).toEqual(['a'])
+    expect(told).toEqual([])
+  })
+
+  it('believe only entries that were sealed for this user', async () => {
+    const store = new MemoryStore()
+    const keys = new KeyRing([freshKey()])
+    const replicas = new Replicas(store, keys)
+    onEnd(() => replicas.close())
+    const made = new Revocations(keys, replicas)
+    const good = { key: 'ada', name: 'ada', at: 1 }
+    const entries: [string, string][] = [
+      ['eve', keys.seal('revocation', good)],
+      ['plain', JSON.stringify({ ...good, key: 'plain' })],
+      ['other', keys.seal('session', { ...good, key: 'other' })],
+      ['nameless', keys.seal('revocation', { key: 'nameless', at: 1 })],
+      ['timeless', keys.seal('revocation', { key: 'timeless', name: 'x', at: 'now' })],
+      ['ada', keys.seal('revocation', good)],
+    ]
+    for (const [field, value] of entries) await store.setField('revoked', field, value, 60_000)
+    expect(await made.list()).toEqual([good])
+  })
+})
+
+describe('the port of the administration', () => {
+  it('wants its token, no web page, and answers with the status of the fault', async () => {
+    const { actions } = await administered()
+    const handle = await serveAdmin({ port: 0, token: 'secret', actions })
+    onEnd(() => handle.close())
+    const get = async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
+      const response = await fetch(`${handle.url}${path}`, { method, headers })
+      return { status: response.status, text: await response.text(), headers: response.headers }
+    }
+    const bearer = { authorization: 'Bearer secret' }
+    expect((await get('/servers')).status).toBe(401)
+    expect((await get('/servers')).headers.get('www-authenticate')).toContain('administration')
+    for (const authorization of ['Bearer wrong', 'Basic secret', 'secret', 'Bearer  ', ''])
+      expect((await get('/servers', { authorization })).status).toBe(401)
+    expect((await get('/servers', { ...bearer, origin: 'http://evil.example' })).status).toBe(403)
+    const servers = await get('/servers', bearer)
+    expect([servers.status, JSON.parse(servers.text).servers.length]).toEqual([200, 2])
+    expect(servers.headers.get('cache-control')).toBe('no-store')
+    expect(await get('/metrics', bearer)).toMatchObject({ status: 200, text: 'metric 1\n' })
+    expect((await get('/metrics', bearer, 'POST')).status).toBe(404)
+    expect((await get('/metrics')).status).toBe(401)
+    expect((await get('/', bearer)).status).toBe(404)
+    expect((await get('/users/%61da/revoke', bearer, 'POST')).status).toBe(200)
+    expect((await get('/users/%zz/revoke', bearer, 'POST')).text).toContain('%zz')
+  })
+
+  it('tells of a fault of its own, without a word about it', async () => {
+    const actions = { run: () => Promise.reject(new Error('secret path')), metrics: () => '' }
+    const handle = await serveAdmin({ port: 0, token: 't', actions: actions as never })
+    const response = await fetch(`${handle.url}/servers`, { headers: { authorization: 'Bearer t' } })
+    expect([response.status, await response.text()]).toEqual([500, '{"error":"Internal error."}'])
+    // Closing does not wait for connections that are kept open.
+    await handle.close()
+    await expect(fetch(`${handle.url}/servers`)).rejects.toThrow()
+    const six = await serveAdmin({ port: 0, host: '::1', token: 't', actions: actions as never })
+    expect(six.url).toMatch(/^http:\/\/\[::1\]:\d+$/)
+    await six.close()
+    await expect(
+      serveAdmin({ port: 0, host: '203.0.113.1', token: 't', actions: actions as never }),
+    ).rejects.toThrow()
+  })
+})
