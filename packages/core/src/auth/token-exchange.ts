@@ -17,11 +17,7 @@ export async function renewByTokenExchange(
   exchange: ExchangeSettings,
   login: Login | undefined,
 ): Promise<RefreshOutcome> {
-  const subject = exchange.subjectToken()
-  if (subject === undefined)
-    throw new AuthRequired(server.name, {
-      hint: `It takes tokens that ${shownUrl(exchange.issuer)} exchanges for yours, and this request carries none that can be exchanged.`,
-    })
+  const subject = subjectOf(server, exchange)
   const { issuer, clientId, clientSecret } = exchange
   const idp = idpFrom(server, context, { issuer, clientId, ...(clientSecret && { clientSecret }) })
   const as: AuthorizationServer = login?.as ?? (await discoverIdp(server, idp))
@@ -72,4 +68,12 @@ export async function renewByTokenExchange(
       generation: (login?.generation ?? 0) + 1,
     },
   }
+}
+
+function subjectOf(server: RemoteServer, { issuer, subjectToken }: ExchangeSettings): string {
+  const subject = subjectToken()
+  if (subject !== undefined) return subject
+  throw new AuthRequired(server.name, {
+    hint: `It takes tokens that ${shownUrl(issuer)} exchanges for yours, and this request carries none that can be exchanged.`,
+  })
 }
