@@ -45,6 +45,7 @@ const INSIDE: Readonly<Record<string, readonly (readonly string[])[]>> = {
   cli: [
     ['colors', 'exit-codes'],
     ['streams'],
+    ['wrap'],
     ['output'],
     ['verb-spec', 'server-table', 'config-events', 'trace-line'],
     ['context'],

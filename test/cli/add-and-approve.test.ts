@@ -102,39 +102,54 @@ describe.skipIf(missing)('plugboard approve at a terminal', () => {
     })
   })
 
-  it('explains the letters, and approves everything after it was shown', async () => {
+  it('approves everything by one key after it was shown', async () => {
     terminal = await openTerminal(place, 'approve')
-    await terminal.see('Let it start? [y/N/a/v/?]')
+    await terminal.see(
+      /Let one start\?[\s\S]*\(y\)es, \(n\)ot now, \(a\)ll 3 in one question, \(s\)witch it off:/,
+    )
+    // A key that means nothing is no answer.
     await terminal.type('?')
-    await terminal.press('Enter')
-    await terminal.see('then one question for all of them')
     expect(await names()).toMatchObject({ one: 'pending approval' })
     await terminal.type('a')
-    await terminal.press('Enter')
-    const shown = await terminal.see('Approve these 3? [y/N]')
+    const shown = await terminal.see(/Approve these 3\?[\s\S]*\(n\)o:/)
     for (const file of ['1.js', '2.js', '3.js']) expect(shown).toContain(file)
     await terminal.type('y')
-    await terminal.press('Enter')
     await terminal.see('exit 0')
     expect(await names()).toMatchObject({ one: 'pending', two: 'pending', three: 'pending' })
   }, 60_000)
 
   it('approves none of them after a no, and switches one off for good', async () => {
     terminal = await openTerminal(place, 'approve')
-    await terminal.see('Let it start?')
-    await terminal.type('v')
-    await terminal.press('Enter')
+    await terminal.see('(s)witch it off:')
+    await terminal.type('s')
     await terminal.see('Switched one off')
-    await terminal.see(/3\.js[\s\S]*Let it start\? \[y\/N\/a\/v\/\?\]/)
+    await terminal.see(/Let three start\?[\s\S]*\(a\)ll 2[\s\S]*off:/)
     await terminal.type('a')
-    await terminal.press('Enter')
-    await terminal.see('Approve these 2? [y/N]')
-    await terminal.type('n')
+    await terminal.see(/Approve these 2\?[\s\S]*\(n\)o:/)
     await terminal.press('Enter')
     await terminal.see('exit 0')
     const after = await names()
     expect(after).toMatchObject({ two: 'pending approval', three: 'pending approval' })
     expect(after['one']).not.toBe('pending approval')
     expect(after['one']).not.toBe('pending')
+  }, 60_000)
+
+  it('takes no yes before all of a long entry was shown, and none that was typed before the question', async () => {
+    const args = ['-e', ...Array.from({ length: 60 }, (_, at) => `line ${at} ${'x'.repeat(40)}`), 'the-end']
+    place.write('.mcp.json', { mcpServers: { long: { command: 'node', args } } })
+    terminal = await openTerminal(place, 'approve')
+    // Typed while the command starts: meant for the shell.
+    await terminal.type('yyy')
+    const asked = await terminal.see(/Let long start\?[\s\S]*more lines[\s\S]*\(v\)iew all:/)
+    expect(asked).not.toContain('→ yes')
+    await terminal.type('y')
+    await terminal.see('Not all of it was shown yet.')
+    await terminal.see('Enter: next page')
+    await terminal.type('a')
+    const all = await terminal.see(/the-end[\s\S]*\(v\)iew all:/)
+    expect(all).toContain('line 37 ')
+    expect(await names()).toMatchObject({ long: 'pending approval' })
+    await terminal.type('y')
+    await terminal.see('Approved long from')
   }, 60_000)
 })

@@ -58,6 +58,18 @@ describe.skipIf(missing)('at a terminal', () => {
     60_000,
   )
 
+  it('an error and its hint are broken between words, and a command is not broken', async () => {
+    terminal = await openTerminalWith(place, { columns: 60 }, ['serve'])
+    const shown = await terminal.see('exit 2')
+    expect(shown.split('\n').slice(0, 5)).toEqual([
+      'error: `plugboard serve` speaks MCP with the client that',
+      '  starts it, not with a user.',
+      '  Put it into a client, as in',
+      '  `claude mcp add board -- plugboard serve`, or serve many',
+      '  clients with `plugboard serve --http`.',
+    ])
+  }, 60_000)
+
   it('audit has one line a call, at 80 columns', async () => {
     expect((await place.run('call', 'everything.get-sum', 'a=1', 'b=2')).code).toBe(0)
     terminal = await openTerminalWith(place, { columns: 80 }, ['audit'])

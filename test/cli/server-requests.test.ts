@@ -36,10 +36,10 @@ describe.skipIf(missing)('in a terminal', () => {
     const entry = { command: 'node', args: ['-e', '0'] }
     place.write('.mcp.json', { mcpServers: { a: entry, b: entry, c: entry } })
     const { see, press, type } = await open('approve')
-    await see(/^a [\s\S]*no record[\s\S]*Let it start\?/m)
+    const asked = await see(/Let a start\?[\s\S]*\(n\)ot now/)
+    expect(asked).toMatch(/A yes is for exactly this, and is recorded in .*approvals\.json\./)
     await type('y')
-    await press('Enter')
-    await see(/^b [\s\S]*no record[\s\S]*Let it start\?/m)
+    await see(/Let b start\?[\s\S]*\(n\)ot now/)
     await press('C-d')
     const shown = await see('exit 0')
     expect(shown.match(/^Approved .*/gm)).toEqual([expect.stringContaining('Approved a from')])

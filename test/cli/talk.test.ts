@@ -57,9 +57,31 @@ const MARKDOWN = [
 
 const WRITE = { path: 'notes.txt', content: 'one\ntwo changed\nthree\nfour\n' }
 
+const PATCH = `*** Begin Patch
+*** Update File: notes.txt
+@@
+ one
+-two
++two patched
+ three
+*** Add File: added.txt
++new
+*** End Patch
+`
+
 function script({ user, results, tools }: ScriptedRequest): Reply {
   const [, wanted] = /^call (\S+)/.exec(user) ?? []
   if (user === 'markdown') return { text: MARKDOWN.match(/[\s\S]{1,9}/g) ?? [], gapMs: 5 }
+  if (user === 'empty') return { text: [] }
+  if (user === 'cut' || user === 'garbage') return { text: 'half an answer', fault: user }
+  if (user === 'both' && results.length === 0)
+    return {
+      calls: [4, 2].map((duration) => ({
+        name: 'mcp__everything__trigger-long-running-operation',
+        arguments: { duration, steps: duration },
+      })),
+    }
+  if (user === 'both') return { text: `RESULTS ${results.length}` }
   if (user === 'hang') return { text: 'thinking aloud', fault: 'hang' }
   if (user.startsWith('slow')) return { text: `ANSWER ${user}`, delayMs: 1500 }
   if (user.startsWith('recall')) return { text: 'RECALLED' }
@@ -78,7 +100,9 @@ function script({ user, results, tools }: ScriptedRequest): Reply {
       ? WRITE
       : wanted === 'workspace__edit_file'
         ? { file_path: 'notes.txt', old_string: 'two', new_string: 'two changed' }
-        : { message: 'line 1\nline 2\nline 3\nline 4\nline 5' }
+        : wanted === 'workspace__apply_patch'
+          ? { patch: PATCH }
+          : { message: 'line 1\nline 2\nline 3\nline 4\nline 5' }
   return { calls: [{ name, arguments: args }] }
 }
 
@@ -298,6 +322,19 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     expect(place.read('notes.txt')).toBe('one\ntwo\nthree\n')
     await say('/undo')
     await screen.see('No file edit of this conversation is left to undo.')
+    await say('call workspace__apply_patch')
+    await screen.see(/"added\.txt" new file[\s\S]*\(n\)o:/)
+    await screen.type('s')
+    await screen.see(/apply_patch[\s\S]*RESULT false changed notes\.txt, created added\.txt/)
+    await say('/undo')
+    await screen.see('Undone: removed added.txt, changed notes.txt.')
+    expect(place.read('notes.txt')).toBe('one\ntwo\nthree\n')
+    expect(existsSync(join(place.project, 'added.txt'))).toBe(false)
+    // Without a question, the difference is shown when it is done.
+    await say('call workspace__apply_patch again')
+    await screen.see(/again[\s\S]*- two\n {2}\+ two patched[\s\S]*\+ new\n {2}2 added, 1 removed/)
+    await say('/undo')
+    await screen.see(/again[\s\S]*Undone: removed added\.txt, changed notes\.txt\./)
     await say('call workspace__edit_file')
     await answer(/edit_file\?[\s\S]*edit_file\?[\s\S]*\(n\)o:/, 'y')
     await screen.see(/RESULT false[\s\S]*RESULT false/)
@@ -341,6 +378,33 @@ describe.skipIf(missing !== undefined)('plugboard chat at a terminal', { timeout
     await answer(/third[\s\S]*\(n\)o:/, 'y')
     await screen.see(/third[\s\S]*RESULT false/)
     expect(place.read('notes.txt')).toBe(WRITE.content)
+  })
+
+  it('says what happened in a narrow window, whatever the model sends', async () => {
+    place.write('~/.plugboard/settings.json', {
+      ...JSON.parse(readFileSync(join(place.home, '.plugboard/settings.json'), 'utf8')),
+      permissions: { allow: ['mcp__everything'] },
+    })
+    const screen = await start(40)
+    expect(await screen.see(IDLE)).toMatch(/^plugboard · \S+ ·\n?.*\n.*Ctrl-D exits$/m)
+    await say('empty')
+    await screen.see('The model answered nothing.')
+    await say('hang')
+    // What the user can do stays on the status line; the name of the model gives way.
+    await screen.see(/thinking aloud\n›\n0 % of 200k context · Esc stops\s*$/)
+    await screen.press('Escape')
+    await screen.see('Stopped.')
+    await say('cut')
+    await screen.see('broke off in its answer: the connection was closed')
+    await screen.press('Escape')
+    await say('garbage')
+    await screen.see(/not\s+JSON[\s\S]*trying again \(1 of 4\)/)
+    await screen.press('Escape')
+    await say('both')
+    await screen.see(/(?:⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏) everything[^\n]*\n(?:⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏) everything/)
+    await screen.see('RESULTS 2')
+    const shown = await screen.see(IDLE)
+    expect(shown.split('\n').filter((line) => line.length > 40)).toEqual([])
   })
 
   it('leaves nothing behind when the window changes its size', async () => {

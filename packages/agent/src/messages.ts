@@ -43,7 +43,12 @@ export interface Usage {
   readonly outputTokens: number
 }
 
-/** A text as a message of the user. */
+/**
+ * A text as a message of the user.
+ *
+ * @example
+ * console.log(userMessage('Hello').role) // user
+ */
 export function userMessage(text: string): Message {
   return { role: 'user', content: [{ type: 'text', text }] }
 }
@@ -52,7 +57,12 @@ export function textResult(call: Pick<ToolCall, 'id' | 'name'>, text: string, is
   return { id: call.id, name: call.name, isError, content: [{ type: 'text', text }] }
 }
 
-/** The texts of a content, joined. */
+/**
+ * The texts of a content, joined.
+ *
+ * @example
+ * console.log(textOf([{ type: 'text', text: 'one' }])) // one
+ */
 export function textOf(content: readonly ContentBlock[]): string {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
 }
@@ -61,7 +71,12 @@ const CHARS_PER_TOKEN = 3.6
 /** A picture of common size; providers count by area. */
 const IMAGE_TOKENS = 1500
 
-/** About how much of the context a message takes; an estimate, and used as one. */
+/**
+ * About how much of the context a message takes; an estimate, and used as one.
+ *
+ * @example
+ * console.log(messageTokens(userMessage('Hello')) > 0) // true
+ */
 export function messageTokens(message: Message): number {
   switch (message.role) {
     case 'user':

@@ -1,9 +1,9 @@
 // help.ts: help text, made from the table of verbs.
 import { type Colors, withoutCodes } from './colors.ts'
 import { EXIT_CODES } from './exit-codes.ts'
-import { textColumns, wrapped } from './shared/wrap.ts'
 import { GLOBAL_OPTIONS, isTopic, type OptionSpec, type VerbSpec } from './verb-spec.ts'
 import { VERBS } from './verb-table.ts'
+import { textColumns, wrapped } from './wrap.ts'
 
 /** About one verb, about a topic, or about everything. */
 export function helpText(about: unknown, color: Colors): string {

@@ -7,6 +7,7 @@ import { printable } from '@plugboard/core/text/strip-controls'
 import { type Colors, createColors, withoutCodes } from './colors.ts'
 import { EXIT } from './exit-codes.ts'
 import { isTerminal, write } from './streams.ts'
+import { forTerminal } from './wrap.ts'
 
 export { EXIT } from './exit-codes.ts'
 
@@ -88,12 +89,13 @@ export function reportError(output: Output, error: PlugboardError): void {
   const where = [error.server, error.stage].filter((part) => part && !error.message.includes(`"${part}"`))
   // Its exit code is also that of a server that was never reached, where calling again is safe: the text tells them apart.
   const code = error.code === 'OUTCOME_UNKNOWN' ? ` ${error.code}` : ''
-  write(
-    2,
-    `${red('error')}${code}${where.length > 0 ? ` (${where.join(', ')})` : ''}: ${shortPaths(error.message)}\n`,
-  )
-  if (error.shellHint) write(2, `  ${dim(shortPaths(error.shellHint))}\n`)
+  const head = `error${code}${where.length > 0 ? ` (${where.join(', ')})` : ''}`
+  const text = forTerminal(`${head}: ${shortPaths(error.message)}`, 2)
+  write(2, `${red('error')}${text.slice('error'.length)}\n`)
+  if (error.shellHint) write(2, `${dimLines(forTerminal(`  ${shortPaths(error.shellHint)}`, 2, ''), dim)}\n`)
 }
+
+const dimLines = (text: string, dim: Colors['dim']) => text.replace(/\S.*$/gm, (line) => dim(line))
 
 /**
  * Faults in files, most serious first; a file's fault never stops the command. An error is always reported, also with
@@ -106,7 +108,7 @@ export function reportDiagnostics(output: Output, diagnostics: readonly Diagnost
   const { dim } = output.errorColor
   const sorted = [...told].sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'))
   const shown = output.verbose ? sorted : sorted.slice(0, limit)
-  for (const fault of shown) write(2, `${diagnosticText(fault, output.errorColor)}\n`)
+  for (const fault of shown) write(2, `${forTerminal(diagnosticText(fault, output.errorColor), 2)}\n`)
   if (shown.length < sorted.length) write(2, dim(`… and ${sorted.length - shown.length} more (-v)\n`))
 }
 

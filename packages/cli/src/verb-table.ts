@@ -99,6 +99,13 @@ export const VERBS: readonly VerbSpec[] = [
     group: 'Servers',
     summary: 'approve servers, hooks and allow rules of this project',
     usage: '[NAME…]',
+    forms: [
+      ['NAME', 'only this server'],
+      [
+        'no NAME',
+        'everything that waits: a question for each at a terminal, and all at once where none can be shown',
+      ],
+    ],
     options: {
       yes: { type: 'boolean', short: 'y', help: 'approve without asking' },
       settings: { type: 'boolean', help: 'only the hooks and allow rules of your local files' },

@@ -128,13 +128,9 @@ class Waits {
 export async function configurationToStart(invocation: Invocation): Promise<Configuration> {
   const configuration = await invocation.configuration()
   const { output, host } = invocation
-  const { place } = configuration
   if (!asksAboutFolder(configuration, output)) return configuration
-  const { asksYes, meaning, trustFolder } = await import('./config-verbs/trust.ts')
-  output.note(meaning(place.root))
-  const trusted = await asksYes(
-    'Trust this folder? You are asked once; `plugboard trust` changes the answer.',
-  )
+  const { asksToTrust, trustFolder } = await import('./config-verbs/trust.ts')
+  const trusted = await asksToTrust(configuration, invocation)
   await trustFolder(configuration, host, trusted)
   // Also after a no: the answer is part of the configuration now, and nothing asks again.
   return invocation.configuration({ again: true })

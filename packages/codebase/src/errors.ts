@@ -18,7 +18,18 @@ export type CodebaseErrorCode =
   | 'CANCELLED'
   | 'IO'
 
-/** The search cannot do what was asked; the code says why. */
+/**
+ * The search cannot do what was asked; the code says why.
+ *
+ * @example
+ * const server = createCodebaseServer({ root: '/no/such/folder' })
+ * try {
+ *   await server.status()
+ * } catch (error) {
+ *   if (error instanceof CodebaseError) console.log(error.code) // ROOT_GONE
+ * }
+ * await server.close()
+ */
 export class CodebaseError extends Error {
   readonly code: CodebaseErrorCode
   /** What the user or the model can do about it, as one sentence. */

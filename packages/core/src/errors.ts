@@ -84,7 +84,16 @@ const NAMES: Readonly<Record<ErrorCode, string>> = {
 
 const BRAND = Symbol.for('plugboard.error')
 
-/** True for errors of this family, also when two copies of the library are loaded. */
+/**
+ * True for errors of this family, also when two copies of the library are loaded.
+ *
+ * @example
+ * try {
+ *   await board.call('notes.sya', { text: 'hi' })
+ * } catch (error) {
+ *   if (isPlugboardError(error)) console.log(error.code) // TOOL_NOT_FOUND
+ * }
+ */
 export function isPlugboardError(error: unknown): error is PlugboardError {
   return typeof error === 'object' && error !== null && BRAND in error
 }

@@ -28,7 +28,13 @@ export interface Host {
   spawn(command: string, args: readonly string[], options: SpawnOptions): ChildProcess
 }
 
-/** The real environment of this process, with any part replaced. */
+/**
+ * The real environment of this process, with any part replaced.
+ *
+ * @example
+ * const host = systemHost({ env: { ...process.env, MCP_TIMEOUT: '5000' } })
+ * console.log(host.env['MCP_TIMEOUT']) // 5000
+ */
 export function systemHost(overrides: Partial<Host> = {}): Host {
   const env = overrides.env ?? process.env
   return {

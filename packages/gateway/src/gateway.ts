@@ -35,10 +35,11 @@ import {
   type ServeMode,
   searchesItself,
 } from './views/search-mode.ts'
-import { CAPABILITIES, instructions, statusOf, type ToolListing } from './views/status.ts'
+import { instructions, statusOf, type ToolListing } from './views/status.ts'
 import { type ToolOverride, ToolOverrides } from './views/tool-overrides.ts'
 import { type Naming, type Ref, type ToolRef, type View, ViewBuilder } from './views/views.ts'
 
+/** How a gateway presents its board to clients. */
 export interface GatewayOptions {
   /** List every tool, or three tools to search and call them; `auto` decides by what the definitions cost. */
   readonly mode?: ServeMode
@@ -91,7 +92,9 @@ export interface GatewayOptions {
  *
  * @example
  * const gateway = await openGateway((wiring) => openBoard({ cwd: process.cwd(), ...wiring }))
- * const { url } = await serveHttp(gateway, { grants: [] }) // loopback, no token
+ * const { url, close } = await serveHttp(gateway, { grants: [] }) // loopback, no token
+ * await close()
+ * await gateway.close()
  */
 export async function openGateway(
   open: (wiring: Wiring) => Promise<LocalBoard>,
@@ -106,6 +109,7 @@ type Asker = Pick<ClientRequest, 'client' | 'signal'>
 type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous'> &
   Partial<Pick<Client, 'capabilities' | 'user'>>
 
+/** A board behind one MCP endpoint. `openGateway` makes it; `serveHttp` and `serveStdio` give it to clients. */
 export class Gateway {
   readonly board: LocalBoard
   readonly serverRequests: ServerRequestRouter
@@ -358,10 +362,6 @@ export class Gateway {
     const shows = (server: string) => (list === 'tools' ? exposure.server(server) : exposure.whole(server))
     const isFixed = list === 'tools' && this.searchMode(client)?.isFixed === true
     return cacheHints(this.board, list, isFixed ? () => false : shows, this.isShared(client), Date.now())
-  }
-
-  capabilities(): Json {
-    return CAPABILITIES
   }
 
   /** What a client with this exposure sees. */

@@ -3,7 +3,6 @@
 export {
   type AccessChanges,
   type AccessGrant,
-  type AuthorizedClient,
   isLoopback,
   type TokenAuthority,
   type User,
@@ -19,8 +18,6 @@ export {
   gatewayJsonSchema,
   type IssuerConfig,
   type LimitConfig,
-  type RoleConfig,
-  type UserLoginsConfig,
 } from './config/schema.ts'
 export { Gateway, type GatewayOptions, openGateway } from './gateway.ts'
 export { type Certificate, type HttpHandle, type HttpOptions, serveHttp } from './http/server.ts'
@@ -41,18 +38,15 @@ export { Replicas } from './replicas/replicas.ts'
 export { SharedSpentIds } from './replicas/shared-spent-ids.ts'
 export { ResultStore, type ResultStoreOptions } from './results/result-store.ts'
 export type { AskPolicy, Wiring } from './routing/server-requests.ts'
-export { KeyRing, type SealKey } from './sealing/key-ring.ts'
+export { KeyRing } from './sealing/key-ring.ts'
 export { gatewayKeys } from './sealing/key-store.ts'
 export { SpentIds, type SpentRecord } from './sealing/spent-ids.ts'
 export { type StdioHandle, type StdioOptions, serveStdio } from './stdio/server.ts'
-export { MemoryStore } from './store/memory-store.ts'
 export { openStore } from './store/open-store.ts'
 export { type Store, StoreUnavailable } from './store/store.ts'
-export { type LoginKeyPlace, loginKeys } from './user-logins/login-key.ts'
-export type { LoginInfo } from './user-logins/sealed-logins.ts'
-export { UserLogins, type UserLoginsOptions } from './user-logins/user-logins.ts'
+export { loginKeys } from './user-logins/login-key.ts'
+export { UserLogins } from './user-logins/user-logins.ts'
 export { openNameStore } from './views/name-store.ts'
 export type { SearchThreshold, ServeMode } from './views/search-mode.ts'
 export type { ToolListing } from './views/status.ts'
-export type { ToolOverride } from './views/tool-overrides.ts'
 export type { Naming } from './views/views.ts'

@@ -2,11 +2,13 @@
 import type { Client } from './client-request.ts'
 import type { Json } from './json-rpc.ts'
 
+/** A tool that the gateway itself offers beside those of its servers. */
 export interface OwnTool {
   readonly definition: Json & { readonly name: string }
   call(args: Json, context: OwnToolContext): Promise<Json>
 }
 
+/** What a tool of the gateway knows about the call and its client. */
 export interface OwnToolContext {
   readonly signal: AbortSignal
   readonly capabilities: Client['capabilities']

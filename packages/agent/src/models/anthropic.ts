@@ -23,7 +23,13 @@ export interface AnthropicOptions extends ModelOptions {
 const BASE_URL = 'https://api.anthropic.com'
 const CONTEXT_TOKENS = 200_000
 
-/** A model that speaks Anthropic's Messages API. */
+/**
+ * A model that speaks Anthropic's Messages API.
+ *
+ * @example
+ * const model = anthropicModel({ model: 'claude-sonnet-4-5', apiKey: 'sk-…', host: systemHost() })
+ * console.log(model.id) // claude-sonnet-4-5
+ */
 export function anthropicModel(options: AnthropicOptions): Model {
   const base = (options.baseUrl ?? BASE_URL).replace(/\/+$/, '').replace(/\/v1$/, '')
   const { apiKey, authToken } = options

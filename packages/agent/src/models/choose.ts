@@ -62,6 +62,10 @@ const RESPONSES_ONLY = /^(?:gpt-[\w.]*-(?:pro|codex)|o\d+-(?:pro|deep-research)|
  * The model to use. A name that begins with `claude` speaks Anthropic's format, one with `gemini` Google's, any other
  * OpenAI's; without a name the keys decide. A key is needed unless a base URL leads elsewhere: a local server often needs
  * none.
+ *
+ * @example
+ * const model = chooseModel({ model: 'claude-sonnet-4-5', host: systemHost({ env: { ANTHROPIC_API_KEY: 'sk-…' } }) })
+ * console.log(model.id) // claude-sonnet-4-5
  */
 export function chooseModel(choice: ModelChoice): Model {
   const { host, contextTokens } = choice

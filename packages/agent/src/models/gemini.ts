@@ -18,7 +18,13 @@ const BASE_URL = 'https://generativelanguage.googleapis.com'
 const CONTEXT_TOKENS = 1_048_576
 const STOP_SEQUENCES = 5
 
-/** A model that speaks Google's generateContent. */
+/**
+ * A model that speaks Google's generateContent.
+ *
+ * @example
+ * const model = geminiModel({ model: 'gemini-2.5-pro', apiKey: '…', host: systemHost() })
+ * console.log(model.id) // gemini-2.5-pro
+ */
 export function geminiModel(options: ModelOptions): Model {
   const base = (options.baseUrl ?? BASE_URL).replace(/\/+$/, '').replace(/\/v1(?:alpha|beta)?$/, '')
   const name = encodeURIComponent(options.model.replace(/^models\//, ''))

@@ -191,13 +191,14 @@ const BROKEN: Readonly<Record<string, string>> = {
 }
 
 /** Whatever fetch and its streams throw means a connection that failed or was lost. */
-function connectionFailure(url: string, error: unknown): ModelFailure {
+function connectionFailure(url: string, error: unknown, hasAnswered: boolean): ModelFailure {
   const code = codeOf(error)
   const hopeless = code === undefined ? BY_MESSAGE[lastMessage(error)] : HOPELESS[code]
   const why = hopeless ?? (code === undefined ? undefined : BROKEN[code]) ?? lastMessage(error)
+  const what = hasAnswered ? 'broke off in its answer' : 'cannot be reached'
   return new ModelFailure(
     hopeless === undefined ? 'network' : 'unreachable',
-    `${addressOf(url)} cannot be reached: ${why}${code === undefined ? '' : ` (${code})`}.`,
+    `${addressOf(url)} ${what}: ${why}${code === undefined ? '' : ` (${code})`}.`,
     { cause: error, hint: 'Check the base URL and the network.' },
   )
 }
@@ -239,6 +240,7 @@ class Silence {
   #ms = 0
   #since = 0
   #expired = false
+  #hasAnswered = false
 
   constructor(host: Host, outer: AbortSignal | undefined, url: string) {
     this.#host = host
@@ -261,6 +263,7 @@ class Silence {
 
   /** Cheap, because it runs for every piece: the running timer checks again later. */
   heard(): void {
+    this.#hasAnswered = true
     this.#since = this.#host.now()
   }
 
@@ -272,7 +275,7 @@ class Silence {
         `${addressOf(this.#url)} sent nothing for ${Math.round(this.#ms / 1000)} s.`,
       )
     if (error instanceof ModelFailure) return error
-    return connectionFailure(this.#url, error)
+    return connectionFailure(this.#url, error, this.#hasAnswered)
   }
 
   end(): void {

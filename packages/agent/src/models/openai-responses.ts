@@ -7,7 +7,13 @@ import { count, type Plain, parseEvent, record, text } from './json.ts'
 import { type Model, type ModelEvent, ModelFailure, type ModelRequest, type StopReason } from './model.ts'
 import { OPENAI_BASE_URL, OPENAI_CONTEXT_TOKENS, type OpenAiOptions } from './openai.ts'
 
-/** A model that speaks OpenAI's responses. */
+/**
+ * A model that speaks OpenAI's responses.
+ *
+ * @example
+ * const model = openAiResponsesModel({ model: 'gpt-5', apiKey: 'sk-…', host: systemHost() })
+ * console.log(model.id) // gpt-5
+ */
 export function openAiResponsesModel(options: OpenAiOptions): Model {
   const base = (options.baseUrl ?? OPENAI_BASE_URL).replace(/\/+$/, '')
   return {

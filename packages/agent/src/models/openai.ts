@@ -22,7 +22,13 @@ export interface OpenAiOptions extends ModelOptions {
 export const OPENAI_BASE_URL = 'https://api.openai.com/v1'
 export const OPENAI_CONTEXT_TOKENS = 128_000
 
-/** A model that speaks OpenAI's chat completions, as most local servers do. */
+/**
+ * A model that speaks OpenAI's chat completions, as most local servers do.
+ *
+ * @example
+ * const model = openAiModel({ model: 'qwen3', baseUrl: 'http://127.0.0.1:11434/v1', host: systemHost() })
+ * console.log(model.id) // qwen3
+ */
 export function openAiModel(options: OpenAiOptions): Model {
   const base = (options.baseUrl ?? OPENAI_BASE_URL).replace(/\/+$/, '')
   return {

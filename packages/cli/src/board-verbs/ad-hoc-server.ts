@@ -90,12 +90,15 @@ async function requireConsent(invocation: Invocation, entry: AdHocEntry): Promis
     throw new PermissionDenied(`"${oneLine(shown, 100)}" is not one of your servers.`, {
       hint: `Add --yes to use it for this command, or keep it: ${way}`,
     })
-  const { asksYes } = await import('../config-verbs/trust.ts')
+  const { confirms } = await import('../terminal/confirm.ts')
   const question =
     'command' in entry
-      ? `Start \`${safe}\`${entry.cwd === undefined ? '' : ` in ${shortPath(entry.cwd)}`}, a program with all your rights, for this command?`
-      : `Connect to ${safe} for this command?`
-  if (!(await asksYes(question)))
+      ? {
+          head: 'Start this program, with all your rights, for this command?',
+          values: { program: shown, ...(entry.cwd !== undefined && { folder: shortPath(entry.cwd) }) },
+        }
+      : { head: 'Connect to this address for this command?', values: { address: shown } }
+  if (!(await confirms(question, output.errorColor)))
     throw new PermissionDenied(`"${oneLine(shown, 100)}" was not started: you said no.`)
 }
 

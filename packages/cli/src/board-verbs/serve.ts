@@ -259,7 +259,7 @@ function refuseCollisions(gateway: Gateway): void {
   const collisions = gateway.collisions()
   if (collisions.length === 0) return
   throw new InvalidInput(`Names collide: ${collisions.slice(0, 5).join('; ')}.`, {
-    hint: 'Serve with the default names, or leave a server out with `--expose`.',
+    hint: '`--names auto` puts the server before just these names; or leave a server out with `--expose`.',
   })
 }
 

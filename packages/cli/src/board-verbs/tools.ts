@@ -10,9 +10,9 @@ import { oneLine } from '../shared/one-line.ts'
 import { signatureOf } from '../shared/signature.ts'
 import { connectTimeout } from '../shared/timeouts.ts'
 import { toolView } from '../shared/tool-reference.ts'
-import { textColumns } from '../shared/wrap.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
+import { textColumns } from '../wrap.ts'
 import { addAdHocServer } from './ad-hoc-server.ts'
 
 export async function run(invocation: Invocation): Promise<number> {

@@ -7,7 +7,7 @@ import { isPlugboardError } from '@plugboard/core/errors'
 import { createColors } from '../colors.ts'
 import { printConfigEvents } from '../config-events.ts'
 import type { Invocation } from '../context.ts'
-import { EXIT, safe } from '../output.ts'
+import { EXIT } from '../output.ts'
 import { timeoutOption } from '../shared/timeouts.ts'
 import { ring } from '../streams.ts'
 import { type ImageTerminal, imageRows, imageTerminal, protocolOf } from '../terminal/inline-image.ts'
@@ -100,7 +100,7 @@ class App {
       history: this.#history.lines,
       complete: (before) => this.#complete(before),
       live: (columns, rows) => this.#live(columns, rows),
-      status: () => statusLine(this.#session, options.model, this.#running !== undefined),
+      status: (columns) => statusLine(this.#session, options.model, this.#running !== undefined, columns),
       isMoving: () => this.#transcript?.isMoving ?? false,
       onSubmit: (text) => this.#submit(text),
       onInterrupt: (key) => (key === 'escape' ? this.#escape() : this.#interrupt()),
@@ -132,8 +132,16 @@ class App {
     process.on('SIGINT', this.#onInterrupt)
     process.on('SIGTERM', this.#onTerm)
     process.on('SIGHUP', this.#onTerm)
+    const help = `· ${shownText(this.#options.model.id)} · /help lists the commands, Ctrl-D exits`
+    const { columns } = this.#screen
     this.#screen.print(
-      `${bold('plugboard')} ${dim(`· ${safe(this.#options.model.id)} · /help lists the commands, Ctrl-D exits`)}`,
+      ...wrap(
+        [
+          { text: 'plugboard', paint: bold },
+          { text: ` ${help}`, paint: dim },
+        ],
+        { columns },
+      ),
     )
   }
 

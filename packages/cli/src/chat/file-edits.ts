@@ -42,6 +42,25 @@ export function fileEditOf(args: unknown, root: string): FileEdit | undefined {
   return { path, file, before, diff }
 }
 
+const PATCH_KINDS: Readonly<Record<string, DiffLine['kind']>> = { '+': 'added', '-': 'removed', ' ': 'same' }
+
+/** The lines of a patch (`*** Begin Patch …`, or a unified one) as a difference; its headings stay. */
+export function patchLines(args: unknown): readonly DiffLine[] | undefined {
+  const patch = isObject(args) ? textAt(args, ['patch']) : undefined
+  if (patch === undefined) return undefined
+  return lf(patch)
+    .split('\n')
+    .filter((line) => !/^$|^\*\*\* (?:Begin|End) Patch|^@@\s*$/.test(line))
+    .map((line, at, all) => {
+      // `--- a/file` and `+++ b/file` come as a pair; alone they are lines that begin with `--` or `++`.
+      const isFile = line.startsWith('--- ') && all[at + 1]?.startsWith('+++ ')
+      const isOther = line.startsWith('+++ ') && all[at - 1]?.startsWith('--- ')
+      const isHeading = isFile || isOther || /^(?:\*\*\*|@@|diff |index )/.test(line)
+      const kind = isHeading ? undefined : PATCH_KINDS[line[0] ?? '']
+      return kind === undefined ? { kind: 'gap', text: line } : { kind, text: line.slice(1) }
+    })
+}
+
 /** Line ends are not shown. */
 const lf = (text: string) => text.replaceAll('\r\n', '\n')
 

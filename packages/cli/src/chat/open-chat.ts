@@ -218,7 +218,7 @@ async function acceptedInstructions(
 ): Promise<readonly InstructionFile[]> {
   const { used, undecided } = findInstructions(host, place.root)
   if (undecided.length === 0) return used
-  const { terminalAsker } = await import('./user-prompts.ts')
+  const { terminalAsker } = await import('../terminal/confirm.ts')
   const accepted: InstructionFile[] = [...used]
   for (const file of undecided)
     if (await screen.suspend(() => decideInstructions(file, host, terminalAsker(output.color))))

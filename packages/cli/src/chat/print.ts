@@ -56,7 +56,7 @@ function show(event: AgentEvent, output: Output, text: TextOut): void {
       return
     case 'done':
       text.end()
-      if (event.reason !== 'end' && event.reason !== 'error') output.note(yellow(endText(event)))
+      if (event.reason !== 'error' && endText(event) !== '') output.note(yellow(endText(event)))
       return
     default:
       return
@@ -74,7 +74,8 @@ export function retryReason({ reason }: Extract<AgentEvent, { type: 'retry' }>):
   return safe(reason).replace(/[^.!?]$/, (end) => `${end}.`)
 }
 
-export function endText({ reason, turns }: Extract<AgentEvent, { type: 'done' }>): string {
+/** What the user has to know about the end of a run, if anything. */
+export function endText({ reason, turns, text }: Extract<AgentEvent, { type: 'done' }>): string {
   switch (reason) {
     case 'turn-limit':
       return `Stopped after ${turns} turns; --max-turns allows more.`
@@ -84,6 +85,8 @@ export function endText({ reason, turns }: Extract<AgentEvent, { type: 'done' }>
       return 'The model refused to answer.'
     case 'aborted':
       return 'Stopped.'
+    case 'end':
+      return text.trim() === '' ? 'The model answered nothing.' : ''
     default:
       return ''
   }

@@ -18,7 +18,7 @@ export interface ScreenHandlers {
   /** Rows above the editor that may change with every frame. */
   live(columns: number, rows: number): readonly string[]
   /** One line below the editor. */
-  status(): string
+  status(columns: number): string
   /** Something moves: a frame is due although nothing happened. */
   isMoving(): boolean
   onSubmit(text: string): void
@@ -201,7 +201,7 @@ export class Screen {
   }
 
   #statusRow(columns: number): string {
-    return this.#color.dim(fit(this.#handlers.status(), columns))
+    return this.#color.dim(fit(this.#handlers.status(columns), columns))
   }
 
   #editorRows(

@@ -1,5 +1,6 @@
 // status-line.ts: how full the model's window is, what was used and what it cost, in one line.
 import type { Model, Usage } from '@plugboard/agent'
+import { width } from '../terminal/layout.ts'
 import type { Session } from './session.ts'
 
 /** In dollars for a million tokens. */
@@ -8,21 +9,30 @@ export interface Price {
   readonly output: number
 }
 
-export function statusLine(session: Session | undefined, model: Model, isRunning: boolean): string {
+/** Where it is too wide, figures and the name of the model give way to what the user has to know. */
+export function statusLine(
+  session: Session | undefined,
+  model: Model,
+  isRunning: boolean,
+  columns: number,
+): string {
   if (!session) return `${model.id} · starting`
   const { usage } = session
-  const parts = [
-    session.model.id,
-    `${percentOf(session)} % of ${short(session.model.contextTokens)} context`,
-    ...(usage.inputTokens + usage.outputTokens > 0
-      ? [`${short(usage.inputTokens)} in, ${short(usage.outputTokens)} out`]
-      : []),
-    ...(session.price ? [costText(usage, session.price)] : []),
-    ...(session.plan?.isOn ? ['plan mode'] : []),
-    ...(session.controlsComputer ? ['COMPUTER CONTROL IS ON'] : []),
-    ...(isRunning ? ['Esc stops'] : []),
+  const used = usage.inputTokens + usage.outputTokens > 0
+  const [name, counts] = ['name', 'counts'] as const
+  const parts: readonly (readonly [text: string, kind?: typeof name | typeof counts])[] = [
+    [session.model.id, name],
+    [`${percentOf(session)} % of ${short(session.model.contextTokens)} context`],
+    ...(used ? [[`${short(usage.inputTokens)} in, ${short(usage.outputTokens)} out`, counts] as const] : []),
+    ...(session.price ? [[costText(usage, session.price)] as const] : []),
+    ...(session.plan?.isOn ? [['plan mode'] as const] : []),
+    ...(session.controlsComputer ? [['COMPUTER CONTROL IS ON'] as const] : []),
+    ...(isRunning ? [['Esc stops'] as const] : []),
   ]
-  return parts.join(' · ')
+  const without = (...left: readonly string[]) =>
+    parts.flatMap(([text, kind = '']) => (left.includes(kind) ? [] : [text])).join(' · ')
+  const lines = [without(), without(counts), without(name), without(counts, name)]
+  return lines.find((line) => width(line) <= columns) ?? without(counts, name)
 }
 
 export function percentOf(session: Session): number {

@@ -36,9 +36,13 @@ export function callRows(
       `${head.at(-1)} ${dim(fit(edit.path, columns - 10))}`,
       ...(folded ? [] : diffRows(edit.diff, columns, color)),
     ]
-  if (folded) return head
+  if (folded || isEmpty(args)) return head
   const values = valueLines(args, { columns, rows: ARGUMENT_ROWS })
   return [...head, ...values.brief.map(({ text }) => dim(text))]
+}
+
+function isEmpty(args: unknown): boolean {
+  return typeof args === 'object' && args !== null && Object.keys(args).length === 0
 }
 
 export function diffRows(diff: readonly DiffLine[], columns: number, { green, red, dim }: Colors): string[] {

@@ -1,10 +1,11 @@
 // transcript.ts: the events of a run as rows: those that stay, given to `print`, and those that move below them: the answer
 // that is arriving, the calls that run with their progress, a countdown.
 import type { AgentEvent, ContentBlock } from '@plugboard/agent'
+import type { DiffLine } from '@plugboard/core/text/line-diff'
 import type { Colors } from '../colors.ts'
-import { fit, wrapText } from '../terminal/layout.ts'
+import { fit, width, wrapText } from '../terminal/layout.ts'
 import { barOf } from '../terminal/progress.ts'
-import { EditHistory, type FileEdit, fileEditOf, isJournaled } from './file-edits.ts'
+import { EditHistory, type FileEdit, fileEditOf, isJournaled, patchLines } from './file-edits.ts'
 import { Markdown } from './markdown.ts'
 import { endText, retryReason } from './print.ts'
 import { callRows, diffRows, duration, foldedRows, openRows, type ResultView } from './tool-call-view.ts'
@@ -28,6 +29,8 @@ interface Running {
   /** Time the user took to answer questions meanwhile. */
   asked: number
   readonly edit?: FileEdit | undefined
+  /** What `apply_patch` of the built-in server changes. */
+  readonly patch?: readonly DiffLine[] | undefined
   progress?: {
     readonly done: number
     readonly total?: number | undefined
@@ -38,6 +41,10 @@ interface Running {
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const
 const FRAME_MS = 100
 const BAR = 16
+/** Columns below which the bar has half its width. */
+const NARROW = 60
+/** Columns that a title keeps. */
+const TITLE = 12
 const SHOWN = 8
 const KEPT_RESULTS = 100
 const THOUGHT_ROWS = 4
@@ -125,7 +132,7 @@ export class Transcript {
       case 'done':
         this.#endText()
         this.#stop()
-        if (event.reason !== 'end' && event.reason !== 'error')
+        if (event.reason !== 'error' && endText(event) !== '')
           this.#print(this.#wrapped(endText(event), color.yellow))
     }
   }
@@ -169,12 +176,10 @@ export class Transcript {
     const all = [...this.#running].slice(0, SHOWN).map(([id, one]) => {
       const took = duration(now - one.began - one.asked)
       const sub = this.#subs.get(id)
-      return dim(
-        fit(
-          `${spin} ${one.title} ${took}${progressText(one)}${sub === undefined ? '' : ` · ${sub}`}`,
-          columns,
-        ),
-      )
+      const moves = `${took}${progressText(one, columns)}${sub === undefined ? '' : ` · ${sub}`}`
+      // The title gives way to what moves.
+      const title = fit(one.title, Math.max(TITLE, columns - 3 - width(moves)))
+      return dim(fit(`${spin} ${title} ${moves}`, columns))
     })
     if (this.#running.size > SHOWN) all.push(dim(`  … and ${this.#running.size - SHOWN} more`))
     if (all.length > 0 || !this.#waiting) return all
@@ -188,7 +193,8 @@ export class Transcript {
     const isOwn = isJournaled(event.name)
     if (edit && !isOwn) this.edits.starts(event.id, edit)
     this.#waiting = undefined
-    this.#running.set(event.id, { title: event.title, began: now(), asked: 0, edit })
+    const patch = isOwn && !edit ? patchLines(event.arguments) : undefined
+    this.#running.set(event.id, { title: event.title, began: now(), asked: 0, edit, patch })
     // The question about an edit of the built-in server shows the difference; without a question it is shown at the end.
     this.#print(
       callRows({ title: event.title, arguments: event.arguments, edit, folded: isOwn }, columns(), color),
@@ -203,14 +209,15 @@ export class Transcript {
     if (!isJournaled(event.name)) this.edits.ends(event.id)
     else if (!event.isError) {
       this.edits.journaled()
-      if (running?.edit && running.asked === 0) this.#print(diffRows(running.edit.diff, columns(), color))
+      const diff = running?.edit?.diff ?? running?.patch
+      if (diff && running?.asked === 0) this.#print(diffRows(diff, columns(), color))
     }
     const view: ResultView = {
       title: running?.title ?? event.name,
       isError: event.isError,
       tookMs: event.durationMs - (running?.asked ?? 0),
       content: event.content,
-      brief: running?.edit !== undefined,
+      brief: (running?.edit ?? running?.patch) !== undefined,
     }
     this.#results = [...this.#results, view].slice(-KEPT_RESULTS)
     this.#opened = 0
@@ -261,11 +268,11 @@ export class Transcript {
   }
 }
 
-function progressText({ progress }: Running): string {
+function progressText({ progress }: Running, columns: number): string {
   if (!progress) return ''
   const { done, total, message } = progress
   const said = message === undefined ? '' : ` ${message.slice(0, 60)}`
   if (total === undefined || !(total > 0)) return ` ${done}${said}`
-  const { bar, percent } = barOf(done / total, BAR)
+  const { bar, percent } = barOf(done / total, columns < NARROW ? BAR / 2 : BAR)
   return ` [${bar}] ${percent} %${said}`
 }

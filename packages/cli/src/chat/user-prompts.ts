@@ -9,9 +9,8 @@ import { permissionQuestion } from '@plugboard/core/permissions'
 import { questionText } from '@plugboard/core/text/question-text'
 import type { Colors } from '../colors.ts'
 import { shortPath } from '../output.ts'
-import { columnsOf, screenRows } from '../streams.ts'
+import { layoutOf, terminalAsker } from '../terminal/confirm.ts'
 import { askUser } from '../terminal/elicitation.ts'
-import { PromptAborted, pressKey, questionFd, tell } from '../terminal/keys.ts'
 import { type Asker, askWhole, type Choice } from '../terminal/permission-prompt.ts'
 
 const CHOICES: Readonly<Record<PermissionAnswer, Choice<PermissionAnswer>>> = {
@@ -51,23 +50,6 @@ export function userAtTerminal(options: TerminalUserOptions): UserInterface {
   }
 }
 
-/** Shows and reads at the terminal of this process. */
-export function terminalAsker(color: Colors): Asker {
-  return {
-    color,
-    size: () => ({ columns: columnsOf(questionFd()), rows: screenRows(questionFd()) }),
-    show: (text) => tell(`${text}\n`),
-    key: async (prompt, accept, signal) => {
-      try {
-        return await pressKey(prompt, accept, signal)
-      } catch (error) {
-        if (error instanceof PromptAborted) return undefined
-        throw error
-      }
-    },
-  }
-}
-
 /** The whole plan, and a yes or a no. */
 export async function reviewPlan(plan: string, color: Colors, signal: AbortSignal): Promise<boolean> {
   const asker = terminalAsker(color)
@@ -87,11 +69,6 @@ export async function reviewPlan(plan: string, color: Colors, signal: AbortSigna
     { means: false, key: 'n', label: '(n)o, plan again', agrees: false },
   ]
   return await askWhole(asker, text, choices, false, signal)
-}
-
-function layoutOf(asker: Asker) {
-  const { columns, rows } = asker.size()
-  return { columns, rows: Math.max(6, rows - 10) }
 }
 
 async function permit(asker: Asker, question: PermissionQuestion): Promise<PermissionAnswer> {

@@ -7,12 +7,14 @@ import {
   pendingApprovals,
   projectEntry,
 } from '@plugboard/core/config'
-import { approve, filesOf, setEnabled } from '@plugboard/core/config/manage'
+import { approvalsFile, approve, filesOf, setEnabled } from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
+import { exactLine, nameText } from '@plugboard/core/text/escape-controls'
+import { type QuestionParts, questionText } from '@plugboard/core/text/question-text'
 import type { Invocation } from '../context.ts'
 import { EXIT, safe, shortPath } from '../output.ts'
-import { textColumns, wrapped } from '../shared/wrap.ts'
-import { isTerminal, write } from '../streams.ts'
+import { isTerminal } from '../streams.ts'
+import type { Choice } from '../terminal/permission-prompt.ts'
 
 interface Asked {
   readonly entries: readonly PendingApproval[]
@@ -93,32 +95,31 @@ export async function offerApproval(
 /** One thing that waits, as the user is asked about it. */
 interface Question {
   readonly title: string
-  readonly about: string
-  readonly body: string
-  readonly prompt: string
+  readonly parts: QuestionParts
   readonly entry?: PendingApproval
   readonly setting?: PendingSettings
 }
 
-/** One after the other; leaving is a no to the rest. `never` switches a server off, so that nothing asks about it again. */
+type Answer = 'yes' | 'no' | 'all' | 'off'
+
+/** One after the other; leaving is a no to the rest. `off` switches a server off, so that nothing asks about it again. */
 async function askEach(invocation: Invocation, asked: Asked): Promise<Asked> {
-  const { PromptAborted } = await import('../terminal/keys.ts')
-  const questions = questionsOf(invocation, asked)
+  const { layoutOf, terminalAsker, confirms } = await import('../terminal/confirm.ts')
+  const { askWhole } = await import('../terminal/permission-prompt.ts')
+  const asker = terminalAsker(invocation.output.errorColor)
+  const records = shortPath(approvalsFile((await invocation.configuration()).place))
+  const questions = questionsOf(asked, records)
   const agreed: Question[] = []
-  try {
-    for (const [at, question] of questions.entries()) {
-      showQuestion(invocation, question)
-      const answer = await answerTo(question, questions.length - at)
-      if (answer === 'never' && question.entry) await switchOff(invocation, question.entry)
-      if (answer === 'yes') agreed.push(question)
-      if (answer !== 'all') continue
-      const rest = questions.slice(at + 1)
-      for (const each of rest) showQuestion(invocation, each)
-      if (await saysYes(`Approve these ${rest.length + 1}?`)) agreed.push(question, ...rest)
-      break
-    }
-  } catch (error) {
-    if (!(error instanceof PromptAborted)) throw error
+  for (const [at, question] of questions.entries()) {
+    const rest = questions.slice(at)
+    const text = questionText(question.parts, layoutOf(asker))
+    const answer = await askWhole<Answer | undefined>(asker, text, choices(question, rest.length), undefined)
+    if (answer === undefined) break
+    if (answer === 'off' && question.entry) await switchOff(invocation, question.entry)
+    if (answer === 'yes') agreed.push(question)
+    if (answer !== 'all') continue
+    if (await confirms(together(rest, records), asker.color)) agreed.push(...rest)
+    break
   }
   return {
     entries: agreed.flatMap(({ entry }) => entry ?? []),
@@ -126,57 +127,57 @@ async function askEach(invocation: Invocation, asked: Asked): Promise<Asked> {
   }
 }
 
-function questionsOf({ output }: Invocation, { entries, settings }: Asked): readonly Question[] {
-  const { yellow } = output.errorColor
+function choices({ entry }: Question, left: number): readonly Choice<Answer>[] {
+  return [
+    { means: 'yes', key: 'y', label: '(y)es', agrees: true },
+    { means: 'no', key: 'n', label: '(n)ot now', agrees: false, enter: true },
+    // The question about all of them shows each again.
+    ...(left > 1
+      ? [{ means: 'all', key: 'a', label: `(a)ll ${left} in one question`, agrees: false } as const]
+      : []),
+    ...(entry ? [{ means: 'off', key: 's', label: '(s)witch it off', agrees: false } as const] : []),
+  ]
+}
+
+function questionsOf({ entries, settings }: Asked, records: string): readonly Question[] {
   return [
     ...entries.map((entry) => ({
       title: entry.name,
-      about: `${shortPath(entry.file)}, ${entry.because}`,
-      body: [show(entry.written), ...notes(entry).map((note) => `  ${yellow(note)}`)].join('\n'),
-      prompt: 'Let it start?',
+      parts: {
+        head: `Let ${nameText(entry.name)} start?`,
+        notes: [
+          `It is in ${shortPath(entry.file)}: ${entry.because}.`,
+          ...notes(entry),
+          recordedIn(records),
+        ].map(exactLine),
+        values: entry.written,
+      },
       entry,
     })),
     ...settings.map((setting) => ({
-      title: titleOf(setting),
-      about: shortPath(setting.file),
-      body: show(setting.written),
-      prompt: 'Approve it?',
+      title: `${titleOf(setting)} in ${shortPath(setting.file)}`,
+      parts: {
+        head: `Approve ${titleOf(setting)}?`,
+        notes: [`They are in ${shortPath(setting.file)}.`, recordedIn(records)].map(exactLine),
+        values: setting.written,
+      },
       setting,
     })),
   ]
 }
 
-function showQuestion({ output }: Invocation, { title, about, body }: Question): void {
-  const { bold, dim } = output.errorColor
-  write(2, `\n${wrapped(`${bold(title)} ${dim(about)}`, textColumns(2)).join('\n')}\n${body}\n`)
-}
+const recordedIn = (records: string) => `A yes is for exactly this, and is recorded in ${records}.`
 
-type Answer = 'yes' | 'no' | 'never' | 'all'
-
-/** Asks until the answer is one of the letters; a question mark explains them, and an empty line is a no. */
-async function answerTo({ prompt, entry }: Question, left: number): Promise<Answer> {
-  const { askLine } = await import('../terminal/keys.ts')
-  const choices: readonly (readonly [letter: string, answer: Answer, meaning: string])[] = [
-    ['y', 'yes', 'yes, exactly as it is written above'],
-    ['n', 'no', 'not now; it keeps waiting'],
-    ...(left > 1 ? [['a', 'all', `show all ${left}, then one question for all of them`] as const] : []),
-    ...(entry
-      ? [['v', 'never', 'never: switch it off for you (`plugboard enable` undoes it)'] as const]
-      : []),
-  ]
-  const letters = choices.map(([letter]) => (letter === 'n' ? 'N' : letter)).join('/')
-  for (;;) {
-    const word = (await askLine({ prompt: `${prompt} [${letters}/?] ` })).trim().toLowerCase()
-    if (word === '') return 'no'
-    const chosen = choices.find(([letter, answer]) => word === letter || word === answer)
-    if (chosen) return chosen[1]
-    write(2, `${choices.map(([letter, , meaning]) => `  ${letter}  ${meaning}`).join('\n')}\n`)
+/** Several in one question; each as it is written. */
+function together(questions: readonly Question[], records: string): QuestionParts {
+  const extra = questions.flatMap(({ title, entry }) =>
+    (entry ? notes(entry) : []).map((note) => `${title}: ${note}`),
+  )
+  return {
+    head: `Approve these ${questions.length}?`,
+    notes: [...extra, recordedIn(records)].map(exactLine),
+    values: Object.fromEntries(questions.map(({ title, parts }) => [title, parts.values])),
   }
-}
-
-async function saysYes(question: string): Promise<boolean> {
-  const { askLine } = await import('../terminal/keys.ts')
-  return /^y(es)?$/i.test((await askLine({ prompt: `${question} [y/N] ` })).trim())
 }
 
 async function switchOff(invocation: Invocation, { name }: PendingApproval): Promise<void> {

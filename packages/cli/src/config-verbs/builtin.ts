@@ -9,7 +9,6 @@ import { lazyModule } from '@plugboard/core/lazy'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
 import { isTerminal } from '../streams.ts'
-import { asksYes } from './trust.ts'
 
 const INSTALL_MS = 600_000
 
@@ -90,8 +89,9 @@ async function agreed(
   const what = `${name}@${version} from npm, with what it depends on, into ${shortPath(packagesFolder(home))}`
   if (invocation.output.json || !isTerminal(0) || !isTerminal(2))
     throw new InvalidInput(`This installs ${what}, and there is no terminal to ask.`, { hint: 'Add --yes.' })
-  invocation.output.note(`This installs ${what}. No install scripts are run.`)
-  return await asksYes('Install it?')
+  const { confirms } = await import('../terminal/confirm.ts')
+  const question = { head: 'Install it?', notes: [`This installs ${what}. No install scripts are run.`] }
+  return await confirms(question, invocation.output.errorColor)
 }
 
 async function install(

@@ -1,13 +1,13 @@
 // trust: whether the user's own servers and hooks may start in a project's folder. It does not cover what the project
 // brings: that is approved entry by entry.
 import { isAbsolute, resolve } from 'node:path'
+import type { Configuration } from '@plugboard/core/config'
 import { loadConfiguration } from '@plugboard/core/config/load'
-import { forgetFolder, listFolders, trustFolder } from '@plugboard/core/config/manage'
+import { approvalsFile, forgetFolder, listFolders, trustFolder } from '@plugboard/core/config/manage'
 import { InvalidInput } from '@plugboard/core/errors'
 import { lazyModule } from '@plugboard/core/lazy'
 import { type Invocation, words } from '../context.ts'
 import { EXIT, shortPath } from '../output.ts'
-import { textColumns, wrapped } from '../shared/wrap.ts'
 import { isTerminal } from '../streams.ts'
 
 export { trustFolder } from '@plugboard/core/config/manage'
@@ -22,7 +22,9 @@ export async function run(invocation: Invocation): Promise<number> {
     throw new InvalidInput(`${cwd} is not a folder.`)
   const configuration = await loadConfiguration({ host, cwd })
   const { root } = configuration.place
-  const agreed = await confirmed(invocation, root)
+  // Where no question can be shown, typing the command is the yes.
+  const isSilent = invocation.flag('yes') || output.json || !isTerminal(0) || !isTerminal(2)
+  const agreed = isSilent || (await asksToTrust(configuration, invocation))
   if (agreed) await trustFolder(configuration, host, true)
   output.result({ folder: root, trusted: agreed }, () =>
     agreed
@@ -32,32 +34,20 @@ export async function run(invocation: Invocation): Promise<number> {
   return EXIT.done
 }
 
-/** What a yes means; also asked by verbs that start servers. */
-export function meaning(root: string): string {
-  return wrapped(
-    `Your own servers and hooks start in a neutral folder, because ${shortPath(root)} is not trusted. In a trusted folder they start in it. Programs such as npx, uvx and python take code and settings from the folder they start in, so say yes only if you trust everything in it.`,
-    textColumns(2),
-  ).join('\n')
-}
-
-async function confirmed(invocation: Invocation, root: string): Promise<boolean> {
-  // Where no question can be shown, typing the command is the yes.
-  if (invocation.flag('yes') || invocation.output.json || !isTerminal(0) || !isTerminal(2)) return true
-  invocation.output.note(meaning(root))
-  return asksYes('Trust this folder?')
-}
-
-export async function asksYes(question: string): Promise<boolean> {
-  const { askLine, PromptAborted, questionFd, tell } = await import('../terminal/keys.ts')
-  // The terminal would break it inside of a word.
-  const lines = wrapped(`${question} [y/N]`, textColumns(questionFd()) - 6)
-  try {
-    for (const line of lines.slice(0, -1)) tell(`${line}\n`)
-    return /^y(es)?$/i.test((await askLine({ prompt: `${lines.at(-1)} ` })).trim())
-  } catch (error) {
-    if (error instanceof PromptAborted) return false
-    throw error
+/** Whether the user's own servers may start in this folder; also asked by verbs that start servers. */
+export async function asksToTrust(
+  { place }: Configuration,
+  { output }: Pick<Invocation, 'output'>,
+): Promise<boolean> {
+  const { confirms } = await import('../terminal/confirm.ts')
+  const question = {
+    head: 'Trust this folder?',
+    notes: [
+      `Your own servers and hooks start in a neutral folder, because ${shortPath(place.root)} is not trusted. In a trusted folder they start in it. Programs such as npx, uvx and python take code and settings from the folder they start in, so say yes only if you trust everything in it.`,
+      `The answer is kept in ${shortPath(approvalsFile(place))}; \`plugboard trust\` changes it.`,
+    ],
   }
+  return await confirms(question, output.errorColor)
 }
 
 async function list({ output, host, cwd }: Invocation): Promise<number> {

@@ -4,7 +4,7 @@ import type { Configuration } from '@plugboard/core/config'
 import type { Colors } from '../colors.ts'
 import { mayAdd, type RowsOptions, rowsAsText, type ServerRow } from '../server-table.ts'
 import { columnsOf, isTerminal } from '../streams.ts'
-import { wrapped } from './wrap.ts'
+import { wrapped } from '../wrap.ts'
 
 export function listText(
   rows: readonly ServerRow[],

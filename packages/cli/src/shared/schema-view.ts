@@ -2,8 +2,8 @@
 // its description, nested shapes below it. Server text is made safe; depth and length are bounded.
 import { isObject, own } from '@plugboard/core/json'
 import type { Colors } from '../colors.ts'
+import { wrapped } from '../wrap.ts'
 import { oneLine } from './one-line.ts'
-import { wrapped } from './wrap.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 

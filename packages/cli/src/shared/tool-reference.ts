@@ -3,10 +3,10 @@
 import type { Tool } from '@plugboard/core'
 import { cleanText } from '@plugboard/core/tools'
 import type { Colors } from '../colors.ts'
+import { wrapped } from '../wrap.ts'
 import { exampleCall } from './example-call.ts'
 import { oneLine } from './one-line.ts'
 import { schemaLines } from './schema-view.ts'
-import { wrapped } from './wrap.ts'
 
 const DESCRIPTION_CHARS = 20_000
 

@@ -10,7 +10,7 @@ import { ANSWERED_IN_PAGE } from '@plugboard/resident/client'
 import type { Colors } from '../colors.ts'
 import { oneLine } from '../shared/one-line.ts'
 import { columnsOf } from '../streams.ts'
-import { askKey, askLine, PromptAborted, pick, questionFd, tell } from './keys.ts'
+import { askKey, askLine, dropTypeAhead, PromptAborted, pick, questionFd, tell } from './keys.ts'
 
 export interface FormSurroundings {
   readonly host: Host
@@ -28,6 +28,7 @@ export async function askUser(
   // Withdrawn before its turn came.
   if (signal?.aborted) return { action: 'cancel' }
   try {
+    await dropTypeAhead(signal)
     return prompt.mode === 'form'
       ? await fillIn(prompt, surroundings, signal)
       : await visit(prompt, surroundings, signal)
@@ -61,6 +62,8 @@ async function fillIn(
   const answers = new Map<string, Value>()
   for (;;) {
     for (const field of form.fields) answers.set(field.name, await askField(field, answers, color, signal))
+    // An Enter too many, meant for the last field, sends nothing.
+    await dropTypeAhead(signal)
     tell('\n')
     const what = await askKey(choicesFor(form, prompt.server), signal)
     if (what === 'decline') return { action: 'decline' }

@@ -124,6 +124,45 @@ function readKeys<T>(
   })
 }
 
+/** How long no key may come before a question is shown, when none came so far and when some did. */
+const SETTLE_MS = 50
+const QUIET_MS = 300
+/** A key that is held down is no answer. */
+const NOISY_MS = 10_000
+
+/**
+ * Reads and drops what was typed before a question is shown: one key answers it, and that key has to be meant for it.
+ * The question is shown after this.
+ */
+export function dropTypeAhead(signal?: AbortSignal): Promise<void> {
+  const { stdin } = process
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(new PromptAborted())
+    const end = (settle: () => void) => {
+      clearTimeout(quiet)
+      clearTimeout(noisy)
+      stdin.off('data', onData)
+      signal?.removeEventListener('abort', onAbort)
+      stdin.setRawMode(false)
+      stdin.pause()
+      settle()
+    }
+    const onAbort = () => end(() => reject(new PromptAborted()))
+    const onData = (bytes: Buffer | string) => {
+      clearTimeout(quiet)
+      quiet = setTimeout(() => end(resolve), QUIET_MS)
+      if (!String(bytes).includes('\x03')) return
+      interrupt()
+      onAbort()
+    }
+    let quiet = setTimeout(() => end(resolve), SETTLE_MS)
+    const noisy = setTimeout(onAbort, NOISY_MS)
+    stdin.setRawMode(true)
+    stdin.on('data', onData).resume()
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
 /** One key, by the character it types or by its name; undefined for one that is not accepted. */
 export async function pressKey<T>(
   prompt: string,

@@ -5,6 +5,8 @@ import type { Colors } from '../colors.ts'
 
 /** Shows lines and reads one key; undefined when the user leaves the question. */
 export interface Asker {
+  /** Drops what was typed before the question; false when the user left it. */
+  ready(signal?: AbortSignal): Promise<boolean>
   show(text: string): void
   key<T>(prompt: string, accept: (key: string) => T | undefined, signal?: AbortSignal): Promise<T | undefined>
   readonly color: Colors
@@ -18,6 +20,8 @@ export interface Choice<T> {
   readonly label: string
   /** A no is accepted at any time. */
   readonly agrees: boolean
+  /** Enter means it too. */
+  readonly enter?: boolean
 }
 
 const ROUNDS = 50
@@ -31,6 +35,7 @@ export async function askWhole<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const { color } = asker
+  if (!(await asker.ready(signal))) return otherwise
   for (const line of question.brief) asker.show(styled(line, color))
   if (!question.complete) {
     asker.show(color.red('  It is too large to be shown in full, so the answer is no.'))
@@ -43,7 +48,7 @@ export async function askWhole<T>(
       `  ${labels.join(', ')}: `,
       (key) => {
         if (key === 'v' && question.folded) return 'view'
-        return choices.find((choice) => choice.key === key)
+        return choices.find((choice) => choice.key === key || (choice.enter && key === 'enter'))
       },
       signal,
     )

@@ -57,16 +57,17 @@ async function consent(
   { output }: Invocation,
   signal?: AbortSignal,
 ): Promise<'once' | 'no'> {
-  // All of it is printed: the user can scroll, and nothing is left out.
-  const { full, complete } = samplingQuestion(request, { columns: columnsOf(2) })
-  write(2, '\n')
-  for (const line of full) write(2, `${styled(line, output.errorColor)}\n`)
-  if (!complete) {
-    write(2, '  It is too large to be shown in full, so it is declined.\n')
-    return 'no'
-  }
-  const { askKey, PromptAborted } = await import('./keys.ts')
+  const { askKey, dropTypeAhead, PromptAborted } = await import('./keys.ts')
   try {
+    await dropTypeAhead(signal)
+    // All of it is printed: the user can scroll, and nothing is left out.
+    const { full, complete } = samplingQuestion(request, { columns: columnsOf(2) })
+    write(2, '\n')
+    for (const line of full) write(2, `${styled(line, output.errorColor)}\n`)
+    if (!complete) {
+      write(2, '  It is too large to be shown in full, so it is declined.\n')
+      return 'no'
+    }
     return await askKey(
       [
         { key: 'a', means: 'once', label: 'answer for the model' },

@@ -15,6 +15,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 /**
  * The choice of flags and environment; undefined when they make none. `PLUGBOARD_EMBEDDINGS_MODEL` is a folder, unless
  * `PLUGBOARD_EMBEDDINGS_URL` makes it the name of a model there.
+ *
+ * @example
+ * console.log(embeddingsFrom({})) // undefined
  */
 export function embeddingsFrom(env: Environment, flags: EmbeddingFlags = {}): EmbeddingChoice | undefined {
   const {

@@ -19,6 +19,7 @@ import {
 import { isWritable, type Place, type Source, type WritableScope, writableSource } from './sources.ts'
 import { editSource, plannedEdit, serverPath } from './store.ts'
 
+export { approvalsFile } from './approval-records.ts'
 export { forgetFolder, listFolders } from './approval-writer.ts'
 export { filesOf } from './pins.ts'
 

@@ -106,7 +106,12 @@ export function logFile(stateDir: string, server: string): string {
   return join(stateDir, 'logs', `${slug}.${hash}.log`)
 }
 
-/** The kept lines, oldest first. */
+/**
+ * The kept lines, oldest first.
+ *
+ * @example
+ * for (const { stream, text } of await readLog('/home/ada/.plugboard/state', 'notes')) console.log(stream, text)
+ */
 export async function readLog(stateDir: string, server: string): Promise<readonly LogLine[]> {
   const file = logFile(stateDir, server)
   const lines: LogLine[] = []

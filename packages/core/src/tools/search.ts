@@ -51,7 +51,14 @@ interface Posting {
   readonly worth: number
 }
 
-/** Finds tools by what they do. */
+/**
+ * Finds tools by what they do.
+ *
+ * @example
+ * const say = { name: 'mcp__notes__say', server: 'notes', tool: 'say', description: 'Repeats a text' }
+ * const [best] = new ToolIndex([{ ...say, inputJsonSchema: { type: 'object' } }]).search('repeat a text')
+ * console.log(best?.name) // mcp__notes__say
+ */
 export class ToolIndex {
   readonly #names: readonly string[]
   readonly #servers: readonly (readonly string[])[]

@@ -36,7 +36,9 @@ export function toolTokens(tool: OfferedTool): number {
   return Math.ceil(text / CHARS_PER_TOKEN) + TOKENS_PER_TOOL
 }
 
-/** How many tokens of a model's context the definitions take, in all and by server. */
+/**
+ * How many tokens of a model's context the definitions take, in all and by server.
+ */
 export function tokenCosts(tools: readonly CountedTool[]): TokenCosts {
   const lines = new Map<string, { tools: number; tokens: number; largest: ServerTokenCost['largest'] }>()
   for (const tool of tools) {

@@ -10,7 +10,12 @@ const HEADER = [
   "import '@plugboard/core'",
 ]
 
-/** The declarations of these tools, by `server.tool` in alphabetical order. */
+/**
+ * The declarations of these tools, by `server.tool` in alphabetical order.
+ *
+ * @example
+ * console.log(typeDeclarations(board.tools()).includes('notes.say')) // true
+ */
 export function typeDeclarations(tools: readonly DeclaredTool[]): string {
   const entries = tools
     .map((tool) => ({ name: `${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`, tool }))

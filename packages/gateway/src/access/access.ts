@@ -94,6 +94,12 @@ const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
 const CORS_HEADERS =
   'Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID, traceparent, tracestate, baggage'
 
+/**
+ * True for an address that only this machine can reach.
+ *
+ * @example
+ * console.log(isLoopback('127.0.0.1'), isLoopback('example.com')) // true false
+ */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }

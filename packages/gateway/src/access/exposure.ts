@@ -3,6 +3,7 @@
 import { InvalidInput } from '@plugboard/core/errors'
 import { concernsServer, coversServer, coversTool, parseRule } from '@plugboard/core/permissions'
 
+/** Which servers and tools a client may see and call. */
 export interface Exposure {
   /** At least one tool of the server. */
   server(name: string): boolean
@@ -12,9 +13,16 @@ export interface Exposure {
   whole(server: string): boolean
 }
 
+/** Exposes every server and every tool. */
 export const EVERYTHING: Exposure = { server: () => true, tool: () => true, whole: () => true }
 
-/** Rejects what cannot be a pattern: a client must not see more, or less, than the user meant. */
+/**
+ * Rejects what cannot be a pattern: a client must not see more, or less, than the user meant.
+ *
+ * @example
+ * const exposure = readExposure(['notes.say', 'docs'])
+ * console.log(exposure.server('notes'), exposure.server('other')) // true false
+ */
 export function readExposure(patterns: readonly string[]): Exposure {
   if (patterns.length === 0) return EVERYTHING
   const rules = parsed(patterns, 'expose')

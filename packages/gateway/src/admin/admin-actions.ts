@@ -30,6 +30,7 @@ export interface AdminSources {
 const SERVER_ACTIONS = ['reconnect', 'disable', 'enable'] as const
 type ServerAction = (typeof SERVER_ACTIONS)[number]
 
+/** What an administrator may do with a running gateway: see it, and switch servers, tokens and sessions off. */
 export class AdminActions {
   readonly #on: AdminSources
   /** Servers that an administrator switched off, as they were configured. */

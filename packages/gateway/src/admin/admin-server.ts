@@ -13,6 +13,7 @@ export interface AdminOptions {
   readonly actions: AdminActions
 }
 
+/** A running administration endpoint. */
 export interface AdminHandle {
   readonly url: string
   close(): Promise<void>
@@ -20,6 +21,7 @@ export interface AdminHandle {
 
 const HEADERS_MS = 5000
 
+/** Serves the administration of a gateway over HTTP, on loopback unless `host` says otherwise. */
 export async function serveAdmin({
   port,
   host = '127.0.0.1',

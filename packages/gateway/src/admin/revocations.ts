@@ -17,6 +17,7 @@ export interface Revocation {
   readonly at: number
 }
 
+/** Users and tokens that an administrator has withdrawn, known to every replica. */
 export class Revocations {
   readonly #store: Store
   readonly #replicas: Replicas | undefined

@@ -40,6 +40,7 @@ interface ToolLimit {
   readonly limit: LimitConfig
 }
 
+/** Counts calls by user and role against the limits of gateway.json; with a store, over all replicas. */
 export class CallLimits {
   readonly #shared: SharedCounts | undefined
   readonly #local = new MemoryStore()

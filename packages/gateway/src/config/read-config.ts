@@ -5,6 +5,7 @@ import { nearest } from '@plugboard/core/text/nearest'
 import { checkMeaning, type FoundFault } from './check-config.ts'
 import { type GatewayConfig, gatewaySchema, knownKeys } from './schema.ts'
 
+/** One thing that is wrong in gateway.json. */
 export interface ConfigFault {
   readonly line?: number
   /** The key, with dots. */
@@ -13,10 +14,18 @@ export interface ConfigFault {
   readonly hint?: string | undefined
 }
 
+/** gateway.json as it was read: its content, or everything that is wrong in it. */
 export type ConfigReading =
   | { readonly ok: true; readonly config: GatewayConfig }
   | { readonly ok: false; readonly faults: readonly ConfigFault[] }
 
+/**
+ * Reads gateway.json; every fault comes with its place.
+ *
+ * @example
+ * const reading = readGatewayConfig('{ "publicUrl": 7 }', 'gateway.json')
+ * if (!reading.ok) for (const fault of reading.faults) console.log(faultText('gateway.json', fault))
+ */
 export function readGatewayConfig(text: string, file: string): ConfigReading {
   const document = parseDocument(text, file)
   const broken = document.diagnostics.filter(({ severity }) => severity === 'error')

@@ -92,6 +92,7 @@ export interface UserLoginsConfig {
     | undefined
 }
 
+/** What gateway.json says. */
 export interface GatewayConfig {
   readonly publicUrl?: string | undefined
   readonly auth?:

@@ -30,6 +30,7 @@ import {
 import { handle, text } from '../methods.ts'
 import { tooMany } from '../routing/notifications.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
+import { CAPABILITIES } from '../views/status.ts'
 
 export interface Outlet {
   /** Sends a message; `about` is the client's request that it belongs to. */
@@ -267,7 +268,7 @@ export class LegacySession implements Client {
     this.#listen()
     return {
       protocolVersion: handshake.protocolVersion,
-      capabilities: this.#gateway.capabilities(),
+      capabilities: CAPABILITIES,
       serverInfo: SERVER_INFO,
       instructions: this.#gateway.instructions(this),
     }

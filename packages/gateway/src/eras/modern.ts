@@ -26,6 +26,7 @@ import {
   SERVER_INFO,
 } from '../json-rpc.ts'
 import { handle } from '../methods.ts'
+import { CAPABILITIES } from '../views/status.ts'
 import { ModernCall, type ModernChannel } from './modern-call.ts'
 import { CallStates, fingerprint, noSuchState, type Resumption, resumptionOf } from './request-state.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -130,7 +131,7 @@ export class ModernEndpoint {
     await this.#gateway.listed()
     return {
       supportedVersions: [MODERN_VERSION],
-      capabilities: this.#gateway.capabilities(),
+      capabilities: CAPABILITIES,
       instructions: this.#gateway.instructions(client),
       ...this.#gateway.cacheHints('tools', client),
       cacheScope: 'private',

@@ -10,6 +10,7 @@ import type { Gateway } from '../gateway.ts'
 import { Endpoint } from './endpoint.ts'
 import type { SessionInfo } from './sessions.ts'
 
+/** Where a gateway listens, and for whom. */
 export interface HttpOptions {
   /** 0, or left out, picks a free port. */
   readonly port?: number
@@ -34,6 +35,7 @@ export interface Certificate {
   readonly key: string
 }
 
+/** A running HTTP endpoint. */
 export interface HttpHandle {
   readonly url: string
   /** The sessions of this process. */
@@ -61,7 +63,10 @@ export interface HttpHandle {
  *
  * @example
  * const gateway = await openGateway((wiring) => openBoard({ ...wiring }))
- * const { url, close } = await serveHttp(gateway, { port: 7337, grants: [] })
+ * const { url, close } = await serveHttp(gateway, { grants: [] }) // port: 7337 for a port of your own
+ * console.log(url.startsWith('http://127.0.0.1:')) // true
+ * await close()
+ * await gateway.close()
  */
 export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise<HttpHandle> {
   const host = options.host ?? '127.0.0.1'

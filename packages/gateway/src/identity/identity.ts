@@ -16,6 +16,7 @@ import { challenge, type ProtectedResource, protectedResource } from './protecte
 import { Roles } from './roles.ts'
 import { VerifiedTokens } from './verified-tokens.ts'
 
+/** Where the users of a gateway come from. */
 export interface IdentityOptions {
   readonly config: GatewayConfig
   readonly tokens: readonly NamedToken[]
@@ -41,6 +42,7 @@ const WITHDRAWN: AccessRefusal = {
 }
 const UNKNOWN = { error: 'invalid_token', description: 'The token is unknown.' } as const
 
+/** Knows users by their tokens: named tokens of a file, and tokens of the issuers in gateway.json. */
 export class Identity implements TokenAuthority {
   readonly #options: IdentityOptions
   readonly #active = new Map<string, ActiveOwner>()

@@ -6,6 +6,7 @@ import { InvalidInput } from '@plugboard/core/errors'
 import { readTextFile, withFileLock, writeFileAtomic } from '@plugboard/core/files'
 import { isObject } from '../json-rpc.ts'
 
+/** A token as its file keeps it: a digest, never the token. */
 export interface NamedToken {
   /** Random; a token that is made again under the same name is another one. */
   readonly id: string
@@ -70,7 +71,13 @@ export interface NewToken {
   readonly lifeMs?: number | undefined
 }
 
-/** Makes a token; the returned text is the only copy of it. */
+/**
+ * Makes a token; the returned text is the only copy of it.
+ *
+ * @example
+ * const { token } = await addNamedToken('tokens.json', { name: 'ci' }, Date.now())
+ * console.log(token.length > 20) // true
+ */
 export async function addNamedToken(
   file: string,
   { name, role, lifeMs }: NewToken,

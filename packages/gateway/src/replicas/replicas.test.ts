@@ -4,8 +4,9 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { describe, expect, it } from 'vitest'
 import { legacySession, modern, rawSession } from '../../../../test/support/gateway.ts'
 import { firstText, folder, makeGateway, onEnd, seenIn, serve, until, upstream } from '../fixtures/kit.ts'
-import { type Gateway, type HttpHandle, KeyRing, MemoryStore } from '../index.ts'
+import { type Gateway, type HttpHandle, KeyRing } from '../index.ts'
 import { freshKey } from '../sealing/key-ring.ts'
+import { MemoryStore } from '../store/memory-store.ts'
 import { Replicas } from './replicas.ts'
 import { SharedSpentIds } from './shared-spent-ids.ts'
 

@@ -47,6 +47,7 @@ interface KnownPeer extends Peer {
 /** A promise is waited for before the sender hears that it is done. */
 type Receive = (value: Json, from: string) => unknown
 
+/** The other processes of this gateway that share its store, and messages between them. */
 export class Replicas {
   readonly id = randomBytes(6).toString('hex')
   readonly store: Store

@@ -2,6 +2,7 @@
 import type { SpentRecord } from '../sealing/spent-ids.ts'
 import type { Store } from '../store/store.ts'
 
+/** Ids that may be used once, over all replicas. */
 export class SharedSpentIds implements SpentRecord {
   readonly #store: Store
   readonly #now: () => number

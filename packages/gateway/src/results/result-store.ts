@@ -38,6 +38,7 @@ interface Entry {
   readonly file: string | undefined
 }
 
+/** Where large results are kept, and how many. */
 export interface ResultStoreOptions {
   /** Where large results are written, for this user alone; without it everything stays in memory. */
   readonly folder?: string | undefined
@@ -45,6 +46,7 @@ export interface ResultStoreOptions {
   readonly limits?: Partial<Limits>
 }
 
+/** Keeps large results, so that a client can read them in parts. */
 export class ResultStore {
   readonly #folder: string | undefined
   readonly #now: () => number

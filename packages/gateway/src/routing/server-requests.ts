@@ -25,6 +25,7 @@ import { ClientTurns, type TurnCall } from './client-turns.ts'
 
 /** What a board must be opened with to run behind a gateway. */
 export type Wiring = Pick<BoardOptions, 'caller' | 'ask' | 'askForClients' | 'requestHandlers'>
+/** Who answers a call that needs permission: the client in its own way, the client through an elicitation, or nobody. */
 export type AskPolicy = 'client' | 'elicit' | 'deny'
 
 /** A user does not read more than this in a client's form. */

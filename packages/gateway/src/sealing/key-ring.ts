@@ -15,6 +15,7 @@ const TAG_BYTES = 16
 const KEY_BYTES = 32
 const SEALED = /^([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]+)$/
 
+/** Seals what a client keeps for us, such as a session id. The first key seals, every key opens. */
 export class KeyRing {
   #keys: readonly SealKey[] = []
 

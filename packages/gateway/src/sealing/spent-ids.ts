@@ -16,6 +16,7 @@ export interface SpentRecord {
 
 const FILE_BYTES = 64 * 1024 * 1024
 
+/** Ids that may be used once, in this process and its file. */
 export class SpentIds implements SpentRecord {
   readonly #file: string | undefined
   readonly #now: () => number

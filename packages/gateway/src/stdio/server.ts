@@ -12,11 +12,13 @@ import type { Gateway } from '../gateway.ts'
 import { errorReply, type Id, isModern, type Reply, type Request, RPC, written } from '../json-rpc.ts'
 import { parseMessage } from '../parse-message.ts'
 
+/** The streams to use instead of those of this process. */
 export interface StdioOptions {
   readonly input?: Readable
   readonly output?: Writable
 }
 
+/** A client that is served over stdin and stdout. */
 export interface StdioHandle {
   /** Settles when the client disconnects. */
   readonly closed: Promise<void>
@@ -24,6 +26,14 @@ export interface StdioHandle {
   close(): Promise<void>
 }
 
+/**
+ * Serves a gateway to one client over stdin and stdout.
+ *
+ * @example
+ * const gateway = await openGateway((wiring) => openBoard({ servers: {}, ...wiring }))
+ * await serveStdio(gateway).closed
+ * await gateway.close()
+ */
 export function serveStdio(gateway: Gateway, options: StdioOptions = {}): StdioHandle {
   const { input = process.stdin, output = process.stdout } = options
   const connection = new StdioConnection(gateway, output)

@@ -41,6 +41,7 @@ export interface Store {
   close(): Promise<void>
 }
 
+/** The store did not answer; the request can be made again. */
 export class StoreUnavailable extends Error {
   constructor(cause?: unknown) {
     super('The store cannot be reached.', { cause })

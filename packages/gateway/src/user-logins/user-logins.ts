@@ -62,6 +62,7 @@ export interface UserLogin {
   readonly auth?: (server: ConfiguredServer) => ReturnType<typeof authFor>
 }
 
+/** Each user's own login at the servers that the operator named; give it to `openGateway` as `userLogins`. */
 export class UserLogins {
   readonly options: UserLoginsOptions
   readonly attempts: LoginAttempts

@@ -7,6 +7,7 @@ import { isObject, type Json } from '../json-rpc.ts'
 import { isFor } from './apps.ts'
 import type { ToolRef, View } from './views.ts'
 
+/** List every tool, list three tools that search and call the others, or decide by their number and cost. */
 export type ServeMode = 'all' | 'search' | 'auto'
 
 /** When `auto` lists the search tools: the definitions cost more than this, or there are more tools. */

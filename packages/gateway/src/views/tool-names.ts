@@ -2,6 +2,7 @@
 // names. name-claims.ts remembers which server had a name first.
 import type { NameClaims } from './name-claims.ts'
 
+/** How tools are named towards clients; `auto` adds the server only where two names are equal. */
 export type Naming = 'mcp' | 'server.tool' | 'plain' | 'auto'
 
 /** A name that a model can be given. */

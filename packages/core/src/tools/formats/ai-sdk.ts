@@ -25,8 +25,9 @@ type AiSdkPart =
  * `caller`, unless `options` say otherwise; one that is denied becomes a `tool-error` of its step.
  *
  * @example
- * import { generateText, jsonSchema } from 'ai'
- * await generateText({ model, prompt, tools: toAiSdk(board.tools(), jsonSchema) })
+ * import { jsonSchema } from 'ai'
+ * const tools = toAiSdk(board.tools(), jsonSchema) // for generateText({ model, prompt, tools })
+ * console.log(Object.keys(tools)) // [ 'mcp__notes__say' ]
  */
 export function toAiSdk<Schema>(
   tools: readonly Tool[],

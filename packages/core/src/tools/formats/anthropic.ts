@@ -15,12 +15,24 @@ export interface AnthropicTool {
 
 const PROPERTY = /^[A-Za-z0-9_.-]{1,64}$/
 
-/** A tool for Anthropic's Messages API; `fromAnthropic` undoes its changes in the arguments. */
+/**
+ * A tool for Anthropic's Messages API; `fromAnthropic` undoes its changes in the arguments.
+ *
+ * @example
+ * const tools = board.tools().map(toAnthropic)
+ * console.log(tools[0]?.input_schema.type) // object
+ */
 export function toAnthropic(tool: OfferedTool): AnthropicTool {
   return { name: tool.name, description: tool.description, input_schema: encode(tool.inputJsonSchema).schema }
 }
 
-/** The model's arguments, as the tool's own schema expects them. */
+/**
+ * The model's arguments, as the tool's own schema expects them.
+ *
+ * @example
+ * const [tool] = board.tools()
+ * if (tool) console.log(fromAnthropic({ text: 'hi' }, tool.inputJsonSchema)) // { text: 'hi' }
+ */
 export function fromAnthropic(args: unknown, schema: JsonSchema): Record<string, unknown> {
   return decodeArguments(args, encode(schema))
 }

@@ -47,14 +47,26 @@ const DROPPED = [
 const DEPTH = 12
 const SPARE_CHARS = 4000
 
-/** A tool for Google's generateContent; `fromGemini` undoes its changes in the arguments. */
+/**
+ * A tool for Google's generateContent; `fromGemini` undoes its changes in the arguments.
+ *
+ * @example
+ * const tools = [{ functionDeclarations: board.tools().map(toGemini) }]
+ * console.log(tools[0]?.functionDeclarations.length) // 1
+ */
 export function toGemini(tool: OfferedTool): GeminiFunction {
   const [{ schema }] = encode(tool.inputJsonSchema)
   const empty = !isObject(schema.properties) || Object.keys(schema.properties).length === 0
   return { name: tool.name, description: tool.description, ...(!empty && { parameters: schema }) }
 }
 
-/** The model's arguments, as the tool's own schema expects them. */
+/**
+ * The model's arguments, as the tool's own schema expects them.
+ *
+ * @example
+ * const [tool] = board.tools()
+ * if (tool) console.log(fromGemini({ text: 'hi' }, tool.inputJsonSchema)) // { text: 'hi' }
+ */
 export function fromGemini(args: unknown, schema: JsonSchema): Record<string, unknown> {
   const [subset, names] = encode(schema)
   return decodeArguments(decodeArguments(args, subset), names)

@@ -28,12 +28,24 @@ export interface OpenAiResponsesTool extends OpenAiFunction {
 /** The API allows 1024 characters of description. */
 const DESCRIPTION_CHARS = 1024
 
-/** A tool for OpenAI's chat completions; with `strict`, `fromStrict` undoes its changes in the arguments. */
+/**
+ * A tool for OpenAI's chat completions; with `strict`, `fromStrict` undoes its changes in the arguments.
+ *
+ * @example
+ * const tools = board.tools().map((tool) => toOpenAiChat(tool))
+ * console.log(tools[0]?.type) // function
+ */
 export function toOpenAiChat(tool: OfferedTool, options: { readonly strict?: boolean } = {}): OpenAiChatTool {
   return { type: 'function', function: openAiFunction(tool, options.strict === true) }
 }
 
-/** A tool for OpenAI's responses; with `strict`, `fromStrict` undoes its changes in the arguments. */
+/**
+ * A tool for OpenAI's responses; with `strict`, `fromStrict` undoes its changes in the arguments.
+ *
+ * @example
+ * const tools = board.tools().map((tool) => toOpenAiResponses(tool, { strict: true }))
+ * console.log(tools[0]?.strict) // true
+ */
 export function toOpenAiResponses(
   tool: OfferedTool,
   options: { readonly strict?: boolean } = {},
@@ -56,7 +68,13 @@ function openAiFunction(tool: OfferedTool, wantStrict: boolean): OpenAiFunction 
   }
 }
 
-/** Undoes the strict form: a null where the original schema only says "optional" is omitted. */
+/**
+ * Undoes the strict form: a null where the original schema only says "optional" is omitted.
+ *
+ * @example
+ * const [tool] = board.tools()
+ * if (tool) console.log(fromStrict({ text: 'hi', times: null }, tool.inputJsonSchema)) // { text: 'hi' }
+ */
 export function fromStrict(args: unknown, schema: JsonSchema): Record<string, unknown> {
   const strict = strictForm(portable(schema))
   return decodeArguments(args, strict ?? { schema: {}, changes: new Changes() })

@@ -1,0 +1,52 @@
+// Sentences of the guides that were once wrong, each held by what the code does.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemHost } from '../packages/core/src/host.ts'
+import { openBoard } from '../packages/core/src/index.ts'
+import { readPage } from './docs/page.ts'
+import { makePlace, type Place } from './support/cli.ts'
+import { odd } from './support/servers.ts'
+
+let place: Place
+beforeEach(() => {
+  place = makePlace()
+  place.write('~/.plugboard/settings.json', { permissions: { deny: ['odd'] } })
+})
+afterEach(() => place.remove())
+
+describe('docs/library.md', () => {
+  const text = readPage('docs/library.md').replace(/\s+/g, ' ')
+  const host = () => systemHost({ home: place.home, env: { ...process.env, HOME: place.home } })
+  const denied = async (options: object) => {
+    await using board = await openBoard({ host: host(), caller: 'user', ...options })
+    const { isError, content } = await board.callForModel('odd.answer', { result: { content: [] } })
+    return isError === true && JSON.stringify(content).includes('is denied')
+  }
+
+  it('a program that defines its servers reads no file', async () => {
+    expect(text).toContain('A program can define its servers itself; then no file is read.')
+    expect(await denied({ servers: { odd: odd() } })).toBe(false)
+  }, 60_000)
+
+  it('a strict board still follows the rules of the user', async () => {
+    expect(text).toContain('a `deny` in `~/.plugboard/settings.json` refuses a call on such a board too')
+    const config = { strict: true, servers: { odd: odd() } }
+    expect(await denied({ config, cwd: place.project })).toBe(true)
+  }, 60_000)
+})
+
+it('docs/codebase.md: the project folder is searched, also from a folder inside it', async () => {
+  expect(readPage('docs/codebase.md')).toContain('searches the project folder')
+  place.write('.mcp.json', { mcpServers: {} })
+  place.write('.git/HEAD', 'ref: refs/heads/main\n')
+  place.write('top.js', 'export const looms = 1\n')
+  place.write('sub/a/inner.js', 'export const other = 2\n')
+  const ran = await place.run(
+    'call',
+    'codebase.search_code',
+    'query=looms',
+    '--json',
+    '--cwd',
+    `${place.project}/sub/a`,
+  )
+  expect(ran.stdout).toContain('top.js')
+}, 60_000)
