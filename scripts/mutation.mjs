@@ -23,7 +23,7 @@ import { markdownTable, plainTable } from './lib/table.mjs'
 const WITHOUT_BEHAVIOUR = /\/(?:limits|index|types)\.ts$|\.test\.ts$|fixtures|\.d\.ts$/
 
 /** Tests that run the sources in their own process: they see an edit without a build. */
-const IN_PROCESS = ['packages/core/src', 'packages/gateway/src']
+const IN_PROCESS = ['packages/core/src', 'packages/gateway/src', 'test/http-guard.test.ts']
 /** A named edit is tried against this many test files, the nearest first. */
 const NEAREST = 12
 

@@ -60,7 +60,7 @@ export const AREAS = [
   {
     name: 'gateway',
     sources: ['packages/gateway/src'],
-    beyond: ['test/attacks/gateway.test.ts', 'test/cli/serve.test.ts'],
+    beyond: ['test/attacks/gateway.test.ts', 'test/cli/serve.test.ts', 'test/gateway-operation.test.ts'],
   },
 ]
 
@@ -301,5 +301,17 @@ export const EQUIVALENTS = [
     kind: 'dropped guard',
     before: 'if (existing) return unlock(existing, key, dir)',
     reason: 'the same is found under the lock',
+  },
+  {
+    file: 'packages/gateway/src/results/jmespath.ts',
+    kind: 'moved boundary',
+    before: 'const isForward = step > 0',
+    reason: 'a step of 0 was refused before',
+  },
+  {
+    file: 'packages/gateway/src/results/jmespath-functions.ts',
+    kind: 'moved boundary',
+    before: '(order(value, best) * sign > 0 ? value : best), values[0])',
+    reason: 'of two equal values one is as good as the other',
   },
 ]
