@@ -125,7 +125,7 @@ function settle(mutant, result, by) {
 }
 const unsettled = (mutants) => mutants.filter((mutant) => !outcomes.has(mutant))
 
-/** Tries all edits behind switches against the tests that reach them. */
+/** Tries all edits behind switches against the tests that reach them; returns those for which there was no time. */
 async function tryInProcess(mutants) {
   const byTest = new Map()
   for (const mutant of mutants)
@@ -150,9 +150,10 @@ async function tryInProcess(mutants) {
     }),
   )
   for (const trials of runs) trials.end()
+  return queue.flatMap((test) => byTest.get(test))
 }
 
-/** Makes each edit in a copy and runs the tests that `testsOf` gives. */
+/** Makes each edit in a copy and runs the tests that `testsOf` gives; returns those for which there was no time. */
 async function tryEdited(mutants, testsOf, built) {
   const queue = [...mutants]
   await Promise.all(
@@ -166,6 +167,7 @@ async function tryEdited(mutants, testsOf, built) {
       }
     }),
   )
+  return queue
 }
 
 function commandTests({ area }) {
@@ -192,11 +194,18 @@ for (const mutant of sample) {
   const reason = reasonToAccept(mutant)
   if (reason) settle(mutant, 'equivalent', reason)
 }
-if (options.named)
-  await tryEdited(unsettled(sample), ({ file }) => graph.testsFor(file, IN_PROCESS).slice(0, NEAREST), true)
-else await tryInProcess(sample)
-if (!options.quick) await tryEdited(unsettled(sample), commandTests, false)
-for (const mutant of unsettled(sample)) settle(mutant, 'UNNOTICED')
+const late = new Set(
+  options.named
+    ? await tryEdited(
+        unsettled(sample),
+        ({ file }) => graph.testsFor(file, IN_PROCESS).slice(0, NEAREST),
+        true,
+      )
+    : await tryInProcess(sample),
+)
+if (!options.quick)
+  for (const mutant of await tryEdited(unsettled(sample), commandTests, false)) late.add(mutant)
+for (const mutant of unsettled(sample)) settle(mutant, late.has(mutant) ? 'no time' : 'UNNOTICED')
 const ran = [...outcomes].map(([mutant, outcome]) => ({ ...mutant, ...outcome }))
 
 const rows = areas.map((area) => {
@@ -222,11 +231,12 @@ const cells = [
   ['all', sum('tried'), sum('noticed'), percent(whole), percent(GOAL), sum('accepted')],
 ]
 const minutes = Math.round((Date.now() - started) / 60_000)
-console.log(
-  `\n${plainTable(cells)}\n\nseed ${seed}, ${ran.length} of ${sample.length} edits, ${minutes} minutes`,
-)
+const judged = ran.filter(({ result }) => result !== 'no time').length
+console.log(`\n${plainTable(cells)}\n\nseed ${seed}, ${judged} of ${sample.length} edits, ${minutes} minutes`)
+if (judged < sample.length) console.log('There was no time for the others: give more with --minutes.')
 if (options.keep) keep(cells, minutes)
-process.exitCode = whole < GOAL || rows.some(({ area, share }) => share < (area.goal ?? 0)) ? 1 : 0
+process.exitCode =
+  judged < sample.length || whole < GOAL || rows.some(({ area, share }) => share < (area.goal ?? 0)) ? 1 : 0
 
 function keep(table, took) {
   const file = join(root, 'docs/reliability.md')
@@ -234,7 +244,7 @@ function keep(table, took) {
   const [open, close] = ['<!-- mutation -->', '<!-- /mutation -->']
   const chosen = ['--seed', seed, '--count', options.count, ...(options.quick ? ['--quick'] : [])].join(' ')
   const on = `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, ${took} minutes`
-  const text = `\`npm run mutation -- ${chosen}\` on ${on}, ${ran.length} of ${sample.length} edits:\n\n${markdownTable(table)}`
+  const text = `\`npm run mutation -- ${chosen}\` on ${on}, ${judged} of ${sample.length} edits:\n\n${markdownTable(table)}`
   const from = page.indexOf(open) + open.length
   writeFileSync(file, `${page.slice(0, from)}\n\n${text}\n\n${page.slice(page.indexOf(close))}`)
 }

@@ -1,6 +1,8 @@
 // A company's gateway as its operator runs it: limits, the access log, metrics, and the administration on its own port. Real processes.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,10 +19,25 @@ const tokenOf = (name: string) => tokens.get(name) ?? ''
 const call = (name: string, key: string, tool = 'write') =>
   modern(served.url, tokenOf(name), 'tools/call', { name: `mcp__one__${tool}`, arguments: { key } })
 
+/** The spans that a collector was sent. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into what was sent
+const spans: any[] = []
+const collector = createServer((req, res) => {
+  const parts: Buffer[] = []
+  req.on('data', (part) => parts.push(part))
+  req.on('end', () => {
+    const { resourceSpans } = JSON.parse(Buffer.concat(parts).toString())
+    for (const { scopeSpans } of resourceSpans) for (const one of scopeSpans) spans.push(...one.spans)
+    res.end('{}')
+  })
+})
+
 beforeAll(async () => {
+  await new Promise<void>((done) => collector.listen(0, '127.0.0.1', done))
   adminPort = await freePort()
   served = await serveGateway({
     servers: { one: { command: process.execPath, args: [SERVER], env: {} } },
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}` },
     gateway: () => ({
       auth: { tokens: 'tokens.json' },
       roles: { slow: { expose: ['one'] } },
@@ -39,7 +56,10 @@ beforeAll(async () => {
   }
   await until(async () => (await call('old', 'first')).status === 200)
 }, 120_000)
-afterAll(() => served?.remove())
+afterAll(async () => {
+  await served?.remove()
+  collector.close()
+})
 
 const admin = (path: string, method = 'GET', headers: Record<string, string> = {}) =>
   fetch(`http://127.0.0.1:${adminPort}${path}`, {
@@ -58,13 +78,24 @@ describe('limits', () => {
     for (let n = 0; n < 3; n++) answers.push(await call('bob', `b${n}`))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
     const refused = answers[2]
+    expect(answers.map(({ headers }) => headers.get('ratelimit'))).toEqual([
+      expect.stringMatching(/^"user-minute";r=1;t=60$/),
+      expect.stringMatching(/^"user-minute";r=0;t=120$/),
+      expect.stringMatching(/^"user-minute";r=0;t=\d+$/),
+    ])
+    expect(answers[0]?.headers.get('ratelimit-policy')).toBe('"user-minute";q=1;w=60')
+    expect(Date.parse(refused?.message.error.data.retryAt)).toBeGreaterThan(Date.now())
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(30)
     expect(refused?.message.error).toMatchObject({ code: -32029, data: { code: 'RATE_LIMITED' } })
     expect(refused?.message.error.message).toMatch(/1 calls per minute\. Try again in \d+ seconds/)
     const session = await legacySession(served.url, tokenOf('bob'))
     expect((await session.call('mcp__one__write', { key: 'b' })).status).toBe(429)
 
-    for (let n = 0; n < 3; n++) expect((await call('ada', '', 'read')).status).toBe(200)
+    for (let n = 0; n < 3; n++) {
+      const answer = await call('ada', '', 'read')
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('ratelimit')).toContain(`"one.read-day";r=${2 - n};t=`)
+    }
     const over = await call('ada', '', 'read')
     expect([over.status, over.message.error.message]).toEqual([
       429,
@@ -123,6 +154,13 @@ describe('the access log and the metrics', () => {
       ms: expect.any(Number),
     })
     expect(log()).not.toContain('a-secret-argument')
+    // By OTLP: the gateway's span under the client's, and that of the server under it.
+    const traced = () => spans.filter(({ traceId }) => traceId === TRACE)
+    await until(() => traced().length >= 2)
+    const server = traced().find(({ kind }) => kind === 2)
+    expect(server).toMatchObject({ parentSpanId: 'b7ad6b7169203331', name: 'tools/call mcp__one__write' })
+    expect(traced().find(({ kind }) => kind === 3)).toMatchObject({ parentSpanId: server.spanId })
+    expect(JSON.stringify(traced())).not.toContain('a-secret-argument')
     const text = await (await admin('/metrics')).text()
     expect(text).toContain('plugboard_calls_total{server="one",tool="write",outcome="ok"}')
     for (const [, name] of text.matchAll(/^# TYPE (\S+)/gm)) expect(text).toContain(`# HELP ${name} `)
@@ -193,6 +231,46 @@ describe('the administration', () => {
     ])
       expect((await command(...words)).code).toBe(2)
     expect((await served.place.run('gateway', 'servers')).stderr).toContain('--gateway')
+  }, 30_000)
+})
+
+describe('one server', () => {
+  it('is drained: running calls end, new ones are refused, then it is off until it is enabled', async () => {
+    const slow = modern(served.url, tokenOf('ada'), 'tools/call', {
+      name: 'mcp__one__slow',
+      arguments: { ms: 1500 },
+    })
+    const running = async () =>
+      (await command('servers')).json.servers.find(({ name }: { name: string }) => name === 'one')
+    await until(async () => (await running()).running === 1)
+    const draining = command('servers', 'drain', 'one')
+    await until(async () => (await running()).state === 'draining')
+    expect(JSON.stringify((await call('ada', 'x')).message)).toContain('is being stopped')
+    expect((await slow).message.result.content[0].text).toBe('slow')
+    expect((await draining).json).toMatchObject({ action: 'drain', state: 'disabled' })
+    expect((await running()).state).toBe('disabled')
+    await command('servers', 'enable', 'one')
+    await until(async () => (await call('ada', 'x')).message.result?.isError === undefined)
+  }, 60_000)
+
+  it('has a circuit breaker, which the administration and the metrics show', async () => {
+    expect((await command('servers')).json.servers).toContainEqual(
+      expect.objectContaining({ name: 'one', circuit: { state: 'closed', failures: 0 } }),
+    )
+    const text = await (await admin('/metrics')).text()
+    expect(text).toContain('plugboard_circuit_state{server="one"} 0')
+    expect(text).toContain('plugboard_server_calls{server="one"} 0')
+  })
+})
+
+describe('the audit log', () => {
+  it('names the user of each call, and holds together', async () => {
+    await call('ada', 'for the audit')
+    const entries = async () => (await served.place.run('audit', '--json')).json.entries
+    await until(async () => JSON.stringify(await entries()).includes('for the audit'))
+    const entry = (await entries()).find((one: object) => JSON.stringify(one).includes('for the audit'))
+    expect(entry).toMatchObject({ caller: 'client', user: 'ada', server: 'one', tool: 'write' })
+    expect((await served.place.run('audit', '--verify', '--json')).json).toMatchObject({ ok: true })
   }, 30_000)
 })
 

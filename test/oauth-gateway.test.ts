@@ -1,53 +1,15 @@
 // A client that knows only the address of the gateway logs in by OAuth: the SDK's client with a real authorization server
 // (oidc-provider), from the first 401 to a call.
-import {
-  Client,
-  type OAuthClientInformationMixed,
-  type OAuthClientProvider,
-  type OAuthTokens,
-  StreamableHTTPClientTransport,
-  UnauthorizedError,
-} from '@modelcontextprotocol/client'
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client'
 import { afterEach, expect, it } from 'vitest'
 import { startAuthorizationServer } from '../packages/core/src/auth/fixtures/authorization-server.ts'
 import { SERVER, serveGateway } from './support/gateway.ts'
+import { Login } from './support/oauth-login.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
-
-/** Keeps what a client keeps, and remembers where the user is sent. */
-class Login implements OAuthClientProvider {
-  readonly redirectUrl = 'http://127.0.0.1:9/callback'
-  readonly clientMetadata = {
-    client_name: 'test',
-    redirect_uris: [this.redirectUrl],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-  }
-  address: URL | undefined
-  #information: OAuthClientInformationMixed | undefined
-  #tokens: OAuthTokens | undefined
-  #verifier = ''
-
-  clientInformation = () => this.#information
-  saveClientInformation = (information: OAuthClientInformationMixed) => {
-    this.#information = information
-  }
-  tokens = () => this.#tokens
-  saveTokens = (tokens: OAuthTokens) => {
-    this.#tokens = tokens
-  }
-  redirectToAuthorization = (address: URL) => {
-    this.address = address
-  }
-  saveCodeVerifier = (verifier: string) => {
-    this.#verifier = verifier
-  }
-  codeVerifier = () => this.#verifier
-}
 
 it.each(['legacy', 'auto'] as const)(
   'the SDK client finds the authorization server, logs in and calls (%s)',

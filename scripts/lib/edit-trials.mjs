@@ -4,10 +4,13 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A test process that writes nothing for this long never started. */
-const START_MS = 70_000
-/** It writes every two seconds: one that has stopped is blocked by the edit that it tries. */
-const SILENT_MS = 25_000
+/** A test process that writes nothing for this long without an edit does not run at all. */
+const START_MS = 90_000
+/**
+ * It writes every two seconds unless a test keeps it busy: one that is silent for longer, and for four times as long as ever
+ * without an edit, is blocked by the edit that it tries.
+ */
+const SILENT_MS = 20_000
 /** How often a test file is started again for edits that spoil or block its process. */
 const MOST_STARTS = 200
 
@@ -35,7 +38,8 @@ export class EditTrials {
       for (const result of results) onResult(result)
       for (const note of notesOf(lines)) onNote(`${test}: ${note}`)
       const tried = new Set(results.map(({ id }) => id))
-      const work = lines.find((line) => line.work)?.work ?? []
+      const work = lines.find((line) => line.work)?.work
+      if (!work) return onNote(`${test}: did not run${blocked ? ', blocked' : ''}`)
       const left = new Set(work.filter((id) => !tried.has(id)))
       if (lines.some(({ finished }) => finished) || left.size === 0) return
       if (spoiler !== undefined) spoiling.add(spoiler)
@@ -64,10 +68,16 @@ export class EditTrials {
     let blocked = false
     await new Promise((resolve) => {
       let last = { size: 0, at: Date.now() }
+      let longest = 0
+      let isTrying = false
       const watch = setInterval(() => {
-        const size = readFileSync(out).length
-        if (size !== last.size) last = { size, at: Date.now() }
-        else if (Date.now() - last.at > (size === 0 ? START_MS : SILENT_MS)) {
+        const text = readFileSync(out, 'utf8')
+        const silence = Date.now() - last.at
+        if (text.length !== last.size) {
+          if (!isTrying) longest = Math.max(longest, silence)
+          isTrying ||= text.includes('"begin"')
+          last = { size: text.length, at: Date.now() }
+        } else if (silence > (isTrying ? Math.max(SILENT_MS, 4 * longest) : START_MS)) {
           blocked = true
           this.end()
         }

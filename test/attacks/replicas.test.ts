@@ -26,9 +26,16 @@ const tokenOf = (name: string) => tokens.get(name) ?? ''
 
 const replica = (PLUGBOARD_KEYS: string, store = true) =>
   serveGateway({
-    servers: { one: { command: process.execPath, args: [SERVER], env: { ERA: 'modern' } } },
+    servers: {
+      one: { command: process.execPath, args: [SERVER], env: { ERA: 'modern' } },
+      own: { command: process.execPath, args: [SERVER], env: { TOOLS: 'keep,recall,slow' } },
+    },
     env: { PLUGBOARD_KEYS },
-    gateway: () => ({ auth: { tokens: 'tokens.json' }, ...(store && { store: redis.url }) }),
+    gateway: () => ({
+      auth: { tokens: 'tokens.json' },
+      isolation: { servers: { one: 'shared', own: 'user' } },
+      ...(store && { store: redis.url, audit: { stream: true } }),
+    }),
   })
 
 const peers = async (port: number) =>
@@ -118,6 +125,62 @@ describe('a third party that writes to the store', () => {
     // The replica of the test before is gone within seconds; the thief never was there.
     await until(async () => (await peers(first.port)) === 1 && (await peers(second.port)) === 1)
     expect((await session.request('tools/list')).status).toBe(200)
+  }, 30_000)
+})
+
+describe('a server that a user has for itself', () => {
+  const recall = async (url: string, user: string) => {
+    const { message } = await modern(url, tokenOf(user), 'tools/call', { name: 'mcp__own__recall' })
+    return String(message.result?.content?.[0]?.text)
+  }
+  const keep = (url: string, user: string, text: string) =>
+    modern(url, tokenOf(user), 'tools/call', { name: 'mcp__own__keep', arguments: { text } })
+
+  it('is one for all replicas, and of this user alone', async () => {
+    await keep(first.url, 'ada', 'a')
+    await keep(second.url, 'ada', 'b')
+    expect([await recall(first.url, 'ada'), await recall(second.url, 'ada')]).toEqual(['has a b', 'has a b'])
+    const session = await legacySession(second.url, tokenOf('ada'))
+    expect((await session.call('mcp__own__recall')).message.result.content[0].text).toBe('has a b')
+    expect([await recall(second.url, 'eve'), await recall(first.url, 'eve')]).toEqual(['has ', 'has '])
+  }, 60_000)
+
+  it('is not run twice when the store names another holder; the real one gives it up', async () => {
+    await keep(first.url, 'eve', 'x')
+    const client = new Redis(redis.url)
+    const leases = (await client.keys('pb:{lease:*')).filter((name) => !name.endsWith(':fence'))
+    expect(leases.length).toBeGreaterThan(0)
+    // A third party gives all of them to a replica that is not there.
+    for (const name of leases) await client.set(name, 'abcdefabcdef', 'PX', 4000)
+    client.disconnect()
+    // Never wrong: what was kept, or a new process, or a refusal that says when to come back.
+    for (const { url } of [first, second, first, second])
+      expect(await recall(url, 'eve')).toMatch(/^has( x)?\s*$|another replica/)
+    // When the forged leases have run out, one replica has it again, and both reach that one.
+    await until(async () => {
+      const [here, there] = [await recall(first.url, 'eve'), await recall(second.url, 'eve')]
+      return here === there && here.startsWith('has')
+    })
+  }, 60_000)
+})
+
+describe('the audit stream', () => {
+  it('has the calls of all replicas by user, sealed, without arguments; what another program wrote is told apart', async () => {
+    for (const { url } of [first, second])
+      await modern(url, tokenOf('ada'), 'tools/call', {
+        name: 'mcp__one__write',
+        arguments: { key: 'secret-note' },
+      })
+    const client = new Redis(redis.url)
+    const stream = async () => JSON.stringify(await client.xrange('pb:audit', '-', '+'))
+    await until(
+      async () =>
+        new Set([...(await stream()).matchAll(/replica\\":\\"(\w+)/g)].map(([, id]) => id)).size >= 2,
+    )
+    const text = await stream()
+    expect(text).toContain('ada')
+    expect(text).not.toContain('secret-note')
+    client.disconnect()
   }, 30_000)
 })
 

@@ -7,7 +7,7 @@ import { ServerHalf } from '../../scripts/lib/conformance-server.mjs'
 import { Suite } from '../../scripts/lib/conformance-suite.mjs'
 import { withRegistry } from '../support/registry.ts'
 
-const SCENARIOS = ['server-initialize', 'server-stateless', 'sep-2164-resource-not-found']
+const SCENARIOS = ['server-initialize', 'server-stateless', 'sep-2164-resource-not-found', 'tasks-mrtr-input']
 
 it('passes what the suite requires', { timeout: 10 * 60_000 }, async ({ skip }) => {
   const half = withRegistry(() => new ServerHalf(new Suite()))

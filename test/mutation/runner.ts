@@ -41,7 +41,7 @@ interface Failed {
 function write(line: object): void {
   appendFileSync(join(folder, 'out.jsonl'), `${JSON.stringify(line)}\n`)
 }
-// Ends with the test process; only an edit that blocks its event loop silences it.
+// Ends with the test process; only what blocks its event loop silences it.
 setInterval(() => write({ alive: true }), 2000).unref()
 
 /** The first run: notes what is reached by importing, by hooks and by each test. */

@@ -29,6 +29,7 @@ const form = (message) => ({
   message,
   requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
 })
+const kept = []
 const questions = new Map()
 let asked = 0
 
@@ -37,6 +38,12 @@ const calls = {
     note(key)
     return text('written')
   },
+  keep: (_id, { text: note }) => {
+    kept.push(note)
+    return text('kept')
+  },
+  recall: () => text(`has ${kept.join(' ')}`),
+  large: (_id, { text: note }) => text(`${note} `.repeat(20_000)),
   read: () => text(`read ${process.pid}`),
   slow: (id, { ms }) => void setTimeout(() => say({ id, result: text('slow') }), ms),
   /** A legacy question: a request of its own. */

@@ -77,6 +77,26 @@ export const USE_VERBS: readonly VerbSpec[] = [
     load: (live) => live('call'),
   },
   {
+    name: 'tasks',
+    group: 'Use',
+    summary: 'list the tasks that calls left behind, or get the result of one',
+    usage: '[ID]',
+    forms: [
+      ['', 'the tasks of calls that were left with Ctrl-C, or that lost their server'],
+      ['ID', 'waits for the result of one, and prints it as `call` would have'],
+    ],
+    options: {
+      status: { type: 'boolean', help: 'only say how far it is' },
+      cancel: { type: 'boolean', help: 'tell the server to cancel it' },
+      full: {
+        type: 'boolean',
+        help: 'all of a long text on a terminal; a pipe and --json always get all of it',
+      },
+    },
+    examples: ['plugboard tasks', 'plugboard tasks 3f9a1c20', 'plugboard tasks 3f9a1c20 --cancel'],
+    load: (live) => live('tasks'),
+  },
+  {
     name: 'resources',
     group: 'Use',
     summary: 'list the resources of the servers',
@@ -322,6 +342,11 @@ export const USE_VERBS: readonly VerbSpec[] = [
         type: 'string',
         value: 'N',
         help: 'how long running calls may go on after SIGTERM (10000)',
+      },
+      login: {
+        type: 'string',
+        value: 'local',
+        help: 'clients log in by OAuth, here: you type a code that this terminal shows',
       },
       'no-auth': { type: 'boolean', help: 'require no token, on loopback only' },
       'allow-origin': { type: 'string', multiple: true, value: 'URL', help: 'a web page that may call' },

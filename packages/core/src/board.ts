@@ -17,7 +17,7 @@ import type { ServerSnapshot } from './board/snapshot.ts'
 import type { FoundTool, RegisteredTool } from './board/tool-registry.ts'
 import type { ServerInput } from './config/entry.ts'
 import type { Diagnostic } from './config/types.ts'
-import type { BoardEvent, BoardEvents, EventType } from './events.ts'
+import type { BoardEvent, BoardEvents, EventType, TaskState } from './events.ts'
 import type { SkillFile } from './skills/index.ts'
 import type {
   CallContext,
@@ -123,6 +123,21 @@ export interface Board extends AsyncDisposable {
    * const { isError, content } = await board.callForModel(block.name, block.input, { decode: fromAnthropic })
    */
   callForModel(name: string, args?: unknown, context?: ModelCallContext): Promise<ToolResult>
+
+  /**
+   * Waits for the task that an earlier call of the tool became, and returns its result as the call would have. The call
+   * may have been made in another process: see `detachable` of a call's context.
+   *
+   * @example
+   * const result = await board.awaitTask('reports.generate', taskId)
+   */
+  awaitTask(tool: string, taskId: string, context?: CallContext): Promise<ToolResult>
+
+  /** What a server says now of a task. */
+  taskState(server: string, taskId: string, options?: Pick<WaitOptions, 'signal'>): Promise<TaskState>
+
+  /** Tells a server to cancel a task; the server decides whether the work stops. */
+  cancelTask(server: string, taskId: string, options?: Pick<WaitOptions, 'signal'>): Promise<void>
 
   /**
    * One server as an object, with its tools as functions. Rejects nothing by itself: it throws `ServerNotFound` at once

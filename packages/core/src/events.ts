@@ -20,11 +20,25 @@ export interface LogLine {
   readonly text: string
 }
 
+export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
+
+/** What is known of the task that a call became. */
+export interface TaskState {
+  readonly taskId: string
+  readonly status: TaskStatus
+  readonly statusMessage?: string
+  /** How long the server keeps the task, from its creation; left out where it does not say. */
+  readonly ttlMs?: number
+  readonly pollIntervalMs?: number
+}
+
 /** How far a call is. */
 export interface Progress {
   readonly progress: number
   readonly total?: number
   readonly message?: string
+  /** The call became a task of its server. */
+  readonly task?: TaskState
 }
 
 interface CallFacts {

@@ -51,7 +51,16 @@ export { followLog, readLog } from './connection/server-log.ts'
 export type { RequestHandler, RequestHandlers, ServerRequestContext } from './connection/server-requests.ts'
 export { type TrafficDirection, type TrafficEntry, TrafficRecorder } from './connection/traffic.ts'
 export * from './errors.ts'
-export type { BoardEvent, BoardEvents, EventType, LogLine, Progress, StateSummary } from './events.ts'
+export type {
+  BoardEvent,
+  BoardEvents,
+  EventType,
+  LogLine,
+  Progress,
+  StateSummary,
+  TaskState,
+  TaskStatus,
+} from './events.ts'
 export { type Host, systemHost } from './host.ts'
 export type {
   Hook,

@@ -206,13 +206,22 @@ export const CALL_LIMITS = {
 
 /** Tools that run as tasks. */
 export const TASK_LIMITS = {
-  /** How long the server should keep the task. */
-  ttlMs: 10 * MINUTE,
-  resultMs: 10 * MINUTE,
-  pollMs: SECOND,
-  pollMaxMs: 10 * SECOND,
+  /** How long the server should keep the task, where the client may say so. */
+  ttlMs: 60 * MINUTE,
+  /** For a call that became a task, from its start to its result. */
+  resultMs: 60 * MINUTE,
+  pollMinMs: 100,
+  /** Where the server names no interval, after the first few. */
+  pollMs: 2 * SECOND,
+  pollMaxMs: 60 * SECOND,
   statusMs: 10 * SECOND,
+  /** Polls in a row that may fail before the task counts as lost. */
+  failedPolls: 5,
   cancelMs: SECOND,
+  /** How long after the server's own time limit a task is still looked for. */
+  expiryGraceMs: 5 * SECOND,
+  idChars: 1024,
+  messageChars: 1000,
 } as const
 
 export const AUTH_LIMITS = {
@@ -376,6 +385,12 @@ export const GATEWAY_LIMITS = {
   clientQuestionMs: 10 * MINUTE,
   clientQuestions: 4000,
   clientQuestionsPerOwner: 250,
+  /** How long a client's task is kept, from its creation. */
+  taskMs: 60 * MINUTE,
+  tasks: 2000,
+  tasksPerOwner: 200,
+  /** What the results of tasks may take together before the oldest are dropped. */
+  taskChars: 64 * MIB,
   /** How long a call continues whose client lost the stream and may come back for it. */
   resumeMs: 5 * SECOND,
   /** What a session keeps of its streams for a client that comes back. */

@@ -31,5 +31,8 @@ export const RPC = {
   unsupportedVersion: -32022,
 } as const
 
+/** SEP-2663: a call may be answered with a task. Declared only because it is served. */
+export const TASKS_EXTENSION = `${PREFIX}tasks`
+
 /** The requests whose result may be "input required" in 2026-07-28. */
 export const ASKING_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])

@@ -1,9 +1,10 @@
 // client-request.ts: a client of the gateway as the other files see it: how to notify and ask it, and one request of it.
 // How messages travel is left to the transports.
-import { JsonRpcError } from '@plugboard/core'
+import { JsonRpcError, type TaskState } from '@plugboard/core'
 import type { Cancellation } from '@plugboard/core/async/waits'
 import type { User } from './access/access.ts'
 import type { Exposure } from './access/exposure.ts'
+import type { CallBudget } from './errors.ts'
 import { type ClientCapabilities, type Era, type Id, type Json, RPC } from './json-rpc.ts'
 import type { ToolRef } from './views/views.ts'
 
@@ -21,6 +22,8 @@ export interface Client {
   /** Its user, where the gateway knows users by name. */
   readonly user?: User | undefined
   readonly capabilities: ClientCapabilities
+  /** It may ask for a call as a task of 2025-11-25. */
+  readonly asksForTasks?: boolean
   /** The client wants log messages from this level on; none when undefined. */
   readonly logLevel: string | undefined
   /** Sends a notification that belongs to no request. */
@@ -36,12 +39,18 @@ export interface ClientRequest {
   readonly cancellation?: Cancellation
   /** Sends a notification about this request. */
   notify(method: string, params: Json): void
+  /** Tells the client how much it may still call, where the transport can. */
+  tellBudget?(budgets: readonly CallBudget[]): void
   /** Throws when the HTTP headers contradict the arguments of a tool call; called once the tool is known. */
   checkHeaders?(tool: ToolRef, args: unknown): void
   /** Sends a request to the client on behalf of this one. */
   ask(method: string, params: Json, signal: AbortSignal, origin?: Origin): Promise<Json>
   /** True while the client is not waiting for this request: it was asked a question, or its connection broke. */
   away?(): boolean
+  /** A tool that can run as a task should: the client has a use for it. */
+  readonly prefersTask?: boolean
+  /** The call became a task of the server, or there is news of it. */
+  onTask?(task: TaskState): void
   /** The server whose question this request answers; no other server may get it. */
   readonly resumes?: string
 }
@@ -51,6 +60,8 @@ export interface ResponseConnection {
   readonly gone: boolean
   /** Called once, when the client has left and will not come back for the response. */
   onGone: (() => void) | undefined
+  /** What the user may still call, for the headers of the response. */
+  tellBudget?(budgets: readonly CallBudget[]): void
 }
 
 /** Where a question comes from: a server of 2026-07-28 names it, and can be asked again with its own state. */

@@ -2,12 +2,43 @@
 // refused or could not reach becomes a result that a model can read.
 import { isPlugboardError, JsonRpcError, NotFound, type PlugboardError } from '@plugboard/core'
 import { AuthRequired } from '@plugboard/core/errors'
-import { type Era, errorReply, type Id, type Json, type Reply, RPC } from './json-rpc.ts'
+import { type Era, errorReply, type Id, type Json, type Reply, RPC, RPC_RATE_LIMITED } from './json-rpc.ts'
 
 export interface WireError {
   readonly code: number
   readonly message: string
   readonly data?: unknown
+}
+
+/** What is left of one limit of a user. */
+export interface CallBudget {
+  /** `user`, or the pattern of the tools that it is for. */
+  readonly of: string
+  readonly window: 'minute' | 'day'
+  readonly quota: number
+  readonly left: number
+  /** Until all of it is there again. */
+  readonly resetSeconds: number
+}
+
+/** A user has used up what it may call, for now. */
+export class RateLimited extends JsonRpcError {
+  budgets: readonly CallBudget[] = []
+
+  /** `limit` is as in "60 calls per minute". */
+  constructor(limit: string, retryMs: number) {
+    const seconds = Math.max(1, Math.ceil(retryMs / 1000))
+    super(
+      RPC_RATE_LIMITED,
+      `RATE_LIMITED: you may make ${limit}. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
+      {
+        code: 'RATE_LIMITED',
+        limit,
+        retryAfterSeconds: seconds,
+        retryAt: new Date(Date.now() + seconds * 1000).toISOString(),
+      },
+    )
+  }
 }
 
 /** The server's own message, if it sent one. */

@@ -18,7 +18,8 @@ export function forwardCall(
   const { server } = tool
   const { cancellation } = request
   const context = new ClientContext(request, progressOf(params, request))
-  const call = { method: 'tools/call', server, tool: tool.name, params, request }
+  const instance = gateway.instances?.keyOf(server, request.client)
+  const call = { method: 'tools/call', server, tool: tool.name, instance, params, request }
   // The client decides what runs in parallel, as it would with the server itself.
   const result = observed(gateway, call, () =>
     withInstance(gateway, server, request, (key, connection) => {
@@ -31,6 +32,7 @@ export function forwardCall(
           gateway.board.link.pass(tool.tool, sent, context, {
             concurrent: true,
             onTask,
+            prefersTask: request.prefersTask,
             cancellation,
             connection,
           }),
@@ -46,12 +48,14 @@ export function forwardCall(
 class ClientContext implements CallContext {
   readonly caller = 'client'
   readonly client: string
+  readonly user: string | undefined
   readonly onProgress?: (progress: Progress) => void
   readonly #request: ClientRequest
 
   constructor(request: ClientRequest, onProgress: ((progress: Progress) => void) | undefined) {
     this.#request = request
     this.client = request.client.id
+    this.user = request.client.user?.name
     if (onProgress) this.onProgress = onProgress
   }
 
@@ -70,7 +74,8 @@ export async function forwardRequest(
 ): Promise<Json> {
   const { signal } = request
   const onProgress = progressOf(params, request)
-  const call = { method, server, tool: undefined, params, request }
+  const instance = gateway.instances?.keyOf(server, request.client)
+  const call = { method, server, tool: undefined, instance, params, request }
   return await observed(gateway, call, () =>
     withInstance(gateway, server, request, (key, connection = gateway.board.link.connection(server)) => {
       mustResume(gateway, server, key, request)
@@ -90,9 +95,14 @@ function withInstance<T>(
   work: (key: string, connection?: Connection) => Promise<T>,
 ): Promise<T> {
   if (userServers?.logins.serves(server)) return userServers.during(server, request, work)
-  const instance = instances?.use(server, request.client)
-  if (!instance) return work(server)
-  return work(instance.key, instance.connection).finally(() => instance.release())
+  const { client } = request
+  const claimed = instances?.claim(server, client)
+  const run = () => {
+    const instance = instances?.use(server, client)
+    if (!instance) return work(server)
+    return work(instance.key, instance.connection).finally(() => instance.release())
+  }
+  return claimed ? claimed.then(run) : run()
 }
 
 /** An answer to a question goes to the server that asked, and only while that server can still read its own state. */
@@ -105,7 +115,10 @@ function mustResume(gateway: Gateway, server: string, key: string, { resumes }: 
   )
 }
 
-/** The parameters that go on to the server. Tasks are not declared to clients; one that asks for a task gets a plain result. */
+/**
+ * The parameters that go on to the server. A client of 2026-07-28 declares tasks itself; for one of the legacy era, which has
+ * other tasks or none, the gateway follows them.
+ */
 function serverParams(gateway: Gateway, key: string, params: Json, { client }: ClientRequest): Json {
   const isLegacy = gateway.serverRequests.eraOf(key) === 'legacy'
   // Most calls have nothing that does not go on.
@@ -114,7 +127,10 @@ function serverParams(gateway: Gateway, key: string, params: Json, { client }: C
   const meta = isObject(_meta) ? passedMeta(_meta) : {}
   // A legacy server was told once, in the handshake.
   if (!isLegacy) {
-    meta[META.clientCapabilities] = declared(client.capabilities)
+    const { capabilities } = client
+    meta[META.clientCapabilities] = declared(
+      client.era === 'legacy' ? { ...capabilities, tasks: true } : capabilities,
+    )
     if (client.logLevel !== undefined) meta[META.logLevel] = client.logLevel
   }
   rest['_meta'] = meta
@@ -134,7 +150,9 @@ function progressOf(params: Json, request: ClientRequest): ((progress: Progress)
   if (!isObject(params._meta)) return undefined
   const { progressToken } = params._meta
   if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return undefined
-  return (progress) => request.notify('notifications/progress', { progressToken, ...progress })
+  // The server's task is between us and the server.
+  return ({ task: _, ...progress }) =>
+    request.notify('notifications/progress', { progressToken, ...progress })
 }
 
 type UriField = 'content' | 'messages' | 'contents'

@@ -1,31 +1,34 @@
 // gateway.ts: the board as one server: what each client sees of it, and where a name that a client uses leads. It knows no
 // transport and no era; methods.ts says what a method does, forward.ts passes requests on, views/ owns the names.
-import { InvalidInput, type LocalBoard } from '@plugboard/core'
+import { type Connection, InvalidInput, type LocalBoard } from '@plugboard/core'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import { EVERYTHING, type Exposure } from './access/exposure.ts'
 import type { CallLimits } from './call-limits/call-limits.ts'
 import type { Client, ClientRequest } from './client-request.ts'
-import type { IsolationConfig } from './config/schema.ts'
+import type { GatewayOptions } from './gateway-options.ts'
 import { Instances } from './isolation/instances.ts'
 import type { Json } from './json-rpc.ts'
 import { type GatewayLimits, gatewayLimits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { CallMetrics } from './operation/call-metrics.ts'
+import { CircuitBreakers } from './operation/circuit-breaker.ts'
 import type { AccessEntry } from './operation/observe-call.ts'
+import { ServerDrains } from './operation/server-drains.ts'
 import type { OwnTool } from './own-tool.ts'
+import { InstanceLeases } from './replicas/instance-leases.ts'
 import { NotificationRelay } from './replicas/notification-relay.ts'
 import type { Replicas } from './replicas/replicas.ts'
 import { ResultStore } from './results/result-store.ts'
 import { NotificationHub, tellRootsChanged } from './routing/notifications.ts'
 import { findWhenUp } from './routing/resolve-target.ts'
-import { type AskPolicy, ServerRequestRouter, type Wiring } from './routing/server-requests.ts'
+import { ServerRequestRouter, type Wiring } from './routing/server-requests.ts'
 import { KeyRing } from './sealing/key-ring.ts'
 import { SpentIds, type SpentRecord } from './sealing/spent-ids.ts'
-import type { UserLogins } from './user-logins/user-logins.ts'
+import { TaskStore } from './tasks/task-store.ts'
+import { withTaskSupport } from './tasks/task-support.ts'
 import { UserServers } from './user-servers.ts'
 import { forModelOnly, hasUi, showsApps } from './views/apps.ts'
 import { type CacheHints, cacheHints, type HintedList } from './views/cache-hints.ts'
-import type { NameStore } from './views/name-claims.ts'
 import { fromPublic, type ResourceUri } from './views/resource-uris.ts'
 import {
   SEARCH_ABOVE,
@@ -36,56 +39,8 @@ import {
   searchesItself,
 } from './views/search-mode.ts'
 import { instructions, statusOf, type ToolListing } from './views/status.ts'
-import { type ToolOverride, ToolOverrides } from './views/tool-overrides.ts'
+import { ToolOverrides } from './views/tool-overrides.ts'
 import { type Naming, type Ref, type ToolRef, type View, ViewBuilder } from './views/views.ts'
-
-/** How a gateway presents its board to clients. */
-export interface GatewayOptions {
-  /** List every tool, or three tools to search and call them; `auto` decides by what the definitions cost. */
-  readonly mode?: ServeMode
-  /** From when on `auto` lists the search tools. */
-  readonly searchAbove?: Partial<SearchThreshold>
-  /** Tools that are listed in search mode too, beside those that entries load always. */
-  readonly always?: Exposure
-  /** How tools and prompts are called: `mcp__server__tool`, `server.tool`, or as the server calls them. */
-  readonly names?: Naming
-  /** How the settings say that single tools are shown, by `server.tool` or a pattern. */
-  readonly tools?: Readonly<Record<string, ToolOverride>>
-  /** Every tool takes `_select`, a JMESPath expression for the part of its result that is wanted. */
-  readonly select?: boolean
-  /** Large results are passed on whole, or stay here to be read in parts. In search mode they always stay. */
-  readonly large?: 'whole' | 'reference'
-  /** Where large results stay; in memory unless it has a folder. */
-  readonly results?: ResultStore
-  /** Who confirms calls under an `ask` rule: the client by its own means, the user by elicitation, or none (deny). */
-  readonly ask?: AskPolicy
-  /** What clients without an exposure of their own see. */
-  readonly expose?: Exposure
-  /** What clients may hold, and how long; defaults where left out. */
-  readonly limits?: Partial<GatewayLimits>
-  /** Seals session ids and `requestState`; without it they are worthless after a restart. */
-  readonly keys?: KeyRing
-  /** Remembers ids that must not be used again; with a file, also for the next process. */
-  readonly spent?: SpentRecord
-  /** How many calls users may make. */
-  readonly callLimits?: CallLimits
-  /** Servers that users, or sessions, have for themselves. */
-  readonly isolation?: IsolationConfig
-  /** Servers to which users log in themselves, each with an instance. */
-  readonly userLogins?: UserLogins
-  /** Gets a line for every call. */
-  readonly accessLog?: (entry: AccessEntry) => void
-  /** The other gateways behind the same address, with which this one shares sessions, questions and news. */
-  readonly replicas?: Replicas
-  /** Where names are kept for the next process, for naming schemes in which two servers can want the same one. */
-  readonly nameStore?: NameStore
-  /** `unlisted`: servers whose lists the board's catalog knows start when they are called. */
-  readonly start?: 'all' | 'unlisted'
-  /** Tools of the program itself, beside those of the servers. */
-  readonly ownTools?: readonly OwnTool[]
-  /** The roots that servers are given while no client's call is running. */
-  readonly roots?: () => Json
-}
 
 /**
  * Opens a board behind a gateway; closing the gateway closes the board.
@@ -106,8 +61,7 @@ export async function openGateway(
 
 type Asker = Pick<ClientRequest, 'client' | 'signal'>
 /** As far as it decides what a client is listed. */
-type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous'> &
-  Partial<Pick<Client, 'capabilities' | 'user'>>
+type Listed = Pick<Client, 'exposure' | 'name' | 'isAnonymous' | 'asksForTasks'> & Partial<Client>
 
 /** A board behind one MCP endpoint. `openGateway` makes it; `serveHttp` and `serveStdio` give it to clients. */
 export class Gateway {
@@ -120,12 +74,15 @@ export class Gateway {
   readonly keys: KeyRing
   /** Results that were too large to be sent. */
   readonly results: ResultStore
+  readonly tasks: TaskStore
   readonly #overrides: ToolOverrides
   readonly #large: 'whole' | 'reference'
   readonly spent: SpentRecord
   readonly replicas: Replicas | undefined
   readonly callLimits: CallLimits | undefined
   readonly callMetrics = new CallMetrics()
+  readonly circuits = new CircuitBreakers()
+  readonly drains = new ServerDrains()
   readonly instances: Instances | undefined
   readonly userServers: UserServers | undefined
   readonly accessLog: ((entry: AccessEntry) => void) | undefined
@@ -156,6 +113,7 @@ export class Gateway {
     this.keys = options.keys ?? KeyRing.ephemeral()
     this.spent = options.spent ?? new SpentIds()
     this.results = options.results ?? new ResultStore()
+    this.tasks = new TaskStore(options.replicas?.id)
     this.#overrides = new ToolOverrides(options.tools)
     this.#large = options.large ?? 'whole'
     this.replicas = options.replicas
@@ -172,14 +130,10 @@ export class Gateway {
       return state.kind === 'connected' ? state.session.era : undefined
     })
     this.notifications = new NotificationHub(board, router, (exposure) => !this.isNarrow(exposure))
-    this.instances =
-      options.isolation &&
-      new Instances(
-        board,
-        options.isolation,
-        (key, server, method, params) => this.notifications.heardFrom(key, server, method, params),
-        options.userLogins,
-      )
+    const heard = this.notifications.heardFrom.bind(this.notifications)
+    const leases = options.replicas && new InstanceLeases(options.replicas)
+    const sharing = { leases, logins: options.userLogins }
+    this.instances = options.isolation && new Instances(board, options.isolation, heard, sharing)
     if (options.replicas) new NotificationRelay(options.replicas, this.notifications)
     const viewing = {
       board,
@@ -342,7 +296,10 @@ export class Gateway {
     const view = this.viewOf(client)
     const logins = this.userServers?.loginTools(client, view) ?? []
     const own = [...this.#ownTools.map(({ definition }) => definition), ...logins]
-    const listed = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
+    const definitions = [...(this.searchMode(client)?.listed ?? view.tools), ...own]
+    const listed = client.asksForTasks
+      ? withTaskSupport((server) => this.connectionFor(server, client), view, definitions)
+      : definitions
     if (!showsApps(client) || view.appServers.size === 0) return listed
     return listed.map((definition) => {
       const server = view.tool(String(definition.name))?.server
@@ -373,6 +330,11 @@ export class Gateway {
   viewOf(client: Listed): View {
     const base = this.view(client.exposure)
     return this.userServers ? this.userServers.view(client, base) : base
+  }
+
+  /** The connection that the client's calls of a server use, or the gateway's own where the user has none yet. */
+  connectionFor(server: string, client: Listed): Connection {
+    return this.userServers?.connection(server, client) ?? this.board.link.connection(server)
   }
 
   /** A client may ask for what it saw in an earlier run, before the servers are up. */
@@ -441,9 +403,11 @@ export class Gateway {
     this.#closing ??= (async () => {
       this.#views.close()
       this.notifications.close()
+      this.tasks.close()
       await this.results.close()
-      await Promise.all([this.replicas?.close(), this.instances?.close()])
+      await this.instances?.close()
       await this.board.close()
+      await this.replicas?.close()
     })()
     return this.#closing
   }

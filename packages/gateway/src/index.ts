@@ -19,7 +19,8 @@ export {
   type IssuerConfig,
   type LimitConfig,
 } from './config/schema.ts'
-export { Gateway, type GatewayOptions, openGateway } from './gateway.ts'
+export { Gateway, openGateway } from './gateway.ts'
+export type { GatewayOptions } from './gateway-options.ts'
 export { type Certificate, type HttpHandle, type HttpOptions, serveHttp } from './http/server.ts'
 export { Identity, type IdentityOptions, tokenUserKey } from './identity/identity.ts'
 export {
@@ -32,7 +33,10 @@ export {
 } from './identity/named-tokens.ts'
 export { resourceOf } from './identity/protected-resource.ts'
 export type { GatewayLimits } from './limits.ts'
+export { LocalLogin, localIssuer } from './local-login/local-login.ts'
+export { AuditStream } from './operation/audit-stream.ts'
 export type { AccessEntry } from './operation/observe-call.ts'
+export { type OtlpExport, startOtlpExport } from './operation/otlp-export.ts'
 export type { OwnTool, OwnToolContext } from './own-tool.ts'
 export { Replicas } from './replicas/replicas.ts'
 export { SharedSpentIds } from './replicas/shared-spent-ids.ts'

@@ -1,10 +1,17 @@
 // json-rpc.ts: the JSON-RPC messages and MCP names that the gateway and its clients exchange, in both eras. No behaviour
 // beyond looking at a value.
 import { isObject, type Json } from '@plugboard/core/json'
-import { type Era, LEGACY_VERSIONS, META, RPC } from '@plugboard/core/protocol'
+import { type Era, LEGACY_VERSIONS, META, RPC, TASKS_EXTENSION } from '@plugboard/core/protocol'
 import { VERSION } from '@plugboard/core/version'
 
-export { ASKING_METHODS, LEGACY_VERSIONS, META, MODERN_VERSION, RPC } from '@plugboard/core/protocol'
+export {
+  ASKING_METHODS,
+  LEGACY_VERSIONS,
+  META,
+  MODERN_VERSION,
+  RPC,
+  TASKS_EXTENSION,
+} from '@plugboard/core/protocol'
 export { type Era, isObject, type Json }
 export type Id = string | number
 
@@ -27,6 +34,9 @@ export const LOG_LEVELS: readonly string[] = [
 ]
 
 export const SERVER_INFO = { name: 'plugboard', title: 'Plugboard', version: VERSION } as const
+
+/** What a client of 2025-11-25 may do with tasks. */
+export const LEGACY_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } } as const
 
 /** Results that a client of 2026-07-28 may cache; its view is its own, and may change at any time. */
 export const CACHEABLE: ReadonlySet<string> = new Set([
@@ -130,6 +140,8 @@ export interface ClientCapabilities {
   readonly sampling: boolean
   readonly samplingTools: boolean
   readonly roots: boolean
+  /** It takes a task as the answer to a call (2026-07-28). */
+  readonly tasks?: boolean
   /** Extensions that are passed on, as the client declared them. */
   readonly extensions?: Readonly<Record<string, Json>>
 }
@@ -161,6 +173,7 @@ export function readCapabilities(value: unknown): ClientCapabilities {
     sampling: isObject(sampling),
     samplingTools: isObject(sampling) && isObject(sampling.tools),
     roots: isObject(roots),
+    ...(isObject(extensions) && isObject(extensions[TASKS_EXTENSION]) && { tasks: true }),
     ...(passed && { extensions: passed }),
   }
 }
@@ -173,6 +186,8 @@ export function declared(of: ClientCapabilities): Json {
     }),
     ...(of.sampling && { sampling: of.samplingTools ? { tools: {} } : {} }),
     ...(of.roots && { roots: {} }),
-    ...(of.extensions && { extensions: of.extensions }),
+    ...((of.extensions || of.tasks) && {
+      extensions: { ...of.extensions, ...(of.tasks && { [TASKS_EXTENSION]: {} }) },
+    }),
   }
 }

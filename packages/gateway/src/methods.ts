@@ -9,6 +9,7 @@ import { forwardRequest, withPublicUris } from './forward.ts'
 import type { Gateway } from './gateway.ts'
 import { isObject, type Json, RPC } from './json-rpc.ts'
 import { callSearchTool } from './search-tools.ts'
+import { taskMethod } from './tasks/task-methods.ts'
 import { startServerSpan } from './telemetry.ts'
 import { type HintedList, passedHints } from './views/cache-hints.ts'
 import { isKeptResult, STATUS_URI } from './views/resource-uris.ts'
@@ -24,7 +25,7 @@ export function handle(
   params: Json,
   request: ClientRequest,
 ): Promise<Json> {
-  const handler = METHODS.get(method)
+  const handler = METHODS.get(method) ?? tasksHandler(method, request)
   if (!handler) return Promise.reject(new JsonRpcError(RPC.methodNotFound, `Method not found: ${method}`))
   const span = startServerSpan(method, params)
   const counted = gateway.metrics.started(method)
@@ -41,6 +42,11 @@ export function handle(
       throw error
     },
   )
+}
+
+function tasksHandler(method: string, { client }: ClientRequest): Handler | undefined {
+  const found = taskMethod(method, client)
+  return found && (async ({ tasks }, params, request) => await found(tasks, params, request))
 }
 
 async function callTool(gateway: Gateway, params: Json, request: ClientRequest): Promise<Json> {
@@ -90,6 +96,7 @@ async function getPrompt(gateway: Gateway, params: Json, request: ClientRequest)
     gateway.board.link.permitPrompt(prompt.server, prompt.name, {
       caller: 'client',
       client: client.id,
+      user: client.user?.name,
       signal,
     }),
   )
@@ -107,7 +114,12 @@ async function readResource(gateway: Gateway, params: Json, request: ClientReque
   if (!resource) throw new NotFound('resource', uri)
   const { server, uri: own } = resource
   await gateway.serverRequests.during(server, request, () =>
-    gateway.board.link.permitRead(server, own, { caller: 'client', client: client.id, signal }),
+    gateway.board.link.permitRead(server, own, {
+      caller: 'client',
+      client: client.id,
+      user: client.user?.name,
+      signal,
+    }),
   )
   const result = await forwardRequest(gateway, server, 'resources/read', { ...params, uri: own }, request)
   const hints = passedHints(result, gateway.isShared(client))

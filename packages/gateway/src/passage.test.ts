@@ -4,7 +4,19 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
-import { connect, firstText, folder, makeGateway, seenIn, serve, until, upstream } from './fixtures/kit.ts'
+import {
+  connect,
+  firstText,
+  folder,
+  makeGateway,
+  modernRequest,
+  rawRequest,
+  seenIn,
+  serve,
+  stdio,
+  until,
+  upstream,
+} from './fixtures/kit.ts'
 
 const ERAS = ['legacy', 'modern'] as const
 const VERSIONS = { legacy: '2025-11-25', modern: '2026-07-28' } as const
@@ -21,6 +33,11 @@ interface Scene {
   readonly heard: string[]
   readonly seen: () => string
   call(tool: string, args?: object, options?: Parameters<Client['callTool']>[1]): Promise<string>
+  /** A call that becomes a task, in the form of the client's era; its id. */
+  startTask(args: { readonly ask?: true; readonly forever?: true }): Promise<unknown>
+  task(method: string, taskId: unknown, more?: object): Promise<Record<string, unknown>>
+  /** Answers what the task asks, and returns the text of its result, or its status. */
+  endTask(taskId: unknown): Promise<string>
 }
 
 /** One row each: what it is, and how to see that it passes. A probe that fails says what it saw instead. */
@@ -72,6 +89,13 @@ const PROBES: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
     })
     await until(() => heard.includes('careful'))
   },
+  'tasks, with a question inside': async ({ startTask, endTask }) =>
+    expect(await endTask(await startTask({ ask: true }))).toContain('Ada'),
+  'cancellation of a task': async ({ startTask, endTask, task }) => {
+    const id = await startTask({ forever: true })
+    await task('tasks/cancel', id)
+    expect(await endTask(id).catch(() => 'cancelled')).toBe('cancelled')
+  },
   completion: async ({ client }) => {
     const { completion } = await client.complete({
       ref: { type: 'ref/prompt', name: 'mcp__one__greet' },
@@ -108,7 +132,7 @@ describe('the gateway between the eras', { shuffle: false }, () => {
 
 async function setUp(era: Scene['era'], server: Scene['era']): Promise<Scene> {
   const dir = folder()
-  const gateway = await makeGateway([upstream('one', server, dir)])
+  const gateway = await makeGateway([upstream('one', server, dir), jobs(server)])
   await gateway.wake(15_000)
   expect(gateway.board.link.connection('one').state).toMatchObject({ session: { era: server } })
   const { url } = await serve(gateway, [{ token: BEARER, exposure: gateway.expose }])
@@ -122,7 +146,51 @@ async function setUp(era: Scene['era'], server: Scene['era']): Promise<Scene> {
   expect(client.getProtocolEra()).toBe(era)
   const call: Scene['call'] = async (tool, args = {}, options) =>
     firstText(await client.callTool({ name: `mcp__one__${tool}`, arguments: { ...args } }, options))
-  return { client, era, heard, seen: () => seenIn(dir), call }
+  return { client, era, heard, seen: () => seenIn(dir), call, ...tasksOf(client, era, url, server) }
+}
+
+/** A server of the era whose calls become tasks. */
+function jobs(server: Scene['era']) {
+  const file = server === 'modern' ? 'suite.mjs' : 'legacy-tasks.mjs'
+  return stdio('jobs', [fileURLToPath(new URL(`./fixtures/${file}`, import.meta.url))])
+}
+
+function tasksOf(client: Client, era: Scene['era'], url: string, server: Scene['era']) {
+  const capabilities = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } }
+  const send = (method: string, params: Record<string, unknown>) =>
+    era === 'modern'
+      ? modernRequest(url, method, params, { token: BEARER, capabilities })
+      : rawRequest(client, method, params)
+  const task: Scene['task'] = (method, taskId, more) => send(method, { taskId, ...more })
+  const startTask: Scene['startTask'] = async (args) => {
+    const { ask, forever } = args
+    const own = ask ? ['confirm_delete', { filename: 'a' }] : ['slow_compute', { seconds: 60 }]
+    const [name, given] = server === 'modern' ? own : ['job', { ask, forever }]
+    const params = { name: `mcp__jobs__${name}`, arguments: given, ...(era === 'legacy' && { task: {} }) }
+    const created = await send('tools/call', params)
+    // 2025-11-25 has the task inside the result.
+    return ((created['task'] as Record<string, unknown> | undefined) ?? created)['taskId']
+  }
+  const endTask: Scene['endTask'] = async (taskId) => {
+    if (era === 'legacy') return firstText(await task('tasks/result', taskId))
+    let found: Record<string, unknown> = {}
+    const polled = async (...statuses: readonly string[]) => {
+      await until(async () => {
+        found = await task('tasks/get', taskId)
+        return statuses.includes(String(found['status']))
+      })
+      return found
+    }
+    const { status, inputRequests } = await polled('input_required', 'completed', 'cancelled')
+    if (status === 'cancelled') return 'cancelled'
+    const answers = Object.keys(inputRequests ?? {}).map((key) => [
+      key,
+      { action: 'accept', content: { name: 'Ada' } },
+    ])
+    await task('tasks/update', taskId, { inputResponses: Object.fromEntries(answers) })
+    return firstText((await polled('completed'))['result'] as object)
+  }
+  return { startTask, task, endTask }
 }
 
 function answerAndListen(client: Client, heard: string[]): void {

@@ -118,6 +118,11 @@ export class UserServers {
     return view
   }
 
+  /** The user's own connection, where one is open. */
+  connection(server: string, { user }: Seen): Connection | undefined {
+    return user && this.logins.serves(server) ? this.#instances.existing(server, user) : undefined
+  }
+
   #listsOf(server: string, { catalog }: Connection): UserLists {
     const items = (list: (typeof LISTS)[number]) => catalog[list].items as readonly Json[]
     const definitions = items('tools')

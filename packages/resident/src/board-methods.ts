@@ -47,6 +47,7 @@ const none = z.object({})
 const ofServer = z.object({ server: name })
 const ofAny = z.object({ server: z.exactOptional(name) })
 const named = z.object({ name })
+const task = z.object({ server: name, taskId: name })
 const entry = z.object({ name, entry: serverInput })
 const resource = z.object({ server: name, uri: name, context: callContext })
 const completion = z.union([
@@ -99,6 +100,16 @@ const ROWS = {
   'board/call': method(
     z.object({ name, args: object, context: callContext }),
     (board, { name, args, context }, request) => board.call(name, args, contextOf(context, request)),
+  ),
+  'board/awaitTask': method(
+    z.object({ tool: name, taskId: name, context: callContext }),
+    (board, { tool, taskId, context }, request) => board.awaitTask(tool, taskId, contextOf(context, request)),
+  ),
+  'board/taskState': method(task, (board, { server, taskId }, { signal }) =>
+    board.taskState(server, taskId, { signal }),
+  ),
+  'board/cancelTask': method(task, (board, { server, taskId }, { signal }) =>
+    board.cancelTask(server, taskId, { signal }),
   ),
   'board/add': method(entry, async (board, { name, entry }) =>
     withState(board, await board.add(name, entry)),

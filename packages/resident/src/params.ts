@@ -49,6 +49,7 @@ export const callContext = z.object(
     totalMs: z.exactOptional(milliseconds),
     maxResultChars: z.exactOptional(z.nullable(z.number('expected a number').check(z.gte(0, 'is below 0')))),
     keepAnswer: z.exactOptional(flag),
+    detachable: z.exactOptional(flag),
   },
   'expected an object',
 )

@@ -72,7 +72,7 @@ function asRow(entry: Readonly<Record<string, unknown>>): string[] {
   return [
     cell('time'),
     `${cell('server')}.${cell('tool')}`,
-    cell('caller'),
+    cell(entry['user'] === undefined ? 'caller' : 'user'),
     cell('decision'),
     cell('outcome'),
     `${cell('reason')}${entry['source'] === undefined ? '' : ` (${shortPath(cell('source'))})`}`,

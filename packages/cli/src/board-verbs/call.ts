@@ -1,27 +1,25 @@
 // call: one tool, once. Its arguments are typed by the tool's own schema; progress and questions are shown on a
-// terminal, and Ctrl-C reaches the server before the command ends.
-import type { Board, CallContext, Tool, ToolResult } from '@plugboard/core'
+// terminal, and Ctrl-C reaches the server before the command ends. A call that became a task is left running by it.
+import type { Board, CallContext, Tool } from '@plugboard/core'
 import { isPlugboardError } from '@plugboard/core/errors'
-import { isObject } from '@plugboard/core/json'
 import { TOOL_LIMITS } from '@plugboard/core/limits'
 import { nearest } from '@plugboard/core/text/nearest'
-import type { BoundTool } from '@plugboard/core/tools'
 import type { Invocation } from '../context.ts'
-import { EXIT, shortPath } from '../output.ts'
+import { EXIT } from '../output.ts'
 import { readArguments, unknownArguments } from '../shared/arguments.ts'
-import { callJson, pipedText, shownText } from '../shared/call-output.ts'
 import { type CallTarget, callTarget, isAdHoc, onlyToolNamed } from '../shared/call-target.ts'
+import { DetachableCall } from '../shared/detachable-call.ts'
 import { noteAbsent } from '../shared/missing-servers.ts'
-import { forStdout, oneLine } from '../shared/one-line.ts'
+import { oneLine } from '../shared/one-line.ts'
 import { argumentFiles, readStdin } from '../shared/stdin.ts'
 import { connectTimeout, timeoutOption } from '../shared/timeouts.ts'
 import { isTerminal } from '../streams.ts'
-import { printImages } from '../terminal/inline-image.ts'
 import { ProgressLine } from '../terminal/progress.ts'
 import { userPromptOptions } from '../terminal/user-prompts.ts'
 import { GLOBAL_OPTIONS } from '../verb-spec.ts'
 import { type OpenedBoard, withBoard } from '../with-board.ts'
 import { addAdHocServer } from './ad-hoc-server.ts'
+import { printCall } from './print-call.ts'
 
 export async function run(invocation: Invocation): Promise<number> {
   const words = [...invocation.positionals, ...invocation.rest]
@@ -44,6 +42,7 @@ export async function run(invocation: Invocation): Promise<number> {
         board.servers().map(({ name }) => name),
       )
       let tool: Tool | undefined
+      let call: DetachableCall | undefined
       try {
         tool = await findTarget(invocation, opened, target, adHoc)
         const args = await readArguments({
@@ -56,14 +55,20 @@ export async function run(invocation: Invocation): Promise<number> {
         noteStrangers(invocation, args, tool)
         await noteChange(invocation, board, tool)
         line.start(`${tool.mcpInfo.serverName}.${tool.mcpInfo.toolName}`)
+        call = new DetachableCall(invocation, board, tool)
         const started = performance.now()
-        const result = await board.call(tool.name, args, callContext(invocation, signal, line))
+        const result = await board.call(tool.name, args, callContext(invocation, signal, line, call))
         line.end()
-        await show(invocation, tool, result, performance.now() - started)
+        await call.ended()
+        await printCall(invocation, tool, result, performance.now() - started)
         return result.isError ? EXIT.toolError : EXIT.done
       } catch (error) {
         line.end()
-        if (isPlugboardError(error) && error.code === 'CANCELLED') await flushCancellation(board, tool)
+        const goesOn = await call?.ended(error)
+        if (isPlugboardError(error) && error.code === 'CANCELLED') {
+          if (goesOn) return EXIT.interrupted
+          await flushCancellation(board, tool)
+        }
         noteHiddenTools(invocation, board, target, error, prompts.elicit !== undefined)
         throw error
       }
@@ -114,12 +119,21 @@ async function findTarget(
   }
 }
 
-function callContext(invocation: Invocation, signal: AbortSignal, line: ProgressLine): CallContext {
+function callContext(
+  invocation: Invocation,
+  signal: AbortSignal,
+  line: ProgressLine,
+  call: DetachableCall,
+): CallContext {
   const timeoutMs = timeoutOption(invocation)
   return {
     caller: 'user',
     signal,
-    onProgress: (progress) => line.progress(progress),
+    ...(call.detachable && { detachable: true }),
+    onProgress: (progress) => {
+      line.progress(progress)
+      call.progress(progress)
+    },
     // What the user typed is the limit: progress does not extend it.
     ...(timeoutMs !== undefined && { timeoutMs, totalMs: timeoutMs }),
     // Only a user at a terminal gets shortened output.
@@ -157,28 +171,6 @@ function isSlip(name: string, board: Board): boolean {
   return nearest(name, names) !== undefined
 }
 
-async function show(
-  invocation: Invocation,
-  tool: Tool,
-  result: ToolResult,
-  durationMs: number,
-): Promise<void> {
-  const { output } = invocation
-  const { serverName, toolName } = tool.mcpInfo
-  const { isError, savedFiles, warnings } = result
-  const text = isTerminal(1) ? shownText(result) : pipedText(result)
-  output.result(callJson(tool, result, durationMs), () => text.said.map(forStdout).join('\n'))
-  if (output.json) return
-  if (isTerminal(1)) await printImages(result.content, invocation.host.env)
-  for (const line of text.notes) output.note(oneLine(line, 400))
-  if (!isTerminal(1))
-    for (const { path, mimeType, bytes } of savedFiles)
-      output.note(`Saved to ${shortPath(path)} (${mimeType}, ${bytes} bytes).`)
-  if (hasApp(tool)) output.note('This tool has an app; `plugboard ui` shows it in the browser.')
-  if (isError) output.note(output.errorColor.red(`${serverName}.${toolName} answered with an error.`))
-  if (output.verbose) for (const warning of warnings) output.note(oneLine(warning, 300))
-}
-
 /** Most schemas accept any argument, and most servers drop unknown ones: a typo would go unseen. */
 function noteStrangers(invocation: Invocation, args: Readonly<Record<string, unknown>>, tool: Tool): void {
   const { yellow } = invocation.output.errorColor
@@ -213,12 +205,4 @@ async function flushCancellation(board: Board, tool: Tool | undefined): Promise<
   if (!tool?.available) return
   // Whatever it answers, it has read; a server that does not answer is not waited for.
   await board.ping(tool.mcpInfo.serverName, { timeoutMs: SEEN_MS }).catch(() => undefined)
-}
-
-/** MCP Apps: `_meta.ui.resourceUri` of the tool's definition. */
-function hasApp(tool: Tool): boolean {
-  // The tools of both boards are bound ones, which know their definition.
-  const { meta } = (tool as BoundTool).definition
-  const ui = isObject(meta) ? meta.ui : undefined
-  return isObject(ui) && typeof ui.resourceUri === 'string'
 }

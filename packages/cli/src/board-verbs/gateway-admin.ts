@@ -5,7 +5,8 @@ import { EXIT, table } from '../output.ts'
 import { gatewayOption } from './gateway-file.ts'
 import { adminToken } from './serve-admin.ts'
 
-const TIMEOUT_MS = 15_000
+/** A drain waits for the calls that run. */
+const TIMEOUT_MS = 120_000
 
 interface Topic {
   /** By the word that the user types: the HTTP method, and the action in the path. */
@@ -23,6 +24,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   servers: {
     actions: {
       reconnect: ['POST', 'reconnect'],
+      drain: ['POST', 'drain'],
       disable: ['POST', 'disable'],
       enable: ['POST', 'enable'],
     },
@@ -31,6 +33,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
         one.name,
         one.state,
         `${one.tools} tools`,
+        one.circuit && one.circuit.state !== 'closed' ? `circuit ${one.circuit.state}` : '',
         one.error ?? one.reason ?? '',
       ]),
   },
@@ -64,6 +67,18 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
           ? 'renews itself'
           : `until ${one.expires ? new Date(one.expires).toISOString() : 'refused'}`,
         one.key.slice(0, 12),
+      ]),
+  },
+  audit: {
+    actions: {},
+    rows: ({ lines }) =>
+      lines.map(({ replica, sealed, line }: Answer) => [
+        String(line.time ?? ''),
+        sealed ? replica : 'NOT SEALED',
+        String(line.user ?? line.caller ?? ''),
+        line.server === undefined ? '' : `${line.server}.${line.tool}`,
+        String(line.decision ?? line.kind ?? ''),
+        String(line.outcome ?? line.count ?? ''),
       ]),
   },
   replicas: {

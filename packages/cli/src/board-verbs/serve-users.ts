@@ -11,6 +11,9 @@ import { type GatewayFile, loadGatewayFile, tokensFile } from './gateway-file.ts
 const SAVE_USES_MS = 10_000
 const EXPIRY_MS = 500
 
+/** Adds to the configuration what the command line asks for. */
+type Complete = (config: GatewayFile['config']) => GatewayFile['config']
+
 export interface ServedUsers {
   /** There is a named token that still works. */
   readonly hasTokens: boolean
@@ -32,10 +35,11 @@ export async function openUsers(
   invocation: Invocation,
   gateway: GatewayFile | undefined,
   exposure: Exposure,
+  complete: Complete = (config) => config,
 ): Promise<ServedUsers> {
   const file = tokensFile(invocation, gateway)
   const tokens = await readNamedTokens(file)
-  const config = gateway?.config ?? {}
+  const config = complete(gateway?.config ?? {})
   const identity = new Identity({ config, tokens, expose: exposure, now: () => invocation.host.now() })
   if (gateway && tokens.length === 0 && (config.auth?.issuers ?? []).length === 0)
     invocation.output.note(
@@ -45,7 +49,7 @@ export async function openUsers(
   return {
     identity,
     hasTokens: tokens.some(({ expires }) => expires === undefined || expires > now),
-    follow: (handle, changed) => follow(invocation, identity, gateway, file, handle, changed),
+    follow: (handle, changed) => follow(invocation, identity, gateway, file, handle, changed, complete),
   }
 }
 
@@ -56,6 +60,7 @@ function follow(
   tokens: string,
   handle: Pick<HttpHandle, 'applyAccess'>,
   changed: (config: GatewayFile['config']) => void,
+  complete: Complete,
 ): FollowedUsers {
   const tell = (text: string) => {
     if (!output.quiet) write(2, `${text}\n`)
@@ -74,7 +79,7 @@ function follow(
       kept: 'The last good configuration stays in use',
       read: () => {
         const { config } = loadGatewayFile(gateway.file)
-        handle.applyAccess(identity.replace({ config }))
+        handle.applyAccess(identity.replace({ config: complete(config) }))
         changed(config)
         for (const key of restartKeys(gateway, config))
           tell(`--gateway: ${gateway.file}: a changed "${key}" takes effect at the next start.`)
@@ -114,7 +119,7 @@ function restartKeys({ file, config: before }: GatewayFile, now: GatewayFile['co
   const path = (name: string | undefined) => (name === undefined ? '' : resolve(dirname(file), name))
   return [
     ...(before.publicUrl === now.publicUrl ? [] : ['publicUrl']),
-    ...(['store', 'accessLog', 'admin', 'tls'] as const).filter(
+    ...(['store', 'accessLog', 'audit', 'admin', 'tls'] as const).filter(
       (key) => !isDeepStrictEqual(before[key], now[key]),
     ),
     ...(isDeepStrictEqual(fixedLogins(before), fixedLogins(now)) ? [] : ['userLogins']),

@@ -4,12 +4,13 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openBoard, type ServerEntry } from '@plugboard/core'
 import { type Configuration, stateFolder } from '@plugboard/core/config'
-import { urlOf } from '@plugboard/core/config/transport-traits'
+import { startsCommand, urlOf } from '@plugboard/core/config/transport-traits'
 import { InvalidInput } from '@plugboard/core/errors'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import {
   type AccessGrant,
   type AskPolicy,
+  AuditStream,
   CallLimits,
   type Exposure,
   type Gateway,
@@ -23,6 +24,7 @@ import {
   SpentIds,
   serveHttp,
   serveStdio,
+  startOtlpExport,
 } from '@plugboard/gateway'
 import { printConfigEvents } from '../config-events.ts'
 import { type Invocation, refuseHttpOnly, words } from '../context.ts'
@@ -35,7 +37,8 @@ import { clientEntries, YOUR_TOKEN } from './client-entries.ts'
 import { type GatewayFile, gatewayOption } from './gateway-file.ts'
 import { onPort } from './port.ts'
 import { openAdmin } from './serve-admin.ts'
-import { openReplicas, storeUrl } from './serve-replicas.ts'
+import { openLogin, type ServedLogin } from './serve-login.ts'
+import { openReplicas, replicaUrl, storeUrl } from './serve-replicas.ts'
 import { followCertificate, readCertificate } from './serve-tls.ts'
 import { openUserLogins } from './serve-user-logins.ts'
 import { openUsers, type ServedUsers } from './serve-users.ts'
@@ -55,6 +58,7 @@ export async function run(invocation: Invocation): Promise<number> {
     'gateway',
     'store',
     'token-file',
+    'login',
     'no-auth',
     'allow-origin',
     'allow-host',
@@ -72,6 +76,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const exposure = await servedExposure(invocation)
   // The grants are read first: a wrong file is reported before any server starts.
   const http = invocation.flag('http') ? await httpOptions(invocation, exposure) : undefined
+  const traces = startOtlpExport(invocation.host.env, (text) => write(2, `${text}\n`))
   const gateway = await open(invocation, exposure, http)
   const stopTelling = printConfigEvents(gateway.board, invocation.output, (line) => write(2, `${line}\n`))
   const stop = listenForInterrupt()
@@ -93,6 +98,7 @@ export async function run(invocation: Invocation): Promise<number> {
   } finally {
     stopTelling()
     await gateway.close()
+    await traces?.close()
     stop.release()
     // A log that is not read would hold the process, also after its client left.
     setTimeout(() => process.exit(), LEAVE_MS).unref()
@@ -134,10 +140,12 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
   for (const pattern of patterns)
     if (!configuration.servers.some(({ name }) => readExposure([pattern]).server(name)))
       invocation.output.note(`--expose ${pattern} matches no server of the current configuration.`)
+  if (http?.gateway) tellShared(invocation, configuration, http.gateway)
   const root = configuration.place.root
   const accessLog = openAccessLog(http?.gateway)
   const state = await durable(invocation, root, http?.store)
   const userLogins = await openUserLogins(invocation, http?.gateway, configuration, state)
+  const audit = auditStream(state, http?.gateway)
   return await openGateway(
     (wiring) =>
       openBoard({
@@ -147,6 +155,7 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
         catalog: true,
         ...(timeoutMs !== undefined && { timeoutMs }),
         ...(invocation.onMessage && { onMessage: invocation.onMessage }),
+        ...(audit && { onAudit: audit.add }),
         ...wiring,
       }),
     {
@@ -167,6 +176,25 @@ async function open(invocation: Invocation, exposure: Exposure, http: Http | und
       roots: () => ({ roots: [{ uri: pathToFileURL(root).href, name: root }] }),
     },
   )
+}
+
+/** A process that all users share, without a word in gateway.json that it may be: the operator has to know. */
+function tellShared({ output }: Invocation, { servers }: Configuration, { config }: GatewayFile): void {
+  const decided = config.isolation?.servers ?? {}
+  const shared = servers.filter(({ name, entry }) => startsCommand(entry) && decided[name] === undefined)
+  if (shared.length === 0) return
+  output.note(
+    `All users share one process of ${shared.map(({ name }) => `"${name}"`).join(', ')}: what one user leaves in it, others can read. Say what is right for each in "isolation": {"servers": {"${shared[0]?.name}": "user"}}, or "shared" where nothing is kept.`,
+  )
+}
+
+/** The audit lines in the store, where gateway.json wants them there. */
+function auditStream(
+  { replicas, keys }: Pick<GatewayOptions, 'replicas' | 'keys'>,
+  file: GatewayFile | undefined,
+): AuditStream | undefined {
+  const config = file?.config.audit
+  return replicas && keys && config?.stream ? new AuditStream(replicas, keys, config) : undefined
 }
 
 /** Keys and state that outlive the process, so that clients can go on after a restart. */
@@ -281,6 +309,7 @@ interface Http {
   readonly users?: ServedUsers
   /** The token that was made for this run. */
   readonly token?: string
+  readonly login?: ServedLogin | undefined
 }
 
 async function overHttp(
@@ -298,6 +327,7 @@ async function overHttp(
       ...allowedNames(invocation, http.gateway),
       ...replicaUrl(invocation),
       certificate: readCertificate(http.gateway),
+      beside: http.login?.login.answer,
     }),
   )
   const { token } = http
@@ -334,12 +364,14 @@ async function overHttp(
   await handle.close()
   tokens?.stop()
   await users?.stop()
+  await http.login?.login.close()
 }
 
 /** On stderr: how clients use the endpoint. */
-function tellClients({ output }: Invocation, url: string, { token, users, tokenFile }: Http): void {
+function tellClients({ output }: Invocation, url: string, { token, users, tokenFile, login }: Http): void {
   if (output.json) return
-  const asked = token ?? (users || tokenFile !== undefined ? YOUR_TOKEN : undefined)
+  const needsToken = !login && (users !== undefined || tokenFile !== undefined)
+  const asked = token ?? (needsToken ? YOUR_TOKEN : undefined)
   output.note(clientEntries({ url, token: asked }))
   if (token !== undefined)
     output.note('This token ends with this process; `plugboard serve token add NAME` makes one that stays.')
@@ -356,15 +388,6 @@ function allowedNames(invocation: Invocation, file: GatewayFile | undefined) {
     allowedOrigins: [...invocation.options('allow-origin'), ...(own ? [own.origin] : [])],
     allowedHosts: [...invocation.options('allow-host'), ...(own ? [own.hostname] : [])],
   }
-}
-
-/** Where other replicas reach this one, when it is not the address that it listens on. */
-function replicaUrl({ host }: Invocation): { readonly replicaUrl?: string } {
-  const url = host.env['PLUGBOARD_REPLICA_URL']
-  if (url === undefined || url === '') return {}
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new InvalidInput(`PLUGBOARD_REPLICA_URL "${url}" is not an http or https address.`)
-  return { replicaUrl: url }
 }
 
 /** Options of `serve token`, which would have no effect here. */
@@ -391,13 +414,17 @@ async function httpOptions(invocation: Invocation, exposure: Exposure): Promise<
     host: invocation.option('host') ?? '127.0.0.1',
     store: storeUrl(invocation, gateway),
   }
+  const option = none ? 'no-auth' : file !== undefined ? 'token-file' : undefined
+  if (option !== undefined && invocation.option('login') !== undefined)
+    throw new InvalidInput(`--login and --${option} cannot be used together.`)
   if (none) return { ...shared, grants: [] }
   if (file !== undefined) {
     const tokenFile = resolve(invocation.cwd, file)
     return { ...shared, tokenFile, grants: readTokens(tokenFile, exposure) }
   }
-  const users = await openUsers(invocation, gateway, exposure)
-  if (gateway) return { ...shared, gateway, users, grants: [] }
+  const login = await openLogin(invocation, gateway, shared)
+  const users = await openUsers(invocation, gateway, exposure, login?.complete)
+  if (gateway || login) return { ...shared, gateway, users, login, grants: [] }
   if (users.hasTokens) return { ...shared, users, grants: [] }
   const token = randomBytes(32).toString('base64url')
   return { ...shared, users, token, grants: [{ token, exposure }] }

@@ -13,6 +13,7 @@ import type { ElicitationPorts, Hooks } from '../interaction/index.ts'
 import { INTERACTION_LIMITS, RESULT_LIMITS } from '../limits.ts'
 import {
   type AuditKeys,
+  type AuditListener,
   AuditLog,
   auditKeys,
   type Caller,
@@ -33,6 +34,7 @@ import {
   type CallContext,
   type CallPorts,
   callTool,
+  lateResult,
   passTool,
   permissionHint,
   permissionRequest,
@@ -43,7 +45,7 @@ import {
 import { AcceptedDefinitions } from './accepted-definitions.ts'
 import { callSender, sendCall } from './send-call.ts'
 import { isExpected } from './servers.ts'
-import type { TaskOptions } from './tasks.ts'
+import { type TaskOptions, taskResult } from './tasks.ts'
 import { UrlElicitations } from './url-elicitations.ts'
 
 export interface CallOptions {
@@ -57,6 +59,7 @@ export interface CallOptions {
   readonly askForClients?: boolean | undefined
   /** How much of the audit log is kept. */
   readonly audit?: AuditSettings | undefined
+  readonly onAudit?: AuditListener | undefined
   readonly hooks: Hooks
   readonly elicitation?: ElicitationPorts | undefined
   readonly builtinAsks?: CallPorts['builtinAsks']
@@ -105,6 +108,7 @@ export class Calls implements ToolActions {
       ...(options.audit?.files !== undefined && { files: options.audit.files }),
       keys: auditKeysOf(host, stateDir),
       hideFor: (server) => hideOf(options, server),
+      onLine: options.onAudit,
       onProblem: reportFailure('The audit log could not be written'),
     })
     this.#gate = new PermissionGate({
@@ -152,6 +156,18 @@ export class Calls implements ToolActions {
       .then((current) => callTool(this.#ports, current, args, given))
   }
 
+  /** The result of a task that an earlier call became. */
+  async awaitTask(tool: BoundTool, taskId: string, context: CallContext = {}): Promise<ToolResult> {
+    const { host, connection } = this.#options
+    const task = { taskId, status: 'working' } as const
+    return await lateResult(this.#ports, tool, context, () =>
+      taskResult(connection(tool.server), host, task, tool.definition.name, {
+        ...context,
+        detachable: context.detachable && 'always',
+      }),
+    )
+  }
+
   /** A call whose result is passed on as it came. */
   pass(
     tool: BoundTool,
@@ -166,10 +182,10 @@ export class Calls implements ToolActions {
     const { cancellation } = options
     const args = isObject(params.arguments) ? params.arguments : {}
     const send = (sent: Args) => {
-      const { concurrent, onTask } = options
+      const { concurrent, onTask, prefersTask } = options
       const { onProgress, timeoutMs, totalMs = options.totalMs } = context
       const signal = cancellation ? undefined : context.signal
-      const how = { concurrent, onTask, signal, cancellation, onProgress, timeoutMs, totalMs }
+      const how = { concurrent, onTask, prefersTask, signal, cancellation, onProgress, timeoutMs, totalMs }
       const { host, connection } = this.#options
       const given = options.connection ?? connection(tool.server)
       return sendCall(host, given, passedParams(tool.definition.name, params, sent), how)
@@ -221,6 +237,7 @@ export class Calls implements ToolActions {
       server,
       tool: method,
       caller,
+      user: context.user,
       decision: verdict,
       outcome: verdict.outcome === 'allow' ? 'ok' : 'refused',
       arguments: args,

@@ -5,8 +5,9 @@ import type { Board, ModelCallContext, ReadyOptions, WaitOptions } from '../boar
 import type { ServerInput } from '../config/entry.ts'
 import type { ConfiguredServer, Diagnostic } from '../config/types.ts'
 import { JsonRpcError } from '../connection/request-errors.ts'
-import { Cancelled, InvalidInput, isPlugboardError } from '../errors.ts'
-import type { BoardEvent, BoardEvents, EventType } from '../events.ts'
+import { readTask } from '../connection/task-state.ts'
+import { Cancelled, InvalidInput, IoError, isPlugboardError } from '../errors.ts'
+import type { BoardEvent, BoardEvents, EventType, TaskState } from '../events.ts'
 import { CONNECT_LIMITS } from '../limits.ts'
 import type { SkillFile } from '../skills/index.ts'
 import {
@@ -144,6 +145,21 @@ export class LocalBoard implements Board {
       if (!isPlugboardError(error) || error.code === 'CANCELLED') throw error
       return errorResult(error)
     }
+  }
+
+  async awaitTask(tool: string, taskId: string, context?: CallContext): Promise<ToolResult> {
+    const found = await this.#find(tool, context?.signal)
+    return await this.#parts.calls.awaitTask(found, taskId, context)
+  }
+
+  async taskState(server: string, taskId: string, options: Signal = {}): Promise<TaskState> {
+    const task = readTask(await this.#parts.connection(server).request('tasks/get', { taskId }, options))
+    if (!task) throw new IoError(`"${server}" answered something that is not a task.`, { server })
+    return task
+  }
+
+  async cancelTask(server: string, taskId: string, options: Signal = {}): Promise<void> {
+    await this.#parts.connection(server).request('tasks/cancel', { taskId }, options)
   }
 
   server<const S extends string>(name: S): ServerHandle<S> {

@@ -13,7 +13,7 @@ import type { Transport } from '../connection/server-info.ts'
 import type { RequestHandlers } from '../connection/server-requests.ts'
 import type { Host } from '../host.ts'
 import type { ElicitationPorts, Hook, SamplingOptions } from '../interaction/index.ts'
-import type { Caller, PermissionAnswer, PermissionQuestion } from '../permissions/index.ts'
+import type { AuditListener, Caller, PermissionAnswer, PermissionQuestion } from '../permissions/index.ts'
 import type { CallPreview } from '../text/question-text.ts'
 import type { GivenServers } from './programmatic-servers.ts'
 
@@ -136,6 +136,8 @@ export interface BoardBehaviour {
   readonly askForClients?: boolean
   /** How much of the audit log is kept; by default what the settings files say, when the board reads them. */
   readonly audit?: AuditSettings
+  /** Gets every line of the audit log, for programs that send it elsewhere. */
+  readonly onAudit?: AuditListener
   /**
    * Permission rules of the program, added to those of the settings files when the board reads them. A `deny` always
    * wins, so no rule here can take back one of the user's.

@@ -3,7 +3,7 @@
 import type { Connection } from '../connection/connection.ts'
 import { signalOf } from '../connection/direct-call.ts'
 import type { RequestOptions } from '../connection/requests.ts'
-import { isObject, type Json } from '../connection/server-info.ts'
+import type { Json } from '../connection/server-info.ts'
 import type { Host } from '../host.ts'
 import type { CallPorts } from '../tools/index.ts'
 import { callAsTask, runsAsTask, type TaskOptions } from './tasks.ts'
@@ -21,10 +21,6 @@ export function sendCall(
   params: Json & { readonly name: string },
   options: RequestOptions & TaskOptions,
 ): Promise<Json> {
-  const { name, arguments: args } = params
-  if (!runsAsTask(connection, name)) return connection.request('tools/call', params, options)
-  return callAsTask(connection, host, name, isObject(args) ? args : {}, {
-    ...options,
-    signal: signalOf(options),
-  })
+  if (!runsAsTask(connection, params.name, options)) return connection.request('tools/call', params, options)
+  return callAsTask(connection, host, params, { ...options, signal: signalOf(options) })
 }

@@ -83,7 +83,7 @@ describe('a call that runs as a task', () => {
     expect(seen.find(({ method }) => method === 'tools/call')?.params).toMatchObject({
       name: 'slow',
       arguments: { a: 1 },
-      task: { ttl: 600_000 },
+      task: { ttl: 3_600_000 },
     })
     expect(seen.find(({ method }) => method === 'tasks/result')?.params).toMatchObject({ taskId: 'task-1' })
   })
@@ -100,6 +100,23 @@ describe('a call that runs as a task', () => {
     expect(seen.find(({ method }) => method === 'tools/call')?.params).not.toHaveProperty('task')
   })
 
+  it('is sent as a task where the tool may run as one and the caller can leave it', async () => {
+    const { made, methods } = await taskBoard({ result: { content: [] } }, 'optional')
+    await call(made, { detachable: true })
+    expect(methods()).toEqual(['tools/call', 'tasks/result'])
+  })
+
+  it('goes on without a caller that may leave it', async () => {
+    const { made, methods } = await taskBoard()
+    const stop = new AbortController()
+    const running = call(made, { signal: stop.signal, detachable: true })
+    await until('the result is waited for', () => methods().includes('tasks/result'))
+    stop.abort()
+    await expect(running).rejects.toMatchObject({ code: 'CANCELLED' })
+    await made.ping('s').catch(() => undefined)
+    expect(methods()).not.toContain('tasks/cancel')
+  })
+
   it('is an error where the task has no id', async () => {
     const { made } = await taskBoard({ started: { task: { status: 'working' } } })
     await expect(call(made)).rejects.toThrow('started a task without an id')
@@ -110,10 +127,13 @@ describe('a call that runs as a task', () => {
     const told: unknown[] = []
     const stop = new AbortController()
     const running = call(made, { signal: stop.signal, onProgress: (progress) => told.push(progress) })
-    await until('the status was told', () => told.length > 0)
+    await until('the status was told', () => told.length > 1)
     stop.abort()
     await expect(running).rejects.toMatchObject({ code: 'CANCELLED' })
-    expect(told[0]).toMatchObject({ progress: 1, message: 'half way' })
+    expect(told).toMatchObject([
+      { progress: 0, task: { taskId: 'task-1', status: 'working' } },
+      { progress: 1, message: 'half way', task: { taskId: 'task-1', statusMessage: 'half way' } },
+    ])
   })
 })
 

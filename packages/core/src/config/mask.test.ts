@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isSecret, maskEntry, maskUrl, maskValue } from './mask.ts'
+import { abbreviated, isSecret, maskEntry, maskUrl, maskValue } from './mask.ts'
 
 const SECRET = 'Zx9Qw8Er7Ty6Ui5Op4As3Df2'
 const shown = (written: unknown) => JSON.stringify(maskEntry(written))
@@ -97,5 +97,105 @@ describe('what is plainly no secret stays readable', () => {
     const written = { env: { TOKEN: SECRET } }
     maskEntry(written)
     expect(written.env.TOKEN).toBe(SECRET)
+  })
+})
+
+describe('how much is shown', () => {
+  it.each([
+    ['', ''],
+    ['x'.repeat(7), '••• (7 characters)'],
+    ['x'.repeat(8), 'xx••• (8 characters)'],
+    ['x'.repeat(15), 'xx••• (15 characters)'],
+    ['x'.repeat(16), 'xxxx••• (16 characters)'],
+  ])('of the variable %j: %s', (value, expected) => {
+    expect(abbreviated(value)).toBe(expected)
+  })
+
+  it.each([
+    ['x'.repeat(15), '••• (15 characters)'],
+    ['x'.repeat(16), 'xxxx••• (16 characters)'],
+  ])('of the secret %j: %s', (value, expected) => {
+    expect(maskValue('token', value)).toBe(expected)
+  })
+
+  it.each<[string, string]>([
+    ['server --token $(cat f)', 'server --token $(cat f)'],
+    ['server TOKEN=`cat f`', 'server TOKEN=`cat f`'],
+    ['server --token abc;rm', 'server --token abc;rm'],
+    ['server --token abc', 'server --token ••• (3 characters)'],
+    ['server --port abc', 'server --port abc'],
+    ['server PORT=abc', 'server PORT=abc'],
+  ])('of the command %s', (command, expected) => {
+    expect(maskEntry({ command })).toEqual({ command: expected })
+  })
+
+  it.each<[unknown[], unknown[]]>([
+    [
+      ['--token', 'abc'],
+      ['--token', '••• (3 characters)'],
+    ],
+    [
+      ['--token', '--flag'],
+      ['--token', '--flag'],
+    ],
+    [
+      ['--token', '$(cat f)'],
+      ['--token', '$(cat f)'],
+    ],
+    [
+      ['--port', 'abc'],
+      ['--port', 'abc'],
+    ],
+    [
+      ['token', 'abc'],
+      ['token', 'abc'],
+    ],
+    [
+      ['--token', 5],
+      ['--token', 5],
+    ],
+    [
+      ['--token', { password: 'abc' }],
+      ['--token', { password: '••• (3 characters)' }],
+    ],
+  ])('of the arguments %j', (args, expected) => {
+    expect(maskEntry({ args })).toEqual({ args: expected })
+  })
+
+  it.each<[string, string, boolean]>([
+    ['TOKEN', 'x', true],
+    ['PLAIN', 'x', false],
+    ['PLAIN', 'Bearer x', true],
+    ['PLAIN', 'sk-12345678', true],
+    ['PUBLIC_TOKEN', 'x', false],
+    ['WEBHOOK_URL', 'x', true],
+    ['TOKEN_URL', 'x', false],
+    ['mysecret', 'x', true],
+    ['tokens', 'x', true],
+    ['tokenizer', 'x', false],
+  ])('%s=%s is a secret: %s', (name, value, secret) => {
+    expect(isSecret(name, value)).toBe(secret)
+  })
+
+  it('of a text that is longer than is scanned', () => {
+    expect(maskUrl('a '.repeat(2048))).toBe('a '.repeat(2048))
+    expect(maskUrl(`${'a '.repeat(2048)}b`)).toMatch(/… \(4097 characters\)$/)
+    expect(maskEntry({ command: 'a '.repeat(2048) })).toEqual({ command: 'a '.repeat(2048) })
+    expect(JSON.stringify(maskEntry({ command: `${'a '.repeat(2048)}b` }))).toMatch(
+      /… \(4097 characters\)"\}$/,
+    )
+  })
+
+  it.each([
+    ['https://u@h/?token=', 'https://•••@h/?token='],
+    ['https://${U}@h/?token=${T}&x=1', 'https://${U}@h/?token=${T}&x=1'],
+    ['https://h/?mode=abc;key=abc', 'https://h/?mode=abc;key=•••'],
+    ['https://h/?mode=abc;key=a;bc&x=1', 'https://h/?mode=abc;key=•••&x=1'],
+    ['https://h/?token=a;bc', 'https://h/?token=•••'],
+    ['https://h/?mode=abc;key', 'https://h/?mode=abc;key'],
+    ['https://h/?a=1;b=2', 'https://h/?a=1;b=2'],
+    ['https://h/?a=1;token=${T}', 'https://h/?a=1;token=${T}'],
+  ])('of the address %s', (url, expected) => {
+    expect(maskUrl(url)).toBe(expected)
   })
 })

@@ -66,11 +66,19 @@ function maskText(given: string): string {
     .replace(USERINFO, (whole, scheme: string, user: string) =>
       REFERENCES.test(user) ? whole : `${scheme}•••@`,
     )
-    .replace(QUERY, (whole, mark: string, key: string, value: string) =>
-      value !== '' && hasSecretName(key) && !REFERENCES.test(value) ? `${mark}${key}=•••` : whole,
-    )
+    .replace(QUERY, (_, mark: string, key: string, value: string) => mark + maskPairs(`${key}=${value}`))
     .replace(BEARER_INSIDE, (_, scheme: string, token: string) => scheme + hint(token))
     .replace(VENDOR_TOKENS, hint)
+}
+
+/** `a=1;token=x`: some servers separate by `;`, and a secret may hold one, so the rest goes with it. */
+function maskPairs(pairs: string): string {
+  const parts = pairs.split(';')
+  const at = parts.findIndex((part) => /^[^=]+=./.test(part) && hasSecretName(part.split('=', 1)[0] ?? ''))
+  const secret = parts.slice(at).join(';')
+  const value = secret.slice(secret.indexOf('=') + 1)
+  if (at === -1 || REFERENCES.test(value)) return pairs
+  return [...parts.slice(0, at), `${secret.slice(0, secret.indexOf('='))}=•••`].join(';')
 }
 
 /** Shell syntax is a command, not a secret, and masking it would hide what runs. */

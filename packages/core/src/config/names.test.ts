@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CONFIG_LIMITS } from '../limits.ts'
-import { nameFault, RESERVED_NAMES } from './names.ts'
+import { nameFault, newNameFault, RESERVED_NAMES } from './names.ts'
 
 describe('a server name', () => {
   it.each(['a', 'GitHub', 'my-server_2', '-', '0', 'a__b', 'constructor', 'toString'])(
@@ -54,5 +54,29 @@ describe('a server name', () => {
         expect(nameFault(name)?.hint ?? '').toMatch(/^[\x20-\x7e]*$/)
       }),
     )
+  })
+
+  it.each([
+    ['a_b', undefined],
+    ['a__b', 'for example "a_b"'],
+    ['a____b', 'for example "a_b"'],
+    ['codebase', 'my-codebase'],
+    ['', 'letters'],
+  ])('that is new may not have "__": %j', (name, hint) => {
+    const fault = newNameFault(name)
+    if (hint === undefined) expect(fault).toBeUndefined()
+    else expect(fault?.hint).toContain(hint)
+  })
+
+  it.each([
+    ['a/b', 'has a character that names may not have ("/")', 'a-b'],
+    ['/a/', 'has a character that names may not have ("/")', 'a'],
+    ['a/b.c', 'has characters that names may not have ("/", ".")', 'a-b-c'],
+    ['a/b.c d:e', 'has characters that names may not have ("/", ".", U+0020)', 'a-b-c-d-e'],
+    ['!!!', 'has a character that names may not have ("!")', 'my-server'],
+  ])('%j: %s, and %s is suggested', (name, message, suggested) => {
+    const fault = nameFault(name)
+    expect(fault?.message.endsWith(message)).toBe(true)
+    expect(fault?.hint.endsWith(`for example "${suggested}".`)).toBe(true)
   })
 })

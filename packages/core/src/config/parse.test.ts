@@ -244,3 +244,30 @@ describe('keeping only a part', () => {
     })
   })
 })
+
+describe('limits of a document', () => {
+  const nested = (depth: number, inner = '1') => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`
+
+  it('are counted: depth is told once, and what follows is still read', () => {
+    expect(parse(nested(CONFIG_LIMITS.depth)).broken).toBe(false)
+    const text = `{"deep": ${nested(CONFIG_LIMITS.depth)}, "also": ${nested(CONFIG_LIMITS.depth)}, "x": 1}`
+    const { broken, diagnostics, root } = parse(text)
+    expect([broken, diagnostics.length]).toEqual([true, 1])
+    expect(diagnostics[0]?.message).toContain('nested more than')
+    expect(toValue(nodeAt(root, ['x']))).toBe(1)
+  })
+
+  it('leave room for an error after any number of warnings', () => {
+    const most = CONFIG_LIMITS.diagnosticsPerFile
+    const repeated = (count: number) => `{${Array.from({ length: count + 1 }, () => '"a": 1').join(',')}}`
+    expect(faults(repeated(most))).toHaveLength(most)
+    expect(faults(repeated(most + 5))).toHaveLength(most)
+    const broken = faults(`${repeated(most + 5).slice(0, -1)}, ]`)
+    expect(broken.filter(({ severity }) => severity === 'error').length).toBeGreaterThan(0)
+  })
+
+  it('an empty text is no document and no fault', () => {
+    for (const text of ['', ' \n\t', '\uFEFF'])
+      expect(parse(text)).toMatchObject({ root: undefined, broken: false, diagnostics: [] })
+  })
+})

@@ -302,3 +302,56 @@ describe('a list of servers at a URL', () => {
     expect(list.diagnostics).toMatchObject([{ severity: 'error', server: '__proto__' }])
   })
 })
+
+describe('the address of a list', () => {
+  it.each([
+    ['nonsense', /not a URL/],
+    ['https://user@example.com/', /holds a password/],
+    ['https://:word@example.com/', /holds a password/],
+    ['http://example.com/', /without encryption/],
+    ['ftp://localhost/', /without encryption/],
+  ])('%s is refused', async (url, message) => {
+    const list = await get({ url })
+    expect(list.diagnostics[0]?.message).toMatch(message)
+    expect(requests).toEqual([])
+  })
+})
+
+describe('a copy of a list', () => {
+  it.each([
+    [0, '0 min'],
+    [119, '119 min'],
+    [120, '2 h'],
+    [48 * 60 - 1, '48 h'],
+    [48 * 60, '2 days'],
+  ])('that is %i minutes old says so: %s', async (minutes, shown) => {
+    handler = answer(200, body('x'))
+    await get()
+    handler = answer(500, '')
+    const list = await get({ host: host({ now: () => now + minutes * 60_000 }) })
+    expect(list.diagnostics[0]?.message).toContain(`${shown} ago`)
+  })
+
+  it.each([
+    '/elsewhere',
+    'http://user@127.0.0.1/',
+    'http://:x@127.0.0.1/',
+    'http://other.example/',
+    '://',
+    undefined,
+  ])(
+    'is used when the list is redirected to %s, unless that is a place of the same origin',
+    async (location) => {
+      handler = answer(200, body('old'))
+      await get()
+      handler = (request, response) =>
+        request.url === '/elsewhere'
+          ? answer(200, body('new'))(request, response)
+          : answer(302, '', location === undefined ? {} : { location })(request, response)
+      const list = await get()
+      const followed = location === '/elsewhere'
+      expect(list.servers.get('team')?.value).toEqual({ command: followed ? 'new' : 'old' })
+      expect(list.diagnostics.length > 0).toBe(!followed)
+    },
+  )
+})

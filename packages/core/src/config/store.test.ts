@@ -183,3 +183,24 @@ describe('the place of a server in a file', () => {
     expect(serverPath(content, of(scope), 'a')).toEqual(path)
   })
 })
+
+describe('a file that cannot be written', () => {
+  it.each<[string, () => void, RegExp]>([
+    [
+      'a link to itself in its place',
+      () => {
+        mkdirSync(dirname(of('user').file), { recursive: true })
+        symlinkSync(of('user').file, of('user').file)
+      },
+      /could not be written: a symbolic link is in its place/,
+    ],
+    [
+      'a folder in the place of the lock',
+      () => mkdirSync(`${of('user').file}.lock`, { recursive: true }),
+      /where a lock belongs, is a folder/,
+    ],
+  ])('because of %s', async (_, arrange, message) => {
+    arrange()
+    await expect(edit('user')).rejects.toThrow(message)
+  })
+})

@@ -5,7 +5,7 @@ import type { Release } from '../async/serial-queue.ts'
 import type { Cancellation } from '../async/waits.ts'
 import type { ServerEntry } from '../config/entry.ts'
 import type { PlugboardError } from '../errors.ts'
-import type { BoardEvents, Events, Progress } from '../events.ts'
+import type { BoardEvents, Events, Progress, TaskState } from '../events.ts'
 import type { Host } from '../host.ts'
 import type { Catalog } from './catalog.ts'
 import type { ResponseSink } from './pending-request.ts'
@@ -25,6 +25,12 @@ export interface RequestOptions {
   readonly concurrent?: boolean | undefined
   /** May run twice without harm; by default what the tool's own hints say. */
   readonly replayable?: boolean
+  /** The call became a task: what the server says of it, at first and whenever that changes. */
+  readonly onTask?: ((task: TaskState) => void) | undefined
+  /** A task that the call became goes on when the caller gives up. */
+  readonly detachable?: boolean | undefined
+  /** For a call that becomes a task, in place of the other two limits. */
+  readonly taskMs?: number | undefined
   /** On a shared connection: the board that sends it, which alone gets the events of the request. */
   readonly sender?: Pick<RequestHost, 'events' | 'nextCall'>
 }

@@ -7,7 +7,8 @@ import { hold, sleep } from '../async/waits.ts'
 import { matchesGlob } from '../config/rule-syntax.ts'
 import { traitsOf } from '../config/transport-traits.ts'
 import { OutcomeUnknown, type PlugboardError } from '../errors.ts'
-import { CONNECT_LIMITS } from '../limits.ts'
+import type { Progress } from '../events.ts'
+import { CONNECT_LIMITS, TASK_LIMITS } from '../limits.ts'
 import { httpStatus } from '../transports/transport-errors.ts'
 import {
   type Asked,
@@ -33,6 +34,7 @@ import {
   wasNeverSent,
 } from './request-errors.ts'
 import { type Json, READING_METHODS, RPC } from './server-info.ts'
+import { followTask, type TaskPort } from './task-polling.ts'
 import type { RequestTrace } from './telemetry.ts'
 
 export type { RequestHost, RequestOptions } from './direct-call.ts'
@@ -100,7 +102,8 @@ export class Requests {
         params: trace ? trace.params : params,
         options: { ...options, onProgress },
       }
-      return await this.#ended(teller, facts, started, trace, this.#inOrder(sent))
+      const work = this.#inOrder(sent).then((result) => this.#followed(sent, result))
+      return await this.#ended(teller, facts, started, trace, work)
     } finally {
       release()
     }
@@ -109,18 +112,35 @@ export class Requests {
   /** A direct call that needs more than one round. Its place in the queue stays its own. */
   async #continue(call: DirectCall, begun: Begun): Promise<Json> {
     const release = hold(this.#on.host)
+    const asked = withSignal(call.asked)
+    const work = this.#perform(asked, begun).then((result) => {
+      call.release()
+      const onProgress = (progress: Progress) => call.progress(progress)
+      return this.#followed({ ...asked, options: { ...asked.options, onProgress } }, result)
+    })
     try {
-      return await this.#ended(
-        this.#on,
-        call.facts,
-        call.started,
-        undefined,
-        this.#perform(withSignal(call.asked), begun),
-      )
+      return await this.#ended(this.#on, call.facts, call.started, undefined, work)
     } finally {
       call.release()
       release()
     }
+  }
+
+  /** A call that became a task ends with it. Its turn is over: other calls run beside a task. */
+  #followed({ method, name = '', options }: Asked, result: Json): Promise<Json> | Json {
+    if (result.resultType !== 'task' || method !== 'tools/call') return result
+    const { host, server } = this.#on
+    const { signal, onProgress, onTask, detachable, sender, totalMs, timeoutMs } = options
+    const port: TaskPort = {
+      host,
+      server,
+      request: (method, params, options) => this.#perform({ method, params, name: undefined, options }),
+      answerInputs: async (inputs, signal) =>
+        (this.#on.current() ?? (await this.#on.ready(signal))).answerInputs(inputs, signal),
+    }
+    // On a shared connection a time limit is always given, whether the caller set one or not.
+    const wholeMs = options.taskMs ?? totalMs ?? (sender ? undefined : timeoutMs) ?? TASK_LIMITS.resultMs
+    return followTask(port, result, { name, signal, wholeMs, onProgress, onTask, detachable })
   }
 
   /** The outcome of the work, told to those who follow it. Rejects with a `PlugboardError`. */

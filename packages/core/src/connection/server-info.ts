@@ -12,6 +12,7 @@ export {
   META,
   MODERN_VERSION,
   RPC,
+  TASKS_EXTENSION,
 } from '../protocol.ts'
 
 /** A transport of the SDK's shape; ours may also take a message without a promise for it. */
@@ -29,8 +30,13 @@ export interface Transport extends SdkTransport {
   readonly pid?: number | null
 }
 
-/** Requests that change nothing on the server, so that sending them twice is harmless. */
+/** Requests that change nothing on the server, or the same when sent twice. */
 export const READING_METHODS: ReadonlySet<string> = new Set([
+  'tasks/get',
+  'tasks/result',
+  'tasks/list',
+  'tasks/cancel',
+  'tasks/update',
   'tools/list',
   'resources/list',
   'resources/templates/list',

@@ -21,6 +21,7 @@ import {
   RPC,
   type ServerCapabilities,
   type ServerInfo,
+  TASKS_EXTENSION,
   type Transport,
 } from './server-info.ts'
 import { type RequestHandlers, ServerRequests } from './server-requests.ts'
@@ -74,6 +75,8 @@ export interface Session {
   exchange(method: string, params: Json | undefined, options: OutgoingRequest, sink: ResponseSink): void
   /** False when the server needs input first (2026-07-28): then `request` continues with the answer as `first`. */
   isFinal(answer: Json): boolean
+  /** Answers what a result or a task of the server asks for; the answers by their keys. */
+  answerInputs(inputRequests: Json, signal: AbortSignal | undefined): Promise<Json>
   notify(method: string, params?: Json): Promise<void>
   /** Opens a subscription (2026-07-28 only; the legacy era sends its notifications unrequested). */
   listen(filter: ListenFilter, options?: SessionRequest): Promise<Subscription>
@@ -143,7 +146,7 @@ class WireSession implements Session {
     this.#envelope = Object.freeze({
       [META.protocolVersion]: MODERN_VERSION,
       [META.clientInfo]: options.clientInfo,
-      [META.clientCapabilities]: asks.capabilities,
+      [META.clientCapabilities]: withTasks(asks.capabilities),
     })
   }
 
@@ -212,6 +215,8 @@ class WireSession implements Session {
       const result = known ?? (await this.#modern(method, asked, wireOptions))
       if (this.isFinal(result)) return result
       const type = result.resultType
+      // The caller follows it.
+      if (type === 'task' && method === 'tools/call') return result
       if (type !== 'input_required' || !ASKING_METHODS.has(method))
         throw new JsonRpcError(
           RPC.internal,
@@ -232,6 +237,10 @@ class WireSession implements Session {
 
   isFinal({ resultType }: Json): boolean {
     return this.era === 'legacy' || resultType === undefined || resultType === 'complete'
+  }
+
+  answerInputs(inputRequests: Json, signal: AbortSignal | undefined): Promise<Json> {
+    return this.#answers(inputRequests, undefined, signal)
   }
 
   async notify(method: string, params?: Json): Promise<void> {
@@ -321,10 +330,22 @@ class WireSession implements Session {
 
   /** Handles the requests of an input-required result, and returns the parameters for the retry. */
   async #fulfil(params: Json | undefined, result: Json, signal: AbortSignal | undefined): Promise<Json> {
-    const wanted = isObject(result.inputRequests) ? Object.entries(result.inputRequests) : []
+    const wanted = isObject(result.inputRequests) ? result.inputRequests : {}
+    const state = result.requestState
+    const inputResponses = await this.#answers(wanted, state, signal)
+    // Input that a caller gave for an earlier round is not part of this one.
+    const { inputResponses: _responses, requestState: _state, ...asked } = params ?? {}
+    return {
+      ...asked,
+      ...(Object.keys(inputResponses).length > 0 && { inputResponses }),
+      ...(state !== undefined && { requestState: state }),
+    }
+  }
+
+  async #answers(inputRequests: Json, state: unknown, signal: AbortSignal | undefined): Promise<Json> {
+    const wanted = Object.entries(inputRequests)
     if (wanted.length > CALL_LIMITS.inputsPerRound)
       throw new JsonRpcError(RPC.internal, `The server asked for ${wanted.length} inputs at once`)
-    const state = result.requestState
     const answer = async ([key, entry]: [string, unknown]): Promise<[string, Json]> => {
       if (!isObject(entry) || typeof entry.method !== 'string')
         throw new JsonRpcError(RPC.internal, `The server asked for an input "${key}" that is not a request`)
@@ -332,18 +353,18 @@ class WireSession implements Session {
       const until = signal ?? new AbortController().signal
       return [key, await this.#asks.answer(entry.method, asked, until, { key, requestState: state })]
     }
-    const responses: [string, Json][] = []
-    if (this.#asks.together) responses.push(...(await Promise.all(wanted.map(answer))))
+    if (this.#asks.together) return Object.fromEntries(await Promise.all(wanted.map(answer)))
     // One at a time: each may be a prompt to the same user.
-    else for (const one of wanted) responses.push(await answer(one))
-    // Input that a caller gave for an earlier round is not part of this one.
-    const { inputResponses: _responses, requestState: _state, ...asked } = params ?? {}
-    return {
-      ...asked,
-      ...(responses.length > 0 && { inputResponses: Object.fromEntries(responses) }),
-      ...(state !== undefined && { requestState: state }),
-    }
+    const responses: [string, Json][] = []
+    for (const one of wanted) responses.push(await answer(one))
+    return Object.fromEntries(responses)
   }
+}
+
+/** Tasks are followed whoever the caller is. A legacy server is told nothing: its tasks are ours to ask for. */
+function withTasks(capabilities: Json): Json {
+  const extensions = isObject(capabilities.extensions) ? capabilities.extensions : {}
+  return { ...capabilities, extensions: { ...extensions, [TASKS_EXTENSION]: {} } }
 }
 
 /** What a 2026-07-28 message says about its client; a legacy server learned it in `initialize`. */

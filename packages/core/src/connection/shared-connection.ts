@@ -100,6 +100,7 @@ export class SharedConnection implements Connection {
         cancellation: undefined,
         signal,
         timeoutMs: options.timeoutMs ?? this.server.entry.timeout ?? callTimeoutMs,
+        taskMs: options.taskMs ?? options.totalMs ?? options.timeoutMs,
         sender: { events: this.events, nextCall },
       }),
     )

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -78,4 +87,16 @@ describe('reading a text file', () => {
     symlinkSync('/proc/self/pagemap', at('endless'))
     expect(await readTextFile(at('endless'), 100_000)).toMatchObject({ kind: 'problem' })
   })
+
+  it.skipIf(!existsSync('/proc/version'))(
+    'believes no size that is too small, and keeps no file open',
+    async () => {
+      expect(await readTextFile('/proc/version', 10)).toMatchObject({ kind: 'problem' })
+      expect(await readTextFile('/proc/version', 10_000)).toMatchObject({ kind: 'text' })
+      const open = () => readdirSync('/proc/self/fd').length
+      const before = open()
+      for (let round = 0; round < 20; round++) await readTextFile(round % 2 ? '/proc/version' : base, 10)
+      expect(open()).toBeLessThan(before + 5)
+    },
+  )
 })

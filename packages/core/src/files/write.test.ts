@@ -107,6 +107,26 @@ describe('replacing a file', () => {
     expect(readdirSync(at('f'))).toEqual(['inside'])
   })
 
+  it('follows a linked folder unless it must not', async () => {
+    mkdirSync(at('real'))
+    symlinkSync(at('real'), at('link'))
+    await writeFileAtomic(at('link', 'f'), 'x')
+    expect(readFileSync(at('real', 'f'), 'utf8')).toBe('x')
+    await expect(writeFileAtomic(at('link', 'f'), 'y', { noFollow: true })).rejects.toMatchObject({
+      code: 'ELOOP',
+    })
+    expect(readFileSync(at('real', 'f'), 'utf8')).toBe('x')
+  })
+
+  it.runIf(process.platform === 'linux')('keeps no file and no folder open', async () => {
+    const open = () => readdirSync('/proc/self/fd').length
+    await writeFileAtomic(at('f'), 'x', { noFollow: true })
+    const before = open()
+    for (let round = 0; round < 20; round++)
+      await writeFileAtomic(at('f'), 'x', { noFollow: round % 2 === 0 })
+    expect(open()).toBeLessThan(before + 5)
+  })
+
   it('leaves the old text or the new one, whole, when the writer is killed at any moment', async () => {
     const [old, fresh] = ['a', 'b'].map((char) => char.repeat(2_000_000)) as [string, string]
     writeFileSync(at('f'), old)

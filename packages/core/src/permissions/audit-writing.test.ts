@@ -165,3 +165,29 @@ describe('a line', () => {
     expect(Math.max(...shown)).toBe(AUDIT_LIMITS.lineBytes / 2)
   })
 })
+
+describe('a line', () => {
+  it.each<[string, Partial<AuditEvent>, object]>([
+    ['now, without arguments', {}, { time: '1970-01-01T00:00:00.000Z' }],
+    ['at its own time', { at: 5000 }, { time: '1970-01-01T00:00:05.000Z' }],
+    [
+      'with its arguments',
+      { at: 5000, arguments: { a: 1 } },
+      { time: '1970-01-01T00:00:05.000Z', arguments: { a: 1 } },
+    ],
+    ['with its arguments, now', { arguments: { a: 1 } }, { arguments: { a: 1 } }],
+    [
+      'with what was shown',
+      { at: 5000, arguments: { a: 1 }, shownArguments: '{"b":2}' },
+      { arguments: { b: 2 } },
+    ],
+    ['with what was shown, now', { arguments: { a: 1 }, shownArguments: '{"b":2}' }, { arguments: { b: 2 } }],
+  ])('is written %s', async (_, over, expected) => {
+    const { audit } = logWithTimers()
+    audit.record(event(over))
+    await audit.flush()
+    const [line] = await readAudit(path, 1)
+    expect(line).toMatchObject(expected)
+    expect('arguments' in (line ?? {})).toBe('arguments' in over)
+  })
+})

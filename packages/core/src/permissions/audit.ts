@@ -20,6 +20,8 @@ export interface AuditEvent {
   /** The outcome of the call; `refused` when it was not made. */
   readonly outcome: 'ok' | 'tool-error' | 'failed' | 'refused' | 'cancelled'
   readonly caller?: string | undefined
+  /** The user of the client that called, where users have names. */
+  readonly user?: string | undefined
   readonly durationMs?: number
   readonly arguments?: unknown
   /** The arguments as `shown` made them; then `arguments` may change. */
@@ -30,7 +32,10 @@ export interface AuditEvent {
   readonly error?: string | undefined
 }
 
-type Subject = Pick<AuditEvent, 'server' | 'tool' | 'caller' | 'outcome'>
+type Subject = Pick<AuditEvent, 'server' | 'tool' | 'caller' | 'user' | 'outcome'>
+
+/** `line` is a JSON object without the arguments; they are JSON themselves. */
+export type AuditListener = (line: string, args: string | undefined) => void
 
 export interface AuditOptions {
   readonly path: string
@@ -41,13 +46,15 @@ export interface AuditOptions {
   readonly keys?: AuditKeys | undefined
   /** Replaces the secrets used with a server. */
   readonly hideFor?: ((server: string) => ((text: string) => string) | undefined) | undefined
+  /** Gets every line too: its members as JSON, and those of the arguments apart, without secrets. */
+  readonly onLine?: AuditListener | undefined
   /** Called when lines could not be written; the calls continue. */
   readonly onProblem?: (error: unknown) => void
 }
 
 export class AuditLog {
-  readonly #options: Required<Omit<AuditOptions, 'onProblem' | 'keys' | 'hideFor'>> &
-    Pick<AuditOptions, 'onProblem' | 'keys' | 'hideFor'>
+  readonly #options: Required<Omit<AuditOptions, 'onProblem' | 'onLine' | 'keys' | 'hideFor'>> &
+    Pick<AuditOptions, 'onProblem' | 'onLine' | 'keys' | 'hideFor'>
   /** The constant part of a line, by decision: the same few repeat with every call. */
   readonly #reasons = new WeakMap<Decision, string>()
   readonly #waiting = new WaitingLines()
@@ -109,7 +116,13 @@ export class AuditLog {
   }
 
   #makeLines(): void {
-    for (const event of this.#latest) this.#waiting.add(this.#members(event))
+    const { onLine } = this.#options
+    for (const event of this.#latest) {
+      const { shownArguments: args } = event
+      const members = this.#members(event)
+      this.#waiting.add(args === undefined ? members : `${members},"arguments":${args}`)
+      onLine?.(`{${members}}`, args)
+    }
     this.#latest = []
   }
 
@@ -220,23 +233,22 @@ export class AuditLog {
     return line.slice(1, -1)
   }
 
-  /** The members of a line as JSON, without the braces. */
+  /** The members of a line as JSON, without the braces and the arguments. */
   #members(event: AuditEvent): string {
-    const { at = 0, durationMs, error, decision, shownArguments } = event
+    const { at = 0, durationMs, error, decision } = event
     let text = `"time":"${this.#time(at)}"${this.#subject(event)}`
     if (durationMs !== undefined) text += `,"durationMs":${durationMs}`
     if (error !== undefined) text += `,"error":${JSON.stringify(error)}`
-    text += this.#decided(decision)
-    return shownArguments === undefined ? text : `${text},"arguments":${shownArguments}`
+    return text + this.#decided(decision)
   }
 
   /** Most lines are about the same tool as the line before. */
-  #subject({ server, tool, caller, outcome }: Subject): string {
+  #subject({ server, tool, caller, user, outcome }: Subject): string {
     const last = this.#lastSubject
-    if (last?.server === server && last.tool === tool && last.caller === caller && last.outcome === outcome)
-      return last.text
-    const text = `,${JSON.stringify({ server, tool, caller, outcome }).slice(1, -1)}`
-    this.#lastSubject = { server, tool, caller, outcome, text }
+    const isSame = last?.server === server && last.tool === tool && last.caller === caller
+    if (isSame && last.user === user && last.outcome === outcome) return last.text
+    const text = `,${JSON.stringify({ server, tool, caller, user, outcome }).slice(1, -1)}`
+    this.#lastSubject = { server, tool, caller, user, outcome, text }
     return text
   }
 

@@ -8,7 +8,7 @@ export {
   type ToolNames,
 } from '../config/rule-matcher.ts'
 export { type ParsedRule, parseRule, type RuleUse, type UnreadableRule } from '../config/rule-syntax.ts'
-export { type AuditEvent, AuditLog, type AuditOptions } from './audit.ts'
+export { type AuditEvent, type AuditListener, AuditLog, type AuditOptions } from './audit.ts'
 export { type AuditKeys, auditKeys } from './audit-seal.ts'
 export { type AuditCheck, type AuditSeals, readAudit, verifyAudit } from './audit-verify.ts'
 export { decide, explainDecision, type ServerPermissions } from './decide.ts'

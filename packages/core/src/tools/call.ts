@@ -23,6 +23,7 @@ export interface SendOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly timeoutMs?: number | undefined
   readonly totalMs?: number | undefined
+  readonly detachable?: boolean | undefined
 }
 
 /** What the board provides. */
@@ -79,6 +80,23 @@ export async function callTool(
     return result
   } catch (error) {
     throw await call.failed(error)
+  }
+}
+
+/** The result of a call that was permitted and sent earlier, by another caller perhaps: hooks see it as any other. */
+export async function lateResult(
+  ports: CallPorts,
+  tool: BoundTool,
+  context: CallContext,
+  get: () => Promise<unknown>,
+): Promise<ToolResult> {
+  const call = new SupervisedCall(ports, tool, {}, context)
+  try {
+    const answer = await get()
+    const raw = call.hasHooksAfter ? await call.hooksAfter(answer) : answer
+    return await present(ports, tool, raw, context)
+  } catch (error) {
+    throw asOurs(error, tool, context.signal)
   }
 }
 
@@ -191,6 +209,7 @@ class SupervisedCall {
       server: this.#tool.server,
       tool: this.#tool.definition.name,
       caller: this.#context.caller ?? 'agent',
+      user: this.#context.user,
       decision,
       outcome,
       durationMs: at - this.#started,

@@ -6,6 +6,7 @@ export {
   type Args,
   type CallPorts,
   callTool,
+  lateResult,
   passTool,
   type SendOptions,
   type ToolLookup,

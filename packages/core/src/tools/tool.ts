@@ -32,12 +32,22 @@ export interface CallContext {
   readonly caller?: 'user' | 'agent' | 'client'
   /** Which client of a served board: prompts and grants of one client do not apply to another. */
   readonly client?: string
+  /** The user of that client, where a served board knows users by name; the audit log says it. */
+  readonly user?: string | undefined
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
   /** Milliseconds for this call, instead of the server's. */
   readonly timeoutMs?: number
-  /** Milliseconds for the whole call, however much progress it reports; ten minutes, when left out. */
+  /**
+   * Milliseconds for the whole call, however much progress it reports; when left out, ten minutes, or an hour where the
+   * call becomes a task.
+   */
   readonly totalMs?: number
+  /**
+   * A task that the call becomes goes on when `signal` is aborted, and a tool that can run as a task does. `onProgress`
+   * tells the task's id; `awaitTask` of the board gets its result.
+   */
+  readonly detachable?: boolean
   /** The limit on returned text, instead of the tool's own. */
   readonly maxResultChars?: number
   /** Keeps the server's result as it came, in `answer` of the result, beside what a model receives. */

@@ -5,7 +5,12 @@ import type { User } from '../access/access.ts'
 import type { Gateway } from '../gateway.ts'
 import type { SessionInfo } from '../http/sessions.ts'
 import type { Json } from '../json-rpc.ts'
+import { readAuditStream } from '../operation/audit-stream.ts'
 import type { Revocations } from './revocations.ts'
+
+/** What `GET /audit` reads and shows, at most. */
+const AUDIT_BATCHES = 200
+const AUDIT_LINES = 1000
 
 /** A request of the administration that cannot be done, with its HTTP status. */
 export class AdminFault extends Error {
@@ -27,7 +32,7 @@ export interface AdminSources {
   metrics(): string
 }
 
-const SERVER_ACTIONS = ['reconnect', 'disable', 'enable'] as const
+const SERVER_ACTIONS = ['reconnect', 'drain', 'disable', 'enable'] as const
 type ServerAction = (typeof SERVER_ACTIONS)[number]
 
 /** What an administrator may do with a running gateway: see it, and switch servers, tokens and sessions off. */
@@ -71,19 +76,25 @@ export class AdminActions {
           break
         case 'replicas':
           if (isRead) return this.#replicas()
+          break
+        case 'audit':
+          if (isRead) return await this.#audit()
       }
     throw new AdminFault(
       404,
-      'There is GET /servers, /sessions, /users, /logins, /replicas and /metrics; POST /servers/NAME/reconnect|disable|enable; POST /users/NAME/revoke|restore; DELETE /sessions/ID, /logins/USER and /logins/USER/SERVER.',
+      'There is GET /servers, /sessions, /users, /logins, /replicas, /audit and /metrics; POST /servers/NAME/reconnect|drain|disable|enable; POST /users/NAME/revoke|restore; DELETE /sessions/ID, /logins/USER and /logins/USER/SERVER.',
     )
   }
 
   #servers(): Json {
-    const servers = this.#on.gateway.board.servers().map((one) => ({
+    const { board, circuits, drains } = this.#on.gateway
+    const servers = board.servers().map((one) => ({
       name: one.name,
       type: one.type,
-      state: one.state,
+      state: drains.isDraining(one.name) ? 'draining' : one.state,
       tools: one.tools,
+      running: drains.running(one.name),
+      circuit: circuits.info(one.name),
       ...(one.error && { error: one.error.message }),
       ...(one.reason !== undefined && { reason: one.reason }),
     }))
@@ -106,23 +117,41 @@ export class AdminActions {
   }
 
   async #serverAction(name: string, action: ServerAction): Promise<string> {
-    const { board } = this.#on.gateway
+    const { board, circuits, drains, limits } = this.#on.gateway
     const off = this.#disabled.get(name)
     const configured = board.link.configured(name)
     if (!off && !configured) throw new AdminFault(404, `There is no server "${name}".`)
     if (action === 'reconnect') {
       if (off) throw new AdminFault(409, `"${name}" is switched off: enable it.`)
+      circuits.reset(name)
       return (await board.reconnect(name)).state
     }
-    if (action === 'disable' && configured) {
-      this.#disabled.set(name, configured)
-      await board.link.drop(name)
-    }
-    if (action === 'enable' && off) {
+    if (action === 'enable') {
+      // A server that is still being drained goes on.
+      drains.resume(name)
       this.#disabled.delete(name)
-      await board.link.put(off)
+      if (off) await board.link.put(off)
+      return 'enabled'
     }
-    return action === 'disable' ? 'disabled' : 'enabled'
+    if (!configured) return 'disabled'
+    if (action === 'drain') {
+      await drains.drain(name, limits.drainMs)
+      if (!drains.isDraining(name)) return 'enabled'
+    }
+    this.#disabled.set(name, configured)
+    await board.link.drop(name)
+    drains.resume(name)
+    return 'disabled'
+  }
+
+  async #audit(): Promise<Json> {
+    const { replicas, keys } = this.#on.gateway
+    if (!replicas)
+      throw new AdminFault(404, 'There is no store: `plugboard audit` reads the file of this gateway.')
+    const lines = await readAuditStream(replicas.store, keys, AUDIT_BATCHES).catch(() => {
+      throw new AdminFault(503, 'The store cannot be reached. Try again.')
+    })
+    return { lines: lines.slice(-AUDIT_LINES) }
   }
 
   async #endSession(id: string): Promise<Json> {

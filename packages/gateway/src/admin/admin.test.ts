@@ -83,7 +83,7 @@ describe('the administration', () => {
     expect(ended).toEqual([])
     expect(await run('POST', 'servers/one')).toEqual({
       status: 404,
-      error: 'There is no action "": reconnect, disable, enable.',
+      error: 'There is no action "": reconnect, drain, disable, enable.',
     })
     expect(await run('POST', 'users/ada')).toEqual({
       status: 404,
@@ -98,7 +98,14 @@ describe('the administration', () => {
     const { run, gateway } = await administered()
     await gateway.wake(20_000)
     const before = await run('GET', 'servers')
-    expect(stateOf(before, 'one')).toEqual({ name: 'one', type: 'stdio', state: 'connected', tools: 1 })
+    expect(stateOf(before, 'one')).toEqual({
+      name: 'one',
+      type: 'stdio',
+      state: 'connected',
+      tools: 1,
+      running: 0,
+      circuit: { state: 'closed', failures: 0 },
+    })
     expect(stateOf(before, 'broken')).toMatchObject({ state: 'failed', error: expect.any(String) })
     expect(await run('POST', 'servers/none/reconnect')).toEqual({
       status: 404,

@@ -1,17 +1,20 @@
 // call-limits.ts: how many calls a user may make: at a time, per minute and per day, in all and for tools by pattern. The counts are
 // shared by all replicas through the store; while it is away each replica allows its share.
-import { JsonRpcError } from '@plugboard/core'
 import type { User } from '../access/access.ts'
 import { type Exposure, readExposure } from '../access/exposure.ts'
 import type { CallLimitsConfig, LimitConfig } from '../config/schema.ts'
-import { RPC_RATE_LIMITED } from '../json-rpc.ts'
+import { type CallBudget, RateLimited } from '../errors.ts'
 import { MemoryStore } from '../store/memory-store.ts'
-import type { Rate, RateDecision, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Calls that are taken from the shared counts at a time, at most, and how long they can be used for a rate. */
-const CHUNK = 64
+const CHUNK = 256
 const SPARE_MS = 1000
+/** Unused ones of users that left are dropped when there are more. */
+const SPARES = 10_000
+/** How often a caller waits for another one's question before it asks itself. */
+const TURNS = 20
 /** A refused concurrent call may come back after this. */
 const BUSY_RETRY_MS = 1000
 
@@ -31,8 +34,25 @@ interface Bucket {
   readonly key: string
   /** For messages: `60 calls per minute`, of `github.*`. */
   readonly of: string
+  readonly pattern?: string
   readonly limit: LimitConfig
 }
+
+interface Count {
+  readonly name: string
+  readonly of: string
+  /** Takes one from the store, and maybe more for later. */
+  take(name: string): Promise<void>
+}
+
+/** A call that was let in. */
+export interface Admission {
+  /** Counts its end, where that has to be counted. */
+  readonly leave?: (() => void) | undefined
+  readonly budgets: readonly CallBudget[]
+}
+
+const UNLIMITED: Admission = { budgets: [] }
 
 interface ToolLimit {
   readonly pattern: string
@@ -45,8 +65,10 @@ export class CallLimits {
   readonly #shared: SharedCounts | undefined
   readonly #local = new MemoryStore()
   readonly #running = new Map<string, number>()
-  /** What was taken from the shared counts and is not used yet. */
-  readonly #spare = new Map<string, { left: number; until: number }>()
+  /** What was taken from the shared counts and is not used yet, and how much was there beyond it. */
+  readonly #spare = new Map<string, { left: number; until: number; beyond: number }>()
+  /** By count, the question to the store that is under way. */
+  readonly #taking = new Map<string, Promise<void>>()
   #config: CallLimitsConfig = {}
   #tools: readonly ToolLimit[] = []
 
@@ -65,19 +87,33 @@ export class CallLimits {
     }))
   }
 
-  /** Counts a call that starts; returns what counts its end. Rejects with when to come back. */
-  async enter(who: Counted, server: string, tool: string | undefined): Promise<() => void> {
+  /**
+   * Counts a call that starts. Rejects with when to come back. At once when everything it needs was taken from the shared counts
+   * before.
+   */
+  enter(who: Counted, server: string, tool: string | undefined): Admission | Promise<Admission> {
     const buckets = this.#bucketsOf(who, server, tool)
-    if (buckets.length === 0) return () => undefined
-    const leave = this.#enterAll(buckets)
+    if (buckets.length === 0) return UNLIMITED
+    let leave: (() => void) | undefined
     try {
-      await this.#takeRates(buckets)
-      await this.#takeDays(buckets)
-      return leave
+      leave = this.#enterAll(buckets)
     } catch (error) {
-      leave()
-      throw error
+      return Promise.reject(this.#told(error, buckets))
     }
+    const now = Date.now()
+    const missing = this.#countsOf(buckets, now).filter(({ name }) => !this.#spend(name, now))
+    const admission = () => ({ leave, budgets: this.#budgets(buckets) })
+    if (missing.length === 0) return admission()
+    return this.#takeAll(missing).then(admission, (error: unknown) => {
+      leave?.()
+      throw this.#told(error, buckets)
+    })
+  }
+
+  /** A refusal says what is left, too. */
+  #told(error: unknown, buckets: readonly Bucket[]): unknown {
+    if (error instanceof RateLimited) error.budgets = this.#budgets(buckets)
+    return error
   }
 
   #bucketsOf({ owner, user }: Counted, server: string, tool: string | undefined): Bucket[] {
@@ -87,7 +123,7 @@ export class CallLimits {
     if (tool !== undefined)
       for (const { pattern, exposure, limit: own } of this.#tools)
         if (exposure.tool(server, tool))
-          all.push({ key: `${key}:${pattern}`, of: ` of ${pattern}`, limit: own })
+          all.push({ key: `${key}:${pattern}`, of: ` of ${pattern}`, pattern, limit: own })
     return all
   }
 
@@ -117,7 +153,8 @@ export class CallLimits {
     return Math.max(1, Math.ceil(count / this.#replicas))
   }
 
-  #enterAll(buckets: readonly Bucket[]): () => void {
+  /** Undefined when nothing has to be counted at the end. */
+  #enterAll(buckets: readonly Bucket[]): (() => void) | undefined {
     const entered: string[] = []
     const leave = () => {
       for (const key of entered.splice(0)) {
@@ -131,29 +168,49 @@ export class CallLimits {
       const running = this.#running.get(key) ?? 0
       if (running >= this.#share(limit.concurrent)) {
         leave()
-        throw rateLimited(`${limit.concurrent} calls${of} at a time`, BUSY_RETRY_MS)
+        throw new RateLimited(`${limit.concurrent} calls${of} at a time`, BUSY_RETRY_MS)
       }
       this.#running.set(key, running + 1)
       entered.push(key)
     }
-    return leave
+    return entered.length > 0 ? leave : undefined
   }
 
-  async #takeRates(buckets: readonly Bucket[]): Promise<void> {
-    for (const { key, of, limit } of buckets) {
-      const { perMinute } = limit
-      if (perMinute === undefined) continue
-      const name = `rate:{${key}}`
-      if (this.#spend(name)) continue
-      const burst = limit.burst ?? Math.max(1, Math.ceil(perMinute / 6))
-      const chunk = this.#chunk(Math.min(burst / 2, perMinute / 60))
-      const taken = await this.#takeRate(name, { perSecond: perMinute / 60, burst }, chunk)
-      if (!taken.ok) throw rateLimited(`${perMinute} calls${of} per minute`, taken.retryMs)
+  /** What is counted in the store, for all replicas. */
+  #countsOf(buckets: readonly Bucket[], now: number): Count[] {
+    const day = Math.floor(now / DAY_MS)
+    return buckets.flatMap(({ key, of, limit: { perMinute, burst, perDay } }) => {
+      const counts: Count[] = []
+      if (perMinute !== undefined)
+        counts.push({ name: rateName(key), of, take: (name) => this.#takeRate(name, of, perMinute, burst) })
+      if (perDay !== undefined)
+        counts.push({ name: dayName(key, day), of, take: (name) => this.#takeDay(name, of, perDay, day) })
+      return counts
+    })
+  }
+
+  async #takeAll(counts: readonly Count[]): Promise<void> {
+    for (const { name, take } of counts) await this.#takeOne(name, take)
+  }
+
+  /** One caller asks the store; those of the same moment wait for what it gets, and for a refusal with it. */
+  async #takeOne(name: string, take: (name: string) => Promise<void>): Promise<void> {
+    for (let turn = 0; turn < TURNS; turn++) {
+      const taking = this.#taking.get(name)
+      if (!taking) break
+      await taking
+      if (this.#spend(name, Date.now())) return
     }
+    const taking = take(name).finally(() => {
+      if (this.#taking.get(name) === taking) this.#taking.delete(name)
+    })
+    this.#taking.set(name, taking)
+    await taking
   }
 
   /** Several at once, if they are there: the rest is spent without asking. */
-  async #takeRate(name: string, rate: Rate, chunk: number): Promise<RateDecision> {
+  async #takeRate(name: string, of: string, perMinute: number, given: number | undefined): Promise<void> {
+    const rate = { perSecond: perMinute / 60, burst: burstOf(perMinute, given) }
     const take = (cost: number) =>
       this.#counted(
         (store) => store.take(name, rate, cost),
@@ -164,30 +221,69 @@ export class CallLimits {
             cost,
           ),
       )
-    if (chunk > 1 && (await take(chunk)).ok) {
-      this.#spare.set(name, { left: chunk - 1, until: Date.now() + SPARE_MS })
-      return { ok: true }
+    let chunk = this.#chunk(Math.min(rate.burst / 2, rate.perSecond))
+    let taken = await take(chunk)
+    if (!taken.ok && chunk > 1) {
+      chunk = 1
+      taken = await take(1)
     }
-    return await take(1)
+    if (!taken.ok) throw new RateLimited(`${perMinute} calls${of} per minute`, taken.retryMs)
+    this.#keep(name, chunk - 1, Date.now() + SPARE_MS, taken.left)
   }
 
-  async #takeDays(buckets: readonly Bucket[]): Promise<void> {
+  async #takeDay(name: string, of: string, perDay: number, day: number): Promise<void> {
+    const chunk = this.#chunk(perDay / 100)
+    const used = await this.#counted(
+      (store) => store.increment(name, chunk, DAY_MS),
+      async () => (await this.#local.increment(name, chunk, DAY_MS)) * this.#replicas,
+    )
+    const left = chunk - Math.max(0, used - perDay)
+    const until = (day + 1) * DAY_MS
+    if (left <= 0) throw new RateLimited(`${perDay} calls${of} per day`, until - Date.now())
+    this.#keep(name, left - 1, until, Math.max(0, perDay - used))
+  }
+
+  /** What was taken and is not used, beside what other callers took meanwhile. */
+  #keep(name: string, taken: number, until: number, beyond: number): void {
+    const now = Date.now()
+    const known = this.#spare.get(name)
+    const before = known && known.until > now ? known.left : 0
+    this.#spare.set(name, { left: before + taken, until, beyond })
+    if (this.#spare.size > SPARES)
+      for (const [key, { until: end }] of this.#spare) if (end <= now) this.#spare.delete(key)
+  }
+
+  /** As far as it is known here: other replicas count too. */
+  #budgets(buckets: readonly Bucket[]): readonly CallBudget[] {
     const now = Date.now()
     const day = Math.floor(now / DAY_MS)
-    for (const { key, of, limit } of buckets) {
-      const { perDay } = limit
-      if (perDay === undefined) continue
-      const name = `day:{${key}}:${day}`
-      if (this.#spend(name)) continue
-      const chunk = this.#chunk(perDay / 100)
-      const used = await this.#counted(
-        (store) => store.increment(name, chunk, DAY_MS),
-        async () => (await this.#local.increment(name, chunk, DAY_MS)) * this.#replicas,
-      )
-      const left = chunk - Math.max(0, used - perDay)
-      if (left <= 0) throw rateLimited(`${perDay} calls${of} per day`, (day + 1) * DAY_MS - now)
-      if (left > 1) this.#spare.set(name, { left: left - 1, until: (day + 1) * DAY_MS })
+    const leftOf = (name: string) => {
+      const spare = this.#spare.get(name)
+      return spare ? Math.max(0, Math.floor(spare.left + spare.beyond)) : 0
     }
+    return buckets.flatMap(({ key, pattern: of = 'user', limit: { perMinute, burst, perDay } }) => {
+      const budgets: CallBudget[] = []
+      if (perMinute !== undefined) {
+        const left = leftOf(rateName(key))
+        const missing = Math.max(0, burstOf(perMinute, burst) - left)
+        budgets.push({
+          of,
+          window: 'minute',
+          quota: perMinute,
+          left,
+          resetSeconds: Math.ceil((missing * 60) / perMinute),
+        })
+      }
+      if (perDay !== undefined)
+        budgets.push({
+          of,
+          window: 'day',
+          quota: perDay,
+          left: leftOf(dayName(key, day)),
+          resetSeconds: Math.ceil(((day + 1) * DAY_MS - now) / 1000),
+        })
+      return budgets
+    })
   }
 
   /** How many are taken at a time: few enough that what one replica keeps is not missed at another. */
@@ -196,13 +292,9 @@ export class CallLimits {
   }
 
   /** Spends one of what was taken before; false when there is none. */
-  #spend(name: string): boolean {
+  #spend(name: string, now: number): boolean {
     const spare = this.#spare.get(name)
-    if (!spare) return false
-    if (spare.left <= 0 || spare.until < Date.now()) {
-      this.#spare.delete(name)
-      return false
-    }
+    if (!spare || spare.left <= 0 || spare.until <= now) return false
     spare.left--
     return true
   }
@@ -215,11 +307,14 @@ export class CallLimits {
   }
 }
 
-function rateLimited(limit: string, retryMs: number): JsonRpcError {
-  const seconds = Math.max(1, Math.ceil(retryMs / 1000))
-  return new JsonRpcError(
-    RPC_RATE_LIMITED,
-    `RATE_LIMITED: you may make ${limit}. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
-    { code: 'RATE_LIMITED', retryAfterSeconds: seconds },
-  )
+function rateName(key: string): string {
+  return `rate:{${key}}`
+}
+
+function dayName(key: string, day: number): string {
+  return `day:{${key}}:${day}`
+}
+
+function burstOf(perMinute: number, given: number | undefined): number {
+  return given ?? Math.max(1, Math.ceil(perMinute / 6))
 }

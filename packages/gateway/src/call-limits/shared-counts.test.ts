@@ -14,9 +14,11 @@ async function allowed(
 ): Promise<number> {
   let count = 0
   for (let n = 0; n < calls; n++) {
-    const leave = await limits[n % limits.length]?.enter(who, 'one', tool).catch(() => undefined)
-    leave?.()
-    if (leave) count++
+    const entered = await Promise.resolve(limits[n % limits.length]?.enter(who, 'one', tool)).catch(
+      () => undefined,
+    )
+    entered?.leave?.()
+    if (entered) count++
   }
   return count
 }

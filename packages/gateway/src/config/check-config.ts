@@ -128,7 +128,15 @@ function userLoginFaults({ userLogins, publicUrl, store, auth }: GatewayConfig):
   return faults
 }
 
-function storeFaults({ store }: GatewayConfig): FoundFault[] {
+function storeFaults({ store, audit }: GatewayConfig): FoundFault[] {
+  if (audit?.stream && store === undefined)
+    return [
+      {
+        path: ['audit', 'stream'],
+        message: 'needs "store"',
+        hint: 'Write "store": "redis://host:6379". One process alone has its file: `plugboard audit`.',
+      },
+    ]
   if (store === undefined || /^rediss?:\/\/./.test(store) || store.startsWith('${')) return []
   return [
     {

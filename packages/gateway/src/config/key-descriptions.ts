@@ -46,6 +46,10 @@ export const KEY_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'limits.tools.*.perDay': 'Calls per day (UTC).',
   accessLog:
     'Where a line of JSON goes for every call: `stderr`, or a file relative to this one. It has the user, the server, the tool, the outcome, the time and the trace; never arguments.',
+  audit: 'The audit lines of all replicas in one place, beside the file of each. Needs `store`.',
+  'audit.stream': 'Adds them to the stream `pb:audit` of the store, in sealed batches.',
+  'audit.arguments': 'With the arguments of calls, without known secrets (false).',
+  'audit.keep': 'How many batches the stream keeps, about (100000).',
   isolation: 'Servers that users have for themselves: a process that no other user reaches.',
   'isolation.servers':
     'By server: `user` gives every user an instance, `session` every session of a legacy client, `shared` is one for all (`shared`).',

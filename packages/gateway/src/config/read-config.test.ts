@@ -50,7 +50,7 @@ describe('gateway.json', () => {
     ],
     [
       { banana: 1 },
-      ['Known here: $schema, publicUrl, auth, roles, store, limits, accessLog, admin, isolation, tls'],
+      ['Known here: $schema, publicUrl, auth, roles, store, limits, accessLog, audit, admin, isolation, tls'],
     ],
     [{ roles: { 'a b': {} } }, ['"roles.a b" is not a name for a role']],
     [

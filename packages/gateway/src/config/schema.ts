@@ -92,6 +92,13 @@ export interface UserLoginsConfig {
     | undefined
 }
 
+/** Where audit lines go besides the file of each replica. */
+export interface AuditStreamConfig {
+  readonly stream: boolean
+  readonly arguments?: boolean | undefined
+  readonly keep?: number | undefined
+}
+
 /** What gateway.json says. */
 export interface GatewayConfig {
   readonly publicUrl?: string | undefined
@@ -102,6 +109,7 @@ export interface GatewayConfig {
   readonly store?: string | undefined
   readonly limits?: CallLimitsConfig | undefined
   readonly accessLog?: string | undefined
+  readonly audit?: AuditStreamConfig | undefined
   readonly admin?: AdminConfig | undefined
   readonly isolation?: IsolationConfig | undefined
   readonly tls?: TlsConfig | undefined
@@ -227,6 +235,12 @@ const admin = z.strictObject(
   'expected {"port": …}',
 )
 
+const flag = z.boolean('expected true or false')
+const auditStream = z.strictObject(
+  { stream: flag, arguments: z.optional(flag), keep: z.optional(count) },
+  'expected {"stream": true, "arguments"?, "keep"?}',
+)
+
 /** A role's name goes into logs, metrics and a file. */
 const roleName = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'is not a name for a role'))
 
@@ -244,6 +258,7 @@ export const gatewaySchema = z.strictObject(
     store: z.optional(text),
     limits: z.optional(limits),
     accessLog: z.optional(text),
+    audit: z.optional(auditStream),
     admin: z.optional(admin),
     isolation: z.optional(isolation),
     tls: z.optional(z.strictObject({ cert: text, key: text }, 'expected {"cert": FILE, "key": FILE}')),

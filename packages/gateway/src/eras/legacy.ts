@@ -7,6 +7,7 @@ import { Cancellation } from '@plugboard/core/async/waits'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { Exposure } from '../access/exposure.ts'
 import type { Client, ClientRequest, ResponseConnection } from '../client-request.ts'
+import type { CallBudget } from '../errors.ts'
 import { wireError } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
@@ -29,8 +30,9 @@ import {
 } from '../json-rpc.ts'
 import { handle, text } from '../methods.ts'
 import { tooMany } from '../routing/notifications.ts'
+import { capabilitiesFor } from '../views/capabilities.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
-import { CAPABILITIES } from '../views/status.ts'
+import { startTask } from './legacy-task.ts'
 
 export interface Outlet {
   /** Sends a message; `about` is the client's request that it belongs to. */
@@ -115,6 +117,11 @@ export class LegacySession implements Client {
 
   get busy(): boolean {
     return this.#open.size > 0
+  }
+
+  /** Tasks are part of one legacy version only. */
+  get asksForTasks(): boolean {
+    return this.protocolVersion === LEGACY_VERSIONS[0]
   }
 
   notify(method: string, params: Json): void {
@@ -235,6 +242,8 @@ export class LegacySession implements Client {
     if (method === 'ping') return {}
     if (this.protocolVersion === undefined)
       throw new JsonRpcError(RPC.order, `Not initialized: send initialize before ${method}.`)
+    if (method === 'tools/call' && isObject(params.task) && this.asksForTasks)
+      return startTask(this.#gateway, this, params, request.id)
     return SESSION_METHODS.has(method)
       ? this.#change(method, params, request)
       : handle(this.#gateway, method, params, request)
@@ -268,7 +277,7 @@ export class LegacySession implements Client {
     this.#listen()
     return {
       protocolVersion: handshake.protocolVersion,
-      capabilities: CAPABILITIES,
+      capabilities: capabilitiesFor(this.asksForTasks === true),
       serverInfo: SERVER_INFO,
       instructions: this.#gateway.instructions(this),
     }
@@ -356,12 +365,14 @@ class LegacyRequest implements ClientRequest {
   readonly client: LegacySession
   readonly id: Id
   readonly #outlet: Outlet
+  readonly #connection: ResponseConnection | undefined
   readonly cancellation = new Cancellation()
 
   constructor(client: LegacySession, outlet: Outlet, id: Id, connection: ResponseConnection | undefined) {
     this.client = client
     this.id = id
     this.#outlet = outlet
+    this.#connection = connection
     if (!connection) return
     if (connection.gone) this.cancel()
     connection.onGone = () => this.cancel()
@@ -381,6 +392,10 @@ class LegacyRequest implements ClientRequest {
 
   notify(method: string, params: Json): void {
     this.#outlet.send({ jsonrpc: '2.0', method, params }, this.id)
+  }
+
+  tellBudget(budgets: readonly CallBudget[]): void {
+    this.#connection?.tellBudget?.(budgets)
   }
 
   away(): boolean {

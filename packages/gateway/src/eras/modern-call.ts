@@ -1,6 +1,6 @@
 // modern-call.ts: one request of 2026-07-28 that may bring a question: it runs, its client waits for it, or it is suspended
 // until the client comes back with the answers. modern.ts knows which calls are suspended, and for how long.
-import { JsonRpcError } from '@plugboard/core'
+import { JsonRpcError, type TaskState } from '@plugboard/core'
 import type { User } from '../access/access.ts'
 import type { Exposure } from '../access/exposure.ts'
 import {
@@ -10,7 +10,10 @@ import {
   type Origin,
   type ResponseConnection,
 } from '../client-request.ts'
+import type { CallBudget } from '../errors.ts'
 import { ASKING_METHODS, type Id, isObject, type Json, type Request, RPC } from '../json-rpc.ts'
+import type { ClientTask, TaskWork } from '../tasks/client-task.ts'
+import type { TaskStore } from '../tasks/task-store.ts'
 import type { ToolRef } from '../views/views.ts'
 import { fingerprint, type Resumption } from './request-state.ts'
 
@@ -38,7 +41,7 @@ export interface OpenQuestion {
 
 type CallOutcome = { readonly result: Json } | { readonly error: unknown }
 
-export class ModernCall implements ClientRequest {
+export class ModernCall implements ClientRequest, TaskWork {
   readonly client: Client
   readonly id: Id
   readonly owner: string
@@ -48,13 +51,27 @@ export class ModernCall implements ClientRequest {
   readonly #stop = new AbortController()
   /** Answers that the client sent with the call, because it knows what will be asked. */
   readonly #given: Json
+  readonly isNarrow: boolean
+  readonly #tasks: TaskStore | undefined
+  /** Keys of the questions of a task: none comes twice. */
+  #keys: Set<string> | undefined
+  #task: ClientTask | undefined
   #channel: ModernChannel | undefined
   #outcome: CallOutcome | undefined
   #waiter: { resolve(result: Json | undefined): void; reject(error: unknown): void } | undefined
   #asks = 0
 
-  constructor(request: Request, client: Client, channel: ModernChannel, resumption?: Resumption) {
+  constructor(
+    request: Request,
+    client: Client,
+    channel: ModernChannel,
+    resumption?: Resumption,
+    /** Where the call goes on if it becomes a task. */
+    tasks?: TaskStore,
+  ) {
     this.client = client
+    this.isNarrow = channel.narrow === true
+    this.#tasks = client.capabilities.tasks && request.method === 'tools/call' ? tasks : undefined
     this.id = request.id
     this.owner = channel.owner
     this.#request = request
@@ -66,6 +83,24 @@ export class ModernCall implements ClientRequest {
 
   get signal(): AbortSignal {
     return this.#stop.signal
+  }
+
+  get prefersTask(): boolean {
+    return this.#tasks !== undefined
+  }
+
+  /** The server made a task of it: so do we, where the client takes one and there is room. */
+  onTask(state: TaskState): void {
+    const isNew = !this.#task
+    this.#task ??= this.#tasks?.add(this)
+    this.#task?.said(state)
+    if (isNew && this.#task && this.#waiter) this.#handOver(this.#task)
+  }
+
+  inputRequests(): Json {
+    return Object.fromEntries(
+      [...this.questions].map(([key, { method, params }]) => [key, { method, params }]),
+    )
   }
 
   /** What a retry must repeat to the letter. */
@@ -93,17 +128,22 @@ export class ModernCall implements ClientRequest {
     connection.onGone = () => this.stop()
     return new Promise((resolve, reject) => {
       this.#waiter = { resolve, reject }
-      if (this.#outcome) this.#deliver(this.#outcome)
+      if (this.#task) this.#handOver(this.#task)
+      else if (this.#outcome) this.#deliver(this.#outcome)
       else if (this.questions.size > 0) this.#announceQuestions()
     })
   }
 
   away(): boolean {
-    return this.#channel === undefined
+    return this.#channel === undefined && this.#task === undefined
   }
 
   notify(method: string, params: Json): void {
     this.#channel?.notify(method, params)
+  }
+
+  tellBudget(budgets: readonly CallBudget[]): void {
+    this.#channel?.connection.tellBudget?.(budgets)
   }
 
   checkHeaders(tool: ToolRef, args: unknown): void {
@@ -114,8 +154,7 @@ export class ModernCall implements ClientRequest {
     if (!ASKING_METHODS.has(this.#request.method))
       return Promise.reject(new JsonRpcError(RPC.internal, 'Nothing can be asked here.'))
     return new Promise((settle, fail) => {
-      const key =
-        origin !== undefined && !this.questions.has(origin.key) ? origin.key : `input-${++this.#asks}`
+      const key = this.#keyFor(origin)
       const answer = Object.hasOwn(this.#given, key) ? this.#given[key] : undefined
       delete this.#given[key]
       if (isObject(answer)) return settle(answer)
@@ -127,8 +166,16 @@ export class ModernCall implements ClientRequest {
       if (until.aborted) return withdraw()
       until.addEventListener('abort', withdraw, { once: true })
       this.questions.set(key, { method, params, origin, settle, fail })
+      this.#task?.touched()
       this.#announceQuestions()
     })
+  }
+
+  #keyFor(origin: Origin | undefined): string {
+    const isTaken = (key: string) => this.questions.has(key) || this.#keys?.has(key) === true
+    const key = origin && !isTaken(origin.key) ? origin.key : `input-${++this.#asks}`
+    if (this.#task) this.#keys = (this.#keys ?? new Set()).add(key)
+    return key
   }
 
   /** Gives the call the answers it waited for. */
@@ -153,8 +200,16 @@ export class ModernCall implements ClientRequest {
     })
   }
 
+  /** The client gets the task, and comes back for the rest. */
+  #handOver(task: ClientTask): void {
+    const waiter = this.#waiter
+    this.#leave()
+    waiter?.resolve({ resultType: 'task', ...task.summary() })
+  }
+
   #ended(outcome: CallOutcome): void {
     this.#outcome = outcome
+    this.#task?.ended(outcome)
     if (this.#waiter) this.#deliver(outcome)
   }
 

@@ -26,7 +26,7 @@ import {
   SERVER_INFO,
 } from '../json-rpc.ts'
 import { handle } from '../methods.ts'
-import { CAPABILITIES } from '../views/status.ts'
+import { capabilitiesFor } from '../views/capabilities.ts'
 import { ModernCall, type ModernChannel } from './modern-call.ts'
 import { CallStates, fingerprint, noSuchState, type Resumption, resumptionOf } from './request-state.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -98,7 +98,7 @@ export class ModernEndpoint {
   }
 
   #started(message: Request, client: Client, channel: ModernChannel, resumption?: Resumption): ModernCall {
-    const call = new ModernCall(message, client, channel, resumption)
+    const call = new ModernCall(message, client, channel, resumption, this.#gateway.tasks)
     call.run(handle(this.#gateway, message.method, serverParams(message, resumption), call))
     return call
   }
@@ -131,7 +131,7 @@ export class ModernEndpoint {
     await this.#gateway.listed()
     return {
       supportedVersions: [MODERN_VERSION],
-      capabilities: CAPABILITIES,
+      capabilities: capabilitiesFor('modern'),
       instructions: this.#gateway.instructions(client),
       ...this.#gateway.cacheHints('tools', client),
       cacheScope: 'private',
@@ -252,12 +252,13 @@ function identityOf({ owner }: ModernChannel, meta: Json): string {
 
 /** The members that every result of this era carries. */
 function stamped(method: string, result: Json): Json {
-  const asks = result.resultType === 'input_required'
+  const type = result.resultType
+  const asks = type === 'input_required'
   const cached = CACHEABLE.has(method) && !asks
   return {
     ...(cached && { ttlMs: 0, cacheScope: 'private' }),
     ...result,
-    resultType: asks ? 'input_required' : 'complete',
+    resultType: asks || (type === 'task' && method === 'tools/call') ? type : 'complete',
     _meta: { ...metaOf(result), [META.serverInfo]: SERVER_INFO },
   }
 }

@@ -8,6 +8,7 @@ import { isUnreachable } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { type Id, isObject, type Json, META, metaOf, RPC } from '../json-rpc.ts'
 import type { Interest } from '../routing/notifications.ts'
+import { missingTasks } from '../tasks/task-methods.ts'
 import { type ResourceUri, STATUS_URI } from '../views/resource-uris.ts'
 import type { ModernChannel } from './modern-call.ts'
 
@@ -26,6 +27,7 @@ export class Subscriptions {
   async listen(id: Id, params: Json, client: Client, channel: ModernChannel): Promise<Json> {
     const { notifications } = params
     if (!isObject(notifications)) throw new InvalidInput('"notifications" says what to listen to.')
+    if (notifications.taskIds !== undefined && !client.capabilities.tasks) throw missingTasks()
     const uris = urisOf(notifications)
     const over = new AbortController()
     const slot = this.#quota.tryAcquire(channel.owner, () => over.abort())

@@ -167,6 +167,7 @@ export class Endpoint {
       this.#modern.dropOwner(owner)
       this.#sessions.dropOwner(owner)
       this.#sse.dropOwner(owner)
+      this.#gateway.tasks.dropOwner(owner)
       this.#gateway.instances?.dropOwner(owner)
     }
     for (const client of changed) {
@@ -222,9 +223,9 @@ export class Endpoint {
       const incoming = parseMessage(body)
       if (incoming.kind === 'bad') return json(res, 400, incoming.reply)
       const run = () => this.#queue.run(client.owner, () => handled(res, () => handle(incoming, body)))
-      const home = this.#gateway.replicas && replicaForMessage(this.#gateway, incoming)
+      const home = this.#gateway.replicas && replicaForMessage(this.#gateway, incoming, client)
       if (home === undefined) return run()
-      const passed = answeredBy(this.#gateway, home, req, res, body)
+      const passed = Promise.resolve(home).then((id) => answeredBy(this.#gateway, id, req, res, body))
       void guarded(
         res,
         passed.then((done) => done || run()),

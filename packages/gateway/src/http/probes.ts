@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Gateway } from '../gateway.ts'
 import { SERVER_INFO } from '../json-rpc.ts'
+import { escapedLabel } from '../operation/call-metrics.ts'
 import { ProcessMetrics } from '../operation/process-metrics.ts'
 import { json } from './response.ts'
 
@@ -51,12 +52,34 @@ export function sendResourceMetadata(res: ServerResponse, metadata: Readonly<Rec
   json(res, 200, metadata)
 }
 
+const CIRCUIT_STATES = ['closed', 'half-open', 'open'] as const
+
+function serverMetrics({ board, circuits, drains }: Gateway): string[] {
+  const names = board.servers().map(({ name }) => ({ name, label: `{server="${escapedLabel(name)}"}` }))
+  return [
+    '# HELP plugboard_circuit_state The circuit breaker of each server: 0 closed, 1 half open, 2 open.',
+    '# TYPE plugboard_circuit_state gauge',
+    ...names.map(
+      ({ name, label }) =>
+        `plugboard_circuit_state${label} ${CIRCUIT_STATES.indexOf(circuits.info(name).state)}`,
+    ),
+    '# HELP plugboard_server_calls Calls that run on each server.',
+    '# TYPE plugboard_server_calls gauge',
+    ...names.map(({ name, label }) => `plugboard_server_calls${label} ${drains.running(name)}`),
+  ]
+}
+
 /** The counts for Prometheus. */
 export function metricsText(gateway: Gateway, sessions: number): string {
   const states: Record<string, number> = {}
   for (const { state } of gateway.board.servers()) states[state] = (states[state] ?? 0) + 1
   const gauges = { sessions, listeners: gateway.notifications.listeners }
-  const more = [...gateway.callMetrics.print(), ...processMetrics.print(), ...storeMetrics(gateway)]
+  const more = [
+    ...gateway.callMetrics.print(),
+    ...processMetrics.print(),
+    ...serverMetrics(gateway),
+    ...storeMetrics(gateway),
+  ]
   return gateway.metrics.print(gauges, states, more)
 }
 

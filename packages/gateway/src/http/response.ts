@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_LIMITS } from '@plugboard/core/limits'
 import type { ResponseConnection } from '../client-request.ts'
+import type { CallBudget } from '../errors.ts'
 import { errorReply, type Id, isObject, type Reply, RPC, RPC_RATE_LIMITED, written } from '../json-rpc.ts'
 import type { Replay } from './replay.ts'
 
@@ -14,6 +15,8 @@ export const STREAM_HEADERS = {
 
 /** When a client should come back after a stream broke: soon, because its call ends when it does not. */
 const RETRY_MS = 500
+
+const WINDOW_SECONDS = { minute: 60, day: 24 * 60 * 60 } as const
 
 /** How a broken stream can be resumed. */
 export interface Resumable {
@@ -66,6 +69,16 @@ export class McpHttpResponse implements ResponseConnection {
 
   get finished(): boolean {
     return this.#finished
+  }
+
+  /** The headers of draft-ietf-httpapi-ratelimit-headers; a stream that has begun cannot have them any more. */
+  tellBudget(budgets: readonly CallBudget[]): void {
+    if (this.#res.headersSent) return
+    const name = ({ of, window }: CallBudget) => JSON.stringify(`${of}-${window}`).replace(/[^ -~]/g, '?')
+    const policy = (one: CallBudget) => `${name(one)};q=${one.quota};w=${WINDOW_SECONDS[one.window]}`
+    const left = (one: CallBudget) => `${name(one)};r=${one.left};t=${one.resetSeconds}`
+    this.#res.setHeader('RateLimit-Policy', budgets.map(policy).join(', '))
+    this.#res.setHeader('RateLimit', budgets.map(left).join(', '))
   }
 
   /** True when a message could be sent before the response. */
@@ -215,8 +228,9 @@ export function accepts(req: IncomingMessage, type: string): boolean {
 /** A user with too many calls gets 429 in every protocol version, and is told when to come back. */
 function isLimited(res: ServerResponse, { error }: Reply): boolean {
   if (error?.code !== RPC_RATE_LIMITED) return false
-  const seconds = isObject(error.data) ? error.data.retryAfterSeconds : undefined
-  res.setHeader('Retry-After', String(seconds ?? 1))
+  const seconds = isObject(error.data) ? Number(error.data.retryAfterSeconds) : 1
+  // A server may use the same code, and put anything there.
+  res.setHeader('Retry-After', String(Number.isInteger(seconds) && seconds > 0 ? seconds : 1))
   return true
 }
 

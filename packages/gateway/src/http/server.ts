@@ -23,6 +23,8 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[]
   /** Host names to answer to besides loopback's and `host`. */
   readonly allowedHosts?: readonly string[]
+  /** Answers requests of another part of the program on the same port, before everything else; false for those of the endpoint. */
+  readonly beside?: ((req: IncomingMessage, res: ServerResponse) => boolean) | undefined
   /** Serves https in place of http. */
   readonly certificate?: Certificate | undefined
   /** Where other replicas reach this one; its own address when left out. */
@@ -75,7 +77,10 @@ export async function serveHttp(gateway: Gateway, options: HttpOptions): Promise
       hint: 'Leave `--no-auth` out, or serve on 127.0.0.1.',
     })
   const endpoint = new Endpoint(gateway, { ...options, host, open: gateway.expose })
-  const answer = (req: IncomingMessage, res: ServerResponse) => endpoint.answer(req, res)
+  const { beside } = options
+  const answer = (req: IncomingMessage, res: ServerResponse) => {
+    if (!beside?.(req, res)) endpoint.answer(req, res)
+  }
   const settings = { connectionsCheckingInterval: 2000 }
   const tls = options.certificate && createTlsServer({ ...settings, ...options.certificate }, answer)
   const server = tls ?? createServer(settings, answer)

@@ -4,11 +4,14 @@ import { type Connection, IoError, type LocalBoard, PermissionDenied } from '@pl
 import type { User } from '../access/access.ts'
 import type { Client } from '../client-request.ts'
 import type { IsolationConfig, IsolationKind } from '../config/schema.ts'
+import type { Leases } from './leases.ts'
 
 const IDLE_MINUTES = 15
 const PER_USER = 10
 const IN_ALL = 200
 const SWEEP_MS = 5000
+
+type WhoCalls = Pick<Client, 'owner' | 'user'>
 
 interface Instance {
   readonly key: string
@@ -39,11 +42,18 @@ export interface InstanceLogins {
   instanceLogin(server: string, user: User): Parameters<LocalBoard['link']['instance']>[3]
 }
 
+export interface InstanceSharing {
+  /** Which replica runs the instance of a user. */
+  readonly leases?: Leases | undefined
+  readonly logins?: InstanceLogins | undefined
+}
+
 export class Instances {
   readonly #board: LocalBoard
   readonly #logins: InstanceLogins | undefined
   readonly #heard: (key: string, server: string, method: string, params: unknown) => void
   readonly #instances = new Map<string, Instance>()
+  readonly #leases: Leases | undefined
   readonly #sweep: NodeJS.Timeout
   readonly #stop: () => void
   #config: IsolationConfig
@@ -53,10 +63,12 @@ export class Instances {
     board: LocalBoard,
     config: IsolationConfig,
     heard: (key: string, server: string, method: string, params: unknown) => void,
-    logins?: InstanceLogins,
+    { leases, logins }: InstanceSharing = {},
   ) {
     this.#board = board
     this.#logins = logins
+    this.#leases = leases
+    leases?.onLost((key) => this.#dropAll((one) => one.key === key))
     this.#config = config
     this.#heard = heard
     this.#sweep = setInterval(() => this.#dropIdle(), SWEEP_MS)
@@ -87,11 +99,41 @@ export class Instances {
     return this.#instances.size
   }
 
+  /** What names the instance for a client; undefined where all clients share the server. */
+  keyOf(server: string, client: Client): string | undefined {
+    const kind = this.kindOf(server)
+    if (kind === 'shared') return undefined
+    const of = ofClient(kind, client)
+    try {
+      return this.#keyOf(server, of, client.user)
+    } catch {
+      // There can be no connection for this user: \`use\` says why.
+      return JSON.stringify([server, of])
+    }
+  }
+
+  /** The replica that has the user's instance, when it is another one. */
+  elsewhere(server: string, client: WhoCalls): string | undefined | Promise<string | undefined> {
+    if (!this.#leases || !this.#isLeased(server)) return undefined
+    return this.#leases.elsewhere(JSON.stringify([server, userOf(client)]))
+  }
+
+  /** Before `use`: rejects when this replica may not run the user's instance. */
+  claim(server: string, client: WhoCalls): undefined | Promise<void> {
+    if (!this.#leases || !this.#isLeased(server)) return undefined
+    return this.#leases.claim(server, JSON.stringify([server, userOf(client)]))
+  }
+
+  /** One replica has a user's instance, because of what it keeps. With a login of the user every replica has a connection. */
+  #isLeased(server: string): boolean {
+    return this.kindOf(server) === 'user' && this.#logins?.serves(server) !== true
+  }
+
   /** The instance for a client; undefined where all clients share the server. */
   use(server: string, client: Client): UsedInstance | undefined {
     const kind = this.kindOf(server)
     if (kind === 'shared') return undefined
-    const of = kind === 'user' ? userOf(client) : sessionOf(client)
+    const of = ofClient(kind, client)
     const key = this.#keyOf(server, of, client.user)
     const instance = this.#instances.get(key) ?? this.#start(key, server, of, client)
     instance.running++
@@ -204,12 +246,17 @@ export class Instances {
 
   #drop(instance: Instance): void {
     this.#instances.delete(instance.key)
+    this.#leases?.release(instance.key)
     void instance.connection.close()
   }
 }
 
+function ofClient(kind: 'user' | 'session', client: Client): string {
+  return kind === 'user' ? userOf(client) : sessionOf(client)
+}
+
 /** Who it is, whatever token it uses at the moment. */
-function userOf({ owner, user }: Client): string {
+function userOf({ owner, user }: WhoCalls): string {
   return user?.key ?? owner
 }
 

@@ -59,7 +59,8 @@ export class CallMetrics {
 
   print(): string[] {
     const all = [...this.#servers.values()].flatMap((tools) => [...tools.values()])
-    const labels = ({ server, tool }: Series) => `server="${escaped(server)}",tool="${escaped(tool)}"`
+    const labels = ({ server, tool }: Series) =>
+      `server="${escapedLabel(server)}",tool="${escapedLabel(tool)}"`
     return [
       '# HELP plugboard_calls_total Calls of tools, by outcome. A tool_error is of the tool, a gateway_error is not.',
       '# TYPE plugboard_calls_total counter',
@@ -86,6 +87,6 @@ export class CallMetrics {
 }
 
 /** A name as a label: what would end the text, or the line, is escaped. */
-function escaped(name: string): string {
+export function escapedLabel(name: string): string {
   return name.slice(0, 128).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

@@ -4,10 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { EVERYTHING } from '../access/exposure.ts'
 import { CallLimits } from '../call-limits/call-limits.ts'
 import type { Client } from '../client-request.ts'
+import { RateLimited } from '../errors.ts'
 import { type Json, RPC_RATE_LIMITED, readCapabilities } from '../json-rpc.ts'
 import { Metrics } from '../metrics.ts'
 import { CallMetrics } from './call-metrics.ts'
+import { CircuitBreakers } from './circuit-breaker.ts'
 import { type AccessEntry, observed } from './observe-call.ts'
+import { ServerDrains } from './server-drains.ts'
 
 const client: Client = {
   id: 'c',
@@ -38,6 +41,8 @@ async function entryOf(work: () => Promise<Json>, wish: Wish = {}) {
     {
       callMetrics,
       callLimits: wish.callLimits,
+      drains: new ServerDrains(),
+      circuits: new CircuitBreakers(),
       accessLog: (entry) => entries.push(entry),
       ...(wish.replica && { replicas: { id: wish.replica } }),
     },
@@ -45,6 +50,7 @@ async function entryOf(work: () => Promise<Json>, wish: Wish = {}) {
       method: wish.method ?? 'tools/call',
       server: 'one',
       tool: 'tool' in wish ? wish.tool : 'read',
+      instance: undefined,
       params: wish.params ?? {},
       request: { client: { ...client, ...wish.client }, signal: stop.signal },
     },
@@ -70,7 +76,7 @@ describe('the line of a call', () => {
     ],
     [
       'a limit',
-      fails(new JsonRpcError(RPC_RATE_LIMITED, 'x')),
+      fails(new RateLimited('1 call per day', 1000)),
       {},
       { outcome: 'limited', level: 'warn', code: RPC_RATE_LIMITED },
     ],

@@ -1,11 +1,13 @@
 // observe-call.ts: what happens around every call of a tool: the limits of its user before, the metrics and the access log after.
 // Arguments and results are not looked at.
-import { isPlugboardError, JsonRpcError } from '@plugboard/core'
-import type { CallLimits } from '../call-limits/call-limits.ts'
-import type { Client } from '../client-request.ts'
-import { serverFault } from '../errors.ts'
-import { type Json, metaOf, RPC_RATE_LIMITED } from '../json-rpc.ts'
+import { isPlugboardError } from '@plugboard/core'
+import type { Admission, CallLimits } from '../call-limits/call-limits.ts'
+import type { ClientRequest } from '../client-request.ts'
+import { RateLimited, serverFault } from '../errors.ts'
+import { type Json, metaOf } from '../json-rpc.ts'
 import type { CallMetrics, CallOutcome } from './call-metrics.ts'
+import type { CircuitBreakers } from './circuit-breaker.ts'
+import type { ServerDrains } from './server-drains.ts'
 
 /** One line of the access log. */
 export interface AccessEntry {
@@ -31,6 +33,8 @@ export interface AccessEntry {
 export interface CallObservation {
   readonly callMetrics: CallMetrics
   readonly callLimits: CallLimits | undefined
+  readonly drains: ServerDrains
+  readonly circuits: CircuitBreakers
   readonly accessLog: ((entry: AccessEntry) => void) | undefined
   readonly replicas?: { readonly id: string } | undefined
 }
@@ -40,8 +44,10 @@ interface Call {
   readonly server: string
   /** Or the prompt, or the resource. */
   readonly tool: string | undefined
+  /** The instance of the server, where users have one each. */
+  readonly instance: string | undefined
   readonly params: Json
-  readonly request: { readonly client: Client; readonly signal: AbortSignal }
+  readonly request: Pick<ClientRequest, 'client' | 'signal' | 'tellBudget'>
 }
 
 export function observed<T extends Readonly<Json>>(
@@ -50,13 +56,30 @@ export function observed<T extends Readonly<Json>>(
   work: () => Promise<T>,
 ): Promise<T> {
   const started = performance.now()
+  const { server, instance = server } = call
+  try {
+    on.drains.enter(server)
+  } catch (error) {
+    return refused(on, call, started, error)
+  }
+  try {
+    on.circuits.enter(server, instance)
+  } catch (error) {
+    on.drains.leave(server)
+    return refused(on, call, started, error)
+  }
   const result = on.callLimits ? withinLimits(on.callLimits, call, work) : work()
   return result.then(
     (answer) => {
+      on.drains.leave(server)
+      on.circuits.succeeded(instance)
       ended(on, call, started, answer['isError'] === true ? 'tool_error' : 'ok')
       return answer
     },
     (error: unknown) => {
+      on.drains.leave(server)
+      on.circuits.failed(instance, error)
+      if (error instanceof RateLimited && error.budgets.length > 0) call.request.tellBudget?.(error.budgets)
       const outcome = call.request.signal.aborted ? 'cancelled' : outcomeOf(error)
       ended(on, call, started, outcome, codeOf(error))
       throw error
@@ -64,14 +87,29 @@ export function observed<T extends Readonly<Json>>(
   )
 }
 
-async function withinLimits<T>(limits: CallLimits, call: Call, work: () => Promise<T>): Promise<T> {
-  const { owner, user } = call.request.client
-  const leave = await limits.enter({ owner, user }, call.server, call.tool)
+/** A call that was not tried. */
+function refused(on: CallObservation, call: Call, started: number, error: unknown): Promise<never> {
+  ended(on, call, started, 'gateway_error', codeOf(error))
+  return Promise.reject(error)
+}
+
+/** Most calls are let in without a wait: their count was taken from the store before. */
+function withinLimits<T>(limits: CallLimits, call: Call, work: () => Promise<T>): Promise<T> {
+  const { client } = call.request
+  let entered: Admission | Promise<Admission>
   try {
-    return await work()
-  } finally {
-    leave()
+    entered = limits.enter(client, call.server, call.tool)
+  } catch (error) {
+    return Promise.reject(error)
   }
+  return entered instanceof Promise
+    ? entered.then((admission) => admitted(admission, call, work))
+    : admitted(entered, call, work)
+}
+
+function admitted<T>({ leave, budgets }: Admission, { request }: Call, work: () => Promise<T>): Promise<T> {
+  if (budgets.length > 0) request.tellBudget?.(budgets)
+  return leave ? work().finally(leave) : work()
 }
 
 function ended(
@@ -115,7 +153,7 @@ function entryOf(
 }
 
 function outcomeOf(error: unknown): CallOutcome {
-  if (error instanceof JsonRpcError && error.code === RPC_RATE_LIMITED) return 'limited'
+  if (error instanceof RateLimited) return 'limited'
   // What the server itself answered.
   if (serverFault(error)) return 'tool_error'
   return isPlugboardError(error) && error.code === 'PERMISSION_DENIED' ? 'denied' : 'gateway_error'

@@ -2,6 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { EVERYTHING } from '../access/exposure.ts'
 import type { Gateway } from '../gateway.ts'
 import {
   answeredBy,
@@ -349,21 +350,27 @@ describe('a request for another replica', () => {
     const keys = new KeyRing([freshKey()])
     const gateway = { keys } as Gateway
     const id = 'abcdefabcdef'
+    const client = { owner: 'o', exposure: EVERYTHING, narrow: false }
     const reply = (of: string) =>
-      replicaForMessage(gateway, { kind: 'reply', message: { jsonrpc: '2.0', id: of, result: {} } })
+      replicaForMessage(gateway, { kind: 'reply', message: { jsonrpc: '2.0', id: of, result: {} } }, client)
     expect([reply(`plugboard-${id}-7`), reply('plugboard-x-7'), reply('7')]).toEqual([
       id,
       undefined,
       undefined,
     ])
     const request = (params: Json) =>
-      replicaForMessage(gateway, { kind: 'request', message: { jsonrpc: '2.0', id: 1, method: 'm', params } })
+      replicaForMessage(
+        gateway,
+        { kind: 'request', message: { jsonrpc: '2.0', id: 1, method: 'm', params } },
+        client,
+      )
     expect([request({}), request({ requestState: 'x' })]).toEqual([undefined, undefined])
     expect(
-      replicaForMessage(gateway, {
-        kind: 'notification',
-        message: { jsonrpc: '2.0', method: 'm', params: {} },
-      }),
+      replicaForMessage(
+        gateway,
+        { kind: 'notification', message: { jsonrpc: '2.0', method: 'm', params: {} } },
+        client,
+      ),
     ).toBeUndefined()
     expect([replicaForEvent(undefined), replicaForEvent('1-2'), replicaForEvent(`1-2~${id}`)]).toEqual([
       undefined,

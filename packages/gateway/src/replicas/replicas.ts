@@ -57,6 +57,7 @@ export class Replicas {
   readonly #receivers = new Map<BusKind, Set<Receive>>()
   readonly #beats = new Set<() => unknown>()
   readonly #stops: (() => void)[] = []
+  readonly #closing: (() => Promise<void>)[] = []
   /** What this replica told and waits for: by round, those that are not done yet. */
   readonly #waiting = new Map<string, { readonly missing: Set<string>; end(): void }>()
   #rounds = 0
@@ -134,6 +135,11 @@ export class Replicas {
     this.#beats.add(beat)
   }
 
+  /** Called when this replica closes, while the store is still there. */
+  onClose(work: () => Promise<void>): void {
+    this.#closing.push(work)
+  }
+
   /** A header by which the other replica knows that a request was passed on by one of us, and to it. */
   passport(to: string): string {
     return this.#keys.seal('replica-request', { from: this.id, to, at: this.#now() })
@@ -147,6 +153,7 @@ export class Replicas {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     for (const stop of this.#stops.splice(0)) stop()
+    await Promise.all(this.#closing.map((work) => work()))
     // A store that is away forgets the entry by itself.
     await this.store.deleteField(DIRECTORY, this.id).catch(() => undefined)
     await this.store.close()

@@ -10,6 +10,7 @@ import {
   type RequestHandler,
   type RequestHandlers,
   type ServerRequestContext,
+  type TaskState,
 } from '@plugboard/core'
 import { type Linked, LinkedSet } from '@plugboard/core/async/linked-set'
 import { postsMessages } from '@plugboard/core/config/transport-traits'
@@ -101,13 +102,14 @@ export class ServerRequestRouter {
   async during<T>(
     server: string,
     request: ClientRequest,
-    work: (onTask: (id: string) => void) => Promise<T>,
+    work: (onTask: (task: TaskState) => void) => Promise<T>,
     what?: string,
   ): Promise<T> {
     const takesTurns = this.#takesTurns(server)
     const call: RunningCall = { server, request, what, over: false, asked: 0, hasAsked: false }
-    const onTask = (id: string) => {
-      call.task = id
+    const onTask = (task: TaskState) => {
+      call.task = task.taskId
+      request.onTask?.(task)
     }
     const calls = this.#callsOf(server)
     if (!takesTurns || what === undefined) calls.add(call)

@@ -155,15 +155,16 @@ describe('a rate', () => {
     { what: 'more than a burst', before: 0, cost: 4, now: 1000, retryMs: 100, until: 1000 },
     { what: 'long after', before: 1300, cost: 1, now: 9000, ok: true, until: 9100 },
   ])('$what', ({ before, cost, now: at, ok, retryMs, until }) => {
-    const decision = ok ? { ok: true } : { ok: false, retryMs }
+    const left = (now: number) => Math.floor((now + 300 - until) / 100)
+    const decision = ok ? { ok: true, left: left(at) } : { ok: false, retryMs }
     expect(takeAt(before, rate, cost, at)).toEqual({ decision, until })
   })
 
   it('takes one where no cost is given', async () => {
     const kept = store()
-    for (let n = 0; n < 3; n++) expect(await kept.take('r', rate)).toEqual({ ok: true })
+    for (let n = 0; n < 3; n++) expect(await kept.take('r', rate)).toEqual({ ok: true, left: 2 - n })
     expect(await kept.take('r', rate)).toEqual({ ok: false, retryMs: 100 })
-    expect(await kept.take('other', rate, 3)).toEqual({ ok: true })
+    expect(await kept.take('other', rate, 3)).toEqual({ ok: true, left: 0 })
     expect(await kept.take('other', rate)).toEqual({ ok: false, retryMs: 100 })
   })
 })

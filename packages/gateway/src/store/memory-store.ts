@@ -20,6 +20,7 @@ export class MemoryStore implements Store {
   readonly #fields = new Map<string, KeptFields>()
   /** By rate key, when everything that was taken is given back. */
   readonly #rates = new Map<string, number>()
+  readonly #lists = new Map<string, string[]>()
   readonly #fences = new Map<string, number>()
   readonly #channels = new Map<string, Set<(message: string) => void>>()
   readonly #changed = new Set<(isUp: boolean) => void>()
@@ -108,9 +109,25 @@ export class MemoryStore implements Store {
     return fence
   }
 
+  holder(key: string): Promise<string | undefined> {
+    return this.get(key)
+  }
+
   async release(key: string, holder: string): Promise<void> {
     this.#mustBeUp()
     if (this.#live(key)?.value === holder) this.#values.delete(key)
+  }
+
+  async append(key: string, value: string, most: number): Promise<void> {
+    this.#mustBeUp()
+    const list = this.#lists.get(key) ?? []
+    list.push(value)
+    this.#lists.set(key, list.slice(-most))
+  }
+
+  async last(key: string, count: number): Promise<readonly string[]> {
+    this.#mustBeUp()
+    return (this.#lists.get(key) ?? []).slice(-count)
   }
 
   async publish(channel: string, message: string): Promise<void> {
@@ -169,5 +186,5 @@ export function takeAt(
   const until = Math.max(before, now) + each * cost
   const early = until - now - each * burst
   if (early > 0) return { decision: { ok: false, retryMs: Math.ceil(early) }, until: Math.max(before, now) }
-  return { decision: { ok: true }, until }
+  return { decision: { ok: true, left: Math.max(0, Math.floor(-early / each)) }, until }
 }

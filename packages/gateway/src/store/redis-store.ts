@@ -19,7 +19,7 @@ local later = before + ARGV[1] * ARGV[3]
 local early = later - now - ARGV[1] * ARGV[2]
 if early > 0 then return math.ceil(early) end
 redis.call('SET', KEYS[1], string.format('%.3f', later), 'PX', math.max(1, math.ceil(later - now)))
-return 0`
+return -math.floor(-early / ARGV[1])`
 
 /** KEYS: lease, fence. ARGV: holder, life. */
 const ACQUIRE = `
@@ -185,8 +185,9 @@ export class RedisStore implements Store {
   }
 
   async take(key: string, { perSecond, burst }: Rate, cost = 1): Promise<RateDecision> {
-    const retryMs = Number(await this.#script(TAKE, [key], [1000 / perSecond, burst, cost]))
-    return retryMs > 0 ? { ok: false, retryMs } : { ok: true }
+    // Above 0: how long to wait. Otherwise: how many are left.
+    const found = Number(await this.#script(TAKE, [key], [1000 / perSecond, burst, cost]))
+    return found > 0 ? { ok: false, retryMs: found } : { ok: true, left: Math.abs(found) }
   }
 
   async acquire(key: string, holder: string, lifeMs: number): Promise<number | undefined> {
@@ -195,8 +196,23 @@ export class RedisStore implements Store {
     return Number(await this.#script(ACQUIRE, keys, [holder, Math.ceil(lifeMs)])) || undefined
   }
 
+  holder(key: string): Promise<string | undefined> {
+    return this.get(`{${key}}`)
+  }
+
   async release(key: string, holder: string): Promise<void> {
     await this.#script(RELEASE, [`{${key}}`], [holder])
+  }
+
+  /** A stream, so that other programs can follow it with a consumer group. */
+  async append(key: string, value: string, most: number): Promise<void> {
+    await this.#run((redis) => redis.xadd(this.#prefix + key, 'MAXLEN', '~', most, '*', 'value', value))
+  }
+
+  async last(key: string, count: number): Promise<readonly string[]> {
+    const entries = await this.#run((redis) => redis.xrevrange(this.#prefix + key, '+', '-', 'COUNT', count))
+    // Another program may have written other fields: then there is no value to read.
+    return entries.flatMap(([, [name, value]]) => (name === 'value' ? (value ?? []) : [])).reverse()
   }
 
   async publish(channel: string, message: string): Promise<void> {

@@ -81,9 +81,9 @@ describe.each(Object.entries(OPEN))('the store in %s', (_, open) => {
     expect(taken.map(({ ok }) => ok)).toEqual([true, true, true, false, false])
     const last = taken.at(-1)
     expect(last?.ok === false && last.retryMs > 90_000 && last.retryMs <= 100_000).toBe(true)
-    expect(await store.take('fast', { perSecond: 1000, burst: 1 })).toEqual({ ok: true })
+    expect(await store.take('fast', { perSecond: 1000, burst: 1 })).toEqual({ ok: true, left: 0 })
     await pause(20)
-    expect(await store.take('fast', { perSecond: 1000, burst: 1 })).toEqual({ ok: true })
+    expect(await store.take('fast', { perSecond: 1000, burst: 1 })).toEqual({ ok: true, left: 0 })
   })
 
   it('gives a lease to one holder, with a number that grows', async () => {
@@ -91,12 +91,24 @@ describe.each(Object.entries(OPEN))('the store in %s', (_, open) => {
     const first = await store.acquire('l', 'a', 60_000)
     expect(first).toBeGreaterThan(0)
     expect(await other.acquire('l', 'b', 60_000)).toBeUndefined()
+    expect([await other.holder('l'), await other.holder('none')]).toEqual(['a', undefined])
     expect(await store.acquire('l', 'a', 60_000)).toBe(first)
     await other.release('l', 'b')
     expect(await other.acquire('l', 'b', 60_000)).toBeUndefined()
     await store.release('l', 'a')
     expect(await other.acquire('l', 'b', 30)).toBe((first ?? 0) + 1)
     await until(async () => (await store.acquire('l', 'a', 60_000)) === (first ?? 0) + 2)
+  })
+
+  it('keeps a list, and no more of it than wanted', async () => {
+    const { store, other } = await open()
+    expect(await store.last('list', 5)).toEqual([])
+    for (const value of ['a', 'b', 'c']) await store.append('list', value, 1000)
+    expect(await other.last('list', 2)).toEqual(['b', 'c'])
+    for (let n = 0; n < 2000; n++) await store.append('long', String(n), 100)
+    const kept = await store.last('long', 5000)
+    expect(kept.at(-1)).toBe('1999')
+    expect(kept.length).toBeLessThan(500)
   })
 
   it('carries messages, also after it was away; while away every operation is refused at once', async () => {

@@ -1,5 +1,5 @@
-// store.ts: what several gateway processes share, as one small interface: values that expire, fields, counters, rates, leases and
-// messages. memory-store.ts and redis-store.ts implement it; both pass the same tests. It knows nothing of sessions or users.
+// store.ts: what several gateway processes share, as one small interface: values that expire, fields, counters, rates, leases, lists
+// and messages. memory-store.ts and redis-store.ts implement it; both pass the same tests. It knows nothing of sessions or users.
 
 /** How fast something may happen: so many at once, and then so many per second. */
 export interface Rate {
@@ -7,7 +7,10 @@ export interface Rate {
   readonly burst: number
 }
 
-export type RateDecision = { readonly ok: true } | { readonly ok: false; readonly retryMs: number }
+/** `left`: how many could be taken after it. */
+export type RateDecision =
+  | { readonly ok: true; readonly left: number }
+  | { readonly ok: false; readonly retryMs: number }
 
 /** Every operation rejects with `StoreUnavailable` while the store cannot be reached, soon and without a retry. */
 export interface Store {
@@ -31,8 +34,14 @@ export interface Store {
    * holds it. The holder's own lease is renewed.
    */
   acquire(key: string, holder: string, lifeMs: number): Promise<number | undefined>
+  /** Who has a lease; undefined when none has. */
+  holder(key: string): Promise<string | undefined>
   /** Gives a lease up; the lease of another holder stays. */
   release(key: string, holder: string): Promise<void>
+  /** Adds to a list whose oldest entries leave when there are more than `most` of them, or a few more. */
+  append(key: string, value: string, most: number): Promise<void>
+  /** The last entries of such a list, the oldest first. */
+  last(key: string, count: number): Promise<readonly string[]>
   publish(channel: string, message: string): Promise<void>
   /** Returns what ends the subscription. Messages while the store cannot be reached are lost. */
   subscribe(channel: string, receive: (message: string) => void): Promise<() => void>

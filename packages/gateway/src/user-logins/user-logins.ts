@@ -270,7 +270,8 @@ export class UserLogins {
     }
     const origin = { server: GATEWAY_ITSELF, key: `login-${server}`, requestState: undefined }
     const put = () => request.ask('elicitation/create', params, signal, origin)
-    if (client.era !== 'legacy') return await put()
+    // The question of a task may wait for its stream: no other call waits with it.
+    if (client.era !== 'legacy' || request.prefersTask) return await put()
     const key = JSON.stringify([client.id, server])
     for (;;) {
       const running = this.#asking.get(key)

@@ -4,21 +4,10 @@ import type { LocalBoard, ServerSnapshot } from '@plugboard/core'
 import type { Exposure } from '../access/exposure.ts'
 import { SENTENCES } from '../errors.ts'
 import type { Json } from '../json-rpc.ts'
-import { UI_EXTENSION } from './apps.ts'
 import { STATUS_URI } from './resource-uris.ts'
 import type { View } from './views.ts'
 
 const INSTRUCTIONS_CHARS = 2000
-
-/** What the gateway declares to its clients. */
-export const CAPABILITIES: Json = {
-  tools: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-  prompts: { listChanged: true },
-  completions: {},
-  logging: {},
-  extensions: { [UI_EXTENSION]: {} },
-}
 
 /** Servers to which every user logs in: whether the gateway itself has a login there does not matter. */
 type OwnLogin = (server: string) => boolean

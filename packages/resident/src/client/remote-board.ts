@@ -9,6 +9,7 @@ import type {
   ModelCallContext,
   ServerInput,
   ServerSnapshot,
+  TaskState,
   Tool,
   ToolResult,
 } from '@plugboard/core'
@@ -156,6 +157,19 @@ export class RemoteBoard implements Board {
     }
   }
 
+  async awaitTask(tool: string, taskId: string, context: CallContext = {}): Promise<ToolResult> {
+    const { options, sent } = wireContext(context)
+    return (await this.#read('board/awaitTask', { tool, taskId, context: sent }, options)) as ToolResult
+  }
+
+  async taskState(server: string, taskId: string, { signal }: SendOptions = {}): Promise<TaskState> {
+    return (await this.#read('board/taskState', { server, taskId }, { signal })) as TaskState
+  }
+
+  async cancelTask(server: string, taskId: string, { signal }: SendOptions = {}): Promise<void> {
+    await this.#send('board/cancelTask', { server, taskId }, { signal })
+  }
+
   server<const S extends string>(name: S): ServerHandle<S> {
     if (!this.#servers.some((server) => server.name === name)) throw new ServerNotFound(name)
     return serverHandle(
@@ -188,19 +202,8 @@ export class RemoteBoard implements Board {
   }
 
   async #call(name: string, args: Params, context: CallContext): Promise<ToolResult> {
-    const { signal, onProgress, maxResultChars, ...rest } = context
-    const sent = {
-      name,
-      args,
-      context: {
-        ...rest,
-        // JSON has no infinity.
-        ...(maxResultChars !== undefined && {
-          maxResultChars: Number.isFinite(maxResultChars) ? maxResultChars : null,
-        }),
-      },
-    }
-    const options = { signal, ...(onProgress && { onProgress }) }
+    const { options, sent: given } = wireContext(context)
+    const sent = { name, args, context: given }
     const tool = this.#wireTools.get(name)
     const { readOnlyHint, idempotentHint } = tool?.definition.annotations ?? {}
     if (readOnlyHint || idempotentHint) return (await this.#read('board/call', sent, options)) as ToolResult
@@ -410,3 +413,17 @@ const EVENT_TYPES: readonly EventType[] = [
   'call-started',
   'call-ended',
 ]
+
+/** A call's context as it travels, and what stays here. */
+function wireContext({ signal, onProgress, maxResultChars, ...rest }: CallContext) {
+  return {
+    options: { signal, ...(onProgress && { onProgress }) },
+    sent: {
+      ...rest,
+      // JSON has no infinity.
+      ...(maxResultChars !== undefined && {
+        maxResultChars: Number.isFinite(maxResultChars) ? maxResultChars : null,
+      }),
+    },
+  }
+}
