@@ -3,7 +3,8 @@
 import { type CallContext, type Connection, JsonRpcError, type Progress } from '@plugboard/core'
 import type { ClientRequest } from './client-request.ts'
 import type { Gateway } from './gateway.ts'
-import { declared, isObject, type Json, META, RPC } from './json-rpc.ts'
+import type { UsedInstance } from './isolation/instances.ts'
+import { declared, type Era, isObject, type Json, META, RPC } from './json-rpc.ts'
 import { observed } from './operation/observe-call.ts'
 import { toPublic } from './views/resource-uris.ts'
 import type { ToolRef } from './views/views.ts'
@@ -24,7 +25,7 @@ export function forwardCall(
   const result = observed(gateway, call, () =>
     withInstance(gateway, server, request, (key, connection) => {
       mustResume(gateway, server, key, request)
-      const sent = serverParams(gateway, key, params, request)
+      const sent = serverParams(gateway, { server, key }, params, request)
       return gateway.serverRequests.during(
         key,
         request,
@@ -79,7 +80,7 @@ export async function forwardRequest(
   return await observed(gateway, call, () =>
     withInstance(gateway, server, request, (key, connection = gateway.board.link.connection(server)) => {
       mustResume(gateway, server, key, request)
-      const sent = serverParams(gateway, key, params, request)
+      const sent = serverParams(gateway, { server, key }, params, request)
       return gateway.serverRequests.during(key, request, () =>
         connection.request(method, sent, { signal, onProgress }),
       )
@@ -96,19 +97,39 @@ function withInstance<T>(
 ): Promise<T> {
   if (userServers?.logins.serves(server)) return userServers.during(server, request, work)
   const { client } = request
-  const claimed = instances?.claim(server, client)
-  const run = () => {
-    const instance = instances?.use(server, client)
-    if (!instance) return work(server)
-    return work(instance.key, instance.connection).finally(() => instance.release())
+  // What fails before the server is asked is a rejection too: those around the call count on it.
+  try {
+    const claimed = instances?.claim(server, client)
+    const run = () => {
+      const instance = instances?.use(server, client)
+      return instance ? onInstance(instance, work) : work(server)
+    }
+    return claimed ? claimed.then(run) : run()
+  } catch (error) {
+    return Promise.reject(error)
   }
-  return claimed ? claimed.then(run) : run()
+}
+
+async function onInstance<T>(
+  { key, connection, release }: UsedInstance,
+  work: (key: string, connection?: Connection) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(key, connection)
+  } finally {
+    release()
+  }
+}
+
+/** An instance that is not connected yet is of the era that the gateway's own connection found. */
+function eraOf({ serverRequests }: Gateway, server: string, key: string): Era | undefined {
+  return serverRequests.eraOf(key) ?? serverRequests.eraOf(server)
 }
 
 /** An answer to a question goes to the server that asked, and only while that server can still read its own state. */
 function mustResume(gateway: Gateway, server: string, key: string, { resumes }: ClientRequest): void {
   if (resumes === undefined) return
-  if (resumes === server && gateway.serverRequests.eraOf(key) === 'modern') return
+  if (resumes === server && eraOf(gateway, server, key) === 'modern') return
   throw new JsonRpcError(
     RPC.invalidParams,
     'The server that asked is not the one that would get the answer now. Make the call again.',
@@ -119,8 +140,13 @@ function mustResume(gateway: Gateway, server: string, key: string, { resumes }: 
  * The parameters that go on to the server. A client of 2026-07-28 declares tasks itself; for one of the legacy era, which has
  * other tasks or none, the gateway follows them.
  */
-function serverParams(gateway: Gateway, key: string, params: Json, { client }: ClientRequest): Json {
-  const isLegacy = gateway.serverRequests.eraOf(key) === 'legacy'
+function serverParams(
+  gateway: Gateway,
+  { server, key }: { readonly server: string; readonly key: string },
+  params: Json,
+  { client }: ClientRequest,
+): Json {
+  const isLegacy = eraOf(gateway, server, key) === 'legacy'
   // Most calls have nothing that does not go on.
   if (isLegacy && !('task' in params) && !('_meta' in params)) return params
   const { task: _, _meta, ...rest } = params

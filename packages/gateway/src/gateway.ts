@@ -125,9 +125,10 @@ export class Gateway {
     this.#searchAbove = { ...SEARCH_ABOVE, ...options.searchAbove }
     this.#always = options.always
     this.knowsNames = (options.nameStore?.known.size ?? 0) > 0
-    router.bind((server) => {
-      const { state } = this.instances?.connection(server) ?? board.link.connection(server)
-      return state.kind === 'connected' ? state.session.era : undefined
+    router.bind((key) => {
+      const shared = () => (board.link.configured(key) ? board.link.connection(key) : undefined)
+      const state = (this.instances?.connection(key) ?? shared())?.state
+      return state?.kind === 'connected' ? state.session.era : undefined
     })
     this.notifications = new NotificationHub(board, router, (exposure) => !this.isNarrow(exposure))
     const heard = this.notifications.heardFrom.bind(this.notifications)

@@ -12,6 +12,7 @@ const IN_ALL = 200
 const SWEEP_MS = 5000
 
 type WhoCalls = Pick<Client, 'owner' | 'user'>
+type Caller = WhoCalls & Pick<Client, 'era' | 'id'>
 
 interface Instance {
   readonly key: string
@@ -100,7 +101,7 @@ export class Instances {
   }
 
   /** What names the instance for a client; undefined where all clients share the server. */
-  keyOf(server: string, client: Client): string | undefined {
+  keyOf(server: string, client: Caller): string | undefined {
     const kind = this.kindOf(server)
     if (kind === 'shared') return undefined
     const of = ofClient(kind, client)
@@ -251,7 +252,7 @@ export class Instances {
   }
 }
 
-function ofClient(kind: 'user' | 'session', client: Client): string {
+function ofClient(kind: 'user' | 'session', client: Caller): string {
   return kind === 'user' ? userOf(client) : sessionOf(client)
 }
 
@@ -261,6 +262,6 @@ function userOf({ owner, user }: WhoCalls): string {
 }
 
 /** A client of 2026-07-28 has no session: the same user is the same. */
-function sessionOf(client: Client): string {
+function sessionOf(client: Caller): string {
   return client.era === 'legacy' ? client.id : userOf(client)
 }
